@@ -53,61 +53,116 @@ const FEWEST_PER_SECOND: f64 = 1e-4;
 /// # Errors
 /// What is wrong, where, and what is allowed.
 pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_bytes());
-    let wrong = |line: u64, what: &str, how: &str| format!("{name}, line {line}: {what}\n{how}");
-    const HOW: &str =
-        "the first line names the columns `start_s`, `bytes` and `direction`, with commas between";
-    let head = reader.headers().map_err(|error| wrong(1, &error.to_string(), HOW))?.clone();
+    // Lines of other lengths are told in our own words.
+    let mut reader =
+        csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
+    let wrong =
+        |line, column, what: &str, how: &str| format!("{name}:{line}:{column}: {what}\n{how}");
+    let unread = |error: csv::Error| {
+        let (line, column) = error.position().map_or((1, 1), |at| place(text, at.byte(), 0));
+        wrong(line, column, &error.to_string(), HOW)
+    };
+    let head = reader.headers().map_err(unread)?.clone();
+    let of_head = |at: usize, what: &str, how: &str| {
+        let (line, column) = place(text, 0, at);
+        wrong(line, column, what, how)
+    };
     let column = |wanted: &str| {
         let mut found = head.iter().enumerate().filter(|(_, one)| *one == wanted);
         match (found.next(), found.next()) {
             (Some((at, _)), None) => Ok(at),
-            (None, _) => Err(wrong(1, &format!("there is no column `{wanted}`"), HOW)),
-            (Some(_), Some(_)) => {
-                Err(wrong(1, &format!("there are two columns `{wanted}`"), "name each column once"))
+            (None, _) => Err(of_head(0, &format!("there is no column `{wanted}`"), HOW)),
+            (Some(_), Some((at, _))) => {
+                let what = format!("there are two columns `{wanted}`");
+                Err(of_head(at, &what, "name each column once"))
             }
         }
     };
-    let [start, bytes, direction] = [column("start_s")?, column("bytes")?, column("direction")?];
+    let columns = [column("start_s")?, column("bytes")?, column("direction")?];
     let mut found: [Found; 2] = Default::default();
     for record in reader.records() {
-        let line = |record: &csv::StringRecord| record.position().map_or(0, csv::Position::line);
-        let record = record.map_err(|error| {
-            let at = error.position().map_or(0, csv::Position::line);
-            wrong(at, &error.to_string(), "every line has as many fields as the first")
+        let record = record.map_err(unread)?;
+        let (time, size, way) = row(&record, head.len(), columns).map_err(|why| {
+            let begin = record.position().map_or(0, csv::Position::byte);
+            let (line, column) = place(text, begin, why.field);
+            wrong(line, column, &why.what, &why.how)
         })?;
-        let at = line(&record);
-        let (time, size) = (&record[start], &record[bytes]);
-        let time: f64 =
-            time.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0).ok_or_else(
-                || {
-                    wrong(
-                        at,
-                        &format!("`{time}` is no time"),
-                        "write seconds since any instant, as in `12.5`",
-                    )
-                },
-            )?;
-        let size: u64 =
-            size.parse().ok().filter(|size| (1..=LARGEST).contains(size)).ok_or_else(|| {
-                let how = format!("write bytes, from 1 to {LARGEST}");
-                wrong(at, &format!("`{size}` is no size"), &how)
-            })?;
-        let way = match &record[direction] {
-            "down" => 0,
-            "up" => 1,
-            other => {
-                return Err(wrong(
-                    at,
-                    &format!("`{other}` is no direction"),
-                    "write `up` or `down`",
-                ));
-            }
-        };
         found[way].sizes.push(size);
         found[way].times.push(time);
     }
     Flows::of(name, found)
+}
+
+const HOW: &str =
+    "the first line names the columns `start_s`, `bytes` and `direction`, with commas between";
+
+/// What is wrong with a line, at which of its fields, and what is allowed.
+struct Wrong {
+    field: usize,
+    what: String,
+    how: String,
+}
+
+/// When a flow begins, its bytes, and its direction, down being the first.
+fn row(
+    record: &csv::StringRecord,
+    fields: usize,
+    columns: [usize; 3],
+) -> Result<(f64, u64, usize), Wrong> {
+    let wrong = |field, what: String, how: &str| Wrong { field, what, how: how.to_owned() };
+    if record.len() != fields {
+        let last = record.len().min(fields + 1) - 1;
+        let has = if record.len() == 1 {
+            "1 field".to_owned()
+        } else {
+            format!("{} fields", record.len())
+        };
+        let what = format!("the line has {has}, and the first line {fields}");
+        return Err(wrong(last, what, "every line has as many fields as the first"));
+    }
+    let [start, bytes, direction] = columns;
+    let [time, size, way] = columns.map(|at| &record[at]);
+    let found: Option<f64> =
+        time.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0);
+    let time = found.ok_or_else(|| {
+        let how = "write seconds since any instant, as in `12.5`";
+        wrong(start, format!("`{time}` is no time"), how)
+    })?;
+    let found = size.parse().ok().filter(|size| (1..=LARGEST).contains(size));
+    let size = found.ok_or_else(|| {
+        let how = format!("write bytes, from 1 to {LARGEST}");
+        wrong(bytes, format!("`{size}` is no size"), &how)
+    })?;
+    match way {
+        "down" => Ok((time, size, 0)),
+        "up" => Ok((time, size, 1)),
+        other => {
+            let what = format!("`{other}` is no direction");
+            Err(wrong(direction, what, "write `up` or `down`"))
+        }
+    }
+}
+
+/// The line and the column, from 1, of a field of the record that begins at a byte of a text, or behind empty lines there.
+fn place(text: &str, begin: u64, field: usize) -> (usize, usize) {
+    let begin = usize::try_from(begin).unwrap_or(0).min(text.len());
+    let is_end = |c: char| ['\n', '\r'].contains(&c);
+    let empty = text[begin..].len() - text[begin..].trim_start_matches(is_end).len();
+    let (mut at, mut fields, mut in_quotes) = (text.len(), 0, false);
+    for (offset, c) in text[begin + empty..].char_indices() {
+        if fields == field && c != ' ' {
+            at = begin + empty + offset;
+            break;
+        }
+        match c {
+            '"' => in_quotes = !in_quotes,
+            ',' if !in_quotes => fields += 1,
+            _ => {}
+        }
+    }
+    let before = &text[..at];
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (1 + before.matches('\n').count(), 1 + line.chars().count())
 }
 
 /// Flows of a direction, as they are found.

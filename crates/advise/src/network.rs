@@ -6,7 +6,7 @@ use shortflow_units::{Bytes, Rate};
 
 use crate::flows::Flows;
 use crate::line::LineKind;
-use crate::uses::{Offer, Use};
+use crate::uses::{Offer, Stream, Use};
 
 /// A network in a few words.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,22 +81,55 @@ impl Network {
         let packet =
             |rate: Rate| PACKET_BITS / (rate.bits_per_sec() as f64 * self.line.share) * 1e3;
         let allowed = |rate: Rate| (100_f64.max(way + 50.0 + 3.0 * packet(rate)) * factor).ceil();
-        let mut limits = Vec::new();
-        for (one, name) in
-            [(Use::Voice, "calls"), (Use::Meetings, "meetings"), (Use::Games, "games")]
-        {
-            if self.uses.contains(&one) {
-                let percentile = self.percentile(one);
-                for (direction, rate) in [("up", self.up), ("down", self.down)] {
-                    limits.push(format!(
-                        "{name}_{direction}.delay.p{percentile} <= {} ms",
-                        allowed(rate)
-                    ));
-                    limits.push(format!("{name}_{direction}.datagram-loss <= {factor} %"));
-                }
+        self.bounds(&allowed, factor)
+    }
+
+    /// Beyond which calls, meetings and games are of no use to anybody: a second more than the way takes, and a loss of a
+    /// tenth; in the order of the [limits](Self::limits).
+    pub fn least_use(&self) -> Vec<String> {
+        let way = f64::from(self.line.delay_ms + BEYOND_MS);
+        self.bounds(&|_| 1000.0 + way, 10.0)
+    }
+
+    /// Bounds for the delay of calls, meetings and games, in milliseconds by the rate of the line, and for their loss, in
+    /// percent.
+    fn bounds(&self, delay_ms: &dyn Fn(Rate) -> f64, loss: f64) -> Vec<String> {
+        let mut bounds = Vec::new();
+        for one in &self.uses {
+            let Some(Stream { name, .. }) = one.stream() else { continue };
+            let percentile = self.percentile(*one);
+            for (direction, rate) in [("up", self.up), ("down", self.down)] {
+                let delay = delay_ms(rate);
+                bounds.push(format!("{name}_{direction}.delay.p{percentile} <= {delay} ms"));
+                bounds.push(format!("{name}_{direction}.datagram-loss <= {loss} %"));
             }
         }
-        limits
+        bounds
+    }
+
+    /// That calls, meetings and games send more than the line carries, in words, where they do.
+    pub fn what_does_not_fit(&self) -> Option<String> {
+        let (mut sent, mut carried, mut names) = (0.0, 0.0, Vec::new());
+        for one in &self.uses {
+            let Some(Stream { name, one: alone, kbit_per_s, packet, .. }) = one.stream() else {
+                continue;
+            };
+            let number = one.number(self.users);
+            let rate = 1e3 * f64::from(kbit_per_s) * f64::from(number);
+            sent += rate;
+            carried += rate * f64::from(packet + self.line.overhead) / f64::from(packet);
+            names.push(if number == 1 { alone.to_owned() } else { format!("{number} {name}") });
+        }
+        let is_narrow = |rate: &&(&str, Rate)| carried > rate.1.bits_per_sec() as f64;
+        let ways = [("up", self.up), ("down", self.down)];
+        let (way, line) = *ways.iter().filter(is_narrow).min_by_key(|(_, rate)| *rate)?;
+        let way = if self.up == self.down { String::new() } else { format!(" {way}") };
+        let [sent, carried] = [sent, carried].map(|bits| Rate::from_bits_per_sec(bits as u64));
+        let with = match sent > line {
+            true => String::new(),
+            false => format!(", {carried} with what the line adds to each packet,"),
+        };
+        Some(format!("{sent} of {}{with} do not fit {line}{way}.", names.join(" and ")))
     }
 
     /// By what each use is judged, and what that is called.
@@ -334,17 +367,21 @@ to = ["switch", "modem"]
         let n = one.number(self.users);
         let size = |bytes: f64| Bytes((bytes * self.sizes) as u64);
         let window = format!("start_window = \"{} s\"", self.times().warm_up);
-        let both = |name: &str, rate: &str, packet: &str, dscp: &str| {
+        let both = |Stream { name, kbit_per_s, packet, dscp, .. }: Stream| {
             let dscp = if dscp.is_empty() { String::new() } else { format!("dscp = \"{dscp}\"\n") };
             let way = |direction: &str, from: &str, to: &str| {
                 format!(
-                    "\n[workloads.{name}_{direction}.cbr]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{rate}\"\npacket = \"{packet}\"\n{dscp}"
+                    "\n[workloads.{name}_{direction}.cbr]\nfrom = \"{from}\"\nto = \"{to}\"\nrate = \"{kbit_per_s} kbit/s\"\npacket = \"{packet} B\"\n{dscp}"
                 )
             };
             let some = format!("user[:{n}]");
             way("up", &some, "peer") + &way("down", "peer", &some)
         };
+        if let Some(stream) = one.stream() {
+            return both(stream);
+        }
         match one {
+            Use::Voice | Use::Meetings | Use::Games => String::new(),
             Use::Web => {
                 let (readers, within) = self.readers();
                 let those = match readers == self.users {
@@ -364,9 +401,6 @@ to = ["switch", "modem"]
                     size(1e6),
                 )
             }
-            Use::Voice => both("calls", "80 kbit/s", "200 B", "EF"),
-            Use::Meetings => both("meetings", "1200 kbit/s", "1200 B", "AF41"),
-            Use::Games => both("games", "48 kbit/s", "100 B", ""),
             Use::Streaming => format!(
                 "\n[workloads.films.web]\nclient = \"user[:{n}]\"\nserver = \"site\"\nhttp = \"1.1\"\nkeep_alive = true\n\
                  request.constant = \"500 B\"\npage.objects.constant = 1\npage.object.constant = \"{}\"\n\

@@ -44,6 +44,19 @@ pub(crate) struct Offer {
     pub(crate) datagrams: f64,
 }
 
+/// Datagrams at a constant rate, each way, that cannot wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stream {
+    /// What many of them are called, and one.
+    pub(crate) name: &'static str,
+    pub(crate) one: &'static str,
+    pub(crate) kbit_per_s: u32,
+    /// Bytes of a packet.
+    pub(crate) packet: u32,
+    /// Its mark, if it has one.
+    pub(crate) dscp: &'static str,
+}
+
 /// A figure by which a use is judged: as `tune` names it, `p95:pages`, and what it is, for readers.
 pub type Figure = (&'static str, &'static str);
 
@@ -125,6 +138,24 @@ impl Use {
             Use::Shell => &[("p95:terminals", "a key's echo, 95 %")],
             Use::Backup => &[("goodput:backups", "all uploads")],
             Use::Downloads => &[("goodput:downloads", "all downloads")],
+        }
+    }
+
+    /// What it sends, where that cannot wait.
+    pub(crate) const fn stream(self) -> Option<Stream> {
+        const fn stream(
+            (name, one): (&'static str, &'static str),
+            kbit_per_s: u32,
+            packet: u32,
+            dscp: &'static str,
+        ) -> Option<Stream> {
+            Some(Stream { name, one, kbit_per_s, packet, dscp })
+        }
+        match self {
+            Use::Voice => stream(("calls", "a call"), 80, 200, "EF"),
+            Use::Meetings => stream(("meetings", "a meeting"), 1200, 1200, "AF41"),
+            Use::Games => stream(("games", "a game"), 48, 100, ""),
+            _ => None,
         }
     }
 

@@ -17,7 +17,13 @@ pub(crate) struct Console {
     /// Whether to use colours, on standard output and on standard error.
     pub(crate) color_out: bool,
     pub(crate) color_err: bool,
+    /// In how many columns prose is set.
+    pub(crate) columns: usize,
 }
+
+/// Longer lines are hard to read, and in fewer columns nothing can be set.
+const MOST_COLUMNS: usize = 100;
+const FEWEST_COLUMNS: usize = 40;
 
 impl Console {
     pub(crate) fn new(quiet: bool, when: ColorWhen) -> Console {
@@ -31,6 +37,7 @@ impl Console {
             is_shared: false,
             color_out: color(io::stdout().is_terminal()),
             color_err: color(io::stderr().is_terminal()),
+            columns: columns().clamp(FEWEST_COLUMNS, MOST_COLUMNS),
         }
     }
 
@@ -135,6 +142,22 @@ const TOO_LATE: &str = "the machine was too slow for this rehearsal: what was me
 /// A line on standard error. If that is gone, there is nobody left to tell.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// As the environment says, else as wide as the terminal is; as many as are read well where there is none.
+fn columns() -> usize {
+    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    asked.filter(|columns| *columns > 0).or_else(width).unwrap_or(MOST_COLUMNS)
+}
+
+#[cfg(target_os = "linux")]
+fn width() -> Option<usize> {
+    crate::live::size(io::stdout()).map(|size| size.ws_col.into())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn width() -> Option<usize> {
+    None
 }
 
 fn is_set(variable: &str) -> bool {

@@ -14,6 +14,8 @@
 mod advise;
 mod advise_args;
 mod advise_asked;
+mod advise_choice;
+mod advise_words;
 mod agent;
 mod agent_args;
 #[cfg(target_os = "linux")]

@@ -45,7 +45,8 @@ pub(crate) fn predict(console: &Console, args: &Predict) -> Result<(), Failure> 
     let case = case(&inputs, &Prediction, scenario, policy.as_deref(), options, set)?;
     // Where one point of a sweep has an answer, the others say why they have none.
     let points = case.loaded.points().iter().map(|point| &point.scenario);
-    let foretold = Foretold::of(points).map_err(|refused| Failure::Input(refused.to_string()))?;
+    let foretold = Foretold::of(points);
+    foretold.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
     let case = Case { engine: &foretold, ..case };
     let target = target(options, &case.loaded.name, "-predicted");
     conduct(console, options, &[case], Looking::default(), &target)
@@ -81,9 +82,27 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
         [_] => cases,
         _ => Case::beside(cases, &places).map_err(Failure::Input)?,
     };
-    let cases = Case::by_each(cases, &engines);
+    // What the closed forms do not tell, another engine does.
+    let points = cases.iter().flat_map(|case| case.loaded.points()).map(|point| &point.scenario);
+    let foretold = args.engines.contains(&EngineName::Predict).then(|| Foretold::of(points));
+    if let (Some(foretold), [_]) = (&foretold, &engines[..]) {
+        foretold.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
+    }
+    let cases = Case::by_each(cases, &with(foretold.as_ref(), &engines));
     let target = target(options, &cases[0].loaded.name, "-compared");
     conduct(console, options, &cases, Looking::default(), &target)
+}
+
+/// These engines, with what is foretold in the place of the one that works it out.
+fn with<'e>(
+    foretold: Option<&'e Foretold>,
+    engines: &[&'static dyn Engine],
+) -> Vec<&'e dyn Engine> {
+    let one = |engine: &'static dyn Engine| match foretold {
+        Some(foretold) if engine.name() == Prediction.name() => foretold as &dyn Engine,
+        _ => engine,
+    };
+    engines.iter().map(|engine| one(*engine)).collect()
 }
 
 fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
@@ -165,7 +184,7 @@ pub(crate) fn conduct(
         page?;
     } else {
         let told = if options.brief { brief } else { text };
-        console.print(&format!("{}\n", told(&runs, console.color_out)))?;
+        console.print(&format!("{}\n", told(&runs, console.color_out, console.columns)))?;
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &page?)?;
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use shortflow_measure::results::write_whole;
 use shortflow_predict::Prediction;
-use shortflow_report::Table;
+use shortflow_report::{Table, wrapped};
 use shortflow_run::{
     self as run, Engine, OutputFolder, command_line, refuse_too_large, shell_word,
 };
@@ -13,8 +13,8 @@ use shortflow_scenario::Overrides;
 use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, suggestion};
 use shortflow_tune::{
-    Candidate, CandidateFile, Candidates, Goal, Limit, Offered, Plan, Store, Tuned, Varied,
-    candidates, front_figure, policy_text,
+    Candidate, CandidateFile, Candidates, Goal, Limit, Offered, Plan, Standing, Store, Tuned,
+    Varied, candidates, front_figure, policy_text,
 };
 
 use crate::console::Console;
@@ -76,7 +76,14 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar);
     bar.end();
     let tuned = tuned.map_err(|error| ended(output.by_final_names(error), &store))?;
-    let told = Told { args, found: &found, goals: &goals, limits: &limits, tuned: &tuned };
+    let told = Told {
+        args,
+        found: &found,
+        references: &references,
+        goals: &goals,
+        limits: &limits,
+        tuned: &tuned,
+    };
     let folder = output.folder(None)?.path().to_owned();
     let winner = told.winner()?;
     told.write(&folder, winner.as_deref()).map_err(|error| output.named_finally(error))?;
@@ -195,6 +202,7 @@ fn nothing_fits(found: &Candidates) -> Failure {
 struct Told<'t> {
     args: &'t Tune,
     found: &'t Candidates,
+    references: &'t [Candidate],
     goals: &'t [Goal],
     limits: &'t [Limit],
     tuned: &'t Tuned,
@@ -257,32 +265,34 @@ impl Told<'_> {
         }
         let Told { goals, limits, tuned, .. } = *self;
         let set = |table| Table::set(&table).text(console.color_out);
-        let mut text = format!("{}\n\n", tuned.in_words(goals, limits));
+        let prose = |text: &str| wrapped(text, console.columns);
+        let mut text = format!("{}\n\n", prose(&tuned.in_words(goals, limits)));
         if !tuned.confirmed.standings.is_empty() {
             text += &format!("{}\n", set(tuned.table(goals, limits)));
         }
         if !self.args.options.brief {
             text += &format!("{}\n", set(tuned.search_table(goals, limits)));
             for (name, why) in &self.found.left_out {
-                text += &format!("Left out: {name}: {why}\n");
+                text += &prose(&format!("Left out: {name}: {why}\n"));
             }
             if let Some(model) = &tuned.model {
-                text += &format!("Closed forms ruled nothing out: {model}.\n");
+                text += &prose(&format!("Closed forms ruled nothing out: {model}.\n"));
             }
         }
         console.print(&text)?;
         if folder.join(WINNER).exists() {
             let winner = folder.join(WINNER);
             console.file("Winner", &winner)?;
-            console.hint(&self.next(&shell_word(winner.as_os_str())))?;
+            console.hint(&self.next(console.columns, &shell_word(winner.as_os_str())))?;
         }
         Ok(())
     }
 
     /// What to type next; where no device can do what the winner says, who can of those that were confirmed beside it.
-    fn next(&self, winner: &str) -> String {
+    fn next(&self, columns: usize, winner: &str) -> String {
         let policy_of = |label: &str| {
-            let found = self.found.all.iter().find(|one| one.label == label)?;
+            let mut all = self.found.all.iter().chain(self.references);
+            let found = all.find(|one| one.label == label)?;
             Some((found, found.scenario().policy.as_deref()?))
         };
         let standings = &self.tuned.confirmed.standings;
@@ -297,13 +307,15 @@ impl Told<'_> {
         };
         let mut told = format!("No device can do what {} says: {why}.\n", standings[0].label);
         let others = standings[1..].iter().filter(|one| one.keeps || self.limits.is_empty());
-        let can = others
-            .filter_map(|one| policy_of(&one.label))
-            .find(|(_, policy)| deployable::why_not(policy).is_none());
-        told += &match can {
-            Some((one, _)) => format!("Of those beside it the first that can be deployed is {}.\n", one.label),
+        let can = others.filter(|one| {
+            policy_of(&one.label).is_some_and(|(_, policy)| deployable::why_not(policy).is_none())
+        });
+        // As it is searched for, less is better.
+        let figure = |one: &Standing| one.goals[0].map_or(f64::INFINITY, |found| found.mean);
+        told += &match can.min_by(|a, b| figure(a).total_cmp(&figure(b))) {
+            Some(one) => format!("Of those beside it that can be deployed {} comes first by {}.\n", one.label, self.goals[0].text),
             None => "`shortflow schemes` says what can be deployed; name such policies with --policies.\n".to_owned(),
         };
-        told
+        wrapped(&told, columns)
     }
 }

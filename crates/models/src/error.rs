@@ -35,7 +35,8 @@ impl fmt::Display for ModelError {
             ModelError::NotSettled { quantity, residual, steps } => {
                 write!(
                     f,
-                    "{quantity} did not settle in {steps} steps; the last residual is {residual}"
+                    "{quantity} did not settle in {steps} steps; the last residual is {}",
+                    format!("{residual:.2e}").parse().unwrap_or(*residual)
                 )
             }
         }
@@ -161,10 +162,11 @@ mod tests {
             rtt.to_string(),
             "the round-trip time in seconds must be above 0 and finite; found 0"
         );
-        let queue = ModelError::NotSettled { quantity: "the queue", residual: 0.25, steps: 7 };
+        let queue =
+            ModelError::NotSettled { quantity: "the queue", residual: 0.251_049_873, steps: 7 };
         assert_eq!(
             queue.to_string(),
-            "the queue did not settle in 7 steps; the last residual is 0.25"
+            "the queue did not settle in 7 steps; the last residual is 0.251"
         );
     }
 

@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [("single", &one[..]), ("compare", &two), ("sweep", &along), ("sweep-compare", &two_along)]
     {
         std::fs::write(folder.join(format!("{name}.html")), page(runs))?;
-        println!("{}", text(runs, false));
+        println!("{}", text(runs, false, usize::MAX));
         for drawn in figures(runs) {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
         }

@@ -46,6 +46,7 @@ mod style;
 mod table;
 mod tables;
 mod thin;
+mod wrap;
 
 pub use figures::figures;
 pub use files::write;
@@ -58,3 +59,4 @@ pub use result::key_result;
 pub use study::{CheckRow, ClaimRow, study_page};
 pub use table::{Row, Table};
 pub use tables::{brief, tables, text};
+pub use wrap::wrapped;

@@ -11,6 +11,7 @@ use crate::engines::rankings;
 use crate::ranking::ranking_table;
 use crate::result::key_result;
 use crate::table::Table;
+use crate::wrap::wrapped;
 
 /// All tables of a report.
 pub fn tables(runs: &[Run]) -> Vec<Table> {
@@ -27,13 +28,14 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
     tables.iter().map(Table::set).collect()
 }
 
-/// The result, the ranking, the warnings and the tables for a terminal; headings bold when `ansi`. The
+/// The result, the ranking, the warnings and the tables for a terminal, prose in so many columns; headings bold when `ansi`. The
 /// times of the objects of pages are left to the page. A comparison shows some sizes only; of a sweep,
 /// loss is left to the page, and so is the traffic of workloads whose completion times are shown.
-pub fn text(runs: &[Run], ansi: bool) -> String {
-    let mut parts = vec![format!("{}\n", key_result(runs))];
-    parts.extend(head_tables(runs).iter().map(|table| table.text(ansi)));
-    parts.extend(warnings_text(runs, ansi));
+pub fn text(runs: &[Run], ansi: bool, columns: usize) -> String {
+    let prose = |text: String| wrapped(&text, columns);
+    let mut parts = vec![prose(format!("{}\n", key_result(runs)))];
+    parts.extend(head_tables(runs).into_iter().map(|table| set(table, ansi, columns)));
+    parts.extend(warnings_text(runs, ansi).map(prose));
     let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
     let wholes = whole_workloads(runs);
     let mut tables = data::times(runs, &wholes, detail);
@@ -51,23 +53,30 @@ pub fn text(runs: &[Run], ansi: bool) -> String {
     tables.extend(if swept { Vec::new() } else { data::streams(runs) });
     tables.extend(if swept { None } else { data::loss(runs) });
     say_notes_once(&mut tables);
-    parts.extend(tables.iter().map(|table| Table::set(table).text(ansi)));
-    parts.extend(tcp_line(runs).map(|line| line + "\n"));
-    parts.extend(timing_line(runs).map(|line| line + "\n"));
+    parts.extend(tables.iter().map(|table| set(Table::set(table), ansi, columns)));
+    parts.extend(tcp_line(runs).map(|line| prose(line + "\n")));
+    parts.extend(timing_line(runs).map(|line| prose(line + "\n")));
     parts.join("\n")
 }
 
 /// The ranking and the warnings only; of a single run, the result in words.
-pub fn brief(runs: &[Run], ansi: bool) -> String {
-    let head = head_tables(runs);
-    let mut parts: Vec<String> = head.iter().map(|table| table.text(ansi)).collect();
+pub fn brief(runs: &[Run], ansi: bool, columns: usize) -> String {
+    let prose = |text: String| wrapped(&text, columns);
+    let head = head_tables(runs).into_iter();
+    let mut parts: Vec<String> = head.map(|table| set(table, ansi, columns)).collect();
     if parts.is_empty() || are_several(runs) {
-        parts.insert(0, format!("{}\n", key_result(runs)));
+        parts.insert(0, prose(format!("{}\n", key_result(runs))));
     }
-    parts.extend(tcp_line(runs).map(|line| format!("{line}\n")));
-    parts.extend(timing_line(runs).map(|line| format!("{line}\n")));
-    parts.extend(warnings_text(runs, ansi));
+    parts.extend(tcp_line(runs).map(|line| prose(format!("{line}\n"))));
+    parts.extend(timing_line(runs).map(|line| prose(format!("{line}\n"))));
+    parts.extend(warnings_text(runs, ansi).map(prose));
     parts.join("\n")
+}
+
+/// A table for a terminal, its note in so many columns.
+fn set(table: Table, ansi: bool, columns: usize) -> String {
+    let note = table.note.as_ref().map(|note| wrapped(note, columns));
+    Table { note, ..table }.text(ansi)
 }
 
 /// What a comparison begins with: the ranking; of several engines, how they agree, and the ranking of each.

@@ -23,6 +23,8 @@ pub struct Overrides {
     pub policy: Option<PathBuf>,
     /// Keys and values, as in `--set key=value`; a key of the policy begins with `policy.`.
     pub set: Vec<(String, String)>,
+    /// The same of one combination of `--vary`.
+    pub varied: Vec<(String, String)>,
     /// Bindings besides those of the scenario, as in `--bind core=east->west`. At a port where the
     /// scenario binds a role too, these count.
     pub bind: Vec<String>,
@@ -131,7 +133,10 @@ struct Loader<'l> {
 impl Loader<'_> {
     fn run(&self) -> Result<Loaded, Diagnostics> {
         let (mut document, file) = self.read_file(&[])?;
-        let is_set = |key: &str| self.overrides.set.iter().any(|(set, _)| set == key);
+        let is_set = |key: &str| {
+            let Overrides { set, varied, .. } = self.overrides;
+            set.iter().chain(varied).any(|(set, _)| set == key)
+        };
         let axes = sweep::axes(&mut document, &file.sweep, is_set)?;
         let mut warnings = Diagnostics::default();
         let points = sweep::combinations(&axes)
@@ -226,13 +231,17 @@ impl Loader<'_> {
 
     /// All overrides: those set by hand, then those of the sweep.
     fn all(&self, swept: &[Override]) -> impl Iterator<Item = Override> {
-        let set = self.overrides.set.iter().map(|(key, value)| Override {
-            key: key.trim().to_owned(),
-            value: value.trim().to_owned(),
-            prefix: "",
-            origin: "--set".to_owned(),
-        });
-        set.chain(swept.iter().cloned())
+        let all = |set: &[(String, String)], origin: &str| {
+            let one = |(key, value): &(String, String)| Override {
+                key: key.trim().to_owned(),
+                value: value.trim().to_owned(),
+                prefix: "",
+                origin: origin.to_owned(),
+            };
+            set.iter().map(one).collect::<Vec<_>>()
+        };
+        let Overrides { set, varied, .. } = self.overrides;
+        all(set, "--set").into_iter().chain(all(varied, "--vary")).chain(swept.iter().cloned())
     }
 
     /// The policy behind the roles, if there is one.

@@ -177,6 +177,10 @@ impl Limit {
         }
         let bound = bound(value.trim(), about.unit)?;
         let is_share = about.unit == Unit::Share || measure == Measure::Fairness;
+        if is_share && at_most && bound >= 1.0 {
+            let (name, meant) = (about.name, meant(value.trim()));
+            return Err(format!("`{text}` limits nothing: `{name}` is never above 100 %\n{meant}"));
+        }
         if is_share && !(0.0..=1.0).contains(&bound) {
             let name = about.name;
             return Err(format!(
@@ -213,6 +217,14 @@ impl Limit {
     pub fn is_surely_kept_by(&self, found: &Estimate) -> bool {
         let farthest = if self.at_most { found.high } else { found.low };
         farthest.is_some_and(|end| self.is_kept_by(end))
+    }
+}
+
+/// What whoever writes a share of 1 or more may have meant.
+fn meant(value: &str) -> String {
+    match value.ends_with('%') {
+        true => "write a share below 100 %".to_owned(),
+        false => format!("did you mean `{value} %`?"),
     }
 }
 
@@ -356,6 +368,7 @@ mod tests {
             limit("voice.delay.p99 >= 30 ms"),
             limit("voice.datagram-loss <= little"),
             limit("voice.datagram-loss <= 500 %"),
+            limit("voice.datagram-loss <= 1"),
             limit("backup.fairness >= 1.5"),
             limit("voice.goodput >= 1 Mbit/s"),
             limit("backup.delay.p99 <= 30 ms"),

@@ -154,8 +154,7 @@ fn combination(
         Ok(set) => set,
         Err(mistakes) => return Ok(Err(mistakes)),
     };
-    let mut these = base.clone();
-    these.set.extend(set.iter().cloned());
+    let these = Overrides { varied: set.clone(), ..base.clone() };
     // What is set in all of them belongs to the policy that was measured, as what is varied does.
     let common = base.set.iter().filter(|(key, _)| key.starts_with(POLICY)).cloned();
     let set = common.chain(set).collect();

@@ -5,6 +5,7 @@ use shortflow_measure::{Estimate, Unit};
 
 use crate::aim::{Goal, Limit};
 use crate::confirm::{Difference, Standing};
+use crate::search::FEWEST;
 use crate::tune::{Dropped, Searched, Tuned};
 
 impl Tuned {
@@ -39,8 +40,9 @@ impl Tuned {
         };
         Table {
             title: format!(
-                "Confirmed by {} replicas of other seeds than the search; ± and ranges: 95 %",
-                self.fresh
+                "Confirmed by {} replicas{} of other seeds than the search; ± and ranges: 95 %",
+                self.fresh,
+                if self.fresh == FEWEST { " (the fewest that are taken)" } else { "" }
             ),
             labels: vec![
                 "policy".to_owned(),

@@ -164,6 +164,27 @@ fn rare_flows_and_a_file_whose_name_breaks_a_line_make_a_scenario_all_the_same()
 }
 
 #[test]
+fn what_cannot_wait_and_does_not_fit_the_line_is_told_with_what_the_line_adds() {
+    let told = |up: u64, users: u32, uses: &[Use]| {
+        let up = Rate::from_bits_per_sec(up * 1000);
+        Network { up, ..network("ethernet", users, uses) }.what_does_not_fit()
+    };
+    assert_eq!(told(100, 1, &[Use::Web, Use::Voice]), None);
+    assert_eq!(
+        told(64, 10, &[Use::Voice]).unwrap(),
+        "80 kbit/s of a call do not fit 64 kbit/s up."
+    );
+    assert_eq!(
+        told(90, 1, &[Use::Voice]).unwrap(),
+        "80 kbit/s of a call, 95.2 kbit/s with what the line adds to each packet, do not fit 90 kbit/s up."
+    );
+    assert_eq!(
+        told(2000, 20, &[Use::Voice, Use::Meetings]).unwrap(),
+        "2.56 Mbit/s of 2 calls and 2 meetings do not fit 2 Mbit/s up."
+    );
+}
+
+#[test]
 fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
     let told = |lines: &[&str]| read_csv("flows.csv", &list(lines)).unwrap_err();
     let head = "start_s,bytes,direction";
@@ -174,6 +195,8 @@ fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
         told(&[head, "1,-5,up"]),
         told(&[head, "1,2,sideways"]),
         told(&[head, "1,2"]),
+        told(&[head, "1,2,up", "1,2,up,3"]),
+        told(&[head, "1,2,up", "", "", "\"3\", often, up"]),
         told(&[head, "1,2,up", "NaN,2,up"]),
         told(&[head]),
         told(&[]),

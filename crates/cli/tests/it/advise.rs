@@ -19,6 +19,11 @@ fn a_home_with_a_backup_is_told_what_to_deploy_and_what_each_use_gains() {
         ended.out
     );
     assert!(ended.out.contains("sudo shortflow deploy "), "{}", ended.out);
+    let reason = "\nSurely better than today: call, going out, 99 %; ";
+    assert!(ended.out.contains(reason), "{}", ended.out);
+    let (_, prose) = ended.out.split_once("\nSimulated").unwrap();
+    let prose = prose.lines().filter(|line| !line.starts_with("  s"));
+    prose.for_each(|line| assert!(line.chars().count() <= 100, "{line}"));
     assert_eq!(files(&out), ["scenario.toml", "tune.json", "winner.toml"]);
     // Today the modem's buffer stands full, 1000 packets of 12 ms each; as advised a call waits for a packet or two.
     let found = fs::read_to_string(out.join("tune.json")).unwrap();
@@ -63,10 +68,26 @@ fn on_a_line_on_which_no_page_arrives_there_is_no_advice_and_nothing_to_deploy()
 }
 
 #[test]
+fn where_a_call_does_not_fit_there_is_no_advice_and_the_reason_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let network = ["--up", "64 kbit/s", "--down", "64 kbit/s", "--users", "1"];
+    let place = ["--uses", "voice", "--out", out.to_str().unwrap()];
+    let ended = run(&[&["advise"], &network[..], &place].concat());
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    let told = "1 user on 64 kbit/s up, 64 kbit/s down (ethernet): no advice\n\
+                80 kbit/s of a call do not fit 64 kbit/s.\n";
+    assert!(ended.out.starts_with(told), "{}", ended.out);
+    assert!(!ended.out.contains("deploy"), "{}", ended.out);
+    let policy = fs::read_to_string(out.join("winner.toml")).unwrap();
+    assert!(policy.contains("# Nothing is advised: a plain queue") && !policy.contains("codel"));
+}
+
+#[test]
 fn a_policy_with_the_rate_of_one_line_is_not_advised_for_another() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
-    let network = ["--up", "50 Mbit/s", "--down", "1 Mbit/s", "--users", "1", "--link", "cable"];
+    let network = ["--up", "50 Mbit/s", "--down", "3 Mbit/s", "--users", "1", "--link", "cable"];
     let place = ["--uses", "voice,backup", "--json", "--out", out.to_str().unwrap()];
     let ended = run(&[&["advise"], &network[..], &place].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);

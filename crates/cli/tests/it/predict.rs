@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::support::run;
+use crate::support::{Ended, run, shortflow};
 
 const LINE: &str = r#"
 name = "line"
@@ -58,6 +58,72 @@ fn a_prediction_stands_beside_a_simulation_with_how_far_off_it_is() {
     let ended = run(&[&arguments[..], &more[..4], &["--force"]].concat());
     assert!(ended.out.contains("How many times as much as simulated"), "{}", ended.out);
     assert!(ended.out.contains("A prediction has no"), "{}", ended.out);
+}
+
+/// Pages that fill a line, of which closed forms find no rest.
+const RESTLESS: &str = r#"
+name = "restless"
+duration = "20 s"
+warm_up = "5 s"
+hosts = { client = { count = 30 }, server = {} }
+routers = { isp = {}, gw = {} }
+links.c = { between = ["client", "gw"], rate = "10 Gbit/s", delay = "1 us" }
+links.s = { between = ["server", "isp"], rate = "10 Gbit/s", delay = "1 us" }
+links.line = { between = ["isp", "gw"], rate = "2 Mbit/s", delay = "10 ms" }
+[workloads.pages.web]
+client = "client"
+server = "server"
+http = "1.1"
+request.constant = "400 B"
+page.index.constant = "20 KB"
+page.objects.constant = 5
+page.object.constant = "10 KB"
+think.exponential.mean = "2 s"
+start_window = "2 s"
+"#;
+
+#[test]
+fn where_nothing_settles_the_reason_is_told_and_the_other_engine_is_run() {
+    let home = tempfile::tempdir().unwrap();
+    let (file, out) = (home.path().join("restless.toml"), home.path().join("out"));
+    fs::write(&file, RESTLESS).unwrap();
+    let given = [file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let both = ["--engines", "predict,simulate", "--replicas", "2"];
+    let ended = run(&[&["compare"], &given[..], &both].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let told = ended.out.replace("\n  ", " ");
+    let why = "warning: restless, predicted: No closed form for this scenario: the waits and rates of the network did \
+               not settle in 500 steps; the last residual is ";
+    let (_, residual) = told.split_once(why).unwrap_or_else(|| panic!("{told}"));
+    assert!(residual.find(".\n").is_some_and(|digits| digits <= 5), "{told}");
+    assert!(told.contains("restless, simulated"), "{told}");
+    // Where nobody else is asked, there is nothing to tell.
+    let alone = ["--engines", "predict", "--bind", "core=isp->gw", "--force"];
+    let policies = ["--policies", "policies/best-effort.toml,policies/fq-codel.toml"];
+    let ended = run(&[&["compare"], &given[..], &alone, &policies].concat());
+    assert_eq!(ended.code, Some(2), "{}", ended.out);
+    assert!(ended.err.contains("did not settle"), "{}", ended.err);
+}
+
+#[test]
+fn prose_is_as_wide_as_the_terminal_and_neither_too_wide_nor_too_narrow_to_be_read() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let longest = |columns: Option<&str>| {
+        let mut command = shortflow(&["predict", "scenarios/voice-and-web.toml", "--force"]);
+        command.args(["--out", out.to_str().unwrap()]);
+        columns.map(|columns| command.env("COLUMNS", columns));
+        let ended: Ended = command.output().unwrap().into();
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let (_, told) = ended.out.split_once("warning: ").unwrap();
+        let (told, _) = told.split_once("\n\n").unwrap();
+        assert!(told.contains("\n  "), "{told}");
+        format!("warning: {told}").lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    assert!((81..=100).contains(&longest(None)));
+    assert!((61..=100).contains(&longest(Some("500"))));
+    assert!((50..=60).contains(&longest(Some("60"))));
+    assert!((31..=40).contains(&longest(Some("7"))));
 }
 
 #[test]

@@ -46,6 +46,8 @@ fn the_shortest_queue_waits_least_and_becomes_a_policy_of_its_own() {
     let home = tempfile::tempdir().unwrap();
     let ended = tune(home.path(), &["--for", "mean:packets", "--vary", LIMITS]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let few = "\nConfirmed by 4 replicas (the fewest that are taken) of other seeds";
+    assert!(ended.out.contains(few), "{}", ended.out);
     let best = "Queue, limit = 5 pkt comes out first by mean:packets.";
     assert!(ended.out.starts_with(best), "{}", ended.out);
     let winner = home.path().join("out/winner.toml");
@@ -79,7 +81,11 @@ fn what_to_type_next_is_told_where_a_device_can_do_what_the_winner_says_and_why_
     assert!(told.contains("winner.toml --dev DEVICE --rate RATE --dry-run\n"), "{told}");
     let told = next("stf");
     let why = "No device can do what Smallest Transmitted Flow first says: roles.core.queue.stf: no kernel has";
+    let told = told.replace("\n  ", " ");
     assert!(told.contains(why) && !told.contains("--dry-run"), "{told}");
+    // A plain queue of 200 packets waits longer, though it stands before.
+    let who = "Of those beside it that can be deployed FQ-CoDel comes first by mean:packets.\n";
+    assert!(told.contains(who), "{told}");
 }
 
 #[test]
@@ -162,6 +168,11 @@ fn what_is_misspelt_is_told_before_anything_is_run() {
         (
             vec!["--for", "p99:packets", "--vary", "policy.parameters.limt=1 pkt,2 pkt"],
             "did you mean `limit`?",
+        ),
+        (vec!["--for", "p99:packets", "--vary", "policy.parameters.nope=1,2"], "--vary:1:8"),
+        (
+            vec!["--for", "p99:packets", "--keep", "packets.datagram-loss <= 1"],
+            "limits nothing: `datagram-loss` is never above 100 %\n  did you mean `1 %`?",
         ),
         (
             vec!["--for", "goodput:packets"],

@@ -237,7 +237,7 @@ fn every_table_marks_bounds_and_leaves_out_what_too_few_tell() {
     let few = cells(few, &["all"]);
     assert!(few.contains(&("p99", "–")), "{few:?}");
     // What is set anywhere is what the data say, on the screen and on the page.
-    let (screen, html) = (text(&runs, false), page(&runs));
+    let (screen, html) = (text(&runs, false, usize::MAX), page(&runs));
     let mut bounds = 0;
     for table in data::times(&runs, &["web"], Detail::Full) {
         let set = Table::set(&table);
@@ -265,7 +265,7 @@ fn sentences_rankings_and_figures_mark_bounds_too() {
     let of_web = said.lines().find(|line| line.contains("of web")).unwrap();
     assert!(of_web.contains("took ≥ "), "{of_web}");
     let runs = [run("overloaded", 1.0), run("slower", 2.0)];
-    let said = format!("{}\n{}", key_result(&runs), brief(&runs, false));
+    let said = format!("{}\n{}", key_result(&runs), brief(&runs, false, usize::MAX));
     assert!(!said.contains("gain +") && !said.contains("gain −"), "{said}");
     assert!(!said.contains("nothing is served better"), "nobody can know that: {said}");
     assert!(said.contains("cannot be ranked: too much was not complete at the end"), "{said}");

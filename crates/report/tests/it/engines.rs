@@ -74,7 +74,7 @@ fn engines_that_order_the_policies_otherwise_are_told_with_both_orders() {
     );
     assert!(said.contains("Farthest apart of these: fair marker, rehearsed, the "), "{said}");
     assert_eq!(json(&runs)["engines"]["same_order"], false);
-    assert!(brief(&runs, false).starts_with(&said), "what is brief begins with it too");
+    assert!(brief(&runs, false, usize::MAX).starts_with(&said), "what is brief begins with it too");
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn what_a_model_does_not_tell_is_not_counted_as_nothing_served() {
         silent,
         by("simulate", single(&FAIR_MARKER, 3)),
     ];
-    let told = text(&runs, false);
+    let told = text(&runs, false, usize::MAX);
     let (_, ranked) = told.split_once("Policies ranked, predicted\n").unwrap();
     let (ranked, _) = ranked.split_once("\n\n").unwrap();
     assert!(!ranked.contains("fair marker"), "{ranked}");
@@ -200,13 +200,14 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     let off = foretold.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
     assert!((off["error"].as_f64().unwrap() + 0.5).abs() < 1e-9, "{off}");
     assert!(
-        text(&runs, false).contains("of one replica; numbers of the others are those of all 3")
+        text(&runs, false, usize::MAX)
+            .contains("of one replica; numbers of the others are those of all 3")
     );
 }
 
 #[test]
 fn the_same_figures_are_one_time_as_much() {
-    let told = text(&runs(&FAIR_MARKER), false);
+    let told = text(&runs(&FAIR_MARKER), false, usize::MAX);
     let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
     let row = table.lines().nth(1).unwrap();
     assert!(row.starts_with("best effort, rehearsed") && row.contains("1.00"), "{row}");
@@ -216,13 +217,13 @@ fn the_same_figures_are_one_time_as_much() {
 #[test]
 fn one_policy_has_no_ranking_but_agreement_and_a_page_along_a_sweep_too() {
     let two = [by("simulate", single(&BEST_EFFORT, 2)), by("rehearse", single(&BEST_EFFORT, 2))];
-    assert!(!text(&two, false).contains("ranked"));
+    assert!(!text(&two, false, usize::MAX).contains("ranked"));
     assert!(json(&two)["engines"]["same_order"].is_null());
     let page = page(&two);
     assert!(page.contains("<h1>best effort: simulated and rehearsed</h1>"));
     assert!(page.contains("<p>Engine: rehearse</p>"), "what was run says by which engine");
     let swept = [by("simulate", sweep(&BEST_EFFORT)), by("rehearse", sweep(&BEST_EFFORT))];
-    let told = text(&swept, false);
+    let told = text(&swept, false, usize::MAX);
     let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
     // The point stands once beside the workloads at it.
     assert_eq!(

@@ -1,0 +1,277 @@
+//! What is advised of what was found: the simplest that is as good as the winner.
+
+use shortflow_measure::{Estimate, Unit};
+use shortflow_tune::{Candidate, Difference, Goal, Limit, Searched, Tuned};
+
+use crate::deployable;
+
+/// What is shown: the network as it is, plain queues, and the winner; each once. Before the winner whoever else was left by the
+/// search, is as good, and simpler.
+pub(crate) fn shown(
+    references: &[Candidate],
+    winner: &Candidate,
+    all: &[Candidate],
+    tuned: &Tuned,
+) -> Vec<Candidate> {
+    let is_new = |one: &&Candidate| !references.iter().any(|other| other.label == one.label);
+    let standings = tuned.confirmed.standings.iter().skip(1);
+    let others = standings.filter_map(|one| all.iter().find(|other| other.label == one.label));
+    let simpler = others
+        .filter(|one| simplicity(one) < simplicity(winner) && is_as_good(&one.label, tuned))
+        .min_by_key(|one| simplicity(one));
+    let others = simpler.into_iter().chain([winner]).filter(is_new);
+    references.iter().chain(others).cloned().collect()
+}
+
+/// The order in which policies are taken that are as good, whatever the seed: those that mark nothing before those that do, then
+/// by name.
+fn simplicity(one: &Candidate) -> (bool, &str) {
+    let marks =
+        one.scenario().policy.as_deref().is_some_and(|it| !deployable::roles(it).is_empty());
+    (marks, &one.label)
+}
+
+/// What is chosen from, the simplest first, and by what.
+pub(crate) struct Choice<'c> {
+    /// The network as it is first.
+    pub(crate) shown: &'c [Candidate],
+    /// What each use gets under each of these.
+    pub(crate) figures: &'c [(String, Vec<Option<Estimate>>)],
+    /// What these figures are.
+    pub(crate) about: &'c [(String, Goal)],
+    /// By which is searched.
+    pub(crate) goal: &'c Goal,
+    /// What calls and their like need.
+    pub(crate) asked: &'c [Limit],
+}
+
+impl Choice<'_> {
+    /// What is advised, from the simplest on: as it is, then plain queues at the gateway. It is as good as the winner by the goal,
+    /// and nobody as good is surely better in something and surely worse in nothing. Who takes the place of what is there is so
+    /// itself, unless what is there is not as good by the goal; and calls are none the worse for it.
+    pub(crate) fn simplest(&self, winner: usize, tuned: &Tuned) -> usize {
+        let good = (0..self.shown.len())
+            .filter(|at| *at == winner || is_as_good(&self.shown[*at].label, tuned))
+            .filter(|at| !self.is_worse_for_calls(*at));
+        let good: Vec<usize> = good.collect();
+        let is_beaten = |at: usize| good.iter().any(|by| self.beats(*by, at));
+        let has_reason = |at: usize| at == 0 || !good.contains(&0) || self.beats(at, 0);
+        let mut left = good.iter().copied().filter(|at| !is_beaten(*at));
+        // Nobody is left where all would do calls harm, or where each is beaten by another.
+        left.find(|at| has_reason(*at)).unwrap_or(if good.contains(&winner) { winner } else { 0 })
+    }
+
+    /// Whether the first is surely better in something than the second, and surely worse in nothing. For what long transfers
+    /// get alone nobody changes what is there, unless that is what is searched for.
+    fn beats(&self, by: usize, at: usize) -> bool {
+        let [ours, theirs] = [by, at].map(|at| &self.figures[at].1);
+        let counts = |figure: usize| {
+            let goal = &self.about[figure].1;
+            at != 0 || goal.unit() != Unit::MegabitsPerSecond || goal.text == self.goal.text
+        };
+        worse_than(ours, theirs, self.about).any(counts)
+            && worse_than(theirs, ours, self.about).next().is_none()
+    }
+
+    /// Whether calls and their like are surely worse than today in something that they need, and better in nothing of it.
+    fn is_worse_for_calls(&self, at: usize) -> bool {
+        let [today, ours] = [&self.figures[0].1, &self.figures[at].1];
+        let is_missed = |found: &[Option<Estimate>], figure: usize| {
+            self.needed(figure, self.asked)
+                .is_some_and(|limit| !keeps(limit, found[figure].as_ref()))
+        };
+        let mut worse = worse_than(today, ours, self.about);
+        let mut better = worse_than(ours, today, self.about);
+        worse.any(|figure| is_missed(ours, figure))
+            && !better.any(|figure| is_missed(today, figure))
+    }
+
+    /// The limit that is of the same as a figure.
+    fn needed<'l>(&self, figure: usize, limits: &'l [Limit]) -> Option<&'l Limit> {
+        let goal = &self.about[figure].1;
+        let is_loss = |text: &str| text.contains("loss");
+        limits.iter().find(|limit| {
+            limit.workload == goal.workload && is_loss(&limit.text) == is_loss(&goal.text)
+        })
+    }
+}
+
+/// Whether a figure keeps a limit; what too little is known of does not.
+fn keeps(limit: &Limit, found: Option<&Estimate>) -> bool {
+    found.is_some_and(|found| limit.is_kept_by(found.mean))
+}
+
+/// Whether calls and their like are beyond the least use under every policy that was searched, and as it is.
+pub(crate) fn is_useless(choice: &Choice<'_>, least: &[Limit], searched: &[Searched]) -> bool {
+    let is_of_use = |found: &[Option<f64>]| {
+        let mut pairs = least.iter().zip(found);
+        pairs.all(|(limit, found)| found.is_some_and(|found| limit.is_kept_by(found)))
+    };
+    let is_used = searched.iter().any(|one| !one.limits.is_empty() && is_of_use(&one.limits));
+    let today_fails = (0..choice.about.len()).any(|figure| {
+        let limit = choice.needed(figure, least);
+        limit.is_some_and(|limit| !keeps(limit, choice.figures[0].1[figure].as_ref()))
+    });
+    today_fails && !is_used
+}
+
+/// Which bounds are so under none of them; all where each is kept by somebody.
+pub(crate) fn beyond(least: &[Limit], searched: &[Searched]) -> String {
+    let is_kept = |at: usize| {
+        let mut found = searched.iter().filter_map(|one| *one.limits.get(at)?);
+        found.any(|found| least[at].is_kept_by(found))
+    };
+    let text = |at: usize| least[at].text.as_str();
+    let lost: Vec<&str> = (0..least.len()).filter(|at| !is_kept(*at)).map(text).collect();
+    let lost = if lost.is_empty() { (0..least.len()).map(text).collect() } else { lost };
+    format!(
+        "Beyond this calls and their like are of no use, and no policy keeps it: {}.",
+        lost.join(", ")
+    )
+}
+
+/// By what share a figure is worse before anybody minds.
+const MINDED: f64 = 0.1;
+
+/// Which figures are surely worse in the second than in the first, and by so much that it matters: where the intervals do not
+/// touch.
+pub(crate) fn worse_than<'a>(
+    first: &'a [Option<Estimate>],
+    second: &'a [Option<Estimate>],
+    about: &'a [(String, Goal)],
+) -> impl Iterator<Item = usize> + 'a {
+    let is_worse = |goal: &Goal, first: &Estimate, second: &Estimate| {
+        let [first, second] = [first, second].map(|one| one.scaled(goal.sign()));
+        let least = if second.at_least { Some(second.mean) } else { second.low };
+        let is_sure = first.high.zip(least).is_some_and(|(first, second)| second > first);
+        is_sure && second.mean - first.mean > MINDED * first.mean.abs()
+    };
+    (0..about.len()).filter(move |at| {
+        let both = first[*at].as_ref().zip(second[*at].as_ref());
+        both.is_some_and(|(first, second)| is_worse(&about[*at].1, first, second))
+    })
+}
+
+/// Whether a candidate was confirmed beside the winner, keeps what the winner keeps, and the winner is not surely better by so
+/// much that it matters.
+fn is_as_good(label: &str, tuned: &Tuned) -> bool {
+    let standings = &tuned.confirmed.standings;
+    let standing = standings.iter().find(|standing| standing.label == label);
+    if !standing.is_some_and(|standing| standing.keeps) {
+        return false;
+    }
+    let difference = tuned.confirmed.differences.iter().find(|found| found.from == label);
+    difference.is_none_or(|found| found.difference.is_some() && !matters(found, tuned))
+}
+
+/// Whether the winner is surely better by the goal, and by so much that anybody minds.
+fn matters(difference: &Difference, tuned: &Tuned) -> bool {
+    let by = difference.difference.map_or(0.0, |found| found.mean.abs());
+    let goal = tuned.confirmed.standings[0].goals[0].map_or(0.0, |found| found.mean.abs());
+    difference.is_surely_better() && by > MINDED * goal
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_advise::{LineKind, Network, Use};
+    use shortflow_scenario::{Overrides, from_texts};
+    use shortflow_tune::{Confirmation, Offered, Standing};
+    use shortflow_units::Rate;
+
+    use super::*;
+    use crate::shipped;
+
+    fn network() -> Network {
+        Network {
+            name: "net".to_owned(),
+            up: Rate::from_bits_per_sec(1_000_000),
+            down: Rate::from_bits_per_sec(8_000_000),
+            line: LineKind::parse("dsl").unwrap(),
+            users: 2,
+            uses: vec![Use::Web, Use::Voice, Use::Backup],
+            flows: None,
+            sizes: 1.0,
+        }
+    }
+
+    /// What is asked of these figures of a network: each as its low end and its high one.
+    fn with<R>(figures: &[[[f64; 2]; 7]], ask: impl Fn(&Choice<'_>) -> R) -> R {
+        let network = network();
+        let (text, policy) = (network.scenario(), shipped::policy("best-effort").unwrap().1);
+        let overrides = Overrides { policy: Some("policy.toml".into()), ..Overrides::default() };
+        let texts = [("net.toml", text.as_str()), ("policy.toml", policy)];
+        let loaded = from_texts(&texts, &overrides).unwrap();
+        let offered = Offered::by(&loaded.points()[0].scenario);
+        let goal = |text: &str| Goal::parse(text, &offered).unwrap();
+        let about = network.figures().into_iter().map(|(text, about)| (about, goal(&text)));
+        let about: Vec<(String, Goal)> = about.collect();
+        assert_eq!(about.len(), 7);
+        let estimate = |[low, high]: &[f64; 2]| {
+            let mean = f64::midpoint(*low, *high);
+            Some(Estimate { mean, low: Some(*low), high: Some(*high), n: 12, at_least: false })
+        };
+        let figures = figures.iter().map(|all| (String::new(), all.iter().map(estimate).collect()));
+        let figures: Vec<_> = figures.collect();
+        let asked: Vec<Limit> =
+            network.limits(1.0).iter().map(|text| Limit::parse(text, &offered).unwrap()).collect();
+        let (about, goal) = (&about[..], &goal("p95:pages"));
+        ask(&Choice { shown: &[], figures: &figures, about, goal, asked: &asked })
+    }
+
+    /// Pages, median and 95 %; calls going out and coming in, delay and loss; uploads.
+    const TODAY: [[f64; 2]; 7] =
+        [[1.0, 1.2], [3.0, 4.0], [2.0, 2.2], [0.01, 0.02], [0.03, 0.04], [0.0, 0.0], [0.6, 0.7]];
+
+    #[test]
+    fn what_long_transfers_get_is_alone_no_reason_to_change_what_is_there() {
+        let (mut uploads, mut pages) = (TODAY, TODAY);
+        uploads[6] = [0.9, 0.95];
+        pages[1] = [1.0, 1.5];
+        with(&[TODAY, uploads, pages, TODAY], |choice| {
+            assert!(!choice.beats(1, 0) && choice.beats(2, 0));
+            assert!(choice.beats(1, 3), "between policies it counts");
+        });
+    }
+
+    #[test]
+    fn calls_are_worse_off_where_more_than_they_need_is_lost_and_nothing_is_gained() {
+        let (mut lost, mut near, mut soon) = (TODAY, TODAY, TODAY);
+        lost[3] = [0.2, 0.3];
+        near[4] = [0.06, 0.07];
+        (soon[2], soon[3]) = ([0.02, 0.03], [0.03, 0.04]);
+        with(&[TODAY, lost, near, soon], |choice| {
+            assert!(choice.is_worse_for_calls(1));
+            assert!(!choice.is_worse_for_calls(2), "what they need is kept");
+            assert!(!choice.is_worse_for_calls(3), "two seconds are worse than a loss of 3 %");
+        });
+    }
+
+    #[test]
+    fn a_difference_that_is_sure_but_small_makes_nobody_worse() {
+        let estimate = |mean: f64| {
+            let (low, high) = (Some(mean - 0.01), Some(mean + 0.01));
+            Some(Estimate { mean, low, high, n: 12, at_least: false })
+        };
+        let is_as_good = |by: f64| {
+            let standing = |label: &str, goal| Standing {
+                label: label.to_owned(),
+                goals: vec![estimate(goal)],
+                on_front: true,
+                limits: Vec::new(),
+                keeps: true,
+                surely_keeps: true,
+            };
+            let difference = Difference { from: "B".to_owned(), difference: estimate(-by) };
+            let confirmed = Confirmation {
+                standings: vec![standing("A", 1.0), standing("B", 1.0 + by)],
+                differences: vec![difference],
+            };
+            let (searched, model) = (Vec::new(), None);
+            is_as_good(
+                "B",
+                &Tuned { winner: Some(0), confirmed, searched, replicas: 24, fresh: 12, model },
+            )
+        };
+        assert!(is_as_good(0.05) && !is_as_good(0.2));
+    }
+}

@@ -1,0 +1,293 @@
+//! What `advise` says.
+
+use std::path::Path;
+
+use serde_json::json;
+use shortflow_advise::Network;
+use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
+use shortflow_measure::{Estimate, Unit};
+use shortflow_report::{Table, wrapped};
+use shortflow_run::shell_word;
+use shortflow_tune::{Difference, Goal, in_unit};
+use shortflow_units::Rate;
+
+use crate::advise::{Advice, POLICY, SCENARIO, TODAY};
+use crate::advise_choice::worse_than;
+use crate::console::Console;
+use crate::deployable;
+use crate::shipped;
+
+impl Advice<'_> {
+    /// The policy of the scenario as a file: what is advised, or a plain queue where nothing is.
+    pub(crate) fn policy(&self) -> String {
+        let inputs = &self.advised.scenario().inputs;
+        let text = match self.is_advice() {
+            true => inputs.policy.as_ref().map_or("", |(_, text)| text),
+            false => shipped::policy("best-effort").map_or("", |(_, text)| text),
+        };
+        let heading = match self.is_today || !self.is_advice() {
+            true => {
+                "Nothing is advised: a plain queue, as the scenario beside it asks for a policy."
+            }
+            false => "Chosen by `shortflow advise` for the network of scenario.toml beside it.",
+        };
+        format!("# {heading}\n\n{text}")
+    }
+
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let figures: Vec<_> = self
+            .figures
+            .iter()
+            .map(|(label, found)| {
+                let each = self.about.iter().zip(found);
+                json!({ "policy": label, "figures": each.map(|((about, goal), found)| json!({
+                    "what": about, "of": goal.text, "found": found,
+                })).collect::<Vec<_>>() })
+            })
+            .collect();
+        json!({
+            "network": { "up": self.network.up.to_string(), "down": self.network.down.to_string(),
+                "users": self.network.users, "sizes": self.network.sizes, "link": self.network.line.name,
+                "uses": self.network.uses.iter().map(|one| one.row().name).collect::<Vec<_>>() },
+            "simulated": self.network.simulated(),
+            "policy": (!self.is_today && self.is_advice()).then_some(&self.advised.label),
+            "keeps_limits": self.narrow.is_none(),
+            "goals": self.goals, "limits": self.limits,
+            "uses": figures,
+            "found": self.tuned,
+        })
+    }
+
+    pub(crate) fn in_words(&self, console: &Console, folder: &Path) -> String {
+        let table = Table::set(&self.table()).text(console.color_out);
+        let head = wrapped(&self.headline(), console.columns);
+        let told = wrapped(&self.found(), console.columns);
+        let next =
+            if self.is_advice() { self.next(console.columns, folder) } else { String::new() };
+        format!("{head}{table}\n{told}{next}")
+    }
+
+    /// What stands below the table.
+    fn found(&self) -> String {
+        let mut told = format!(
+            "Simulated: {} replicas, {}.\n",
+            self.advised.scenario().replicas,
+            self.network.simulated()
+        );
+        if !self.is_advice() {
+            return told;
+        }
+        told += &self.gains();
+        told += &self.costs();
+        if let Some(narrow) = &self.narrow {
+            let told_of = match self.limits.is_empty() {
+                true => "No policy keeps anything near it.\n",
+                false => "So less was asked for, the nearest that some policy keeps.\n",
+            };
+            told += "What calls and their like need is not to be had on this line:\n";
+            told += &format!("{narrow}\n{told_of}");
+        }
+        told += &self.kept();
+        told += &self.beside();
+        told + "\n"
+    }
+
+    /// Whether enough was measured to say anything, and there is a use in it.
+    pub(crate) fn is_advice(&self) -> bool {
+        let is_of_first =
+            self.network.goals()[0].ends_with(&format!(":{}", self.goals[0].workload));
+        let is_near = self.narrow.is_none() || !self.limits.is_empty();
+        self.useless.is_none() && self.tuned.is_measured() && (is_near || is_of_first)
+    }
+
+    fn headline(&self) -> String {
+        let Network { up, down, users, line, .. } = self.network;
+        let what = match (self.is_advice(), self.is_today) {
+            (false, _) => "no advice",
+            (true, true) => "leave it as it is",
+            (true, false) => self.advised.label.as_str(),
+        };
+        let people = if *users == 1 { "1 user".to_owned() } else { format!("{users} users") };
+        let why = match (&self.advised.scenario().policy, &self.narrow) {
+            _ if self.useless.is_some() => self.useless.clone().unwrap_or_default(),
+            _ if !self.is_advice() => format!(
+                "So little gets through that {} could not be measured under any policy: the line is too slow for what it is asked for.",
+                self.network.goals()[0]
+            ),
+            (_, None) if self.is_today => "No policy is surely better than what is there.".to_owned(),
+            _ if self.is_today => {
+                "The line is too slow for what it is asked for, and no policy is surely better than what is there.".to_owned()
+            }
+            (policy, _) => policy.as_ref().map_or(String::new(), |policy| policy.description.clone()),
+        };
+        format!("{people} on {up} up, {down} down ({}): {what}\n{why}\n\n", line.name)
+    }
+
+    /// What is kept of what was asked for, by what is advised.
+    fn kept(&self) -> String {
+        let standings = &self.tuned.confirmed.standings;
+        let advised = standings.iter().find(|standing| standing.label == self.advised.label);
+        let found = advised.map_or(&[][..], |standing| &standing.limits);
+        let each = self.limits.iter().zip(found).map(|(limit, found)| {
+            let how = match found {
+                Some(found) if limit.is_surely_kept_by(found) => "Kept",
+                Some(found) if limit.is_kept_by(found.mean) => {
+                    "Kept on the average, but not surely"
+                }
+                Some(_) => "Not kept",
+                None => "Too little was measured to tell",
+            };
+            format!("{how}: {}\n", limit.text)
+        });
+        each.collect()
+    }
+
+    /// How what is advised stands beside the others.
+    fn beside(&self) -> String {
+        let best = &self.tuned.confirmed.standings[0].label;
+        let goal = &self.goals[0].text;
+        if *best == self.advised.label {
+            let others = self.tuned.beside(&self.goals).map(|(_, told)| told + "\n");
+            return format!("{best} comes out first by {goal}.\n{}", others.collect::<String>());
+        }
+        let simple = if self.is_today { "what is there" } else { &self.advised.label };
+        let mut others = self.tuned.beside(&self.goals);
+        let told = others.find(|(from, _)| *from == self.advised.label);
+        let told = told.map_or(String::new(), |(_, told)| format!(" {told}"));
+        let differences = &self.tuned.confirmed.differences;
+        let ours = differences.iter().find(|one| one.from == self.advised.label);
+        let but = match ours.is_some_and(Difference::is_surely_better) {
+            true => "but so little that nobody minds",
+            false => "but not surely",
+        };
+        format!(
+            "{best} comes out first by {goal}, {but} before {simple}, which is simpler or better for other uses.{told}\n{}",
+            self.also_alike(best)
+        )
+    }
+
+    /// Who else cannot be told apart from the first.
+    fn also_alike(&self, best: &str) -> String {
+        let differences = self.tuned.confirmed.differences.iter();
+        let is_alike = |one: &&Difference| {
+            let is_told = one.difference.is_some_and(|found| found.low.is_some());
+            let is_other = one.from != self.advised.label;
+            is_told && is_other && !one.is_surely_better() && !one.is_surely_worse()
+        };
+        let names: Vec<&str> = differences.filter(is_alike).map(|one| one.from.as_str()).collect();
+        match &names[..] {
+            [] => String::new(),
+            names => format!("Nor can {best} be told apart from {}.\n", names.join(", ")),
+        }
+    }
+
+    /// What gets surely better than today.
+    fn gains(&self) -> String {
+        let Some([today, advised]) = self.today_and_advised() else { return String::new() };
+        let each = worse_than(advised, today, &self.about).map(|at| self.about[at].0.as_str());
+        match &each.collect::<Vec<_>>()[..] {
+            [] => self.why_not_today(),
+            each => format!("Surely better than today: {}.\n", each.join("; ")),
+        }
+    }
+
+    /// Why what is there is not left as it is, though nothing is surely better in what is shown.
+    fn why_not_today(&self) -> String {
+        let standings = &self.tuned.confirmed.standings;
+        let best = &standings[0].label;
+        let mut others = self.tuned.beside(&self.goals);
+        let told = others.find(|(from, _)| *from == TODAY).map(|(_, told)| told);
+        match standings.iter().any(|one| one.label == TODAY && one.keeps) {
+            false => "Today what calls and their like need is not kept.\n".to_owned(),
+            true if *best == self.advised.label => String::new(),
+            true => format!("{best} beside today: {}\n", told.unwrap_or_default()),
+        }
+    }
+
+    /// The figures of today and of what is advised, where that is something else.
+    fn today_and_advised(&self) -> Option<[&[Option<Estimate>]; 2]> {
+        let (_, today) = &self.figures[0];
+        let advised = self.figures.iter().find(|(label, _)| *label == self.advised.label);
+        advised.filter(|_| !self.is_today).map(|(_, advised)| [&today[..], &advised[..]])
+    }
+
+    /// What gets surely worse than today.
+    fn costs(&self) -> String {
+        let Some([today, advised]) = self.today_and_advised() else { return String::new() };
+        let each = worse_than(today, advised, &self.about).filter_map(|at| {
+            let (about, goal) = &self.about[at];
+            let [before, now] = [today[at]?.mean, advised[at]?.mean];
+            let [before, now] = [before, now].map(|value| in_unit(value, goal.unit()));
+            Some(format!("It costs: {about}, {now} instead of {before}.\n"))
+        });
+        each.collect()
+    }
+
+    /// A row for each figure, a column for each policy.
+    fn table(&self) -> Figures {
+        let column = |(label, _): &(String, _)| Column {
+            head: label.clone(),
+            measure: None,
+            scale: Scale::Plain,
+        };
+        let row = |(at, (about, goal)): (usize, &(String, Goal))| {
+            let (unit, factor) = match goal.unit() {
+                Unit::Seconds => ("ms", 1e3),
+                Unit::Share => ("%", 1e2),
+                _ if self.network.parts() > 1 => ("Mbit/s, of that part", 1.0),
+                _ => ("Mbit/s", 1.0),
+            };
+            let cell =
+                |found: &Option<Estimate>| Cell::figure(found.map(|found| found.scaled(factor)));
+            Row {
+                labels: vec![Label::Name(about.clone()), Label::from(unit)],
+                cells: self.figures.iter().map(|(_, found)| cell(&found[at])).collect(),
+                starts_group: false,
+            }
+        };
+        Figures {
+            title: "What each use gets: today, as advised, and otherwise; ± is a 95 % interval"
+                .to_owned(),
+            labels: vec![String::new(), String::new()],
+            columns: self.figures.iter().map(column).collect(),
+            rows: self.about.iter().enumerate().map(row).collect(),
+            ..Figures::default()
+        }
+    }
+
+    fn next(&self, columns: usize, folder: &Path) -> String {
+        let word = |name: &str| shell_word(folder.join(name).as_os_str());
+        let (scenario, policy) = (word(SCENARIO), word(POLICY));
+        let share = |rate: Rate| {
+            Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * self.network.line.share) as u64)
+        };
+        let Network { up, down, .. } = *self.network;
+        let keep: String =
+            self.limits.iter().map(|limit| format!(" \\\n      --keep '{}'", limit.text)).collect();
+        let again = "Read and change what is assumed, and search again among all policies, also those no device has:";
+        let again = format!(
+            "{}\n  \
+             shortflow tune {scenario} --for {}{keep}\n",
+            wrapped(again, columns),
+            self.goals[0].text
+        );
+        if self.is_today {
+            return again;
+        }
+        let role = self.advised.scenario().policy.as_deref().map_or("", deployable::roles);
+        let deploy = |device: &str, rate: Rate| {
+            format!(
+                "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{}'\n",
+                share(rate)
+            )
+        };
+        format!(
+            "{again}\
+             Try it with this machine's own TCP, for a minute and a half:\n  \
+             sudo shortflow rehearse {scenario} --policy {policy} --replicas 1\n\
+             Deploy it at the gateway, towards the provider and towards the users:\n{}{}",
+            deploy("WAN", up),
+            deploy("LAN", down),
+        )
+    }
+}
