@@ -166,7 +166,7 @@ pub(crate) fn fill(
         bundles.iter().map(|bundle| bundle.connections * of(bundle)).sum::<f64>() / all
     };
     let held = (beside.free - beside.busy) * line.rate / mean(&|one| one.packet + line.overhead);
-    let (capacity, others) = (held + beside.packets, beside.packets);
+    let capacity = held + beside.packets;
     let packet = beside.free * line.rate / capacity;
     let waited = network.met[at][band].wait;
     let curves = queue.curves_in(packet);
@@ -192,54 +192,61 @@ pub(crate) fn fill(
         }
         return Ok((met, rates));
     }
-    let room = queue.room(packet);
+    in_order(network, &filling, &groups, held)
+}
+
+/// What flows make of a band whose packets go as they come, of which they get `held` packets per second.
+fn in_order(
+    network: &Network,
+    filling: &Filling<'_>,
+    groups: &[Group<'_>],
+    held: f64,
+) -> Result<(Met, Vec<f64>), Lack> {
+    let &Filling { line, band, bundles, beside, packet, capacity, rtt, kept } = filling;
+    let queue = &line.bands[band];
+    let (curves, room) = (queue.curves_in(packet), queue.room(packet));
     let limit = match curves.is_empty() {
         false => room,
         // What others have in flight falls and rises with the queue, as their packets wait in it.
         true => saw_tooth(room, rtt * capacity, kept, beside.in_windows),
     };
-    let gate = Gate { levels: &curves, spacing: queue.spacing, limit, capacity, others };
-    let steady = gate.settle(&groups)?;
-    let rates = match steady.queue > 0.0 {
+    let (spacing, others) = (queue.spacing, beside.packets);
+    let gate = Gate { levels: &curves, spacing, limit, capacity, others };
+    let steady = gate.settle(groups)?;
+    let is_filled = steady.queue > 0.0;
+    let rates = match is_filled {
         true => {
             filling.check()?;
             filling.check_settled(steady.queue)?;
-            check_paces(network, &bundles, curves.is_empty())?;
+            check_paces(network, bundles, curves.is_empty())?;
             groups.iter().map(|group| gate.carried(steady, group)).collect()
         }
-        false => {
-            let of = |(group, bundle): (&Group<'_>, &&Bundle)| alone(group, bundle);
-            let rates: Vec<f64> = groups.iter().zip(&bundles).map(of).collect::<Result<_, _>>()?;
-            let what = "what flows would send that lose at links alone, as a part of the line,";
-            Range::from_to(0.0, 1.0).check(what, rates.iter().sum::<f64>() / held)?;
-            rates
-        }
+        false => all_alone(groups, bundles, held)?,
     };
     let loss = (0..queue.levels()).map(|level| {
         let mut one = vec![0.0; curves.len()];
         one.iter_mut().skip(level).take(1).for_each(|share| *share = 1.0);
         1.0 - (1.0 - gate.loss(steady, &one)) * (1.0 - line.link_loss)
     });
-    let loss = loss.collect();
-    let is_filled = steady.queue > 0.0;
     let is_least = curves.is_empty() && is_filled;
     let sure = if is_least && beside.in_windows { SURE } else { 1.0 };
     let full = Gate { limit: room, ..gate };
     let least_loss = match is_least {
-        true => full.loss(full.settle(&groups)?, &[]) * held / capacity,
+        true => full.loss(full.settle(groups)?, &[]) * held / capacity,
         false => 0.0,
+    };
+    let is_unclear = match is_least {
+        true => filling.is_crowded(steady.queue),
+        false => !is_filled || filling.is_empty_at_times(steady.queue),
     };
     let met = Met {
         wait: sure * steady.queue / capacity,
-        loss,
+        loss: loss.collect(),
         is_filled,
         is_least,
         least_loss,
         loses_at_least: is_filled && kept > RENO_KEEPS,
-        is_unclear: !is_filled
-            || (is_least && filling.is_crowded(steady.queue)
-                || !is_least && filling.is_empty_at_times(steady.queue)
-                || queue.marks && bundles.iter().any(|bundle| bundle.ecn)),
+        is_unclear: is_unclear || queue.marks && bundles.iter().any(|bundle| bundle.ecn),
         ..Met::default()
     };
     Ok((met, rates))
@@ -263,6 +270,15 @@ const LEAST_LIMIT: f64 = 10.0;
 
 /// The loss of links up to which long flows send as Padhye et al. say.
 const MOST_LOST_ALONE: f64 = 0.1;
+
+/// What flows get that fill no queue of `held` packets per second.
+fn all_alone(groups: &[Group<'_>], bundles: &[&Bundle], held: f64) -> Result<Vec<f64>, ModelError> {
+    let of = |(group, bundle): (&Group<'_>, &&Bundle)| alone(group, bundle);
+    let rates: Vec<f64> = groups.iter().zip(bundles).map(of).collect::<Result<_, _>>()?;
+    let what = "what flows would send that lose at links alone, as a part of the line,";
+    Range::from_to(0.0, 1.0).check(what, rates.iter().sum::<f64>() / held)?;
+    Ok(rates)
+}
 
 /// What flows get that fill no queue, by the whole of Padhye et al. 2000; CUBIC as many times that of Reno as its mean window
 /// is larger (RFC 9438 §5).

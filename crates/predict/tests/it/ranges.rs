@@ -1,7 +1,6 @@
 //! Where models do not hold there is no figure, but a reason.
 
 use shortflow_predict::Prediction;
-use shortflow_run::Engine;
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
 use crate::against_simulations::{holds, predicted, simulated};
