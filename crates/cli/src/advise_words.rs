@@ -158,6 +158,7 @@ impl Advice<'_> {
         let ours = differences.iter().find(|one| one.from == self.advised.label);
         let but = match ours.is_some_and(Difference::is_surely_better) {
             true => "but so little that nobody minds",
+            false if ours.is_some_and(Difference::is_surely_worse) => "but surely not",
             false => "but not surely",
         };
         format!(
@@ -174,7 +175,13 @@ impl Advice<'_> {
             let is_other = one.from != self.advised.label;
             is_told && is_other && !one.is_surely_better() && !one.is_surely_worse()
         };
-        let names: Vec<&str> = differences.filter(is_alike).map(|one| one.from.as_str()).collect();
+        // Who breaks a limit is none to choose.
+        let keeps = |one: &&Difference| {
+            let mut standings = self.tuned.confirmed.standings.iter();
+            self.limits.is_empty() || standings.any(|other| other.label == one.from && other.keeps)
+        };
+        let alike = differences.filter(is_alike).filter(keeps);
+        let names: Vec<&str> = alike.map(|one| one.from.as_str()).collect();
         match &names[..] {
             [] => String::new(),
             names => format!("Nor can {best} be told apart from {}.\n", names.join(", ")),

@@ -120,9 +120,7 @@ impl Console {
             Failure::Input(what) | Failure::Machine(what) => {
                 let (what, remedy) = what.split_once('\n').unwrap_or((what, ""));
                 say(&format!("{red}error{plain}{bold}: {what}{plain}"));
-                if !remedy.is_empty() {
-                    say(&format!("  {remedy}"));
-                }
+                remedy.lines().for_each(|line| say(&format!("  {}", line.trim_start())));
             }
             Failure::TooLate => self.failure(&Failure::Machine(TOO_LATE.to_owned())),
             Failure::Interrupted(what) => say(what),

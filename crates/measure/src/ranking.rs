@@ -139,13 +139,22 @@ impl Ranking {
     /// Ranks runs of the same scenario, each with its name and its points. Workloads that are parts
     /// of others, as `web/objects`, do not count by themselves.
     pub fn of(runs: &[(&str, &[Point])]) -> Ranking {
+        Ranking::by(runs, false)
+    }
+
+    /// The same by means, whatever percentiles there are: as a model has them, which it is held against.
+    pub fn of_means(runs: &[(&str, &[Point])]) -> Ranking {
+        Ranking::by(runs, true)
+    }
+
+    fn by(runs: &[(&str, &[Point])], means: bool) -> Ranking {
         let points = runs.iter().map(|(_, points)| points.len()).min().unwrap_or(0);
         let at = |point: usize| -> Vec<&Summary> {
             runs.iter().map(|(_, points)| &points[point].summary).collect()
         };
         let models: Vec<bool> = runs.iter().map(|(_, points)| is_model(points)).collect();
         let served: Vec<Vec<Vec<Service>>> =
-            (0..points).map(|point| services(&at(point), &models)).collect();
+            (0..points).map(|point| services(&at(point), &models, means)).collect();
         let line = |(run, (label, _)): (usize, &(&str, &[Point]))| {
             let points: Vec<Vec<Service>> = served.iter().map(|runs| runs[run].clone()).collect();
             RankedRun { rank: 0, label: (*label).to_owned(), run, worst: worst(&points), points }
@@ -229,7 +238,7 @@ fn worst(points: &[Vec<Service>]) -> Option<Worst> {
 }
 
 /// How each run served each workload that can be compared, and which of them are `models`; runs outside, workloads inside.
-fn services(runs: &[&Summary], models: &[bool]) -> Vec<Vec<Service>> {
+fn services(runs: &[&Summary], models: &[bool], means: bool) -> Vec<Vec<Service>> {
     let mut served: Vec<Vec<Service>> = vec![Vec::new(); runs.len()];
     let Some(first) = runs.first() else { return served };
     for name in first.workloads.iter().map(|w| &w.name).filter(|name| !name.contains('/')) {
@@ -239,7 +248,7 @@ fn services(runs: &[&Summary], models: &[bool]) -> Vec<Vec<Service>> {
             runs.iter().map(|summary| value(summary, name, traffic, figure)).collect()
         };
         let mut figures: Vec<Vec<RankFigure>> = vec![Vec::new(); runs.len()];
-        for measure in measures(traffic, values_of) {
+        for measure in measures(traffic, values_of, means) {
             let values = values_of(measure);
             for (run, ratio) in ratios(measure, &values).into_iter().enumerate() {
                 if values[run].is_some() || !models[run] {
@@ -271,14 +280,17 @@ fn traffic(runs: &[&WorkloadSummary]) -> Option<Traffic> {
 fn measures(
     traffic: Traffic,
     values_of: impl Fn(RankMeasure) -> Vec<Option<Estimate>>,
+    means: bool,
 ) -> Vec<RankMeasure> {
     let all_have = |measure| {
         let values: Option<Vec<Estimate>> = values_of(measure).into_iter().collect();
         let best = values.and_then(|v| v.into_iter().min_by(|a, b| a.mean.total_cmp(&b.mean)));
         best.is_some_and(|best| !best.at_least)
     };
-    let mut times: Vec<RankMeasure> =
-        [RankMeasure::P95, RankMeasure::P99].into_iter().filter(|m| all_have(*m)).collect();
+    let mut times: Vec<RankMeasure> = [RankMeasure::P95, RankMeasure::P99]
+        .into_iter()
+        .filter(|m| !means && all_have(*m))
+        .collect();
     if times.is_empty() {
         times.push(RankMeasure::Mean);
     }
@@ -320,8 +332,11 @@ fn ratios(measure: RankMeasure, values: &[Option<Estimate>]) -> Vec<f64> {
         _ => least(&mut costs.iter().copied()),
     };
     // Of nothing but infinities or zeros, all are the best.
-    costs.iter().map(|cost| if *cost <= best { 1.0 } else { cost / best }).collect()
+    costs.iter().map(|cost| if *cost <= best * ALIKE { 1.0 } else { cost / best }).collect()
 }
+
+/// What is this many times the best at most is as good: rounding makes as much of a difference.
+const ALIKE: f64 = 1.0 + 1e-6;
 
 /// Losses up to this share count as alike: one packet in a thousand is not heard in a call, and two
 /// such shares differ by chance.

@@ -351,7 +351,7 @@ pub(crate) fn levels(piece: &Piece, count: usize, within: &[[f64; 2]]) -> Vec<f6
 
 /// The part of what a cut leaves in a buffer that is sure to be there: some cuts come before windows have grown back from the
 /// one before.
-const SURE: f64 = 0.9;
+const SURE: f64 = 2.0 / 3.0;
 
 /// The mean queue of a DropTail buffer of `room` packets, when its flows cut their windows to `kept` together at a
 /// full buffer: the mean of what fills the buffer and the way, which holds `on_the_way`, less that. Where windows of

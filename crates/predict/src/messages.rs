@@ -16,7 +16,10 @@ use crate::load::{acknowledged_segments, growing};
 use crate::long_flows::levels;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
-use crate::range::{Lack, MOST_LESS_SENT, MOST_LOST_OF_LONG, MOST_LOST_OF_LONG_CUBIC, of_windows};
+use crate::range::{
+    Lack, MOST_LESS_SENT, MOST_LOSSES, MOST_LOSSES_CUBIC, MOST_LOST_OF_LONG,
+    MOST_LOST_OF_LONG_CUBIC, of_windows,
+};
 use crate::sizes::Listed;
 use crate::traffic::{Demand, Route};
 use crate::visits::slowdown;
@@ -282,10 +285,8 @@ impl<'n> Sending<'n> {
         let band = piece_at(hop, start + wire).places[0].band;
         let room = self.network.lines[*line].bands[band].room(wire / segments);
         if self.network.is_at_rest {
-            Range::from_to(0.0, room).check(
-                "the packets of a message that comes to later bands, beside their room,",
-                segments,
-            )?;
+            Range::from_to(0.0, room)
+                .check("the packets of a message that comes to later bands", segments)?;
         }
         // What is beyond the range of that model is so for the bands, too, and is told by them.
         let is_whole = start == 0.0;
@@ -399,10 +400,12 @@ impl<'n> Sending<'n> {
             // A loss that stands for all of its round (Padhye et al. 2000, §II): half a window with it.
             let rounds = (segments / 2.0).min(self.most());
             let loss = self.mean_loss(segments * packet, (rounds / 2.0).max(1.0));
-            let most = match self.tcp.congestion {
-                Algorithm::Cubic => MOST_LOST_OF_LONG_CUBIC,
-                _ => MOST_LOST_OF_LONG,
+            let (most, losses) = match self.tcp.congestion {
+                Algorithm::Cubic => (MOST_LOST_OF_LONG_CUBIC, MOST_LOSSES_CUBIC),
+                _ => (MOST_LOST_OF_LONG, MOST_LOSSES),
             };
+            Range::from_to(0.0, losses)
+                .check("the packets that a message loses on average", segments * loss)?;
             Range::from_to(0.0, most)
                 .check("the share of packets that a long message loses", loss)?;
             let with = |loss: f64| latency::transfer(&path, window.max(1.0), segments, loss);

@@ -5,6 +5,7 @@ use shortflow_scenario::{Scenario, WorkloadKind};
 use crate::datagrams::waits_in_plain_buffer;
 use crate::lines::Order;
 use crate::network::Network;
+use crate::range::is_smooth;
 use crate::summary::Lacking;
 use crate::traffic::Demand;
 
@@ -60,17 +61,45 @@ pub(crate) fn rests_on(scenario: &Scenario, network: &Network, lacking: &[Lackin
     };
     tell(has(&loops), LOOPS);
     tell(is_filled(network, true), RED);
-    let is_cubic = network.met.iter().flatten().any(|met| met.loses_at_least);
+    let is_cubic = (0..network.lines.len()).any(|at| {
+        let mut each = network.lines[at].bands.iter().zip(&network.met[at]);
+        each.any(|(band, met)| !band.curves.is_empty() && met.loses_at_least)
+    });
     tell(is_cubic && has(&|kind| !matches!(kind, WorkloadKind::Bulk(_))), BESIDE_CUBIC);
     let is_long = |at: usize| {
         let line = &network.lines[at];
         let waits = network.met[at].iter().any(|met| met.has_windows && met.wait > line.delay);
         line.order == Order::Bands && waits && network.utilisation(at) > MUCH
     };
-    tell(used(network).any(is_long), LONG_QUEUES);
+    tell(has(&visits) && used(network).any(is_long), LONG_QUEUES);
+    tell(waits_beside_windows(network, &known), BESIDE_WINDOWS);
     tell(is_filled(network, false), PLAIN);
     tell(!network.within.is_empty(), MARKS);
     told
+}
+
+/// Whether streams that are told share a band with windows that wait for one another, or a line where who has had least goes
+/// first with long flows.
+fn waits_beside_windows(network: &Network, known: &dyn Fn(usize) -> bool) -> bool {
+    let told = network.sources.iter().enumerate().filter(|(at, _)| known(*at));
+    let mut streams = told.filter_map(|(_, source)| match source.demand {
+        Demand::Packets { ages, .. } => Some((source, ages)),
+        _ => None,
+    });
+    streams.any(|(source, ages)| {
+        source.routes.iter().flat_map(|route| &route.there).any(|hop| {
+            let mut pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
+            pieces.any(|(piece, _)| {
+                let met = &network.met[hop.line][piece.places[0].band];
+                let windows = met.has_windows && !is_smooth(met) && !met.is_filled;
+                match network.lines[hop.line].order {
+                    Order::Bands => windows,
+                    Order::LeastAttained => met.is_filled,
+                    Order::Fair => false,
+                }
+            })
+        })
+    })
 }
 
 /// The lines on which something is sent.
@@ -109,5 +138,6 @@ const BESIDE_CUBIC: &str = "Beside CUBIC's long flows at RED others wait up to h
 /// The load from which on windows wait long for one another.
 const MUCH: f64 = 0.7;
 const LONG_QUEUES: &str = "Transfers whose windows wait longer for one another than they are on the way are told up to half too long or too short, the largest up to twice too long.";
+const BESIDE_WINDOWS: &str = "Streams behind windows of others, or beside long flows where who has had least goes first, wait up to twice as long as is told.";
 const PLAIN: &str = "Full buffers rest on flows that cut their windows together, each for one loss of Padhye et al. 2000: flows that do so one by one wait longer than is told, and bursts lose more. What datagrams lose there has no closed form.";
 const MARKS: &str = "Marks by a rate split packets by the profile over the mean rate: exact where the rate does not vary.";

@@ -18,6 +18,10 @@ pub(crate) const MOST_LOST: f64 = 0.05;
 /// which today's recovery avoids and the model counts.
 pub(crate) const MOST_LOST_OF_LONG: f64 = 0.015;
 
+/// How many packets such a message may lose on average: what one that loses many takes depends on the recovery of its time.
+pub(crate) const MOST_LOSSES: f64 = 1.0;
+pub(crate) const MOST_LOSSES_CUBIC: f64 = 0.5;
+
 /// The same of CUBIC, which keeps more of the window of its slow start than the model of Reno counts.
 pub(crate) const MOST_LOST_OF_LONG_CUBIC: f64 = 0.005;
 

@@ -110,7 +110,10 @@ fn fill(
                     ..Default::default()
                 };
             }
-            found.completed = found.all.n;
+            found.completed = match found.all.n {
+                0 => found.classes.iter().map(|class| class.n).sum(),
+                all => all,
+            };
         }
     }
     Ok(())

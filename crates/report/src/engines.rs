@@ -75,6 +75,12 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
                 each()
             )
         }
+        Agreement::Untold => {
+            format!(
+                "What is predicted does not settle the order of the policies, for it lacks figures: {}.",
+                each()
+            )
+        }
         Agreement::Contrary => {
             format!("The policies do not come in the same order: {}.", each())
         }

@@ -18,7 +18,7 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
         all.iter().filter_map(|figure| Some((figure, figure.error?))).collect();
     let bounds: Vec<&Foretold> = all.iter().filter(|figure| figure.error.is_none()).collect();
     let mut said = Vec::new();
-    let farthest = off.iter().max_by(|a, b| distance(a.1).total_cmp(&distance(b.1)));
+    let farthest = off.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     if let Some((figure, error)) = farthest {
         let near = off.iter().filter(|(_, error)| error.abs() <= NEAR).count();
         let many = match off.len() {
@@ -59,11 +59,6 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
 
 /// What counts as near, as a part of what was found.
 const NEAR: f64 = 0.2;
-
-/// How many times one is of the other, whichever is more.
-fn distance(error: f64) -> f64 {
-    (1.0 + error).max(1.0 / (1.0 + error))
-}
 
 /// What was predicted beside what was found.
 fn beside(runs: &[Run], figure: &Foretold) -> String {

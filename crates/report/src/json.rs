@@ -38,7 +38,7 @@ fn same_order(runs: &[Run]) -> Option<bool> {
     match agreement(runs)? {
         Agreement::Same | Agreement::Undecided => Some(true),
         Agreement::Contrary => Some(false),
-        Agreement::Unknown => None,
+        Agreement::Unknown | Agreement::Untold => None,
     }
 }
 

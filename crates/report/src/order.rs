@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use shortflow_measure::engines::{cases, engines, of_engine};
-use shortflow_measure::{Estimate, Point, RankedRun, Ranking, Run};
+use shortflow_measure::{Estimate, Point, RankedRun, Ranking, Run, is_model};
 
 use crate::ranking::comparable;
 
@@ -16,6 +16,8 @@ pub(crate) enum Agreement {
     Undecided,
     /// They are not, and one replica does not tell whether that is chance.
     Unknown,
+    /// They are not, but a model leaves out or bounds what may decide.
+    Untold,
     /// Some two policies are.
     Contrary,
 }
@@ -33,7 +35,12 @@ pub(crate) fn ranking_among(runs: &[Run], engine: &str, policies: &[&str]) -> Ra
         .map(|run| (run.manifest.case(), &run.points[..]))
         .filter(|(name, _)| policies.contains(name))
         .collect();
-    Ranking::of(&named)
+    ranked(runs, &named)
+}
+
+/// In the order of means where one of all these runs is of a model, which has no percentiles.
+fn ranked(runs: &[Run], named: &[(&str, &[Point])]) -> Ranking {
+    if runs.iter().any(is_model) { Ranking::of_means(named) } else { Ranking::of(named) }
 }
 
 /// The policies of which each engine tells something.
@@ -66,6 +73,9 @@ pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
     if orders.iter().all(|order| *order == orders[0]) {
         return Some(Agreement::Same);
     }
+    if rankings.iter().any(|ranking| ranking.unknown) {
+        return Some(Agreement::Untold);
+    }
     if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.len() < 2) {
         return Some(Agreement::Unknown);
     }
@@ -97,11 +107,11 @@ fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
         return Ordering::Equal;
     };
     let replicas = a.points.first().map_or(0, |point| point.replicas.len());
-    let apart: Option<Vec<f64>> = (0..replicas).map(|at| apart(a, b, at)).collect();
+    let apart: Option<Vec<f64>> = (0..replicas).map(|at| apart(runs, a, b, at)).collect();
     let apart = apart.and_then(|values| Estimate::of(&values));
     let by_model = || {
         let named = [(pair[0], &a.points[..]), (pair[1], &b.points[..])];
-        let lines = Ranking::of(&named).lines;
+        let lines = ranked(runs, &named).lines;
         let rank = |run: usize| lines.iter().find(|line| line.run == run).map(|line| line.rank);
         rank(0).cmp(&rank(1))
     };
@@ -114,7 +124,7 @@ fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
 }
 
 /// The logarithm of how many times farther from the best of both the first run is than the second, in one replica.
-fn apart(a: &Run, b: &Run, replica: usize) -> Option<f64> {
+fn apart(runs: &[Run], a: &Run, b: &Run, replica: usize) -> Option<f64> {
     let alone = |run: &Run| -> Option<Vec<Point>> {
         let of = |point: &Point| {
             let replica = point.replicas.get(replica)?.clone();
@@ -123,7 +133,7 @@ fn apart(a: &Run, b: &Run, replica: usize) -> Option<f64> {
         run.points.iter().map(of).collect()
     };
     let (a, b) = (alone(a)?, alone(b)?);
-    let ranking = Ranking::of(&[("a", &a[..]), ("b", &b[..])]);
+    let ranking = ranked(runs, &[("a", &a[..]), ("b", &b[..])]);
     let worst = |run: usize| {
         let line = ranking.lines.iter().find(|line| line.run == run)?;
         line.worst.as_ref().map(|worst| worst.ratio.ln())

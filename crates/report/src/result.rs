@@ -100,11 +100,14 @@ fn of_datagrams(run: &Run) -> Vec<String> {
         let p99 = datagrams.percentiles.delay_p99.map_or(String::new(), |p99| {
             format!(", one in a hundred more than {}", format::seconds(p99.mean))
         });
+        let lost = match datagrams.loss {
+            Some(_) => format!("; {} of them were lost", format::share(&datagrams.loss)),
+            None => String::new(),
+        };
         Some(format!(
-            "Datagrams of {} took {} on average{p99}; {} of them were lost.",
+            "Datagrams of {} took {} on average{p99}{lost}.",
             workload.name,
             format::time(&datagrams.delay?),
-            format::share(&datagrams.loss),
         ))
     });
     told.take(MOST_WORKLOADS).collect()

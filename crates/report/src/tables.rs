@@ -75,7 +75,7 @@ pub fn brief(runs: &[Run], ansi: bool, columns: usize) -> String {
 
 /// A table for a terminal, its note in so many columns.
 fn set(table: Table, ansi: bool, columns: usize) -> String {
-    let note = table.note.as_ref().map(|note| wrapped(note, columns));
+    let note = table.note.as_ref().map(|note| wrapped(&note.replace('\n', " "), columns));
     Table { note, ..table }.text(ansi)
 }
 
