@@ -102,3 +102,22 @@ fn transfers_beyond_the_range_of_the_models_are_refused_with_the_range() {
     let why = "no closed form for `web`: at b->a the load with all that goes before must be at least 0 and at most 0.9";
     assert!(told.starts_with(why), "{told}");
 }
+
+#[test]
+fn sizes_that_are_told_count_where_others_are_not() {
+    let transfers = r#"
+        measure.size_classes = ["2 KB", "100 KB"]
+        [workloads.web.transfers]
+        client = "a"
+        server = "b"
+        load = "0.1 Mbit/s"
+        request.constant = "400 B"
+        reply.choice = { sizes = ["2 KB", "100 KB"] }
+    "#;
+    let line = LINE.replace("delay = \"5 ms\"", "delay = \"5 ms\", loss = 0.02");
+    let (summary, told) = predicted(&[("line.toml", &format!("{line}{transfers}"))]);
+    let web = summary.workload("web").unwrap();
+    assert_eq!((web.all.mean, web.classes.len()), (None, 1));
+    assert!(web.completed > 0, "{web:?}");
+    assert!(told[0].starts_with("No closed form for `web` at up to 100 KB: "), "{}", told[0]);
+}

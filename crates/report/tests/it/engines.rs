@@ -231,3 +231,27 @@ fn one_policy_has_no_ranking_but_agreement_and_a_page_along_a_sweep_too() {
         1
     );
 }
+
+#[test]
+fn where_a_model_lacks_what_decides_the_order_of_policies_is_not_settled() {
+    let mut half = predicted(&FAIR_MARKER);
+    let web = &mut half.points[0].summary.workloads[0];
+    (web.all, web.classes) = Default::default();
+    let runs = [
+        predicted(&BEST_EFFORT),
+        by("simulate", single(&BEST_EFFORT, 3)),
+        half,
+        by("simulate", single(&FAIR_MARKER, 3)),
+    ];
+    let said = key_result(&runs);
+    assert!(
+        said.starts_with(
+            "What is predicted does not settle the order of the policies, for it lacks figures: "
+        ),
+        "{said}"
+    );
+    assert!(json(&runs)["engines"]["same_order"].is_null());
+    // Others are ranked by means, too, beside a model.
+    let told = text(&runs, false, 100);
+    assert!(told.contains("web mean") && !told.contains("web p95"), "{told}");
+}
