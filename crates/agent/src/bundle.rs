@@ -40,6 +40,11 @@ pub enum Unreadable {
     Mistakes(#[from] Diagnostics),
 }
 
+/// Whether there is no such file; one that cannot be looked at is told when it is read.
+fn is_missing(path: &Path) -> bool {
+    std::fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
 impl Bundle {
     /// Of texts by their paths in the repository.
     pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Bundle {
@@ -64,7 +69,8 @@ impl Bundle {
         let mut bundle = Bundle::new([(FLEET.to_owned(), fleet)]);
         let (written, mut no_files) = (Written::of(&bundle), BTreeMap::new());
         for name in written.policies() {
-            if !is_inner(name) || bundle.files.contains_key(name) || !folder.join(name).exists() {
+            if !is_inner(name) || bundle.files.contains_key(name) || is_missing(&folder.join(name))
+            {
                 continue;
             }
             match read(folder, name)? {

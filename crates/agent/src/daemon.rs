@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -109,17 +109,19 @@ fn give(offers: &Sender<News>, news: News) {
     let _ = offers.send(news);
 }
 
+/// Takes what the source has now; what it had before that, and was not taken yet, nobody needs.
 fn take_offers<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, offered: &Receiver<News>) {
-    loop {
-        match offered.try_recv() {
-            Ok(News::Fetched { begun, fetched }) => {
-                if !agent.offer(Instant::now(), begun, fetched) {
-                    nudge.store(true, Ordering::Relaxed);
-                }
-            }
-            Ok(News::Told(told)) => agent.told(told),
-            Err(TryRecvError::Empty | TryRecvError::Disconnected) => return,
+    let mut newest = None;
+    for news in offered.try_iter() {
+        match news {
+            News::Fetched { begun, fetched } => newest = Some((begun, fetched)),
+            News::Told(told) => agent.told(told),
         }
+    }
+    if let Some((begun, fetched)) = newest
+        && !agent.offer(Instant::now(), begun, fetched)
+    {
+        nudge.store(true, Ordering::Relaxed);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where `agent run` reads its repository.
 
+use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -22,9 +23,16 @@ pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn S
     for (option, value) in [from.directory.given(), from.server.given()].concat() {
         command.arg(option).args(value);
     }
+    // What is read may be told, and its surroundings are nobody's business.
+    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_for_certificates(name)));
     // Ctrl-C is for the agent, with which it ends.
     command.process_group(0);
     Ok(Box::new(Apart::new(name, command, stop)))
+}
+
+/// Whether a variable of the surroundings says whom to trust.
+fn is_for_certificates(name: &OsStr) -> bool {
+    name == "SSL_CERT_FILE" || name == "SSL_CERT_DIR"
 }
 
 /// `shortflow agent read`.

@@ -6,11 +6,11 @@ use serde_json::Value;
 pub(crate) fn is_fine(status: &Value) -> bool {
     let mut devices = status["devices"].as_array().into_iter().flatten();
     let source = &status["source"];
-    let has_nothing = status["version"]["number"].is_null() && !source["unreadable"].is_null();
     let is_well = |it: &Value| it["done"] == true && it["changed"]["again_and_again"] != true;
     let is_written = status["not_kept"].is_null() && status["not_written"].is_null();
-    let is_taken = source["refused"].is_null() && is_written && status["held_any"] != true;
-    is_taken && !has_nothing && status["in_fleet"] != false && devices.all(is_well)
+    let is_read = source["unreadable"].is_null() && source["refused"].is_null();
+    let is_taken = is_read && is_written && status["held_any"] != true;
+    is_taken && status["in_fleet"] != false && devices.all(is_well)
 }
 
 /// How it stands, a line on each thing.
@@ -59,7 +59,9 @@ pub(crate) fn status_text(status: &Value) -> String {
         out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
     }
     if let Some(mistakes) = source["refused"].as_str() {
-        out += &format!("  what {} has now is refused:\n{mistakes}\n", text(&source["name"]));
+        let has =
+            if source["unreadable"].is_null() { "has now" } else { "had when it was last read" };
+        out += &format!("  what {} {has} is refused:\n{mistakes}\n", text(&source["name"]));
     }
     out
 }
@@ -280,5 +282,16 @@ mod tests {
         let told = status_text(&often);
         assert!(told.ends_with("again and again, 4 times by noon: is another agent at work here?\n    what it has now: shortflow status eth0\n"), "{told}");
         assert_eq!((is_fine(&once), is_fine(&often)), (true, false));
+    }
+
+    #[test]
+    fn a_source_that_cannot_be_read_is_no_good_state_whatever_version_counts() {
+        let mut source =
+            json!({ "name": "folder x", "unreadable": "permission denied", "refused": null });
+        assert!(!is_fine(&with("source", source.clone())));
+        source["refused"] = json!("error: no file");
+        let told = status_text(&with("source", source));
+        assert!(told.contains("  folder x cannot be read: permission denied\n"), "{told}");
+        assert!(told.contains("  what folder x had when it was last read is refused:\n"), "{told}");
     }
 }

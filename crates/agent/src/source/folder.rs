@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -115,11 +115,25 @@ impl Source for Folder {
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
-        let timeout = PollTimeout::try_from(patience).unwrap_or(PollTimeout::MAX);
-        let ready = poll(&mut [PollFd::new(self.inotify.as_fd(), PollFlags::POLLIN)], timeout);
-        if !ready.is_ok_and(|ready| ready > 0) {
-            return false;
+        let until = Instant::now() + patience;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let ready = poll(&mut [PollFd::new(self.inotify.as_fd(), PollFlags::POLLIN)], timeout);
+            if !ready.is_ok_and(|ready| ready > 0) {
+                return false;
+            }
+            // What others do in the folder around is no change, and no quiet either.
+            if self.has_changed() {
+                return true;
+            }
         }
+    }
+}
+
+impl Folder {
+    /// Whether something that matters is among what has happened.
+    fn has_changed(&self) -> bool {
         let events = self.inotify.read_events().unwrap_or_default();
         let matters = |event: &nix::sys::inotify::InotifyEvent| {
             if event.mask.contains(AddWatchFlags::IN_Q_OVERFLOW) {

@@ -186,7 +186,11 @@ fn sample(at: Instant, stands: &Value) -> Option<Sample> {
     let counts = Counts {
         first_sent: first("packets"),
         first_dropped: first("dropped"),
-        sent: if queues.is_empty() { colors("packets") } else { queued("packets") },
+        // The edge counts what it drops among the packets of its colour.
+        sent: match queues.is_empty() {
+            true => colors("packets").saturating_sub(colors("dropped")),
+            false => queued("packets"),
+        },
         dropped: queued("dropped"),
         policed: colors("dropped"),
     };
@@ -232,7 +236,7 @@ mod tests {
     fn what_the_edge_drops_is_counted_with_queues_behind_it_and_without() {
         let edge = |packets: u64, dropped: u64| {
             let classes = [
-                json!({ "packets": [packets, 0, 0], "dropped": [0, dropped, 0] }),
+                json!({ "packets": [packets, dropped, 0], "dropped": [0, dropped, 0] }),
                 json!({ "packets": null, "dropped": null }),
             ];
             json!({ "classes": classes })

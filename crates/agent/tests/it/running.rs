@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shortflow_agent::{
-    Ask, AskError, Control, Doors, Folder, Metrics, Page, StoreError, StubPlane, ask, run, watch,
+    Ask, AskError, Control, Doors, Folder, Metrics, Page, Source, StoreError, StubPlane, ask, run,
+    watch,
 };
 
 use shortflow_console::{Guard, Token};
@@ -164,6 +165,27 @@ fn a_folder_that_is_exchanged_by_a_link_is_seen() {
     std::fs::rename(path("next"), path("fleet")).unwrap();
     agent.until_version(3);
     agent.stop();
+}
+
+#[test]
+fn what_others_do_in_the_folder_around_is_neither_a_change_nor_quiet() {
+    let around = tempfile::tempdir().unwrap();
+    let fleet = around.path().join("fleet");
+    std::fs::create_dir(&fleet).unwrap();
+    std::fs::write(fleet.join("fleet.toml"), FLEET).unwrap();
+    let mut folder = Folder::new(&fleet).unwrap();
+    drop(folder.fetch());
+    std::fs::write(around.path().join("other"), "").unwrap();
+    let (began, patience) = (Instant::now(), Duration::from_millis(300));
+    assert!(!folder.wait(patience));
+    assert!(
+        began.elapsed() >= patience,
+        "what somebody else does ends no quiet: {:?}",
+        began.elapsed()
+    );
+    std::fs::write(around.path().join("another"), "").unwrap();
+    std::fs::write(fleet.join("fleet.toml"), FLEET).unwrap();
+    assert!(folder.wait(patience));
 }
 
 fn copy(from: &Path, to: &Path) {
