@@ -179,7 +179,7 @@ fn what_others_do_in_the_folder_around_is_neither_a_change_nor_quiet() {
     let (began, patience) = (Instant::now(), Duration::from_millis(300));
     assert!(!folder.wait(patience));
     assert!(
-        began.elapsed() >= patience,
+        began.elapsed() >= patience * 9 / 10,
         "what somebody else does ends no quiet: {:?}",
         began.elapsed()
     );
