@@ -234,14 +234,14 @@ fn one_policy_has_no_ranking_but_agreement_and_a_page_along_a_sweep_too() {
 
 #[test]
 fn where_a_model_lacks_what_decides_the_order_of_policies_is_not_settled() {
-    let mut half = predicted(&FAIR_MARKER);
+    let mut half = named(predicted(&BEST_EFFORT), "half known");
     let web = &mut half.points[0].summary.workloads[0];
     (web.all, web.classes) = Default::default();
     let runs = [
         predicted(&BEST_EFFORT),
         by("simulate", single(&BEST_EFFORT, 3)),
         half,
-        by("simulate", single(&FAIR_MARKER, 3)),
+        named(by("simulate", single(&FAIR_MARKER, 3)), "half known"),
     ];
     let said = key_result(&runs);
     assert!(
