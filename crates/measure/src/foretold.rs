@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::engines::reference_of;
 use crate::estimate::Estimate;
 use crate::measures::{Measure, Subject};
-use crate::results::Run;
+use crate::results::{Point, Run};
 
 /// A figure that was predicted, and what it turned out to be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,7 +43,12 @@ impl Foretold {
 
 /// Whether what was run is a model: it has means and no replicas.
 pub fn is_model(run: &Run) -> bool {
-    !run.points.is_empty() && run.points.iter().all(|point| point.replicas.is_empty())
+    !run.points.is_empty() && are_of_model(&run.points)
+}
+
+/// Whether points are those of a model: what it does not tell is not known, and may have been served well.
+pub(crate) fn are_of_model(points: &[Point]) -> bool {
+    points.iter().all(|point| point.replicas.is_empty())
 }
 
 /// Every mean that one engine predicted and another found under the same policy, by sizes where there are some. What was

@@ -10,6 +10,7 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
+use crate::foretold::are_of_model;
 use crate::measures::{Measure, Subject};
 use crate::results::Point;
 use crate::summary::{Summary, WorkloadSummary};
@@ -152,7 +153,7 @@ impl Ranking {
         let at = |point: usize| -> Vec<&Summary> {
             runs.iter().map(|(_, points)| &points[point].summary).collect()
         };
-        let models: Vec<bool> = runs.iter().map(|(_, points)| is_model(points)).collect();
+        let models: Vec<bool> = runs.iter().map(|(_, points)| are_of_model(points)).collect();
         let served: Vec<Vec<Vec<Service>>> =
             (0..points).map(|point| services(&at(point), &models, means)).collect();
         let line = |(run, (label, _)): (usize, &(&str, &[Point]))| {
@@ -166,7 +167,7 @@ impl Ranking {
                 at > 0 && by_worst_first(&lines[at].ratios(), &lines[at - 1].ratios()).is_eq();
             lines[at].rank = if is_alike { lines[at - 1].rank } else { at + 1 };
         }
-        let is_model = |line: &RankedRun| is_model(runs[line.run].1);
+        let is_model = |line: &RankedRun| models[line.run];
         let has_gaps = |line: &RankedRun| {
             let figures = |line: &RankedRun| {
                 line.points.iter().flatten().map(|service| service.figures.len()).sum::<usize>()
@@ -209,12 +210,6 @@ impl RankedRun {
 fn by_worst_first(a: &[f64], b: &[f64]) -> Ordering {
     let differing = a.iter().zip(b).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne());
     differing.unwrap_or_else(|| b.len().cmp(&a.len()))
-}
-
-/// Whether these are the points of a model, which has means and no replicas: what it does not tell is not known, and may
-/// have been served well.
-fn is_model(points: &[Point]) -> bool {
-    points.iter().all(|point| point.replicas.is_empty())
 }
 
 fn worst(points: &[Vec<Service>]) -> Option<Worst> {

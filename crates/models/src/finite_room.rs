@@ -19,15 +19,15 @@ pub struct FiniteRoom {
 pub const MOST_ROOM: u32 = 2000;
 
 impl FiniteRoom {
-    /// Of these streams, with `room` for those that wait beside the one that is served, up to [`MOST_ROOM`]. Any load above 0,
-    /// also beyond what is served. Takes the square of the room.
+    /// Of these streams, with `room` for those that wait beside the one that is served, up to [`MOST_ROOM`]. The load is above 0,
+    /// and may be beyond what is served, up to 100. Takes the square of the room.
     pub fn of(streams: &[Packets], room: u32) -> Result<FiniteRoom, ModelError> {
         Range::from_to(0.0, f64::from(MOST_ROOM)).check("the room", f64::from(room))?;
         let rate: f64 = streams.iter().map(|stream| stream.arrival_rate).sum();
         Range::above(0.0).check("the arrival rate per second", rate)?;
         let service = streams.iter().map(|one| one.arrival_rate * one.service).sum::<f64>() / rate;
         Range::above(0.0).check("the mean service time in seconds", service)?;
-        let load = rate * service;
+        let load = Range::from_to(0.0, 100.0).check("the load", rate * service)?;
         // Those in the system, the one that is served among them.
         let most = room as usize + 1;
         let left = left_behind(&arrivals(streams, rate, most), most);
@@ -107,6 +107,7 @@ mod tests {
         let found = FiniteRoom::of(&one(2.0, 1.0), 300).unwrap();
         assert!((found.lost - 0.5).abs() < 1e-6, "{found:?}");
         assert!((found.wait - 300.0).abs() < 3.0, "{found:?}");
+        assert!(FiniteRoom::of(&one(1000.0, 1.0), 300).is_err(), "no number is that small");
     }
 
     /// Plays a server with room for five that wait; two sizes.

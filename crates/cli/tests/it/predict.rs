@@ -1,7 +1,7 @@
 //! `predict` as a user meets it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::support::{Ended, run, shortflow};
@@ -18,11 +18,17 @@ rate = "100 /s"
 size.constant = "1000 B"
 "#;
 
+/// A folder with a scenario, where that is, and where results may go.
+fn written(scenario: &str) -> (tempfile::TempDir, PathBuf, PathBuf) {
+    let home = tempfile::tempdir().unwrap();
+    let (file, out) = (home.path().join("scenario.toml"), home.path().join("out"));
+    fs::write(&file, scenario).unwrap();
+    (home, file, out)
+}
+
 #[test]
 fn a_prediction_is_a_table_of_means_with_what_they_rest_on() {
-    let home = tempfile::tempdir().unwrap();
-    let (file, out) = (home.path().join("line.toml"), home.path().join("out"));
-    fs::write(&file, LINE).unwrap();
+    let (_home, file, out) = written(LINE);
     let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     // 8 ms to send, a wait of 16 ms at a load of 0.8, 1 ms on the way.
@@ -34,9 +40,7 @@ fn a_prediction_is_a_table_of_means_with_what_they_rest_on() {
 
 #[test]
 fn what_has_no_closed_form_at_all_is_refused_before_anything_is_written() {
-    let home = tempfile::tempdir().unwrap();
-    let (file, out) = (home.path().join("line.toml"), home.path().join("out"));
-    fs::write(&file, LINE.replace("\"100 /s\"", "\"130 /s\"")).unwrap();
+    let (_home, file, out) = written(&LINE.replace("\"100 /s\"", "\"130 /s\""));
     let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     let told = "no closed form for `packets`: what comes to a->b: the load, with what goes before it, must be at least 0 and below 1; found 1.04";
@@ -46,9 +50,7 @@ fn what_has_no_closed_form_at_all_is_refused_before_anything_is_written() {
 
 #[test]
 fn a_prediction_stands_beside_a_simulation_with_how_far_off_it_is() {
-    let home = tempfile::tempdir().unwrap();
-    let (file, out) = (home.path().join("line.toml"), home.path().join("out"));
-    fs::write(&file, LINE).unwrap();
+    let (_home, file, out) = written(LINE);
     let arguments = ["compare", file.to_str().unwrap(), "--engines", "simulate,predict"];
     let more = ["--replicas", "2", "--out", out.to_str().unwrap(), "--json"];
     let ended = run(&[&arguments[..], &more].concat());
@@ -84,9 +86,7 @@ start_window = "2 s"
 
 #[test]
 fn where_nothing_settles_the_reason_is_told_and_the_other_engine_is_run() {
-    let home = tempfile::tempdir().unwrap();
-    let (file, out) = (home.path().join("restless.toml"), home.path().join("out"));
-    fs::write(&file, RESTLESS).unwrap();
+    let (_home, file, out) = written(RESTLESS);
     let given = [file.to_str().unwrap(), "--out", out.to_str().unwrap()];
     let both = ["--engines", "predict,simulate", "--replicas", "2"];
     let ended = run(&[&["compare"], &given[..], &both].concat());
