@@ -1,4 +1,4 @@
-# What people and CI run. `make` alone lists the targets.
+# Entry points for people and CI. `make` alone lists the targets.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -8,35 +8,39 @@ SHORTFLOW := target/release/shortflow
 SMOKE := target/smoke
 STUDIES := cm05 harp05 lhl03 mtk99 nt02
 DEMO := policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml,policies/calls-first.toml
-# Why the figures of bench-guard are renewed; empty is refused.
+# The reason for renewing the figures of bench-guard; it must not be empty.
 export REASON ?=
 
 PYTHON := python3
 
-# The eBPF programs are built by clang and loaded by libbpf, which is built here. Where something is missing they are
-# left out, and policies that ask for the state of a kernel's TCP are not rehearsed. It is looked for when it is needed,
-# since `setup` may just have installed it.
+# clang builds the eBPF programs; libbpf, which is built here, loads them. If a tool is missing, they are left out, and
+# policies that need the kernel's TCP state cannot be rehearsed. The tools are detected when needed, since `setup` may
+# just have installed them.
 CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
 EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
 FEATURES = --features network$(if $(EBPF),$(comma)ebpf)
-# What CI does with the release build needs no directory, and CI has little time.
+# CI's steps with the release build need no LDAP directory, and CI has little time.
 BUILD_FEATURES = $(if $(CI),$(if $(EBPF),--features ebpf),$(FEATURES))
 comma := ,
-# CI builds everything once, and reads no back traces.
+# CI builds everything once and needs no back traces.
 ifdef CI
 export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: help build install demo agent-demo picture test bench bench-router bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build install demo agent-demo picture test bench bench-router bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
-build: ## Build target/release/shortflow
-	@command -v cargo >/dev/null || { echo "needs a Rust toolchain with cargo: https://rustup.rs" >&2; exit 1; }
+build: toolchain ## Build target/release/shortflow
 	@$(if $(EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)
 	cargo build --release --locked $(BUILD_FEATURES)
+
+RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+
+toolchain:
+	@setup/rust $(RUST_VERSION)
 
 PREFIX ?= $(HOME)/.local
 
@@ -51,7 +55,7 @@ install: build ## Install shortflow, its man pages and completions below PREFIX 
 	@echo "installed $$($(SHORTFLOW) --version) as $(DESTDIR)$(PREFIX)/bin/shortflow"
 	@case ":$$PATH:" in *:$(PREFIX)/bin:*) ;; *) echo "put $(PREFIX)/bin on your PATH to call it by its name";; esac
 
-demo: build ## Rank four policies on an office line; then what a contract protects and costs
+demo: build ## Rank four policies on an office line; then show what a contract protects and costs
 	@echo
 	@echo "Pages, calls and downloads share an office line of 20 Mbit/s (scenarios/office.toml)"
 	@echo
@@ -62,69 +66,71 @@ demo: build ## Rank four policies on an office line; then what a contract protec
 	@$(SHORTFLOW) compare scenarios/contract.toml --no-transfers --brief --out results/demo-contract \
 		--policies policies/best-effort.toml,policies/fair-marker.toml
 
-# STAY=1 waits for Ctrl-C at the end, with the live console and metrics at the addresses that it prints.
-agent-demo: build ## Three agents, a directory, traffic; a change, one that is worse, and a way back (needs root and slapd)
+# STAY=1 keeps the console and metrics running at the printed addresses until Ctrl-C.
+agent-demo: build ## Run three agents with an LDAP directory and traffic: a change, a worse change, a rollback (needs root and slapd)
 	@$(PYTHON) -B bench/agent-demo $(if $(STAY),--stay)
 
-picture: demo ## Draw the README's picture anew, from the demo
+picture: demo ## Redraw the README's picture from the demo
 	cargo xtask picture results/demo/figures/ranking.svg
 
-test: setup tidy format lint unit doc smoke peers-test bench-guard ## Run all that CI runs; says what it would install first (SKIP_SETUP=1: nothing)
+test: setup tidy format lint unit doc smoke peers-test manual attack-short bench-guard ## Run everything that CI runs; `setup` first lists the packages to install (SKIP_SETUP=1: skip it)
 
-bench: build ## Measure the simulator's speed on six pieces of work
+bench: build ## Measure the simulator's speed on six workloads
 	@for work in A B S D H H1; do $(SHORTFLOW) bench $$work; done
 
-# Writes that table of docs/performance.md. About a minute, on an idle machine.
-bench-agents: ## Let a thousand agents take a change from one LDAP directory (needs slapd and ldap-utils)
+# Writes the table in docs/performance.md. Takes about a minute on an idle machine.
+bench-agents: ## Measure a thousand agents that take a change from one LDAP directory (needs slapd and ldap-utils)
 	ulimit -n $$(ulimit -Hn); SHORTFLOW_AGENTS=100,300,1000 cargo test --release -p shortflow-agent --features network --test it -- --nocapture many_agents
 
-bench-ebpf: build ## Measure what the eBPF program that marks takes for a packet (needs root)
+bench-ebpf: build ## Measure the marking eBPF program's time per packet (needs root)
 	$(SHORTFLOW) bench ebpf
 
-bench-router: build ## Measure how fast the router forwards under several policies, beside the kernel (needs root)
+bench-router: build ## Measure the router's forwarding rate under several policies, compared with the kernel's (needs root)
 	$(SHORTFLOW) bench router $(BENCH_ROUTER)
 
-soak-rehearse: build ## Rehearse ten minutes at 50 Mbit/s; memory and descriptors must stay flat (needs root)
+soak-rehearse: build ## Rehearse ten minutes at 50 Mbit/s; fail if memory or descriptors grow (needs root)
 	$(PYTHON) -B bench/soak $(SOAK)
 
-# Growth alone, or the peers alone: python3 -B bench/performance --only growth
-bench-peers: setup-peers build ## Measure speed against ns-2, ns-3 (and HTSIM=checkout), and growth; write docs/performance.md
+# One part alone (growth, peers): python3 -B bench/performance --only growth
+bench-peers: setup-peers build ## Compare speed with ns-2, ns-3 (and HTSIM=checkout), measure growth; write docs/performance.md
 	$(MAKE) --no-print-directory -C bench/peers/ns3
 	$(if $(HTSIM),$(MAKE) --no-print-directory -C bench/peers/htsim HTSIM=$(abspath $(HTSIM)))
 	$(PYTHON) -B bench/performance
 
-bench-guard: build ## Count instructions; more than 3 % above the figures fails (RENEW=1 REASON='…' for new ones)
+bench-guard: build ## Count instructions; fail if more than 3 % above the recorded figures (RENEW=1 REASON='…' records new ones)
 	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
 
-validate: setup-peers build ## Hold the simulator against ns-2, ns-3 and theory; write docs/validation.md
+validate: setup-peers build ## Compare the simulator with ns-2, ns-3 and theory; write their chapters of docs/validation
 	$(PYTHON) -B bench/peers/validate
 
-# About 10 minutes on two cores.
-advice: build ## Ask for advice on five kinds of network; write it into docs/choosing.md
+# Takes about 10 minutes on two cores.
+advice: build ## Run `advise` on five kinds of network; write the results into docs/choosing.md
 	$(PYTHON) -B bench/advice
 
-validate-predict: build ## Hold predictions against the simulator over scenarios drawn at random; write that chapter of docs/validation.md
+validate-predict: build ## Compare predictions with simulations of random scenarios; write that chapter of docs/validation
 	$(PYTHON) -B bench/predictions
 
-# Real time: about 35 minutes, as root, on a machine that has little else to do.
-validate-rehearse: build ## Hold the simulator against this machine's own TCP; write that chapter of docs/validation.md
+judge-predict: build ## Judge predictions of random scenarios of every kind, in the models' range or not; write that chapter (SEED=…: print others)
+	$(PYTHON) -B bench/predictions --mixed $(if $(SEED),--seed $(SEED),--write)
+
+# Runs in real time: about 35 minutes, as root, on an otherwise idle machine.
+validate-rehearse: build ## Compare the simulator with this kernel's TCP; write that chapter of docs/validation
 	$(PYTHON) -B bench/agreement
 
-validate-live: build ## Hold deployed policies against what is predicted, simulated and rehearsed; write that table of docs/deploy.md (needs root)
+validate-live: build ## Compare deployed policies with predictions, simulations and rehearsals; write that table of docs/deploy.md (needs root)
 	unshare -n $(PYTHON) -B bench/live
 	unshare -n $(PYTHON) -B bench/live/split.py
 
-rehearse-lhl03: build ## Rehearse the testbed of papers/lhl03 beside its simulation; write papers/lhl03/rehearsed.md
+rehearse-lhl03: build ## Rehearse and simulate the testbed of papers/lhl03; write papers/lhl03/rehearsed.md
 	$(PYTHON) -B bench/agreement/testbed.py
 
-# Prints those of the packages that follow that are not installed. A package may be known to dpkg and
-# not be installed, so its status is asked for.
+# Prints the given packages that are not installed. dpkg may know a package that is not installed, so this checks its
+# status.
 missing_packages = for package in $(1); do \
 	status=$$(dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null || true); \
 	[ "$$status" = installed ] || echo $$package; done
 
-# Installs packages, if this is Debian or its kin and the user is root; tells them in any case.
-# SKIP_SETUP=1 leaves them out.
+# Lists the packages, and installs them for root on Debian and its derivatives. SKIP_SETUP=1 skips this.
 define install_packages
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	echo "not installed, and used by $(1):" $$missing; \
@@ -137,20 +143,20 @@ define install_packages
 	echo "could not be installed:" $$missing >&2
 endef
 
-# A peer that is still absent ends `validate` with exit code 3 and the package to install.
-setup-peers: ## Install the peers, if root on Debian and its kin
+# If a peer is still missing, `validate` ends with exit code 3 and names the package to install.
+setup-peers: ## Install the peers (as root on Debian and its derivatives)
 	@command -v dpkg-query >/dev/null || exit 0; \
 	missing=$$($(call missing_packages,ns2 libns3-dev g++ python3)); \
 	$(call install_packages,the comparisons with ns-2 and ns-3)
 
-# Prints a package of the machines of CI. Elsewhere it is left to people, since Debian starts its service as soon as it is
-# installed; the tests start one of their own.
+# Prints a package that only CI's machines install. Elsewhere people decide, since Debian starts the service at
+# installation; the tests start their own.
 service = if [ -n "$${CI:-}" ]; then echo $(1); else \
 	echo "not installed, and left to you since Debian starts a service with it: $(1)" >&2; fi
 
-# The report is looked at in a browser, traces are read by tshark and tcptrace, instructions are
-# counted by valgrind, queues are deployed by tc. What lacks its tool says "skipped: needs …".
-setup: ## Say what the tests need, and install it if root on Debian and its kin (SKIP_SETUP=1: do not)
+# The tests open the report in a browser, read traces by tshark and tcptrace, count instructions by valgrind, and deploy
+# queues by tc. A test without its tool says "skipped: needs …".
+setup: toolchain-for-tests ## List the packages that the tests need, and install them as root on Debian and its derivatives (SKIP_SETUP=1: skip)
 	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done; \
 		$(PYTHON) -c 'import jsonschema' 2>/dev/null || echo python3-jsonschema; \
 		$(if $(CLANG),:,echo clang-19); \
@@ -163,6 +169,9 @@ setup: ## Say what the tests need, and install it if root on Debian and its kin 
 		$(if $(EBPF),:,$(call missing_packages,pkg-config libelf-dev zlib1g-dev))); \
 	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) read a unit (systemd) take repositories through a directory (slapd, ldap-utils, openssl) scrape metrics (prometheus) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
 
+toolchain-for-tests:
+	@setup/rust $(RUST_VERSION) clippy rustfmt
+
 tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 	cargo xtask tidy
 
@@ -170,18 +179,19 @@ format: ## Check the formatting
 	cargo fmt --all --check
 	rustfmt --check --edition 2024 crates/policy/src/schemes/*/*.rs # listed by a build script, so unknown to cargo fmt
 
-lint: ## Check with clippy, warnings being errors
+lint: ## Run clippy with warnings as errors
 	cargo clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
+	cargo clippy -p shortflow-cli --locked -- -D warnings # what is left where clang and a kernel's headers are missing
 
 unit: ## Run the tests of all crates
 	@$(if $(EBPF),:,echo "skipped: needs clang, pkg-config, libelf and zlib: rehearsals of policies that ask for the state of TCP" >&2; \
 		[ -z "$${CI:-}" ] || { echo "with CI set nothing may be skipped: make setup, as root on Debian" >&2; exit 1; })
 	cargo test --workspace --locked $(FEATURES)
 
-doc: ## Build the documentation, warnings being errors
+doc: ## Build the documentation with warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(FEATURES)
 
-smoke: build ## Reproduce the studies in their short forms; the verdicts must be the known ones
+smoke: build ## Reproduce the studies in their short forms; fail if verdicts differ from the recorded ones
 	rm -rf $(SMOKE)
 	mkdir -p $(SMOKE)
 	for study in $(STUDIES); do \
@@ -191,7 +201,19 @@ smoke: build ## Reproduce the studies in their short forms; the verdicts must be
 		cmp $(SMOKE)/$$study/ledger.json $(SMOKE)/$$study.json; \
 	done
 
-peers-test: ## Test the comparisons with peers
+reference: build ## Write docs/reference from the code
+	$(PYTHON) -B bench/docs reference
+
+manual: build ## Check docs/reference, run the commands of the documentation, check its TOML blocks
+	@if command -v $(PYTHON) >/dev/null; then \
+		PYTHONPATH=bench/docs $(PYTHON) -B -m unittest discover -s bench/docs/tests && \
+		$(PYTHON) -B bench/docs reference --check && $(PYTHON) -B bench/docs examples; \
+	else echo "skipped: needs python3" >&2; fi
+
+site: ## Build the documentation site into target/site (needs packages from PyPI)
+	@$(PYTHON) -B bench/docs site
+
+peers-test: ## Test the scripts that compare Shortflow with peers
 	@if command -v $(PYTHON) >/dev/null; \
 	then \
 		PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -B -m unittest discover -s bench/peers/tests; \
@@ -200,10 +222,21 @@ peers-test: ## Test the comparisons with peers
 		PYTHONPATH=bench/agreement:bench/peers/validate $(PYTHON) -B -m unittest discover -s bench/agreement/tests; \
 	else echo "skipped: needs python3" >&2; fi
 
+ATTACK_SECONDS ?= 600
+
+# Findings are kept in target/attack. Parts that need root, slapd or a feature say so.
+attack: build ## Attack the program as local users, servers and files could; mutate inputs for ATTACK_SECONDS
+	$(PYTHON) -B bench/attack --seconds $(ATTACK_SECONDS)
+
+# CI's release build lacks LDAP support; its test build has it.
+attack-short: build ## Run the part of `attack` that `make test` includes
+	@if command -v $(PYTHON) >/dev/null; then SHORTFLOW=$(if $(CI),target/debug/shortflow,$(SHORTFLOW)) $(PYTHON) -B bench/attack --short --seconds 20 --seed 1; \
+	else echo "skipped: needs python3" >&2; fi
+
 FUZZ_SECONDS ?= 60
 
-# What it finds on its way is kept beside the program, and the seeds of the repository stay as they are.
-fuzz: ## Look for bytes that break the packet parser, the router or the agent, FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
+# New inputs are kept beside the program; the repository's seeds stay unchanged.
+fuzz: ## Fuzz the packet parser, the router and the agent, FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
 	@if cargo fuzz --version >/dev/null 2>&1 && rustup run nightly rustc --version >/dev/null 2>&1; \
 	then for target in parse:512 route:1600 agent_entries:2000 agent_http:9000 agent_request:512; do \
 			name=$${target%:*}; mkdir -p fuzz/target/found/$$name; \

@@ -1,7 +1,8 @@
-"""Asks `shortflow advise` about five kinds of network, and what becomes of its advice where half or twice of what is
-assumed holds; writes what it says into docs/choosing.md. What was asked of the same binary before is not asked again.
+"""Runs `shortflow advise` for five kinds of network and writes the results into docs/choosing.md.
 
-Exit codes: 0 done; 2 a network cannot be asked about.
+It also runs with half and twice the assumed values. Results of the same binary are cached.
+
+Exit codes: 0 done; 2 `advise` failed for a network.
 """
 
 import argparse
@@ -58,7 +59,7 @@ CHANGES = [
 
 
 def scaled(arguments: list[str], factor: float, *flags: str) -> list[str]:
-    """The arguments with the values of these flags multiplied; what has no unit is counted, and stays whole."""
+    """The arguments with the values of these flags multiplied; values without a unit are counts and stay whole."""
     result = list(arguments)
     for flag in flags:
         at = result.index(flag) + 1
@@ -69,7 +70,7 @@ def scaled(arguments: list[str], factor: float, *flags: str) -> list[str]:
 
 
 def advise(binary: Path, arguments: list[str]) -> tuple[str, dict]:
-    """What it says of a network, as a reader and as a program sees it; kept for the next time."""
+    """The text and the JSON of the advice for a network; cached."""
     key = hashlib.sha256(binary.read_bytes() + "\0".join(arguments).encode()).hexdigest()
     kept = KEPT / f"{key}.json"
     if kept.is_file():
@@ -90,7 +91,7 @@ def advise(binary: Path, arguments: list[str]) -> tuple[str, dict]:
 
 
 def in_short(found: dict) -> str:
-    """The policy that is advised, with a star where it does not keep what calls and their like need."""
+    """The advised policy, with a star if it does not keep the limits of calls and similar traffic."""
     return (found["policy"] or "as it is") + ("" if found["keeps_limits"] else " *")
 
 

@@ -1,10 +1,11 @@
-"""Three agents, an LDAP directory, traffic; a change, one that is worse, and a way back.
+"""Runs three agents with an LDAP directory and traffic: a change, a worse change, and a rollback.
 
     sudo python3 -B bench/agent-demo [--shortflow PROGRAM] [--stay]
 
-All of it is on this machine, in network namespaces of its own, and is gone at the end and at Ctrl-C. With --stay it waits for
-Ctrl-C before that, with the live console of all machines and the metrics of the first one at the addresses that it prints. Takes about 80 seconds. Ends with 0
-when everything came as it says, 1 when something did not, and 3 when the machine lacks something.
+Everything runs on this machine in its own network namespaces, and is removed at the end and at Ctrl-C. With --stay the live console of
+all machines and the metrics of the first one stay at the printed addresses until Ctrl-C. Takes about 80 seconds.
+
+Exit codes: 0 everything happened as expected; 1 something did not; 3 the machine lacks something.
 """
 
 import argparse
@@ -28,7 +29,7 @@ PATIENCE = 60.0
 
 
 class Unmet(Exception):
-    """Something did not come as it was to."""
+    """An expectation of the demo was not met."""
 
 
 def say(text: str) -> None:
@@ -36,7 +37,7 @@ def say(text: str) -> None:
 
 
 class Demo:
-    """What is running."""
+    """The running parts of the demo."""
 
     def __init__(self, shortflow: str, folder: pathlib.Path, stack: contextlib.ExitStack) -> None:
         self.shortflow, self.folder, self.stack = shortflow, folder, stack
@@ -60,7 +61,7 @@ class Demo:
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=20).stdout
 
     def until(self, machine: str, *wanted: str) -> None:
-        """Waits until the status of a machine has all of this."""
+        """Waits until the status of a machine has all of these values."""
         end = time.monotonic() + PATIENCE
         while not all(part in (status := self.ask(machine, "status")) for part in wanted):
             if time.monotonic() > end:
@@ -70,7 +71,7 @@ class Demo:
         say("  " + status.strip().replace("\n", "\n  "))
 
     def short(self, seconds: float, machine: str = "gw1") -> float:
-        """The median of the times that short transfers take, in milliseconds."""
+        """The median time of short transfers, in milliseconds."""
         median = traffic.short_transfers(self.agents[machine], seconds)
         say(f"  a page of 20 KB from {machine}, beside two downloads: {median:.0f} ms (median of {seconds:.0f} s)")
         return median
@@ -107,8 +108,8 @@ def play(demo: Demo, stay: bool) -> None:
 
     demo.step("a change for the worse: pages last. gw1 finds out, goes back by itself, and the others never have it")
     directory.write("pages-last")
-    demo.until("gw1", "version 2 (", "was found worse, and is not taken again", "Pages First", "done")
-    demo.until("gw2", "version 2 (", "held off: gw1 finds it worse", "Pages First", "done")
+    demo.until("gw1", "version 2 (", "was found worse and is not applied again", "Pages First", "done")
+    demo.until("gw2", "version 2 (", "held back: gw1 finds it worse", "Pages First", "done")
 
     demo.step("somebody goes back further, on one machine")
     say("  " + demo.ask("gw3", "rollback").strip())
@@ -123,14 +124,14 @@ def play(demo: Demo, stay: bool) -> None:
 
 
 def lacking(shortflow: str) -> list[str]:
-    """What the machine lacks."""
-    programs = ["ip", "ldapadd", "ldapmodify", "/usr/sbin/slapd", shortflow]
+    """What the machine lacks for the demo."""
+    programs = ["ip", "ldapadd", "ldapmodify", "ldapsearch", "/usr/sbin/slapd", shortflow]
     missing = [program for program in programs if shutil.which(program) is None]
     return missing + ([] if network.is_root() else ["root"])
 
 
 def played(shortflow: str, stay: bool) -> tuple[int, str]:
-    """The exit code, and what there is to say when all is gone."""
+    """The exit code, and the message to print after the cleanup."""
     with tempfile.TemporaryDirectory(prefix="shortflow-demo-") as folder, contextlib.ExitStack() as stack:
         # What is begun is ended, however often one asks.
         stack.callback(say, "")

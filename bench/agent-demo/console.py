@@ -1,4 +1,4 @@
-"""The live console over all machines of the demo."""
+"""The live console for all machines of the demo."""
 
 import contextlib
 import pathlib
@@ -13,7 +13,7 @@ PATIENCE = 20.0
 
 
 def begin(shortflow: str, folder: pathlib.Path, machines: list[str], stack: contextlib.ExitStack) -> str:
-    """Starts it over the agents' sockets; the page's address, with its token."""
+    """Starts the console over the agents' sockets; returns the page's address with its token."""
     token = secrets.token_hex(16)
     file = folder / "console-token"
     file.touch(0o600)
@@ -28,7 +28,7 @@ def begin(shortflow: str, folder: pathlib.Path, machines: list[str], stack: cont
 
 
 def shows(address: str, machines: list[str]) -> bool:
-    """Whether the page's events tell of all machines before long."""
+    """Whether the page's events soon cover all machines."""
     events = address.partition("#")[0] + "events"
     left, end = set(machines), time.monotonic() + PATIENCE
     with urllib.request.urlopen(events, timeout=PATIENCE) as stream:

@@ -9,6 +9,7 @@ import network
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 BASE = "ou=shortflow,dc=example,dc=org"
+START_TIMEOUT = 30.0
 ADMIN = "cn=admin,dc=example,dc=org"
 # Root of this machine, as the server knows it who is asked over its socket.
 ROOT = "gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
@@ -34,7 +35,7 @@ def text(policy: str, watch: int) -> str:
 
 
 class Directory:
-    """An OpenLDAP server with its data in a folder, which ends with the stack."""
+    """An OpenLDAP server with its data in a folder; it ends with the stack."""
 
     def __init__(self, folder: pathlib.Path, stack, shortflow: str, watch: int) -> None:
         self.folder, self.shortflow, self.watch = folder, shortflow, watch
@@ -50,10 +51,25 @@ class Directory:
         command = ["/usr/sbin/slapd", "-d", "0", "-f", folder / "slapd.conf", "-h", self.url]
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         stack.callback(network.end, server)
-        end = time.monotonic() + 10
-        while not (folder / "ldapi").exists():
-            if time.monotonic() > end or server.poll() is not None:
-                raise network.Lacking("slapd does not start")
+        self.wait_until_it_answers(server)
+
+    def wait_until_it_answers(self, server: subprocess.Popen) -> None:
+        """Waits for the answer to a search: the socket's file exists before the server accepts connections."""
+        # The root entry of the server, which it has as soon as it serves (RFC 4512 section 5.1).
+        search = ["ldapsearch", "-Q", "-Y", "EXTERNAL", "-H", self.url, "-LLL", "-s", "base", "-b", "", "namingContexts"]
+        end = time.monotonic() + START_TIMEOUT
+        while True:
+            if server.poll() is not None:
+                raise network.Lacking(f"slapd ended with exit code {server.returncode} before it answered")
+            try:
+                answer = subprocess.run(search, capture_output=True, text=True, check=False, timeout=5)
+                error = answer.stderr.strip()
+                if answer.returncode == 0:
+                    return
+            except subprocess.TimeoutExpired:
+                error = "no answer within 5 s"
+            if time.monotonic() > end:
+                raise network.Lacking(f"slapd does not answer within {START_TIMEOUT:.0f} s: {error}")
             time.sleep(0.05)
 
     def tool(self, name: str, ldif: str) -> None:
@@ -63,7 +79,7 @@ class Directory:
             raise network.Lacking(f"{name}: {ended.stderr}")
 
     def write(self, policy: str) -> None:
-        """Lets the fleet have this policy."""
+        """Assigns this policy to the fleet."""
         fleet = text(policy, self.watch)
         if not self.is_empty:
             value = base64.b64encode(fleet.encode()).decode()

@@ -1,4 +1,4 @@
-"""Hosts in network namespaces, each with a line to one more that sends and takes."""
+"""Hosts in network namespaces, each with a line to a peer host for traffic."""
 
 import ctypes
 import dataclasses
@@ -13,7 +13,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 class Lacking(Exception):
-    """The machine does not let namespaces be made."""
+    """The machine does not allow creating namespaces."""
 
 
 def is_root() -> bool:
@@ -21,7 +21,7 @@ def is_root() -> bool:
 
 
 def enter(namespace: pathlib.Path) -> None:
-    """Lets this thread be in a network namespace."""
+    """Moves this thread into a network namespace."""
     with open(namespace) as opened:
         if LIBC.setns(opened.fileno(), CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), "setns")
@@ -41,7 +41,7 @@ class Host:
         return f"{self.name}-far"
 
     def start(self, command: list, **more) -> subprocess.Popen:
-        """Starts a program there, which Ctrl-C does not reach."""
+        """Starts a program in the host; Ctrl-C does not reach it."""
         return subprocess.Popen(["ip", "netns", "exec", self.name, *command], stdout=subprocess.DEVNULL, start_new_session=True, **more)
 
 
@@ -61,7 +61,7 @@ def end(process: subprocess.Popen) -> None:
 
 
 def hosts(stack, machines: list[str]):
-    """A namespace for each machine with the device `wan`, and one behind its line; they go with the stack."""
+    """Creates a namespace for each machine with the device `wan`, and one at the other end of its line; they end with the stack."""
     for number, machine in enumerate(machines):
         host = Host(machine, f"sfdemo{os.getpid()}-{machine}", f"10.99.{number}.1", f"10.99.{number}.2")
         for name in (host.name, host.far_name):
@@ -76,7 +76,7 @@ def hosts(stack, machines: list[str]):
 
 
 def within(name: str, work) -> threading.Thread:
-    """A thread that does something in the namespace of this name."""
+    """Starts a thread that runs a function in the namespace of this name."""
 
     def run() -> None:
         enter(pathlib.Path("/run/netns") / name)
@@ -88,7 +88,7 @@ def within(name: str, work) -> threading.Thread:
 
 
 def forward(host: Host, port: int, stack) -> str:
-    """An address of this machine's loopback at which one reaches that port of the host's loopback."""
+    """Forwards an address on this machine's loopback to that port of the host's loopback; returns the address."""
     listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
 
     def copy(one: socket.socket, other: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""Downloads without end and pages now and then, over a host's line."""
+"""Long downloads and occasional pages over a host's line."""
 
 import socket
 import statistics
@@ -12,7 +12,7 @@ PAGE = b"x" * 20_000
 
 
 def sink(host: network.Host, port: int, stack) -> None:
-    """Takes what comes, and says when the other has sent all."""
+    """Reads all data and reports when the other side has sent everything."""
     ready = threading.Event()
 
     def take(client: socket.socket) -> None:
@@ -41,7 +41,7 @@ def sink(host: network.Host, port: int, stack) -> None:
 
 
 def begin(host: network.Host, stack) -> None:
-    """Two downloads that run until the end."""
+    """Starts two downloads that run until the end."""
     stop = threading.Event()
     for port in (BULK, PAGES):
         sink(host, port, stack)
@@ -65,8 +65,9 @@ def begin(host: network.Host, stack) -> None:
 
 
 def short_transfers(host: network.Host, seconds: float) -> float:
-    """The median of the times, in milliseconds, that pages take that are sent one after another for so long. One that is
-    given up counts with the time until then."""
+    """The median time, in milliseconds, of pages sent one after another for this long. A page that is given up counts with the time until
+    then.
+    """
     times: list[float] = []
 
     def run() -> None:

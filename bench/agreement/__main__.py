@@ -1,10 +1,10 @@
-"""Simulates and rehearses every case, and writes a chapter of docs/validation.md.
+"""Simulates and rehearses every case, and writes a chapter of docs/validation.
 
-What was run before is not run again unless its inputs or the binary have changed. With --only the
+Results are cached; a case runs again only if its inputs or the binary have changed. With --only the
 chapter is printed instead.
 
-Exit codes: 0 every row holds, or its cause is told; 1 a row misses and no cause is told; 2 the input is
-wrong or a run failed; 3 the machine lacks something; 130 interrupted.
+Exit codes: 0 every row holds, or its cause is known; 1 a row misses and its cause is not known; 2 invalid
+input or a failed run; 3 the machine lacks something; 130 interrupted.
 """
 
 import argparse
@@ -16,14 +16,13 @@ from pathlib import Path
 
 import kernel
 from casebook import CONTROLS, HERE, ROOT, BadCase, read_cases
-from chapter import Found, chapter
+from chapter import Found, chapter, rows_text
 from paired import order_of, rows_of
 from notes import read_notes
 from running import ENGINES, REHEARSE, Failed, Job, lateness, replicas, run_all
-from shared import Progress, with_rehearsed
+from shared import DOCS, Progress, publish
 
 
-PAGE = ROOT / "docs" / "validation.md"
 RESULTS = ROOT / "target" / "agreement"
 
 
@@ -59,7 +58,7 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def study(arguments: argparse.Namespace) -> int:
-    """Runs the cases that are asked for and tells what came out."""
+    """Runs the selected cases and reports the results."""
     if not arguments.shortflow.is_file():
         raise Failed(f"no binary {arguments.shortflow}: make build", 3)
     shortflow = arguments.shortflow.resolve()
@@ -76,12 +75,12 @@ def study(arguments: argparse.Namespace) -> int:
     never = run_all(doubted, shortflow, RESULTS, arguments.jobs, arguments.keep_rehearsals, Progress())
     found = [with_further(each, [job for job in doubted if job not in never]) for each in found]
     late += never
-    text = chapter(found, late, notes, versions(shortflow))
+    page = chapter(found, late, notes, versions(shortflow))
     if arguments.only:
-        print(text)
+        print(page.text, *rows_text(found), sep="\n")
     else:
-        PAGE.write_text(with_rehearsed(PAGE.read_text(), text))
-        print(f"wrote {PAGE.relative_to(ROOT)}")
+        publish("validate-rehearse", [page])
+        print(f"wrote {DOCS.relative_to(ROOT)}/validation/{page.name}.md")
     untold = [row for each in found for row in each.rows
               if not row.judged.holds and not any(note.fits(each.job, row) for note in notes)]  # fmt: skip
     if untold:
@@ -90,7 +89,7 @@ def study(arguments: argparse.Namespace) -> int:
 
 
 def found_of(job: Job) -> Found:
-    """What a case came to."""
+    """The results of a case."""
     folder = RESULTS / job.folder_name
     found = both_engines(job)
     names = [Path(policy).stem for policy in job.case.policies]
@@ -100,13 +99,13 @@ def found_of(job: Job) -> Found:
 
 
 def both_engines(job: Job) -> dict[tuple[int, str], list[dict]]:
-    """What the replicas of a job found, by the number of the policy and the engine."""
+    """The results of a job's replicas, by the number of the policy and the engine."""
     folder = RESULTS / job.folder_name
     return {key: each for engine in ENGINES for key, each in replicas(folder / engine).items()}
 
 
 def further_jobs(found: Sequence[Found]) -> list[Job]:
-    """Further pairs of each policy with a row that misses but may do so by chance, once for each line."""
+    """Jobs for further pairs of each policy with a row that may miss by chance, one job for each line."""
     jobs = [Job(each.job.case, each.job.control, policy)
             for each in found for policy in each.job.case.policies
             if any(row.asks_for_more and row.policy == Path(policy).stem for row in each.rows)]  # fmt: skip
@@ -114,7 +113,7 @@ def further_jobs(found: Sequence[Found]) -> list[Job]:
 
 
 def with_further(found: Found, jobs: Sequence[Job]) -> Found:
-    """What a case came to, each doubtful row with what its further pairs say."""
+    """The results of a case; each doubtful row has the results of its further pairs."""
     case, control = found.job.case, found.job.control
     done = {job.folder_name for job in jobs}
     rows = list(found.rows)
@@ -131,7 +130,7 @@ def with_further(found: Found, jobs: Sequence[Job]) -> Found:
 
 
 def versions(shortflow: Path) -> dict[str, str]:
-    """What was compared with what."""
+    """The versions of both sides."""
     ours = subprocess.run([shortflow, "--version"], capture_output=True, text=True, check=True)
     return {"Shortflow": ours.stdout.split()[1], "Linux": f"{kernel.version()}, timers of {kernel.timer_tick()}"}
 

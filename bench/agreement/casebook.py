@@ -1,4 +1,4 @@
-"""The cases as cases.toml has them."""
+"""The cases in cases.toml."""
 
 import tomllib
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ FURTHER_SEED = 1001
 
 
 class BadCase(Exception):
-    """A case file says what cannot be."""
+    """A case file is invalid."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario under a baseline and another policy, and by what the two are ordered."""
+    """A scenario under a baseline and another policy, and the figure that orders the two."""
 
     name: str
     scenario: str

@@ -1,46 +1,52 @@
-"""The chapter of docs/validation.md in Markdown."""
+"""The chapter of docs/validation in Markdown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from casebook import FURTHER, REPLICAS, Case
+from casebook import FURTHER, REPLICAS
 from paired import TOLERANCES, UNNOTICED_LOSS, Order, Ratio, Row
 from notes import Note
 from running import LATEST, LONGEST_STALL, MOST_STALLED, Job
-from shared import causes_below, grid
+from shared import Line, Page, causes_below, data_link, grid, versions_line
 
-
+NAME = "kernel-tcp"
 TITLE = "Against the kernel's own TCP"
 
 ABOUT = f"""\
-The same scenarios simulated and rehearsed, over this machine's own TCP ([how](rehearse.md)), each under a baseline
-and another policy, with Reno and with CUBIC; {REPLICAS} replicas, which have the same arrivals by both engines. What
-lies between the hosts is the same code on both sides; so what differs is TCP, the sockets, and the machine's time.
-The simulator's TCP is that of today, with timers on the grid of this kernel ([`timer_tick`](tcp-eras.md#linux)).
-`make validate-rehearse` runs all of it, as root, and writes this chapter; the cases are in `bench/agreement`.
+The same scenarios are simulated, and [rehearsed](../rehearse.md) over the TCP of this machine's kernel. Each case has a
+baseline and another policy, with Reno and with CUBIC, and {REPLICAS} replicas that have the same arrivals in both engines.
+The code between the hosts is the same on both sides. So the sides differ in TCP, in the sockets and in the machine's time.
+The simulator's TCP is today's, with timers on the grid of this kernel ([`timer_tick`](../tcp-eras.md#linux)).
+`make validate-rehearse` runs all cases, as root, and writes this page. The cases are in `bench/agreement`.
 
-A figure is **held** when the rehearsed one differs from the simulated one by at most 20 % (medians), 30 % (95th
-percentiles), 10 % (goodput) or 25 % (loss). Times are those of transfers, or the delays of datagrams; goodput is that
-of whole workloads; loss is that of a workload's datagrams, or of all packets at the congested port. The **ratio** is
-rehearsed over simulated, from pairs of replicas: the geometric mean with the Student interval of the logarithms; of
-losses, in which a replica may have none, the ratio of the means with the interval of the jackknife. A verdict is
-**settled** when all of the ratio's interval is on its side of the target. A row that misses and is not settled is judged
-by {FURTHER} other pairs, with another seed, and by these alone; rows that hold are not asked again. Not defined, and so left out: the 95th
-percentile of fewer than 200 transfers in a replica, the median of fewer than 20, and what fewer than three pairs have.
-Losses of at most {UNNOTICED_LOSS * 100:.1f} % on both sides are alike. A ratio without interval has a side that is zero
-in some replica. The tolerances were written down before the first run, and so were the rules but for one: strict
-priority and WFQ were first ordered by the time of web transfers, which those policies leave as it is.
+## Rules
 
-A rehearsal is believed when its packets left at most {LATEST * 1e3:.0f} ms late (99th percentile, in its latest
-replica) and the machine stood still for at most {MOST_STALLED * 100:.0f} % of the time, and {LONGEST_STALL * 1e3:.0f} ms
-at once; other cases are run again, alone, and otherwise left out and named. The order of two policies is that
-of the mean completion time or delay of one workload, or of the mean wait at the port.
+- A row **holds** if the rehearsed figure differs from the simulated one by at most 20 % (medians), 30 % (95th
+  percentiles), 10 % (goodput) or 25 % (loss).
+- Times are those of transfers, or the delays of datagrams. Goodput is that of whole workloads. Loss is that of a
+  workload's datagrams, or of all packets at the congested port.
+- The **ratio** is rehearsed over simulated, from pairs of replicas: the geometric mean with the Student interval of the
+  logarithms. For losses, which may be zero in a replica, it is the ratio of the means with the jackknife interval.
+- A verdict is **settled** if the whole interval of the ratio is on its side of the target.
+- A row that misses and is not settled is judged by {FURTHER} other pairs, with another seed, and by these alone. Rows
+  that hold are not run again.
+- These figures are not defined: the 95th percentile of fewer than 200 transfers in a replica, the median of fewer than
+  20, and figures of fewer than three pairs.
+- Losses of at most {UNNOTICED_LOSS * 100:.1f} % on both sides count as equal. A ratio without interval has a side that is
+  zero in some replica.
+- The tolerances and rules were written before the first run, with one exception: strict priority and WFQ were first
+  ordered by the time of web transfers, which these policies do not change.
+- A rehearsal counts if its packets left at most {LATEST * 1e3:.0f} ms late (99th percentile, in its latest replica), and
+  if the machine stalled for at most {MOST_STALLED * 100:.0f} % of the time and {LONGEST_STALL * 1e3:.0f} ms at once. Other
+  cases run again, alone. If they are late again, the chapter names them and omits their rows.
+- The order of two policies is that of the mean completion time or delay of one workload, or of the mean wait at the
+  port.
 """
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a case came to under one congestion control."""
+    """The results of a case under one congestion control."""
 
     job: Job
     order: Order | None
@@ -50,23 +56,39 @@ class Found:
 
 def chapter(
     all_found: Sequence[Found], late: Sequence[Job], notes: Sequence[Note], versions: Mapping[str, str]
-) -> str:
+) -> Page:
     """The whole chapter, with its heading."""
-    lines = [f"## {TITLE}", "", ABOUT]
-    lines += [*(f"- {side}: {version}" for side, version in versions.items()), ""]
-    lines += summary(all_found)
+    rows = [row for found in all_found for row in data_rows(found)]
+    lines = [f"# {TITLE}", "", ABOUT, f"{data_link(NAME, len(rows))} {versions_line(versions)}", ""]
+    lines += ["## Results", "", *summary(all_found)]
     if late:
-        lines += ["Left out, since they are not believed: " + ", ".join(job.name for job in late) + ".", ""]
-    lines += ["### The order of policies", "", *orders(all_found), ""]
-    lines += ["### Rows that miss, or did at first", "", *missing(all_found, notes), ""]
-    for case in dict.fromkeys(found.job.case for found in all_found):
-        own = [found for found in all_found if found.job.case == case]
-        lines += [f"### {heading(case)}", "", *case_text(case, own, notes), ""]
-    return "\n".join(lines)
+        lines += ["Omitted, because they were late: " + ", ".join(job.name for job in late) + ".", ""]
+    lines += ["## The order of policies", "", *orders(all_found), ""]
+    lines += ["## Rows that miss, or did at first", "", *missing(all_found, notes), ""]
+    lines += ["## Cases", "", *cases(all_found), ""]
+    held = sum(row.judged.holds for found in all_found for row in found.rows)
+    orders_alike = [found.order.alike for found in all_found if found.order]
+    summary_lines = [Line(TITLE, NAME, "Linux", len(rows), held, len(rows) - held),
+                     Line(f"{TITLE}: order of policies", NAME, "Linux", len(orders_alike), sum(orders_alike),
+                          len(orders_alike) - sum(orders_alike))]  # fmt: skip
+    return Page(NAME, "\n".join(lines), COLUMNS, rows, summary_lines)
 
 
-def heading(case: Case) -> str:
-    return f"{case.name}, rehearsed"
+COLUMNS = ("case", "tcp", "policy", "of", "figure", "simulated", "rehearsed", "ratio", "verdict")
+
+
+def data_rows(found: Found) -> list[list[str]]:
+    """The rows of a case for the data file."""
+    return [
+        [found.job.case.name, found.job.control, row.policy, row.subject, row.kind, value(row.kind, row.simulated),
+         value(row.kind, row.rehearsed), ratio(row.ratio), whole_verdict(row).replace("*", "")]
+        for row in found.rows
+    ]  # fmt: skip
+
+
+def rows_text(all_found: Sequence[Found]) -> list[str]:
+    """All rows, for the terminal."""
+    return grid(COLUMNS, [row for found in all_found for row in data_rows(found)], right=range(5, 8))
 
 
 def summary(all_found: Sequence[Found]) -> list[str]:
@@ -106,7 +128,7 @@ def orders(all_found: Sequence[Found]) -> list[str]:
 
 
 def missing(all_found: Sequence[Found], notes: Sequence[Note]) -> list[str]:
-    """Each row that misses its target, or did at first; and why, where it does in the end."""
+    """Each row that misses its target, or did at first, with the cause if it misses in the end."""
     at_first = [(found, row) for found in all_found for row in found.rows if not row.holds]
     if not at_first:
         return ["None."]
@@ -127,18 +149,17 @@ def missing(all_found: Sequence[Found], notes: Sequence[Note]) -> list[str]:
     return [*grid(head, body, right=[5, 6]), *causes_below(texts)]
 
 
-def case_text(case: Case, all_found: Sequence[Found], notes: Sequence[Note]) -> list[str]:
-    """A case: what was run, and a table of all its figures."""
-    settings = f", with {', '.join(f'`{setting}`' for setting in case.settings)}" if case.settings else ""
-    late = " and ".join(f"{found.late * 1e3:.2f} ms ({found.job.control})" for found in all_found)
-    lines = [f"`{case.scenario}`{settings}. Packets left at most {late} late (99th percentile).", ""]
-    head = ["TCP", "policy", "of", "figure", "simulated", "rehearsed", "ratio", "verdict"]
-    body = [
-        [found.job.control, row.policy, row.subject, row.kind, value(row.kind, row.simulated),
-         value(row.kind, row.rehearsed), ratio(row.ratio), whole_verdict(row)]
-        for found in all_found for row in found.rows
-    ]  # fmt: skip
-    return [*lines, *grid(head, body, right=range(4, 7))]
+def cases(all_found: Sequence[Found]) -> list[str]:
+    """The cases: how each is run, how late its packets left (99th percentile), and how many rows hold."""
+    head = ["case", "scenario", "TCP", "late, ms", "rows", "hold", "settled"]
+    body = []
+    for found in all_found:
+        case = found.job.case
+        settings = f", {', '.join(f'`{setting}`' for setting in case.settings)}" if case.settings else ""
+        judged = [row.judged for row in found.rows]
+        body.append([case.name, f"`{case.scenario}`{settings}", found.job.control, f"{found.late * 1e3:.2f}", str(len(judged)),
+                     str(sum(row.holds for row in judged)), str(sum(row.settled for row in judged))])  # fmt: skip
+    return grid(head, body, right=range(3, 7))
 
 
 def verdict(row: Row) -> str:
@@ -147,7 +168,7 @@ def verdict(row: Row) -> str:
 
 
 def whole_verdict(row: Row) -> str:
-    """By the first pairs, and by further ones where there are any."""
+    """The verdict by the first pairs, and by further ones if there are any."""
     return f"{verdict(row)}; {FURTHER} others: {verdict(row.further)}" if row.further else verdict(row)
 
 

@@ -1,4 +1,4 @@
-"""What of this machine's kernel the simulator is told."""
+"""Properties of this machine's kernel that the simulator needs."""
 
 import functools
 import gzip
@@ -9,13 +9,13 @@ from pathlib import Path
 
 @functools.cache
 def timer_tick() -> str:
-    """The tick of its timers as a setting of the scenario; `0 ms`, timers without a grid, where it does not tell."""
+    """The tick of its timers as a setting of the scenario; `0 ms`, timers without a grid, if it is unknown."""
     found = re.search(r"^CONFIG_HZ=(\d+)$", configuration(), re.MULTILINE)
     return f"{1000 / int(found[1]):g} ms" if found else "0 ms"
 
 
 def configuration() -> str:
-    """What the kernel was built with, by itself or beside it; empty where neither is there."""
+    """The kernel's build configuration, from the kernel itself or from a file; empty if neither exists."""
     running = Path("/proc/config.gz")
     if running.is_file():
         return gzip.decompress(running.read_bytes()).decode()
@@ -24,5 +24,5 @@ def configuration() -> str:
 
 
 def version() -> str:
-    """Its release, the first two numbers of it."""
+    """The first two numbers of its release."""
     return ".".join(platform.release().split("-")[0].split(".")[:2])

@@ -1,4 +1,4 @@
-"""Causes of rows that miss their target, as notes.toml has them."""
+"""Causes of rows that miss their target, from notes.toml."""
 
 import tomllib
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from running import Job
 
 @dataclass(frozen=True)
 class Note:
-    """Why some rows miss, and whether that was tested; what is not named may be any."""
+    """Why some rows miss, and whether that was tested. A condition that is not given matches everything."""
 
     cause: str
     tested: bool
@@ -22,7 +22,7 @@ class Note:
     kinds: tuple[str, ...] = ()
 
     def fits(self, job: Job, row: Row) -> bool:
-        """Whether it is about this row."""
+        """Whether the note is about this row."""
         told = [
             (self.cases, job.case.name), (self.controls, job.control), (self.policies, row.policy),
             (self.subjects, row.subject), (self.kinds, row.kind),

@@ -1,4 +1,4 @@
-"""Figures of both engines, pair by pair, and what is said of them."""
+"""Figures of both engines, pair by pair, and their verdicts."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ FEWEST_PAIRS = 3
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as much was found rehearsed as simulated, with a 95 % interval over pairs."""
+    """The ratio of the rehearsed to the simulated figure, with a 95 % interval over pairs."""
 
     mean: float
     low: float
@@ -40,17 +40,17 @@ class Row:
 
     @property
     def asks_for_more(self) -> bool:
-        """Whether it misses, but may do so by chance."""
+        """Whether the row misses, but may do so by chance."""
         return not self.holds and not self.settled
 
     @property
     def judged(self) -> "Row":
-        """What has the verdict: further pairs, where there are any."""
+        """The row that decides: the one of further pairs, if there are any."""
         return self.further or self
 
     @property
     def is_nothing(self) -> bool:
-        """Whether both are losses that nobody notices."""
+        """Whether both are negligible losses."""
         return self.kind == "loss" and max(self.simulated, self.rehearsed) <= UNNOTICED_LOSS
 
     @property
@@ -60,7 +60,7 @@ class Row:
 
     @property
     def settled(self) -> bool:
-        """Whether all of its interval is on one side of the tolerance's ends."""
+        """Whether the whole interval is on one side of the tolerance's limits."""
         if self.is_nothing:
             return True
         if self.ratio is None:
@@ -76,7 +76,7 @@ class Row:
 def pairs(
     simulated: Sequence[dict], rehearsed: Sequence[dict], of: Callable[[dict], float | None]
 ) -> list[tuple[float, float]]:
-    """A figure of each pair of replicas in which both have it."""
+    """A figure of each pair of replicas in which both sides have it."""
     by_number = {replica["number"]: of(replica) for replica in rehearsed}
     found = [(of(replica), by_number.get(replica["number"])) for replica in simulated]
     return [(a, b) for a, b in found if a is not None and b is not None]
@@ -94,8 +94,9 @@ def geometric(found: Sequence[tuple[float, float]]) -> Ratio | None:
 
 
 def of_sums(found: Sequence[tuple[float, float]]) -> Ratio | None:
-    """The ratio of the means over pairs, whose parts may be zero; the interval leaves one pair out at a time
-    (jackknife)."""
+    """The ratio of the means over pairs whose parts may be zero; the interval leaves out one pair at a time
+    (jackknife).
+    """
     count = len(found)
     simulated, rehearsed = (sum(pair[side] for pair in found) for side in (0, 1))
     left_out = [(simulated - a, rehearsed - b) for a, b in found]
@@ -143,7 +144,7 @@ def workload(replica: dict, name: str) -> dict:
 
 
 def time(found: dict, quantile: str, fewest: int) -> float | None:
-    """A completion time or delay in seconds; none of too few transfers, or where it is a bound only."""
+    """A completion time or delay in seconds; `None` for too few transfers or a mere bound."""
     if found["datagrams"]:
         return found["datagrams"][f"delay_{quantile}"]
     value = found["all"][quantile]
@@ -162,7 +163,7 @@ def port_of(replica: dict, name: str) -> dict:
 
 
 def port_loss(replica: dict, name: str) -> float | None:
-    """The share of packets that came to a port and were dropped there."""
+    """The share of packets that arrived at a port and were dropped there."""
     counts = port_of(replica, name)["code_points"]
     arrived = sum(count["arrived"]["packets"] for count in counts)
     dropped = sum(reason["packets"] for count in counts for reason in count["dropped"])
@@ -171,24 +172,24 @@ def port_loss(replica: dict, name: str) -> float | None:
 
 @dataclass(frozen=True)
 class Order:
-    """How many times as much the other policy takes as the baseline, by each engine."""
+    """The ratio of the other policy's time to the baseline's, by each engine."""
 
     simulated: Ratio
     rehearsed: Ratio
 
     @property
     def alike(self) -> bool:
-        """Whether both have the same policy first."""
+        """Whether both engines have the same policy first."""
         return (self.simulated.mean < 1) == (self.rehearsed.mean < 1)
 
     @property
     def settled(self) -> bool:
-        """Whether each is sure of its order."""
+        """Whether each engine is sure of its order."""
         return all(r.high < 1 or r.low > 1 for r in (self.simulated, self.rehearsed))
 
 
 def order_of(replicas: dict[tuple[int, str], list[dict]], by: str, port: str) -> Order | None:
-    """How the engines order a case's two policies."""
+    """The order of a case's two policies by each engine."""
     def of(replica: dict) -> float | None:
         if by == "wait":
             return port_of(replica, port)["mean_wait"]

@@ -1,4 +1,4 @@
-"""Runs cases by both engines, several at a time, and keeps what was in time."""
+"""Runs cases by both engines, several at a time, and keeps results with good timing."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ ATTEMPTS = 3
 
 
 class Failed(Exception):
-    """A run ended with an error."""
+    """A run failed."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -44,13 +44,13 @@ class Job:
 
     @property
     def name(self) -> str:
-        """What it is called in tables of progress."""
+        """Its name in progress messages."""
         more = f", further pairs of {Path(self.further).stem}" if self.further else ""
         return f"{self.case.name}, {self.control}{more}"
 
     @property
     def folder_name(self) -> str:
-        """Where it is kept; cases with the same line share its further pairs."""
+        """Its results folder; cases with the same line share their further pairs."""
         name = self.name
         if self.further:
             settings = hashlib.sha256(" ".join(self.case.settings).encode()).hexdigest()[:8]
@@ -59,7 +59,7 @@ class Job:
 
 
 def command(job: Job, engine: str, shortflow: Path, out: Path) -> list[str]:
-    """What is run for a job by one engine."""
+    """The command of a job for one engine."""
     case = job.case
     settings = [*case.settings, f"tcp.timer_tick={timer_tick()}", f"tcp.congestion={job.control}"]
     if job.further:
@@ -74,7 +74,7 @@ def command(job: Job, engine: str, shortflow: Path, out: Path) -> list[str]:
 
 
 def key_of(job: Job, engine: str, binary: bytes) -> str:
-    """What the result depends on; `binary` is empty where any will do."""
+    """A key of everything on which the result depends; `binary` is empty if any binary will do."""
     texts = [(ROOT / name).read_bytes() for name in (job.case.scenario, *job.case.policies)]
     line = " ".join(command(job, engine, Path("shortflow"), Path("out")))
     digest = hashlib.sha256(line.encode())
@@ -84,23 +84,23 @@ def key_of(job: Job, engine: str, binary: bytes) -> str:
 
 
 def timings(folder: Path) -> list[dict[str, float]]:
-    """How late packets were, of each policy that was rehearsed."""
+    """The lateness of packets, for each rehearsed policy."""
     manifests = [tomllib.loads(path.read_text()) for path in manifests_of(folder)]
     return [manifest["timing"] for manifest in manifests if "timing" in manifest]
 
 
 def manifests_of(folder: Path) -> list[Path]:
-    """Of a run, or of all runs of a comparison."""
+    """The manifest of a run, or of all runs of a comparison."""
     return [path for path in (folder / "manifest.toml", *folder.glob("*/manifest.toml")) if path.is_file()]
 
 
 def lateness(folder: Path) -> float:
-    """The 99th percentile of lateness of the replica that was latest, in seconds."""
+    """The 99th percentile of lateness in the latest replica, in seconds."""
     return max((timing["p99"] for timing in timings(folder)), default=0.0)
 
 
 def why_not_believed(folder: Path) -> str | None:
-    """What was wrong with the timing of a rehearsal, if anything was."""
+    """What was wrong with the timing of a rehearsal, if anything."""
     for timing in timings(folder):
         if timing["p99"] > LATEST:
             return f"packets were late by {timing['p99'] * 1e3:.2f} ms (p99)"
@@ -111,7 +111,7 @@ def why_not_believed(folder: Path) -> str | None:
 
 
 def is_kept(job: Job, engine: str, shortflow: Path, folder: Path, any_binary: bool) -> bool:
-    """Whether a result is there, from the same inputs and in time."""
+    """Whether a result from the same inputs with good timing exists."""
     key = folder / engine / "key"
     if not key.is_file():
         return False
@@ -140,8 +140,9 @@ def run_all(
     jobs: Sequence[Job], shortflow: Path, results: Path, side_by_side: int, keep_rehearsals: bool,
     progress: Callable[[int, int, str], None],
 ) -> list[Job]:  # fmt: skip
-    """Runs what is not kept, several at a time; then alone what was late. Gives the jobs that stayed late.
-    With `keep_rehearsals` those of another binary are kept too."""
+    """Runs what is not kept, several at a time, then late jobs alone. Returns the jobs that stayed late.
+    With `keep_rehearsals`, rehearsals of another binary are kept too.
+    """
     def is_left(job: Job, engine: str) -> bool:
         any_binary = keep_rehearsals and engine == "rehearse"
         return not is_kept(job, engine, shortflow, results / job.folder_name, any_binary)
@@ -168,7 +169,7 @@ def run_all(
 
 
 def again(job: Job, shortflow: Path, folder: Path) -> bool:
-    """Runs a case alone that is not believed; whether it is at last."""
+    """Runs a case alone that is not believed; whether it is believed then."""
     for _ in range(ATTEMPTS):
         print(f"{job.name}: {why_not_believed(folder / REHEARSE)}; run again", file=sys.stderr)
         run(job, REHEARSE, shortflow, folder)
@@ -178,7 +179,7 @@ def again(job: Job, shortflow: Path, folder: Path) -> bool:
 
 
 def replicas(folder: Path) -> dict[tuple[int, str], list[dict]]:
-    """What each replica found, by the number of the policy and the engine, in a comparison or a run."""
+    """The results of each replica, by the number of the policy and the engine, in a comparison or a run."""
     if not (folder / "comparison.json").is_file():
         engine = tomllib.loads((folder / "manifest.toml").read_text())["engine"]
         return {(0, engine): json.loads((folder / "replicas.json").read_text())[0]}

@@ -1,4 +1,4 @@
-"""What the comparisons with peers have that is of use here too."""
+"""Parts of the comparisons with peers that are used here too."""
 
 import sys
 
@@ -8,7 +8,8 @@ sys.path.append(str(ROOT / "bench" / "peers" / "validate"))
 
 from cells import causes_below, grid, number  # noqa: E402
 from estimate import Estimate, student  # noqa: E402
-from page import with_rehearsed  # noqa: E402
 from progress import Progress  # noqa: E402
+from publish import DOCS, Line, Page, data_link, publish, versions_line  # noqa: E402
 
-__all__ = ["Estimate", "Progress", "causes_below", "grid", "number", "student", "with_rehearsed"]
+__all__ = ["DOCS", "Estimate", "Line", "Page", "Progress", "causes_below", "data_link", "grid", "number", "publish", "student",
+           "versions_line"]  # fmt: skip

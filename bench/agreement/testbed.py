@@ -1,8 +1,8 @@
 """Simulates and rehearses the testbed of Laatu, Harju & Loula 2003, at its calibrated reading, and writes
 papers/lhl03/rehearsed.md.
 
-The paper measured on real routers and kernels; here the same measures come from the simulator's TCP and
-from this machine's. Exit codes are those of the agreement study beside it.
+The paper measured on real routers and kernels. Here the same measures come from the simulator's TCP and
+from this machine's. Exit codes are those of the agreement study in this folder.
 """
 
 import argparse
@@ -37,7 +37,7 @@ POLICIES = {"best-effort": "best effort (Table II)", "aggregated": "aggregated (
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of a replica, and what the paper has for each policy, where it has it."""
+    """A measure of a replica, and the paper's value for each policy, if it has one."""
 
     title: str
     of: Callable[[dict], float | None]
@@ -58,7 +58,7 @@ def per_completed(name: str) -> Callable[[dict], float | None]:
 
 
 def background_loss(replica: dict) -> float:
-    """Of the datagrams of all precedences, in per cent."""
+    """The loss of datagrams of all precedences, in per cent."""
     found = [w["datagrams"] for w in replica["workloads"] if w["datagrams"]]
     dropped = sum(d["dropped"] for d in found)
     return 100 * dropped / sum(d["dropped"] + d["delivered"] for d in found)
@@ -148,7 +148,7 @@ settings that the paper's kernels of 2002 had; today's kernel has its own slow s
 
 
 def kernel_of(folder: Path) -> str:
-    """Which TCP was rehearsed; a kernel by its release alone."""
+    """The rehearsed TCP; a kernel is named by its release alone."""
     manifests = [tomllib.loads(path.read_text()) for path in folder.glob("*/manifest.toml")]
     told = next(m["tcp"] for m in manifests if m["engine"] == "rehearse")
     before, _, control = told.partition(" (")

@@ -1,10 +1,10 @@
-"""Short transfers beside long ones through a deployed line, over this machine's own TCP, policy by policy.
+"""Measures short transfers beside long ones through a deployed line, over this machine's own TCP, policy by policy.
 
     unshare -n python3 -B bench/deploy [--shortflow PATH] [--seconds 12] [--flood MBIT/S]
 
-Needs root, iproute2, util-linux and a build with eBPF. It works between two network namespaces of its own, the one that
-it is started in by `unshare -n` and another, and refuses to begin where there are other devices than `lo`. With `--flood`
-packets of 100 bytes, each with a source that nobody has seen before, go through the same line at that rate.
+Needs root, iproute2, util-linux and a build with eBPF. It uses two network namespaces: the one that `unshare -n` created, and another.
+It refuses to start if there are devices other than `lo`. With `--flood`, packets of 100 bytes cross the same line at that
+rate, each from a new source.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def connected(port: int) -> socket.socket:
 
 
 def take(connection: socket.socket) -> None:
-    """Takes all that comes, and answers when a short transfer is complete."""
+    """Reads everything, and answers when a short transfer is complete."""
     taken = 0
     while data := connection.recv(65536):
         taken += len(data)
@@ -71,7 +71,7 @@ def send_on(stop: threading.Event, sent: list[int], index: int) -> None:
 
 
 def flood(megabits: float, mac: str) -> None:
-    """Sends packets of which each seems to begin a flow of its own, until it is killed."""
+    """Sends packets that each appear to start a new flow, until it is killed."""
     raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
     raw.bind(("sf0", 0))
     ethernet = bytes.fromhex(mac.replace(":", "")) + bytes([2, 0, 0, 0, 0, 1]) + b"\x08\x00"
@@ -94,7 +94,7 @@ def flood(megabits: float, mac: str) -> None:
 
 
 def measure(seconds: float) -> tuple[list[float], float]:
-    """Milliseconds of short transfers one after the other, and Mbit/s of two long ones beside them."""
+    """Milliseconds of successive short transfers, and Mbit/s of two concurrent long ones."""
     stop, sent = threading.Event(), [0, 0]
     long = [threading.Thread(target=send_on, args=(stop, sent, index)) for index in range(2)]
     for thread in long:

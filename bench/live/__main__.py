@@ -1,10 +1,10 @@
-"""Holds a deployed policy against its prediction, its simulation and its rehearsal, and writes a table of docs/deploy.md.
+"""Compares a deployed policy with its prediction, simulation and rehearsal, and writes a table of docs/deploy.md.
 
     unshare -n python3 -B bench/live [--shortflow PATH] [--replicas 3]
 
-Needs root, iproute2, util-linux and a build with eBPF. The line of line.toml is then a device of this machine's own kernel, with
-`shortflow deploy` on it, in three network namespaces that go when this ends: the one that `unshare -n` made is the router.
-It refuses to begin where there are other devices than `lo`. The pages come when they come in the simulation.
+Needs root, iproute2, util-linux and a build with eBPF. The line of line.toml is a device of this machine's kernel, with
+`shortflow deploy` on it, in three network namespaces that end with this program. The one that `unshare -n` created is the router.
+It refuses to start if there are devices other than `lo`. Pages are requested at the times of the simulation.
 
 Exit codes: 0 the table is written; 2 a run failed; 3 the machine lacks something.
 """
@@ -40,7 +40,7 @@ FIGURES = [*(f"pages of {size}" for size in SIZES), "all pages", "calls", "calls
 
 
 def by_engine(shortflow: Path, engine: str, name: str, replicas: int) -> Path:
-    """The folder with what an engine found of the scenario under a policy."""
+    """The folder with an engine's results of the scenario under a policy."""
     out = RESULTS / f"{engine}-{name.lower().replace(' ', '-')}"
     seeds = [] if engine == "predict" else ["--replicas", replicas]
     run(shortflow, "--quiet", engine, SCENARIO, "--policy", POLICIES[name], *seeds, "--out", out, "--force", "--brief")
@@ -64,7 +64,7 @@ def of_summary(folder: Path) -> dict[str, Estimate | None]:
 
 
 def arrivals(folder: Path, replica: int) -> list[tuple[float, int, None]]:
-    """When pages are asked for in a replica that was simulated, and how large they are; all by one reader."""
+    """The times and sizes of the pages in a simulated replica; one reader requests all."""
     with (folder / f"transfers-000-{replica:03}.csv").open() as rows:
         found = [(float(row["start_s"]), int(row["reply_bytes"]), None) for row in csv.DictReader(rows)]
     return sorted(found)

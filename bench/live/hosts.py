@@ -1,4 +1,4 @@
-"""Hosts of network namespaces on cables to this one, which is their router."""
+"""Hosts in network namespaces, on cables to this one, which is their router."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Failed(Exception):
-    """A command ended with an error."""
+    """A command failed."""
 
 
 def run(*command: object, given: str | None = None) -> str:
@@ -18,14 +18,14 @@ def run(*command: object, given: str | None = None) -> str:
 
 
 def foreign_devices() -> list[str]:
-    """Devices other than `lo`: where there are some, this namespace is not of our own."""
+    """Devices other than `lo`. If there are any, this namespace was not created for us."""
     devices = [line.split(":")[1].strip() for line in run("ip", "-o", "link").splitlines()]
     return [device for device in devices if device != "lo"]
 
 
 @contextmanager
 def host(address: str, end: str, more: Sequence[str] = ()) -> Iterator[list[str]]:
-    """A host on a cable to the router, with its own kernel's TCP and `more` addresses; gives how commands are run in it."""
+    """A host on a cable to the router, with its own kernel's TCP and `more` addresses; returns how to run commands in it."""
     holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec sleep 3600"], stdout=subprocess.PIPE)
     try:
         holder.stdout.readline()

@@ -1,4 +1,4 @@
-"""What the comparisons with peers have that is of use here too."""
+"""Parts of the comparisons with peers that are used here too."""
 
 import sys
 from pathlib import Path

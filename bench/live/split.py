@@ -1,9 +1,9 @@
-"""Measures through a deployed line what cutting a page into n connections gains, beside what is simulated; docs/deploy.md has it.
+"""Measures what cutting a page into n connections gains through a deployed line and in simulation; writes the table in docs/deploy.md.
 
     unshare -n python3 -B bench/live/split.py [--shortflow PATH] [--replicas 3]
 
 Needs root, iproute2, util-linux and a build with eBPF, and takes half an hour. As with `bench/live` the line is a device of this
-machine's own kernel with `shortflow deploy` on it; the users' pages come when they come in the simulation of split.toml.
+machine's kernel with `shortflow deploy` on it. Users' pages are requested at the times of the simulation of split.toml.
 
 Exit codes: 0 the table is written; 2 a run failed; 3 the machine lacks something.
 """
@@ -44,7 +44,7 @@ def settings(keys: list[str], prefix: str = "") -> list[str]:
 
 
 def simulated(shortflow: Path, name: str, cuts: int, replicas: int) -> Path:
-    """The folder with what the simulator found."""
+    """The folder with the simulator's results."""
     policy, _, keys = POLICIES[name]
     out = RESULTS / f"split-{name.lower().replace(' ', '-')}-{cuts}"
     given = ["--policy", ROOT / "policies" / policy, *settings(keys, "policy."), *settings([f"parameters.n={cuts}"])]
@@ -64,7 +64,7 @@ def of_simulation(folder: Path, replica: int) -> float:
 
 
 def arrivals(folder: Path, replica: int) -> list[tuple[float, int, str]]:
-    """When the users' pages are asked for in a replica that was simulated, how large they are, and whose."""
+    """The times, sizes and users of the pages in a simulated replica."""
     found = []
     for row in rows(folder, replica, "pages"):
         user = int(row["client"].removeprefix("user[").removesuffix("]"))
@@ -80,7 +80,7 @@ def mean(values: list[float]) -> float:
 
 @contextmanager
 def line() -> Iterator[list[str]]:
-    """A site that answers, and how commands are run where the users are."""
+    """A site that answers, and how to run commands at the users' hosts."""
     with ExitStack() as stack:
         Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
         at_site = stack.enter_context(host(SITE, "sites"))
@@ -95,7 +95,7 @@ def line() -> Iterator[list[str]]:
 
 
 def deployed(at_users: list[str], cuts: int, folder: Path, replica: int) -> float:
-    """The mean time of the splitter's pages through what is deployed."""
+    """The mean time of the splitter's pages through the deployed policy."""
     plan = tomllib.loads(SCENARIO.read_text())
     seconds, warm_up, drain = (float(plan[key].split()[0]) for key in ("duration", "warm_up", "drain"))
     how = {"source": SPLITTER, "connections": cuts, "bytes": BYTES // cuts, "think": THINK}

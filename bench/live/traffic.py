@@ -1,12 +1,12 @@
-"""The workloads of line.toml and split.toml over sockets of the hosts that it is started in: a site that sends, a reader who asks.
+"""The workloads of line.toml and split.toml over sockets of the host in which it runs: a site that sends, a reader that requests.
 
-    python3 traffic.py site ADDRESS      answers requests, and calls whoever asks for it, until it is killed
-    python3 traffic.py reader ADDRESS    takes a replica from standard input, prints what it found
+    python3 traffic.py site ADDRESS      answers requests, and sends call packets to clients that ask, until it is killed
+    python3 traffic.py reader ADDRESS    reads a replica from standard input, prints its results
 
-A replica is {"seconds": …, "pages": [[when, bytes, source or null], …]}; what is found {"pages": [[when, bytes, seconds or null],
-…], "calls": [[number, when, delay], …], "splits": [[when, seconds or null], …]}, with times since its beginning. With "split":
-{"source": …, "connections": …, "bytes": …, "think": …} so many bytes are asked for at once over each of so many connections, and
-again when all are there and the time to think is over; then nobody calls.
+A replica is {"seconds": …, "pages": [[when, bytes, source or null], …]}. Results are {"pages": [[when, bytes, seconds or null],
+…], "calls": [[number, when, delay], …], "splits": [[when, seconds or null], …]}, with times since the start. With "split":
+{"source": …, "connections": …, "bytes": …, "think": …}, the reader requests this many bytes at once over each of this many connections,
+and again when all are complete and the think time is over. Then there are no calls.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
 
 
 class Caller(asyncio.DatagramProtocol):
-    """Calls whoever sends a datagram, for as many seconds as it says."""
+    """Sends call packets to each client that sends a datagram, for as many seconds as it says."""
 
     def connection_made(self, transport: asyncio.DatagramTransport) -> None:
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_IP, socket.IP_TOS, EF)
@@ -69,7 +69,7 @@ async def site(address: str) -> None:
 
 
 class Called(asyncio.DatagramProtocol):
-    """Takes a call."""
+    """Receives a call."""
 
     def __init__(self) -> None:
         self.taken: list[tuple[int, float, float]] = []

@@ -1,9 +1,9 @@
 """Measures speed against the peers and growth; writes the tables of docs/performance.md.
 
-The page and its figure are written when all is measured, or not at all. With --only the tables are
+The page and its figure are written after all measurements, or not at all. With --only the tables are
 printed instead.
 
-Exit codes: 0 measured, whatever was found; 2 a run failed or the page has no place for a table;
+Exit codes: 0 measured, whatever the result; 2 a run failed or the page has no place for a table;
 3 a program is missing; 130 interrupted.
 """
 

@@ -45,7 +45,7 @@ def figure(found: Growth) -> str:
 
 
 def nice_step(most: float) -> float:
-    """The least of 1, 2, 5 × 10ⁿ of which five reach `most`."""
+    """The smallest of 1, 2, 5 × 10ⁿ of which five reach `most`."""
     unit = 10 ** (ceil(log10(most / 5)) - 1)
     return next(unit * factor for factor in (1, 2, 5, 10) if unit * factor * 5 >= most)
 
@@ -85,7 +85,7 @@ def curve(points: Sequence[tuple[float, float]]) -> str:
 
 
 def y_label(words: str) -> str:
-    """A label that runs upwards beside the first panel."""
+    """A vertical label for the first panel."""
     x, y = 16, TOP + PANEL_HEIGHT / 2
     return f'<text transform="translate({x} {y:.1f}) rotate(-90)" text-anchor="middle">{words}</text>'
 

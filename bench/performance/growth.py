@@ -1,4 +1,4 @@
-"""How cost grows with flows, nodes, connections and replicas."""
+"""How the cost grows with flows, nodes, connections and replicas."""
 
 import json
 import tempfile
@@ -26,7 +26,7 @@ REPLICAS = 16
 
 @dataclass(frozen=True)
 class Cost:
-    """What a packet-hop cost at one size."""
+    """The cost of a packet-hop at one size."""
 
     size: int
     ns_per_hop: float
@@ -45,7 +45,7 @@ class ShortFlows:
 
 @dataclass(frozen=True)
 class Replicas:
-    """Two threads against one: of the elapsed time and of the CPU time what is kept."""
+    """Efficiency of two threads compared with one, by elapsed time and by CPU time; 1 is perfect."""
 
     elapsed: float
     cpu: float
@@ -53,7 +53,7 @@ class Replicas:
 
 @dataclass(frozen=True)
 class Growth:
-    """All of it."""
+    """All measurements of growth."""
 
     flows: Sequence[Cost]
     nodes: Sequence[Cost]
@@ -63,7 +63,7 @@ class Growth:
 
 
 def grow(rounds: int, told: Callable[[str], None]) -> Growth:
-    """Measures growth; every size in each round, in turn, and the median of the rounds."""
+    """Measures growth: every size once in each round, then the median of the rounds."""
     flow_costs: dict[int, list[Cost]] = {size: [] for size in FLOWS}
     node_costs: dict[int, list[Cost]] = {scenarios.node_count(*tree): [] for tree in TREES}
     pairs = []
@@ -104,7 +104,7 @@ def cost_of_nodes(edges: int, hosts_per_edge: int) -> Cost:
 
 
 def cost(size: int, usage: Usage, hops_per_packet: int) -> Cost:
-    """All packets, also acknowledgements, cross the link in the middle, where they are counted."""
+    """All packets, including acknowledgements, cross the link in the middle, where they are counted."""
     ports = summary(usage)["ports"]
     packets = sum(each["arrived"]["packets"] for port in ports for each in port["code_points"])
     hops = packets * hops_per_packet
@@ -112,7 +112,7 @@ def cost(size: int, usage: Usage, hops_per_packet: int) -> Cost:
 
 
 def bytes_per_connection() -> float:
-    """The slope of peak memory over open connections, each with at most a packet in flight."""
+    """The slope of peak memory over open connections, each with at most one packet in flight."""
     few, many = (simulate(scenarios.flows(size, 0.15, window_segments=1)) for size in CONNECTIONS)
     return (many.peak_bytes - few.peak_bytes) / (CONNECTIONS[1] - CONNECTIONS[0])
 

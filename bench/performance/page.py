@@ -1,4 +1,4 @@
-"""The page: generated parts between markers, prose around them by hand."""
+"""The page: generated parts between markers, and handwritten prose around them."""
 
 import os
 import platform
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class NoMarker(Exception):
-    """The page lacks a place for a generated part."""
+    """The page has no place for a generated part."""
 
 
 def filled(page: str, parts: Mapping[str, str]) -> str:
@@ -24,7 +24,7 @@ def filled(page: str, parts: Mapping[str, str]) -> str:
 
 
 def replace(path: Path, text: str) -> None:
-    """Writes a file whole or not at all."""
+    """Writes a file completely or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(path.name + ".new")
     new.write_text(text)
@@ -32,7 +32,7 @@ def replace(path: Path, text: str) -> None:
 
 
 def machine() -> str:
-    """The machine, by its processor, its cores and its kernel only."""
+    """The machine, by its processor, cores and kernel only."""
     found = re.search(r"^model name\s*:\s*(.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     model = found.group(1).strip() if found else platform.machine()
     kernel = ".".join(platform.release().split(".")[:2])

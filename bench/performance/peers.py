@@ -1,4 +1,4 @@
-"""The comparison with peers: in turn, ours and theirs, in one run."""
+"""The comparison with peers: Shortflow and each peer in turn, in one run."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Side:
-    """What one simulator took for one work."""
+    """One simulator's measurements of one workload."""
 
     samples: tuple[Sample, ...]
 
@@ -35,7 +35,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times the CPU seconds a peer takes: the median over rounds, the least, the most."""
+    """The ratio of a peer's CPU seconds to ours: the median over rounds, the least, the most."""
 
     median: float
     least: float
@@ -46,7 +46,7 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Result:
-    """One work on all sides."""
+    """One workload on all sides."""
 
     work: Work
     sides: dict[str, Side]
@@ -54,7 +54,7 @@ class Result:
 
 
 def compare(rounds: int, told: Callable[[str], None]) -> list[Result]:
-    """Runs every work `rounds` times on both sides, in turn; a slow peer in the first rounds only."""
+    """Runs every workload `rounds` times on both sides, in turn; a slow peer in the first rounds only."""
     samples: dict[tuple[str, str], list[Sample]] = defaultdict(list)
     shares: dict[tuple[str, str], list[float]] = defaultdict(list)
     for turn in range(rounds):

@@ -1,4 +1,4 @@
-"""Runs a program and says what the whole process has used."""
+"""Runs a program and measures what the whole process uses."""
 
 import ctypes
 import os
@@ -16,12 +16,12 @@ MOST_CPU_S = 1200  # what takes longer is stuck
 
 
 class Failed(Exception):
-    """A program ended badly."""
+    """A program failed."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What a process used, from its start to its end, and what it printed."""
+    """What a process used from its start to its end, and its output."""
 
     cpu_s: float
     elapsed_s: float
@@ -33,8 +33,8 @@ class Usage:
 def measure(command: Sequence[str | Path], stop_s: int | None = None) -> Usage:
     """Runs `command` in an empty folder, for `stop_s` CPU seconds at most.
 
-    The kernel counts the memory of the process that forks as the child's, so the fork is left to a
-    shell, which is smaller than whatever is measured; the orphan comes to this process.
+    The kernel counts the memory of the forking process as the child's. So a shell forks, which is
+    smaller than anything measured; this process becomes the orphan's parent.
     """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory() as scratch:
@@ -53,7 +53,7 @@ def measure(command: Sequence[str | Path], stop_s: int | None = None) -> Usage:
 
 
 def orphan(command: Sequence[str | Path], folder: str, most_cpu_s: int) -> tuple[int, int]:
-    """A process that becomes `command` when the descriptor that comes with it is closed."""
+    """A process that becomes `command` when the descriptor returned with it is closed."""
     read, write = os.pipe()
     # What a shell puts into the background has no standard input of its own, so it comes as 3.
     launch = (f"ulimit -t {most_cpu_s}; exec 3<&0; "
@@ -67,7 +67,7 @@ def orphan(command: Sequence[str | Path], folder: str, most_cpu_s: int) -> tuple
 
 
 def wait_for(pid: int) -> tuple[int, resource.struct_rusage]:
-    """The status and the usage of a process, which ends when this one is interrupted."""
+    """The status and the usage of a process, which ends if this one is interrupted."""
     try:
         _, status, usage = os.wait4(pid, 0)
     except BaseException:

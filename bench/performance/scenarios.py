@@ -47,8 +47,8 @@ def head(name: str, duration_s: float, window_segments: int) -> str:
 def flows(count: int, duration_s: float, window_segments: int = 8) -> str:
     """Flows between 100 pairs of hosts over one link that is never full.
 
-    Ten round trips from 20 to 200 ms; a receive window of some segments, so every flow always has
-    packets in flight, at the same rate however many there are.
+    There are ten round trips from 20 to 200 ms and a receive window of some segments. So every flow always has
+    packets in flight, at the same rate for any number of flows.
     """
     delays = [f"{2.5 + 5 * step} ms" for step in range(10)]
     listed = "[" + ", ".join(f'"{delay}"' for delay in delays) + "]"
@@ -89,7 +89,7 @@ REPLY_PACKETS = 14.2
 
 
 def short_flows(count: int, per_second: int) -> str:
-    """Transfers with the sizes of work S between 20 pairs of hosts, over a link loaded to 80 %."""
+    """Transfers with the sizes of work S between 20 pairs of hosts, over a link with a load of 80 %."""
     rate_gbps = per_second * REPLY_PACKETS * 1040 * 8 / 0.8 / 1e9
     return "".join((
         head(f"{count} short flows", count / per_second, 20_000).replace(

@@ -13,7 +13,7 @@ LEAST_EFFICIENCY = 0.9
 
 
 def ratios(results: Sequence[Result]) -> str:
-    """How many times the CPU seconds of ours the peers take."""
+    """The ratios of the peers' CPU seconds to ours."""
     rows = [
         [result.work.name, result.work.about, NAMES[peer], spread(ratio), str(ratio.rounds),
          *judged(ratio.median, result.work.peer(peer).at_least)]
@@ -30,7 +30,7 @@ def spread(ratio: Ratio) -> str:
 
 
 def judged(found: float, least: float | None) -> list[str]:
-    """What is wanted at least, and whether it is met."""
+    """The required minimum, and whether it is met."""
     return ["–", "–"] if least is None else [f"≥ {least:g}", met(found >= least)]
 
 
@@ -75,7 +75,7 @@ def peak(sample: Sample) -> float:
 
 
 def limits(results: Sequence[Result]) -> str:
-    """What is wanted of ours whatever the peers take, and of its memory."""
+    """Requirements on ours that do not depend on the peers, and on its memory."""
     rows = []
     for result in results:
         ours, work = result.sides["ours"], result.work
@@ -111,7 +111,7 @@ def growth(found: Growth) -> str:
 
 
 def growth_limits(found: Growth) -> str:
-    """What is wanted of growth."""
+    """Requirements on growth."""
     short, kept = found.short_flows, found.replicas
     connection = found.bytes_per_connection
     rows = [

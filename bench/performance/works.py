@@ -1,4 +1,4 @@
-"""The pieces of work, and how each simulator is called for them."""
+"""The workloads, and how to run each simulator on them."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ NAMES = {"ours": "Shortflow", "ns2": "ns-2", "ns3": "ns-3", "htsim": "csg-htsim"
 
 @dataclass(frozen=True)
 class Against:
-    """A peer that does the same work."""
+    """A peer that runs the same workload."""
 
     peer: str
     at_least: float | None = None  # what is wanted: times the speed of the peer
@@ -27,7 +27,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Work:
-    """One piece of work, the same for all simulators."""
+    """One workload, the same for all simulators."""
 
     name: str
     about: str
@@ -41,7 +41,7 @@ class Work:
     packets_from: str = ""  # where that figure is from
 
     def peer(self, name: str) -> Against:
-        """How this peer does the work."""
+        """How this peer runs the workload."""
         return next(each for each in self.against if each.peer == name)
 
 
@@ -103,12 +103,12 @@ WORKS = (
 
 
 def available(peer: str) -> bool:
-    """Whether a peer that no distribution has is there."""
+    """Whether a peer that no distribution packages is present."""
     return peer != "htsim" or (HTSIM_PROGRAMS / "long-flows").is_file()
 
 
 def command(work: Work, side: str) -> list[str | Path]:
-    """What runs `work` on one side; it prints JSON."""
+    """The command that runs `work` on one side; it prints JSON."""
     if side == "ours":
         return [SHORTFLOW, "bench", "--json", work.name]
     start: dict[str, list[str | Path]] = {
@@ -122,7 +122,7 @@ def command(work: Work, side: str) -> list[str | Path]:
 
 
 def counted(work: Work, side: str, output: str) -> tuple[int, int | None]:
-    """Packets through the bottleneck, and packet-hops where they can be told."""
+    """Packets through the bottleneck, and packet-hops if they are known."""
     # csg-htsim reports its timeouts first.
     found = json.loads(output.strip().splitlines()[-1] if side == "htsim" else output)
     if side == "ours":

@@ -1,4 +1,4 @@
-"""The chapter: of each model how far it is off over its range, and by name what misses its target."""
+"""The chapter: each model's error over its range, and every figure that misses its target."""
 
 import math
 from dataclasses import dataclass
@@ -6,12 +6,15 @@ from statistics import median
 
 from draws import FAMILIES, SEED, Family
 from running import Figure, Found
-from shared import grid
+from shared import Line, Page, data_link, grid
+
+NAME = "predictions-against-simulations"
+TITLE = "Predictions against simulations"
 
 
 @dataclass(frozen=True)
 class Target:
-    """What the figures of a family are held to."""
+    """The target for the figures of a family."""
 
     words: str
     is_of: object
@@ -47,14 +50,15 @@ TARGETS = {
 }  # fmt: skip
 
 
-def chapter(found: dict[str, list[Found]], notes: dict[str, str], version: str) -> str:
+def chapter(found: dict[str, list[Found]], notes: dict[str, str], version: str) -> Page:
     """The whole chapter."""
+    missed = [[family.title, *row] for family in FAMILIES for row in misses(family, found[family.name])]
     count = sum(len(each) for each in found.values())
     lines = [
-        "## Predictions against simulations", "",
-        f"What `shortflow predict` {version} tells of {count} scenarios, drawn at random from the range of each model with",
-        f"seed {SEED}, beside simulations of 4 or 8 replicas (`make validate-predict`, which writes this chapter). Off is",
-        "predicted over simulated, less one.", "",
+        f"# {TITLE}", "",
+        f"`shortflow predict` {version} is compared with simulations of 4 or 8 replicas, over {count} scenarios. They are drawn",
+        f"at random from the range of each model, with seed {SEED}. `make validate-predict` runs them and writes this page.", "",
+        f"**Off** is predicted over simulated, less one. {data_link(NAME, len(missed), 'figures that miss')}", "",
         *grid(["model", "scenarios", "no closed form", "target", "figures", "hold", "share", "off: median", "worst"],
               [row for family in FAMILIES for row in rows(family, found[family.name])],
               right=[1, 2, 4, 5, 6, 7, 8]), "",
@@ -62,7 +66,14 @@ def chapter(found: dict[str, list[Found]], notes: dict[str, str], version: str) 
     ]  # fmt: skip
     for family in FAMILIES:
         lines += part(family, found[family.name], notes.get(family.name, ""))
-    return "\n".join(lines)
+    return Page(NAME, "\n".join(lines), ["model", *MISSED], missed, [line(found, len(missed))])
+
+
+def line(found: dict[str, list[Found]], missed: int) -> Line:
+    """The line of the summary."""
+    count = sum(target.is_of(figure) for family in FAMILIES for each in found[family.name]
+                for figure in each.figures for target in TARGETS[family.name])  # fmt: skip
+    return Line(TITLE, NAME, "simulations", count, count - missed, missed)
 
 
 def rows(family: Family, all_found: list[Found]) -> list[list[str]]:
@@ -83,7 +94,7 @@ def rows(family: Family, all_found: list[Found]) -> list[list[str]]:
 
 
 def coverage(found: dict[str, list[Found]]) -> list[str]:
-    """How many intervals hold what is predicted, beside how many would hold what is exact."""
+    """The number of intervals that contain the prediction, and the number expected of an exact one."""
     lines = []
     for family in FAMILIES:
         for target in TARGETS[family.name]:
@@ -97,16 +108,16 @@ def coverage(found: dict[str, list[Found]]) -> list[str]:
                               "yes" if low <= sum(inside) <= high else "no"])  # fmt: skip
     if not lines:
         return []
-    told = ("An interval of 95 % misses one exact figure in twenty. So of the models that are exact it is counted how many "
-            "intervals hold the prediction, beside how many of so many independent ones do with a probability of 95 % or more "
-            "(binomial).")  # fmt: skip
-    heads = ["model", "of", "intervals", "hold it", "of an exact model", "as an exact one"]
-    return [told, "", *grid(heads, lines, right=[2, 3, 4]), ""]
+    about = ("A 95 % interval misses one exact figure in twenty. For exact models, the table has the number of intervals that\n"
+             "contain the prediction. The next column has the binomial 95 % range of that number for an exact model.")  # fmt: skip
+    heads = ["model", "of", "intervals", "contain it", "of an exact model", "as an exact one"]
+    return [about, "", *grid(heads, lines, right=[2, 3, 4]), ""]
 
 
 def binomial_band(count: int, share: float) -> tuple[int, int]:
-    """From how many to how many of `count` succeed, each with probability `share`, when fewer, and when more, happens once in
-    forty times at most."""
+    """The band for the number of successes among `count`, each with probability `share`. Fewer, and likewise more, have a probability of at
+    most one in forty.
+    """
     chances = [math.comb(count, n) * share**n * (1 - share) ** (count - n) for n in range(count + 1)]
     low = next(n for n in range(count + 1) if sum(chances[: n + 1]) > 0.025)
     high = next(n for n in range(count, -1, -1) if sum(chances[n:]) > 0.025)
@@ -114,21 +125,26 @@ def binomial_band(count: int, share: float) -> tuple[int, int]:
 
 
 def part(family: Family, all_found: list[Found], note: str) -> list[str]:
-    """What misses in a family, by name, and why."""
-    body = []
-    for found in all_found:
-        for target in TARGETS[family.name]:
-            for figure in found.figures:
-                if target.is_of(figure) and not target.holds(figure):
-                    body.append([found.drawn.words, figure.of, value(figure, figure.predicted),
-                                 value(figure, figure.simulated), signed(figure.off)])  # fmt: skip
-    lines = [f"### {family.title}", ""]
+    """The figures of a family that miss, by name, and why."""
+    body = misses(family, all_found)
+    lines = [f"## {family.title}", ""]
     if note:
         lines += [note, ""]
     if not body:
         return [*lines, "Every figure holds.", ""]
-    head = ["scenario", "of", "predicted", "simulated", "off"]
-    return [*lines, "Missed:", "", *grid(head, body, right=[2, 3, 4]), ""]
+    return [*lines, "Missed:", "", *grid(MISSED, body, right=[2, 3, 4]), ""]
+
+
+MISSED = ("scenario", "of", "predicted", "simulated", "off")
+
+
+def misses(family: Family, all_found: list[Found]) -> list[list[str]]:
+    """The figures of a family that miss."""
+    return [
+        [found.drawn.words, figure.of, value(figure, figure.predicted), value(figure, figure.simulated), signed(figure.off)]
+        for found in all_found for target in TARGETS[family.name] for figure in found.figures
+        if target.is_of(figure) and not target.holds(figure)
+    ]  # fmt: skip
 
 
 def signed(share: float) -> str:

@@ -1,4 +1,4 @@
-"""Scenarios drawn at random from the range of each model: the same with the same seed."""
+"""Random scenarios from the range of each model; the same seed gives the same scenarios."""
 
 import math
 import random
@@ -10,7 +10,7 @@ SEED = 20261125
 
 @dataclass(frozen=True)
 class Drawn:
-    """A scenario, its policy, and what was drawn in words."""
+    """A scenario, its policy, and a description."""
 
     name: str
     words: str
@@ -29,13 +29,13 @@ class Family:
     draw: object = field(repr=False)
 
     def scenarios(self) -> list[Drawn]:
-        """All of them."""
+        """All scenarios of the family."""
         return [self.draw(random.Random(f"{SEED}/{self.name}/{at}"), f"{self.name}-{at + 1}")
                 for at in range(self.count)]  # fmt: skip
 
 
 def between(rng: random.Random, low: float, high: float) -> float:
-    """From low to high, each order of magnitude as likely as another."""
+    """A number from low to high, each order of magnitude equally likely."""
     return math.exp(rng.uniform(math.log(low), math.log(high)))
 
 
@@ -57,7 +57,7 @@ def line(rate: float, delay: float, queue: str = "", loss: float = 0.0) -> str:
 
 
 def packets(name: str, rate: float, load: float, sizes: list[int], dscp: str = "BE") -> str:
-    """A Poisson stream that loads a line of `rate` so."""
+    """A Poisson stream that gives a line of `rate` this load."""
     mean = sum(sizes) / len(sizes)
     listed = ", ".join(f'"{size} B"' for size in sizes)
     return (f'[workloads.{name}.poisson]\nfrom = "server"\nto = "client"\n'
@@ -75,7 +75,7 @@ def queue(rng: random.Random, name: str) -> Drawn:
 
 
 def priority(rng: random.Random, name: str) -> Drawn:
-    """Bands that are served in order."""
+    """Bands served in order."""
     rate, delay, load = between(rng, 1e6, 1e8), rng.uniform(0.001, 0.05), rng.uniform(0.2, 0.9)
     parts = [rng.uniform(0.1, 1.0) for _ in range(3)]
     loads = [load * part / sum(parts) for part in parts]
@@ -112,7 +112,7 @@ def classes(sizes: list[str]) -> str:
 
 
 def recursion(rng: random.Random, name: str) -> Drawn:
-    """Short transfers of 1 to 9 segments over a line that loses."""
+    """Short transfers of 1 to 9 segments over a lossy line."""
     delay, loss = rng.uniform(0.01, 0.1), between(rng, 1e-4, 0.1)
     sizes = [f"{segments} seg" for segments in range(1, 10)]
     text = head(130, 10) + classes(sizes) + line(1e9, delay, "100000 pkt", loss)
@@ -122,7 +122,7 @@ def recursion(rng: random.Random, name: str) -> Drawn:
 
 
 def pftk(rng: random.Random, name: str) -> Drawn:
-    """A long Reno connection over a line that loses."""
+    """A long Reno connection over a lossy line."""
     delay, loss = rng.uniform(0.01, 0.1), between(rng, 0.001, 0.03)
     delayed = rng.random() < 0.5
     text = head(320, 20) + line(1e9, delay, "100000 pkt", loss)
@@ -164,7 +164,7 @@ LONG = '[workloads.long.bulk]\nfrom = "server"\nto = "client"\nport = 20\nflows 
 
 
 def whole(rng: random.Random, name: str) -> Drawn:
-    """Transfers of several sizes over a line with one queue or another."""
+    """Transfers of several sizes over a line with different queues."""
     rate, delay = between(rng, 2e6, 2e7), rng.uniform(0.005, 0.05)
     kind = rng.choice(["a plain buffer", "a queue for each flow", "short first", "before long flows", "beside long flows at RED"])  # fmt: skip
     sizes = sorted(rng.sample(SIZES, 4), key=SIZES.index)
@@ -223,7 +223,7 @@ def filled(rng: random.Random, name: str) -> Drawn:
 
 
 def loops(rng: random.Random, name: str) -> Drawn:
-    """Users who wait for what they get."""
+    """Closed-loop users, who wait for each reply."""
     rate, delay = between(rng, 2e6, 2e7), rng.uniform(0.005, 0.05)
     kind = rng.choice(["web over HTTP/1.1", "web over HTTP/1.0", "files", "echoes"])
     users = rng.randrange(2, 31)

@@ -1,4 +1,4 @@
-"""Predicts and simulates what was drawn, and sets figure beside figure."""
+"""Predicts and simulates the random scenarios, and compares each figure."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ from draws import Drawn
 
 
 class Failed(Exception):
-    """A run ended with an error."""
+    """A run failed."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Figure:
 
     @property
     def off(self) -> float:
-        """How far the prediction is off, as a share."""
+        """The relative error of the prediction."""
         return self.predicted / self.simulated - 1
 
     @property
@@ -37,7 +37,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Found:
-    """What came of a scenario."""
+    """The results of a scenario."""
 
     drawn: Drawn
     figures: list[Figure]
@@ -60,7 +60,7 @@ def run_all(drawn: list[Drawn], shortflow: Path, results: Path, jobs: int, progr
 
 
 def run(drawn: Drawn, shortflow: Path, folder: Path) -> Found:
-    """Runs a scenario by both engines; what was simulated before from the same inputs is kept."""
+    """Runs a scenario by both engines; simulations of the same inputs are cached."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scenario.toml").write_text(drawn.scenario)
     (folder / "policy.toml").write_text(drawn.policy)
@@ -94,7 +94,7 @@ def refusals(summary: dict) -> list[str]:
 
 
 def figures(predicted: dict, simulated: dict) -> list[Figure]:
-    """What both engines tell and neither knows as a bound only."""
+    """The figures that both engines give and neither gives as a mere bound."""
     found = []
     ours = {workload["name"]: workload for workload in predicted["workloads"]}
     for theirs in simulated["workloads"]:

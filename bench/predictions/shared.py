@@ -1,4 +1,4 @@
-"""What the comparisons with peers have that is of use here too."""
+"""Parts of the comparisons with peers that are used here too."""
 
 import sys
 from pathlib import Path
@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "bench" / "peers" / "validate"))
 
 from cells import grid  # noqa: E402
-from page import with_chapter  # noqa: E402
 from progress import Progress  # noqa: E402
+from publish import DOCS, Line, Page, data_link, publish  # noqa: E402
 
-__all__ = ["ROOT", "Progress", "grid", "with_chapter"]
+__all__ = ["DOCS", "ROOT", "Line", "Page", "Progress", "data_link", "grid", "publish"]

@@ -1,9 +1,9 @@
-"""Rehearses bench/soak/soak.toml, and looks every 30 seconds at what the process holds.
+"""Rehearses bench/soak/soak.toml, and checks every 30 seconds what the process holds.
 
     python3 -B bench/soak [--duration '600 s']
 
-Ends with 1 when memory or descriptors are not flat: more at the end than a minute after the start, by more
-than a tenth and 4 MB, or 64 descriptors. Ends with the exit code of the rehearsal when that fails.
+Exit codes: 1 if memory or descriptors grow: at the end they exceed those a minute after the start by more
+than a tenth and 4 MB, or 64 descriptors. A failed rehearsal gives its own exit code.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def held(process: int) -> tuple[float, int]:
 
 
 def is_flat(looks: list[tuple[float, float, int]]) -> bool:
-    """Whether the last look found no more than the first after things had settled."""
+    """Whether the last check found no more than the first after the start-up."""
     settled = [look for look in looks if look[0] >= SETTLED] or looks
     (_, memory, files), (_, last_memory, last_files) = settled[0], settled[-1]
     return last_memory <= memory * 1.1 + 4 and last_files <= files + 64

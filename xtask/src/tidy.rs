@@ -14,6 +14,7 @@ mod named;
 mod paths;
 mod sizes;
 mod tree;
+mod words;
 
 use std::fmt;
 
@@ -58,6 +59,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         named::check,
         paths::check,
         sizes::check,
+        words::check,
         crate::studies::check,
     ];
     for check in checks {

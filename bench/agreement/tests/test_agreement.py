@@ -1,4 +1,4 @@
-"""What is said of pairs, and how the chapter is put together."""
+"""Verdicts on pairs, and how the chapter is put together."""
 
 import tempfile
 import unittest
@@ -13,9 +13,6 @@ from casebook import CONTROLS, HERE, ROOT, BadCase, case_of, read_cases
 from notes import Note, read_notes
 from paired import Order, Ratio, Row
 from running import Job
-from shared import with_rehearsed
-
-from page import rehearsed  # after shared, which knows where it is
 
 CASE = case_of({"name": "Line", "scenario": "s.toml", "policies": ["a.toml", "b.toml"],
                 "port": "r1->r2", "order": "time web"})  # fmt: skip
@@ -179,24 +176,21 @@ class Chapter(unittest.TestCase):
         rows = [row("median", Ratio(1.0, 0.9, 1.1)), row("loss", Ratio(0.5, 0.4, 0.6))]
         found = chapter.Found(Job(CASE, "cubic"), order, rows, 0.0001)
         note = Note("It starts more slowly.", tested=True, kinds=("loss",), controls=("cubic",))
-        text = chapter.chapter([found], [], [note], {"Linux": "6.1"})
+        page = chapter.chapter([found], [], [note], {"Linux": "6.1"})
+        text = page.text
         self.assertIn("| loss              | 25 %     |    1 |    0 |", text)
         self.assertIn("(a) It starts more slowly. Tested.", text)
         self.assertEqual(text.count("(a)"), 2)
+        self.assertEqual([line.missed for line in page.lines], [1, 0])
+        self.assertEqual(page.rows[1], ["Line", "cubic", "a", "web", "loss", "100.00 %", "100.00 %", "0.50 (0.40 to 0.60)",
+                                        "misses"])  # fmt: skip
         again = replace(rows[1], further=row("loss", Ratio(1.0, 0.9, 1.1)))
-        held = chapter.chapter([replace(found, rows=[again])], [], [note], {})
+        held = chapter.chapter([replace(found, rows=[again])], [], [note], {}).text
         self.assertIn("| 0.50 (0.40 to 0.60) | 1.00 (0.90 to 1.10) | holds   |", held)
         self.assertNotIn("(a)", held)
-        other = chapter.chapter([found], [Job(CASE, "reno")], [], {})
+        other = chapter.chapter([found], [Job(CASE, "reno")], [], {}).text
         self.assertIn("not traced", other)
-        self.assertIn("Left out, since they are not believed: Line, reno.", other)
-
-    def test_the_chapter_takes_the_place_of_the_one_before(self):
-        page = with_rehearsed("# Page\n", "## New")
-        self.assertEqual(with_rehearsed(page, "## Newer").count("## "), 1)
-        self.assertTrue(with_rehearsed(page, "## Newer").startswith("# Page\n\n<!-- begin"))
-        self.assertEqual(rehearsed(page).strip(), "## New")
-        self.assertIsNone(rehearsed("# Page\n"))
+        self.assertIn("Omitted, because they were late: Line, reno.", other)
 
 
 if __name__ == "__main__":

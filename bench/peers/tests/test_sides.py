@@ -8,7 +8,7 @@ import sides
 
 
 def version(peer: str, stdout: str, code: int = 0) -> str:
-    """The version when dpkg-query answers this, and every program is there."""
+    """The version if dpkg-query answers this and every program exists."""
     answer = subprocess.CompletedProcess([], code, stdout, "")
     sides.version.cache_clear()
     with (

@@ -1,4 +1,4 @@
-"""Theory against values that are known otherwise: from papers, by hand, or as a limit."""
+"""Theory against values known from papers, by hand, or as a limit."""
 
 import math
 import unittest

@@ -1,4 +1,4 @@
-"""The little of matrix algebra that Markov chains need."""
+"""The matrix algebra that Markov chains need."""
 
 Matrix = list[list[float]]
 Vector = list[float]
@@ -27,7 +27,7 @@ def row_times(row: Vector, matrix: Matrix) -> Vector:
 
 
 def inverse(matrix: Matrix) -> Matrix:
-    """Gauss-Jordan, the greatest pivot of each column first."""
+    """Gauss-Jordan elimination with the largest pivot of each column first."""
     size = len(matrix)
     rows = [[*row, *unit] for row, unit in zip(matrix, identity(size))]
     for column in range(size):

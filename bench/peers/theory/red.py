@@ -1,16 +1,16 @@
 """RED's steady state (Floyd & Jacobson 1993) as a fixed point of average and drop probability.
 
-As the weight w_q goes to 0 the average stands still, and with it the drop probability p_b. Then
+As the weight w_q approaches 0 the average becomes constant, and with it the drop probability p_b. Then
 
 - drops are spaced by p_a = p_b / (1 - count · p_b), so they come after a random number of packets
   that does not depend on anything else;
-- what is let through enters an ordinary queue, whose mean can be computed;
+- admitted packets enter an ordinary queue, whose mean can be computed;
 - the average must be where its own steps cancel: a packet that finds q waiting moves it by
-  w_q (q - avg), and one that finds the queue empty after an idle time lets it fall as if a mean
-  packet had come for each s seconds of it.
+  w_q (q - avg). A packet that finds the queue empty after an idle time lets it fall as if one mean
+  packet had come in each s seconds of that time.
 
-A weight that is small but not 0 lets the average swing. That is left out for a queue that runs
-empty now and then, and taken in for one that does not, where it does not vanish with the weight.
+With a small weight above 0 the average swings. This is neglected for a queue that is sometimes
+empty, and modelled for one that is not, where the swing does not vanish with the weight.
 """
 
 import math
@@ -42,8 +42,8 @@ class Curve:
 def hazards(p: float, spacing: str) -> list[float]:
     """p_a after 0, 1, 2 … packets since the last drop; the last is 1.
 
-    "uniform": the next drop is one of the next 1/p, each as likely (their §7, method 2).
-    "wait": the same after 1/p packets have passed untouched.
+    "uniform": the next drop is one of the next 1/p, with equal probability (their §7, method 2).
+    "wait": the same after 1/p packets have passed.
     """
     found: list[float] = []
     while not found or found[-1] < 1:
@@ -59,7 +59,7 @@ def hazards(p: float, spacing: str) -> list[float]:
 
 
 def distance(p: float, spacing: str) -> tuple[float, float]:
-    """Mean and variance of the distance of drops in packets, at a constant p_b above 0."""
+    """Mean and variance of the distance between drops in packets, at a constant p_b above 0."""
     mean = square = 0.0
     passes = 1.0
     for count, hazard in enumerate(hazards(p, spacing), start=1):
@@ -77,11 +77,11 @@ def loss_at(p: float, spacing: str) -> float:
 def overload(
     load: float, spacing: str, min_threshold: float, max_threshold: float, max_probability: float
 ) -> dict[str, float]:
-    """Poisson packets of one size above the link's rate: RED drops just what is too much.
+    """Poisson packets of one size above the link's rate: RED drops the excess.
 
-    The queue does not run empty, so the average's mean is the mean queue. It swings all the same:
+    The queue is never empty, so the average's mean is the mean queue. It still swings:
     with the queue's noise S and the loss rising by k with the average, dq = -k a dt + noise and
-    da = g (q - a) dt have Var(a) = E[qa] = S / 2k, whatever g is, so whatever the weight.
+    da = g (q - a) dt have Var(a) = E[qa] = S / 2k for any g, so for any weight.
     """
     curve = Curve(min_threshold, max_threshold, max_probability)
     loss = 1 - 1 / load
@@ -149,7 +149,7 @@ def stationary(
 
 @dataclass(frozen=True)
 class Queue:
-    """Mean number waiting, share of time with nobody waiting, share of arrivals dropped."""
+    """Mean number waiting, share of time with an empty queue, share of arrivals dropped."""
 
     mean: float
     empty: float
@@ -219,7 +219,7 @@ def long_flows(
     packet: int = 1040,
     min_timeout_s: float = 0.2,
 ) -> dict[str, float]:
-    """Long TCP flows through RED: each gets the rate of the full model, together the link's.
+    """Long TCP flows through RED: each gets the rate of the full model, all together the link's.
 
     The round trip is propagation and the mean queue; the mean queue is where RED drops that share.
     """

@@ -1,10 +1,10 @@
-"""How long a transfer takes without loss: its timeline, worked out packet by packet.
+"""The time of a transfer without loss: its timeline, computed packet by packet.
 
     client -- 1 Gbit/s, 1 µs -- R1 == bottleneck == R2 -- 1 Gbit/s, 1 µs -- server
 
-A SYN, a SYN-ACK, and at once an acknowledgement and a request of one segment; the server sends the
-reply in slow start (RFC 5681 §3.1: a segment more for each acknowledgement of new data). Nothing is
-lost and nobody else is there, so every instant is a whole number of nanoseconds, reached by adding.
+The packets are a SYN, a SYN-ACK, and at once an acknowledgement and a request of one segment. The server sends the
+reply in slow start (RFC 5681 §3.1: one segment more for each acknowledgement of new data). Nothing is
+lost and there is no other traffic, so every instant is a whole number of nanoseconds, computed by addition.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ ACCESS_NS = 1_000
 
 
 class Way:
-    """The three links of one direction; packets come in the order in which they leave."""
+    """The three links of one direction; packets arrive in the order in which they leave."""
 
     def __init__(self, bottleneck_mbps: int, bottleneck_ns: int) -> None:
         access = (ACCESS_MBPS, ACCESS_NS)
@@ -26,7 +26,7 @@ class Way:
         self.free_at = [0, 0, 0]
 
     def arrival(self, leaves: int, payload: int) -> int:
-        """When a packet that leaves at an instant has come through all links."""
+        """When a packet that leaves at an instant has crossed all links."""
         now = leaves
         for index, (mbps, delay) in enumerate(self.links):
             transmission = (payload + HEADERS) * 8 * 1000 // mbps
@@ -44,7 +44,7 @@ def completion_times(
     ack_timeout_ms: int = 100,
     mss: int = 1000,
 ) -> dict[str, float]:
-    """Seconds from the SYN to the last byte of replies of so many `packets`."""
+    """Seconds from the SYN to the last byte of replies of `packets` packets each."""
     figures = {}
     for count in packets:
         there = Way(bottleneck_mbps, delay_ms * 1_000_000)
@@ -56,7 +56,7 @@ def completion_times(
 
 
 def handshake_and_request(there: Way, back: Way, mss: int) -> int:
-    """When the server has the request."""
+    """When the server has received the request."""
     syn_ack = back.arrival(there.arrival(0, 0), 0)
     there.arrival(syn_ack, 0)  # the acknowledgement goes first; the request comes behind it
     return there.arrival(syn_ack, mss)

@@ -2,8 +2,8 @@
 
 J. Padhye, V. Firoiu, D. Towsley, J. Kurose, "Modeling TCP Reno Performance: A Simple Model and Its
 Empirical Validation", IEEE/ACM Transactions on Networking 8(2), 2000, without a limit of the
-window. The model counts rounds; it takes all segments of a round after the first loss as lost, and
-has no fast recovery but that of Reno.
+window. The model counts rounds. It treats all segments of a round after the first loss as lost, and
+has no fast recovery except Reno's.
 """
 
 import math
@@ -12,7 +12,7 @@ from command import run
 
 
 def long_flow(loss: float, rtt_s: float, timeout_s: float, segments_per_ack: int) -> dict[str, float]:
-    """Segments per second that leave: B(p) of eq. 32."""
+    """Segments sent per second: B(p) of eq. 32."""
     return {"send_rate_pps": send_rate(loss, rtt_s, timeout_s, segments_per_ack)}
 
 
@@ -32,14 +32,14 @@ def mean_window(p: float, b: float) -> float:
 
 
 def timeout_share(p: float, window: float) -> float:
-    """Q(w): how many cycles end in a timeout, as fewer than three duplicates come back."""
+    """Q(w): the share of cycles that end in a timeout, since fewer than three duplicates return."""
     keep = 1 - p
     share = (1 - keep**3) * (1 + keep**3 * (1 - keep ** (window - 3))) / (1 - keep**window)
     return min(1.0, share)
 
 
 def back_off(p: float) -> float:
-    """f(p): six doublings of the timeout, then it stays."""
+    """f(p): six doublings of the timeout, then it stays constant."""
     return 1 + sum(2 ** (k - 1) * p**k for k in range(1, 7))
 
 

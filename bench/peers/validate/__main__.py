@@ -1,10 +1,10 @@
-"""Runs every case on both sides and writes docs/validation.md.
+"""Runs every case on both sides and writes chapters of docs/validation.
 
-What was run before is not run again unless something changed that its result depends on. With
---only or --chapter the page is not written: the tables are printed.
+Results are cached; a case runs again only if its inputs have changed. With --only or --chapter the tables
+are printed and no page is written.
 
 Exit codes: 0 every row is within, or outside with its cause traced; 1 a row is outside and its cause
-is not traced; 2 the input is wrong or a run failed; 3 a peer is not installed; 130 interrupted.
+is not traced; 2 invalid input or a failed run; 3 a peer is not installed; 130 interrupted.
 """
 
 import argparse
@@ -17,13 +17,13 @@ from pathlib import Path
 import sides
 from cases import BadCase, Case, Chapter, Variant, read_chapter
 from compare import Table, table
-from page import OTHERS, chapter_of, chapter_text, page, with_chapter
+from page import pages, table_text
 from progress import Progress
+from publish import DOCS, publish
 from runs import Cache, Failed, run_all
 from sides import Missing, Run
 
 CASES = sides.PEERS_DIR / "cases"
-PAGE = sides.ROOT / "docs" / "validation.md"
 
 
 def main() -> int:
@@ -79,7 +79,7 @@ def validate(arguments: argparse.Namespace) -> int:
 
 
 def read_chapters(arguments: argparse.Namespace) -> list[Chapter]:
-    """The chapters in the order of their files' names, with the cases that are asked for."""
+    """The chapters in the order of their files' names, with the selected cases."""
     paths = sorted(CASES.glob(f"{arguments.chapter or '*'}.toml"))
     chapters = [chosen(read_chapter(path), arguments.only) for path in paths]
     if not any(chapter.cases for chapter in chapters):
@@ -101,7 +101,7 @@ def chosen(chapter: Chapter, only: str | None) -> Chapter:
 def all_runs(
     chapters: Sequence[Chapter], shortflow: Path
 ) -> Iterator[tuple[Chapter, Case, Variant, Run, dict[str, list[Run]]]]:
-    """Every variant with our run and those of each peer."""
+    """Every variant with Shortflow's run and those of each peer."""
     for chapter in chapters:
         for case in chapter.cases:
             for variant in case.variants:
@@ -126,7 +126,7 @@ def label_of(case: Case, variant: Variant) -> str:
 def all_tables(
     chapters: Sequence[Chapter], cache: Cache, shortflow: Path
 ) -> dict[str, list[Table]]:
-    """The tables by their chapter's title, from what the cache has."""
+    """The tables by their chapter's title, from the cache."""
     tables: dict[str, list[Table]] = {chapter.title: [] for chapter in chapters}
     for chapter, case, variant, ours, theirs in all_runs(chapters, shortflow):
         here = cache.get(ours.key) or []
@@ -143,25 +143,18 @@ def write(
     arguments: argparse.Namespace, chapters: Sequence[Chapter],
     tables: dict[str, list[Table]], shortflow: Path,
 ) -> None:  # fmt: skip
-    """Writes the page, or prints the tables of a part of it."""
+    """Writes the chapters, or prints the tables of a part of them."""
     if arguments.only is None and arguments.chapter is None and not arguments.outside:
-        text = page([(chapter, tables[chapter.title]) for chapter in chapters],
-                    versions(tables, shortflow))  # fmt: skip
-        old = PAGE.read_text() if PAGE.is_file() else ""
-        for name in OTHERS:
-            kept = chapter_of(old, name)
-            text = with_chapter(text, name, kept) if kept else text
-        PAGE.write_text(text)
-        print(f"wrote {PAGE.relative_to(sides.ROOT)}")
+        publish("validate", pages([(chapter, tables[chapter.title]) for chapter in chapters], versions(tables, shortflow)))
+        print(f"wrote {DOCS.relative_to(sides.ROOT)}/validation")
         return
-    for chapter in chapters:
-        shown = [t for t in tables[chapter.title]
-                 if not arguments.outside or any(not row.agrees for row in t.rows)]  # fmt: skip
-        print(chapter_text(chapter, shown))
+    for table in (table for chapter in chapters for table in tables[chapter.title]):
+        if not arguments.outside or any(not row.agrees for row in table.rows):
+            print("\n".join([table.case.name, "", *table_text(table)]))
 
 
 def versions(tables: dict[str, list[Table]], shortflow: Path) -> dict[str, str]:
-    """What was compared with what."""
+    """The versions of both sides."""
     ours = subprocess.run([shortflow, "--version"], capture_output=True, text=True, check=True)
     peers = dict.fromkeys(table.peer for each in tables.values() for table in each)
     return {"ours": ours.stdout.split()[1]} | {

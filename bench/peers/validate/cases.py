@@ -1,4 +1,4 @@
-"""Cases as they are written in TOML, and the variants that come of them."""
+"""The cases in TOML, and their variants."""
 
 import itertools
 import re
@@ -15,7 +15,7 @@ LAYOUTS = ("tables", "one table", "matrix")
 
 
 class BadCase(Exception):
-    """A case file that cannot be read; the text says which and why."""
+    """A case file is invalid; the text says which and why."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Note:
-    """Why figures lie outside: for which figures, and where (all that is given must fit)."""
+    """Why figures are outside, and which ones: all given conditions must match."""
 
     cause: str
     figures: tuple[str, ...] = ()  # titles; none for all
@@ -51,13 +51,13 @@ class Variant:
 
     @property
     def title(self) -> str:
-        """The variables as the page shows them."""
+        """The variables as shown on the page."""
         return ", ".join(self.values.values())
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is compared, in all its variants."""
+    """A comparison, in all its variants."""
 
     name: str
     shows: str
@@ -130,7 +130,7 @@ def variants_of(text: Mapping[str, Any], name: str) -> Iterator[Variant]:
 def fill(text: Any, values: Mapping[str, Any], case_name: str) -> Any:
     """`text` with each `{variable}` and `{variable.field}` replaced by its value.
 
-    A text that is nothing but one of them becomes the value itself, so a number stays a number.
+    If the text is only a placeholder, it becomes the value itself, so a number stays a number.
     """
     if isinstance(text, Mapping):
         return {
@@ -187,7 +187,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """`base` with the entries of `over`, tables within tables likewise; `vary` is taken whole."""
+    """`base` with the entries of `over`, nested tables likewise; `vary` is replaced as a whole."""
     merged = dict(base)
     for key, value in over.items():
         both = isinstance(value, Mapping) and isinstance(merged.get(key), Mapping)

@@ -1,4 +1,4 @@
-"""How numbers and rows of tables are written."""
+"""Formats numbers and table rows."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -15,7 +15,7 @@ def signed(share: float | None) -> str:
 
 
 def number(value: Estimate) -> str:
-    """The mean to four digits, its interval to as many places."""
+    """The mean to four digits, its interval to the same number of places."""
     places = 0
     while places < 6 and 0 < abs(value.mean) * 10**places < 999.5:
         places += 1
@@ -24,7 +24,7 @@ def number(value: Estimate) -> str:
 
 
 def verdict(row: Row, marks: Mapping[str, str], peer: str = "") -> str:
-    """Whether it is within, and if not, of which peer and the marks of its causes."""
+    """Whether the row is within; if not, of which peer, and the marks of its causes."""
     if row.agrees:
         return "within"
     where = " ".join(f"({marks[cause]})" for cause in row.causes)

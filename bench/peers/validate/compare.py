@@ -1,4 +1,4 @@
-"""Rows of the page: one figure of one variant, theirs and ours, and whether they agree."""
+"""Rows of the page: one figure of one variant on both sides, and whether they agree."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from figures import Figures
 
 @dataclass(frozen=True)
 class Row:
-    """One figure on both sides. `causes` say why it lies outside, if it does."""
+    """One figure on both sides. `causes` say why it is outside, if it is."""
 
     title: str
     theirs: Estimate
@@ -23,13 +23,23 @@ class Row:
 
     @property
     def agrees(self) -> bool:
-        """Whether it lies within the tolerance, or the intervals overlap."""
+        """Whether it is within the tolerance, or the intervals overlap."""
         return estimate.agree(self.theirs, self.ours, self.tolerance)
 
     @property
     def near(self) -> bool:
-        """Whether it lies within the tolerance."""
+        """Whether it is within the tolerance."""
         return estimate.near(self.theirs, self.ours, self.tolerance)
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether the intervals overlap."""
+        return estimate.overlap(self.theirs, self.ours)
+
+    @property
+    def difference(self) -> float | None:
+        """The relative difference of our mean from theirs."""
+        return estimate.difference(self.theirs, self.ours)
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ def table(
     case: Case, variant: Variant, peer: str,
     theirs: Sequence[Figures], ours: Sequence[Figures], notes: Sequence[Note],
 ) -> Table:  # fmt: skip
-    """Compares what the seeds gave on each side."""
+    """Compares the results of the seeds on each side."""
     rows: list[Row] = []
     tolerance = variant.peers[peer].get("tolerance", estimate.TOLERANCE)
     for figure in case.figures:
@@ -69,7 +79,7 @@ def table(
 def names(
     figure: Figure, peer: str, theirs: Figures, ours: Figures
 ) -> Iterator[tuple[str, str, str]]:
-    """Title, their name and our name of each figure that the two patterns fit."""
+    """The title, the peer's name and our name of each figure that both patterns match."""
     here = figures.matches(figure.ours, ours)
     there = figures.matches(figure.theirs[peer], theirs)
     for key in sorted(here.keys() & there.keys(), key=by_number):
@@ -84,7 +94,7 @@ def by_number(text: str) -> tuple[float, str]:
 
 
 def over(seeds: Sequence[Figures], name: str, counts: bool) -> Estimate | None:
-    """The mean over seeds; none when a seed lacks the figure, as the time of no transfer."""
+    """The mean over seeds; `None` if a seed lacks the figure, such as a time without transfers."""
     values = [seed[name] for seed in seeds if name in seed]
     return Estimate.over(values, counts) if len(values) == len(seeds) else None
 

@@ -1,4 +1,4 @@
-"""Means over seeds, their 95 % intervals, and how two of them compare."""
+"""Means over seeds, their 95 % intervals, and the comparison of two of them."""
 
 import math
 from collections.abc import Sequence
@@ -20,15 +20,16 @@ STUDENT_97_5 = {
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over seeds and half the width of its 95 % interval; none for a single value."""
+    """A mean over seeds and half the width of its 95 % interval; `None` for a single value."""
 
     mean: float
     half_width: float | None
 
     @staticmethod
     def over(values: Sequence[float], counts: bool = False) -> "Estimate":
-        """The estimate from one value per seed. Where these count rare events and no seed saw any,
-        Student's interval would have no width; then it is the exact one of a Poisson count."""
+        """The estimate from one value per seed. If the values count rare events and no seed saw any,
+        Student's interval would have zero width; then it is the exact one of a Poisson count.
+        """
         count = len(values)
         mean = sum(values) / count
         if counts and not any(values):
@@ -40,19 +41,19 @@ class Estimate:
 
 
 def student(freedom: int) -> float:
-    """The quantile; between two entries of the table the smaller one's, which is wider."""
+    """The quantile; between two entries of the table, that of the smaller one, which is wider."""
     return STUDENT_97_5[max(entry for entry in STUDENT_97_5 if entry <= freedom)]
 
 
 def difference(theirs: Estimate, ours: Estimate) -> float | None:
-    """By what share ours is above theirs; none where theirs is zero and ours is not."""
+    """The relative difference of our mean from theirs; `None` if theirs is zero and ours is not."""
     if theirs.mean == ours.mean:
         return 0.0
     return (ours.mean - theirs.mean) / abs(theirs.mean) if theirs.mean else None
 
 
 def overlap(theirs: Estimate, ours: Estimate) -> bool:
-    """Whether the intervals overlap; a single value is an interval of no width."""
+    """Whether the intervals overlap; a single value is an interval of zero width."""
     reach = (theirs.half_width or 0.0) + (ours.half_width or 0.0)
     return abs(theirs.mean - ours.mean) <= reach
 

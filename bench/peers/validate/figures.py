@@ -1,4 +1,4 @@
-"""Figures by name: what one run of either side printed, as a flat table of numbers.
+"""Figures by name: the output of one run of either side, as a flat table of numbers.
 
 A name is a path with dots, for example `bottleneck.loss` or `workload.web.packets.7.mean`.
 """
@@ -11,7 +11,7 @@ Figures = dict[str, float]
 
 
 def of_peer(output: Mapping[str, Any]) -> Figures:
-    """All numbers of a peer's JSON object but its parameters; lists are left out."""
+    """All numbers of a peer's JSON object except its parameters; lists are left out."""
     results = {key: value for key, value in output.items() if key != "parameters"}
     return with_loss(dict(flat(results)))
 
@@ -66,7 +66,7 @@ def of_workload(prefix: str, workload: Mapping[str, Any], measured: float) -> Fi
 
 
 def of_times(prefix: str, times: Mapping[str, Any]) -> Figures:
-    """Completion times of one size class, in seconds; nothing when no transfer completed."""
+    """Completion times of one size class, in seconds; empty if no transfer completed."""
     if not times["completion"]["n"]:
         return {}
     quantiles = {name: times[name] for name in ("median", "p95", "p99")}
@@ -76,7 +76,7 @@ def of_times(prefix: str, times: Mapping[str, Any]) -> Figures:
 
 
 def packets(count: Mapping[str, Any]) -> tuple[int, int]:
-    """Packets forwarded and dropped for whatever reason."""
+    """Packets forwarded, and packets dropped for any reason."""
     return count["forwarded"]["packets"], sum(reason["packets"] for reason in count["dropped"])
 
 
@@ -89,7 +89,7 @@ def flat(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, floa
 
 
 def with_loss(figures: Figures) -> Figures:
-    """Adds `X.loss` beside each `X.dropped`: the share of packets that were dropped."""
+    """Adds `X.loss` to each `X.dropped`: the share of packets that were dropped."""
     for name in [name for name in figures if name.endswith(".dropped")]:
         place = name.removesuffix(".dropped")
         passed = figures.get(f"{place}.forwarded")
@@ -101,7 +101,7 @@ def with_loss(figures: Figures) -> Figures:
 
 
 def matches(pattern: str, figures: Figures) -> dict[str, str]:
-    """The names that fit `pattern`, by what its `*` (any text without a dot) stands for."""
+    """The names that match `pattern`, by what its `*` (any text without a dot) stands for."""
     form = re.compile(r"([^.]+)".join(re.escape(part) for part in pattern.split("*")))
     found = ((form.fullmatch(name), name) for name in figures)
     return {match.group(1) if match.groups() else "": name for match, name in found if match}

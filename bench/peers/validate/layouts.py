@@ -1,15 +1,14 @@
-"""Layouts of a case that put all its variants into one table."""
+"""Layouts that put all variants of a case into one table."""
 
 from collections.abc import Callable, Mapping, Sequence
 
-import estimate
 from cells import causes_below, grid, marks_of, number, signed, verdict
 from compare import Row, Table
 from sides import NAMES
 
 
 def one_table(tables: Sequence[Table]) -> list[str]:
-    """A line for each variant and figure; the peers side by side, ours behind them."""
+    """A line for each variant and figure; the peers side by side, after Shortflow."""
     marks = marks_of(row for table in tables for row in table.rows)
     peers = list(dict.fromkeys(table.peer for table in tables))
     lines = by_variant_and_figure(tables)
@@ -42,7 +41,7 @@ def by_variant_and_figure(
 
 
 def against(row: Row) -> list[str]:
-    return [number(row.theirs), signed(estimate.difference(row.theirs, row.ours))]
+    return [number(row.theirs), signed(row.difference)]
 
 
 def verdicts(rows: Mapping[str, Row], marks: Mapping[str, str]) -> str:
@@ -52,7 +51,7 @@ def verdicts(rows: Mapping[str, Row], marks: Mapping[str, str]) -> str:
 
 
 def matrix(tables: Sequence[Table]) -> list[str]:
-    """A line for each variant, a column for each figure: theirs, and ours where it is outside."""
+    """A line for each variant, a column for each figure: the peer's value, and ours if it is outside."""
     marks = marks_of(row for table in tables for row in table.rows)
     titles = list(dict.fromkeys(row.title for table in tables for row in table.rows))
     variables = list(tables[0].variant.values)

@@ -1,18 +1,18 @@
-"""One line that tells how far it is, on a terminal only."""
+"""A line that shows progress, on a terminal only."""
 
 import sys
 import time
 
 
 class Progress:
-    """Prints done, total and the time that is left, over itself."""
+    """Prints done, total and the remaining time, overwriting the line."""
 
     def __init__(self) -> None:
         self.started = time.monotonic()
         self.shown = sys.stderr.isatty()
 
     def __call__(self, done: int, total: int, label: str) -> None:
-        """Tells that `done` of `total` runs are there, the last of them `label`."""
+        """Reports that `done` of `total` runs are complete; the last is `label`."""
         if not self.shown or total == 0:
             return
         left = ""

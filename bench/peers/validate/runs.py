@@ -1,4 +1,4 @@
-"""Runs what has not been run before, several at a time, and keeps what came out."""
+"""Runs what is not cached, several at a time, and caches the results."""
 
 import json
 import os
@@ -14,18 +14,18 @@ from sides import Run
 
 
 class Failed(Exception):
-    """A run ended with an error; the text has its command and what it said."""
+    """A run failed; the text has its command and its output."""
 
 
 class Cache:
-    """Results by key, one file each, written whole or not at all."""
+    """Results by key, one file each, written completely or not at all."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def get(self, key: str) -> list[Figures] | None:
-        """What the run with this key gave, one table of figures per seed."""
+        """The results of the run with this key, one table of figures per seed."""
         try:
             return json.loads((self.folder / f"{key}.json").read_text())
         except FileNotFoundError:
@@ -41,7 +41,7 @@ class Cache:
 def run_all(
     runs: Iterable[Run], cache: Cache, jobs: int, on_progress: Callable[[int, int, str], None]
 ) -> None:
-    """Sees to it that the cache has every run. `on_progress` is told done, total and the last."""
+    """Runs everything that the cache lacks. `on_progress` gets done, total and the last label."""
     to_do = list({run.key: run for run in runs if cache.get(run.key) is None}.values())
     children = Children()
     lock = threading.Lock()
@@ -67,7 +67,7 @@ def run_all(
 
 
 class Children:
-    """The processes under way, so that an interruption leaves none behind."""
+    """The running processes, so that an interruption leaves none behind."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -75,7 +75,7 @@ class Children:
         self.ended = False
 
     def results_of(self, run: Run) -> list[Figures]:
-        """Runs it in a scratch folder and reads what came out."""
+        """Runs it in a scratch folder and reads the results."""
         with tempfile.TemporaryDirectory() as scratch:
             output = self.output_of(run, scratch)
             return run.read(output, Path(scratch))
@@ -96,7 +96,7 @@ class Children:
         return output
 
     def end(self) -> None:
-        """Ends all that still run, and starts no more."""
+        """Ends all running processes and starts no more."""
         with self.lock:
             self.ended = True
             for child in self.running:

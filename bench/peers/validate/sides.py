@@ -1,4 +1,4 @@
-"""How each side is run: the command of one run, what decides its result, and how it is read."""
+"""How each side is run: the command of one run, what determines its result, and how to read it."""
 
 import functools
 import hashlib
@@ -25,12 +25,12 @@ PACKAGES = {"ns2": "ns2", "ns3": "libns3-dev"}
 
 
 class Missing(Exception):
-    """A program that is needed is not installed; the text says how to get it."""
+    """A required program is not installed; the text says how to install it."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run. `key` changes when anything changes that its result depends on."""
+    """One run. `key` changes with everything on which its result depends."""
 
     label: str
     key: str
@@ -59,7 +59,7 @@ def peer_run(peer: str, setup: Mapping[str, Any], seed: int, label: str) -> Run:
 
 
 def our_run(shortflow: Path, variant: Variant, label: str) -> Run:
-    """All seeds of a variant here, as the replicas of one run."""
+    """All seeds of a variant in Shortflow, as the replicas of one run."""
     ours = variant.ours
     scenario = ROOT / ours["scenario"]
     if not scenario.is_file():
@@ -93,7 +93,7 @@ def read_replicas(_: str, scratch: Path) -> list[Figures]:
 
 @functools.cache
 def version(peer: str) -> str:
-    """The version of a peer's package; for theory, that of the interpreter does not matter."""
+    """The version of a peer's package. For theory the interpreter's version does not matter."""
     if peer == "theory":
         return "closed forms"
     if peer == "ns2" and shutil.which("ns") is None:
@@ -116,7 +116,7 @@ def version(peer: str) -> str:
 
 @functools.cache
 def compiled(source: Path, text: str) -> Path:
-    """The program made from an ns-3 source, compiled when its text is new."""
+    """The program made from an ns-3 source, compiled if its text is new."""
     program = TARGET / "ns3" / f"{source.stem}-{digest(version('ns3'), text)}"
     if not program.exists():
         program.parent.mkdir(parents=True, exist_ok=True)
@@ -135,7 +135,7 @@ INCLUDES = re.compile(
 
 @functools.cache
 def text_with_includes(source: Path) -> str:
-    """A program's text and that of all files of its folder that it takes in."""
+    """A program's text and that of all files of its folder that it includes."""
     seen: dict[Path, str] = {}
     waiting = [source]
     while waiting:

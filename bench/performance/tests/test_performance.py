@@ -1,4 +1,4 @@
-"""Tests of what is computed from measurements; nothing here is measured but a shell's life."""
+"""Tests of the computations on measurements; they measure nothing but a shell's lifetime."""
 
 import unittest
 import xml.etree.ElementTree as ElementTree

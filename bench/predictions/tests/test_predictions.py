@@ -1,4 +1,4 @@
-"""What is drawn, and what is said of it."""
+"""Random scenarios, and the verdicts on them."""
 
 import unittest
 
@@ -46,7 +46,10 @@ class Chapter(unittest.TestCase):
         figure = Figure("long: goodput", 2e6, 1e6, 9e5, 1.1e6)
         found = {family.name: [] for family in FAMILIES}
         found["pftk"] = [Found(Drawn("pftk-1", "a lossy line", ""), [figure], [])]
-        text = chapter(found, {"pftk": "Why."}, "1.2.3")
+        page = chapter(found, {"pftk": "Why."}, "1.2.3")
+        text = page.text
+        self.assertEqual([(line.rows, line.held, line.missed) for line in page.lines], [(1, 0, 1)])
+        self.assertEqual(page.rows[0][1:3], ["a lossy line", "long: goodput"])
         self.assertIn("a lossy line", text)
         self.assertIn("+100.0 %", text)
         self.assertIn("Why.", text)

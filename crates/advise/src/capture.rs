@@ -5,10 +5,12 @@ use std::net::SocketAddr;
 
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
-use shortflow_wire::{ControlBits, Layers, TcpHeader, Transport};
+use shortflow_wire::{ControlBits, TcpHeader, Transport};
 
 use crate::connections::Connections;
+use crate::decapsulate::innermost;
 use crate::flows::Flows;
+use crate::skipped::{Reading, Why};
 
 /// A packet of a transport protocol, as far as flows are told by it.
 pub(crate) struct Packet {
@@ -20,9 +22,19 @@ pub(crate) struct Packet {
     pub(crate) interface: u32,
     /// Bytes that it carries, whether or not they were captured.
     pub(crate) payload: u64,
-    /// Its place in a connection of TCP; none of UDP.
-    pub(crate) tcp: Option<Segment>,
+    pub(crate) service: Service,
 }
+
+/// By what a packet belongs to a flow.
+pub(crate) enum Service {
+    /// By its place in a connection of TCP.
+    Tcp(Segment),
+    /// By its ends alone: QUIC, or a tunnel of WireGuard.
+    Datagrams,
+}
+
+/// The port of QUIC.
+const QUIC: u16 = 443;
 
 /// The place of a segment in its connection.
 pub(crate) struct Segment {
@@ -39,7 +51,8 @@ const HOW: &str =
     "give a file of tcpdump, Wireshark or `shortflow simulate --trace`, pcap or pcapng";
 
 /// Reads flows out of a capture: whoever opens a connection is a user, and the direction that carries more is what the
-/// connection is for. Flows are connections of TCP that are opened in the capture, and those of QUIC (UDP, port 443).
+/// connection is for. Flows are connections of TCP that are opened in the capture, those of QUIC (UDP, port 443), and tunnels of
+/// WireGuard. Packets inside VLANs, PPPoE, MPLS, GRE, IP in IP, VXLAN and Geneve are taken out.
 ///
 /// # Errors
 /// What is wrong with the capture, and what is allowed; also that it shows too few flows.
@@ -50,20 +63,27 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Strin
         PcapError::ReadError => wrong("it cannot be read".to_owned()),
         _ => wrong("it is no packet capture".to_owned()),
     })?;
-    let (mut connections, mut links, mut is_cut) =
-        (Connections::default(), Links::default(), false);
+    let (mut connections, mut links) = (Connections::default(), Links::default());
+    let mut reading = Reading::default();
     loop {
         let is_all_read = reader.reader_exhausted();
         match reader.next() {
             Ok((length, block)) => {
-                if let Some(packet) = links.packet(&block) {
-                    connections.take(&packet).map_err(wrong)?;
+                if let Some(frame) = links.frame(&block) {
+                    let why = match read(&frame, &mut reading) {
+                        Ok(packet) => connections.take(&packet).map_err(wrong)?,
+                        Err(why) => Some(why),
+                    };
+                    reading.packets += 1;
+                    if let Some(why) = why {
+                        *reading.skipped.entry(why).or_default() += 1;
+                    }
                 }
                 reader.consume(length);
             }
             Err(PcapError::Eof) => break,
             Err(PcapError::Incomplete(_) | PcapError::UnexpectedEof) if is_all_read => {
-                is_cut = true;
+                reading.is_cut = true;
                 break;
             }
             Err(PcapError::Incomplete(_)) => {
@@ -78,22 +98,26 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Strin
             Err(_) => return Err(wrong("a block of it is malformed".to_owned())),
         }
     }
-    let mut notes = connections.notes();
-    notes.extend(links.unread.map(|link| format!("packets of link type {} are left out", link.0)));
-    notes.extend(is_cut.then(|| "the file ends within a packet".to_owned()));
-    let from = match notes.is_empty() {
-        true => name.to_owned(),
-        false => format!("{name} ({})", notes.join("; ")),
-    };
-    Flows::of(&from, connections.flows())
+    let from = format!("{name} ({})", reading.in_words());
+    Ok(Flows { reading: Some(reading), ..Flows::of(&from, connections.flows())? })
+}
+
+/// A frame of a capture.
+struct Frame<'b> {
+    link: Linktype,
+    interface: u32,
+    /// Seconds since any instant; none where that is not known.
+    at: Option<f64>,
+    /// What was captured of it.
+    bytes: &'b [u8],
+    /// Its bytes on the wire.
+    length: usize,
 }
 
 /// What is in front of IP at each interface, and how time is told there.
 #[derive(Default)]
 struct Links {
     interfaces: Vec<Interface>,
-    /// A kind of link of which nothing is read.
-    unread: Option<Linktype>,
 }
 
 struct Interface {
@@ -104,8 +128,8 @@ struct Interface {
 }
 
 impl Links {
-    /// The packet of a block, if it holds one that belongs to a flow.
-    fn packet(&mut self, block: &PcapBlockOwned<'_>) -> Option<Packet> {
+    /// The frame of a block, if it holds one.
+    fn frame<'b>(&mut self, block: &'b PcapBlockOwned<'_>) -> Option<Frame<'b>> {
         match block {
             PcapBlockOwned::LegacyHeader(header) => {
                 let nano = header.is_nanosecond_precision();
@@ -114,9 +138,11 @@ impl Links {
                 None
             }
             PcapBlockOwned::Legacy(block) => {
-                let per_second = self.interfaces.first()?.per_second? as f64;
-                let at = f64::from(block.ts_sec) + f64::from(block.ts_usec) / per_second;
-                self.read(0, at, block.data)
+                let Interface { link, per_second, .. } = self.interfaces.first()?;
+                let fraction = per_second.map(|units| f64::from(block.ts_usec) / units as f64);
+                let at = fraction.map(|fraction| f64::from(block.ts_sec) + fraction);
+                let length = block.origlen as usize;
+                Some(Frame { link: *link, interface: 0, at, bytes: block.data, length })
             }
             PcapBlockOwned::NG(Block::SectionHeader(_)) => {
                 self.interfaces.clear();
@@ -129,52 +155,48 @@ impl Links {
                 None
             }
             PcapBlockOwned::NG(Block::EnhancedPacket(block)) => {
-                let interface = self.interfaces.get(block.if_id as usize)?;
+                let Interface { link, per_second, offset } =
+                    self.interfaces.get(block.if_id as usize)?;
                 let units = u64::from(block.ts_high) << 32 | u64::from(block.ts_low);
-                let at = units as f64 / interface.per_second? as f64 + interface.offset as f64;
-                self.read(block.if_id, at, block.packet_data())
+                let seconds = |per_second: u64| units as f64 / per_second as f64 + *offset as f64;
+                let (at, length) = (per_second.map(seconds), block.origlen as usize);
+                let bytes = block.packet_data();
+                Some(Frame { link: *link, interface: block.if_id, at, bytes, length })
+            }
+            PcapBlockOwned::NG(Block::SimplePacket(block)) => {
+                let Interface { link, .. } = self.interfaces.first()?;
+                let (bytes, length) = (block.packet_data(), block.origlen as usize);
+                Some(Frame { link: *link, interface: 0, at: None, bytes, length })
             }
             PcapBlockOwned::NG(_) => None,
         }
     }
-
-    fn read(&mut self, interface: u32, at: f64, bytes: &[u8]) -> Option<Packet> {
-        let link = self.interfaces.get(interface as usize)?.link;
-        let Some(layers) = layers(link, bytes) else {
-            self.unread.get_or_insert(link);
-            return None;
-        };
-        let (ip, ports) = (layers.ip?, layers.ports?);
-        let tcp = match layers.transport {
-            Transport::Tcp(TcpHeader { control, sequence, .. }) => {
-                let syn = control.has(ControlBits::SYN);
-                let opens = syn && !control.has(ControlBits::ACK);
-                // A SYN has a place of its own before the first byte.
-                Some(Segment { opens, sequence: sequence.wrapping_add(syn.into()) })
-            }
-            Transport::Udp(_) => None,
-            _ => return None,
-        };
-        Some(Packet {
-            at,
-            from: (ip.source(), ports.source).into(),
-            to: (ip.destination(), ports.destination).into(),
-            interface,
-            payload: (layers.payload.len() + layers.missing) as u64,
-            tcp,
-        })
-    }
 }
 
-/// A packet by what is in front of IP; nothing of a link that is not known.
-fn layers(link: Linktype, bytes: &[u8]) -> Option<Layers> {
-    // Linux's "any" device has its own headers (LINKTYPE_LINUX_SLL and _SLL2 of tcpdump.org's list).
-    let behind = |header: usize| Layers::of_ip(bytes.get(header..).unwrap_or_default());
-    match link {
-        Linktype::ETHERNET => Some(Layers::of_ethernet(bytes)),
-        Linktype::RAW | Linktype::IPV4 | Linktype::IPV6 => Some(behind(0)),
-        Linktype::LINUX_SLL => Some(behind(16)),
-        Linktype::LINUX_SLL2 => Some(behind(20)),
-        _ => None,
+/// The packet of a transport protocol in a frame.
+///
+/// # Errors
+/// Why the packet is skipped.
+fn read(frame: &Frame<'_>, reading: &mut Reading) -> Result<Packet, Why> {
+    let mut inside = Vec::new();
+    let inner = innermost(frame.link, frame.bytes, frame.length, &mut inside)?;
+    let at = frame.at.ok_or(Why::NoTime)?;
+    let [from, to] = inner.ends().ok_or(Why::Cut)?;
+    let service = match inner.layers.transport {
+        Transport::Tcp(TcpHeader { control, sequence, .. }) => {
+            let syn = control.has(ControlBits::SYN);
+            let opens = syn && !control.has(ControlBits::ACK);
+            // A SYN has a place of its own before the first byte.
+            Service::Tcp(Segment { opens, sequence: sequence.wrapping_add(syn.into()) })
+        }
+        _ if [from.1, to.1].contains(&QUIC) => Service::Datagrams,
+        _ if inner.is_wireguard() => Service::Datagrams,
+        _ => return Err(Why::OtherUdp),
+    };
+    inside.dedup();
+    for what in inside {
+        *reading.inside.entry(what).or_default() += 1;
     }
+    let (interface, payload) = (frame.interface, inner.payload);
+    Ok(Packet { at, from: from.into(), to: to.into(), interface, payload, service })
 }

@@ -1,18 +1,17 @@
 //! Connections out of packets, and the flows that they are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use crate::capture::{Packet, Segment};
+use crate::capture::{Packet, Segment, Service};
 use crate::flows::Found;
+use crate::skipped::Why;
 
 /// Connections that were seen to begin, by who opened them and to whom.
 #[derive(Default)]
 pub(crate) struct Connections {
     open: BTreeMap<(SocketAddr, SocketAddr), Connection>,
     over: Vec<Connection>,
-    /// Pairs of ends that sent over TCP, of whose connection the beginning was not seen.
-    unknown: BTreeSet<(SocketAddr, SocketAddr)>,
 }
 
 /// One of them.
@@ -35,37 +34,36 @@ struct Sent {
     interface: Option<u32>,
 }
 
-/// The port of QUIC.
-const QUIC: u16 = 443;
-
 /// More connections are not kept.
 const MOST: usize = 1_000_000;
 
 impl Connections {
-    /// Takes a packet, in the order of the capture.
+    /// Takes a packet, in the order of the capture. Gives why it belongs to no flow, where that is so.
     ///
     /// # Errors
     /// That there are too many connections.
-    pub(crate) fn take(&mut self, packet: &Packet) -> Result<(), String> {
+    pub(crate) fn take(&mut self, packet: &Packet) -> Result<Option<Why>, String> {
         let (ours, theirs) = ((packet.from, packet.to), (packet.to, packet.from));
-        match &packet.tcp {
-            Some(segment) if segment.opens => self.open_by(packet, segment),
-            None if packet.to.port() != QUIC && packet.from.port() != QUIC => return Ok(()),
-            None if !self.open.contains_key(&ours) && !self.open.contains_key(&theirs) => {
+        match &packet.service {
+            Service::Tcp(segment) if segment.opens => self.open_by(packet, segment),
+            Service::Datagrams
+                if !self.open.contains_key(&ours) && !self.open.contains_key(&theirs) =>
+            {
                 self.open.insert(ours, Connection::new(packet.at, None));
             }
             _ => {}
         }
+        let mut why = None;
         if let Some(one) = self.open.get_mut(&ours) {
             one.sent[0].take(packet);
         } else if let Some(one) = self.open.get_mut(&theirs) {
             one.sent[1].take(packet);
         } else {
-            self.unknown.insert(ours.min(theirs));
+            why = Some(Why::Begun);
         }
-        match self.open.len() + self.over.len() + self.unknown.len() > MOST {
+        match self.open.len() + self.over.len() > MOST {
             true => Err(format!("it has more than {MOST} connections")),
-            false => Ok(()),
+            false => Ok(why),
         }
     }
 
@@ -77,15 +75,6 @@ impl Connections {
         }
         self.over
             .extend(self.open.insert(ends, Connection::new(packet.at, Some(segment.sequence))));
-    }
-
-    /// What is not among the flows, in words.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        let left_out = self.unknown.len();
-        (left_out > 0)
-            .then(|| format!("{left_out} connections that had begun before are left out"))
-            .into_iter()
-            .collect()
     }
 
     /// Sizes and beginnings of all that carried anything: those that come to who opened them, and those that go out.
@@ -113,7 +102,7 @@ impl Connection {
 impl Sent {
     /// Counts what is new in a packet: of TCP each byte once, however often it was sent or captured.
     fn take(&mut self, packet: &Packet) {
-        let Some(Segment { sequence, .. }) = packet.tcp else {
+        let Service::Tcp(Segment { sequence, .. }) = packet.service else {
             if *self.interface.get_or_insert(packet.interface) == packet.interface {
                 self.bytes += packet.payload;
             }
@@ -146,13 +135,13 @@ mod tests {
         sequence: u32,
         payload: u64,
     ) -> Packet {
-        let tcp = Some(Segment { opens, sequence });
-        Packet { at, from: from.into(), to: to.into(), interface: 0, payload, tcp }
+        let service = Service::Tcp(Segment { opens, sequence });
+        Packet { at, from: from.into(), to: to.into(), interface: 0, payload, service }
     }
 
     fn flows(packets: &[Packet]) -> [Found; 2] {
         let mut all = Connections::default();
-        packets.iter().for_each(|packet| all.take(packet).unwrap());
+        packets.iter().for_each(|packet| assert_eq!(all.take(packet), Ok(None)));
         all.flows()
     }
 
@@ -189,11 +178,10 @@ mod tests {
     }
 
     #[test]
-    fn what_had_begun_before_the_capture_is_left_out_and_told() {
+    fn what_had_begun_before_the_capture_is_skipped() {
         let mut all = Connections::default();
-        all.take(&tcp(1.0, SITE, USER, false, 7, 1000)).unwrap();
-        all.take(&tcp(1.1, USER, SITE, false, 9, 0)).unwrap();
-        assert_eq!(all.notes(), ["1 connections that had begun before are left out"]);
+        assert_eq!(all.take(&tcp(1.0, SITE, USER, false, 7, 1000)), Ok(Some(Why::Begun)));
+        assert_eq!(all.take(&tcp(1.1, USER, SITE, false, 9, 0)), Ok(Some(Why::Begun)));
         assert!(all.flows().iter().all(|found| found.sizes.is_empty()));
     }
 
@@ -205,15 +193,13 @@ mod tests {
             to: to.into(),
             interface,
             payload,
-            tcp: None,
+            service: Service::Datagrams,
         };
-        let other = ([203, 0, 113, 5], 53);
         let [down, _] = flows(&[
             quic(0, USER, SITE, 100),
             quic(1, USER, SITE, 100),
             quic(1, SITE, USER, 900),
             quic(0, SITE, USER, 900),
-            quic(0, USER, other, 5000),
         ]);
         assert_eq!(down.sizes, [900]);
     }

@@ -1,5 +1,6 @@
 //! Flows of the user's own: sizes and arrivals from a list.
 
+use crate::skipped::Reading;
 use crate::uses::Figure;
 
 /// What is known of flows of the user's own, by direction.
@@ -11,6 +12,8 @@ pub struct Flows {
     pub down: Direction,
     /// Those that go out.
     pub up: Direction,
+    /// What became of the packets, where they are out of a capture.
+    pub reading: Option<Reading>,
 }
 
 /// The flows of a direction.
@@ -203,7 +206,7 @@ impl Flows {
         });
         // What a name has beside printable characters would end the comment that it stands in.
         let from = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        Ok(Flows { from, down, up })
+        Ok(Flows { from, down, up, reading: None })
     }
 
     /// One in so many of them.
@@ -262,7 +265,7 @@ impl Flows {
                 return String::new();
             }
             format!(
-                "\n[workloads.{name}.transfers]\nclient = \"user\"\nserver = \"site\"\nrate = \"{} /s\"\n{small}.constant = \"200 B\"\n\
+                "\n[workloads.{name}.transfers]\nclient = \"user\"\nserver = \"site\"\nport = 443\nrate = \"{} /s\"\n{small}.constant = \"200 B\"\n\
                  {large}.choice = {{ sizes = [{}] }}\n",
                 rate(of.per_second),
                 list(of)

@@ -32,13 +32,16 @@
 
 mod capture;
 mod connections;
+mod decapsulate;
 mod flows;
 mod line;
 mod network;
+mod skipped;
 mod uses;
 
 pub use capture::read_capture;
 pub use flows::{Direction, Flows, read_csv};
 pub use line::{LINES, LineKind};
 pub use network::Network;
+pub use skipped::{Inside, Reading, Why};
 pub use uses::{Figure, Row, Use};

@@ -1,6 +1,7 @@
 //! Kinds of access lines, and what is assumed of them.
 
 use shortflow_text::suggestion;
+use shortflow_units::{Framing, LinkLayer, Rate};
 
 /// A kind of access line.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -11,12 +12,12 @@ pub struct LineKind {
     pub about: &'static str,
     /// One way between the modem and the provider, in milliseconds.
     pub delay_ms: u32,
-    /// Bytes that the line adds to each IP packet.
-    pub overhead: u32,
+    /// What an IP packet takes on the line.
+    pub link_layer: LinkLayer,
     /// How many packets its modem and the provider's end hold, which nobody can configure.
     pub buffer: u32,
     /// What part of the line's rate the gateway sends at, so that packets wait there and not in the modem: less where the
-    /// line adds much to small packets, or its rate changes.
+    /// rate of the line changes.
     pub share: f64,
 }
 
@@ -26,7 +27,7 @@ pub const LINES: &[LineKind] = &[
         name: "ethernet",
         about: "Ethernet to the provider",
         delay_ms: 2,
-        overhead: 38,
+        link_layer: LinkLayer::new(38, 84, Framing::Plain),
         buffer: 1000,
         share: 0.95,
     },
@@ -34,7 +35,7 @@ pub const LINES: &[LineKind] = &[
         name: "fibre",
         about: "a passive optical network",
         delay_ms: 3,
-        overhead: 22,
+        link_layer: LinkLayer::new(22, 64, Framing::Plain),
         buffer: 1000,
         share: 0.95,
     },
@@ -42,24 +43,47 @@ pub const LINES: &[LineKind] = &[
         name: "cable",
         about: "DOCSIS",
         delay_ms: 8,
-        overhead: 18,
+        link_layer: LinkLayer::new(18, 64, Framing::Plain),
         buffer: 1000,
         share: 0.95,
     },
-    LineKind { name: "dsl", about: "VDSL2", delay_ms: 8, overhead: 22, buffer: 1000, share: 0.92 },
+    LineKind {
+        name: "dsl",
+        about: "VDSL2",
+        delay_ms: 8,
+        link_layer: LinkLayer::new(22, 0, Framing::Ptm),
+        buffer: 1000,
+        share: 0.95,
+    },
+    LineKind {
+        name: "adsl",
+        about: "ADSL: PPPoE in ATM cells",
+        delay_ms: 8,
+        link_layer: LinkLayer::new(40, 0, Framing::Atm),
+        buffer: 1000,
+        share: 0.95,
+    },
+    LineKind {
+        name: "vdsl",
+        about: "VDSL2",
+        delay_ms: 8,
+        link_layer: LinkLayer::new(22, 0, Framing::Ptm),
+        buffer: 1000,
+        share: 0.95,
+    },
     LineKind {
         name: "pppoe",
         about: "PPPoE over VDSL2",
         delay_ms: 8,
-        overhead: 30,
+        link_layer: LinkLayer::new(30, 0, Framing::Ptm),
         buffer: 1000,
-        share: 0.92,
+        share: 0.95,
     },
     LineKind {
         name: "lte",
         about: "a mobile network",
         delay_ms: 25,
-        overhead: 20,
+        link_layer: LinkLayer::new(20, 0, Framing::Plain),
         buffer: 2000,
         share: 0.85,
     },
@@ -67,11 +91,14 @@ pub const LINES: &[LineKind] = &[
         name: "satellite",
         about: "a geostationary satellite",
         delay_ms: 280,
-        overhead: 20,
+        link_layer: LinkLayer::new(20, 0, Framing::Plain),
         buffer: 2000,
         share: 0.92,
     },
 ];
+
+/// The most that ADSL carries from the provider and towards it: ADSL2+ with annex M (ITU-T G.992.5).
+const ADSL: [Rate; 2] = [Rate::from_bits_per_sec(24_000_000), Rate::from_bits_per_sec(3_500_000)];
 
 impl LineKind {
     /// The kind of this name.
@@ -83,5 +110,16 @@ impl LineKind {
             let names: Vec<&str> = LINES.iter().map(|one| one.name).collect();
             format!("there is no link `{name}`\n{}", suggestion(name, "links", &names))
         })
+    }
+
+    /// The same at these rates: a DSL line no faster than ADSL counts as ADSL, whose cells take more than any other line.
+    #[must_use]
+    pub fn at(self, up: Rate, down: Rate) -> LineKind {
+        let [fastest_down, fastest_up] = ADSL;
+        let adsl = LINES.iter().find(|one| one.name == "adsl");
+        match adsl.filter(|_| self.name == "dsl" && down <= fastest_down && up <= fastest_up) {
+            Some(adsl) => LineKind { name: self.name, ..*adsl },
+            None => self,
+        }
     }
 }

@@ -69,8 +69,11 @@ const FEWEST_FOR_P99: f64 = 1200.0;
 /// Seconds between two pages of a user.
 const THINK: u64 = 40;
 
-/// A full packet, in bits.
-const PACKET_BITS: f64 = 12_000.0;
+/// A full packet.
+const FULL_PACKET: Bytes = Bytes(1500);
+
+/// The same, in bits.
+const PACKET_BITS: f64 = FULL_PACKET.0 as f64 * 8.0;
 
 impl Network {
     /// What must be kept of calls, meetings and games, each bound as many times as wide as `factor` says: the 99th percentile
@@ -78,8 +81,8 @@ impl Network {
     /// good for most, or 50 ms above what the way takes where that is more; and a loss of 1 %.
     pub fn limits(&self, factor: f64) -> Vec<String> {
         let way = f64::from(self.line.delay_ms + BEYOND_MS);
-        let packet =
-            |rate: Rate| PACKET_BITS / (rate.bits_per_sec() as f64 * self.line.share) * 1e3;
+        let bits = self.line.link_layer.wire_size(FULL_PACKET).0 as f64 * 8.0;
+        let packet = |rate: Rate| bits / (rate.bits_per_sec() as f64 * self.line.share) * 1e3;
         let allowed = |rate: Rate| (100_f64.max(way + 50.0 + 3.0 * packet(rate)) * factor).ceil();
         self.bounds(&allowed, factor)
     }
@@ -117,7 +120,9 @@ impl Network {
             let number = one.number(self.users);
             let rate = 1e3 * f64::from(kbit_per_s) * f64::from(number);
             sent += rate;
-            carried += rate * f64::from(packet + self.line.overhead) / f64::from(packet);
+            let packet = Bytes(packet.into());
+            let on_wire = self.line.link_layer.wire_size(packet);
+            carried += rate * on_wire.0 as f64 / packet.0 as f64;
             names.push(if number == 1 { alone.to_owned() } else { format!("{number} {name}") });
         }
         let is_narrow = |rate: &&(&str, Rate)| carried > rate.1.bits_per_sec() as f64;
@@ -258,7 +263,8 @@ impl Network {
         let mut text = format!(
             "#   {users} users ── switch ── gateway ── modem ══ {up} up, {down} down ══ isp ── servers\n\
              #                      ▲        ▲        ▲ holds what it is sent; nobody can configure it\n\
-             #                      └────────┴─ the policy: {percent:.0} % of the line's rate, so that packets wait here\n\
+             #                      └────────┴─ the policy: {percent:.0} % of the line's rate, so that packets wait here,\n\
+             #                                   each counted as it is on the line\n\
              #\n\
              # Written by `shortflow advise`, to be read and changed. The line is {about}. What is assumed of the people:\n",
             users = self.users,
@@ -305,7 +311,7 @@ impl Network {
     }
 
     fn topology(&self) -> String {
-        let LineKind { delay_ms, overhead, buffer, share, .. } = self.line;
+        let LineKind { delay_ms, link_layer, buffer, share, .. } = self.line;
         let part =
             |rate: Rate| Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * share) as u64);
         let (up, down) = (self.up, self.down);
@@ -326,8 +332,8 @@ isp = {{}}
 
 [links]
 users = {{ between = ["user", "switch"], rate = "1 Gbit/s", delay = "100 us" }}
-inside = {{ between = ["switch", "gateway"], rate = {{ forward = "10 Gbit/s", back = "{ours_down}" }}, delay = "1 us" }}
-outside = {{ between = ["gateway", "modem"], rate = {{ forward = "{ours_up}", back = "10 Gbit/s" }}, delay = "1 us" }}
+inside = {{ between = ["switch", "gateway"], rate = {{ forward = "10 Gbit/s", back = "{ours_down}" }}, delay = "1 us", link_layer = "{link_layer}" }}
+outside = {{ between = ["gateway", "modem"], rate = {{ forward = "{ours_up}", back = "10 Gbit/s" }}, delay = "1 us", link_layer = "{link_layer}" }}
 site = {{ between = ["site", "isp"], rate = "10 Gbit/s", delay = "{BEYOND_MS} ms" }}
 peer = {{ between = ["peer", "isp"], rate = "10 Gbit/s", delay = "{BEYOND_MS} ms" }}
 cloud = {{ between = ["cloud", "isp"], rate = "10 Gbit/s", delay = "{BEYOND_MS} ms" }}
@@ -337,7 +343,7 @@ between = ["modem", "isp"]
 rate = {{ forward = "{up}", back = "{down}" }}
 delay = "{delay_ms} ms"
 queue = "{buffer} pkt"
-overhead = "{overhead} B"
+link_layer = "{link_layer}"
 
 # Hosts that send; where packets enter the gateway; and where they wait in it, in either direction.
 [[bind]]
@@ -392,7 +398,7 @@ to = ["switch", "modem"]
                     ),
                 };
                 format!(
-                    "{those}\n[workloads.pages.web]\nclient = \"user[:{readers}]\"\nserver = \"site\"\nhttp = \"1.1\"\nrequest.constant = \"500 B\"\n\
+                    "{those}\n[workloads.pages.web]\nclient = \"user[:{readers}]\"\nserver = \"site\"\nport = 443\nhttp = \"1.1\"\nrequest.constant = \"500 B\"\n\
                      page.index.constant = \"{}\"\npage.objects.pareto = {{ min = 10, shape = 1.4, max = 150 }}\n\
                      page.object.pareto = {{ min = \"{}\", shape = 1.3, max = \"{}\" }}\n\
                      think.exponential.mean = \"{THINK} s\"\nstart_window = \"{within} s\"\n",
@@ -402,7 +408,7 @@ to = ["switch", "modem"]
                 )
             }
             Use::Streaming => format!(
-                "\n[workloads.films.web]\nclient = \"user[:{n}]\"\nserver = \"site\"\nhttp = \"1.1\"\nkeep_alive = true\n\
+                "\n[workloads.films.web]\nclient = \"user[:{n}]\"\nserver = \"site\"\nport = 443\nhttp = \"1.1\"\nkeep_alive = true\n\
                  request.constant = \"500 B\"\npage.objects.constant = 1\npage.object.constant = \"{}\"\n\
                  think.constant = \"4 s\"\n{window}\n",
                 size(25e5)

@@ -1,15 +1,20 @@
 //! The texts of a repository at one moment.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use shortflow_text::{Diagnostic, Diagnostics};
+use shortflow_files::{Dir, Kind, NotUtf8, ReadError};
+use shortflow_text::{Diagnostic, Diagnostics, MOST_TEXT, Severity, Source};
 
 use crate::fleet::Written;
-use crate::regular::{NotRead, regular};
-use crate::whole::{sync_folder, write_file};
+use crate::whole::write_beneath;
 
 /// The file that says which machine gets which policy.
 pub const FLEET: &str = "fleet.toml";
@@ -22,7 +27,14 @@ const DEEPEST: u32 = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bundle {
     files: BTreeMap<String, String>,
+    /// Files of which messages quote nothing: somebody else than the folder's owner may have put them there to have
+    /// them quoted.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    foreign: BTreeSet<String>,
 }
+
+/// The owners of files, by their paths in the repository.
+pub(crate) type FileOwners = BTreeMap<String, u32>;
 
 /// Why a repository cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -40,15 +52,10 @@ pub enum Unreadable {
     Mistakes(#[from] Diagnostics),
 }
 
-/// Whether there is no such file; one that cannot be looked at is told when it is read.
-fn is_missing(path: &Path) -> bool {
-    std::fs::metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
-}
-
 impl Bundle {
     /// Of texts by their paths in the repository.
     pub fn new(files: impl IntoIterator<Item = (String, String)>) -> Bundle {
-        Bundle { files: files.into_iter().collect() }
+        Bundle { files: files.into_iter().collect(), foreign: BTreeSet::new() }
     }
 
     /// Reads the repository in `folder`. A policy that is named and not there is missing in the bundle, and
@@ -56,52 +63,63 @@ impl Bundle {
     ///
     /// # Errors
     /// When the fleet's file cannot be read, or a policy is there and cannot be. Whatever stands in the place of a file, such as a
-    /// pipe, is not waited for.
+    /// pipe, is not waited for; a link is not followed, wherever it leads.
     pub fn read(folder: &Path) -> Result<Bundle, Unreadable> {
-        let fleet = match read(folder, FLEET)? {
-            Ok(text) => text,
-            Err(kind) => {
-                let help = Some("it says which machine gets which policy: a text".to_owned());
-                let message = format!("{FLEET} is {kind}, and not a file");
-                return Err(Diagnostics::one(Diagnostic::of_whole(FLEET, message, help)).into());
-            }
-        };
-        let mut bundle = Bundle::new([(FLEET.to_owned(), fleet)]);
+        Bundle::read_owned(folder).map(|(bundle, _)| bundle)
+    }
+
+    /// The same, with the owners of its files.
+    ///
+    /// # Errors
+    /// As [`read`](Bundle::read).
+    pub(crate) fn read_owned(folder: &Path) -> Result<(Bundle, FileOwners), Unreadable> {
+        let opened = Dir::open(folder).and_then(|dir| Ok((dir.own_metadata()?.uid(), dir)));
+        let (owner, dir) = opened.map_err(|why| cannot(folder, FLEET, why))?;
+        let at = Place { folder, dir, owner };
+        let (mut bundle, mut owners) = (Bundle::default(), FileOwners::new());
+        if let Err(kind) = at.read_into(FLEET, &mut bundle, &mut owners)? {
+            let help = Some("it says which machine gets which policy: a text".to_owned());
+            let message = format!("{FLEET} is {kind}, and not a file");
+            return Err(Diagnostics::one(Diagnostic::of_whole(FLEET, message, help)).into());
+        }
         let (written, mut no_files) = (Written::of(&bundle), BTreeMap::new());
         for name in written.policies() {
-            if !is_inner(name) || bundle.files.contains_key(name) || is_missing(&folder.join(name))
-            {
+            let is_missing =
+                || at.dir.metadata(name).is_err_and(|why| why.kind() == ErrorKind::NotFound);
+            if !is_inner(name) || bundle.files.contains_key(name) || is_missing() {
                 continue;
             }
-            match read(folder, name)? {
-                Ok(text) => drop(bundle.files.insert(name.clone(), text)),
-                Err(kind) => drop(no_files.insert(name.clone(), kind)),
+            if let Err(kind) = at.read_into(name, &mut bundle, &mut owners)? {
+                no_files.insert(name.clone(), kind);
             }
         }
         match no_files.is_empty() {
-            true => Ok(bundle),
+            true => Ok((bundle, owners)),
             false => Err(written.names_no_files(&bundle, &no_files).into()),
         }
+    }
+
+    /// The same mistakes, without a word of files that are not the folder's owner's.
+    pub(crate) fn unquoted(&self, found: Diagnostics) -> Diagnostics {
+        let one = |one: Diagnostic| match self.foreign.contains(one.file()) {
+            true => Diagnostic { severity: one.severity, ..not_quoted(one.file(), Some(&one)) },
+            false => one,
+        };
+        Diagnostics(found.0.into_iter().map(one).collect())
     }
 
     /// The policies in `folder`, by the ends of their names, that are not in the bundle since the fleet does not name them; as many as
     /// a person reads.
     pub fn left_out(&self, folder: &Path) -> Vec<String> {
-        let (mut found, mut folders) = (Vec::new(), vec![(String::new(), 0)]);
-        while let Some((inner, depth)) = folders.pop() {
-            let entries = std::fs::read_dir(folder.join(&inner)).into_iter().flatten().flatten();
-            for entry in entries.take(MOST_LISTED) {
-                let Ok(name) = entry.file_name().into_string() else { continue };
-                let path = if inner.is_empty() { name.clone() } else { format!("{inner}/{name}") };
-                match entry.file_type() {
-                    _ if name.starts_with('.') => {}
-                    Ok(kind) if kind.is_dir() && depth < DEEPEST => folders.push((path, depth + 1)),
-                    Ok(kind) if kind.is_file() && path.ends_with(".toml") => found.push(path),
-                    _ => {}
-                }
-            }
-        }
-        found.retain(|path| !self.files.contains_key(path));
+        let Ok(dir) = Dir::open(folder) else { return Vec::new() };
+        let is_hidden = |path: &Path| {
+            path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
+        };
+        let all = dir.walk(Kind::File, MOST_LISTED, DEEPEST).into_iter();
+        let seen = all.filter(|path| !is_hidden(path));
+        let named = seen.filter_map(|path| path.into_os_string().into_string().ok());
+        let is_left = |path: &String| path.ends_with(".toml") && !self.files.contains_key(path);
+        let mut found: Vec<String> = named.filter(is_left).collect();
         found.sort();
         found.truncate(MOST_LISTED);
         found
@@ -134,15 +152,19 @@ impl Bundle {
             .parent()
             .filter(|around| !around.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
-        std::fs::create_dir_all(around)?;
-        let unfinished = tempfile::Builder::new().prefix(".new-").tempdir_in(around)?;
-        let whole = unfinished.path().join("repository");
-        std::fs::create_dir(&whole)?;
-        for (path, text) in &self.files {
-            write_file(&whole.join(path), text.as_bytes())?;
-        }
-        std::fs::rename(&whole, folder)?;
-        sync_folder(around)
+        let around = Dir::create(around)?;
+        let (unfinished, hidden) = around.make_temporary()?;
+        let whole = unfinished.make_dir("repository", 0o777)?;
+        let written = self.files.iter().try_for_each(|(path, text)| {
+            write_beneath(&whole, Path::new(path), 0o644, text.as_bytes())
+        });
+        let name = folder.file_name().unwrap_or(OsStr::new(""));
+        let done = written
+            .and_then(|()| unfinished.rename(OsStr::new("repository"), &around, name))
+            .and_then(|()| around.sync());
+        // What is left over is hidden.
+        let _ = around.remove_tree(&hidden);
+        done
     }
 
     /// The text at `path`.
@@ -174,17 +196,79 @@ pub(crate) fn is_inner(path: &str) -> bool {
     !path.is_empty() && parts.into_iter().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// The text of a file of the repository in `folder`, or what kind of thing is there instead.
-fn read(folder: &Path, name: &str) -> Result<Result<String, &'static str>, Unreadable> {
-    let path = folder.join(name);
-    match regular(&path) {
-        Ok(text) => Ok(Ok(text)),
-        Err(NotRead::NoFile(kind)) => Ok(Err(kind)),
-        Err(NotRead::NoText(found)) => Err(found.told(name).into()),
-        Err(NotRead::Cannot(why)) => {
-            Err(Unreadable::Cannot { path: path.display().to_string(), why })
+/// A repository that is read.
+struct Place<'f> {
+    folder: &'f Path,
+    dir: Dir,
+    /// The folder's owner.
+    owner: u32,
+}
+
+impl Place<'_> {
+    /// Reads a file of the repository, or says what kind of thing is there instead.
+    fn read_into(
+        &self,
+        name: &str,
+        bundle: &mut Bundle,
+        owners: &mut FileOwners,
+    ) -> Result<Result<(), Kind>, Unreadable> {
+        let (uid, is_foreign, text) = match self.open(name) {
+            Ok(found) => found,
+            Err(ReadError::NotAFile(kind)) => return Ok(Err(kind)),
+            Err(why) => return Err(cannot(self.folder, name, why.into())),
+        };
+        match text {
+            Ok(text) => drop(bundle.files.insert(name.to_owned(), text)),
+            Err(ReadError::NotUtf8(_)) if is_foreign => {
+                return Err(Diagnostics::one(not_quoted(name, None)).into());
+            }
+            Err(ReadError::NotUtf8(found)) => return Err(not_utf8(name, found).into()),
+            Err(why) => return Err(cannot(self.folder, name, why.into())),
         }
+        owners.insert(name.to_owned(), uid);
+        if is_foreign {
+            bundle.foreign.insert(name.to_owned());
+        }
+        Ok(Ok(()))
     }
+
+    /// A file's owner, whether it may be somebody else's, and its text. A file of several names is one that somebody may
+    /// have linked here.
+    fn open(&self, name: &str) -> Result<(u32, bool, Result<String, ReadError>), ReadError> {
+        let file: File = self.dir.file(name)?;
+        let found = file.metadata()?;
+        let is_foreign = found.uid() != self.owner || found.nlink() > 1;
+        Ok((found.uid(), is_foreign, shortflow_files::read_text_of(file, MOST_TEXT)))
+    }
+}
+
+fn cannot(folder: &Path, name: &str, why: std::io::Error) -> Unreadable {
+    Unreadable::Cannot { path: folder.join(name).display().to_string(), why }
+}
+
+/// That bytes are not UTF-8, and at which place.
+fn not_utf8(name: &str, NotUtf8 { bytes, valid }: NotUtf8) -> Diagnostics {
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Diagnostics::one(Diagnostic {
+        severity: Severity::Error,
+        source: Arc::new(Source { name: name.to_owned(), text }),
+        span: valid..valid + char::REPLACEMENT_CHARACTER.len_utf8(),
+        message: format!("this is not UTF-8: byte {} of the file", valid + 1),
+        label: None,
+        help: Some("save the file as UTF-8".to_owned()),
+    })
+}
+
+/// A mistake, without a word of the text that has it.
+fn not_quoted(name: &str, mistake: Option<&Diagnostic>) -> Diagnostic {
+    let place = mistake.filter(|one| one.span != (0..0));
+    let place = place
+        .map_or(String::new(), |one| format!(" in line {}, column {}", one.line(), one.column()));
+    let message = format!(
+        "a mistake{place}, which is not quoted: the file has another owner than its repository, or several names"
+    );
+    let help = "write the file anew, as the owner of the repository's folder".to_owned();
+    Diagnostic::of_whole(name, message, Some(help))
 }
 
 #[cfg(test)]
@@ -253,5 +337,41 @@ mod tests {
         assert_eq!(of(&[("a", "bc")]), of(&[("a", "bc")]));
         assert_ne!(of(&[("a", "bc")]), of(&[("ab", "c")]));
         assert_ne!(of(&[("a", "b"), ("c", "")]), of(&[("a", ""), ("c", "b")]));
+    }
+
+    #[test]
+    fn nothing_is_read_through_a_link_or_quoted_of_a_file_of_several_names() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("fleet");
+        std::fs::create_dir_all(folder.join("policies")).unwrap();
+        let secret = home.path().join("shadow");
+        std::fs::write(&secret, "root:$6$SECRET:19000:0:99999:7:::\n").unwrap();
+        let fleet = "[machines.a]\ninterfaces.wan = { device = \"eth0\", rate = \"9 Mbit/s\" }\n\
+                     [[assign]]\npolicy = \"policies/a.toml\"\ninterfaces = [\"wan\"]\n";
+        std::fs::write(folder.join("fleet.toml"), fleet).unwrap();
+        let told = || match Bundle::read(&folder) {
+            Err(why) => why.to_string(),
+            Ok(bundle) => crate::Fleet::check(&bundle).unwrap_err().to_string(),
+        };
+        let policy = folder.join("policies/a.toml");
+        std::os::unix::fs::symlink(&secret, &policy).unwrap();
+        let found = told();
+        assert!(found.contains("`policies/a.toml` is a symbolic link, and not a file"), "{found}");
+        // A name more is nothing that the kernel refuses everywhere.
+        std::fs::remove_file(&policy).unwrap();
+        std::fs::hard_link(&secret, &policy).unwrap();
+        let found = told();
+        assert!(found.contains("a mistake in line 1, column 5, which is not quoted"), "{found}");
+        assert!(!found.contains("SECRET") && !found.contains("root"), "{found}");
+        std::fs::write(&secret, b"\xffSECRET").unwrap();
+        let found = told();
+        assert!(found.contains("which is not quoted") && !found.contains("SECRET"), "{found}");
+        std::fs::rename(folder.join("policies"), home.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(home.path().join("elsewhere"), folder.join("policies")).unwrap();
+        let found = told();
+        assert!(found.contains("a symbolic link is in the way, and none is followed"), "{found}");
+        std::fs::remove_file(folder.join("fleet.toml")).unwrap();
+        std::os::unix::fs::symlink(&secret, folder.join("fleet.toml")).unwrap();
+        assert!(told().starts_with("error: fleet.toml is a symbolic link, and not a file"));
     }
 }

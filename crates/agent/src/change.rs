@@ -114,6 +114,9 @@ impl Target {
         if let Some(rate) = self.rate {
             told += &format!(", {rate}");
         }
+        if let Some(layer) = self.link_layer {
+            told += &format!(" over {layer}");
+        }
         told
     }
 
@@ -135,6 +138,12 @@ impl Target {
         let rate = |target: &Target| target.rate.map_or("none".to_owned(), |rate| rate.to_string());
         if old.rate != self.rate {
             found.push(format!("rate {} → {}", rate(old), rate(self)));
+        }
+        let layer = |target: &Target| {
+            target.link_layer.map_or("none".to_owned(), |layer| layer.to_string())
+        };
+        if old.link_layer != self.link_layer {
+            found.push(format!("link layer {} → {}", layer(old), layer(self)));
         }
         let pairs = |pairs: &[(String, String)]| {
             let all: Vec<String> =

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -61,19 +62,15 @@ pub fn run<P: DataPlane>(
     let (requests, asked) = channel();
     std::thread::scope(|scope| {
         let (nudge, turns, returns) = (&nudge, &turns, &returns);
-        scope.spawn(move || {
+        let follow = move || {
             let cues = Cues { verdicts: &to_tell, nudge, turns, returns, stop };
             follow(source.as_mut(), &cues, |news| give(&offers, news));
-        });
-        if let Some(scraped) = &doors.metrics {
-            let requests = requests.clone();
-            scope.spawn(move || metrics::serve(scraped, &requests, stop));
+        };
+        let begun =
+            begin(scope, "source", follow).and_then(|()| attend(scope, doors, requests, stop));
+        if begun.is_err() {
+            stop.store(true, Ordering::Relaxed);
         }
-        if let Some(page) = &doors.page {
-            let requests = requests.clone();
-            scope.spawn(move || console::serve(page, requests, stop));
-        }
-        scope.spawn(move || serve(&doors.control, &requests, stop));
         let mut watchers: Vec<SyncSender<Value>> = Vec::new();
         while !stop.load(Ordering::Relaxed) {
             take_offers(&mut agent, nudge, &offered);
@@ -100,8 +97,35 @@ pub fn run<P: DataPlane>(
         drop(asked);
         agent.stop();
         doors.control.knock();
-    });
-    Ok(())
+        begun
+    })
+}
+
+/// Answers at all doors until `stop`.
+fn attend<'s>(
+    scope: &'s Scope<'s, '_>,
+    doors: &'s Doors,
+    requests: Sender<Asked>,
+    stop: &'static AtomicBool,
+) -> Result<(), StoreError> {
+    if let Some(scraped) = &doors.metrics {
+        let requests = requests.clone();
+        begin(scope, "metrics", move || metrics::serve(scraped, &requests, stop))?;
+    }
+    if let Some(page) = &doors.page {
+        let requests = requests.clone();
+        begin(scope, "console", move || console::serve(page, requests, stop))?;
+    }
+    begin(scope, "control", move || serve(&doors.control, &requests, stop))
+}
+
+fn begin<'s>(
+    scope: &'s Scope<'s, '_>,
+    name: &str,
+    act: impl FnOnce() + Send + 's,
+) -> Result<(), StoreError> {
+    let begun = Builder::new().name(name.to_owned()).spawn_scoped(scope, act);
+    begun.map(drop).map_err(StoreError::NoThread)
 }
 
 fn give(offers: &Sender<News>, news: News) {

@@ -1,7 +1,7 @@
 //! What happens to an agent: one form for the log, for those who watch, and for the journal.
 
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
@@ -209,7 +209,19 @@ impl Event {
 
 /// What the machine's clock says so long from now, as of RFC 3339.
 pub(crate) fn clock(from_now: Duration) -> String {
-    written(Utc::now() + from_now)
+    written(utc() + from_now)
+}
+
+/// The machine's clock. One that was never set may stand before 1970, which chrono's own `now` takes for a mistake of ours.
+pub(crate) fn utc() -> DateTime<Utc> {
+    time_of(SystemTime::now())
+}
+
+fn time_of(time: SystemTime) -> DateTime<Utc> {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => DateTime::UNIX_EPOCH + since,
+        Err(before) => DateTime::UNIX_EPOCH - before.duration(),
+    }
 }
 
 /// A time as of RFC 3339.
@@ -389,5 +401,18 @@ impl What {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_before_1970_is_told_like_any_other() {
+        let early = UNIX_EPOCH - Duration::from_millis(1500);
+        assert_eq!(written(time_of(early)), "1969-12-31T23:59:58.500Z");
+        let late = UNIX_EPOCH + Duration::from_millis(86_400_250);
+        assert_eq!(written(time_of(late)), "1970-01-02T00:00:00.250Z");
     }
 }

@@ -32,7 +32,6 @@ mod metrics;
 mod plain;
 mod plane;
 mod privileges;
-mod regular;
 mod source;
 mod store;
 mod trial;
@@ -56,7 +55,7 @@ pub use source::{Apart, Fetched, Folder, NotFetched, Returns, Source, confine, s
 #[cfg(feature = "network")]
 pub use source::{
     Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
-    OptionsError,
+    OptionsError, Transport,
 };
 pub use store::{Store, StoreError, Version};
 pub use verdict::Verdict;

@@ -1,42 +1,36 @@
 //! Files and links that are there whole or not at all, whenever the machine stops.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// What the name of something unfinished begins with.
-pub(crate) const UNFINISHED: &str = ".new-";
+use shortflow_files::{Dir, write};
 
-/// Writes a file, in a folder that is made if need be, and brings both to the disk.
-pub(crate) fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
-    let folder = path.parent().expect("a file is in a folder");
-    fs::create_dir_all(folder)?;
-    let mut file = File::create(path)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    sync_folder(folder)
+/// What the name of something unfinished began with in earlier versions.
+const UNFINISHED: &str = ".new-";
+/// Files of the state are for the agent's user alone.
+pub(crate) const PRIVATE: u32 = 0o600;
+
+/// Writes a file beneath an open folder, in folders that are made if need be, and brings all of it to the disk.
+pub(crate) fn write_beneath(dir: &Dir, inner: &Path, mode: u32, text: &[u8]) -> io::Result<()> {
+    // Folders are open to whom their files are.
+    let folders = mode | (mode & 0o444) >> 2;
+    let folder = dir.make_dir(inner.parent().unwrap_or(Path::new("")), folders)?;
+    write(&folder, inner.file_name().unwrap_or_default(), mode, text)?;
+    folder.sync()
 }
 
-/// Puts a file in the place of another, in one step.
+/// Puts a file of the state in the place of another, in one step.
 pub(crate) fn write_whole(path: &Path, text: &[u8]) -> io::Result<()> {
-    let folder = path.parent().expect("a file is in a folder");
-    let mut file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder)?;
-    file.write_all(text)?;
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|error| error.error)?;
-    sync_folder(folder)
+    let (folder, name) = Dir::around(path)?;
+    write(&folder, &name, PRIVATE, text)?;
+    folder.sync()
 }
 
-/// Why something failed, without the name of an unfinished file, which is another each time and which nobody finds.
-pub(crate) fn bare(error: io::Error) -> io::Error {
-    let text = error.to_string();
-    match text.split_once(" at path ") {
-        Some((why, path)) if path.contains(UNFINISHED) => {
-            io::Error::new(error.kind(), why.to_owned())
-        }
-        _ => error,
-    }
+/// Whether something that is not finished has a name of this kind.
+pub(crate) fn is_unfinished(name: &str) -> bool {
+    name.starts_with(UNFINISHED) || shortflow_files::is_temporary(name)
 }
 
 /// Lets `link` lead to `to`, in one step.
@@ -53,5 +47,5 @@ pub(crate) fn replace_link(link: &Path, to: &Path) -> io::Result<()> {
 
 /// Brings the names in a folder to the disk.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
+    Dir::open(folder)?.sync()
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use shortflow_advise::Network;
 use shortflow_measure::Estimate;
-use shortflow_measure::results::write_whole;
 use shortflow_predict::Prediction;
 use shortflow_run::OutputFolder;
 use shortflow_scenario::Overrides;
@@ -56,10 +55,8 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     let store = Store::beside(&target, &Simulator);
     let advice = look(console, args, &network, &found.all, today, &store)
         .map_err(|error| ended(output.by_final_names(error), &store))?;
-    let folder = output.folder(None)?.path().to_owned();
-    let put = |name: &str, text: &str| {
-        write_whole(&folder.join(name), |file| file.write_all(text.as_bytes()))
-    };
+    let folder = output.folder(None)?;
+    let put = |name: &str, text: &str| folder.write_text(name, text);
     let named = format!("\npolicy = \"{POLICY}\"\nreplicas = ");
     let text = text.replacen("\nreplicas = ", &named, 1);
     put(SCENARIO, &text).map_err(|error| output.named_finally(error))?;
@@ -153,7 +150,7 @@ fn look<'a>(
             let plan = Plan { goals, limits, ..plan };
             shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar)
         })?;
-    let winner = &all[tuned.winner.expect("where nothing must be kept somebody wins")];
+    let winner = &all[tuned.winner.expect("a search without limits has a winner")];
     let shown = shown(&references, winner, all, &tuned);
     let about: Vec<(String, Goal)> =
         network.figures().into_iter().map(|(text, about)| (about, goal(&text))).collect();

@@ -1,7 +1,6 @@
 //! What is asked of a network before there is advice: by flags, or by questions on a terminal.
 
-use std::fs::File;
-use std::io::{BufRead, IsTerminal, Read, Write};
+use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use shortflow_advise::{Flows, LINES, LineKind, Network, Use, read_capture, read_csv};
@@ -16,8 +15,8 @@ pub(crate) fn network(args: &Advise) -> Result<Network, Failure> {
     let asks = args.up.is_none() || args.down.is_none();
     let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if asks && !can_ask {
-        let what = "--up and --down are needed: the rates of the line\n\
-                    as in `shortflow advise --up '10 Mbit/s' --down '50 Mbit/s' --users 4 --uses web,voice,backup`";
+        let what = "missing --up or --down: the rates of the line\nas in `shortflow advise --up '10 Mbit/s' --down \
+             '50 Mbit/s' --users 4 --uses web,voice,backup`";
         return Err(Failure::Input(what.to_owned()));
     }
     let rate = |given: Option<Rate>, question: &str| match given {
@@ -66,6 +65,7 @@ pub(crate) fn network(args: &Advise) -> Result<Network, Failure> {
         given => LineKind::parse(given.as_deref().unwrap_or("ethernet")).map_err(Failure::Input)?,
     };
     let name = format!("{users} users, {up} up, {down} down");
+    let line = line.at(up, down);
     Ok(Network { name, up, down, line, users, uses, flows, sizes: args.sizes })
 }
 
@@ -77,7 +77,7 @@ fn flows(path: &Path) -> Result<Flows, Failure> {
         Failure::Input(format!("cannot read {}: {error}\n{how}", path.display()))
     };
     if is_capture(path).map_err(unread)? {
-        let file = File::open(path).map_err(unread)?;
+        let file = shortflow_files::open(path).map_err(|error| unread(error.into()))?;
         return read_capture(&name, file).map_err(Failure::Input);
     }
     let text = InputFiles::default().read(path, MOST_TEXT).map_err(unread)?;
@@ -89,12 +89,12 @@ fn is_capture(path: &Path) -> std::io::Result<bool> {
     if !path.metadata()?.is_file() {
         return Ok(false);
     }
-    let mut head = [0; 4];
-    let is_long = File::open(path)?.read_exact(&mut head).is_ok();
+    let head = shortflow_files::head(path, 4)?;
+    let Ok(head) = <[u8; 4]>::try_from(head) else { return Ok(false) };
     let number = u32::from_le_bytes(head);
     const PCAP: [u32; 2] = [0xa1b2_c3d4, 0xa1b2_3c4d];
     let is_pcap = PCAP.contains(&number) || PCAP.contains(&number.swap_bytes());
-    Ok(is_long && (number == 0x0a0d_0d0a || is_pcap))
+    Ok(number == 0x0a0d_0d0a || is_pcap)
 }
 
 /// Asks until an answer is understood; an empty one is the usual.
@@ -108,7 +108,7 @@ fn ask<T>(
         let hint = if usual.is_empty() { String::new() } else { format!(" [{usual}]") };
         eprint_now(&format!("{question}{hint} "));
         let Some(Ok(answer)) = lines.next() else {
-            return Err(Failure::Input("no answer: the input has ended".to_owned()));
+            return Err(Failure::Input("no answer: end of input".to_owned()));
         };
         let answer = if answer.trim().is_empty() { usual } else { answer.trim() };
         match parse(answer) {

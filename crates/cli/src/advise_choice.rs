@@ -124,10 +124,7 @@ pub(crate) fn beyond(least: &[Limit], searched: &[Searched]) -> String {
     let text = |at: usize| least[at].text.as_str();
     let lost: Vec<&str> = (0..least.len()).filter(|at| !is_kept(*at)).map(text).collect();
     let lost = if lost.is_empty() { (0..least.len()).map(text).collect() } else { lost };
-    format!(
-        "Beyond this calls and their like are of no use, and no policy keeps it: {}.",
-        lost.join(", ")
-    )
+    format!("No policy keeps calls and similar traffic usable on this line: {}.", lost.join(", "))
 }
 
 /// By what share a figure is worse before anybody minds.
@@ -208,7 +205,14 @@ mod tests {
         assert_eq!(about.len(), 7);
         let estimate = |[low, high]: &[f64; 2]| {
             let mean = f64::midpoint(*low, *high);
-            Some(Estimate { mean, low: Some(*low), high: Some(*high), n: 12, at_least: false })
+            Some(Estimate {
+                mean,
+                low: Some(*low),
+                high: Some(*high),
+                n: 12,
+                at_least: false,
+                at_most: false,
+            })
         };
         let figures = figures.iter().map(|all| (String::new(), all.iter().map(estimate).collect()));
         let figures: Vec<_> = figures.collect();
@@ -250,7 +254,7 @@ mod tests {
     fn a_difference_that_is_sure_but_small_makes_nobody_worse() {
         let estimate = |mean: f64| {
             let (low, high) = (Some(mean - 0.01), Some(mean + 0.01));
-            Some(Estimate { mean, low, high, n: 12, at_least: false })
+            Some(Estimate { mean, low, high, n: 12, at_least: false, at_most: false })
         };
         let is_as_good = |by: f64| {
             let standing = |label: &str, goal| Standing {

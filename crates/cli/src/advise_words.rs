@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use serde_json::json;
-use shortflow_advise::Network;
+use shortflow_advise::{LineKind, Network, Reading};
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
 use shortflow_measure::{Estimate, Unit};
 use shortflow_report::{Table, wrapped};
 use shortflow_run::shell_word;
-use shortflow_tune::{Difference, Goal, in_unit};
-use shortflow_units::Rate;
+use shortflow_tune::{Difference, Goal, LineFit, assumed_congestion_control, in_unit, policy_text};
+use shortflow_units::{Bytes, Rate};
 
 use crate::advise::{Advice, POLICY, SCENARIO, TODAY};
 use crate::advise_choice::worse_than;
@@ -20,18 +20,18 @@ use crate::shipped;
 impl Advice<'_> {
     /// The policy of the scenario as a file: what is advised, or a plain queue where nothing is.
     pub(crate) fn policy(&self) -> String {
+        let plain = || shipped::policy("best-effort").map_or("", |(_, text)| text);
+        if self.is_today || !self.is_advice() {
+            return format!(
+                "# No advice: this file is a plain queue, because scenario.toml needs a policy.\n\n{}",
+                plain()
+            );
+        }
         let inputs = &self.advised.scenario().inputs;
-        let text = match self.is_advice() {
-            true => inputs.policy.as_ref().map_or("", |(_, text)| text),
-            false => shipped::policy("best-effort").map_or("", |(_, text)| text),
-        };
-        let heading = match self.is_today || !self.is_advice() {
-            true => {
-                "Nothing is advised: a plain queue, as the scenario beside it asks for a policy."
-            }
-            false => "Chosen by `shortflow advise` for the network of scenario.toml beside it.",
-        };
-        format!("# {heading}\n\n{text}")
+        let text = inputs.policy.as_ref().map_or("", |(_, text)| text);
+        let heading = "Chosen by `shortflow advise` for the network in scenario.toml.";
+        policy_text(text, &self.advised.set, &[heading.to_owned()])
+            .expect("parameters of a shipped policy can be set")
     }
 
     pub(crate) fn json(&self) -> serde_json::Value {
@@ -48,8 +48,15 @@ impl Advice<'_> {
         json!({
             "network": { "up": self.network.up.to_string(), "down": self.network.down.to_string(),
                 "users": self.network.users, "sizes": self.network.sizes, "link": self.network.line.name,
+                "link_layer": self.network.line.link_layer,
                 "uses": self.network.uses.iter().map(|one| one.row().name).collect::<Vec<_>>() },
             "simulated": self.network.simulated(),
+            "capture": self.reading().map(capture_json),
+            "settings": self.fit().map(|fit| json!({
+                "round_trip_s": fit.round_trip.as_secs_f64(),
+                "policy": self.advised.set,
+            })),
+            "assumes": assumed_congestion_control(self.advised.scenario()),
             "policy": (!self.is_today && self.is_advice()).then_some(&self.advised.label),
             "keeps_limits": self.narrow.is_none(),
             "goals": self.goals, "limits": self.limits,
@@ -74,22 +81,58 @@ impl Advice<'_> {
             self.advised.scenario().replicas,
             self.network.simulated()
         );
+        if let Some(reading) = self.reading() {
+            told += &format!("Capture: {}.\n", reading.in_words());
+        }
         if !self.is_advice() {
             return told;
+        }
+        told += &self.counted();
+        if let Some(fit) = self.fit() {
+            told += &format!(
+                "Settings for the longest round trip, {}: {}.\n",
+                fit.round_trip,
+                self.advised.settings()
+            );
+        }
+        if let Some(assumed) = assumed_congestion_control(self.advised.scenario()) {
+            told += &format!("{assumed}\n");
         }
         told += &self.gains();
         told += &self.costs();
         if let Some(narrow) = &self.narrow {
             let told_of = match self.limits.is_empty() {
-                true => "No policy keeps anything near it.\n",
-                false => "So less was asked for, the nearest that some policy keeps.\n",
+                true => "No policy comes near these limits.\n",
+                false => "The search used the nearest limits that a policy keeps.\n",
             };
-            told += "What calls and their like need is not to be had on this line:\n";
+            told += "No policy keeps the limits of calls and similar traffic on this line:\n";
             told += &format!("{narrow}\n{told_of}");
         }
         told += &self.kept();
         told += &self.beside();
         told + "\n"
+    }
+
+    /// What became of the packets of the capture, where flows are out of one.
+    fn reading(&self) -> Option<&Reading> {
+        self.network.flows.as_ref()?.reading.as_ref()
+    }
+
+    /// What the settings of what is advised follow, where some do.
+    fn fit(&self) -> Option<LineFit> {
+        let has_some = !self.is_today && !self.advised.set.is_empty();
+        LineFit::of(self.advised.scenario()).filter(|_| has_some)
+    }
+
+    /// How packets count on the line and at the gateway.
+    fn counted(&self) -> String {
+        let LineKind { about, link_layer, .. } = self.network.line;
+        let small = link_layer.wire_size(Bytes(40)).0;
+        let full = link_layer.wire_size(Bytes(1500)).0;
+        format!(
+            "The line is {about}: a packet of 40 bytes takes {small} bytes there, one of 1500 takes {full} (link \
+             layer {link_layer}). The gateway counts packets in the same way.\n"
+        )
     }
 
     /// Whether enough was measured to say anything, and there is a use in it.
@@ -111,12 +154,12 @@ impl Advice<'_> {
         let why = match (&self.advised.scenario().policy, &self.narrow) {
             _ if self.useless.is_some() => self.useless.clone().unwrap_or_default(),
             _ if !self.is_advice() => format!(
-                "So little gets through that {} could not be measured under any policy: the line is too slow for what it is asked for.",
+                "The line is too slow for this traffic: {} could not be measured under any policy.",
                 self.network.goals()[0]
             ),
-            (_, None) if self.is_today => "No policy is surely better than what is there.".to_owned(),
+            (_, None) if self.is_today => "No policy is significantly better than the current queue.".to_owned(),
             _ if self.is_today => {
-                "The line is too slow for what it is asked for, and no policy is surely better than what is there.".to_owned()
+                "The line is too slow for this traffic, and no policy is significantly better than the current queue.".to_owned()
             }
             (policy, _) => policy.as_ref().map_or(String::new(), |policy| policy.description.clone()),
         };
@@ -132,10 +175,10 @@ impl Advice<'_> {
             let how = match found {
                 Some(found) if limit.is_surely_kept_by(found) => "Kept",
                 Some(found) if limit.is_kept_by(found.mean) => {
-                    "Kept on the average, but not surely"
+                    "Kept on average, but the interval crosses the limit"
                 }
                 Some(_) => "Not kept",
-                None => "Too little was measured to tell",
+                None => "Too few measurements",
             };
             format!("{how}: {}\n", limit.text)
         });
@@ -148,21 +191,21 @@ impl Advice<'_> {
         let goal = &self.goals[0].text;
         if *best == self.advised.label {
             let others = self.tuned.beside(&self.goals).map(|(_, told)| told + "\n");
-            return format!("{best} comes out first by {goal}.\n{}", others.collect::<String>());
+            return format!("{best} is first by {goal}.\n{}", others.collect::<String>());
         }
-        let simple = if self.is_today { "what is there" } else { &self.advised.label };
+        let simple = if self.is_today { "the current queue" } else { &self.advised.label };
         let mut others = self.tuned.beside(&self.goals);
         let told = others.find(|(from, _)| *from == self.advised.label);
         let told = told.map_or(String::new(), |(_, told)| format!(" {told}"));
         let differences = &self.tuned.confirmed.differences;
         let ours = differences.iter().find(|one| one.from == self.advised.label);
         let but = match ours.is_some_and(Difference::is_surely_better) {
-            true => "but so little that nobody minds",
-            false if ours.is_some_and(Difference::is_surely_worse) => "but surely not",
-            false => "but not surely",
+            true => "but only negligibly",
+            false if ours.is_some_and(Difference::is_surely_worse) => "but not",
+            false => "but not significantly",
         };
         format!(
-            "{best} comes out first by {goal}, {but} before {simple}, which is simpler or better for other uses.{told}\n{}",
+            "{best} is first by {goal}, {but} ahead of {simple}, which is simpler or better for other uses.{told}\n{}",
             self.also_alike(best)
         )
     }
@@ -184,7 +227,7 @@ impl Advice<'_> {
         let names: Vec<&str> = alike.map(|one| one.from.as_str()).collect();
         match &names[..] {
             [] => String::new(),
-            names => format!("Nor can {best} be told apart from {}.\n", names.join(", ")),
+            names => format!("As good as {best}, within chance: {}.\n", names.join(", ")),
         }
     }
 
@@ -194,7 +237,7 @@ impl Advice<'_> {
         let each = worse_than(advised, today, &self.about).map(|at| self.about[at].0.as_str());
         match &each.collect::<Vec<_>>()[..] {
             [] => self.why_not_today(),
-            each => format!("Surely better than today: {}.\n", each.join("; ")),
+            each => format!("Significantly better than today: {}.\n", each.join("; ")),
         }
     }
 
@@ -205,9 +248,9 @@ impl Advice<'_> {
         let mut others = self.tuned.beside(&self.goals);
         let told = others.find(|(from, _)| *from == TODAY).map(|(_, told)| told);
         match standings.iter().any(|one| one.label == TODAY && one.keeps) {
-            false => "Today what calls and their like need is not kept.\n".to_owned(),
+            false => "Today the limits of calls and similar traffic are not kept.\n".to_owned(),
             true if *best == self.advised.label => String::new(),
-            true => format!("{best} beside today: {}\n", told.unwrap_or_default()),
+            true => format!("{best} compared with today: {}\n", told.unwrap_or_default()),
         }
     }
 
@@ -225,7 +268,7 @@ impl Advice<'_> {
             let (about, goal) = &self.about[at];
             let [before, now] = [today[at]?.mean, advised[at]?.mean];
             let [before, now] = [before, now].map(|value| in_unit(value, goal.unit()));
-            Some(format!("It costs: {about}, {now} instead of {before}.\n"))
+            Some(format!("Cost: {about}, {now} instead of {before}.\n"))
         });
         each.collect()
     }
@@ -253,7 +296,7 @@ impl Advice<'_> {
             }
         };
         Figures {
-            title: "What each use gets: today, as advised, and otherwise; ± is a 95 % interval"
+            title: "Each use today, as advised, and under other policies; ± is a 95 % interval"
                 .to_owned(),
             labels: vec![String::new(), String::new()],
             columns: self.figures.iter().map(column).collect(),
@@ -271,7 +314,8 @@ impl Advice<'_> {
         let Network { up, down, .. } = *self.network;
         let keep: String =
             self.limits.iter().map(|limit| format!(" \\\n      --keep '{}'", limit.text)).collect();
-        let again = "Read and change what is assumed, and search again among all policies, also those no device has:";
+        let again = "Edit the assumptions and search again among all policies, including those that no device \
+             supports:";
         let again = format!(
             "{}\n  \
              shortflow tune {scenario} --for {}{keep}\n",
@@ -282,19 +326,37 @@ impl Advice<'_> {
             return again;
         }
         let role = self.advised.scenario().policy.as_deref().map_or("", deployable::roles);
+        let layer = deployable::link_layer(self.network.line.link_layer);
         let deploy = |device: &str, rate: Rate| {
             format!(
-                "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{}'\n",
+                "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{}'{layer}\n",
                 share(rate)
             )
         };
         format!(
-            "{again}\
-             Try it with this machine's own TCP, for a minute and a half:\n  \
-             sudo shortflow rehearse {scenario} --policy {policy} --replicas 1\n\
-             Deploy it at the gateway, towards the provider and towards the users:\n{}{}",
+            "{again}Rehearse it with this machine's TCP for a minute and a half:\n  sudo shortflow rehearse \
+             {scenario} --policy {policy} --replicas 1\nDeploy it at the gateway, towards the provider and towards \
+             the users:\n{}{}",
             deploy("WAN", up),
             deploy("LAN", down),
         )
     }
+}
+
+/// What became of the packets of a capture.
+fn capture_json(reading: &Reading) -> serde_json::Value {
+    let skipped = reading
+        .skipped
+        .iter()
+        .map(|(why, packets)| json!({ "why": why.to_string(), "packets": packets }));
+    let inside = reading
+        .inside
+        .iter()
+        .map(|(what, packets)| json!({ "in": what.name(), "packets": packets }));
+    json!({
+        "packets": reading.packets,
+        "skipped": skipped.collect::<Vec<_>>(),
+        "decapsulated": inside.collect::<Vec<_>>(),
+        "is_cut": reading.is_cut,
+    })
 }

@@ -8,7 +8,7 @@ pub(crate) fn agent(
     _: &crate::console::Console,
     _: &crate::agent_args::Agent,
 ) -> Result<(), crate::failure::Failure> {
-    let what = "the agent is for machines with Linux\nrun it there";
+    let what = "the agent requires Linux\nrun it on a Linux machine";
     Err(crate::failure::Failure::Machine(what.to_owned()))
 }
 
@@ -60,18 +60,26 @@ mod on_linux {
             match error {
                 AskError::Refused(_) => Failure::Input(error.to_string()),
                 AskError::Nobody { .. } => Failure::Machine(format!(
-                    "{error}\nis `shortflow agent run` at work, and may you ask it? --socket names another place"
+                    "{error}\ncheck that `shortflow agent run` is running and that you may use its socket; --socket \
+                     names another path"
                 )),
-                AskError::Foreign { .. } | AskError::Ended { .. } | AskError::Unable(_) => {
-                    Failure::Machine(error.to_string())
-                }
+                AskError::Foreign { .. }
+                | AskError::Endless { .. }
+                | AskError::Ended { .. }
+                | AskError::Unable(_) => Failure::Machine(error.to_string()),
             }
         }
     }
 
     impl From<StoreError> for Failure {
         fn from(error: StoreError) -> Self {
-            Failure::Machine(format!("{error}\n--state names another folder"))
+            let remedy = match error {
+                StoreError::NoThread(_) => {
+                    "raise the limit: TasksMax= of the service, or ulimit -u"
+                }
+                _ => "choose another folder with --state",
+            };
+            Failure::Machine(format!("{error}\n{remedy}"))
         }
     }
 
@@ -129,8 +137,7 @@ mod on_linux {
         let machine = args.machine.clone().unwrap_or_else(this_machine);
         if !is_machine(&machine) {
             let what = format!(
-                "`{machine}` cannot be the name of a machine: it may have letters, digits, `-` and `_` only\n\
-                 say who this machine is: --machine NAME"
+                "invalid machine name `{machine}`: use letters, digits, `-` and `_`\nset the name: --machine NAME"
             );
             return Err(Failure::Input(what));
         }
@@ -144,7 +151,7 @@ mod on_linux {
         let doors = Doors { control, metrics, page };
         // Of each thread on its own, so before there are others.
         give_up_privileges().map_err(|error| {
-            Failure::Machine(format!("cannot give up capabilities that are not needed: {error}"))
+            Failure::Machine(format!("cannot drop unneeded capabilities: {error}"))
         })?;
         let stop = stop_on_interrupt()?;
         let plane = KernelPlane::of_this_machine();
@@ -164,8 +171,8 @@ mod on_linux {
         let token = given(console, &args.console_token)?;
         if token.is_none() && !address.ip().is_loopback() {
             let what = format!(
-                "the console at {address} is for others than this machine, and has no token\n\
-                 give one: --console-token-file FILE"
+                "the console at {address} is open to other machines and has no token\nset one: --console-token-file \
+                 FILE"
             );
             return Err(Failure::Input(what));
         }
@@ -194,7 +201,7 @@ mod on_linux {
 
     fn metrics(address: SocketAddr) -> Result<Metrics, Failure> {
         Metrics::listen(address).map_err(|error| {
-            let what = format!("cannot tell metrics at {address}: {error}");
+            let what = format!("cannot serve metrics at {address}: {error}");
             match error.kind() {
                 ErrorKind::InvalidInput => Failure::Input(what),
                 _ => Failure::Machine(what),
@@ -215,7 +222,7 @@ mod on_linux {
     /// `shortflow agent reload`.
     fn reload(console: &Console, args: &Socket) -> Result<(), Failure> {
         ask(&args.socket, Ask::Reload)?;
-        console.print("the agent reads its source\n")
+        console.print("the agent is reading its source\n")
     }
 
     /// `shortflow agent rollback`.
@@ -229,10 +236,10 @@ mod on_linux {
         let answer = ask(&args.socket, Ask::Resume)?;
         let digest = answer["resumed"].as_str().unwrap_or("?");
         if answer["stays"] == true {
-            return console.print(&format!("{digest} stays, whatever is measured of it\n"));
+            return console.print(&format!("{digest} is kept, whatever the trial finds\n"));
         }
         console.print(&format!(
-            "{digest} is taken when the agent has read its source, which it does now\n"
+            "{digest} is applied when the agent has read its source, which starts now\n"
         ))
     }
 
@@ -262,7 +269,7 @@ mod on_linux {
         console.warnings(&fleet.warnings);
         if !args.base.contains('=') {
             let what = format!(
-                "`{}` is no name of an entry\ngive one such as ou=shortflow,dc=example,dc=org",
+                "invalid DN `{}`\ngive one such as ou=shortflow,dc=example,dc=org",
                 args.base
             );
             return Err(Failure::Input(what));
@@ -272,7 +279,7 @@ mod on_linux {
         let left_out = bundle.left_out(&args.folder);
         if !left_out.is_empty() {
             let files = left_out.join(", ");
-            console.note(&format!("left out, since no assignment names them: {files}"));
+            console.note(&format!("omitted, because no assignment names them: {files}"));
         }
         console.print(&ldap::write(&entries))
     }
@@ -287,7 +294,7 @@ mod on_linux {
         let into = args.into.display();
         bundle.write(&args.into).map_err(|error| match error.kind() {
             std::io::ErrorKind::AlreadyExists => {
-                Failure::Input(format!("{into} is there already\ngive a folder that is not"))
+                Failure::Input(format!("{into} already exists\ngive the name of a new folder"))
             }
             _ => Failure::Machine(format!("cannot write {into}: {error}")),
         })?;
@@ -347,7 +354,7 @@ mod on_linux {
         let changing =
             plan.iter().filter(|(_, changes)| changes.iter().any(|it| it.difference.is_change()));
         format!(
-            "{} of {} machines change; devices: {} new, {} changed, {} gone, {} the same",
+            "{} of {} machines change; devices: {} new, {} changed, {} removed, {} unchanged",
             changing.count(),
             plan.len(),
             count(|it| matches!(it, Difference::New(_))),

@@ -31,7 +31,7 @@ Examples:
   shortflow agent plan fleet --from fleet-before   # what would change
   shortflow agent plan fleet --machine gw1 --json";
 
-/// Where an agent listens unless it is told otherwise.
+/// The default control socket of an agent.
 const SOCKET: &str = "/run/shortflow/agent.sock";
 /// Where it keeps its state.
 const STATE: &str = "/var/lib/shortflow";
@@ -47,44 +47,45 @@ pub(crate) struct Agent {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum What {
-    /// Say which machine of a fleet would change how, and change nothing.
+    /// Show how the machines of a fleet would change, and change nothing.
     ///
-    /// Reads and checks the repository, and compares it with an earlier one; without one, with machines that have
-    /// nothing. It looks at no machine, so it may be run anywhere.
+    /// Reads and checks the repository and compares it with an earlier one (--from), or with machines that have
+    /// nothing. It contacts no machine, so it runs anywhere.
     #[command(after_help = PLAN)]
     Plan(Plan),
     /// Keep the devices of this machine as the repository says, until SIGTERM or Ctrl-C.
     ///
-    /// What is deployed stays when the agent ends, however it ends. A repository with a mistake is refused as a whole,
-    /// and the last good version stays. Each thing that happens is a line on standard error, and in the log.
+    /// Deployments stay when the agent exits. A repository with an error is refused as a whole, and the last good
+    /// version stays. Each event is a line on standard error and in the log.
     Run(Box<Run>),
-    /// Say which version the agent of this machine has, and how its devices stand.
+    /// Show the version that this machine's agent has applied, and the state of its devices.
     Status(Status),
-    /// Have the agent read its source now; it also does so by itself.
+    /// Make the agent read its source now; it also does so by itself.
     Reload(Socket),
-    /// Have the agent go back to an earlier version, which stays until the repository has something new.
+    /// Make the agent return to an earlier version, until the repository changes.
     Rollback(Rollback),
-    /// Have the agent take what its source has though it was held off, for being gone back from or found worse, or waits.
+    /// Make the agent apply a version that it holds back: rolled back, found worse, or waiting.
     ///
-    /// It is taken without being measured. On a machine that is first, those that wait for its word are told so.
+    /// The version is applied without a trial. On a machine that goes first, the machines that wait for its verdict
+    /// get this decision.
     Resume(Socket),
-    /// Print how the agent and its devices stand as metrics, in the text format of Prometheus.
+    /// Print the state of the agent and its devices as metrics, in the Prometheus text format.
     Metrics(Socket),
-    /// Show what happens at the agent, as it happens, until Ctrl-C.
+    /// Show the agent's events as they happen, until Ctrl-C.
     Watch(Watch),
-    /// Show one or several agents on the live console, in the browser, until Ctrl-C
+    /// Show one or more agents on the live console in the browser, until Ctrl-C
     ///
-    /// Each is asked by its control socket; those of other machines can be brought here by `ssh -L`.
+    /// Each agent is queried over its control socket; forward the sockets of other machines with `ssh -L`.
     Console(Overview),
-    /// Show what an agent has done: when, who, what.
+    /// Show what an agent has done: time, action and user.
     Log(Log),
-    /// Print a repository as entries of an LDAP directory (LDIF), for `ldapadd`.
+    /// Print a repository as LDAP entries (LDIF), for `ldapadd`.
     ///
-    /// Texts are kept byte for byte. The directory must know the schema, docs/ldap/shortflow.schema or .ldif.
+    /// Files are kept byte for byte. The directory needs the schema: docs/ldap/shortflow.schema or .ldif.
     Export(Export),
-    /// Write the repository that entries of an LDAP directory (LDIF) hold into a folder that is not there yet.
+    /// Write the repository from LDAP entries (LDIF) into a new folder.
     Import(Import),
-    /// Read a source for the agent that has started this process, and end with it.
+    /// Read a source for the agent that started this process, and exit with it.
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
     Read(Box<Read>),
@@ -96,10 +97,10 @@ pub(crate) struct Plan {
     /// The folder of the repository, with `fleet.toml` in it.
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// The repository that machines have now.
+    /// The repository to compare with: what the machines have now.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub(crate) from: Option<PathBuf>,
-    /// Tell of this machine alone.
+    /// Show this machine only.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
     /// Print one JSON object instead.
@@ -112,26 +113,26 @@ pub(crate) struct Plan {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) from: From,
-    /// The folder for versions and the log; made if it is not there.
+    /// The folder for versions and the log; created if it does not exist.
     #[arg(long, value_name = "FOLDER", default_value = STATE, value_hint = ValueHint::DirPath)]
     pub(crate) state: PathBuf,
     /// The control socket.
     #[arg(long, value_name = "PATH", default_value = SOCKET, value_hint = ValueHint::FilePath)]
     pub(crate) socket: PathBuf,
-    /// Let this group of users ask the agent, too; by default only the user that it runs as.
+    /// Allow members of this group to use the control socket; default: only the user that the agent runs as.
     #[arg(long, value_name = "GROUP")]
     pub(crate) socket_group: Option<String>,
-    /// Let Prometheus scrape metrics at this loopback address, as 127.0.0.1:9855; by default nowhere.
+    /// Serve Prometheus metrics at this loopback address, such as 127.0.0.1:9855; default: off.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Show the live console, in the browser, at 127.0.0.1:9856; `--console=ADDRESS:PORT` is elsewhere, where everybody
-    /// shows the token.
+    /// Show the live console in the browser, at 127.0.0.1:9856 or at `--console=ADDRESS:PORT`. At addresses that
+    /// other machines can reach it requires the token.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = CONSOLE)]
     pub(crate) console: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) console_token: TokenFile,
-    /// The machine of the fleet that this one is; by default its host name up to the first dot.
+    /// The name of this machine in the fleet; default: its host name up to the first dot.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,
 }
@@ -139,8 +140,8 @@ pub(crate) struct Run {
 /// Where a repository is.
 #[derive(Debug, Args)]
 pub(crate) struct From {
-    /// The folder of the repository, with `fleet.toml` in it; or the URL of an LDAP directory, ldaps://, ldap://, ldapi://;
-    /// or the https:// URL of a file as `agent export` writes it.
+    /// The repository: a folder with `fleet.toml`; the URL of an LDAP directory (ldaps://, ldap://, ldapi://); or
+    /// the https:// URL of a file that `agent export` wrote.
     #[arg(long, value_name = "FOLDER|URL", value_hint = ValueHint::DirPath)]
     pub(crate) source: String,
     #[command(flatten)]
@@ -161,37 +162,40 @@ pub(crate) struct Read {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "For an LDAP directory")]
 pub(crate) struct Directory {
-    /// The entry below which the repository is.
+    /// Base DN: the entry that contains the repository.
     #[arg(long, value_name = "DN")]
     pub(crate) base: Option<String>,
-    /// Who one is there, by a password; by default nobody.
+    /// Bind DN, with --password-file; default: anonymous.
     #[arg(long, value_name = "DN", requires = "password_file")]
     pub(crate) bind_dn: Option<String>,
     /// A file with the password in its first line.
     #[arg(long, value_name = "FILE", requires = "bind_dn", value_hint = ValueHint::FilePath)]
     pub(crate) password_file: Option<PathBuf>,
-    /// Be whom the connection says: the user of ldapi://, or the certificate (SASL EXTERNAL).
+    /// Authenticate by the connection (SASL EXTERNAL): the user of ldapi://, or the client certificate.
     #[arg(long, conflicts_with = "bind_dn")]
     pub(crate) external: bool,
-    /// Turn a connection of ldap:// into one of TLS first.
+    /// Upgrade an ldap:// connection to TLS first (StartTLS).
     #[arg(long)]
     pub(crate) starttls: bool,
+    /// Allow ldap:// to another machine without TLS; any host on the path can then change the policies.
+    #[arg(long, conflicts_with = "starttls")]
+    pub(crate) allow_plaintext: bool,
 }
 
 /// What servers need, of LDAP and of HTTPS.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "For LDAP over TLS, and for HTTPS")]
 pub(crate) struct Server {
-    /// Believe servers with certificates of these authorities (PEM); by default those that this machine trusts.
+    /// Trust these CAs (PEM); default: those that this machine trusts.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) ca: Option<PathBuf>,
-    /// One's own certificate (PEM).
+    /// Client certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "key", value_hint = ValueHint::FilePath)]
     pub(crate) certificate: Option<PathBuf>,
-    /// The key of one's own certificate (PEM).
+    /// Key of the client certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "certificate", value_hint = ValueHint::FilePath)]
     pub(crate) key: Option<PathBuf>,
-    /// A file with a bearer token in its first line, for HTTPS; it is read whenever the server is asked.
+    /// A file with a bearer token in its first line, for HTTPS; it is read again for each request.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
 }
@@ -212,6 +216,7 @@ impl Directory {
             ("--password-file", path(&self.password_file)),
             ("--external", flag(self.external)),
             ("--starttls", flag(self.starttls)),
+            ("--allow-plaintext", flag(self.allow_plaintext)),
         ];
         all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
@@ -249,7 +254,7 @@ pub(crate) struct Socket {
 pub(crate) struct Status {
     #[command(flatten)]
     pub(crate) at: Socket,
-    /// Print one JSON object instead, with what each class has done.
+    /// Print one JSON object instead, with the counters of each class.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -259,7 +264,7 @@ pub(crate) struct Status {
 pub(crate) struct Rollback {
     #[command(flatten)]
     pub(crate) at: Socket,
-    /// The version; by default the one before the current one.
+    /// The version; default: the one before the current one.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) to: Option<u64>,
 }
@@ -280,7 +285,7 @@ pub(crate) struct Overview {
     /// The control socket of an agent; may be repeated.
     #[arg(long, value_name = "PATH", default_value = SOCKET, value_hint = ValueHint::FilePath)]
     pub(crate) socket: Vec<PathBuf>,
-    /// Where the page is; port 0 is one that is free.
+    /// Address and port of the page; port 0 selects a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = CONSOLE)]
     pub(crate) console: SocketAddr,
     #[command(flatten)]
@@ -304,7 +309,7 @@ pub(crate) struct Export {
     /// The folder of the repository, with `fleet.toml` in it.
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// The entry below which the repository's are, as `ou=shortflow,dc=example,dc=org`.
+    /// Base DN for the entries, such as `ou=shortflow,dc=example,dc=org`.
     #[arg(long, value_name = "DN")]
     pub(crate) base: String,
 }
@@ -312,7 +317,7 @@ pub(crate) struct Export {
 /// `agent import`.
 #[derive(Debug, Args)]
 pub(crate) struct Import {
-    /// The entries, as `ldapsearch -LLL` prints them; `-` for standard input.
+    /// LDAP entries as `ldapsearch -LLL` prints them; `-` for standard input.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// The folder to write.

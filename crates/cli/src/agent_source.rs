@@ -37,7 +37,7 @@ fn is_for_certificates(name: &OsStr) -> bool {
 
 /// `shortflow agent read`.
 pub(crate) fn read(from: &From) -> Result<(), Failure> {
-    let failed = |error| Failure::Machine(format!("cannot read for an agent: {error}"));
+    let failed = |error| Failure::Machine(format!("cannot read the source for the agent: {error}"));
     confine().map_err(failed)?;
     let mut source = here(from)?;
     serve(source.as_mut(), std::io::stdin().lock(), std::io::stdout().lock()).map_err(failed)
@@ -51,9 +51,8 @@ fn here(from: &From) -> Result<Box<dyn Source>, Failure> {
     let given = [from.directory.given(), from.server.given()].concat();
     refuse(&given, &from.source, "a server", "ldaps://… or https://…")?;
     let folder = Folder::new(Path::new(&from.source));
-    let folder = folder.map_err(|error| {
-        Failure::Machine(format!("changes of files cannot be watched: {error}"))
-    })?;
+    let folder = folder
+        .map_err(|error| Failure::Machine(format!("cannot watch files for changes: {error}")))?;
     Ok(Box::new(folder))
 }
 
@@ -62,15 +61,14 @@ fn refuse(given: &[Given], source: &str, kind: &str, such: &str) -> Result<(), F
     match given.first() {
         None => Ok(()),
         Some((option, _)) => Err(Failure::Input(format!(
-            "{option} is for {kind}, and {source} is none\nname one: --source {such}"
+            "{option} requires {kind}, but --source is {source}\nuse a source such as --source {such}"
         ))),
     }
 }
 
 #[cfg(not(feature = "network"))]
 fn server(_: &From) -> Result<Box<dyn Source>, Failure> {
-    let what =
-        "this build leaves out servers as sources\nbuild it with the feature `network`: make build";
+    let what = "this build does not support servers as sources\nbuild it with the feature `network`: make build";
     Err(Failure::Machine(what.to_owned()))
 }
 
@@ -78,11 +76,17 @@ fn server(_: &From) -> Result<Box<dyn Source>, Failure> {
 mod network {
     use shortflow_agent::{
         Bind, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions, OptionsError, Source,
+        Transport,
     };
+
+    use shortflow_text::InputFiles;
 
     use super::refuse;
     use crate::agent_args::From;
     use crate::failure::Failure;
+
+    /// The most bytes of a file with a password.
+    const MAX_SECRET: u64 = 64_000;
 
     /// A server.
     pub(super) fn server(from: &From) -> Result<Box<dyn Source>, Failure> {
@@ -91,7 +95,7 @@ mod network {
             "https" | "http" => Ok(Box::new(https(from)?)),
             "ldaps" | "ldap" | "ldapi" => Ok(Box::new(directory(from)?)),
             _ => Err(Failure::Input(format!(
-                "`{}` is no URL of a source\nit begins with https://, ldaps://, ldap:// or ldapi://",
+                "invalid source URL `{}`\nuse https://, ldaps://, ldap:// or ldapi://",
                 from.source
             ))),
         }
@@ -113,16 +117,21 @@ mod network {
         tokens.retain(|(option, _)| *option == "--token-file");
         refuse(&tokens, &from.source, "a web server", "https://…")?;
         let Some(base) = &given.base else {
-            let what = "the entry below which the repository is must be named\ngive it: --base ou=shortflow,dc=example,dc=org";
+            let what = "the base DN of the LDAP directory is missing\ngive it: --base ou=shortflow,dc=example,dc=org";
             return Err(Failure::Input(what.to_owned()));
         };
         let server = &from.server;
         let identity = server.certificate.as_deref().zip(server.key.as_deref());
+        let transport = match (given.starttls, given.allow_plaintext) {
+            (true, _) => Transport::StartTls,
+            (_, true) => Transport::Plaintext,
+            _ => Transport::AsUrl,
+        };
         let options = DirectoryOptions::new(
             &from.source,
             base,
             bind(from)?,
-            given.starttls,
+            transport,
             server.ca.as_deref(),
             identity,
         );
@@ -136,14 +145,14 @@ mod network {
         let (Some(dn), Some(file)) = (&given.bind_dn, &given.password_file) else {
             return Ok(if given.external { Bind::External } else { Bind::Anonymous });
         };
-        let read = std::fs::read_to_string(file);
+        let read = InputFiles::default().read(file, MAX_SECRET);
         let read = read
             .map_err(|error| Failure::Input(format!("cannot read {}: {error}", file.display())))?;
         let password = read.lines().next().unwrap_or_default().to_owned();
         if password.is_empty() {
             // RFC 4513, §5.1.2: a name with an empty password is nobody, and looks like somebody.
             let what =
-                format!("{} has no password in its first line\nwrite it there", file.display());
+                format!("no password in the first line of {}\nwrite it there", file.display());
             return Err(Failure::Input(what));
         }
         Ok(Bind::Simple { dn: dn.clone(), password })

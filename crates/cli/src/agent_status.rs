@@ -20,26 +20,27 @@ pub(crate) fn status_text(status: &Value) -> String {
     let version = &status["version"];
     let mut out = match version["number"].as_u64() {
         Some(number) => format!(
-            "{machine}: fleet {:?}, version {number} ({}), taken {} from {}, written by {}\n",
+            "{machine}: fleet {:?}, version {number} ({}), applied {} from {}, written by {}\n",
             text(&status["fleet"]),
             text(&version["digest"]),
             text(&version["at"]),
             text(&version["from"]),
             text(&version["who"]),
         ),
-        None => format!("{machine}: no version yet, from {}\n", text(&source["name"])),
+        None => format!("{machine}: no version yet, source {}\n", text(&source["name"])),
     };
     if status["in_fleet"] == false {
         out += &format!(
-            "  the fleet names no machine `{machine}`: nothing is assigned; `agent run --machine NAME` says who this one is\n"
+            "  the fleet has no machine `{machine}`, so nothing is assigned; set the name with `agent run --machine \
+             NAME`\n"
         );
     }
     for device in status["devices"].as_array().into_iter().flatten() {
         let (name, wanted) = (text(&device["device"]), device["wanted"].as_str());
         let state = match (device["done"] == true, device["why"].as_str()) {
             (true, _) => "done".to_owned(),
-            (false, Some(why)) => format!("not done: {why}"),
-            (false, None) => "not done yet".to_owned(),
+            (false, Some(why)) => format!("failed: {why}"),
+            (false, None) => "pending".to_owned(),
         };
         out += &format!("  {name}: {}: {state}\n", wanted.unwrap_or("no policy any more"));
         out += &changed_text(&name, &device["changed"]);
@@ -50,18 +51,20 @@ pub(crate) fn status_text(status: &Value) -> String {
     let not_written = &status["not_written"];
     if let Some(why) = not_written["why"].as_str() {
         out += &format!(
-            "  what was found of the version on trial cannot be written, and it stays for now: {why}\n  \
-             it is tried again every 10 s; how full the disk is: df -h {}\n",
+            "  the result of the trial cannot be written, so the version on trial stays for now: {why}\n  the agent \
+             tries again every 10 s; check the disk: df -h {}\n",
             text(&not_written["at"])
         );
     }
     if let Some(why) = source["unreadable"].as_str() {
-        out += &format!("  {} cannot be read: {why}\n", text(&source["name"]));
+        out += &format!("  cannot read {}: {why}\n", text(&source["name"]));
     }
     if let Some(mistakes) = source["refused"].as_str() {
-        let has =
-            if source["unreadable"].is_null() { "has now" } else { "had when it was last read" };
-        out += &format!("  what {} {has} is refused:\n{mistakes}\n", text(&source["name"]));
+        let has = if source["unreadable"].is_null() { "as it is now" } else { "as last read" };
+        out += &format!(
+            "  the repository in {} ({has}) is refused:\n{mistakes}\n",
+            text(&source["name"])
+        );
     }
     out
 }
@@ -72,13 +75,13 @@ fn changed_text(device: &str, changed: &Value) -> String {
     let at = changed["at"].as_str().unwrap_or("?");
     if changed["again_and_again"] == true {
         return format!(
-            "    somebody else changes it again and again, {times} times by {at}: is another agent at work here?\n    \
-             what it has now: shortflow status {device}\n"
+            "    another process changes it repeatedly, {times} times by {at}: is another agent running here?\n    \
+             its current state: shortflow status {device}\n"
         );
     }
     let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };
     format!(
-        "    somebody else has changed it {times}, or it went and came, last at {at}; it was set right\n"
+        "    another process changed it {times}, or the device was removed and added, last at {at}; repaired\n"
     )
 }
 
@@ -88,19 +91,19 @@ fn not_taken_text(status: &Value) -> String {
     let waiting = waiting_text(&status["waiting"]);
     let why = match (&status["worse"], &status["held"]) {
         (Value::String(why), _) => format!(
-            "  what the source has now was found worse, and is not taken again: {why}\n"
+            "  the source's current version was found worse and is not applied again: {why}\n"
         ),
         _ if status["held_any"] == true => {
-            "  what was gone back from is not known, since held.json was damaged: nothing of the source is taken\n"
+            "  held.json was damaged, so the rolled-back version is unknown: nothing is applied from the source\n"
                 .to_owned()
         }
         (_, Value::String(digest)) => format!(
-            "  what the source has now ({digest}) was gone back from, and is not taken until it changes\n"
+            "  the source's current version ({digest}) was rolled back and is not applied until the source changes\n"
         ),
         _ if waiting.is_empty() => return waiting,
         _ => waiting,
     };
-    why + "  to take it all the same: shortflow agent resume\n"
+    why + "  to apply it anyway: shortflow agent resume\n"
 }
 
 /// What cannot be written to the disk, why, and what to look at.
@@ -110,8 +113,8 @@ fn not_kept_text(not_kept: &Value) -> String {
         return String::new();
     }
     format!(
-        "  what the source has now ({}) cannot be kept, and is not taken: {}\n  \
-         it is tried again every 10 s; how full the disk is: df -h {}\n",
+        "  the source's current version ({}) cannot be stored and is not applied: {}\n  the agent tries again every \
+         10 s; check the disk: df -h {}\n",
         text("digest"),
         text("why"),
         text("at"),
@@ -123,21 +126,21 @@ fn waiting_text(waiting: &Value) -> String {
     let Some(until) = waiting["until"].as_str() else { return String::new() };
     let mut out = match waiting["is_due"] == true {
         false => {
-            format!("  what the source has now waits until {until}: other machines are first\n")
+            format!("  the source's current version waits until {until}: other machines go first\n")
         }
         true => format!(
-            "  what the source has now has waited until {until}: other machines are first\n"
+            "  the source's current version has waited until {until}: other machines go first\n"
         ),
     };
     if let Some(needed) = waiting["needed"].as_u64() {
         let good = waiting["good"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let good: Vec<&str> = good.collect();
         let listed = if good.is_empty() { "none".to_owned() } else { good.join(", ") };
-        out += &format!("  {needed} of them have to find it no worse; so far {listed}\n");
+        out += &format!("  {needed} of them must find it no worse; so far {listed}\n");
     }
     if let Some(by) = waiting["worse"]["by"].as_str() {
         let why = waiting["worse"]["why"].as_str().unwrap_or("?");
-        out += &format!("  held off: {by} finds it worse: {why}\n");
+        out += &format!("  held back: {by} finds it worse: {why}\n");
     }
     out
 }
@@ -146,12 +149,13 @@ fn waiting_text(waiting: &Value) -> String {
 fn trial_text(trial: &Value) -> String {
     let Some(against) = trial["against"].as_u64() else { return String::new() };
     let mut out = format!(
-        "  on trial: measured beside version {against}, which is gone back to where this is worse\n"
+        "  on trial against version {against}, which the agent restores if this one is worse\n"
     );
     if let Some(why) = trial["untold"].as_str() {
-        out += &format!("  whether it is worse cannot be told: {why}; it is measured again\n");
+        out += &format!("  no verdict yet: {why}; the agent measures again\n");
         if trial["others_wait"] == true {
-            out += "  other machines wait meanwhile; to let them have it: shortflow agent resume, or `verdicts = false` in fleet.toml\n";
+            out += "  other machines wait; to release them: shortflow agent resume, or `verdicts = false` in \
+                 fleet.toml\n";
         }
     }
     out
@@ -163,17 +167,17 @@ pub(crate) fn rolled_back_text(answer: &Value) -> String {
     let now = if version == before { "already" } else { "now" };
     let held = match (&answer["reading"], &answer["waiting"], &answer["held"]) {
         (Value::Bool(true), ..) => {
-            "the source is being read: where it has something newer than what was gone back from, that is taken\n"
+            "the agent is reading its source: a version newer than the one rolled back is applied\n"
         }
         (_, Value::String(_), _) => {
-            "what the source has now is newer, and waits: it is taken when its time has come\n"
+            "the source's current version is newer and waits for its turn\n"
         }
         (.., Value::String(_)) => {
-            "what the source has is not taken until it changes, or by `shortflow agent resume`\n"
+            "the source's current version is not applied until it changes, or by `shortflow agent resume`\n"
         }
         _ => "",
     };
-    format!("version {version} counts {now}\n{held}")
+    format!("version {version} is {now} active\n{held}")
 }
 
 #[cfg(test)]
@@ -198,14 +202,19 @@ mod tests {
     fn a_version_that_cannot_be_told_to_be_worse_says_why_others_wait_and_what_to_do() {
         let mut trial =
             json!({ "against": 1, "window_s": 24.0, "untold": null, "others_wait": true });
-        assert!(!status_text(&with("trial", trial.clone())).contains("cannot be told"));
+        assert!(!status_text(&with("trial", trial.clone())).contains("no verdict yet"));
         trial["untold"] = json!("too little traffic: 3 packets before");
         let status = with("trial", trial);
         let told = status_text(&status);
-        assert!(told.contains("  whether it is worse cannot be told: too little traffic: 3 packets before; it is measured again\n"), "{told}");
         assert!(
             told.contains(
-                "to let them have it: shortflow agent resume, or `verdicts = false` in fleet.toml\n"
+                "  no verdict yet: too little traffic: 3 packets before; the agent measures again\n"
+            ),
+            "{told}"
+        );
+        assert!(
+            told.contains(
+                "to release them: shortflow agent resume, or `verdicts = false` in fleet.toml\n"
             ),
             "{told}"
         );
@@ -217,7 +226,7 @@ mod tests {
         let status = with("in_fleet", json!(false));
         let told = status_text(&status);
         assert!(
-            told.contains("  the fleet names no machine `gw1`: nothing is assigned; "),
+            told.contains("  the fleet has no machine `gw1`, so nothing is assigned; "),
             "{told}"
         );
         assert!(!is_fine(&status) && is_fine(&with("in_fleet", Value::Null)));
@@ -228,7 +237,7 @@ mod tests {
         let status = with("not_written", json!({ "why": "no room", "at": "/state" }));
         let told = status_text(&status);
         assert!(
-            told.contains("it stays for now: no room\n") && told.ends_with("df -h /state\n"),
+            told.contains("stays for now: no room\n") && told.ends_with("df -h /state\n"),
             "{told}"
         );
         assert!(!is_fine(&status));
@@ -242,20 +251,18 @@ mod tests {
             }))
         };
         let (none, digest) = (Value::Null, json!("51ac27cbd00c"));
-        assert_eq!(told(1, false, none.clone(), none.clone()), "version 1 counts already\n");
+        assert_eq!(told(1, false, none.clone(), none.clone()), "version 1 is already active\n");
         let held = told(2, false, none.clone(), digest.clone());
         assert!(
-            held.ends_with("is not taken until it changes, or by `shortflow agent resume`\n"),
+            held.ends_with("is not applied until it changes, or by `shortflow agent resume`\n"),
             "{held}"
         );
         let waits = told(2, false, digest.clone(), digest.clone());
-        assert!(
-            waits.ends_with("is newer, and waits: it is taken when its time has come\n"),
-            "{waits}"
-        );
+        assert!(waits.ends_with("is newer and waits for its turn\n"), "{waits}");
         assert_eq!(
             told(2, true, none, digest),
-            "version 1 counts now\nthe source is being read: where it has something newer than what was gone back from, that is taken\n"
+            "version 1 is now active\nthe agent is reading its source: a version newer than the one rolled back is \
+             applied\n"
         );
     }
 
@@ -263,7 +270,8 @@ mod tests {
     fn what_was_gone_back_from_and_is_not_known_is_told_with_what_to_type() {
         let status = with("held_any", json!(true));
         let told = status_text(&status);
-        assert!(told.ends_with("since held.json was damaged: nothing of the source is taken\n  to take it all the same: shortflow agent resume\n"), "{told}");
+        assert!(told.ends_with("the rolled-back version is unknown: nothing is applied from the source\n  to apply it anyway: \
+             shortflow agent resume\n"), "{told}");
         assert!(!is_fine(&status));
     }
 
@@ -278,9 +286,10 @@ mod tests {
         };
         let (once, often) = (device(1, false), device(4, true));
         let told = status_text(&once);
-        assert!(told.ends_with("somebody else has changed it once, or it went and came, last at noon; it was set right\n"), "{told}");
+        assert!(told.ends_with("another process changed it once, or the device was removed and added, last at noon; \
+             repaired\n"), "{told}");
         let told = status_text(&often);
-        assert!(told.ends_with("again and again, 4 times by noon: is another agent at work here?\n    what it has now: shortflow status eth0\n"), "{told}");
+        assert!(told.ends_with("repeatedly, 4 times by noon: is another agent running here?\n    its current state: shortflow status eth0\n"), "{told}");
         assert_eq!((is_fine(&once), is_fine(&often)), (true, false));
     }
 
@@ -291,7 +300,10 @@ mod tests {
         assert!(!is_fine(&with("source", source.clone())));
         source["refused"] = json!("error: no file");
         let told = status_text(&with("source", source));
-        assert!(told.contains("  folder x cannot be read: permission denied\n"), "{told}");
-        assert!(told.contains("  what folder x had when it was last read is refused:\n"), "{told}");
+        assert!(told.contains("  cannot read folder x: permission denied\n"), "{told}");
+        assert!(
+            told.contains("  the repository in folder x (as last read) is refused:\n"),
+            "{told}"
+        );
     }
 }

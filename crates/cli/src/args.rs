@@ -19,11 +19,12 @@ use crate::tune_args;
 /// The version and, if it was built in a checkout, the commit.
 const VERSION: &str = env!("SHORTFLOW_VERSION");
 
-/// Find out what a policy for packets does to short transfers, before you deploy it.
+/// Keep interactive traffic fast on congested links: choose, test and deploy policies for packets.
 ///
-/// A policy says what hosts and routers do to packets: mark, police, queue, drop. A scenario says
-/// where: hosts, routers, links, and who sends what. Shortflow runs one over the other, packet by
-/// packet, and tells you how long transfers take.
+/// A policy says what hosts and routers do to packets: mark, police, queue, drop. A scenario describes hosts,
+/// routers, links and workloads. `predict` computes a scenario with closed forms, `simulate` runs it packet by
+/// packet, `rehearse` runs it over the kernel's TCP, and `deploy` applies a policy to a network device. `advise`
+/// and `tune` choose a policy; `agent` brings policies to many machines.
 #[derive(Debug, Parser)]
 #[command(name = "shortflow", version = VERSION, propagate_version = true, after_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
@@ -31,24 +32,25 @@ pub(crate) struct Arguments {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Print only results, with their warnings, and errors: no progress, no notes, no names of files.
+    /// Print only results, warnings and errors: no progress, notes or file names.
     #[arg(long, short, global = true)]
     pub(crate) quiet: bool,
-    /// When to use colours; `auto` means on a terminal, unless NO_COLOR is set.
+    /// When to use colours; `auto`: on a terminal, unless NO_COLOR is set.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
 }
 
 const EXAMPLES: &str = "\
-Begin with:
+Start with:
   shortflow init examples            # writes scenarios and policies into the folder examples
   cd examples
   shortflow compare scenarios/office.toml \\
       --policies policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml
 
-Exit codes: 0 done; 1 a check did not hold, or a program inside a host failed; 2 the input is wrong;
-3 the machine lacks something, such as memory, room on the disk, or the speed that a rehearsal needs
-to be trusted; 130 interrupted, and what was complete is kept.";
+Exit codes: 0 done; 1 a check did not hold, a program inside a host failed, or a point of a sweep
+failed (the other points are kept); 2 the input is invalid; 3 the machine lacks something, such as
+memory, disk space, or the speed that a reliable rehearsal needs; 130 interrupted (what was complete
+is kept).";
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,124 +63,121 @@ pub(crate) enum ColorWhen {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Find the mistakes in policies and scenarios.
+    /// Check policies and scenarios for errors.
     ///
-    /// Each mistake is shown with its line, what is allowed, and what was probably meant. Whether a
-    /// file is a policy or a scenario is detected from its tables.
+    /// Each error is shown with its line, the allowed values, and a suggestion. The tables in a file decide whether
+    /// it is a policy or a scenario.
     Check(Check),
-    /// Say which policy suits a network that is described in a few words, and what it gains and costs each use
+    /// Recommend a policy for a network described in a few words, with gains and costs for each use
     ///
-    /// Writes a scenario that can be read and changed, searches among the shipped policies that a Linux machine can
-    /// deploy, and answers on one screen. What is not given is asked for, on a terminal.
+    /// Writes a scenario that you can read and edit, searches among the shipped policies that Linux can deploy, and
+    /// answers on one screen. On a terminal it asks for missing values.
     #[command(after_help = advise_args::ADVISE)]
     Advise(advise_args::Advise),
-    /// Run a scenario, and say how long transfers took.
+    /// Simulate a scenario packet by packet, and show how long transfers take.
     ///
-    /// Every point of the scenario's sweep is run in several replicas, which differ only in their
-    /// random numbers; so each figure has an interval. Ctrl-C ends the run and keeps the replicas that
-    /// are complete.
+    /// Each point of the scenario's sweep runs in several replicas with different random numbers, so each value has
+    /// a confidence interval. Ctrl-C ends the run and keeps complete replicas.
     #[command(after_help = SIMULATE)]
     Simulate(Simulate),
-    /// Work a scenario out by closed forms, in milliseconds: means, and what they rest on
+    /// Compute a scenario with closed forms, in milliseconds: means and the models behind them
     ///
-    /// The table is that of `simulate`, with means only, and percentiles where a model has a distribution. Where
-    /// there is no closed form, that is said of the workload or the size that it is of, and nothing is guessed; so is
-    /// what lies outside a model's range.
+    /// The table is that of `simulate`, with means only, and percentiles where a model has a distribution.
+    /// Workloads and sizes without a closed form, or outside a model's range, are reported as such; nothing is
+    /// guessed.
     #[command(after_help = PREDICT)]
     Predict(Predict),
     /// Run a scenario over this machine's own TCP, in real time
     ///
-    /// Hosts are network namespaces with the kernel's TCP, and what lies between them is the simulator's network, fed
-    /// with their packets. Workloads have the same arrivals as in the simulation, and the table is the same. It takes as long as the
-    /// scenario lasts, one replica after another, and needs Linux and the right to make network namespaces
-    /// (root). Nothing outside the namespaces is touched, and nothing is left behind.
+    /// Hosts are network namespaces with the kernel's TCP; the simulator's network carries their packets. Arrivals
+    /// and tables are those of the simulation. A rehearsal lasts as long as the scenario, one replica after
+    /// another. It needs Linux and the right to create network namespaces (root). It changes nothing outside the
+    /// namespaces and leaves nothing behind.
     #[command(after_help = REHEARSE)]
     Rehearse(Rehearse),
-    /// Run a scenario under several policies, or by several engines, with the same arrivals under each.
+    /// Run a scenario under several policies or engines, with the same arrivals.
     ///
-    /// The first policy is the reference that the others are compared with. Differences are taken
-    /// replica by replica, which makes them clearer than the figures themselves. The ranking puts
-    /// first the policy whose worst-served workload is nearest to the best. With several engines each
-    /// policy is run by each: tables say how far they agree, and whether they order the policies alike.
+    /// The first policy is the reference for the others. Differences are taken replica by replica, which makes them
+    /// more precise than the values themselves. The ranking puts first the policy whose worst-served workload is
+    /// nearest to the best. With several engines, tables show how well they agree and whether they rank the
+    /// policies alike.
     #[command(after_help = COMPARE)]
     Compare(Compare),
-    /// Search for the policy, and its settings, that serves a scenario best, and say how sure that is
+    /// Search for the policy and settings that serve a scenario best, with the uncertainty of the result
     ///
-    /// Candidates are ruled out by closed forms where there are some, then run with the same arrivals, and those that
-    /// are behind or break a limit are dropped after few replicas. The winner is then measured again, with other
-    /// seeds, beside the runner-up, best effort and FQ-CoDel, and written as a policy that can be deployed. The exit
-    /// code is 1 where nothing keeps the limits.
+    /// Closed forms rule out candidates where they apply. The others run with the same arrivals; those that fall
+    /// behind or break a limit are dropped after a few replicas. The winner is measured again with other seeds,
+    /// compared with the runner-up, best effort and FQ-CoDel, and written as a deployable policy. The exit code is
+    /// 1 if nothing keeps the limits.
     #[command(after_help = tune_args::TUNE)]
     Tune(tune_args::Tune),
-    /// Write the example scenarios and policies into a folder, to start from.
+    /// Write the example scenarios and policies into a folder.
     ///
-    /// Files that are there already and have been changed are left alone: the command then writes
-    /// nothing and names the first of them.
+    /// Files that you have changed are kept: the command then writes nothing and names the first of them.
     Init(Init),
-    /// Run a published study again, and say which of its claims hold.
+    /// Reproduce a published study, and show which of its claims hold.
     Reproduce(Reproduce),
-    /// Let a device of this machine mark and queue its packets as a policy says.
+    /// Apply a policy to a network device of this machine.
     ///
-    /// The policy's queues become classes and queues of the kernel's traffic control (tc), its markers and policers an
-    /// eBPF program before them; what the kernel cannot do is refused by name. What was there before comes back with `undeploy`. However it is interrupted, packets flow,
-    /// and the next command goes on from there.
+    /// The policy's queues become classes and queues of the kernel's traffic control (tc); its markers and policers
+    /// become an eBPF program in front of them. Features that the kernel lacks are refused by name. `undeploy`
+    /// restores the previous state. After an interruption packets still flow, and the next command continues from
+    /// there.
     #[command(after_help = deploy_args::DEPLOY)]
     Deploy(deploy_args::Deploy),
-    /// Put another policy, or the same with other keys, in the place of the one that is deployed.
+    /// Replace the deployed policy by another, or change its keys.
     ///
-    /// Where only settings differ they are changed in place; else new classes are built beside the old ones and take
-    /// over in one step, and the old ones go when their last packet has left.
+    /// Settings are changed in place where that suffices. Otherwise new classes are built next to the old ones and
+    /// take over in one step; the old ones are removed when their last packet has left.
     #[command(after_help = deploy_args::DEPLOY)]
-    Reload(deploy_args::Deploy),
-    /// Say what is deployed where, and what each class has sent, dropped and marked.
+    Reload(deploy_args::Reload),
+    /// Show what is deployed, and what each class has sent, dropped and marked.
     #[command(after_help = deploy_args::DEPLOY)]
     Status(deploy_args::Status),
-    /// Take away what is deployed on a device; it is then as it was before.
+    /// Remove the policy from a device and restore the previous state.
     #[command(after_help = deploy_args::DEPLOY)]
     Undeploy(deploy_args::Undeploy),
-    /// Say whether what is deployed works: whether code points survive, classes are told apart, short transfers gain.
+    /// Check that a deployment works: code points survive, classes are separated, short transfers gain.
     ///
-    /// Probes and transfers go from this machine through the device to another, where `shortflow verify --listen` runs,
-    /// beside long flows that fill the line for as long as that takes. With --on-off one queue takes the policy's place in
-    /// turns, which everybody behind the device notices. The exit code is 1 where something does not hold.
+    /// This machine sends probes and transfers through the device to another machine that runs `shortflow verify
+    /// --listen`, while long flows fill the line. With --on-off the policy alternates with a single queue, which
+    /// all traffic through the device notices. The exit code is 1 if a check fails.
     #[command(after_help = deploy_args::VERIFY)]
     Verify(deploy_args::Verify),
-    /// Say whether this machine has what `deploy` needs, and what a policy needs.
+    /// Check that this machine has what `deploy` and a policy need.
     Doctor(deploy_args::Doctor),
     /// Bring policies from one repository to many machines, and keep them there
     ///
-    /// A repository is a folder with `fleet.toml`, which names machines and the policies that their devices get, and
-    /// these policies. Everything in it is checked as a whole, on whatever machine; each machine runs an agent that keeps
-    /// its devices as the repository says.
+    /// A repository is a folder with policies and `fleet.toml`, which assigns policies to the devices of machines.
+    /// It is checked as a whole, on any machine. Each machine runs an agent that keeps its devices as the
+    /// repository says.
     #[command(after_help = agent_args::AGENT)]
     Agent(agent_args::Agent),
-    /// Show a simulated run on the live console, in the browser, as if it happened now
+    /// Show a simulated run on the live console in the browser, as if it happened now
     ///
-    /// What the folder says was run is simulated again, which comes out the same, and its time passes while you look: delay
-    /// beside throughput, classes, drops, flows. Given the folder of a comparison one goes from one policy to another and
-    /// back: what is shown is what would have come of the same arrivals under the other policy from the start. No network
-    /// and no rights are needed.
+    /// The run is simulated again, with the same results, while you watch delay, throughput, classes, drops and
+    /// flows. In a comparison you can switch between policies: the page shows the same arrivals under the other
+    /// policy from the start. No network and no rights are needed.
     #[command(after_help = console_args::REPLAY)]
     Replay(console_args::Replay),
-    /// Make the report and its figures again from folders of results.
+    /// Create the report and its figures again from folders of results.
     ///
-    /// Given one folder, the report in it is written again. Given several, they come onto one page,
-    /// and the first is the reference that the others are compared with.
+    /// With one folder, its report is written again. With several, they share one page, and the first is the
+    /// reference.
     Report(Report),
-    /// Say what a marker or a queue does, and which keys it has.
+    /// Explain a marker or a queue, and list its keys.
     ///
-    /// Congestion controls of TCP and models of loss are explained too. Without a name, all markers
-    /// and queues are listed.
+    /// TCP congestion controls and loss models are explained too. Without a name, all markers and queues are
+    /// listed.
     Explain(Explain),
     /// Print the JSON Schema of a file format, for your editor.
     Schema(Schema),
-    /// Measure how fast the simulator is on this machine.
+    /// Measure the speed of the simulator on this machine.
     ///
-    /// A: 20 long TCP flows over 100 Mbit/s. B: 400 over 1 Gbit/s. S: short transfers over RED.
-    /// D: a DiffServ domain with TSW2CM. H: 100 long TCP flows with SACK over 1 Gbit/s RED. One
-    /// thread each.
+    /// A: 20 long TCP flows over 100 Mbit/s. B: 400 over 1 Gbit/s. S: short transfers over RED. D: a DiffServ
+    /// domain with TSW2CM. H: 100 long TCP flows with SACK over 1 Gbit/s RED. One thread each.
     Bench(Bench),
-    /// Print completions for a shell.
+    /// Print shell completions.
     #[command(after_help = COMPLETIONS)]
     Completions(Completions),
     /// Print the man page, or write one for each command into a folder.
@@ -229,22 +228,19 @@ Examples:
 /// `check`.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Policies and scenarios; `-` is standard input, in which paths are relative to the working
-    /// folder.
+    /// Policies and scenarios; `-` is standard input, with paths relative to the working folder.
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Change a key first, as `simulate` does: of the scenarios, or of policies as `policy.KEY`; may
-    /// be repeated.
+    /// Override a key, as in `simulate`: of the scenarios, or of policies as `policy.KEY`; repeatable.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Check the scenarios with this binding too, as in `simulate`: `core=east->west`.
+    /// Also check the scenarios with this binding, as in `simulate`: `core=east->west`.
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
-    /// Check the scenarios with this policy instead of the one that they name.
+    /// Check the scenarios with this policy instead of their own.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
-    /// Refuse a run that needs more memory than this, as in `4 GB` or `500 MB`; by default what the
-    /// machine has.
+    /// Refuse a run that needs more memory than this, such as `4 GB` or `500 MB`; default: the machine's memory.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
     /// Print one JSON object instead.
@@ -258,7 +254,7 @@ pub(crate) struct RunOne {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// Use this policy instead of the one that the scenario names.
+    /// Use this policy instead of the scenario's own.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
     /// How to run it.
@@ -280,7 +276,7 @@ pub(crate) struct Simulate {
 /// `predict`.
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
-    /// What to work out.
+    /// What to compute.
     #[command(flatten)]
     pub(crate) run: RunOne,
 }
@@ -294,50 +290,50 @@ pub(crate) struct Rehearse {
     /// What to trace.
     #[command(flatten)]
     pub(crate) trace: TraceOptions,
-    /// Let the workloads speak IPv6, over packets of the same sizes; prefixes in policies must be of IPv6 then.
+    /// Use IPv6, with packets of the same sizes; prefixes in policies must then be IPv6.
     #[arg(long)]
     pub(crate) ipv6: bool,
-    /// How packets come from the hosts and go to them: `tun`, `packet` (AF_PACKET), or `xdp` (AF_XDP).
-    /// What is measured is the same; how late and how fast packets are is not.
+    /// How packets enter and leave the hosts: `tun`, `packet` (AF_PACKET), or `xdp` (AF_XDP). The measures are the
+    /// same; lateness and speed differ.
     #[arg(long, value_name = "KIND", value_enum, default_value_t, hide_possible_values = true)]
     pub(crate) ports: Ports,
-    /// Store no more than the first SIZE of each packet, as in `96 B`; by default all of it, which
-    /// makes the trace as large as the traffic.
+    /// Store only the first SIZE of each packet, such as `96 B`; default: all of it, which makes the trace as large
+    /// as the traffic.
     #[arg(long, value_name = "SIZE", requires = "trace", value_parser = snap)]
     pub(crate) trace_snap: Option<u32>,
-    /// Write into `tcp-info-*.csv`, beside the transfers, how senders stand as their kernels tell it:
-    /// windows, round trips, retransmissions. So often as WHEN says, as in `10 ms`, and at the end of each
-    /// transfer; `end` is there only.
+    /// Write the senders' kernel TCP state (windows, round trips, retransmissions) to `tcp-info-*.csv`, next to the
+    /// transfers. WHEN is an interval, such as `10 ms`, in addition to the end of each transfer; or `end` for the
+    /// end only.
     #[arg(long, value_name = "WHEN", value_parser = tcp_info_times)]
     pub(crate) tcp_info: Option<TcpInfoTimes>,
-    /// Run a program of your own inside a host while the scenario's traffic runs, as in
-    /// `--with client "curl http://server/"`. May be repeated: programs are started in this order, each
-    /// when the one before waits for others at a port or has ended, or after two seconds. Those that still run at the
-    /// end are interrupted. One that fails makes the exit code 1.
+    /// Run your own program inside a host while the scenario's traffic runs, as in `--with client "curl
+    /// http://server/"`. Repeatable: programs start in this order, each when the one before listens on a port or
+    /// has exited, or after two seconds. Programs that still run at the end are interrupted. If one fails, the exit
+    /// code is 1.
     #[arg(long, num_args = 2, value_names = ["HOST", "CMD"], action = ArgAction::Append)]
     pub(crate) with: Vec<String>,
-    /// End when the program that was given last has ended, however long the scenario lasts: its traffic
-    /// goes on until then. Nothing is measured.
+    /// End when the last of these programs has exited, however long the scenario is; its traffic continues until
+    /// then. Nothing is measured.
     #[arg(long, requires = "with", conflicts_with_all = OF_MEASURING)]
     pub(crate) until_done: bool,
-    /// Open a shell inside a host while the scenario's traffic runs, until the shell ends. The last row of
-    /// the terminal says how the network stands. Ctrl-] and then n goes to the next of several policies,
-    /// Ctrl-] q ends it. Nothing is measured.
+    /// Open a shell inside a host while the scenario's traffic runs, until the shell exits. The last row of the
+    /// terminal shows the state of the network. Ctrl-] n switches to the next policy, Ctrl-] q quits. Nothing is
+    /// measured.
     #[arg(long, value_name = "HOST", conflicts_with_all = OF_MEASURING)]
     #[arg(conflicts_with_all = ["until_done", "live"])]
     pub(crate) shell: Option<String>,
-    /// Say in a line on the terminal how the network stands: what waits, what is lost, how long packets take
-    /// from host to host. The keys n and q go to the next of several policies, and end the run.
+    /// Show the state of the network in a line on the terminal: queue, loss, and delay from host to host. Key n
+    /// switches to the next policy, key q ends the run.
     #[arg(long)]
     pub(crate) live: bool,
-    /// Show it on the live console, in the browser, while it runs, and switch between --policies from there.
-    /// `--console=ADDRESS:PORT` shows it elsewhere than at 127.0.0.1:9856; port 0 is one that is free.
+    /// Show the run on the live console in the browser, and switch between --policies there. The address is
+    /// 127.0.0.1:9856 or `--console=ADDRESS:PORT`; port 0 selects a free one.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
     #[arg(default_missing_value = console_args::CONSOLE, conflicts_with = "trace")]
     pub(crate) console: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) console_token: console_args::TokenFile,
-    /// Policies to go through with the key n, separated by commas; the first is the one to begin with.
+    /// Policies to switch between, separated by commas; the run begins with the first.
     #[arg(long, value_name = "FILE,FILE…", value_delimiter = ',', conflicts_with = "policy")]
     #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file())]
     pub(crate) policies: Vec<PathBuf>,
@@ -370,12 +366,12 @@ const OF_MEASURING: [&str; 11] = [
 /// Where packets are captured, and where to.
 #[derive(Debug, Args)]
 pub(crate) struct TraceOptions {
-    /// Write the packets into this file (pcapng), for Wireshark and tcptrace. The run must have one
-    /// point and one replica.
+    /// Write the packets to this file (pcapng), for Wireshark and tcptrace. The run must have one point and one
+    /// replica.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
-    /// Where to trace: a host, a group of hosts, or a port, as in `r1->r2`; may be repeated. By
-    /// default the hosts that send data: the servers of transfers, the senders of all else.
+    /// Where to capture: a host, a group of hosts, or a port, such as `r1->r2`; repeatable. Default: the hosts that
+    /// send data (the servers of transfers, the senders of all else).
     #[arg(long, value_name = "PLACE", requires = "trace")]
     pub(crate) trace_at: Vec<String>,
 }
@@ -386,12 +382,12 @@ pub(crate) struct Compare {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// The policies, separated by commas; the first is the reference. With several engines one is enough,
-    /// and without this it is the scenario's own.
+    /// The policies, separated by commas; the first is the reference. With several engines one is enough; default:
+    /// the scenario's own.
     #[arg(long, short, required_unless_present = "engines", value_name = "FILE,FILE…")]
     #[arg(value_delimiter = ',', value_hint = ValueHint::FilePath, value_parser = policy_file())]
     pub(crate) policies: Vec<PathBuf>,
-    /// By which engines each policy is run, separated by commas, with the same arrivals.
+    /// The engines that run each policy, separated by commas, with the same arrivals.
     #[arg(long, short, value_name = "ENGINE,ENGINE…", value_delimiter = ',')]
     #[arg(default_value = "simulate")]
     pub(crate) engines: Vec<EngineName>,
@@ -414,48 +410,46 @@ pub(crate) enum EngineName {
 /// How to run a scenario.
 #[derive(Debug, Args)]
 pub(crate) struct RunOptions {
-    /// Change a key of the scenario, or of its policy as `policy.KEY`; may be repeated. A sweep over
-    /// the key is left out.
+    /// Override a key of the scenario, or of its policy as `policy.KEY`; repeatable. A sweep over the key is
+    /// omitted.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Bind a role of the policy: `core=east->west` for packets that go out from `east` to `west`,
-    /// `edge=east<-shop` for those that come in from `shop`. A node may be a group, a slice, or several
-    /// names separated by commas. May be repeated; it replaces the scenario's own binding of a port.
+    /// Bind a role of the policy: `core=east->west` for packets that leave `east` for `west`, `edge=east<-shop` for
+    /// packets that arrive from `shop`. A node may be a group, a slice, or several names separated by commas.
+    /// Repeatable; it replaces the scenario's binding of a port.
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
-    /// The seed of all random numbers. A simulation with the same seed gives the same results, bit for bit; a
-    /// rehearsal has the same arrivals and sizes, and the kernel's own timing.
+    /// The seed of all random numbers. Simulations with the same seed give the same results, bit for bit;
+    /// rehearsals have the same arrivals and sizes, and the kernel's own timing.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=i64::MAX as u64))]
     pub(crate) seed: Option<u64>,
-    /// How many replicas of each point, 1 to 10000; more replicas give narrower intervals.
+    /// Replicas of each point, 1 to 10000; more replicas give narrower intervals.
     #[arg(long, value_name = "N", value_parser = replicas)]
     pub(crate) replicas: Option<u32>,
-    /// How many replicas are simulated at once; one per core by default. Results do not depend on it. Rehearsals go
-    /// one after the other.
+    /// Replicas to simulate in parallel; default: one per core. Results do not depend on it. Rehearsals run one at
+    /// a time.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
-    /// Refuse a run that needs more memory than this, as in `4 GB` or `500 MB`; by default what the
-    /// machine has.
+    /// Refuse a run that needs more memory than this, such as `4 GB` or `500 MB`; default: the machine's memory.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
-    /// The folder for results and report; by default `results/NAME`, with `-compared` or `-rehearsed`
-    /// behind it for those commands.
+    /// The folder for results and report; default: `results/NAME`, with the suffix `-compared` or `-rehearsed` for
+    /// those commands.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Use the folder even if it holds files that no run wrote; those files are kept.
+    /// Use the folder even if it contains files that no run wrote; those files are kept.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Write a file with every single transfer for each replica; this is the default.
+    /// Write each transfer to a file, one file per replica (default).
     #[arg(long, overrides_with = "no_transfers")]
     pub(crate) transfers: bool,
-    /// Write no files with every single transfer; in long runs they are large.
+    /// Do not write each transfer to a file; in long runs these files are large.
     #[arg(long, overrides_with = "transfers")]
     pub(crate) no_transfers: bool,
     /// Print one JSON object instead of tables.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print no tables; of a comparison print only the ranking, one line for each policy. The report
-    /// has the tables.
+    /// Print no tables; for a comparison print only the ranking, one line per policy. The report has the tables.
     #[arg(long, conflicts_with = "json")]
     pub(crate) brief: bool,
 }
@@ -476,7 +470,7 @@ const LEAST_SNAP: u32 = 64;
 fn snap(text: &str) -> Result<u32, String> {
     let size = text.parse::<Bytes>().map_err(|error| error.to_string())?;
     let size = u32::try_from(size.0).ok().filter(|size| *size >= LEAST_SNAP);
-    size.ok_or_else(|| format!("a packet's part must have {LEAST_SNAP} B to 4 GB"))
+    size.ok_or_else(|| format!("the stored part of a packet must be {LEAST_SNAP} B to 4 GB"))
 }
 
 /// When one looks how senders stand.
@@ -501,7 +495,7 @@ fn replicas(text: &str) -> Result<u32, String> {
 /// A policy's path among several that commas part.
 fn policy_file() -> impl TypedValueParser<Value = PathBuf> {
     OsStringValueParser::new().try_map(|text| match text.is_empty() {
-        true => Err("a name is empty: remove the comma that parts it from the others"),
+        true => Err("a name is empty: remove the extra comma"),
         false => Ok(PathBuf::from(text)),
     })
 }
@@ -509,7 +503,7 @@ fn policy_file() -> impl TypedValueParser<Value = PathBuf> {
 /// `init`.
 #[derive(Debug, Args)]
 pub(crate) struct Init {
-    /// The folder; it is made if it is not there.
+    /// The folder; created if it does not exist.
     #[arg(value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
 }
@@ -517,34 +511,31 @@ pub(crate) struct Init {
 /// `reproduce`.
 #[derive(Debug, Args)]
 pub(crate) struct Reproduce {
-    /// The study: `cm05`, `harp05`, `lhl03`, `mtk99` or `nt02`, which are built in; a folder with a
-    /// study.toml and a claims.toml, such as `papers/cm05`; or `all`: the committed ledgers of all
-    /// built-in studies, which takes no time, or with --renew, --quick or --calibrate each of them.
+    /// The study: `cm05`, `harp05`, `lhl03`, `mtk99` or `nt02`, which are built in; a folder with study.toml and
+    /// claims.toml, such as `papers/cm05`; or `all`. Alone, `all` prints the committed ledgers of all built-in
+    /// studies; with --renew, --quick or --calibrate it runs each of them.
     pub(crate) study: String,
-    /// With `all`: run every study again, which takes hours. It may be interrupted, and goes on where
-    /// it stopped.
+    /// With `all`: run every study again, which takes hours. After an interruption it continues where it stopped.
     #[arg(long)]
     pub(crate) renew: bool,
-    /// Run the grid of what the paper leaves open, and find the reading that fits what it reports of
-    /// its set-up.
+    /// Run all readings of what the paper leaves open, and find the one that fits its reported set-up.
     #[arg(long, conflicts_with_all = ["quick", "renew"])]
     pub(crate) calibrate: bool,
-    /// Run a short form, which takes minutes: fewer points and fewer replicas, so wider intervals.
+    /// Run a short form in minutes: fewer points and replicas, so wider intervals.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Rehearse what the study says, over this machine's own TCP, in real time (needs root): a column
-    /// beside the study's own numbers, without a vote.
+    /// Rehearse the parts that the study selects over this machine's own TCP, in real time (needs root). The values
+    /// form a column next to the study's numbers and do not count for its claims.
     #[arg(long, conflicts_with_all = ["quick", "renew", "calibrate", "jobs"])]
     pub(crate) rehearse: bool,
-    /// Compute the formulas of the paper that the study claims something of, and simulate what they are held
-    /// against.
+    /// Compute the paper's formulas that the study has claims about, and simulate the values to compare with.
     #[arg(long, conflicts_with_all = ["quick", "renew", "calibrate", "rehearse"])]
     pub(crate) models: bool,
-    /// The folder for results and report; `results/STUDY` by default, `results/quick/STUDY` with
-    /// --quick. Points that are complete there are not run again.
+    /// The folder for results and report; default: `results/STUDY`, or `results/quick/STUDY` with --quick. Points
+    /// that are complete there are not run again.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// How many replicas at once; one per core by default. Results do not depend on it.
+    /// Replicas to run in parallel; default: one per core. Results do not depend on it.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) jobs: Option<u16>,
     /// Print the ledger as one JSON object instead.
@@ -555,14 +546,14 @@ pub(crate) struct Reproduce {
 /// `report`.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Folders of results, of `simulate` or `compare`.
+    /// Folders of results from `simulate` or `compare`.
     #[arg(required = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folders: Vec<PathBuf>,
-    /// Where to put the report; the folder itself when there is one, else `results/report`.
+    /// The folder for the report; default: the folder itself if there is one, else `results/report`.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
-    /// Use the folder even if it holds files that no run wrote, which are kept, or another run, whose
-    /// report is replaced.
+    /// Use the folder even if it contains files that no run wrote, which are kept, or another run, whose report is
+    /// replaced.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -570,7 +561,7 @@ pub(crate) struct Report {
 /// `schema`.
 #[derive(Debug, Args)]
 pub(crate) struct Schema {
-    /// Of which format.
+    /// The file format.
     pub(crate) format: Format,
 }
 
@@ -579,7 +570,7 @@ pub(crate) struct Schema {
 pub(crate) enum Format {
     /// What nodes do to packets.
     Policy,
-    /// Topology, workloads, and which role is played where.
+    /// Topology, workloads, and the nodes that play roles.
     Scenario,
 }
 
@@ -587,10 +578,10 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
-    /// What else is measured than the simulator.
+    /// A benchmark of another part.
     #[command(subcommand)]
     pub(crate) other: Option<OtherBench>,
-    /// Which pieces of work to measure; all by default.
+    /// The works to measure; default: all.
     #[arg(value_name = "WORK", ignore_case = true)]
     pub(crate) works: Vec<Work>,
     /// Print one JSON object instead.
@@ -601,25 +592,25 @@ pub(crate) struct Bench {
 /// What is measured besides the simulator.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OtherBench {
-    /// Measure how fast the router of rehearsals forwards packets, beside the kernel (needs root)
+    /// Measure how fast the router of rehearsals forwards packets, compared with the kernel (needs root)
     ///
-    /// A sender sends more datagrams than can be forwarded, a receiver counts them, and between them is
-    /// the kernel with ip_forward, or the router with a plain FIFO, marking by the state of TCP (in builds with eBPF),
-    /// FQ-CoDel, a Fair Marker, or strict priority, over lines that never limit. All ways are measured in turn, in several rounds, each
-    /// between two measurements of the plain FIFO. Hosts are network namespaces; nothing outside them is touched.
+    /// A sender sends more datagrams than can be forwarded, and a receiver counts them. Between them is the kernel
+    /// with ip_forward, or the router with a plain FIFO, marking by TCP state (in builds with eBPF), FQ-CoDel, a
+    /// Fair Marker, or strict priority, over lines that never limit. All are measured in turn, in several rounds,
+    /// each between two measurements of the plain FIFO. Hosts are network namespaces; nothing outside them changes.
     Router(BenchRouter),
-    /// Measure what the eBPF program that marks takes for a packet (needs root and a build with eBPF)
+    /// Measure the time that the eBPF marking program takes for a packet (needs root and a build with eBPF)
     ///
-    /// The kernel runs the program on packets by hand (BPF_PROG_TEST_RUN), as `deploy` would bring it to a device: beside one
-    /// that does nothing, with each kind of meter, with tables of several sizes, and in floods of new flows and of flows that
-    /// meet in one bucket. Nothing is sent.
+    /// The kernel runs the program with BPF_PROG_TEST_RUN, as `deploy` would load it. Cases: a program that does
+    /// nothing, each kind of meter, tables of several sizes, and floods of new flows and of flows that share a
+    /// bucket. Nothing is sent.
     Ebpf(BenchEbpf),
 }
 
 /// `bench ebpf`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchEbpf {
-    /// A tenth of the packets or less, and floods that just overflow the table: some seconds, for a first look.
+    /// At most a tenth of the packets, and floods that just overflow the table; takes some seconds.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Print one JSON object instead.
@@ -630,10 +621,10 @@ pub(crate) struct BenchEbpf {
 /// `bench router`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchRouter {
-    /// How often everything is measured.
+    /// Number of rounds.
     #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) rounds: u32,
-    /// How long everything is measured each time.
+    /// Duration of each measurement.
     #[arg(long, default_value = "0.5 s")]
     pub(crate) time: shortflow_units::Duration,
     /// Print one JSON object instead.
@@ -662,14 +653,14 @@ pub(crate) enum Work {
 /// `completions`.
 #[derive(Debug, Args)]
 pub(crate) struct Completions {
-    /// For which shell.
+    /// The shell.
     pub(crate) shell: Shell,
 }
 
 /// `man`.
 #[derive(Debug, Args)]
 pub(crate) struct Man {
-    /// Write one page for each command into this folder.
+    /// Write one page per command into this folder.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: Option<PathBuf>,
 }

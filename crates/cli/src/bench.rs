@@ -48,7 +48,7 @@ fn measure_apart(work: Work) -> Result<Value, Failure> {
     command.args(["bench", "--json", &format!("{work:?}")]).stderr(Stdio::inherit());
     let output = command.output().map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
-        return Err(failed(format!("it ended with {}", output.status)));
+        return Err(failed(format!("it exited with {}", output.status)));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| failed(error.to_string()))
 }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 /// `shortflow bench ebpf`.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn bench(_: &Console, _: &BenchEbpf) -> Result<(), Failure> {
-    let what = "eBPF programs are those of Linux\nmeasure it on a Linux machine";
+    let what = "eBPF requires Linux\nmeasure it on a Linux machine";
     Err(Failure::Machine(what.to_owned()))
 }
 

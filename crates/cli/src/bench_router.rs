@@ -13,7 +13,7 @@ pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure
 
     let seconds = args.time.as_secs_f64();
     if seconds <= 0.0 {
-        return Err(Failure::Input("--time is 0\ngive some time, as in --time '1 s'".to_owned()));
+        return Err(Failure::Input("--time must be above 0\nas in --time '1 s'".to_owned()));
     }
     let plan =
         SpeedPlan { ways: Way::ALL.to_vec(), sizes: SIZES.to_vec(), rounds: args.rounds, seconds };
@@ -36,7 +36,7 @@ pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure
 /// `shortflow bench router`.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn bench(_: &Console, _: &BenchRouter) -> Result<(), Failure> {
-    let what = "hosts are network namespaces, which only Linux has\nmeasure it on a Linux machine";
+    let what = "hosts are network namespaces, which require Linux\nmeasure it on a Linux machine";
     Err(Failure::Machine(what.to_owned()))
 }
 

@@ -98,6 +98,13 @@ impl Console {
         }
     }
 
+    /// Something that nothing refuses, and that is likely to go wrong; with what to do.
+    pub(crate) fn caution(&self, what: &str, remedy: &str) {
+        if !self.quiet {
+            say(&format!("warning: {what}\n  = help: {remedy}"));
+        }
+    }
+
     /// A note as it is shown, if it is.
     pub(crate) fn note_line(&self, what: &str) -> Option<String> {
         (!self.quiet).then(|| format!("note: {what}"))
@@ -134,8 +141,8 @@ impl Console {
 }
 
 /// What was measured is kept, and whoever goes on with it has to know.
-const TOO_LATE: &str = "the machine was too slow for this rehearsal: what was measured is kept, and cannot be trusted\n\
-    leave the machine to itself, lower the rates or the number of hosts, or simulate it";
+const TOO_LATE: &str = "the machine was too slow for this rehearsal: the results are kept but not reliable\nstop \
+     other programs, lower the rates or the number of hosts, or simulate it";
 
 /// A line on standard error. If that is gone, there is nobody left to tell.
 fn say(text: &str) {

@@ -12,25 +12,25 @@ Examples:
   shortflow replay office                # from one policy to the other, and back, in the browser
   shortflow replay office --speed 30";
 
-/// Where the console is unless it is told otherwise.
+/// The default address of the console.
 pub(crate) const CONSOLE: &str = "127.0.0.1:9856";
 
 /// `replay`.
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
-    /// The folder of a simulated run, or of a comparison of several.
+    /// The results folder of a simulated run or comparison.
     #[arg(value_hint = ValueHint::DirPath)]
     pub(crate) folder: PathBuf,
-    /// Which replica, counted from 0.
+    /// The replica, counted from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) replica: u32,
-    /// Which point of a sweep, counted from 0.
+    /// The point of the sweep, counted from 0.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) point: usize,
-    /// How many seconds of the run pass in a second, 0.1 to 1000; the page has other speeds.
+    /// Seconds of the run that pass in one second, 0.1 to 1000; the page offers other speeds.
     #[arg(long, value_name = "N", default_value_t = 4.0, value_parser = speed)]
     pub(crate) speed: f64,
-    /// Where the page is; port 0 is one that is free.
+    /// Address and port of the page; port 0 selects a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = CONSOLE)]
     pub(crate) console: SocketAddr,
     #[command(flatten)]

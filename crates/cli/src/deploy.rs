@@ -3,17 +3,18 @@
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
 #[cfg(target_os = "linux")]
-pub(crate) use on_linux::{Standing, deploy, doctor, labelled, reload, standing, status, undeploy};
+pub(crate) use on_linux::{
+    Standing, deploy, doctor, labelled, load, reload, standing, status, undeploy,
+};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use crate::console::Console;
-    use crate::deploy_args::{Deploy, Doctor, Status, Undeploy};
+    use crate::deploy_args::{Deploy, Doctor, Reload, Status, Undeploy};
     use crate::failure::Failure;
 
     fn refused() -> Result<(), Failure> {
-        let what =
-            "queues are those of Linux\nsimulate the policy, or deploy it on a Linux machine";
+        let what = "`deploy` requires Linux\nsimulate the policy, or deploy it on a Linux machine";
         Err(Failure::Machine(what.to_owned()))
     }
 
@@ -21,7 +22,7 @@ mod elsewhere {
         refused()
     }
 
-    pub(crate) fn reload(_: &Console, _: &Deploy) -> Result<(), Failure> {
+    pub(crate) fn reload(_: &Console, _: &Reload) -> Result<(), Failure> {
         refused()
     }
 
@@ -47,15 +48,17 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_deploy::{
-        Claim, DeviceStatus, Error, Kernel, Kind, Link, Listings, Observed, Owners, Refusal, Root,
-        Settings, Site, Step, Tc, Unwanted, Wanted, any_owners, compile, compile_edge, examine,
-        examine_kernel, link, owners, roles_of, short,
+        Caution, Claim, DeviceStatus, Error, Kernel, Kind, Link, Listings, Observed, Owners,
+        Refusal, Root, Settings, Site, Step, Surroundings, Tc, Unwanted, Wanted, any_owners,
+        compile, compile_edge, examine, examine_kernel, forget, kept, link, owners, roles_of,
+        short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
 
     use crate::console::Console;
-    use crate::deploy_args::{Deploy, Doctor, Status, Undeploy};
+    use crate::deploy_args::{Deploy, Doctor, Reload, Status, Undeploy};
+    use crate::deploy_kept::{Kept, keep, options};
     use crate::failure::Failure;
     use crate::interrupt::stop_on_interrupt;
 
@@ -70,7 +73,12 @@ mod on_linux {
 
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
-        change(console, args, |observed, policy| {
+        let policy = read(console, &args.policy, &args.set)?;
+        let place = Place::of(args)?;
+        let wanted = wanted(&policy, args, &place)?;
+        let spot = Spot::of(args, place)?;
+        let observed = &spot.observed;
+        let fit = {
             let is_same = |there: &str| there == short(&policy.name);
             match observed.policy() {
                 Some(policy)
@@ -83,50 +91,88 @@ mod on_linux {
                 // What was begun and not finished is gone on with.
                 _ => Ok(()),
             }
-        })
+        };
+        fit?;
+        change(console, args, &policy, &wanted, spot, Kept::default())
     }
 
     /// `shortflow reload`.
-    pub(crate) fn reload(console: &Console, args: &Deploy) -> Result<(), Failure> {
-        change(console, args, |observed, _| match observed.root {
-            Root::Default if !observed.edge.is_ours() => {
-                Err(Error::NotDeployed { device: args.dev.clone() })
-            }
-            _ => Ok(()),
-        })
+    pub(crate) fn reload(console: &Console, args: &Reload) -> Result<(), Failure> {
+        let Reload { deploy: args, reset } = args;
+        let spot = Spot::of(args, Place::of(args)?)?;
+        let observed = &spot.observed;
+        let lost = kept(&args.dev).filter(|_| !observed.is_ours());
+        if observed.root == Root::Default && !observed.is_ours() && lost.is_none() {
+            return Err(Error::NotDeployed { device: args.dev.clone() }.into());
+        }
+        let mut args = args.clone();
+        let (policy, kept) = match observed.deployed().or(lost).filter(|_| !reset) {
+            Some(deployed) => keep(console, &mut args, &deployed)?,
+            None => (read(console, &args.policy, &args.set)?, Kept::default()),
+        };
+        let wanted = wanted(&policy, &args, &spot.place)?;
+        change(console, &args, &policy, &wanted, spot, kept)
     }
 
-    /// Lets the device be as the policy says, if what stands there is `fit` for that.
+    /// A device, the way there, and what stands there.
+    struct Spot {
+        place: Place,
+        tc: Tc,
+        observed: Observed,
+    }
+
+    impl Spot {
+        fn of(args: &Deploy, place: Place) -> Result<Spot, Failure> {
+            let tc = way(&args.dev, args.dry_run)?;
+            let observed = match &place.link {
+                Some(_) => tc.observe()?,
+                None => Tc::parsed(&Listings::default())?,
+            };
+            Ok(Spot { place, tc, observed })
+        }
+    }
+
+    /// Lets the device be as the policy says.
     fn change(
         console: &Console,
         args: &Deploy,
-        fit: impl Fn(&Observed, &Policy) -> Result<(), Error>,
+        policy: &Policy,
+        wanted: &Wanted,
+        spot: Spot,
+        kept: Kept,
     ) -> Result<(), Failure> {
-        let policy = read(console, &args.policy, &args.set)?;
-        let place = Place::of(args)?;
-        let wanted = wanted(&policy, args, &place)?;
-        let tc = way(&args.dev, args.dry_run)?;
-        let observed = match &place.link {
-            Some(_) => tc.observe()?,
-            None => Tc::parsed(&Listings::default())?,
-        };
-        fit(&observed, &policy)?;
+        let mut notes = kept.notes();
+        let Spot { place, tc, observed } = spot;
         let steps = wanted.steps(&tc, &observed, &args.dev)?;
-        let mut notes = wanted.notes().to_vec();
+        notes.extend_from_slice(wanted.notes());
         notes.extend(observed.notes_on(wanted.edge.is_some(), &steps));
+        let cautions = Caution::all(policy, wanted, &args.dev, &place.around);
         if args.dry_run {
+            notes.extend(cautions.iter().map(|caution| format!("warning: {caution}")));
             return dry_run(console, &place, &notes, &steps);
         }
         notes.iter().for_each(|note| console.note(note));
+        cautions.iter().for_each(|caution| console.caution(&caution.what, &caution.remedy));
         let applied = wanted.apply(tc, &observed, &steps)?;
         if applied.waiting > 0 {
-            console.note(&format!(
-                "{} packets of the policy before still wait in their classes, and leave as its priorities let them; \
-                 the next command removes the classes",
+            let what = format!(
+                "{} packets of the previous policy still wait in their classes and leave by its priorities; the next \
+                 command removes the classes",
                 applied.waiting
-            ));
+            );
+            console.note(&what);
+            notes.push(what);
         }
-        console.print(&format!("{}: policy {:?}{}\n", args.dev, policy.name, wanted.told()))
+        if args.json {
+            return console.print_json(&json!({
+                "device": args.dev, "policy": wanted.policy, "roles": wanted.roles(),
+                "rate_bit_per_s": wanted.tree.as_ref().map(|tree| tree.rate.bits_per_sec()),
+                "kept": kept.kept, "not_kept": kept.dropped, "notes": notes,
+                "warnings": cautions.iter().map(Caution::json).collect::<Vec<_>>(),
+                "of_policy": crate::check::as_json(&policy.warnings),
+            }));
+        }
+        console.print(&format!("{}: policy {:?}{}\n", args.dev, wanted.policy, wanted.told()))
     }
 
     /// What stands at a device, and should.
@@ -141,33 +187,29 @@ mod on_linux {
         pub(crate) policy: Policy,
     }
 
-    /// What stands at a device, and what the policy comes to there; with the roles and the rate that are deployed where none
-    /// are given.
+    /// What stands at a device, and what the policy comes to there; with the options that are deployed where none are given.
     pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing, Failure> {
-        let policy = read(console, &args.policy, &args.set)?;
-        let place = Place::of(args)?;
-        let tc = way(&args.dev, false)?;
-        let observed = tc.observe()?;
-        let Some(name) = observed.policy() else {
+        let Spot { place, tc, observed } = Spot::of(args, Place::of(args)?)?;
+        let (Some(name), Some(deployed)) = (observed.policy(), observed.deployed()) else {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         };
         if let Some(damage) = observed.damage().first() {
             return Err(Failure::Input(format!(
-                "what was deployed on {} was changed since: {damage}\nput it right with `shortflow reload`",
+                "the deployment on {} was changed from outside: {damage}\nrepair it with `shortflow reload`",
                 args.dev
             )));
         }
         if !observed.is_whole() && !observed.is_for_verify() {
             return Err(Failure::Input(format!(
-                "a deployment on {} was begun and not finished\nfinish it with `shortflow reload`",
+                "the deployment on {} is incomplete\ncomplete it with `shortflow reload`",
                 args.dev
             )));
         }
+        plays(args, &observed)?;
+        let (policy, _) = keep(console, args, &deployed)?;
         if name != short(&policy.name) {
             return Err(another(args, name));
         }
-        plays(args, &observed)?;
-        args.rate = args.rate.or(observed.memo.as_ref().map(|memo| memo.rate));
         let wanted = wanted(&policy, args, &place)?;
         if let Some(lost) = observed.lost_labels().first() {
             console.print(&format!("{}: WRONG: {lost}\n", args.dev))?;
@@ -182,8 +224,8 @@ mod on_linux {
     /// Something else stands there.
     fn another(args: &Deploy, name: &str) -> Failure {
         Failure::Input(format!(
-            "{} does what policy {name:?} says, and not what {} does with these roles, keys and labels\n\
-             give what was given to `deploy`, or bring this policy there with `shortflow reload`",
+            "{} runs policy {name:?}, not {} with these roles, keys and labels\ngive the options that `deploy` got, \
+             or apply this policy with `shortflow reload`",
             args.dev,
             args.policy.display()
         ))
@@ -201,7 +243,7 @@ mod on_linux {
             return Ok(());
         }
         Err(Failure::Input(format!(
-            "{} plays {}, and --role names {}\nname what it plays, or nothing: --role {}",
+            "{} has {}, but --role names {}\nomit --role, or use --role {}",
             args.dev,
             told_roles(&played),
             told_roles(&args.role),
@@ -228,6 +270,8 @@ mod on_linux {
         /// None where a dry run is for a device of another machine.
         link: Option<Link>,
         pub(crate) kernel: Kernel,
+        /// What is around the device.
+        around: Surroundings,
     }
 
     impl Place {
@@ -240,17 +284,33 @@ mod on_linux {
     impl Place {
         fn of(args: &Deploy) -> Result<Place, Failure> {
             match link(&args.dev) {
-                Ok(found) => Ok(Place { link: Some(found), kernel: examine_kernel().0 }),
+                Ok(found) => Ok(Place {
+                    link: Some(found),
+                    kernel: examine_kernel().0,
+                    around: Surroundings::of(&args.dev),
+                }),
                 Err(Error::NoDevice { .. }) if args.dry_run => {
-                    Ok(Place { link: None, kernel: Kernel::default() })
+                    let (kernel, around) = (Kernel::default(), Surroundings::UNKNOWN);
+                    Ok(Place { link: None, kernel, around })
                 }
                 Err(error) => Err(error.into()),
             }
         }
     }
 
-    fn read(
+    /// The policy of a file, with these keys changed.
+    pub(crate) fn read(
         console: &Console,
+        path: &std::path::Path,
+        set: &[(String, String)],
+    ) -> Result<Policy, Failure> {
+        let policy = load(path, set)?;
+        console.warnings(&policy.warnings);
+        Ok(policy)
+    }
+
+    /// The same, whose warnings nobody has read.
+    pub(crate) fn load(
         path: &std::path::Path,
         set: &[(String, String)],
     ) -> Result<Policy, Failure> {
@@ -260,9 +320,7 @@ mod on_linux {
             prefix: "",
             origin: "--set".to_owned(),
         });
-        let policy = shortflow_policy::load(path, &set.collect::<Vec<_>>())?;
-        console.warnings(&policy.warnings);
-        Ok(policy)
+        Ok(shortflow_policy::load(path, &set.collect::<Vec<_>>())?)
     }
 
     /// Who owns the connections that have labels.
@@ -273,13 +331,13 @@ mod on_linux {
     /// What the roles come to, or all that is refused of them.
     fn wanted(policy: &Policy, args: &Deploy, place: &Place) -> Result<Wanted, Failure> {
         if args.rate.is_some_and(|rate| rate < Wanted::LEAST_RATE) {
-            let what =
-                "--rate must be 64 kbit/s or more\ngive that of the bottleneck, less a little";
+            let what = "--rate must be 64 kbit/s or more\ngive a little less than the rate of the bottleneck";
             return Err(Failure::Input(what.to_owned()));
         }
         let site = Site {
             rate: args.rate,
             speed: place.link.as_ref().and_then(|link| link.speed),
+            link_layer: args.link.layer(),
             link_header: place.link_header(),
             kernel: place.kernel.clone(),
             nearest: args.nearest,
@@ -292,23 +350,26 @@ mod on_linux {
                     Unwanted::Refused(refusals) => refused(&refusals),
                 },
             )?;
-        if wanted.tree.is_none() && args.rate.is_some() {
-            let what = "--rate is that of a queue, and no role that is named has one\n\
-                        leave it out, or name a role that queues, too";
-            return Err(Failure::Input(what.to_owned()));
+        let of_queue =
+            [("--rate", args.rate.is_some()), ("--link-layer", args.link.layer().is_some())];
+        let given = of_queue.into_iter().find(|(_, is_given)| *is_given);
+        if let (None, Some((option, _))) = (&wanted.tree, given) {
+            return Err(Failure::Input(format!(
+                "{option} applies to a queue, but no named role has one\nomit it, or also name a role that queues"
+            )));
         }
-        Ok(wanted)
+        Ok(wanted.with_options(options(args)).behind(place.around.translation))
     }
 
     fn refused(refusals: &[Refusal]) -> Failure {
         let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         let what = match refusals {
-            [_] => format!("this cannot be deployed: {}", told[0]),
-            _ => format!("this cannot be deployed:\n{}", told.join("\n  ")),
+            [_] => format!("cannot deploy this: {}", told[0]),
+            _ => format!("cannot deploy this:\n{}", told.join("\n  ")),
         };
         match refusals.iter().all(|refusal| refusal.of_machine) {
             true => Failure::Machine(format!(
-                "{what}\n`shortflow doctor` says what this kernel has; --nearest may find a way"
+                "{what}\n`shortflow doctor` shows what this kernel has; --nearest may find a way"
             )),
             false => Failure::Input(what),
         }
@@ -322,8 +383,7 @@ mod on_linux {
     ) -> Result<(), Failure> {
         let mut text = String::new();
         if place.link.is_none() {
-            text += "# this machine has no such device: as for one of Ethernet that nobody has touched, with a kernel \
-                     that has every queue\n";
+            text += "# No such device here; assuming untouched Ethernet and a kernel with every queue.\n";
         }
         notes.iter().for_each(|note| text += &format!("# {note}\n"));
         steps.iter().for_each(|step| text += &format!("{step}\n"));
@@ -335,17 +395,19 @@ mod on_linux {
         link(&args.dev)?;
         let tc = way(&args.dev, args.dry_run)?;
         let observed = tc.observe()?;
-        let steps = tc.plan_removal(&observed)?;
+        let is_lost = !observed.is_ours() && kept(&args.dev).is_some();
+        let steps = if is_lost { Vec::new() } else { tc.plan_removal(&observed)? };
         if args.dry_run {
             let lines: String = steps.iter().map(|step| format!("{step}\n")).collect();
             return console.print(&lines);
         }
         tc.apply(&steps)?;
+        forget(&args.dev);
         let lost = match observed.lost_by(&steps) {
             0 => String::new(),
-            waiting => format!("; about {waiting} packets that waited there are lost"),
+            waiting => format!("; about {waiting} waiting packets are lost"),
         };
-        console.print(&format!("{}: as it was before{lost}\n", args.dev))
+        console.print(&format!("{}: restored to the previous state{lost}\n", args.dev))
     }
 
     /// `shortflow status`.
@@ -449,8 +511,8 @@ mod on_linux {
         };
         // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing.
         let rate = Some(shortflow_units::Rate::from_bits_per_sec(10_000_000));
-        let settings =
-            Settings { rate, link_header: 14, kernel: Kernel::default(), nearest: false };
+        let kernel = Kernel::default();
+        let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
         let mut needs = Needs::default();
         let refused = |refusals: Vec<Refusal>| {
             refusals.into_iter().map(|refusal| format!("cannot be deployed: {refusal}"))
@@ -460,10 +522,9 @@ mod on_linux {
             match compile_edge(policy, role, &any_owners(policy)) {
                 Ok(None) => {}
                 Ok(Some(_)) => {
-                    needs.told.push(format!(
-                        "role {} needs the eBPF program that marks, clsact",
-                        role.name
-                    ));
+                    needs
+                        .told
+                        .push(format!("role {} needs the eBPF marking program, clsact", role.name));
                     needs.program = true;
                     needs.kinds.insert(Kind::Clsact);
                 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use shortflow_units::{Bytes, Rate};
+use shortflow_units::{Bytes, LinkLayer, ParseQuantityError, Rate, SignedBytes};
 
 use crate::args::key_and_value;
 
@@ -11,41 +11,106 @@ pub(crate) const DEPLOY: &str = "\
 Examples:
   shortflow deploy policies/strict-priority.toml --dev eth0 --rate '95 Mbit/s' --dry-run
   sudo shortflow deploy policies/strict-priority.toml --dev eth0 --rate '95 Mbit/s'
+  sudo shortflow deploy policies/fq-codel.toml --dev eth0 --rate '38 Mbit/s' --link-layer pppoe-ptm
   sudo shortflow deploy policies/dstf.toml --role edge,core --dev eth0 --rate '95 Mbit/s'
   shortflow status --watch
-  sudo shortflow reload policies/strict-priority.toml --dev eth0 --rate '50 Mbit/s'
+  sudo shortflow reload policies/strict-priority.toml --dev eth0
   sudo shortflow undeploy --dev eth0";
 
-/// `deploy` and `reload`.
-#[derive(Debug, Args)]
+/// `deploy`.
+#[derive(Debug, Clone, Args)]
 pub(crate) struct Deploy {
     /// The policy.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
-    /// The device that sends the packets, as `eth0`.
+    /// The device that sends the packets, such as `eth0`.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: String,
-    /// The role of the policy that the device plays, or two separated by a comma, one that marks and one that queues;
-    /// not needed where only one does anything.
+    /// The role that the device plays, or two separated by a comma: one that marks and one that queues. Not needed
+    /// if only one role does anything.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) role: Vec<String>,
-    /// The rate at which packets leave: a little below that of the bottleneck, so that they wait here. By
-    /// default that of the policy's shaper, or of the device.
+    /// The rate at which packets leave: a little below the bottleneck's rate, so that they queue here. Default: the
+    /// rate of the policy's shaper, or of the device.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
-    /// Change a key of the policy first; may be repeated.
+    #[command(flatten)]
+    pub(crate) link: LinkArgs,
+    /// Override a key of the policy; repeatable.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Which connections of this host have a label that the policy matches: those of sockets with a mark (SO_MARK), as in
-    /// `telnet=mark:7`, or of a group of processes, as in `backup=cgroup:system.slice/backup.service`. Once for each label.
+    /// The connections of this host that have a label of the policy: sockets with a mark (SO_MARK), as in
+    /// `telnet=mark:7`, or a group of processes, as in `backup=cgroup:system.slice/backup.service`. Repeatable,
+    /// once per label.
     #[arg(long, value_name = "LABEL=OWNER", value_parser = label_and_owner)]
     pub(crate) label: Vec<(String, String)>,
-    /// Take the nearest that this kernel has for what it cannot do, and say what that is.
+    /// Use the nearest equivalent for features that this kernel lacks, and report it.
     #[arg(long)]
     pub(crate) nearest: bool,
-    /// Print the commands that would be run, and run none.
+    /// Print the commands without running them.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print one JSON object instead: actions, notes and warnings.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) json: bool,
+}
+
+/// `reload`.
+#[derive(Debug, Args)]
+pub(crate) struct Reload {
+    #[command(flatten)]
+    pub(crate) deploy: Deploy,
+    /// Keep no option of the earlier deployment; only those given now apply.
+    #[arg(long)]
+    pub(crate) reset: bool,
+}
+
+/// What a packet takes on the link of the bottleneck.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct LinkArgs {
+    /// Framing of the bottleneck's link: a name as in tc-cake(8), such as `docsis`, `pppoe-ptm` or `pppoe-llcsnap`,
+    /// or parts as in 'overhead 40 mpu 64 atm'. Default: that of the policy's shaper.
+    #[arg(long, value_name = "LAYER")]
+    pub(crate) link_layer: Option<LinkLayer>,
+    /// Bytes that the link adds to each IP packet, instead of the link layer's value.
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, value_parser = overhead)]
+    pub(crate) overhead: Option<i32>,
+    /// Minimum bytes of a packet on the link, instead of the link layer's value.
+    #[arg(long, value_name = "SIZE", value_parser = mpu)]
+    pub(crate) mpu: Option<u32>,
+}
+
+impl LinkArgs {
+    /// What is given of a link layer; `None` where nothing is.
+    pub(crate) fn layer(&self) -> Option<LinkLayer> {
+        let LinkArgs { link_layer, overhead, mpu } = self;
+        let is_given = link_layer.is_some() || overhead.is_some() || mpu.is_some();
+        let layer = link_layer.unwrap_or_default();
+        let layer =
+            overhead.map_or(layer, |one| LinkLayer::new(one, mpu_of(layer), layer.framing()));
+        let layer = mpu.map_or(layer, |mpu| LinkLayer::new(layer.overhead(), mpu, layer.framing()));
+        is_given.then_some(layer)
+    }
+}
+
+fn mpu_of(layer: LinkLayer) -> u32 {
+    layer.mpu().0 as u32
+}
+
+/// Bytes that a link may add to a packet.
+fn overhead(text: &str) -> Result<i32, String> {
+    let SignedBytes(bytes) = text.parse().map_err(|error: ParseQuantityError| error.to_string())?;
+    LinkLayer::RAW
+        .with_overhead(bytes)
+        .map(LinkLayer::overhead)
+        .ok_or_else(|| format!("write {} B to {} B", LinkLayer::MIN_OVERHEAD, LinkLayer::MAX_BYTES))
+}
+
+/// Bytes that a packet may take at least.
+fn mpu(text: &str) -> Result<u32, String> {
+    let Bytes(bytes) = text.parse().map_err(|error: ParseQuantityError| error.to_string())?;
+    let layer = LinkLayer::RAW.with_mpu(bytes as i64);
+    layer.map(mpu_of).ok_or_else(|| format!("write 0 B to {} B", LinkLayer::MAX_BYTES))
 }
 
 fn label_and_owner(text: &str) -> Result<(String, String), String> {
@@ -64,13 +129,13 @@ fn label_and_owner(text: &str) -> Result<(String, String), String> {
 /// `status`.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
-    /// This device alone; by default all on which something is deployed.
+    /// Show this device only; default: all devices with a deployment.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: Option<String>,
-    /// Show it anew every second, until Ctrl-C.
+    /// Refresh every second, until Ctrl-C.
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Print JSON instead; with --watch an object in each line.
+    /// Print JSON instead; with --watch one object per line.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -81,7 +146,7 @@ pub(crate) struct Undeploy {
     /// The device.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: String,
-    /// Print the command that would be run, and do not run it.
+    /// Print the command without running it.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -89,10 +154,10 @@ pub(crate) struct Undeploy {
 /// `doctor`.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
-    /// Say what this policy needs, too.
+    /// Also check what this policy needs.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
-    /// Look at these roles of it alone.
+    /// Check only these roles of the policy.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "policy")]
     pub(crate) role: Vec<String>,
     /// Print one JSON object instead.
@@ -109,49 +174,54 @@ Examples:
 /// `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// The policy that is deployed.
+    /// The deployed policy.
     #[arg(value_hint = ValueHint::FilePath, required_unless_present = "listen", requires_all = ["dev", "peer"])]
     pub(crate) policy: Option<PathBuf>,
-    /// The device on which it is deployed, as `eth0`.
+    /// The device with the deployment, such as `eth0`.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: Option<String>,
-    /// The machine at the other end, where `shortflow verify --listen` runs: a name or an address.
+    /// The machine at the other end, which runs `shortflow verify --listen`: a name or an address.
     #[arg(long, value_name = "HOST")]
     pub(crate) peer: Option<String>,
-    /// Be the machine at the other end: send probes back and take transfers, until Ctrl-C.
-    #[arg(long, conflicts_with_all = ["policy", "dev", "peer", "on_off", "role", "rate", "set", "label"])]
+    /// Act as the other end: return probes and accept transfers, until Ctrl-C.
+    #[arg(long, conflicts_with_all = [
+        "policy", "dev", "peer", "on_off", "role", "rate", "link_layer", "overhead", "mpu", "set", "label", "nearest", "seconds", "flows",
+        "size", "json",
+    ])]
     pub(crate) listen: bool,
-    /// With --listen, the address of this machine at which one waits; by default all of them.
+    /// With --listen: the local address to listen on; default: all.
     #[arg(long, value_name = "ADDRESS", requires = "listen")]
     pub(crate) at: Option<std::net::IpAddr>,
-    /// The port of UDP and TCP at which the other machine waits.
+    /// The UDP and TCP port on which the other machine listens.
     #[arg(long, value_name = "PORT", default_value_t = 7807, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
-    /// The roles that the device plays; by default those that are deployed.
+    /// The roles of the device; default: those that are deployed.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) role: Vec<String>,
-    /// The rate, as given to `deploy`; by default the one that is deployed.
+    /// The rate, as given to `deploy`; default: the one that is deployed.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
-    /// A key of the policy, as given to `deploy`; may be repeated.
+    #[command(flatten)]
+    pub(crate) link: LinkArgs,
+    /// Override a key of the policy, as given to `deploy`; repeatable.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
-    /// Which connections have a label, as given to `deploy`; may be repeated.
+    /// The connections that have a label, as given to `deploy`; repeatable.
     #[arg(long, value_name = "LABEL=OWNER", value_parser = label_and_owner)]
     pub(crate) label: Vec<(String, String)>,
-    /// The nearest was taken for what the kernel cannot do, as with `deploy`.
+    /// The deployment uses --nearest.
     #[arg(long)]
     pub(crate) nearest: bool,
-    /// How many seconds each measurement takes.
+    /// Duration of each measurement, in seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u32).range(2..=600))]
     pub(crate) seconds: u32,
-    /// How many long flows there are, beside which classes and short transfers are measured.
+    /// Number of long flows during the measurements of classes and short transfers.
     #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) flows: u16,
     /// The size of a short transfer.
     #[arg(long, value_name = "SIZE", default_value = "20 KB")]
     pub(crate) size: Bytes,
-    /// Put one queue of the same rate in the policy's place, in turns, so many times, and say what short transfers gain.
+    /// Alternate with a single queue of the same rate, this many times, and measure what short transfers gain.
     #[arg(long, value_name = "TURNS", num_args = 0..=1, default_missing_value = "4", value_parser = clap::value_parser!(u16).range(3..=100))]
     pub(crate) on_off: Option<u16>,
     /// Print one JSON object instead.

@@ -1,11 +1,43 @@
 //! Whether a policy can be deployed, wherever the kernel has all its queues.
 
-use shortflow_policy::Policy;
+use shortflow_policy::{Policy, Role};
+use shortflow_run::shell_word;
+use shortflow_scenario::{Direction, Scenario};
+use shortflow_units::LinkLayer;
 
 /// The roles that `deploy` is to be given for a policy: none where its queues alone have something to do.
 pub(crate) fn roles(policy: &Policy) -> &'static str {
     let marks = policy.roles.iter().any(|role| &*role.name == "edge" && role.conditions());
     if marks { "--role edge,core " } else { "" }
+}
+
+/// The option of `deploy` for a link layer, with a space before it; nothing where the kernel's own count is right.
+pub(crate) fn link_layer(layer: LinkLayer) -> String {
+    match layer {
+        LinkLayer::RAW => String::new(),
+        layer => format!(" --link-layer {}", shell_word(layer.to_string().as_ref())),
+    }
+}
+
+/// The link layer of the lines at which roles queue, where it is one alone.
+pub(crate) fn link_layer_of(scenario: &Scenario) -> LinkLayer {
+    let policy = scenario.policy.as_deref();
+    let queues = |role: &str| policy.and_then(|policy| policy.role(role)).is_some_and(Role::queues);
+    let bound = scenario.bindings.iter().filter(|binding| queues(&binding.role));
+    let lines = bound.filter_map(|binding| match binding.direction {
+        Direction::To(to) => {
+            let mut links = scenario.links.iter();
+            let link = links
+                .find(|link| [(link.a, link.b), (link.b, link.a)].contains(&(binding.at, to)))?;
+            Some(if link.a == binding.at { &link.forward } else { &link.back })
+        }
+        Direction::From(_) => None,
+    });
+    let layers: Vec<LinkLayer> = lines.map(|line| line.link_layer).collect();
+    match &layers[..] {
+        [first, others @ ..] if others.iter().all(|other| other == first) => *first,
+        _ => LinkLayer::RAW,
+    }
 }
 
 /// Why no Linux can do at a device what a policy says, if none can.
@@ -14,13 +46,14 @@ pub(crate) fn why_not(policy: &Policy) -> Option<String> {
     use shortflow_deploy::{Kernel, Owners, Settings, compile, compile_edge};
     use shortflow_units::Rate;
     let rate = Some(Rate::from_bits_per_sec(10_000_000));
-    let settings = Settings { rate, link_header: 14, kernel: Kernel::default(), nearest: false };
+    let kernel = Kernel::default();
+    let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
     policy.roles.iter().find_map(|role| {
         let refused = match (role.queues(), &*role.name) {
             (true, "core") => compile(policy, role, &settings).err(),
             (false, "edge") => compile_edge(policy, role, &Owners::new()).err(),
             (true, other) => {
-                return Some(format!("the queue of its role `{other}` is at no device"));
+                return Some(format!("no device has the queue of its role `{other}`"));
             }
             (false, _) => None,
         };

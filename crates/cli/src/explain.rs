@@ -68,7 +68,7 @@ fn find(name: &str) -> Result<Found, Failure> {
     let names: Vec<&str> = schemes.chain(topics.iter().map(|topic| topic.name)).collect();
     let last = name.rsplit('.').next().unwrap_or(name);
     let help = suggestion(last, "what can be explained", &names);
-    Err(Failure::Input(format!("there is no scheme `{name}`\n{help}")))
+    Err(Failure::Input(format!("unknown scheme `{name}`\n{help}")))
 }
 
 fn as_json(scheme: &Scheme) -> Value {

@@ -72,7 +72,7 @@ impl From<run::ReadError> for Failure {
     fn from(error: run::ReadError) -> Self {
         match &error {
             run::ReadError::Results(results::Error::Io { source, .. })
-                if source.kind() != io::ErrorKind::NotFound =>
+                if source.kind() != io::ErrorKind::NotFound && !is_in_the_way(source.kind()) =>
             {
                 Failure::Machine(error.to_string())
             }
@@ -90,7 +90,7 @@ impl From<results::Error> for Failure {
             results::Error::Io { source, .. } => {
                 (remedy(source.kind()), is_in_the_way(source.kind()))
             }
-            results::Error::Malformed { .. } => ("", false),
+            results::Error::Malformed { .. } => ("", true),
         };
         let told = format!("{error}{remedy}");
         if is_named { Failure::Input(told) } else { Failure::Machine(told) }
@@ -139,6 +139,9 @@ impl From<OutputError> for Failure {
             OutputError::Busy(_) => Failure::Input(format!(
                 "{error}\nwait until it is done, or choose another with --out"
             )),
+            OutputError::Link { .. } => {
+                Failure::Input(format!("{error}\nremove it, or choose another with --out"))
+            }
             OutputError::OtherRun(_) => Failure::Input(format!(
                 "{error}\nchoose another with --out, or add --force to replace it"
             )),

@@ -1,10 +1,8 @@
 //! What is made from the parser and the file formats: completions, man pages, schemas.
 
-use std::path::Path;
-
 use clap::CommandFactory;
 use clap_mangen::Man;
-use shortflow_measure::results::{Folder, write_whole};
+use shortflow_measure::results::Folder;
 
 use crate::args::{Arguments, Completions, Format, Man as ManArguments, Schema};
 use crate::console::Console;
@@ -34,18 +32,18 @@ pub(crate) fn man(console: &Console, args: &ManArguments) -> Result<(), Failure>
     match &args.out {
         None => console.print(&String::from_utf8_lossy(&page(&command))),
         Some(folder) => {
-            Folder::create(folder)?;
-            write_page(folder, &command)?;
-            command.get_subcommands().try_for_each(|sub| write_page(folder, sub))?;
+            let pages = Folder::create(folder)?;
+            write_page(&pages, &command)?;
+            command.get_subcommands().try_for_each(|sub| write_page(&pages, sub))?;
             console.file("Man pages", folder)
         }
     }
 }
 
-fn write_page(folder: &Path, command: &clap::Command) -> Result<(), Failure> {
+fn write_page(folder: &Folder, command: &clap::Command) -> Result<(), Failure> {
     let name = command.get_display_name().unwrap_or_else(|| command.get_name());
     let text = page(command);
-    Ok(write_whole(&folder.join(format!("{name}.1")), |file| file.write_all(&text))?)
+    Ok(folder.write_file(&format!("{name}.1"), |file| file.write_all(&text))?)
 }
 
 fn page(command: &clap::Command) -> Vec<u8> {

@@ -37,7 +37,7 @@ pub(crate) fn guests(scenario: &Scenario, with: &[String]) -> Result<Vec<Guest>,
     let guest = |pair: &[String]| {
         let [name, line] = pair else { unreachable!("a host and a command go together") };
         if line.trim().is_empty() {
-            return Err(Failure::Input(format!("there is no command for {name}")));
+            return Err(Failure::Input(format!("the command for {name} is missing")));
         }
         let command = ["/bin/sh", "-c", line].map(Into::into).into();
         Ok(Guest { host: host(scenario, name)?, command })
@@ -55,7 +55,7 @@ pub(crate) fn host(scenario: &Scenario, name: &str) -> Result<NodeId, Failure> {
         None if hosts().any(|node| node.group == name) => {
             format!("{name} is a group of hosts; a program runs inside one, such as {name}[0]")
         }
-        None => format!("there is no host {name}"),
+        None => format!("unknown host {name}"),
     };
     let names: Vec<&str> = hosts().map(|node| &*node.name).take(MOST_NAMES + 1).collect();
     let rest = if names.len() > MOST_NAMES { " …" } else { "" };
@@ -74,12 +74,12 @@ pub(crate) fn refuse_several(loaded: &Loaded, is_measured: bool) -> Result<(), F
         let set: String = settings.iter().map(|set| format!(" --set '{set}'")).collect();
         let count = points.len();
         return Err(Failure::Input(format!(
-            "programs run beside one point only, and this scenario's sweep has {count}\nchoose one, as by{set}"
+            "programs need a single point, and this scenario's sweep has {count}\nchoose one, as by{set}"
         )));
     }
     match points[0].scenario.replicas {
         replicas @ 2.. if is_measured => Err(Failure::Input(format!(
-            "programs run beside one replica only, and this scenario has {replicas}\nrun one with --replicas 1"
+            "programs need a single replica, and this scenario has {replicas}\nrun one with --replicas 1"
         ))),
         _ => Ok(()),
     }
@@ -123,7 +123,7 @@ impl Crew {
     /// All have ended: waits until everything that they said was shown.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         for listener in self.listeners.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            listener.join().expect("whoever shows lines does nothing else");
+            listener.join().expect("the status line has no keys");
         }
         let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
         if failures.is_empty() { Ok(()) } else { Err(Failure::Programs(failures.join("\n"))) }
@@ -169,9 +169,7 @@ impl Audience for Crew {
         }
         let (host, line) = &self.lines[guest];
         let how = match (status.code(), status.signal()) {
-            (Some(127), _) => {
-                "exit code 127, with which a shell tells that there is no such program".to_owned()
-            }
+            (Some(127), _) => "exit code 127: command not found".to_owned(),
             (Some(code), _) => format!("exit code {code}"),
             (None, signal) => format!("signal {}", signal.unwrap_or(0)),
         };

@@ -1,10 +1,12 @@
 //! `init`: the shipped scenarios and policies, written into a folder to start from.
 
-use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use shortflow_measure::results::{Folder, write_whole};
+use shortflow_files::ReadError;
+use shortflow_measure::results::{Error, Folder};
 use shortflow_run::shell_word;
+use shortflow_text::MOST_TEXT;
 
 use crate::args::Init;
 use crate::console::Console;
@@ -14,9 +16,12 @@ use crate::shipped::FILES;
 /// `shortflow init`.
 pub(crate) fn init(console: &Console, args: &Init) -> Result<(), Failure> {
     refuse_changed(&args.folder)?;
-    for (path, text) in FILES {
-        write(&args.folder.join(path), text)?;
-    }
+    let failed = |error: Error| Failure::Machine(format!("{error}\nchoose another folder"));
+    let folder = Folder::create(&args.folder).map_err(failed)?;
+    FILES
+        .iter()
+        .try_for_each(|(path, text)| write(&folder, Path::new(path), text))
+        .map_err(failed)?;
     console.file("Examples", &args.folder)?;
     console.print(&format!("{}\n", begin(&args.folder)))
 }
@@ -25,24 +30,26 @@ pub(crate) fn init(console: &Console, args: &Init) -> Result<(), Failure> {
 fn refuse_changed(folder: &Path) -> Result<(), Failure> {
     for (path, text) in FILES {
         let place = folder.join(path);
-        match fs::read(&place) {
-            Ok(found) if found != text.as_bytes() => {
+        match shortflow_files::read(&place, MOST_TEXT) {
+            Ok(found) if found == text.as_bytes() => {}
+            // A file in the way of a folder is named when the folder is made.
+            Err(ReadError::Io(error))
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            _ => {
                 return Err(Failure::Input(format!(
-                    "{} is there already and differs from the example\n\
-                     choose another folder, or move the file away",
+                    "{} already exists and differs from the example\nchoose another folder, or move the file away",
                     place.display()
                 )));
             }
-            _ => {}
         }
     }
     Ok(())
 }
 
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let made = path.parent().map_or(Ok(()), |folder| Folder::create(folder).map(|_| ()));
-    let written = made.and_then(|()| write_whole(path, |file| file.write_all(text.as_bytes())));
-    written.map_err(|error| Failure::Machine(format!("{error}\nchoose another folder")))
+fn write(folder: &Folder, path: &Path, text: &str) -> Result<(), Error> {
+    let around = folder.create_inside(path.parent().unwrap_or(Path::new("")))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    around.write_text(&name, text)
 }
 
 fn begin(folder: &Path) -> String {
@@ -62,7 +69,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut there: Vec<String> = Vec::new();
         for folder in ["policies", "scenarios"] {
-            let entries = fs::read_dir(root.join(folder)).unwrap();
+            let entries = std::fs::read_dir(root.join(folder)).unwrap();
             let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
             there.extend(names.map(|name| format!("{folder}/{name}")));
         }

@@ -32,6 +32,8 @@ mod console;
 mod console_args;
 mod deploy;
 mod deploy_args;
+#[cfg(target_os = "linux")]
+mod deploy_kept;
 mod deployable;
 mod explain;
 mod failure;

@@ -44,9 +44,7 @@ fn below_zero(error: &Error, words: &[String]) -> Option<String> {
     let at = words.iter().position(|word| is_value(word))?;
     let option = words[..at].last().filter(|word| word.starts_with('-'))?;
     let value = &words[at];
-    Some(format!(
-        "error: {option} {value}: a value must not be below zero\n  nor begin with a minus"
-    ))
+    Some(format!("error: {option} {value}: a value must not be negative\n  nor begin with a minus"))
 }
 
 /// An error of options that do not go together, with the reason where the two names alone do not tell it.
@@ -64,9 +62,8 @@ fn explained(mut error: Error) -> Error {
         && let [option] = endless[..]
         && !is_live
     {
-        let reason = format!(
-            "nothing is measured with {option}, so there are no results to write or to shape"
-        );
+        let reason =
+            format!("{option} measures nothing, so there are no results to write or format");
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![reason.into()]));
     }
     error

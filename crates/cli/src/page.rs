@@ -58,7 +58,7 @@ impl Page {
 
 /// What is wrong with a token where there is no page.
 #[cfg(target_os = "linux")]
-pub(crate) const NO_CONSOLE: &str = "--console-token-file: there is no console\nadd --console";
+pub(crate) const NO_CONSOLE: &str = "--console-token-file requires --console\nadd --console";
 
 /// The token of the file, if one is given. That others may read it is told.
 pub(crate) fn given(console: &Console, file: &TokenFile) -> Result<Option<Token>, Failure> {
@@ -67,9 +67,7 @@ pub(crate) fn given(console: &Console, file: &TokenFile) -> Result<Option<Token>
     #[cfg(unix)]
     if std::fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o044 != 0) {
         let path = path.display();
-        console.note(&format!(
-            "the console's token is one that others of this machine can read: chmod 600 {path}"
-        ));
+        console.note(&format!("other users can read the console's token\nrun chmod 600 {path}"));
     }
     Ok(Some(token))
 }
@@ -79,7 +77,7 @@ pub(crate) fn door(address: SocketAddr) -> Result<(Door, String), Failure> {
     let opened = Door::open(address).and_then(|door| Ok((door.address()?, door)));
     let (mut at, door) = opened.map_err(|error| {
         Failure::Machine(format!(
-            "cannot show the console at {address}: {error}\ngive another address and port; port 0 is one that is free"
+            "cannot serve the console at {address}: {error}\ngive another address and port; port 0 selects a free one"
         ))
     })?;
     if at.ip().is_unspecified() {
@@ -90,7 +88,7 @@ pub(crate) fn door(address: SocketAddr) -> Result<(Door, String), Failure> {
 
 impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
-        let remedy = "make one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
+        let remedy = "create one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
         Failure::Input(format!("{error}\n{remedy}"))
     }
 }

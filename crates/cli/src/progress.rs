@@ -128,7 +128,7 @@ impl Drawn {
     fn count(&self, complete: usize) {
         let kept = match self.kept {
             0 => String::new(),
-            kept => format!(", {kept} kept from before"),
+            kept => format!(", {kept} kept from an earlier run"),
         };
         let stage = if self.stage.is_empty() { String::new() } else { format!("{}: ", self.stage) };
         self.bar.set_message(format!("{stage}{complete} of {} replicas{kept}", self.replicas));

@@ -12,7 +12,7 @@ pub(crate) fn rehearse(_: &Console, _: &Rehearse) -> Result<(), Failure> {
 /// The engine whose workloads speak IPv4.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn rehearsal_over_ipv4() -> Result<&'static dyn shortflow_run::Engine, Failure> {
-    let what = "hosts are network namespaces, which only Linux has\nsimulate it, or rehearse it on a Linux machine";
+    let what = "hosts are network namespaces, which require Linux\nsimulate it, or rehearse it on a Linux machine";
     Err(Failure::Machine(what.to_owned()))
 }
 
@@ -48,13 +48,15 @@ mod on_linux {
     /// `shortflow rehearse`.
     pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
         if args.run.options.jobs.is_some_and(|jobs| jobs > 1) {
-            let what = "--jobs: replicas are rehearsed one after the other, each in real time\nleave it out";
+            let what =
+                "--jobs has no effect: replicas are rehearsed one at a time, in real time\nomit it";
             return Err(Failure::Input(what.to_owned()));
         }
         if args.shell.is_some() {
             Shell::refuse_without_terminal()?;
         } else if !args.policies.is_empty() && !args.live && args.console.is_none() {
-            let what = "--policies are gone through by a key\nadd --live, --console or --shell HOST; `compare` runs one after the other";
+            let what = "--policies needs a way to switch between them\nadd --live, --console or --shell HOST; \
+                 `compare` runs them one after the other";
             return Err(Failure::Input(what.to_owned()));
         }
         if args.console.is_none() && args.console_token.console_token_file.is_some() {
@@ -65,8 +67,8 @@ mod on_linux {
         let cases = cases(args, &rehearsal, is_measured)?;
         let on_terminal = args.shell.is_some() || args.live && console.shows_progress();
         if on_terminal && args.live && io::stdin().is_terminal() {
-            let next = if args.policies.len() > 1 { "n goes to the next policy, " } else { "" };
-            console.note(&format!("keys: {next}q ends it"));
+            let next = if args.policies.len() > 1 { "n switches to the next policy, " } else { "" };
+            console.note(&format!("keys: {next}q quits"));
         }
         let is_shown = on_terminal || args.console.is_some();
         let board = is_shown.then(|| board(args, &cases)).transpose()?;
@@ -241,9 +243,9 @@ mod on_linux {
                 all.push(Guest { host: host(scenario, name)?, command: vec![shell().into()] });
                 let shell = Shell::new(&crew, all.len() - 1)?;
                 let next =
-                    if board.has_others() { "Ctrl-] n goes to the next policy, " } else { "" };
+                    if board.has_others() { "Ctrl-] n switches to the next policy, " } else { "" };
                 console.note(&format!(
-                    "a shell on {name}; its end is the end of the rehearsal; {next}Ctrl-] q ends it"
+                    "a shell on {name}; the rehearsal ends when it exits; {next}Ctrl-] q quits"
                 ));
                 while_over(|over| shell.talk(board, stop, over), || run(&all, &shell))
             }
@@ -257,7 +259,7 @@ mod on_linux {
         if is_done || args.shell.is_some() && !stop.load(Ordering::Relaxed) {
             return Ok(());
         }
-        Err(Failure::Interrupted("interrupted before the program has ended".to_owned()))
+        Err(Failure::Interrupted("interrupted before the program exited".to_owned()))
     }
 
     /// The shell of the user.

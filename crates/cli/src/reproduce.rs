@@ -36,11 +36,12 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
         };
     }
     if args.rehearse {
-        let message = "--rehearse is for one study, which says what is rehearsed of it";
+        let message = "--rehearse is for one study; the study selects what is rehearsed";
         return Err(Failure::Input(message.to_owned()));
     }
     if args.models {
-        let message = "--models is for one study, which says what its formulas are held against";
+        let message =
+            "--models is for one study; the study says what its formulas are compared with";
         return Err(Failure::Input(message.to_owned()));
     }
     let runs = args.renew || args.quick || args.calibrate;
@@ -115,19 +116,19 @@ impl One<'_> {
             if self.out.join(name).exists() {
                 let folder = self.out.display();
                 return Err(Failure::Input(format!(
-                    "the folder {folder} is {whose}, whose files would be overwritten; --out names another"
+                    "the folder {folder} is {whose}, whose files would be overwritten; choose another with --out"
                 )));
             }
         }
         match files::study_of(&self.out) {
             Some((other, _)) if other != self.files.id => Err(Failure::Input(format!(
-                "the folder {} holds the results of the study {other}, whose report would be overwritten; \
-                 --out names another",
+                "the folder {} holds the results of the study {other}, whose report would be overwritten; choose \
+                 another with --out",
                 self.out.display()
             ))),
             Some((_, false)) if self.args.quick => Err(Failure::Input(format!(
-                "the folder {} holds the ledger of a full run, in whose place that of a short one would \
-                 stand; --out names another",
+                "the folder {} holds the ledger of a full run, which this short run would replace; choose another \
+                 with --out",
                 self.out.display()
             ))),
             _ => Ok(()),
@@ -237,12 +238,12 @@ fn stale(count: usize) -> Option<String> {
 }
 
 fn interrupted_between() -> Failure {
-    let message = "interrupted: what is complete is kept; the same command goes on from there";
+    let message = "interrupted: complete replicas are kept; the same command continues from there";
     Failure::Interrupted(message.to_owned())
 }
 
 fn interrupted(finished: usize) -> Failure {
     Failure::Interrupted(format!(
-        "interrupted: {finished} replicas are complete and kept; the same command goes on from there"
+        "interrupted: {finished} replicas are complete and kept; the same command continues from there"
     ))
 }

@@ -18,7 +18,6 @@ use shortflow_text::{InputFiles, MOST_TEXT, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, EngineName, Predict, RunOne, RunOptions, Simulate, TraceOptions};
-use crate::check;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
@@ -140,8 +139,7 @@ pub(crate) fn conduct(
     let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
     refuse_too_large(&all, options.jobs, options.memory)?;
     let Looking { trace, tap: other, tcp_info, beside, programs } = looking;
-    let warnings = Case::warnings(cases);
-    console.warnings(&warnings);
+    console.warnings(&Case::warnings(cases));
     let output = OutputFolder::prepare(target, options.force)?;
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
@@ -165,7 +163,8 @@ pub(crate) fn conduct(
     bar.end();
     let mut results = results.map_err(|error| told(output.by_final_names(error), cases.len()))?;
     results.failure = results.failure.map(|error| output.by_final_names(error));
-    let are_trusted = results.are_trusted();
+    let (are_trusted, failed) = (results.are_trusted(), results.failed_points());
+    let all: usize = results.cases.iter().map(|case| case.points.len()).sum();
     let written = output.write(cases, &results);
     let Results { cases, interruption, failure } = results;
     let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();
@@ -175,7 +174,6 @@ pub(crate) fn conduct(
         let mut found = report::json(&runs);
         found["report"] = json!(page.as_ref().ok());
         found["trace"] = json!(trace.map(|trace| &trace.file));
-        found["warnings"] = json!(check::as_json(&warnings));
         found["interrupted"] = json!(interruption.is_some());
         if let Some(programs) = programs {
             found["programs"] = programs();
@@ -189,6 +187,10 @@ pub(crate) fn conduct(
         console.file("Report", &page?)?;
     }
     tell_what_is_kept(console, interruption, failure)?;
+    if failed > 0 {
+        console.note(&format!("{failed} of {all} points failed; the others are complete"));
+        return Err(Failure::Check);
+    }
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
 }
 
@@ -198,7 +200,7 @@ fn tell_what_is_kept(
     interruption: Option<Interruption>,
     failure: Option<Error>,
 ) -> Result<(), Failure> {
-    let what = interruption.map_or("what was measured is kept".to_owned(), |part| {
+    let what = interruption.map_or("the measurements are kept".to_owned(), |part| {
         format!("kept the {} of {} replicas that are complete", part.kept, part.all)
     });
     match (interruption, failure) {
@@ -213,8 +215,7 @@ fn tell_what_is_kept(
 
 /// Why nothing was found of so many cases.
 fn told(error: Error, cases: usize) -> Failure {
-    let what =
-        "interrupted before a replica was complete in every case that is compared; nothing is kept";
+    let what = "interrupted before a replica was complete in every compared case; nothing is kept";
     match error {
         Error::Interrupted if cases > 1 => Failure::Interrupted(what.to_owned()),
         error => error.into(),
@@ -228,7 +229,7 @@ fn publish(
     runs: &[Run],
 ) -> Result<PathBuf, results::Error> {
     written
-        .and_then(|()| report::write(output.folder(None)?.path(), runs).map(|_| ()))
+        .and_then(|()| report::write(&output.folder(None)?, runs).map(|_| ()))
         .map_err(|error| output.named_finally(error))?;
     Ok(output.publish()?.join(REPORT))
 }
@@ -264,9 +265,8 @@ fn check_compared(Compare { policies, engines, .. }: &Compare) -> Result<(), Fai
     }
     if engines.len() == 1 && policies.len() < 2 {
         let what = format!(
-            "there is one engine ({}) and one policy only\n\
-             give several policies, as in --policies a.toml,b.toml, or several engines, as in --engines \
-             simulate,rehearse",
+            "there is only one engine ({}) and one policy\ngive several policies, as in --policies a.toml,b.toml, or \
+             several engines, as in --engines simulate,rehearse",
             name(&engines[0])
         );
         return Err(Failure::Input(what));
@@ -310,7 +310,7 @@ pub(crate) fn case_with<'e>(
     for (key, value) in set {
         if overrides.set.iter().any(|(set, _)| set == key) {
             return Err(Failure::Input(format!(
-                "`{key}` is set, and has no meaning in such a run\nleave --set {key}=… out"
+                "`{key}` has no effect in this run\nomit --set {key}=…"
             )));
         }
         overrides.set.push(((*key).to_owned(), (*value).to_owned()));

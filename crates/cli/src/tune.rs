@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use shortflow_measure::results::write_whole;
+use shortflow_measure::results::Folder;
 use shortflow_predict::Prediction;
-use shortflow_report::{Table, wrapped};
+use shortflow_report::{Table, warning_mark, wrapped};
 use shortflow_run::{
     self as run, Engine, OutputFolder, command_line, refuse_too_large, shell_word,
 };
@@ -14,7 +14,7 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, suggestion};
 use shortflow_tune::{
     Candidate, CandidateFile, Candidates, Goal, Limit, Offered, Plan, Standing, Store, Tuned,
-    Varied, candidates, front_figure, policy_text,
+    Varied, assumed_congestion_control, candidates, front_figure, policy_text,
 };
 
 use crate::console::Console;
@@ -84,7 +84,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
         limits: &limits,
         tuned: &tuned,
     };
-    let folder = output.folder(None)?.path().to_owned();
+    let folder = output.folder(None)?;
     let winner = told.winner()?;
     told.write(&folder, winner.as_deref()).map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;
@@ -97,7 +97,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
 pub(crate) fn ended(error: run::Error, store: &Store) -> Failure {
     match (error, store.kept()) {
         (run::Error::Interrupted, kept @ 1..) => Failure::Interrupted(format!(
-            "interrupted: {kept} finished replicas are kept in {}\nthe same command goes on from them",
+            "interrupted: {kept} finished replicas are kept in {}\nthe same command continues from them",
             store.folder().display()
         )),
         (error, _) => error.into(),
@@ -106,7 +106,11 @@ pub(crate) fn ended(error: run::Error, store: &Store) -> Failure {
 
 /// The files of the policies to choose from.
 fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure> {
-    let own = CandidateFile { path: None, may_be_left_out: args.policies.is_empty() };
+    let own = CandidateFile {
+        path: None,
+        may_be_left_out: args.policies.is_empty(),
+        follows_line: false,
+    };
     match &args.policies[..] {
         [] if !args.vary.is_empty() => Ok(vec![CandidateFile { may_be_left_out: false, ..own }]),
         [] => {
@@ -128,13 +132,17 @@ fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure
 /// A policy by its file, or by the name of a shipped one.
 fn file(inputs: &InputFiles, name: &str) -> Result<CandidateFile, Failure> {
     if Path::new(name).exists() {
-        return Ok(CandidateFile { path: Some(PathBuf::from(name)), may_be_left_out: false });
+        return Ok(CandidateFile {
+            path: Some(PathBuf::from(name)),
+            may_be_left_out: false,
+            follows_line: false,
+        });
     }
     let policy = shipped::policy(name).ok_or_else(|| {
         let names: Vec<&str> = shipped::policies().map(|(path, _)| shipped::stem(path)).collect();
         let help = suggestion(name, "shipped policies", &names);
         Failure::Input(format!(
-            "there is no policy `{name}`, neither a file nor a shipped one\n{help}"
+            "unknown policy `{name}`: neither a file nor a shipped policy\n{help}"
         ))
     })?;
     Ok(give(inputs, policy, false))
@@ -147,7 +155,7 @@ pub(crate) fn give(
 ) -> CandidateFile {
     let path = PathBuf::from(path);
     inputs.give(&path, text);
-    CandidateFile { path: Some(path), may_be_left_out }
+    CandidateFile { path: Some(path), may_be_left_out, follows_line: true }
 }
 
 /// The policies with the settings of their own where some are varied, to show whether it pays to change them; none where those
@@ -193,7 +201,7 @@ fn nothing_fits(found: &Candidates) -> Failure {
     let why: Vec<String> =
         found.left_out.iter().map(|(name, why)| format!("  {name}: {why}")).collect();
     Failure::Input(format!(
-        "no policy fits the scenario\n{}\nname one that does with --policies",
+        "no policy fits the scenario\n{}\nname one that fits with --policies",
         why.join("\n")
     ))
 }
@@ -212,19 +220,16 @@ impl Told<'_> {
     /// Writes what was found into a folder.
     fn write(
         &self,
-        folder: &Path,
+        folder: &Folder,
         winner: Option<&str>,
     ) -> Result<(), shortflow_measure::results::Error> {
-        let put = |name: &str, text: &str| {
-            write_whole(&folder.join(name), |file| file.write_all(text.as_bytes()))
-        };
         if let Some(text) = winner {
-            put(WINNER, text)?;
+            folder.write_text(WINNER, text)?;
         }
         if let Some(figure) = front_figure(self.tuned, self.goals) {
-            put("front.svg", &figure.svg)?;
+            folder.write_text("front.svg", &figure.svg)?;
         }
-        put("tune.json", &format!("{:#}\n", self.json()))
+        folder.write_text("tune.json", &format!("{:#}\n", self.json()))
     }
 
     /// The winner as a policy of its own.
@@ -252,6 +257,8 @@ impl Told<'_> {
             "limits": self.limits,
             "winner": winner.map(|one| json!({ "label": one.label, "set": one.set })),
             "left_out": self.found.left_out,
+            "warnings": self.found.warnings(self.references),
+            "assumes": self.assumes(),
             "kept": self.tuned.is_kept(),
             "found": self.tuned,
         })
@@ -267,18 +274,24 @@ impl Told<'_> {
         let set = |table| Table::set(&table).text(console.color_out);
         let prose = |text: &str| wrapped(text, console.columns);
         let mut text = format!("{}\n\n", prose(&tuned.in_words(goals, limits)));
+        let warnings = self.found.warnings(self.references);
+        let mark = warning_mark(console.color_out);
+        warnings.iter().for_each(|warning| text += &prose(&format!("{mark} {warning}\n")));
+        text += if warnings.is_empty() { "" } else { "\n" };
         if !tuned.confirmed.standings.is_empty() {
             text += &format!("{}\n", set(tuned.table(goals, limits)));
         }
         if !self.args.options.brief {
             text += &format!("{}\n", set(tuned.search_table(goals, limits)));
             for (name, why) in &self.found.left_out {
-                text += &prose(&format!("Left out: {name}: {why}\n"));
+                text += &prose(&format!("Omitted: {name}: {why}\n"));
             }
             if let Some(model) = &tuned.model {
-                text += &prose(&format!("Closed forms ruled nothing out: {model}.\n"));
+                text += &prose(&format!("Closed forms ruled out no candidate: {model}.\n"));
             }
         }
+        text += &prose(&self.settings());
+        text += &prose(&self.assumes().map_or_else(String::new, |text| text + "\n"));
         console.print(&text)?;
         if folder.join(WINNER).exists() {
             let winner = folder.join(WINNER);
@@ -286,6 +299,18 @@ impl Told<'_> {
             console.hint(&self.next(console.columns, &shell_word(winner.as_os_str())))?;
         }
         Ok(())
+    }
+
+    /// What is set in the winner.
+    fn settings(&self) -> String {
+        let winner = self.tuned.winner.map(|at| &self.found.all[at]);
+        let Some(winner) = winner.filter(|one| !one.set.is_empty()) else { return String::new() };
+        format!("Settings of {}: {}.\n", winner.label, winner.settings())
+    }
+
+    /// What the answer assumes of the hosts.
+    fn assumes(&self) -> Option<String> {
+        assumed_congestion_control(self.found.all.first()?.scenario())
     }
 
     /// What to type next; where no device can do what the winner says, who can of those that were confirmed beside it.
@@ -296,16 +321,17 @@ impl Told<'_> {
             Some((found, found.scenario().policy.as_deref()?))
         };
         let standings = &self.tuned.confirmed.standings;
-        let Some((_, policy)) = standings.first().and_then(|one| policy_of(&one.label)) else {
+        let Some((found, policy)) = standings.first().and_then(|one| policy_of(&one.label)) else {
             return String::new();
         };
         let Some(why) = deployable::why_not(policy) else {
             let roles = deployable::roles(policy);
+            let layer = deployable::link_layer(deployable::link_layer_of(found.scenario()));
             return format!(
-                "Next: shortflow deploy {winner} {roles}--dev DEVICE --rate RATE --dry-run\n"
+                "Next: shortflow deploy {winner} {roles}--dev DEVICE --rate RATE{layer} --dry-run\n"
             );
         };
-        let mut told = format!("No device can do what {} says: {why}.\n", standings[0].label);
+        let mut told = format!("No device can deploy {}: {why}.\n", standings[0].label);
         let others = standings[1..].iter().filter(|one| one.keeps || self.limits.is_empty());
         let can = others.filter(|one| {
             policy_of(&one.label).is_some_and(|(_, policy)| deployable::why_not(policy).is_none())
@@ -313,8 +339,14 @@ impl Told<'_> {
         // As it is searched for, less is better.
         let figure = |one: &Standing| one.goals[0].map_or(f64::INFINITY, |found| found.mean);
         told += &match can.min_by(|a, b| figure(a).total_cmp(&figure(b))) {
-            Some(one) => format!("Of those beside it that can be deployed {} comes first by {}.\n", one.label, self.goals[0].text),
-            None => "`shortflow schemes` says what can be deployed; name such policies with --policies.\n".to_owned(),
+            Some(one) => format!(
+                "Among the deployable candidates {} is first by {}.\n",
+                one.label, self.goals[0].text
+            ),
+            None => {
+                "docs/schemes.md lists what can be deployed; name such policies with --policies.\n"
+                    .to_owned()
+            }
         };
         wrapped(&told, columns)
     }

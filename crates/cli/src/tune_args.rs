@@ -20,26 +20,26 @@ pub(crate) struct Tune {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// What is to be as good as possible: `p99:web` is the 99th percentile of the completion times of the workload
-    /// `web`, or of the delay of its datagrams; there are `mean`, `median`, `p95`, `p99`, `goodput` and `loss`. With
-    /// two of them the first decides, and a figure shows what it costs of the second.
+    /// What to optimise: `p99:web` is the 99th percentile of the completion times of the workload `web`, or of the
+    /// delay of its datagrams. Statistics: `mean`, `median`, `p95`, `p99`, `goodput` and `loss`. With two goals the
+    /// first decides, and a figure shows its cost in the second.
     #[arg(long = "for", value_name = "WHAT:WORKLOAD", required = true)]
     pub(crate) goals: Vec<String>,
-    /// What must be kept, as in `voice.delay.p99 <= 30 ms` or `backup.goodput >= 2 Mbit/s`; may be repeated. Of
-    /// `completion`, `delay` and `jitter` say `.mean`, `.median`, `.p95` or `.p99`; there are `goodput`,
-    /// `datagram-loss`, `packet-loss` and `fairness` besides.
+    /// A limit to keep, such as `voice.delay.p99 <= 30 ms` or `backup.goodput >= 2 Mbit/s`; repeatable.
+    /// `completion`, `delay` and `jitter` take `.mean`, `.median`, `.p95` or `.p99`; `goodput`, `datagram-loss`,
+    /// `packet-loss` and `fairness` stand alone.
     #[arg(long, value_name = "LIMIT")]
     pub(crate) keep: Vec<String>,
-    /// Vary a key of the policy, as in `policy.parameters.limit=20..400 pkt`, from which five values are taken, or
-    /// `policy.parameters.ecn=true,false`; may be repeated: every value meets every other. `equal-load:8` is
-    /// the thresholds that give eight priorities of DSTF the same load.
+    /// Vary a key of the policy: five values of a range, as in `policy.parameters.limit=20..400 pkt`, or a list, as
+    /// in `policy.parameters.ecn=true,false`. Repeatable: all combinations are tried. `equal-load:8` gives the
+    /// thresholds that put the same load on eight priorities of DSTF.
     #[arg(long, value_name = "KEY=VALUES")]
     pub(crate) vary: Vec<String>,
-    /// The policies to choose from: files, or names of shipped ones, separated by commas. By default the shipped
-    /// ones that fit the scenario and its own; with --vary its own only.
+    /// The candidate policies: files, or names of shipped policies, separated by commas. Default: the scenario's
+    /// own and the shipped ones that fit; with --vary only its own.
     #[arg(long, value_name = "POLICY,POLICY…", value_delimiter = ',')]
     pub(crate) policies: Vec<String>,
-    /// How to run it; `--replicas` is by how many fresh ones the winner is confirmed, 4 at least.
+    /// How to run it; `--replicas` is the number of new replicas that confirm the winner, at least 4.
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }

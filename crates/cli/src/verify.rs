@@ -6,8 +6,7 @@ use crate::failure::Failure;
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn verify(_: &Console, _: &Verify) -> Result<(), Failure> {
-    let what =
-        "queues are those of Linux\nverify a policy on the Linux machine where it is deployed";
+    let what = "`verify` requires Linux\nverify a policy on the Linux machine where it is deployed";
     Err(Failure::Machine(what.to_owned()))
 }
 
@@ -35,9 +34,9 @@ mod on_linux {
     impl From<Error> for Failure {
         fn from(error: Error) -> Self {
             match error {
-                Error::Interrupted => Failure::Interrupted(
-                    "interrupted: what is deployed is as it was before".to_owned(),
-                ),
+                Error::Interrupted => {
+                    Failure::Interrupted("interrupted: the deployment is restored".to_owned())
+                }
                 Error::Device(error) => error.into(),
                 other => Failure::Machine(other.to_string()),
             }
@@ -56,11 +55,9 @@ mod on_linux {
         if observed.is_for_verify() {
             let steps = wanted.steps(&tc, &observed, device)?;
             wanted.apply(tc.clone(), &observed, &steps)?;
-            console.note(
-                "an earlier `verify` was killed before it was done; what it left is taken out",
-            );
+            console.note("an earlier `verify` was killed; what it left is removed");
         }
-        let Wanted { policy: name, edge, tree } = wanted;
+        let Wanted { policy: name, edge, tree, options: _, notes: _ } = wanted;
         let mut plan = plan(args, peer, tree.as_ref())?;
         let owners = labelled(&policy, &args.label)?;
         let passing = edge.map(|marking| passing(&policy, &owners, marking, peer.ip(), &mut plan));
@@ -69,13 +66,14 @@ mod on_linux {
         let mut switch = match (args.on_off, tree) {
             (None, _) => None,
             (Some(_), None) => {
-                let what = "--on-off puts one queue in the place of the policy's, and no role that is named has one\n\
-                            leave it out, or name a role that queues, too";
+                let what = "--on-off replaces the policy's queue, but no named role has one\nomit it, or also name a \
+                     role that queues";
                 return Err(Failure::Input(what.to_owned()));
             }
             (Some(_), Some(tree)) => {
                 let settings = Settings {
                     rate: Some(tree.rate),
+                    link_layer: Some(tree.link_layer),
                     link_header: place.link_header(),
                     kernel: place.kernel.clone(),
                     nearest: false,
@@ -111,16 +109,18 @@ mod on_linux {
 
     /// What was given to `deploy`.
     fn deployment(args: &Verify, policy: PathBuf, dev: String) -> Deploy {
-        let Verify { role, rate, set, label, nearest, .. } = args;
+        let Verify { role, rate, link, set, label, nearest, .. } = args;
         Deploy {
             policy,
             dev,
             role: role.clone(),
             rate: *rate,
+            link: link.clone(),
             set: set.clone(),
             label: label.clone(),
             nearest: *nearest,
             dry_run: false,
+            json: false,
         }
     }
 
@@ -137,9 +137,15 @@ mod on_linux {
             port => format!(" --port {port}"),
         };
         console.note(&format!(
-            "waiting at {} for `shortflow verify POLICY --dev DEVICE --peer THIS-MACHINE{port}`; Ctrl-C ends it",
+            "listening at {} for `shortflow verify POLICY --dev DEVICE --peer THIS-MACHINE{port}`; Ctrl-C ends it",
             peer.address()
         ));
+        if peer.address().ip().is_unspecified() {
+            console.note(
+                "any host that reaches this machine can send it probes and transfers; --at ADDRESS listens at one \
+                 address only",
+            );
+        }
         let served = peer.serve(stop_on_interrupt()?)?;
         console.print(&format!("{} probes, {} transfers\n", served.probes, served.transfers))
     }
@@ -162,12 +168,12 @@ mod on_linux {
         match way {
             None => Ok(()),
             Some(Astray::Here) => Err(Failure::Input(format!(
-                "--peer {peer} is this very machine, so that nothing to it leaves through {device}\n\
-                 give a machine at the other end of the line"
+                "--peer {peer} is this machine, so packets to it do not leave through {device}\ngive a machine at \
+                 the other end of the line"
             ))),
             Some(Astray::Through(way)) => Err(Failure::Input(format!(
-                "packets to {peer} leave through {way}, and not through {device}, as `ip route get {peer}` says\n\
-                 give a machine to which {device} leads, or --dev {way} if the policy is deployed there"
+                "packets to {peer} leave through {way}, not {device} (see `ip route get {peer}`)\ngive a machine \
+                 behind {device}, or --dev {way} if the policy is deployed there"
             ))),
         }
     }
@@ -208,8 +214,7 @@ mod on_linux {
             let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             Failure::Machine(format!("probes cannot pass the marker: {}", told.join("\n")))
         });
-        let behind = marking.behind.clone();
-        Ok([marking, Edge { behind, ..passing? }])
+        Ok([marking, passing?])
     }
 
     /// The address from which packets go to a peer.
@@ -224,7 +229,7 @@ mod on_linux {
         });
         let own = socket.map_err(|error| {
             Failure::Machine(format!(
-                "there is no way to {}: {error}\nlook at `ip route get {}`",
+                "no route to {}: {error}\ncheck `ip route get {}`",
                 peer.ip(),
                 peer.ip()
             ))

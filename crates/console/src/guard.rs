@@ -43,6 +43,8 @@ pub enum TokenError {
     },
 }
 
+/// The most bytes of its file.
+const MAX_FILE: u64 = 4096;
 /// A token has so many characters at least, and at most.
 const MOST_SHORT: usize = 16;
 const MOST_LONG: usize = 512;
@@ -148,9 +150,9 @@ impl Token {
     /// When it cannot be read, or can be guessed.
     pub fn read(path: &Path) -> Result<Token, TokenError> {
         let name = || path.display().to_string();
-        let mut text = String::new();
-        let read = File::open(path).and_then(|file| file.take(4096).read_to_string(&mut text));
-        read.map_err(|source| TokenError::Unreadable { path: name(), source })?;
+        let read = shortflow_files::read_input(path, MAX_FILE).map_err(io::Error::from);
+        let read = read.map_err(|source| TokenError::Unreadable { path: name(), source })?;
+        let text = String::from_utf8_lossy(&read);
         let line = text.lines().next().unwrap_or_default().trim();
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
         let is_fit = (MOST_SHORT..=MOST_LONG).contains(&line.len()) && line.bytes().all(is_plain);

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use shortflow_elements::{FlowKey, Protocol};
 use shortflow_measure::results;
 use shortflow_run::{Sight, Tap, port_name, ports};
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::{Addresses, NodeId, Scenario};
 use shortflow_units::{Duration, Instant};
 
 use crate::model::{Place, Snapshot};
@@ -30,6 +31,7 @@ pub struct Watched {
     /// Each port with its name and the rate of its line, in bits per second.
     ports: Vec<((NodeId, NodeId), String, f64)>,
     nodes: Vec<String>,
+    addresses: Arc<Addresses>,
     interval: Duration,
     end: Instant,
 }
@@ -51,6 +53,7 @@ impl Watched {
         Watched {
             ports: numbers.iter().map(port).collect(),
             nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
+            addresses: Arc::clone(&scenario.addresses),
             interval: LEAST.max(long),
             end: Instant::START + scenario.duration,
         }
@@ -69,9 +72,7 @@ impl Watched {
     /// What a flow is called: its ends by the names of hosts, where they are hosts.
     fn flow(&self, key: &FlowKey) -> String {
         let end = |address, port| {
-            let id = NodeId::of_address(address);
-            let is_node = id.address() == address || id.address_v6() == address;
-            let node = self.nodes.get(id.index()).filter(|_| is_node);
+            let node = self.addresses.node(address).map(|id| &self.nodes[id.index()]);
             format!("{}:{port}", node.map_or_else(|| address.to_string(), Clone::clone))
         };
         let protocol = match key.protocol {

@@ -7,11 +7,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use shortflow_measure::{Replica, Run};
+use shortflow_measure::results::{Folder, Input};
+use shortflow_measure::{Manifest, Replica, Run};
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, ReadError, Task, read_runs};
-use shortflow_scenario::{FileKind, Overrides, Scenario, load_from};
+use shortflow_scenario::{DataFile, FileKind, Overrides, Scenario, load_from};
 use shortflow_text::{Diagnostics, InputFiles};
 
 use crate::controls::{Change, Controls, Preview};
@@ -118,7 +120,10 @@ impl<'e> Replay<'e> {
                 let chosen = self.state().chosen;
                 let recording = &self.recordings[chosen];
                 if !recording.is_begun.swap(true, Ordering::Relaxed) {
-                    scope.spawn(move || self.record(recording, stop));
+                    let record = move || self.record(recording, stop);
+                    // Where there is no thread now there may be one in a moment.
+                    let begun = Builder::new().spawn_scoped(scope, record);
+                    recording.is_begun.store(begun.is_ok(), Ordering::Relaxed);
                 }
                 let now = Instant::now();
                 self.pass((now - last).as_secs_f64());
@@ -247,16 +252,10 @@ impl Recording {
         let label = run.label.clone();
         let inputs = InputFiles::default();
         let nothing = |what: String| ReplayError::Nothing(format!("{label}: {what}"));
-        let Some((scenario, others)) = manifest.inputs.split_first() else {
+        let Some(scenario) = manifest.inputs.first() else {
             return Err(nothing("the folder does not say what was run".to_owned()));
         };
-        for input in &manifest.inputs {
-            inputs.give(Path::new(&input.name), &input.text);
-        }
-        // The policy is the second where there is one; what else was read is named by its digest alone.
-        let policy = others.first().filter(|input| {
-            FileKind::of(&inputs, Path::new(&input.name)).is_ok_and(|kind| kind == FileKind::Policy)
-        });
+        let policy = give(run, &inputs)?;
         let set = manifest.settings.iter();
         let overrides = Overrides {
             policy: policy.map(|input| PathBuf::from(&input.name)),
@@ -264,6 +263,7 @@ impl Recording {
             ..Overrides::default()
         };
         let loaded = load_from(&inputs, Path::new(&scenario.name), &overrides)?;
+        refuse_other_data(manifest, &loaded.data).map_err(nothing)?;
         let points = loaded.into_points();
         let count = points.len();
         let scenario = points.into_iter().nth(point).map(|point| point.scenario);
@@ -302,6 +302,42 @@ impl Recording {
         };
         workloads(found) == workloads(expected) && found.counters == expected.counters
     }
+}
+
+/// Gives what the folder has of the files that were read, and says which of them is the policy, if there is one.
+/// Of a table of data that an earlier version did not keep, the file itself is read.
+fn give<'r>(run: &'r Run, inputs: &InputFiles) -> Result<Option<&'r Input>, ReplayError> {
+    let Some((scenario, others)) = run.manifest.inputs.split_first() else { return Ok(None) };
+    inputs.give(Path::new(&scenario.name), &scenario.text);
+    let mut policy = None;
+    for (at, input) in others.iter().enumerate() {
+        let path = Path::new(&input.name);
+        let folder = run.folder.as_ref().map(|path| Folder::open(path));
+        let kept = folder.map_or(Ok(None), |folder| folder.read_kept(input));
+        if let Some(text) = kept.map_err(ReadError::from)? {
+            inputs.give(path, &text);
+            continue;
+        }
+        // The policy is the second where there is one; a digest is no policy.
+        let as_policy = InputFiles::default();
+        as_policy.give(path, &input.text);
+        if at == 0 && FileKind::of(&as_policy, path).is_ok_and(|kind| kind == FileKind::Policy) {
+            inputs.give(path, &input.text);
+            policy = Some(input);
+        }
+    }
+    Ok(policy)
+}
+
+/// Refuses tables of data that are not those that were read then.
+fn refuse_other_data(manifest: &Manifest, data: &[DataFile]) -> Result<(), String> {
+    let is_other = |data: &&DataFile| {
+        let then = manifest.inputs.iter().find(|input| input.name == data.name);
+        then.is_some_and(|input| input.text != data.digest)
+    };
+    data.iter().find(is_other).map_or(Ok(()), |data| {
+        Err(format!("{} is not the file that was read for this run\nrun it again", data.name))
+    })
 }
 
 fn about(recordings: &[Recording], state: &State, replica: u32) -> About {

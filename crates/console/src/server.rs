@@ -80,7 +80,7 @@ impl<'s> Site<'s> {
             }
             "/events" => {
                 self.guard.reads(request)?;
-                Ok(self.events())
+                Ok(self.events(self.guard.knows(request)))
             }
             "/token" => {
                 self.guard.reads(request)?;
@@ -113,13 +113,13 @@ impl<'s> Site<'s> {
     }
 
     /// Server-sent events (HTML, §9.2), until nobody reads or all is over.
-    fn events(&self) -> Answer<'s> {
+    fn events(&self, is_kept: bool) -> Answer<'s> {
         let (hub, stop, may_change) = (self.hub, self.stop, self.guard.may_change());
         let write = move |line: &mut Line<'_>| {
             let _watcher = hub.watch();
             let (mut seen, mut sent_at) = (Seen::default(), Instant::now());
             line.send(&format!("event: guard\ndata: {}\n\n", json!({ "may_change": may_change })))?;
-            while !stop.load(Ordering::Relaxed) {
+            while !stop.load(Ordering::Relaxed) && !line.is_closed() {
                 let news = hub.news(&mut seen, LOOK);
                 let mut text = String::new();
                 if let Some(about) = news.about {
@@ -139,7 +139,7 @@ impl<'s> Site<'s> {
             line.send("event: end\ndata: {}\n\n")
         };
         let fields = "Content-Type: text/event-stream; charset=utf-8\r\n".to_owned();
-        Answer::Live { fields, write: Box::new(write) }
+        Answer::Live { is_kept, fields, write: Box::new(write) }
     }
 }
 

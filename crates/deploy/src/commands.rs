@@ -12,7 +12,7 @@
 //! Classes and disciplines are numbered together: the class 5f00:3 holds the discipline 5f03:. There are two
 //! generations of them, so that a new one is built while the old one carries the packets.
 
-use shortflow_units::{Bytes, Rate};
+use shortflow_units::{Bytes, Framing, Rate};
 
 use crate::bytecode::{Choice, Program, TooLong, classifier, neighbours};
 use crate::tree::{Discipline, Leaf, Tree};
@@ -114,19 +114,34 @@ impl<'t> Writer<'t> {
     /// The root itself.
     pub(crate) fn root(&self) -> String {
         let (device, other) = (self.device, format_args!("{OTHER:x}"));
-        format!("qdisc add dev {device} root handle {ROOT:x}: htb default {other} r2q {SIGNATURE}")
+        format!(
+            "qdisc add dev {device} root handle {ROOT:x}:{} htb default {other} r2q {SIGNATURE}",
+            self.stab()
+        )
+    }
+
+    /// Other bytes that the root takes off the kernel's count of a packet, or none.
+    pub(crate) fn change_stab(&self) -> String {
+        format!("qdisc change dev {} root handle {ROOT:x}:{}", self.device, self.stab())
+    }
+
+    fn stab(&self) -> String {
+        match self.tree.stab() {
+            0 => String::new(),
+            bytes => format!(" stab overhead {bytes}"),
+        }
     }
 
     /// The line.
     pub(crate) fn line(&self, verb: Verb) -> String {
         let Tree { rate, burst, .. } = self.tree;
-        let (rate, burst) = (rate.bits_per_sec(), burst.0);
+        let (rate, burst) = (self.framed(*rate), burst.0);
         format!(
             "class {} dev {} parent {ROOT:x}: classid {ROOT:x}:{LINE:x} htb rate {rate}bit ceil {rate}bit burst {burst} \
              cburst {burst} quantum 1514{}",
             verb.word(),
             self.device,
-            self.overhead()
+            self.link_layer()
         )
     }
 
@@ -190,6 +205,11 @@ impl<'t> Writer<'t> {
     /// Takes a filter of the root away.
     pub(crate) fn remove_filter(&self, place: u16) -> String {
         format!("filter del dev {} parent {ROOT:x}: protocol all pref {place}", self.device)
+    }
+
+    /// Takes somebody else's filter of the root away.
+    pub(crate) fn remove_foreign(&self, place: u16, protocol: &str) -> String {
+        format!("filter del dev {} parent {ROOT:x}: protocol {protocol} pref {place}", self.device)
     }
 
     /// Takes a class away, with all that is inside it.
@@ -267,18 +287,38 @@ impl<'t> Writer<'t> {
              cburst {burst} prio {priority} quantum {}{}",
             verb.word(),
             self.device,
-            rate.bits_per_sec(),
-            ceiling.bits_per_sec(),
+            self.framed(rate),
+            self.framed(ceiling),
             quantum.0,
-            self.overhead()
+            self.link_layer()
         )
     }
 
-    fn overhead(&self) -> String {
-        match self.tree.overhead.0 {
-            0 => String::new(),
-            overhead => format!(" overhead {overhead}"),
+    /// Bits per second that are left for frames.
+    fn framed(&self, rate: Rate) -> u64 {
+        let rate = rate.bits_per_sec();
+        match self.tree.link_layer.framing() {
+            Framing::Ptm => (u128::from(rate) * 64 / 65) as u64,
+            Framing::Plain | Framing::Atm => rate,
         }
+    }
+
+    /// What HTB adds to its count of a packet (tc-htb(8), tc-stab(8)).
+    fn link_layer(&self) -> String {
+        let layer = self.tree.link_layer;
+        // A frame's last piece of 64 bytes may be short, and takes a byte nevertheless.
+        let more = if layer.framing() == Framing::Ptm { 1 } else { 0 };
+        let mut words = match self.tree.extra().max(0) + more {
+            0 => String::new(),
+            bytes => format!(" overhead {bytes}"),
+        };
+        if layer.mpu() > Bytes::ZERO {
+            words += &format!(" mpu {}", layer.mpu().0);
+        }
+        if layer.framing() == Framing::Atm {
+            words += " linklayer atm";
+        }
+        words
     }
 
     fn discipline(

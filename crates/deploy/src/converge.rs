@@ -9,6 +9,7 @@ use crate::commands::{
 use crate::edge::place;
 use crate::memo::Memo;
 use crate::observe::{Observed, Root};
+use crate::seal::Part;
 use crate::tree::Tree;
 
 /// Something that is done.
@@ -23,6 +24,8 @@ pub enum Step {
         /// Whether a part of it comes to the ingress, for acknowledgements that echo code points.
         echoes: bool,
     },
+    /// Noting how the queues look to tc.
+    Seal,
 }
 
 impl std::fmt::Display for Step {
@@ -39,6 +42,10 @@ impl std::fmt::Display for Step {
                 }
                 Ok(())
             }
+            Step::Seal => write!(
+                f,
+                "# then how tc lists all this is noted there, so that `status` sees what somebody changes"
+            ),
         }
     }
 }
@@ -94,6 +101,11 @@ pub(crate) fn clear(device: &str, observed: &Observed) -> Option<Step> {
     (observed.root == Root::Ours).then_some(Step::Tc(command))
 }
 
+/// Whether the device gets a place for filters when the tree comes there.
+pub(crate) fn gets_place(observed: &Observed, tree: &Tree) -> bool {
+    tree.has_place && !observed.edge.has_place && observed.live().is_none()
+}
+
 struct Way<'w> {
     device: &'w str,
     observed: &'w Observed,
@@ -117,6 +129,7 @@ impl Way<'_> {
         };
         steps.extend(self.class_of(OTHER));
         steps.extend(others);
+        steps.push(Step::Seal);
         steps.push(self.noted(next));
         steps.extend(self.removal(next.other()));
         Ok(steps)
@@ -132,18 +145,31 @@ impl Way<'_> {
         }
         // The kernel empties all queues of a device when its place for filters comes or goes. So it comes before anything
         // waits, whether anything is to stand there or not, and goes with the queues.
-        let is_new = self.observed.live().is_none();
-        if self.tree.has_place && !self.observed.edge.has_place && is_new {
+        if gets_place(self.observed, self.tree) {
             steps.push(place(self.device));
         }
         if self.observed.filters.contains(&MEMO) {
             steps.push(Step::Tc(writer.remove_filter(MEMO)));
         }
+        let memo = self.observed.memo.as_ref();
+        let has_stab = memo.is_some_and(|memo| memo.stab == self.tree.stab());
+        if self.observed.root == Root::Ours && !has_stab {
+            steps.push(Step::Tc(writer.change_stab()));
+        }
         steps.push(Step::Tc(writer.line(self.verb(LINE))));
         steps.extend(self.class_of(NEIGHBOURS));
-        if !self.observed.filters.contains(&NEIGHBOURS_FILTER) {
+        let has_filter = self.observed.filters.contains(&NEIGHBOURS_FILTER);
+        let is_changed = self.is_changed(Part::Filter(ROOT, NEIGHBOURS_FILTER));
+        if has_filter && is_changed {
+            steps.push(Step::Tc(writer.remove_filter(NEIGHBOURS_FILTER)));
+        }
+        if !has_filter || is_changed {
             steps.push(Step::Tc(writer.neighbours_filter()));
         }
+        let foreign = self.observed.foreign.iter();
+        steps.extend(
+            foreign.map(|(place, protocol)| Step::Tc(writer.remove_foreign(*place, protocol))),
+        );
         steps
     }
 
@@ -154,9 +180,15 @@ impl Way<'_> {
             OTHER => writer.other(self.verb(minor)),
             _ => writer.neighbours(self.verb(minor)),
         };
-        let has_queue = self.observed.queue(ROOT + minor).is_some();
+        let handle = ROOT + minor;
+        let is_there = self.observed.queue(handle).is_some();
+        let has_queue = is_there && !self.is_changed(Part::Queue(handle));
         let queue = (!has_queue).then(|| writer.plain_queue(minor, self.verb(minor)));
         std::iter::once(class).chain(queue).map(Step::Tc).collect()
+    }
+
+    fn is_changed(&self, part: Part) -> bool {
+        self.observed.changed.iter().any(|(changed, _)| *changed == part)
     }
 
     fn verb(&self, minor: u16) -> Verb {
@@ -172,7 +204,10 @@ impl Way<'_> {
         let same_filters = memo.filters == self.tree.filters();
         // Several filters are not replaced in one step.
         let is_one_step = same_filters || !self.tree.has_inner_filters();
-        let is_alike = memo.shape == self.tree.shape() && is_one_step && self.has_queues(live);
+        // Who knows what else was changed: what is built anew is as it should be.
+        let is_as_made = self.observed.changed.iter().all(|(part, _)| part.is_common());
+        let is_alike =
+            memo.shape == self.tree.shape() && is_one_step && is_as_made && self.has_queues(live);
         is_alike.then_some(live)
     }
 
@@ -223,9 +258,7 @@ impl Way<'_> {
     }
 
     fn noted(&self, generation: Generation) -> Step {
-        let edge = &self.observed.edge;
-        let is_first = self.observed.root == Root::Default && !edge.is_ours();
-        let has_found_place = (is_first && edge.has_place) || edge.found_place();
+        let has_found_place = self.observed.place_was_found();
         let memo = Memo { has_found_place, ..Memo::of(self.tree, generation) };
         Step::Tc(self.writer(generation).memo(&memo.text()))
     }

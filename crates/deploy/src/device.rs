@@ -1,11 +1,7 @@
 //! Devices of the network namespace of the thread.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use shortflow_units::Rate;
@@ -106,56 +102,6 @@ fn speed(name: &str, index: &Value) -> Option<Rate> {
     let same = read("ifindex")?.trim().parse().ok() == index.as_u64();
     let megabits: u64 = read("speed")?.trim().parse().ok()?;
     (same && megabits > 0).then(|| Rate::from_bits_per_sec(megabits * 1_000_000))
-}
-
-/// The right to change a device, which one process at a time has, and which ends with it.
-#[derive(Debug)]
-pub struct Claim {
-    name: UnixListener,
-}
-
-/// How often one looks whether another process is done.
-const LOOK: Duration = Duration::from_millis(10);
-
-impl Claim {
-    /// Takes the right, if need be when another process is done that has `patience` to be so.
-    ///
-    /// # Errors
-    /// When another process has it.
-    pub fn take(device: &str, patience: Duration) -> Result<Claim, Error> {
-        let until = Instant::now() + patience;
-        loop {
-            // Names of this kind belong to the network namespace, as the device does, and no file is left of them.
-            let name = SocketAddr::from_abstract_name(Claim::name(device));
-            match name.and_then(|name| UnixListener::bind_addr(&name)) {
-                Ok(name) => return Ok(Claim { name }),
-                Err(error) if error.kind() != std::io::ErrorKind::AddrInUse => {
-                    let what = "the device could not be claimed";
-                    return Err(Error::Machine { what, source: error });
-                }
-                Err(_) if Instant::now() > until => {
-                    return Err(Error::Claimed { device: device.to_owned() });
-                }
-                Err(_) => std::thread::sleep(LOOK),
-            }
-        }
-    }
-
-    /// Whether some process has the right to change a device.
-    pub(crate) fn is_taken(device: &str) -> bool {
-        let sockets = std::fs::read_to_string("/proc/thread-self/net/unix").unwrap_or_default();
-        let name = format!(" @{}", Claim::name(device));
-        sockets.lines().any(|socket| socket.ends_with(&name))
-    }
-
-    fn name(device: &str) -> String {
-        format!("shortflow/deploy/{device}")
-    }
-
-    /// The right for another process, too: it lasts until both are done.
-    pub(crate) fn shared(&self) -> std::io::Result<OwnedFd> {
-        self.name.try_clone().map(OwnedFd::from)
-    }
 }
 
 #[cfg(test)]

@@ -35,7 +35,8 @@ pub struct Finding {
 /// Looks at this machine. Where the process may make a network namespace, it tries everything out in one of its own,
 /// which may load modules of the kernel; elsewhere it goes by how the kernel was built.
 pub fn examine() -> Report {
-    let findings = vec![tool("tc"), tool("ip"), permission()];
+    let mut findings = vec![tool("tc"), tool("ip"), permission()];
+    findings.extend(link_layers());
     let (kernel, how) = examine_kernel();
     Report { findings, program: program(), kernel, how }
 }
@@ -134,6 +135,43 @@ fn program() -> Finding {
     }
 }
 
+/// Whether HTB counts packets as a link does, by a trial; none where the process may not make one, or there is no HTB.
+fn link_layers() -> Option<Finding> {
+    let trial = || {
+        unshare(CloneFlags::CLONE_NEWNET).ok()?;
+        if !tc("qdisc add dev lo root handle 1: htb") {
+            return None;
+        }
+        tc("qdisc del dev lo root");
+        let is_taken = tc("qdisc add dev lo root handle 1: stab overhead -4 htb")
+            && tc(
+                "class add dev lo parent 1: classid 1:1 htb rate 1mbit overhead 26 mpu 64 linklayer atm",
+            );
+        let shown = Command::new("tc").args(["-d", "class", "show", "dev", "lo"]).output().ok()?;
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        let is_kept = ["overhead 26", "mpu 64b", "linklayer atm"].map(|part| shown.contains(part));
+        Some(is_taken && is_kept == [true; 3])
+    };
+    let is_kept = std::thread::spawn(trial).join().expect("the trial does not panic")?;
+    let found = match is_kept {
+        false => Err("HTB keeps no overhead, mpu or linklayer; leave --link-layer out".to_owned()),
+        true if is_before(&release(), [5, 17]) => {
+            Ok("overhead and ATM cells; mpu counts from kernel 5.17 on".to_owned())
+        }
+        true => Ok("overhead, mpu and ATM cells".to_owned()),
+    };
+    Some(Finding { what: "link layers of HTB".to_owned(), found })
+}
+
+/// Whether a kernel's release is before a version.
+fn is_before(release: &str, version: [u32; 2]) -> bool {
+    let mut numbers = release.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) => [major, minor] < version,
+        _ => false,
+    }
+}
+
 /// The number of CAP_NET_ADMIN in capabilities(7).
 const NET_ADMIN: u32 = 12;
 
@@ -165,7 +203,8 @@ fn tried() -> Option<Kernel> {
         Some(Kernel::new(KINDS.iter().map(|row| (row.0, try_one(row.0, row.1, row.4)))))
     };
     // The namespace is the thread's alone, and goes with it.
-    std::thread::spawn(trial).join().expect("the trial does not panic")
+    let thread = std::thread::Builder::new().spawn(trial).ok()?;
+    thread.join().expect("the trial does not panic")
 }
 
 fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
@@ -232,6 +271,12 @@ fn known(configuration: Option<&str>, modules: &str) -> Vec<(Kind, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn releases_are_compared_by_number() {
+        let found = ["5.10.0-8-amd64", "5.17.1", "6.1.0", "odd"].map(|it| is_before(it, [5, 17]));
+        assert_eq!(found, [true, false, false, false]);
+    }
 
     #[test]
     fn without_a_trial_a_kernel_has_what_it_was_built_with_and_the_rest_is_unknown() {

@@ -7,11 +7,14 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use shortflow_units::Rate;
+use shortflow_ebpf::TcxProgram;
+use shortflow_ebpf::edge::Direction;
 
 use crate::bytecode::Program;
-use crate::compile::{Behind, Edge, Past};
+use crate::compile::{Edge, Past};
 use crate::converge::Step;
+use crate::deployed::{AT_CLSACT, Deployed, remove_record};
+use crate::device::link;
 use crate::memo::short;
 use crate::owner::{Labelled, OwnedBy};
 use crate::tree::fnv;
@@ -24,6 +27,8 @@ const ECHO: &str = "shortflow_echo";
 const HANDLE: &str = "0x5346";
 /// The place of the memo, behind it.
 const MEMO: u64 = 0x5347;
+/// The places at the egress.
+const PLACES: [u64; 3] = [PROGRAM, MEMO, AT_CLSACT];
 /// How a memo begins, of whichever version.
 const MEMO_BEGINS: &str = "shortflow edge ";
 
@@ -42,8 +47,6 @@ pub struct EdgeMemo {
     pub past: Option<Past>,
     /// Whether acknowledgements echo the code points of what they acknowledge.
     pub echoes: bool,
-    /// The queues that were deployed with it.
-    pub behind: Option<Behind>,
     /// How many packets the queues behind it had sent when it came, where it takes every packet and they stood there.
     pub(crate) sent: Option<u64>,
     /// What else the program does, in a number: its rules and the settings of its classes.
@@ -63,6 +66,10 @@ pub struct EdgeObserved {
     has_echo: bool,
     /// Whether a memo of ours is there, whether this version reads it or not.
     has_memo: bool,
+    /// What was deployed, as the record here says; none where there is none.
+    pub(crate) record: Option<Deployed>,
+    /// Whether a record is there, whether this version reads it or not.
+    pub(crate) has_record: bool,
     /// Whether there is a place for filters.
     pub(crate) has_place: bool,
     /// Whether the place was there before us, where the queues' memo says so or not.
@@ -81,17 +88,19 @@ impl EdgeObserved {
             has_program: egress.iter().any(|it| is_program(it, NAME)),
             has_echo: ingress.iter().any(|it| is_program(it, ECHO)),
             has_memo: egress.iter().any(is_memo),
+            record: egress.iter().find_map(|it| Deployed::held(it, AT_CLSACT)),
+            has_record: egress.iter().any(Deployed::is_record),
             has_place: qdiscs.iter().any(|it| it["kind"] == "clsact"),
             has_found_place: None,
             sent: None,
             others: [
-                others(egress, |it| is_program(it, NAME) || is_memo(it)),
+                others(egress, |it| is_program(it, NAME) || is_memo(it) || Deployed::is_record(it)),
                 others(ingress, |it| is_program(it, ECHO)),
             ],
         }
     }
 
-    /// Whether anything of ours is there.
+    /// Whether anything is there of a program that marks.
     pub fn is_ours(&self) -> bool {
         self.has_memo || self.has_program || self.has_echo
     }
@@ -100,7 +109,7 @@ impl EdgeObserved {
     pub(crate) fn taken(&self, edge: &Edge) -> Option<u64> {
         let [egress, ingress] = &self.others;
         let at_ingress = ingress.iter().filter(|place| edge.plan.echoes() && **place == PROGRAM);
-        let at_egress = egress.iter().filter(|place| [PROGRAM, MEMO].contains(place));
+        let at_egress = egress.iter().filter(|place| PLACES.contains(place));
         at_egress.chain(at_ingress).next().copied()
     }
 
@@ -124,6 +133,17 @@ impl EdgeObserved {
         })
     }
 
+    /// The ways of packets of which our program sees some.
+    fn directions(&self) -> Vec<Direction> {
+        let ways = [(self.has_program, Direction::Egress), (self.has_echo, Direction::Ingress)];
+        ways.into_iter().filter(|(is_ours, _)| *is_ours).map(|(_, way)| way).collect()
+    }
+
+    /// Whether somebody else's filter stands in the place of the record.
+    pub(crate) fn record_is_taken(&self) -> bool {
+        self.others[0].contains(&AT_CLSACT)
+    }
+
     fn has_others(&self) -> bool {
         self.others.iter().any(|places| !places.is_empty())
     }
@@ -136,9 +156,45 @@ impl EdgeObserved {
 
     /// Whether the place was there before us: with filters of others in it, or as far as a memo says.
     pub(crate) fn found_place(&self) -> bool {
-        let known = [self.has_found_place, self.memo.as_ref().map(|memo| memo.has_found_place)];
+        let of_record = self.record.as_ref().map(|record| record.has_found_place);
+        let of_memo = self.memo.as_ref().map(|memo| memo.has_found_place);
+        let known = [self.has_found_place, of_memo, of_record];
         let known = known.into_iter().flatten().max();
         known.unwrap_or(self.has_place && self.has_others())
+    }
+}
+
+/// The programs of others that see packets of a device before ours does, and may keep them from it.
+pub(crate) fn tcx_before(device: &str, observed: &EdgeObserved) -> Vec<TcxProgram> {
+    let directions = observed.directions();
+    let Some(link) = (!directions.is_empty()).then(|| link(device).ok()).flatten() else {
+        return Vec::new();
+    };
+    directions.into_iter().flat_map(|way| TcxProgram::at(link.index, way)).collect()
+}
+
+/// What such a program may do, as a sentence.
+pub(crate) fn tcx_told(program: &TcxProgram) -> String {
+    let TcxProgram { id, name, link, direction } = program;
+    let link = link.map_or(String::new(), |link| format!(", link {link}"));
+    let (at, what) = match direction {
+        Direction::Egress => ("egress", "packets are not marked"),
+        Direction::Ingress => ("ingress", "acknowledgements echo no code points"),
+    };
+    format!(
+        "the program `{name}` (id {id}{link}) of somebody else stands before ours at the {at} (tcx): {what} unless it returns          TCX_NEXT (-1)"
+    )
+}
+
+/// The command that takes such a program away.
+pub(crate) fn tcx_removal(device: &str, program: &TcxProgram) -> String {
+    let at = match program.direction {
+        Direction::Egress => "tcx_egress",
+        Direction::Ingress => "tcx_ingress",
+    };
+    match program.link {
+        Some(link) => format!("bpftool link detach id {link}"),
+        None => format!("bpftool net detach {at} dev {device}"),
     }
 }
 
@@ -159,7 +215,7 @@ fn others(filters: &[Value], is_ours: impl Fn(&Value) -> bool) -> Vec<u64> {
     let place = |filter: &Value| filter["pref"].as_u64().unwrap_or_default();
     let is_other = |filter: &&Value| match filter["options"].is_object() {
         true => !is_ours(filter),
-        false => ![PROGRAM, MEMO].contains(&place(filter)),
+        false => !PLACES.contains(&place(filter)),
     };
     filters.iter().filter(is_other).map(place).collect()
 }
@@ -206,6 +262,8 @@ pub(crate) fn clear_edge(device: &str, observed: &EdgeObserved) -> Vec<Step> {
     // A place in which nobody has anything does nothing, so that nobody misses it.
     if observed.has_place && !observed.has_others() && !observed.found_place() {
         steps.push(Step::Tc(format!("qdisc del dev {device} clsact")));
+    } else if observed.has_record {
+        steps.push(remove_record(device));
     }
     steps
 }
@@ -250,10 +308,6 @@ impl EdgeMemo {
             labels: edge.labels.iter().cloned().map(named).collect(),
             past: edge.past,
             echoes: edge.plan.echoes(),
-            behind: edge
-                .behind
-                .as_ref()
-                .map(|Behind { role, rate }| Behind { role: short(role), rate: *rate }),
             sent: None,
             plan: fnv(edge.plan.shape()),
             has_found_place,
@@ -270,9 +324,7 @@ impl EdgeMemo {
 
     /// Whether the program came of this role of a policy, and does the same.
     pub fn is_of(&self, policy: &str, edge: &Edge) -> bool {
-        // Queues have a memo of their own.
-        let (behind, sent) = (self.behind.clone(), self.sent);
-        *self == EdgeMemo { behind, sent, ..EdgeMemo::of(policy, edge, self.has_found_place) }
+        *self == EdgeMemo { sent: self.sent, ..EdgeMemo::of(policy, edge, self.has_found_place) }
     }
 
     /// Whether it does so but for the packets to one host, which it leaves as they are.
@@ -283,7 +335,7 @@ impl EdgeMemo {
     }
 
     fn text(&self) -> String {
-        let EdgeMemo { policy, role, classes, labels, past, echoes, behind, plan, .. } = self;
+        let EdgeMemo { policy, role, classes, labels, past, echoes, plan, .. } = self;
         let place = if self.has_found_place { "found" } else { "made" };
         let mut text = format!(
             "shortflow edge 1\npolicy {policy}\nrole {role}\nplace {place}\nplan {plan:x}\n"
@@ -293,9 +345,6 @@ impl EdgeMemo {
         }
         if *echoes {
             text += "acks echo\n";
-        }
-        if let Some(Behind { role, rate }) = behind {
-            writeln!(text, "behind {} {role}", rate.bits_per_sec()).expect("a string takes all");
         }
         if let Some(sent) = self.sent {
             writeln!(text, "sent {sent}").expect("a string takes all");
@@ -319,29 +368,16 @@ impl EdgeMemo {
         let has_found_place = field("place")? == "found";
         let plan = u64::from_str_radix(field("plan")?, 16).ok()?;
         let (classes, labels) = (Vec::new(), Vec::new());
-        let (past, echoes, behind, sent) = (None, false, None, None);
-        let mut memo = EdgeMemo {
-            policy,
-            role,
-            classes,
-            labels,
-            past,
-            echoes,
-            behind,
-            sent,
-            plan,
-            has_found_place,
-        };
+        let (past, echoes, sent) = (None, false, None);
+        let mut memo =
+            EdgeMemo { policy, role, classes, labels, past, echoes, sent, plan, has_found_place };
         for line in lines {
             match line.split_once(' ')? {
                 ("class", class) => memo.classes.push(class.to_owned()),
                 ("acks", "echo") => memo.echoes = true,
                 ("sent", sent) => memo.sent = Some(sent.parse().ok()?),
-                ("behind", behind) => {
-                    let (rate, role) = behind.split_once(' ')?;
-                    let rate = Rate::from_bits_per_sec(rate.parse().ok()?);
-                    memo.behind = Some(Behind { role: role.to_owned(), rate });
-                }
+                // An earlier version kept here which queues were behind it.
+                ("behind", _) => {}
                 ("label", label) => memo.labels.push(label_of(label)?),
                 ("past", past) => {
                     let (plan, host) = past.split_once(' ')?;
@@ -388,10 +424,6 @@ mod tests {
             labels: Vec::new(),
             past: None,
             echoes: true,
-            behind: Some(Behind {
-                role: "the core".to_owned(),
-                rate: Rate::from_bits_per_sec(10_000_000),
-            }),
             sent: Some(7),
             plan: u64::MAX,
             has_found_place: true,
@@ -401,8 +433,7 @@ mod tests {
         let labels =
             labels.map(|(name, owned_by)| Labelled { name: name.to_owned(), owned_by }).to_vec();
         let host = "2001:db8::7".parse().unwrap();
-        let past =
-            EdgeMemo { labels, past: Some(Past { host, plan: 7 }), behind: None, ..memo.clone() };
+        let past = EdgeMemo { labels, past: Some(Past { host, plan: 7 }), ..memo.clone() };
         for memo in [&memo, &past] {
             assert_eq!(EdgeMemo::parse(&memo.text()), Some(memo.clone()));
         }

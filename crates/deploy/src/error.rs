@@ -21,7 +21,7 @@ pub enum Error {
     )]
     NotAllowed,
     /// The device is not there.
-    #[error("there is no device `{device}`\n{}", known(.there))]
+    #[error("unknown device `{device}`\n{}", known(.there))]
     NoDevice {
         /// Its name.
         device: String,
@@ -33,7 +33,7 @@ pub enum Error {
     NoName,
     /// No device can have the name.
     #[error(
-        "the device's name {device:?} is longer than 15 characters, which is the most that Linux has\n`ip link` lists those that are there"
+        "invalid device name {device:?}: longer than 15 characters, the maximum on Linux\n`ip link` lists the devices"
     )]
     LongName {
         /// The name.
@@ -41,7 +41,7 @@ pub enum Error {
     },
     /// The name of the device is more than a word.
     #[error(
-        "the device's name {device:?} holds what tc or a shell takes for something else\nuse letters, digits and the characters . _ - @ : + (`ip link set NAME name OTHER` gives it another)"
+        "invalid device name {device:?}: it has characters with a meaning in tc or a shell\nuse letters, digits and the characters . _ - @ : + (`ip link set NAME name OTHER` renames a device)"
     )]
     OddName {
         /// Its name.
@@ -49,7 +49,7 @@ pub enum Error {
     },
     /// The device went away meanwhile.
     #[error(
-        "the device `{device}` has gone away meanwhile, and with it all that was deployed on it\nbring it back, and deploy again"
+        "the device `{device}` was removed, with everything deployed on it\nadd it again, and deploy again"
     )]
     Vanished {
         /// Its name.
@@ -57,7 +57,7 @@ pub enum Error {
     },
     /// Something is deployed there already.
     #[error(
-        "policy {policy:?} is deployed on {device} already\nreplace it with `shortflow reload`, or take it away with `shortflow undeploy`"
+        "policy {policy:?} is deployed on {device} already\nreplace it with `shortflow reload`, or remove it with `shortflow undeploy`"
     )]
     Deployed {
         /// The device.
@@ -98,11 +98,30 @@ pub enum Error {
         /// The place.
         place: u64,
     },
+    /// The options are longer than what a device keeps.
+    #[error(
+        "the options come to {found} bytes, and a device keeps {most} for the next `reload`\nwrite the values of --set into the policy"
+    )]
+    LongOptions {
+        /// How long they are, in bytes.
+        found: usize,
+        /// How long they may be.
+        most: usize,
+    },
     /// Another command works on the device.
-    #[error("another shortflow works on {device} at this moment\nwait until it is done")]
+    #[error("{device} is locked by another shortflow process\nwait until it is done")]
     Claimed {
         /// The device.
         device: String,
+    },
+    /// Nobody could trust a lock there.
+    #[error(
+        "devices cannot be locked: {folder} cannot be made or written, or belongs to another user, or others may write it\n\
+         make it root's alone: install -d -m 755 -o root {folder}"
+    )]
+    NoLocks {
+        /// The folder.
+        folder: &'static str,
     },
     /// The classes of an earlier policy still hold packets.
     #[error(
@@ -152,6 +171,7 @@ impl Error {
             | Error::OddName { .. }
             | Error::NoDevice { .. }
             | Error::Deployed { .. }
+            | Error::LongOptions { .. }
             | Error::NotDeployed { .. }
             | Error::QueuesLeft { .. } => true,
             Error::Obstacle { obstacle, .. } => !matches!(obstacle, Obstacle::Other { .. }),

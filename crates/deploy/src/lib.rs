@@ -9,7 +9,8 @@
 //! [`compile()`] says what of a policy's role Linux can do, and refuses the rest by name. What is to be done on a
 //! device follows from what is there and what is wanted, by [`converge()`]; so whatever was interrupted, the next
 //! command goes on from it. Both are pure. All that is known of a deployment is in the kernel: its handles, and a
-//! memo among its filters. There is no file that could be out of date.
+//! memo among its filters. Markers without queues have one place there, which is lost with them: a file in `/run` is their
+//! second.
 //!
 //! What a role does to packets before they wait is done by a program of `shortflow-ebpf` at the device's egress:
 //! [`compile_edge`] says which, and [`converge_edge`] how it comes there.
@@ -21,14 +22,18 @@
 #![cfg(target_os = "linux")]
 
 mod bytecode;
+mod caution;
+mod claim;
 mod columns;
 mod commands;
 mod compile;
 mod converge;
+mod deployed;
 mod device;
 mod doctor;
 mod edge;
 mod error;
+mod kept;
 mod kernel;
 mod memo;
 mod observe;
@@ -41,22 +46,30 @@ mod program;
 mod reach;
 mod repair;
 mod route;
+mod run_folder;
+mod seal;
 mod status;
+mod surroundings;
 mod tc;
 mod times;
 mod tree;
 mod wanted;
+mod without_effect;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
+pub use caution::Caution;
+pub use claim::Claim;
 pub use columns::columns;
 pub use compile::{
-    Behind, Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
+    Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
-pub use device::{Claim, Link, is_plain, link, may_be_device, numbers};
+pub use deployed::{Deployed, Options};
+pub use device::{Link, is_plain, link, may_be_device, numbers};
 pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
 pub use error::Error;
+pub use kept::{forget, kept};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
 pub use observe::{Listings, Observed, Root};
@@ -64,8 +77,11 @@ pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, ow
 pub use reach::{Ends, Reach};
 pub use repair::Wrong;
 pub use route::{Astray, astray};
+pub use shortflow_ebpf::TcxProgram;
 pub use shortflow_ebpf::edge::{Cost, Effort, Owner};
 pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
+pub use surroundings::{Surroundings, Translation};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted};
+pub use without_effect::WITHOUT_EFFECT;

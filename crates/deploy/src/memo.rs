@@ -27,6 +27,8 @@ pub struct Memo {
     pub(crate) filters: u64,
     /// The settings, in a number; none of a version that did not keep it.
     pub(crate) settings: Option<u64>,
+    /// Bytes that the size table of the root adds to each packet.
+    pub(crate) stab: i64,
     /// Whether the place for filters was there before.
     pub(crate) has_found_place: bool,
 }
@@ -66,6 +68,7 @@ impl Memo {
             shape: tree.shape(),
             filters: tree.filters(),
             settings: Some(tree.settings()),
+            stab: tree.stab(),
             has_found_place: false,
         }
     }
@@ -102,6 +105,9 @@ impl Memo {
             writeln!(text, "instead {shape:x} {filters:x} {settings:x} {policy}")
                 .expect("a string takes all");
         }
+        if self.stab != 0 {
+            writeln!(text, "stab {}", self.stab).expect("a string takes all");
+        }
         if self.has_found_place {
             text += "place was found\n";
         }
@@ -131,6 +137,7 @@ impl Memo {
             shape,
             filters,
             settings: None,
+            stab: 0,
             has_found_place: false,
         };
         for line in lines {
@@ -151,6 +158,7 @@ impl Memo {
                         settings: number(settings)?,
                     });
                 }
+                "stab" => memo.stab = rest.parse().ok()?,
                 "settings" => memo.settings = Some(number(rest)?),
                 "place" => memo.has_found_place = true,
                 _ => return None,
@@ -181,6 +189,7 @@ mod tests {
             shape: 7,
             filters: u64::MAX,
             settings: Some(3),
+            stab: -6,
             has_found_place: true,
         };
         let policy = "Web First".to_owned();

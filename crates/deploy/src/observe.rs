@@ -3,12 +3,15 @@
 use serde_json::Value;
 
 use crate::bytecode::Program;
-use crate::commands::{Generation, MEMO, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, SIGNATURE};
-use crate::compile::Behind;
+use crate::commands::{
+    Generation, LINE, MEMO, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, SIGNATURE,
+};
 use crate::converge::Step;
+use crate::deployed::{AT_ROOT, Deployed, Options};
 use crate::edge::EdgeObserved;
 use crate::memo::Memo;
 use crate::repair::lost;
+use crate::seal::{Looks, Part, SEAL, Seal, looks};
 use crate::status::BESIDE;
 
 /// What sends the packets of a device.
@@ -38,13 +41,26 @@ pub struct Observed {
     pub queues: Vec<Queue>,
     /// What stands before them.
     pub edge: EdgeObserved,
+    /// What was deployed, as the record at our root says; none where there is none.
+    pub(crate) record: Option<Deployed>,
     /// Packets that wait in whatever sends the packets of the device.
     backlog: u64,
     /// Minor numbers of our root's classes, with how many packets wait in each.
     pub(crate) classes: Vec<(u16, u64)>,
     /// Places of filters at our root.
     pub(crate) filters: Vec<u16>,
+    /// Places and protocols of somebody else's filters there.
+    pub(crate) foreign: Vec<(u16, String)>,
+    /// How the parts of it look.
+    looks: Looks,
+    /// How they looked when all was whole.
+    seal: Option<Seal>,
+    /// The parts that somebody has changed since, with how they look now; nothing where they are gone.
+    pub(crate) changed: Vec<(Part, String)>,
 }
+
+/// The places of our filters at our root.
+const PLACES: [u16; 6] = [NEIGHBOURS_FILTER, 2, 3, MEMO, AT_ROOT, SEAL];
 
 /// A discipline and what it has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,12 +90,14 @@ pub struct Queue {
 /// What tc says of a device.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Listings<'t> {
-    /// `tc -s -j qdisc show`.
+    /// `tc -s -d -j qdisc show`.
     pub qdiscs: &'t str,
-    /// `tc -s class show`.
+    /// `tc -s -d class show`.
     pub classes: &'t str,
     /// `tc -j filter show parent 5f00:`.
     pub filters: &'t str,
+    /// `tc -j filter show parent N:` of disciplines inside, by the major numbers of their handles.
+    pub inner: &'t [(u16, String)],
     /// `tc -j filter show egress`.
     pub egress: &'t str,
     /// `tc -j filter show ingress`.
@@ -107,15 +125,40 @@ impl Observed {
         let places = filters.iter().filter(|it| it["options"].is_object());
         let queues: Vec<Queue> = qdiscs.iter().filter_map(queue_of).collect();
         edge.sent = (root == Root::Ours).then(|| sent_by(&queues));
-        Ok(Observed {
+        let foreign = filters.iter().filter_map(foreign).collect();
+        let mut with_filters = vec![(ROOT, filters.clone())];
+        for (handle, filters) in listings.inner {
+            with_filters.push((*handle, list(filters)?));
+        }
+        let observed = Observed {
             root,
             memo,
             queues,
             edge,
+            record: filters.iter().find_map(|it| Deployed::held(it, AT_ROOT.into())),
             backlog,
             classes: classes_of(listings.classes),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
-        })
+            foreign,
+            looks: looks(&qdiscs, listings.classes, &with_filters),
+            seal: filters.iter().find_map(Seal::held),
+            changed: Vec::new(),
+        };
+        let sealed = observed.memo.as_ref().and(observed.seal.as_ref()).zip(observed.live());
+        let changed = sealed.map(|(seal, live)| seal.changes(&observed.looks, live));
+        Ok(Observed { changed: changed.unwrap_or_default(), ..observed })
+    }
+
+    /// The seal of what stands there now; none where no filter sends packets into classes.
+    pub(crate) fn sealed(&self, version: &str) -> Option<Seal> {
+        Some(Seal::of(version, &self.looks, self.live()?))
+    }
+
+    /// Takes nothing for changed that another version of tc listed, which may have other words for the same.
+    pub(crate) fn compared_by(&mut self, version: &str) {
+        if self.seal.as_ref().is_some_and(|seal| seal.version != version) {
+            self.changed.clear();
+        }
     }
 
     /// Whether all that was begun is finished.
@@ -128,16 +171,8 @@ impl Observed {
 
     /// What somebody else has changed of what was deployed whole, each as a sentence.
     pub fn damage(&self) -> Vec<String> {
-        let behind = self.edge.memo.as_ref().and_then(|memo| memo.behind.as_ref());
-        let Some(memo) = &self.memo else {
-            let lost = behind.filter(|_| self.root != Root::Ours).map(|Behind { role, .. }| {
-                format!(
-                    "the queues of role `{role}` are gone from the device, or others stand there"
-                )
-            });
-            return lost.into_iter().collect();
-        };
-        let mut damage = Vec::new();
+        let mut damage: Vec<String> = self.removed().collect();
+        let Some(memo) = &self.memo else { return damage };
         let live = self.live();
         let is_live = |handle: u16| Generation::of(handle.wrapping_sub(ROOT)) == live;
         if live.is_none() || !memo.queues.iter().all(|(handle, _)| is_live(*handle)) {
@@ -148,6 +183,12 @@ impl Observed {
         }
         let queues = memo.queues.iter().map(|(handle, name)| (*handle, name.as_str()));
         let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
+        damage.extend(self.changed.iter().map(|(part, look)| self.change(*part, look)));
+        damage.extend(self.foreign.iter().map(|(place, _)| {
+            format!(
+                "a filter of somebody else stands at the queues (parent {ROOT:x}:, pref {place}), and may send packets elsewhere"
+            )
+        }));
         damage.extend(
             queues.chain(beside).filter(|(handle, _)| self.queue(*handle).is_none()).map(
                 |(_, name)| {
@@ -156,6 +197,101 @@ impl Observed {
             ),
         );
         damage
+    }
+
+    /// What somebody has changed of a part, as a sentence.
+    fn change(&self, part: Part, look: &str) -> String {
+        let class = |handle: u16| {
+            let names = self.memo.iter().flat_map(|memo| &memo.queues);
+            let mut names = names.map(|(handle, name)| (*handle, name.as_str()));
+            let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
+            let named = names.find(|(of, _)| *of == handle);
+            let named = named.or_else(|| beside.into_iter().find(|(of, _)| *of == handle));
+            named.map_or(format!("{handle:x}:"), |(_, name)| format!("{name:?}"))
+        };
+        match part {
+            Part::Queue(handle) => {
+                let class = class(handle);
+                format!("the settings of the queue of class {class} were changed by hand: {look}")
+            }
+            Part::Class(ROOT, LINE) => {
+                format!("the rate of the line was changed by hand: {look}")
+            }
+            Part::Class(ROOT, minor) => {
+                let class = class(ROOT.wrapping_add(minor));
+                format!("the share of class {class} was changed by hand: {look}")
+            }
+            Part::Class(major, minor) => {
+                format!("the share of class {major:x}:{minor:x} was changed by hand: {look}")
+            }
+            Part::Filter(ROOT, NEIGHBOURS_FILTER) => {
+                "the filter of what finds neighbours was changed by hand".to_owned()
+            }
+            Part::Filter(ROOT, _) => {
+                "the filter that tells packets apart was changed by hand".to_owned()
+            }
+            Part::Filter(major, _) if look.is_empty() => {
+                format!("the filter inside the queue {major:x}: is gone")
+            }
+            Part::Filter(major, place) => format!(
+                "the filter inside the queue {major:x}: (pref {place}) was changed, or is somebody else's"
+            ),
+        }
+    }
+
+    /// The roles that were deployed and of which nothing is left, each as a sentence.
+    fn removed(&self) -> impl Iterator<Item = String> {
+        let record = self.recorded();
+        let queues = record.and_then(|record| record.queues.as_ref());
+        let queues = queues.filter(|_| self.root != Root::Ours).map(|role| match &self.root {
+            Root::Other { kind, handle } => format!(
+                "the queues of role `{role}` are gone from the device, and {kind} {handle} of somebody else stands there"
+            ),
+            _ => format!("the queues of role `{role}` are gone from the device"),
+        });
+        let marks = record.and_then(|record| record.marks.as_ref());
+        let marks = marks.filter(|_| !self.edge.is_ours()).map(|role| {
+            let place = if self.edge.has_place { "" } else { ", and `clsact` with it" };
+            format!("the program of role `{role}` that marks is gone from the device{place}: nothing is marked")
+        });
+        queues.into_iter().chain(marks)
+    }
+
+    /// What was deployed, as one of the two records says.
+    fn recorded(&self) -> Option<&Deployed> {
+        self.record.as_ref().or(self.edge.record.as_ref())
+    }
+
+    /// What was deployed, and with which options; of a deployment by a version that kept no record, what the memos say. None
+    /// where nothing is deployed.
+    pub fn deployed(&self) -> Option<Deployed> {
+        let of_memos = || {
+            let (queues, marks) = (self.memo.as_ref(), self.edge.memo.as_ref());
+            let labels = marks.iter().flat_map(|memo| &memo.labels);
+            let labels = labels.map(|label| (label.name.clone(), label.owned_by.to_string()));
+            Some(Deployed {
+                policy: self.policy()?.to_owned(),
+                marks: marks.map(|memo| memo.role.clone()),
+                queues: queues.map(|memo| memo.role.clone()),
+                options: Options {
+                    rate: queues.map(|memo| memo.rate),
+                    labels: labels.collect(),
+                    ..Options::default()
+                },
+                has_found_place: self.place_was_found(),
+            })
+        };
+        self.recorded().cloned().or_else(of_memos)
+    }
+
+    /// Whether anything of ours is there.
+    pub fn is_ours(&self) -> bool {
+        self.root == Root::Ours || self.edge.is_ours() || self.edge.has_record
+    }
+
+    /// Whether the place for filters was there before anything of ours.
+    pub(crate) fn place_was_found(&self) -> bool {
+        (!self.is_ours() && self.edge.has_place) || self.edge.found_place()
     }
 
     /// Whether it stands so for as long as `verify` takes, which puts the policy back.
@@ -170,7 +306,8 @@ impl Observed {
             Some(instead) => instead.policy.as_str(),
             None => memo.policy.as_str(),
         });
-        queues.or(self.edge.memo.as_ref().map(|memo| memo.policy.as_str()))
+        let marks = self.edge.memo.as_ref().map(|memo| memo.policy.as_str());
+        queues.or(marks).or(self.recorded().map(|record| record.policy.as_str()))
     }
 
     /// The labels that no connection has any more, since their groups of processes are others, each as a sentence.
@@ -181,13 +318,7 @@ impl Observed {
 
     /// The roles that the device plays: the one that marks, and the one that queues.
     pub fn roles(&self) -> Vec<String> {
-        let edge = self.edge.memo.iter().map(|memo| memo.role.clone());
-        let queues = self.memo.as_ref().map(|memo| &memo.role);
-        let behind = self.edge.memo.iter().filter_map(|memo| memo.behind.as_ref());
-        let queues = queues.or(behind.map(|behind| &behind.role).next());
-        let mut roles: Vec<String> = edge.chain(queues.cloned()).collect();
-        roles.dedup();
-        roles
+        self.deployed().map_or_else(Vec::new, |deployed| deployed.roles())
     }
 
     /// The generation that packets are sent into; none where no filter is there yet.
@@ -210,7 +341,8 @@ impl Observed {
             _ => None,
         });
         let of_device: Vec<Vec<&str>> = words
-            .filter(|words| words[0] == "qdisc" && ["root", "clsact"].contains(&words[4]))
+            .filter(|words| words[0] == "qdisc" && words[1] != "change")
+            .filter(|words| ["root", "clsact"].contains(&words[4]))
             .collect();
         let gives_way = of_device.iter().any(|words| words[1] == "add" && words[4] == "root");
         if of_device.is_empty() || gives_way { 0 } else { self.backlog }
@@ -266,6 +398,13 @@ fn root_of(root: &Value) -> Root {
         _ if kind == "htb" && handle == format!("{ROOT:x}:") && is_signed => Root::Ours,
         _ => Root::Other { kind, handle },
     }
+}
+
+/// The place and protocol of a filter at our root that is not ours.
+fn foreign(filter: &Value) -> Option<(u16, String)> {
+    let place = filter["pref"].as_u64()? as u16;
+    let is_one = filter["options"].is_object() && !PLACES.contains(&place);
+    is_one.then(|| (place, filter["protocol"].as_str().unwrap_or("all").to_owned()))
 }
 
 fn memo_of(filter: &Value) -> Option<Memo> {

@@ -204,16 +204,12 @@ pub fn owner_text(text: &str) -> Result<OwnerText<'_>, String> {
                 false => Err(no_group(group)),
             }
         }
-        _ => Err(format!(
-            "a label must be that of `mark:NUMBER` or of `cgroup:PATH`; found {text:?}"
-        )),
+        _ => Err(format!("an owner must be `mark:NUMBER` or `cgroup:PATH`; found {text:?}")),
     }
 }
 
 fn no_group(group: &str) -> String {
-    format!(
-        "a group of processes must be one below the root of all, as `system.slice/ssh.service`; found {group:?}"
-    )
+    format!("a cgroup must be below the root, such as `system.slice/ssh.service`; found {group:?}")
 }
 
 /// Who is meant, where the group of processes must be there: one of the second version of cgroups.
@@ -262,8 +258,8 @@ fn group_at(root: &Path, group: &str) -> Result<OwnedBy, String> {
     match std::fs::metadata(&folder) {
         Ok(found) if found.is_dir() => Ok(OwnedBy::Group { path, id: found.ino() }),
         _ => Err(format!(
-            "there is no group of processes {}\n\
-             `systemd-cgls` lists them; one of a service is there while the service runs",
+            "unknown cgroup {}\n\
+             `systemd-cgls` lists them; the cgroup of a service exists while the service runs",
             folder.display()
         )),
     }
@@ -283,7 +279,7 @@ mod tests {
         }
         assert_eq!(
             owner("port:80").unwrap_err(),
-            "a label must be that of `mark:NUMBER` or of `cgroup:PATH`; found \"port:80\""
+            "an owner must be `mark:NUMBER` or `cgroup:PATH`; found \"port:80\""
         );
     }
 
@@ -326,10 +322,10 @@ mod tests {
         }
         for wrong in ["", "/", "..", "system.slice/../system.slice"] {
             let told = group_at(root.path(), wrong).unwrap_err();
-            assert!(told.contains("one below the root of all"), "{wrong}: {told}");
+            assert!(told.contains("below the root"), "{wrong}: {told}");
         }
         let told = group_at(root.path(), "system.slice/none.service").unwrap_err();
-        assert!(told.contains("there is no group of processes"), "{told}");
+        assert!(told.contains("unknown cgroup"), "{told}");
         let odd = group_at(root.path(), "system.slice/a\nclass b").unwrap_err();
         assert!(odd.contains("no control characters"), "{odd}");
     }

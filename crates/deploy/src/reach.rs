@@ -70,12 +70,16 @@ impl Tree {
 fn gather(choice: &Choice<usize>, told: &mut (Vec<Dscp>, Vec<u16>)) {
     let Choice::Among { rules, otherwise } = choice else { return };
     for (rule, of) in rules {
-        let MultiField { dscps, dst_ports, .. } = rule;
+        let MultiField { dscps, dst_ports, ports, .. } = rule;
         let code_points = dscps.iter().flat_map(|set| set.iter());
         let new: Vec<Dscp> = code_points.filter(|it| !told.0.contains(it)).collect();
         told.0.extend(new);
-        let port = dst_ports.as_ref().map(|ports| ports.ends()[0].max(1));
-        told.1.extend(port.filter(|port| !told.1.contains(port)));
+        let ranges = [dst_ports, ports].into_iter().flatten().flat_map(|list| list.iter());
+        for port in ranges.map(|range| range.ends()[0].max(1)) {
+            if !told.1.contains(&port) {
+                told.1.push(port);
+            }
+        }
         gather(of, told);
     }
     gather(otherwise, told);
@@ -137,6 +141,7 @@ queue.fifo = { limit = "50 pkt" }
         let policy = from_text("policy.toml", POLICY, &[]).unwrap();
         let settings = Settings {
             rate: Some(Rate::from_bits_per_sec(10_000_000)),
+            link_layer: None,
             link_header: 14,
             kernel: Kernel::default(),
             nearest: false,

@@ -3,6 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::compile::Past;
+use crate::deployed::quoted;
+use crate::edge::{tcx_removal, tcx_told};
+use crate::observe::Root;
 use crate::owner::{GroupState, Labelled, OwnedBy};
 use crate::status::DeviceStatus;
 
@@ -23,38 +26,45 @@ impl Wrong {
         let instead = queues.and_then(|memo| memo.instead.as_ref());
         let instead = instead.map(|instead| {
             let policy = &instead.policy;
-            format!("`verify` was killed before it was done: one queue stands in the place of those of policy {policy:?}")
+            format!("`verify` was killed: a single queue replaces the queues of policy {policy:?}")
         });
         let is_begun =
             !status.is_whole && past.is_none() && instead.is_none() && status.damage.is_empty();
         let begun = is_begun.then(|| {
-            "a deployment was begun and not finished; packets flow, unmarked or unsorted".to_owned()
+            "a deployment is incomplete; packets flow, unmarked or unclassified".to_owned()
         });
         // Whoever works on it is about to put that right.
         let left = begun.into_iter().chain(past).chain(instead).chain(status.damage.clone());
         let left = left.filter(|_| !status.is_busy);
-        let unseen = edge.and_then(|edge| edge.unseen()).map(|packets| {
-            format!(
-                "nothing is marked: {packets} packets were sent, and the program that marks has seen none; filters before it may \
-                 keep them from it"
-            )
-        });
+        let unseen = edge.and_then(|edge| edge.unseen()).map(|packets| unseen(status, packets));
         let labels = edge.into_iter().flat_map(|edge| &edge.labels);
         let labels = labels.filter_map(|(label, group)| lost(label, *group));
         let command = reload(status);
-        left.chain(unseen)
-            .chain(labels)
-            .map(|what| Wrong { what, command: command.clone() })
-            .collect()
+        let mended = left.chain(labels).map(|what| Wrong { what, command: command.clone() });
+        let mended = mended.chain(unseen);
+        // Ours comes behind such a program however often it is brought there.
+        let tcx = status.tcx.iter().map(|program| Wrong {
+            what: tcx_told(program),
+            command: tcx_removal(&status.device, program),
+        });
+        mended.chain(tcx).collect()
     }
 
-    /// As a person reads them.
+    /// As a person reads them: what one command puts right together.
     pub(crate) fn text(all: &[Wrong]) -> String {
+        let of_one = all.chunk_by(|one, next| one.command == next.command);
+        of_one.map(Wrong::text_of).collect()
+    }
+
+    fn text_of(all: &[Wrong]) -> String {
         let Some(Wrong { command, .. }) = all.last() else { return String::new() };
         let each: String = all.iter().map(|wrong| format!("  WRONG: {}\n", wrong.what)).collect();
+        let policy = match command.contains(" POLICY ") {
+            true => ", where POLICY is the policy's file",
+            false => "",
+        };
         each + &format!(
-            "  put it right with `{command}`,\n  with --set and --nearest where they were given, or take it away with `shortflow \
-             undeploy`\n"
+            "  repair it with `{command}`{policy},\n  or remove the deployment with `shortflow undeploy`\n"
         )
     }
 
@@ -64,8 +74,24 @@ impl Wrong {
     }
 }
 
+/// No packet comes to the program that marks. Filters of others before it are what keeps them from it, where there are any.
+fn unseen(status: &DeviceStatus, packets: u64) -> Wrong {
+    let what =
+        format!("nothing is marked: {packets} packets were sent, and the marking program saw none");
+    let device = quoted(&status.device);
+    let removal = |place: &u64| format!("tc filter del dev {device} egress pref {place}");
+    let removals: Vec<String> = status.foreign.iter().map(removal).collect();
+    match removals.is_empty() {
+        true => Wrong { what, command: reload(status) },
+        false => Wrong {
+            what: format!("{what}: filters of others stand before it"),
+            command: removals.join(" && "),
+        },
+    }
+}
+
 fn passing(Past { host, .. }: &Past) -> String {
-    format!("`verify` was killed before it was done: what goes to {host} is not marked")
+    format!("`verify` was killed: packets to {host} are not marked")
 }
 
 /// What is wrong with a label by the group of processes that owns it.
@@ -77,54 +103,27 @@ pub(crate) fn lost(
     match group? {
         GroupState::There | GroupState::Unseen => None,
         GroupState::Gone => Some(format!(
-            "no connection has the label `{name}`: its group of processes {path} is gone, as when a service ends; once it is \
-             there again, `reload`"
+            "no connection has the label `{name}`: its cgroup {path} does not exist, as when a service has stopped; \
+             when it exists again, run `reload`"
         )),
         GroupState::MadeAnew => Some(format!(
-            "no connection has the label `{name}`: its group of processes {path} was made anew, as when a service begins again, \
-             and the kernel knows the one before"
+            "no connection has the label `{name}`: its cgroup {path} was recreated, as when a service restarts, \
+             and the kernel uses the old one"
         )),
     }
 }
 
 /// The command that brings what is deployed there again.
 fn reload(status: &DeviceStatus) -> String {
-    let edge = status.edge.as_ref().map(|edge| &edge.memo);
-    let roles = &status.roles;
-    let mut words = vec!["shortflow reload POLICY --dev".to_owned(), quoted(&status.device)];
-    if !roles.is_empty() {
-        words.extend(["--role".to_owned(), quoted(&roles.join(","))]);
+    let device = quoted(&status.device);
+    let mut words = vec![format!("shortflow reload POLICY --dev {device}")];
+    if matches!(status.root, Root::Other { .. }) {
+        words.insert(0, format!("tc qdisc del dev {device} root &&"));
     }
-    let behind = edge.and_then(|memo| memo.behind.as_ref()).map(|behind| behind.rate);
-    if let Some(rate) = status.memo.as_ref().map(|memo| memo.rate).or(behind) {
-        words.extend(["--rate".to_owned(), quoted(&rate.to_string())]);
-    }
-    for Labelled { name, owned_by } in edge.iter().flat_map(|memo| &memo.labels) {
-        words.extend(["--label".to_owned(), quoted(&format!("{name}={owned_by}"))]);
+    if let Some(deployed) = &status.deployed {
+        let roles = deployed.roles();
+        words.extend((!roles.is_empty()).then(|| format!("--role {}", quoted(&roles.join(",")))));
+        words.extend(deployed.options.words());
     }
     words.join(" ")
-}
-
-/// As a shell takes it for one word.
-fn quoted(text: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@:+,=/".contains(&byte);
-    match text.bytes().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_for_a_shell_is_quoted_where_it_would_be_several() {
-        assert_eq!(
-            quoted("shell=cgroup:system.slice/ssh.service"),
-            "shell=cgroup:system.slice/ssh.service"
-        );
-        assert_eq!(quoted("10 Mbit/s"), "'10 Mbit/s'");
-        assert_eq!(quoted("it's=mark:7"), r"'it'\''s=mark:7'");
-    }
 }

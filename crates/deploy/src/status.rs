@@ -1,12 +1,16 @@
 //! How a deployment stands.
 
 use serde_json::{Value, json};
+use shortflow_ebpf::TcxProgram;
 use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes};
 
+use crate::claim::Claim;
 use crate::columns::columns;
-use crate::device::{Claim, Link, link, names};
-use crate::edge::EdgeMemo;
+use crate::deployed::Deployed;
+use crate::device::{Link, link, names};
+use crate::edge::{EdgeMemo, tcx_before};
 use crate::error::Error;
+use crate::kept::kept;
 use crate::memo::Memo;
 use crate::observe::{Observed, Queue, Root};
 use crate::owner::{GroupState, Labelled};
@@ -24,14 +28,20 @@ pub struct DeviceStatus {
     pub memo: Option<Memo>,
     /// What is done to packets before they wait; none where nothing is.
     pub edge: Option<EdgeStatus>,
-    /// The roles that it plays.
-    pub roles: Vec<String>,
+    /// What was deployed, and with which options; none where that is not known.
+    pub deployed: Option<Deployed>,
+    /// What sends its packets.
+    pub root: Root,
     /// Whether all that was begun is finished.
     pub is_whole: bool,
     /// What somebody else has changed of what was deployed, each as a sentence.
     pub damage: Vec<String>,
     /// What somebody else's filters may do to it, as a sentence; none where there are none before ours.
     pub before: Option<String>,
+    /// The places of somebody else's filters before ours (`pref`).
+    pub foreign: Vec<u64>,
+    /// Programs of others that see packets before ours does (tcx).
+    pub tcx: Vec<TcxProgram>,
     /// Whether another command works on it at this moment.
     pub is_busy: bool,
     /// The classes of queues, those served first before others.
@@ -180,7 +190,7 @@ impl EdgeStatus {
 const SHOWN: usize = 5;
 
 /// The classes beside those of a policy, which stand behind them: what keeps a device reachable, and what no class took.
-pub const BESIDE: [&str; 2] = ["ARP, neighbour discovery", "not told apart"];
+pub const BESIDE: [&str; 2] = ["ARP, neighbour discovery", "unreadable headers"];
 
 /// What a class has done.
 #[derive(Debug, Clone)]
@@ -197,9 +207,7 @@ impl DeviceStatus {
     /// # Errors
     /// When the device is not there, or tc cannot be run or read.
     pub fn of(device: &str) -> Result<Option<DeviceStatus>, Error> {
-        let observed = Tc::new(device).observe()?;
-        let is_ours = observed.root == Root::Ours || observed.edge.is_ours();
-        Ok(is_ours.then(|| DeviceStatus::from(device, &observed, program::seen)))
+        DeviceStatus::looked(device, program::seen)
     }
 
     /// How many packets `device` was given, and what became of them, without the flows and times that the edge knows, whose
@@ -208,9 +216,7 @@ impl DeviceStatus {
     /// # Errors
     /// As of [`of`](Self::of).
     pub fn of_counters(device: &str) -> Result<Option<DeviceStatus>, Error> {
-        let observed = Tc::new(device).observe()?;
-        let is_ours = observed.root == Root::Ours || observed.edge.is_ours();
-        Ok(is_ours.then(|| DeviceStatus::from(device, &observed, program::colors)))
+        DeviceStatus::looked(device, program::colors)
     }
 
     /// How all devices stand on which something is deployed.
@@ -230,6 +236,21 @@ impl DeviceStatus {
         Ok(all)
     }
 
+    fn looked(device: &str, look: Look) -> Result<Option<DeviceStatus>, Error> {
+        let observed = Tc::new(device).observe()?;
+        let status = || DeviceStatus::from(device, &observed, look);
+        if observed.is_ours() {
+            return Ok(Some(status()));
+        }
+        let lost = "`clsact` was removed, and the program that marks with it: no packet is marked";
+        Ok(kept(device).map(|deployed| DeviceStatus {
+            deployed: Some(deployed),
+            is_whole: false,
+            damage: vec![lost.to_owned()],
+            ..status()
+        }))
+    }
+
     fn from(device: &str, observed: &Observed, look: Look) -> DeviceStatus {
         let named = observed.memo.iter().flat_map(|memo| &memo.queues);
         let named = named.map(|(handle, name)| (name.clone(), observed.queue(*handle)));
@@ -247,10 +268,13 @@ impl DeviceStatus {
                 sent: observed.edge.sent.zip(memo.sent).map(|(now, then)| now.saturating_sub(then)),
                 ..EdgeStatus::of(device, memo, look)
             }),
-            roles: observed.roles(),
+            deployed: observed.deployed(),
+            root: observed.root.clone(),
             is_whole: observed.is_whole(),
             damage: observed.damage(),
             before: observed.edge.before_told().filter(|_| observed.edge.is_ours()),
+            foreign: observed.edge.before(),
+            tcx: tcx_before(device, &observed.edge),
             is_busy: Claim::is_taken(device),
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
@@ -266,6 +290,7 @@ impl DeviceStatus {
     pub fn text(&self) -> String {
         let policy = self.memo.as_ref().map(|memo| &memo.policy);
         let policy = policy.or(self.edge.as_ref().map(|edge| &edge.memo.policy));
+        let policy = policy.or(self.deployed.as_ref().map(|deployed| &deployed.policy));
         let mut text = match policy {
             Some(policy) => format!("{}: policy {policy:?}", self.device),
             None => self.device.clone(),
@@ -275,7 +300,7 @@ impl DeviceStatus {
         edge.chain(queues).for_each(|part| text += &format!(", role {part}"));
         text.push('\n');
         if self.is_busy {
-            text += "  another shortflow works on it at this moment\n";
+            text += "  it is locked by another shortflow process\n";
         }
         text += &Wrong::text(&self.wrongs());
         text += &self.before.iter().map(|before| format!("  {before}\n")).collect::<String>();
@@ -327,6 +352,7 @@ impl DeviceStatus {
             "rate_bit_per_s": memo.map(|memo| memo.rate.bits_per_sec()),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "edge": self.edge.as_ref().map(EdgeStatus::json), "left_over": self.left_over,
+            "deployed": self.deployed.as_ref().map(Deployed::json),
         })
     }
 }

@@ -5,12 +5,14 @@ use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use shortflow_ebpf::edge::EdgeProgram;
 
+use crate::claim::Claim;
 use crate::commands::Generation;
 use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
-use crate::device::{Claim, link};
+use crate::device::link;
 use crate::edge::{EdgeMemo, clear_edge};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, Root};
@@ -47,6 +49,11 @@ impl Tc {
         Tc { device: device.to_owned(), patience: PATIENCE, claim: None, edge: None, before: None }
     }
 
+    /// The name of the device.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
     /// The same, where packets of an earlier policy have so long to leave.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Tc {
@@ -80,8 +87,8 @@ impl Tc {
     /// When it is not there, or tc cannot be run or read.
     pub fn observe(&self) -> Result<Observed, Error> {
         let root = format!("{:x}:", crate::commands::ROOT);
-        let qdiscs = self.ask(&["-s", "-j", "qdisc", "show", "dev", &self.device])?;
-        let classes = self.ask(&["-s", "class", "show", "dev", &self.device])?;
+        let qdiscs = self.ask(&["-s", "-d", "-j", "qdisc", "show", "dev", &self.device])?;
+        let classes = self.ask(&["-s", "-d", "class", "show", "dev", &self.device])?;
         // Where there is no place for filters tc says so by failing.
         let filters = |place: &[&str]| {
             let show = ["-j", "filter", "show", "dev", &self.device];
@@ -92,13 +99,36 @@ impl Tc {
         };
         let at_root = filters(&["parent", &root])?;
         let (egress, ingress) = (filters(&["egress"])?, filters(&["ingress"])?);
-        Tc::parsed(&Listings {
+        let mut inner = Vec::new();
+        for handle in with_filters(&qdiscs) {
+            inner.push((handle, filters(&["parent", &format!("{handle:x}:")])?));
+        }
+        let mut observed = Tc::parsed(&Listings {
             qdiscs: &qdiscs,
             classes: &classes,
             filters: &at_root,
+            inner: &inner,
             egress: &egress,
             ingress: &ingress,
-        })
+        })?;
+        if !observed.changed.is_empty() {
+            observed.compared_by(&self.version()?);
+        }
+        Ok(observed)
+    }
+
+    /// The version of tc.
+    fn version(&self) -> Result<String, Error> {
+        Ok(self.ask(&["-V"])?.trim().to_owned())
+    }
+
+    /// Notes how the queues look.
+    fn seal(&self) -> Result<(), Error> {
+        let seal = self.observe()?.sealed(&self.version()?);
+        match seal.map(|seal| seal.at_root(&self.device)) {
+            Some(Step::Tc(command)) => self.run(&[&command]),
+            _ => Ok(()),
+        }
     }
 
     /// What is to be done for `tree` to stand there, and nothing else.
@@ -130,7 +160,7 @@ impl Tc {
     /// When nothing is deployed there.
     pub fn plan_removal(&self, observed: &Observed) -> Result<Vec<Step>, Error> {
         let queues = clear(&self.device, observed);
-        if queues.is_none() && !observed.edge.is_ours() {
+        if !observed.is_ours() {
             return Err(Error::NotDeployed { device: self.device.clone() });
         }
         // What marks goes first, so that marks never come to queues that do not know them.
@@ -169,6 +199,11 @@ impl Tc {
                 Step::Condition { .. } => {
                     rest = &rest[1..];
                     self.condition(program.as_ref().expect("a step asks for it"))?;
+                    applied.commands += 1;
+                }
+                Step::Seal => {
+                    rest = &rest[1..];
+                    self.seal()?;
                     applied.commands += 1;
                 }
                 Step::Tc(_) => {
@@ -265,9 +300,20 @@ impl Tc {
     }
 }
 
+/// The disciplines of ours that have filters, among those that tc lists: those whose classes a filter tells apart.
+fn with_filters(qdiscs: &str) -> Vec<u16> {
+    let listed: Vec<Value> = serde_json::from_str(qdiscs).unwrap_or_default();
+    let is_one = |qdisc: &&Value| ["prio", "drr", "ets"].iter().any(|kind| qdisc["kind"] == *kind);
+    let handle = |qdisc: &Value| {
+        let handle = u16::from_str_radix(qdisc["handle"].as_str()?.strip_suffix(':')?, 16).ok()?;
+        Generation::of(handle.wrapping_sub(crate::commands::ROOT)).map(|_| handle)
+    };
+    listed.iter().filter(is_one).filter_map(handle).collect()
+}
+
 fn command(step: &Step) -> Option<&str> {
     match step {
         Step::Tc(command) => Some(command),
-        Step::Drain(_) | Step::Condition { .. } => None,
+        Step::Drain(_) | Step::Condition { .. } | Step::Seal => None,
     }
 }

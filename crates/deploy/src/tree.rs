@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shortflow_units::{Bytes, Rate};
+use shortflow_units::{Bytes, LinkLayer, Rate};
 
 use crate::bytecode::Choice;
 use crate::kernel::Kind;
@@ -21,8 +21,10 @@ pub struct Tree {
     pub rate: Rate,
     /// What may leave after a pause as fast as the device takes it.
     pub burst: Bytes,
-    /// What each packet counts for beside its own bytes.
-    pub overhead: Bytes,
+    /// What a packet takes on the link of the bottleneck. With none, it counts for the bytes that the kernel counts.
+    pub link_layer: LinkLayer,
+    /// Bytes that the device puts before each packet, which the kernel counts.
+    pub link_header: u64,
     /// The classes.
     pub leaves: Vec<Leaf>,
     /// Which packets belong to which of them.
@@ -86,6 +88,14 @@ impl Discipline {
         std::iter::once(self).chain(inner).collect()
     }
 
+    /// CAKE looks up by connection tracking which host a packet was of.
+    pub(crate) fn see_behind_nat(&mut self) {
+        if [Kind::Cake, Kind::CakeMq].contains(&self.kind) {
+            self.settings += " nat";
+        }
+        self.inner.iter_mut().for_each(|inner| inner.queue.see_behind_nat());
+    }
+
     fn all_settings(&self) -> String {
         let inner = |Inner { settings, queue, .. }: &Inner| {
             format!("{settings:?} {}", queue.all_settings())
@@ -118,6 +128,20 @@ impl Tree {
         self.disciplines().into_iter().map(|queue| queue.kind).chain(own).collect()
     }
 
+    /// Bytes by which the kernel's count of a packet falls short of what the link adds to it; less than none where the
+    /// device's header is longer. Nothing where no link layer is given.
+    pub(crate) fn extra(&self) -> i64 {
+        match self.link_layer {
+            LinkLayer::RAW => 0,
+            layer => i64::from(layer.overhead()) - self.link_header as i64,
+        }
+    }
+
+    /// What the size table of the root adds to the kernel's count of a packet: HTB's own overhead is never below zero.
+    pub(crate) fn stab(&self) -> i64 {
+        self.extra().min(0)
+    }
+
     /// What must be alike in two trees for one to become the other by changing settings alone.
     pub(crate) fn shape(&self) -> u64 {
         let leaves = self.leaves.iter();
@@ -132,7 +156,12 @@ impl Tree {
             format!("{ceiling:?} {} {}", quantum.0, queue.all_settings())
         };
         let leaves: Vec<String> = self.leaves.iter().map(leaf).collect();
-        fnv(&format!("{} {}\n{}", self.burst.0, self.overhead.0, leaves.join("\n")))
+        // As versions that knew nothing else of the link wrote it.
+        let link = match self.link_layer {
+            LinkLayer::RAW => "0".to_owned(),
+            layer => format!("{layer} {}", self.link_header),
+        };
+        fnv(&format!("{} {link}\n{}", self.burst.0, leaves.join("\n")))
     }
 
     /// What tells apart which packets belong where.

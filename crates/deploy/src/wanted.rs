@@ -1,17 +1,22 @@
 //! What a policy comes to at a device, and what is to be done for it to stand there.
 
-use shortflow_policy::Policy;
-use shortflow_units::Rate;
+use shortflow_policy::{Policy, QueuePlan, Role, WithoutEffect};
+use shortflow_units::{LinkLayer, Rate};
 
-use crate::compile::{Behind, Edge, Refusal, Settings, compile, compile_edge, roles_of};
-use crate::converge::Step;
+use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
+use crate::converge::{Step, gets_place};
+use crate::deployed::{Deployed, Options};
 use crate::edge::{converge_edge, is_edge};
 use crate::error::Error;
-use crate::kernel::Kernel;
+use crate::kept::{forget, keep};
+use crate::kernel::{Kernel, Kind};
+use crate::memo::short;
 use crate::observe::{Observed, Root};
 use crate::owner::Owners;
+use crate::surroundings::Translation;
 use crate::tc::{Applied, Tc};
 use crate::tree::Tree;
+use crate::without_effect::WITHOUT_EFFECT;
 
 /// Where something is to stand, and how it is to be made.
 #[derive(Debug, Clone)]
@@ -20,6 +25,8 @@ pub struct Site {
     pub rate: Option<Rate>,
     /// The rate of the device, which counts where nobody else says one.
     pub speed: Option<Rate>,
+    /// What a packet takes on the link of the bottleneck; none where the policy's shaper is to say it.
+    pub link_layer: Option<LinkLayer>,
     /// Bytes that the device puts before each packet, which the kernel counts.
     pub link_header: u64,
     /// What is known of the kernel.
@@ -37,6 +44,10 @@ pub struct Wanted {
     pub edge: Option<Edge>,
     /// How they wait.
     pub tree: Option<Tree>,
+    /// The options, which the device keeps for the next `reload`.
+    pub options: Options,
+    /// What small differences there are from the policy.
+    pub notes: Vec<String>,
 }
 
 /// Why a policy comes to nothing at a device.
@@ -80,9 +91,10 @@ impl Wanted {
             if !role.queues() && (role.conditions() || roles.len() > 1) {
                 continue;
             }
-            let has_shaper = role.queue.as_ref().is_some_and(|queue| queue.shaped_to().is_some());
+            let has_shaper = matches!(role.queue, Some(QueuePlan::Shaper(_)));
             let settings = Settings {
                 rate: site.rate.or(site.speed.filter(|_| !has_shaper)),
+                link_layer: site.link_layer,
                 link_header: site.link_header,
                 kernel: site.kernel.clone(),
                 nearest: site.nearest,
@@ -94,10 +106,10 @@ impl Wanted {
         }
         match refusals.is_empty() {
             true => {
-                if let (Some(edge), Some(Tree { role, rate, .. })) = (&mut edge, &tree) {
-                    edge.behind = Some(Behind { role: role.clone(), rate: *rate });
-                }
-                Ok(Wanted { policy: policy.name.clone(), edge, tree })
+                let mut notes = tree.as_ref().map_or(Vec::new(), |tree| tree.notes.clone());
+                notes.extend(without_effect(policy, &roles));
+                let options = Options::default();
+                Ok(Wanted { policy: policy.name.clone(), edge, tree, options, notes })
             }
             false => Err(Unwanted::Refused(refusals)),
         }
@@ -113,7 +125,8 @@ impl Wanted {
         if let Some(place) = taken {
             return Err(Error::PlaceTaken { device: device.to_owned(), place });
         }
-        let edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());
+        let mut edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());
+        edge.extend(self.records(observed, device)?);
         match &self.tree {
             Some(tree) => tc.plan_with(observed, tree, edge),
             None if observed.root == Root::Ours => {
@@ -121,6 +134,47 @@ impl Wanted {
             }
             None => Ok(edge),
         }
+    }
+
+    /// The same, with these options.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Wanted {
+        Wanted { options, ..self }
+    }
+
+    /// The same behind a translation of addresses, where there is one: CAKE then tells hosts apart by their own (`nat`).
+    #[must_use]
+    pub fn behind(mut self, translation: Translation) -> Wanted {
+        if translation == Translation::Seen
+            && let Some(tree) = &mut self.tree
+        {
+            tree.leaves.iter_mut().for_each(|leaf| leaf.queue.see_behind_nat());
+        }
+        self
+    }
+
+    /// Whether a queue of it goes by the addresses of hosts.
+    pub fn tells_hosts_apart(&self) -> bool {
+        let queues = self.tree.iter().flat_map(Tree::disciplines);
+        queues.map(|queue| queue.kind).any(|kind| [Kind::Cake, Kind::CakeMq].contains(&kind))
+    }
+
+    /// Keeps at the device what is deployed, in both places that are there.
+    fn records(&self, observed: &Observed, device: &str) -> Result<Vec<Step>, Error> {
+        let Wanted { edge, tree, .. } = self;
+        let deployed = self.deployed(observed);
+        if let Some([found, most]) = deployed.excess() {
+            return Err(Error::LongOptions { found, most });
+        }
+        let is_new = |record: &Option<Deployed>| record.as_ref() != Some(&deployed);
+        let has_root = tree.is_some() && is_new(&observed.record);
+        let gets_place = tree.as_ref().is_some_and(|tree| gets_place(observed, tree));
+        let has_clsact = observed.edge.has_place || edge.is_some() || gets_place;
+        let has_clsact = has_clsact && !observed.edge.record_is_taken();
+        let at_root = has_root.then(|| deployed.at_root(device));
+        let at_clsact =
+            (has_clsact && is_new(&observed.edge.record)).then(|| deployed.at_clsact(device));
+        Ok(at_root.into_iter().chain(at_clsact).collect())
     }
 
     /// Whether it stands there, as far as the memos say: the policy's name, roles, rate, shape and settings, and what the
@@ -164,12 +218,39 @@ impl Wanted {
             Some(edge) => tc.with_edge(edge.clone(), observed.edge.memo.clone()),
             None => tc,
         };
-        tc.apply(steps)
+        let device = tc.device().to_owned();
+        let applied = tc.apply(steps)?;
+        match (&self.edge, &self.tree) {
+            (Some(_), None) => keep(&device, &self.deployed(observed))?,
+            _ => forget(&device),
+        }
+        Ok(applied)
+    }
+
+    /// What the device keeps of it.
+    fn deployed(&self, observed: &Observed) -> Deployed {
+        let Wanted { policy, edge, tree, options, notes: _ } = self;
+        Deployed {
+            policy: short(policy),
+            marks: edge.as_ref().map(|edge| short(&edge.role)),
+            queues: tree.as_ref().map(|tree| short(&tree.role)),
+            options: options.clone(),
+            has_found_place: observed.place_was_found(),
+        }
+    }
+
+    /// The roles, the one that marks first.
+    pub fn roles(&self) -> Vec<&str> {
+        let edge = self.edge.iter().map(|edge| edge.role.as_str());
+        let mut roles: Vec<&str> =
+            edge.chain(self.tree.iter().map(|tree| tree.role.as_str())).collect();
+        roles.dedup();
+        roles
     }
 
     /// What small differences there are from the policy.
     pub fn notes(&self) -> &[String] {
-        self.tree.as_ref().map_or(&[], |tree| &tree.notes)
+        &self.notes
     }
 
     /// What it is, as the end of a line on a device and a policy.
@@ -183,8 +264,21 @@ impl Wanted {
             .iter()
             .map(|edge| format!(", role {} with {}", edge.role, classes(edge.classes.len())));
         let tree = self.tree.iter().map(|tree| {
-            format!(", role {}, {}, {}", tree.role, tree.rate, classes(tree.leaves.len()))
+            let layer = match tree.link_layer {
+                LinkLayer::RAW => String::new(),
+                layer => format!(" over {layer}"),
+            };
+            format!(", role {}, {}{layer}, {}", tree.role, tree.rate, classes(tree.leaves.len()))
         });
         edge.chain(tree).collect()
     }
+}
+
+/// The keys of `roles` that have no effect on a device.
+fn without_effect(policy: &Policy, roles: &[&Role]) -> Vec<String> {
+    let is_of_role = |path: &str| {
+        let role = path.strip_prefix("roles.").and_then(|path| path.split('.').next());
+        role.is_none_or(|name| roles.iter().any(|role| role.name == name))
+    };
+    WithoutEffect::notes(WITHOUT_EFFECT, "deploy", [&policy.written], |key| is_of_role(&key.path))
 }

@@ -73,6 +73,12 @@ pub enum Error {
         /// The place.
         priority: u32,
     },
+    /// The process has too many files open.
+    #[error(
+        "too many open files for {0}\n\
+         raise the limit: ulimit -n 4096, or LimitNOFILE=4096 for a service"
+    )]
+    TooManyFiles(Program),
     /// The kernel does not take the program.
     #[error(
         "the kernel does not take {program} ({what}): {why}\n\
@@ -95,9 +101,28 @@ impl Program {
     pub(crate) fn at(self, what: &'static str) -> impl Fn(libbpf_rs::Error) -> Error {
         use libbpf_rs::ErrorKind;
         move |error| match error.kind() {
+            _ if is_out_of_files(&format!("{error:#}")) => Error::TooManyFiles(self),
             ErrorKind::PermissionDenied => Error::NotAllowed(self),
             ErrorKind::Unsupported | ErrorKind::NotFound => Error::NoEbpf(self),
             _ => Error::Refused { program: self, what, why: format!("{error:#}") },
         }
+    }
+}
+
+/// Whether no descriptor is left for the process or for the machine (EMFILE, ENFILE), by what libbpf says.
+#[cfg(feature = "ebpf")]
+fn is_out_of_files(said: &str) -> bool {
+    ["(os error 23)", "(os error 24)"].iter().any(|number| said.contains(number))
+}
+
+#[cfg(all(test, feature = "ebpf"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_open_files_are_not_the_kernels_version() {
+        let error = std::io::Error::from_raw_os_error(24);
+        let told = Program::Edge.at("load")(libbpf_rs::Error::from(error)).to_string();
+        assert!(told.contains("ulimit -n") && !told.contains("use Linux"), "{told}");
     }
 }

@@ -31,6 +31,24 @@ mod sender;
 #[cfg(not(feature = "ebpf"))]
 #[path = "left_out.rs"]
 mod sender;
+#[cfg(feature = "ebpf")]
+mod tcx;
+#[cfg(not(feature = "ebpf"))]
+#[path = "tcx_left_out.rs"]
+mod tcx;
+
+/// A program of somebody else that sees a device's packets before those at its `clsact`, ours among them (tcx).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TcxProgram {
+    /// Its number.
+    pub id: u32,
+    /// Its name; empty where it has none.
+    pub name: String,
+    /// The number of the link that holds it there; none where it was attached without.
+    pub link: Option<u32>,
+    /// Which packets it sees.
+    pub direction: edge::Direction,
+}
 
 /// What stands before the IP packets that a device sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,6 +19,15 @@ impl PacketList {
         self.backlog
     }
 
+    /// What waits behind the first packet.
+    pub(crate) fn behind_first(&self, store: &PacketStore) -> Backlog {
+        let mut backlog = self.backlog;
+        if let Some(first) = self.first(store) {
+            backlog.remove(&first.packet);
+        }
+        backlog
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
@@ -33,6 +42,13 @@ impl PacketList {
     #[inline]
     pub(crate) fn pop(&mut self, store: &mut PacketStore) -> Option<Queued> {
         let queued = store.pop_front(&mut self.list)?;
+        self.backlog.remove(&queued.packet);
+        Some(queued)
+    }
+
+    /// Takes the newest packet.
+    pub(crate) fn pop_newest(&mut self, store: &mut PacketStore) -> Option<Queued> {
+        let queued = store.pop_back(&mut self.list)?;
         self.backlog.remove(&queued.packet);
         Some(queued)
     }
@@ -58,12 +74,16 @@ mod tests {
     proptest! {
         /// The oracle is a deque of sizes for each list.
         #[test]
-        fn each_list_keeps_its_own_order(moves in prop::collection::vec((0..3usize, 0..2u8), 0..300)) {
+        fn each_list_keeps_its_own_order(moves in prop::collection::vec((0..3usize, 0..5u8), 0..300)) {
             let mut store = PacketStore::new();
             let mut lists = [(); 3].map(|()| PacketList::default());
             let mut oracle = [(); 3].map(|()| VecDeque::new());
-            for (number, (list, is_pop)) in moves.into_iter().enumerate() {
-                if is_pop == 1 {
+            for (number, (list, step)) in moves.into_iter().enumerate() {
+                if step == 0 {
+                    let popped = lists[list].pop_newest(&mut store);
+                    let size = popped.map(|queued| queued.packet.size);
+                    prop_assert_eq!(size, oracle[list].pop_back());
+                } else if step <= 2 {
                     let size = lists[list].first(&store).map(|queued| queued.packet.size);
                     let popped = lists[list].pop(&mut store).map(|queued| queued.packet.size);
                     prop_assert_eq!((popped, size), (oracle[list].pop_front(), popped));
@@ -75,6 +95,10 @@ mod tests {
                 let backlog = lists[list].backlog();
                 let bytes = oracle[list].iter().map(|&size| u64::from(size)).sum();
                 prop_assert_eq!((backlog.packets, backlog.bytes.0), (oracle[list].len() as u64, bytes));
+                let behind = lists[list].behind_first(&store);
+                let first = oracle[list].front().map_or(0, |&size| u64::from(size));
+                let packets = backlog.packets.saturating_sub(1);
+                prop_assert_eq!((behind.packets, behind.bytes.0), (packets, bytes - first));
             }
         }
     }

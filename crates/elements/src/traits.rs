@@ -80,6 +80,10 @@ pub trait QueueDiscipline: Send {
     /// only grow: results are differences of two looks.
     fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 
+    /// Shows how many packets each class of the queue has been given since the start: the number of the class
+    /// after those of the classes `around` it, outermost first. A queue without classes shows nothing.
+    fn class_counts(&self, _around: &mut Vec<usize>, _visit: &mut dyn FnMut(&[usize], u64)) {}
+
     /// The average queue that an AQM keeps, in its own unit (packets or bytes), for time series.
     fn average(&self) -> Option<f64> {
         None

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::net::TcpStream;
+use std::os::fd::AsFd;
+
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::request::Refusal;
 
@@ -22,6 +25,8 @@ pub enum Answer<'a> {
     },
     /// It goes on as long as somebody reads it.
     Live {
+        /// Whether it is for somebody who may act: it is not ended to make room for others.
+        is_kept: bool,
         /// Fields of the head besides those of every answer, each with its line end.
         fields: String,
         /// Writes it, until there is no more or nobody reads.
@@ -74,5 +79,11 @@ impl Line<'_> {
     /// When nobody reads it, or too slowly.
     pub fn send(&mut self, text: &str) -> io::Result<()> {
         self.stream.write_all(text.as_bytes())
+    }
+
+    /// Whether nobody reads it any more.
+    pub fn is_closed(&self) -> bool {
+        let mut look = [PollFd::new(self.stream.as_fd(), PollFlags::POLLHUP)];
+        poll(&mut look, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
     }
 }

@@ -1,23 +1,27 @@
 //! Where one is asked: a listener, and a thread for each who connects.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::sleep;
+use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::answer::{Answer, Line};
-use crate::request::{MOST_HEAD, Names, Request, has_end};
+use crate::bounded::Bounded;
+use crate::connections::{Activity, Connections, Place};
+use crate::request::{MOST_HEAD, Names, Refusal, Request, has_end};
 
 /// How long somebody may take for a request, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
-/// The most connections at once; more are closed at once.
+/// The most connections at once; for one more, one is closed that watches or has not asked for anything yet.
 const MOST_CONNECTIONS: usize = 64;
+/// The most threads at once, those of connections that were closed a moment ago among them.
+const MAX_THREADS: usize = 4 * MOST_CONNECTIONS;
 
 /// An address at which one may be asked.
 #[derive(Debug)]
@@ -55,9 +59,10 @@ impl Door {
 /// What answers requests, in several threads.
 pub type Handle<'a> = &'a (dyn Fn(Request) -> Answer<'a> + Sync + 'a);
 
-/// Takes connections until `stop`; each has a thread, which ends with it.
+/// Takes connections until `stop`; each has a thread, which ends with it. One for which there is no thread is closed.
 pub fn serve<'a>(door: &Door, stop: &AtomicBool, handle: Handle<'a>) {
-    let open = AtomicUsize::new(0);
+    let connections = Connections::new(MOST_CONNECTIONS);
+    let threads = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         while !stop.load(Ordering::Relaxed) {
             let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
@@ -67,106 +72,93 @@ pub fn serve<'a>(door: &Door, stop: &AtomicBool, handle: Handle<'a>) {
                 sleep(Duration::from_millis(1));
                 continue;
             };
-            if open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+            // Threads of connections that were closed end within a moment.
+            if threads.load(Ordering::Relaxed) >= MAX_THREADS {
                 continue;
             }
-            open.fetch_add(1, Ordering::Relaxed);
-            let open = &open;
-            scope.spawn(move || {
+            let Some(place) = connections.admit(&stream) else { continue };
+            threads.fetch_add(1, Ordering::Relaxed);
+            let threads = &threads;
+            let talk = move || {
                 // Who hangs up in the middle misses the answer, and nobody else is concerned.
-                let _ =
-                    Talk { stream, stop, until: Instant::now() + PATIENCE }.run(door.names, handle);
-                open.fetch_sub(1, Ordering::Relaxed);
-            });
+                let _ = talk(&stream, &place, stop, door.names, handle);
+                threads.fetch_sub(1, Ordering::Relaxed);
+            };
+            if Builder::new().name("http".to_owned()).spawn_scoped(scope, talk).is_err() {
+                threads.fetch_sub(1, Ordering::Relaxed);
+            }
         }
     });
 }
 
-/// A connection.
-struct Talk<'t> {
-    stream: TcpStream,
-    stop: &'t AtomicBool,
-    /// Until when it may take.
-    until: Instant,
+/// Reads a request, answers it, and ends the connection.
+fn talk(
+    mut stream: &TcpStream,
+    place: &Place<TcpStream>,
+    stop: &AtomicBool,
+    names: Names,
+    handle: Handle<'_>,
+) -> io::Result<()> {
+    stream.set_nonblocking(false)?;
+    stream.set_nodelay(true)?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let until = Instant::now() + PATIENCE;
+    let mut bounded = Bounded::new(stream, stop);
+    let answer = match read(&mut bounded, names, until)? {
+        Ok(request) => {
+            place.is_at(Activity::Kept);
+            handle(request)
+        }
+        Err(refusal) => refusal.into(),
+    };
+    match answer {
+        Answer::Whole { status, fields, body } => {
+            let head = format!(
+                "HTTP/1.1 {status}\r\n{fields}Content-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            stream.write_all(&[head.as_bytes(), &body].concat())?;
+        }
+        Answer::Live { is_kept, fields, write } => {
+            place.is_at(if is_kept { Activity::Kept } else { Activity::Watching });
+            let head = format!("HTTP/1.1 200 OK\r\n{fields}Connection: close\r\n\r\n");
+            stream.write_all(head.as_bytes())?;
+            write(&mut Line { stream })?;
+        }
+    }
+    // Where something is left unread the kernel takes back what was sent last, so that is read first.
+    place.is_at(Activity::Idle);
+    stream.shutdown(Shutdown::Write)?;
+    bounded.take(usize::MAX);
+    bounded.fill(MOST_HEAD, until, |_, _| false).map(drop)
 }
 
-impl Talk<'_> {
-    fn run(mut self, names: Names, handle: Handle<'_>) -> io::Result<()> {
-        self.stream.set_nonblocking(false)?;
-        self.stream.set_nodelay(true)?;
-        self.stream.set_write_timeout(Some(PATIENCE))?;
-        let mut bytes = Vec::new();
-        self.read_until(&mut bytes, MOST_HEAD, has_end)?;
-        let answer = match Request::parse(&bytes, names) {
-            Err(refusal) => refusal.into(),
-            Ok(mut request) => {
-                self.read_body(&mut request, &bytes)?;
-                handle(request)
-            }
-        };
-        match answer {
-            Answer::Whole { status, fields, body } => {
-                let head = format!(
-                    "HTTP/1.1 {status}\r\n{fields}Content-Length: {}\r\nConnection: close\r\n\r\n",
-                    body.len()
-                );
-                self.stream.write_all(&[head.as_bytes(), &body].concat())?;
-            }
-            Answer::Live { fields, write } => {
-                let head = format!("HTTP/1.1 200 OK\r\n{fields}Connection: close\r\n\r\n");
-                self.stream.write_all(head.as_bytes())?;
-                write(&mut Line { stream: &self.stream })?;
-            }
-        }
-        // Where something is left unread the kernel takes back what was sent last, so that is read first.
-        self.stream.shutdown(Shutdown::Write)?;
-        self.read_until(&mut Vec::new(), MOST_HEAD, |_| false)
-    }
-
-    /// Reads the rest of a request of which `bytes` have come.
-    fn read_body(&mut self, request: &mut Request, bytes: &[u8]) -> io::Result<()> {
-        let end = bytes.windows(4).position(|end| end == b"\r\n\r\n").expect("it was parsed") + 4;
-        let length = request.length;
-        request.body = bytes[end..].to_vec();
-        self.read_until(&mut request.body, length, |body| body.len() >= length)?;
-        if request.body.len() < length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        request.body.truncate(length);
-        Ok(())
-    }
-
-    /// Reads until it is enough, or more than `most`; who takes longer is left.
-    fn read_until(
-        &mut self,
-        bytes: &mut Vec<u8>,
-        most: usize,
-        is_enough: impl Fn(&[u8]) -> bool,
-    ) -> io::Result<()> {
-        let mut chunk = [0; 1024];
-        while !is_enough(bytes) && bytes.len() < most {
-            let left = self.until.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.stop.load(Ordering::Relaxed) {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            self.stream.set_read_timeout(Some(left.min(LOOK)))?;
-            match self.stream.read(&mut chunk) {
-                Ok(0) => break,
-                Ok(read) => bytes.extend_from_slice(&chunk[..read]),
-                Err(error)
-                    if matches!(
-                        error.kind(),
-                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-                    ) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+/// A request with its body, or why it is refused.
+fn read(
+    bounded: &mut Bounded<'_, TcpStream>,
+    names: Names,
+    until: Instant,
+) -> io::Result<Result<Request, Refusal>> {
+    bounded.fill(MOST_HEAD, until, |bytes, _| has_end(bytes))?;
+    let mut request = match Request::parse(bounded.bytes(), names) {
+        Ok(request) => request,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    let end = bounded.bytes().windows(4).position(|end| end == b"\r\n\r\n");
+    bounded.take(end.expect("it was parsed") + 4);
+    let length = request.length;
+    bounded.fill(length, until, |bytes, _| bytes.len() >= length)?;
+    request.body = bounded.take(length);
+    match request.body.len() < length {
+        true => Err(io::ErrorKind::UnexpectedEof.into()),
+        false => Ok(Ok(request)),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     /// What is answered to these bytes by somebody who repeats the body.
@@ -203,5 +195,49 @@ mod tests {
         let answer = answered(b"GET / HTTP/1.1\r\nHost: gw1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 421 Misdirected Request\r\n"), "{answer}");
         assert!(answer.ends_with("and not by another name\n"), "{answer}");
+    }
+
+    /// The first bytes of what is answered to a request.
+    fn begun(address: SocketAddr, path: &str) -> (TcpStream, String) {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        stream
+            .write_all(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes())
+            .unwrap();
+        let mut bytes = [0; 15];
+        let read = stream.read(&mut bytes).unwrap_or_default();
+        (stream, String::from_utf8_lossy(&bytes[..read]).into_owned())
+    }
+
+    #[test]
+    fn who_holds_all_places_keeps_nobody_out_and_does_not_end_what_an_operator_reads() {
+        let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let (stop, address) = (AtomicBool::new(false), door.address().unwrap());
+        let live = |request: Request| {
+            let write = |line: &mut Line<'_>| {
+                while !stop.load(Ordering::Relaxed) && !line.is_closed() {
+                    sleep(Duration::from_millis(10));
+                }
+                line.send("end")
+            };
+            let is_kept = request.path == "/operator";
+            Answer::Live { is_kept, fields: String::new(), write: Box::new(write) }
+        };
+        std::thread::scope(|scope| {
+            let serving =
+                Builder::new().spawn_scoped(scope, || serve(&door, &stop, &live)).unwrap();
+            let (mut operator, told) = begun(address, "/operator");
+            assert_eq!(told, "HTTP/1.1 200 OK");
+            let held: Vec<_> = (0..2 * MOST_CONNECTIONS).map(|_| begun(address, "/")).collect();
+            let silent: Vec<_> =
+                (0..MOST_CONNECTIONS / 2).map(|_| TcpStream::connect(address).unwrap()).collect();
+            let (_, told) = begun(address, "/operator");
+            assert_eq!(told, "HTTP/1.1 200 OK", "beside {} others", held.len() + silent.len());
+            stop.store(true, Ordering::Relaxed);
+            let mut rest = String::new();
+            operator.read_to_string(&mut rest).unwrap();
+            assert!(rest.ends_with("end"), "{rest:?}");
+            serving.join().unwrap();
+        });
     }
 }

@@ -5,6 +5,9 @@
 //! TcpStream → Request::parse (the head; refused where it is none, or is meant for another name) → handler → Answer
 //! ```
 //!
+//! [`Bounded`] reads from any socket with limits of bytes and of time; [`Connections`] are so many at most, and who is
+//! idle makes room for who comes.
+//!
 //! Whoever connects has 2 s and 8192 bytes for a head, 4096 for a body, and holds up nobody else. A [`Door`] says by which
 //! names it may be asked for: a browser's page whose own name leads to this machine (DNS rebinding) comes with that name,
 //! and is refused.
@@ -14,11 +17,17 @@
 //! What is asked for, and who may: its users route, and check tokens and origins.
 
 mod answer;
+mod bounded;
+mod connections;
 mod door;
 #[cfg(test)]
 mod laws;
 mod request;
+mod socket;
 
 pub use answer::{Answer, Line};
+pub use bounded::{Bounded, LineTime};
+pub use connections::{Activity, Connections, Place};
 pub use door::{Door, Handle, serve};
 pub use request::{MOST_BODY, MOST_HEAD, Names, Refusal, Request, has_end};
+pub use socket::Socket;

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use crate::estimate::{Estimate, paired_gain_of_readings};
+use crate::gains::pairs_of;
 use crate::item::Item;
 use crate::replica::{ClassResult, Replica};
-use crate::results::Run;
+use crate::results::{Run, Setting};
 use crate::summary::{ClassSummary, Summary, WorkloadSummary};
 
 /// The key that the runs were swept over, or the keys, if they have more than one point.
@@ -17,7 +18,12 @@ pub fn swept_key(runs: &[Run]) -> Option<String> {
 
 /// What a point of a sweep is called: the values that it has.
 pub fn point_label(run: &Run, point: usize) -> String {
-    let values: Vec<_> = run.points[point].settings.iter().map(|s| s.value.as_str()).collect();
+    values_label(&run.points[point].settings, point)
+}
+
+/// The same from what the sweep sets at the point.
+pub(crate) fn values_label(settings: &[Setting], point: usize) -> String {
+    let values: Vec<&str> = settings.iter().map(|setting| setting.value.as_str()).collect();
     if values.is_empty() { (point + 1).to_string() } else { values.join(", ") }
 }
 
@@ -99,10 +105,9 @@ pub fn gain(
         return None;
     }
     let mean = |replica: &Replica| class_result(replica, workload, label)?.mean();
-    // An interrupted run lacks some numbers.
-    let partner = |a: &Replica| b.replicas.iter().find(|b| b.number == a.number);
-    let pairs = a.replicas.iter().filter_map(|a| mean(a).zip(mean(partner(a)?)));
-    let (reference, ours): (Vec<_>, Vec<_>) = pairs.unzip();
+    let pairs = pairs_of(a, b).into_iter();
+    let (reference, ours): (Vec<_>, Vec<_>) =
+        pairs.filter_map(|(a, b)| mean(a).zip(mean(b))).unzip();
     paired_gain_of_readings(&reference, &ours)
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::reading::Reading;
+use crate::spread::{self, Spread};
 
 /// A measure over independent replicas: its mean and the 95 % Student interval of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -20,6 +21,9 @@ pub struct Estimate {
     /// unfinished to tell the measure; it then has no interval.
     #[serde(default, skip_serializing_if = "is_false")]
     pub at_least: bool,
+    /// Whether the mean is only an upper bound, as that of a rate which no model tells; likewise without an interval.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub at_most: bool,
 }
 
 fn is_false(value: &bool) -> bool {
@@ -42,6 +46,7 @@ impl Estimate {
             high: half.map(|half| mean + half),
             n: n as u32,
             at_least: false,
+            at_most: false,
         })
     }
 
@@ -58,12 +63,27 @@ impl Estimate {
     /// A figure of all replicas together, which has no interval.
     pub fn pooled(reading: Reading, replicas: u32) -> Estimate {
         let (mean, at_least) = (reading.value(), reading.is_bound());
-        Estimate { mean, low: None, high: None, n: replicas, at_least }
+        Estimate { mean, low: None, high: None, n: replicas, at_least, at_most: false }
+    }
+
+    /// A lower bound that rests on no replica.
+    pub fn least(mean: f64) -> Estimate {
+        Estimate { mean, low: None, high: None, n: 1, at_least: true, at_most: false }
+    }
+
+    /// An upper bound that rests on no replica.
+    pub fn most(mean: f64) -> Estimate {
+        Estimate { mean, low: None, high: None, n: 1, at_least: false, at_most: true }
+    }
+
+    /// Whether it is a bound of the mean, and not the mean.
+    pub const fn is_bound(&self) -> bool {
+        self.at_least || self.at_most
     }
 
     /// The figure where it is more than a bound.
     pub fn known(&self) -> Option<Estimate> {
-        (!self.at_least).then_some(*self)
+        (!self.is_bound()).then_some(*self)
     }
 
     /// The estimate from the replicas in which `measure` has a value.
@@ -71,17 +91,27 @@ impl Estimate {
         Estimate::of(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
     }
 
-    /// The estimate from the replicas in which `measure` says something.
+    /// The estimate from the replicas in which `measure` says something; a lower bound where some of them say
+    /// one, and what is open may move the mean by more than a fiftieth.
     pub fn over_readings<T>(
         replicas: &[T],
         measure: impl Fn(&T) -> Option<Reading>,
     ) -> Option<Estimate> {
-        Estimate::of_readings(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
+        spread::estimate(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
     }
 
-    /// Half the interval's width; absent when there is but one replica.
+    /// The same of a share: its interval cut at 0 and 1, beyond which no share lies.
+    pub fn share_over<T>(replicas: &[T], measure: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
+        let found = Estimate::over(replicas, measure)?;
+        let cut = |end: f64| end.clamp(0.0, 1.0);
+        Some(Estimate { low: found.low.map(cut), high: found.high.map(cut), ..found })
+    }
+
+    /// Half the interval's width, the longer half of one that is cut at the end of a range; absent when
+    /// there is but one replica.
     pub fn half_width(&self) -> Option<f64> {
-        self.high.map(|high| high - self.mean)
+        let (low, high) = self.low.zip(self.high)?;
+        Some((high - self.mean).max(self.mean - low))
     }
 
     /// The estimate in another unit.
@@ -119,14 +149,13 @@ pub fn paired_gain(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
     Estimate::of(&pairwise(reference, ours, relative_gain))
 }
 
-/// The relative gain of `ours` over `reference` in percent, pair by pair; none where a side of some
-/// pair is known to a bound only, for then nobody can tell.
+/// The relative gain of `ours` over `reference` in percent, pair by pair; none where a side is known to a
+/// bound only, and what is open may move its mean by more than a fiftieth, for then nobody can tell.
 ///
 /// # Panics
 /// When the runs differ in their number of replicas.
 pub fn paired_gain_of_readings(reference: &[Reading], ours: &[Reading]) -> Option<Estimate> {
-    let exact = |side: &[Reading]| side.iter().map(|r| r.exact()).collect::<Option<Vec<f64>>>();
-    paired_gain(&exact(reference)?, &exact(ours)?)
+    spread::of_pairs(&Spread::all(reference)?, &Spread::all(ours)?, paired_gain)
 }
 
 /// η = 100 · (reference − ours) / reference: positive when ours is faster (Casetti & Mellia 2005,
@@ -135,12 +164,16 @@ pub fn relative_gain(reference: f64, ours: f64) -> f64 {
     100.0 * (reference - ours) / reference
 }
 
-/// Jain's fairness index (Σx)² / (n·Σx²): 1 when all are equal, 1/n when one has all; none when
-/// nobody has anything.
+/// Jain's fairness index (Σx)² / (n·Σx²): 1 when all are equal, which includes that nobody has anything,
+/// and 1/n when one has all; none of nobody.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();
-    (squares > 0.0).then(|| sum * sum / (shares.len() as f64 * squares))
+    match squares {
+        _ if shares.is_empty() => None,
+        0.0 => Some(1.0),
+        squares => Some(sum * sum / (shares.len() as f64 * squares)),
+    }
 }
 
 fn pairwise(reference: &[f64], ours: &[f64], of: impl Fn(f64, f64) -> f64) -> Vec<f64> {
@@ -198,6 +231,14 @@ mod tests {
     }
 
     #[test]
+    fn the_interval_of_a_share_ends_where_shares_end() {
+        let fairness = Estimate::share_over(&[0.8, 1.0], |share| Some(*share)).unwrap();
+        assert_eq!((fairness.low, fairness.high, fairness.n), (Some(0.0), Some(1.0), 2));
+        // ± is the longer side: from 0.9 down to 0, since 12.706 · 0.1 is more than that.
+        assert!((fairness.half_width().unwrap() - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
     fn what_two_runs_share_cancels_in_paired_differences() {
         let reference = [10.0, 20.0, 30.0];
         let ours = [9.0, 19.0, 29.0];
@@ -218,6 +259,6 @@ mod tests {
     fn fairness_is_one_when_equal_and_one_nth_when_one_has_all() {
         assert_eq!(jain(&[2.0, 2.0, 2.0, 2.0]), Some(1.0));
         assert_eq!(jain(&[8.0, 0.0, 0.0, 0.0]), Some(0.25));
-        assert_eq!(jain(&[0.0]), None);
+        assert_eq!((jain(&[0.0, 0.0]), jain(&[])), (Some(1.0), None), "zero is a result");
     }
 }

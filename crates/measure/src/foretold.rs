@@ -35,9 +35,12 @@ pub struct Foretold {
 const MEASURES: [Measure; 3] = [Measure::Completion, Measure::Delay, Measure::Goodput];
 
 impl Foretold {
-    /// Whether what was predicted as a lower bound is one, as far as the interval of what was found tells.
+    /// Whether what was predicted as a bound is one, as far as the interval of what was found tells.
     pub fn holds(&self) -> bool {
-        self.found.high.unwrap_or(self.found.mean) >= self.predicted.mean
+        match self.predicted.at_most {
+            true => self.found.low.unwrap_or(self.found.mean) <= self.predicted.mean,
+            false => self.found.high.unwrap_or(self.found.mean) >= self.predicted.mean,
+        }
     }
 }
 
@@ -48,7 +51,8 @@ pub fn is_model(run: &Run) -> bool {
 
 /// Whether points are those of a model: what it does not tell is not known, and may have been served well.
 pub(crate) fn are_of_model(points: &[Point]) -> bool {
-    points.iter().all(|point| point.replicas.is_empty())
+    let mut known = points.iter().filter(|point| point.failure.is_none()).peekable();
+    known.peek().is_some() && known.all(Point::is_of_model)
 }
 
 /// Every mean that one engine predicted and another found under the same policy, by sizes where there are some. What was
@@ -92,7 +96,7 @@ fn of_point(model: &Run, run: &Run, point: usize) -> Vec<Foretold> {
                 }
                 let both = measure.estimate(told, &what).zip(measure.estimate(seen, &what));
                 let Some((predicted, found)) = both else { continue };
-                if found.at_least || found.mean <= 0.0 {
+                if found.is_bound() || found.mean <= 0.0 {
                     continue;
                 }
                 let error = predicted.mean / found.mean - 1.0;
@@ -105,7 +109,7 @@ fn of_point(model: &Run, run: &Run, point: usize) -> Vec<Foretold> {
                     measure,
                     predicted,
                     found,
-                    error: (!predicted.at_least).then_some(error),
+                    error: (!predicted.is_bound()).then_some(error),
                 });
             }
         }

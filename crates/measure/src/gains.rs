@@ -7,6 +7,7 @@ use crate::measures::{Better, Measure, Subject};
 use crate::reading::Reading;
 use crate::replica::Replica;
 use crate::results::{Point, Setting};
+use crate::spread::{self, Spread};
 use crate::survival::Survival;
 
 /// One measure of two runs. Each difference is taken within a pair of replicas that had the same
@@ -61,7 +62,7 @@ const OF_TRANSFERS: [Measure; 4] = [
 ];
 
 /// The measures of everything else that are compared.
-const OF_WORKLOADS: [Measure; 13] = [
+const OF_WORKLOADS: [Measure; 15] = [
     Measure::Delay,
     Measure::DelayMedian,
     Measure::DelayP95,
@@ -72,6 +73,8 @@ const OF_WORKLOADS: [Measure; 13] = [
     Measure::JitterP99,
     Measure::DatagramLoss,
     Measure::Goodput,
+    Measure::DataGoodput,
+    Measure::RequestGoodput,
     Measure::PacketLoss,
     Measure::LongFlowRate,
     Measure::Fairness,
@@ -80,9 +83,7 @@ const OF_WORKLOADS: [Measure; 13] = [
 /// Compares what two runs found at their point number `at`; `names` are what the reference and ours
 /// are called. The runs must have had the same arrivals: one seed, and one setting of the sweep.
 pub fn gains_at(at: usize, names: (&str, &str), reference: &Point, ours: &Point) -> PointGains {
-    let other = |replica: &Replica| ours.replicas.iter().find(|o| o.number == replica.number);
-    let pairs: Vec<(&Replica, &Replica)> =
-        reference.replicas.iter().filter_map(|r| Some((r, other(r)?))).collect();
+    let pairs = pairs_of(reference, ours);
     let mut gains = Vec::new();
     for workload in pairs.first().into_iter().flat_map(|(first, _)| &first.workloads) {
         let of_workload = Subject { workload: &workload.name, ..Subject::default() };
@@ -103,6 +104,25 @@ pub fn gains_at(at: usize, names: (&str, &str), reference: &Point, ours: &Point)
     }
 }
 
+/// A figure of the values of both sides, such as their ratio.
+type FigureOfPairs<'f> = &'f dyn Fn(&[f64], &[f64]) -> Option<Estimate>;
+
+/// The replicas of one number of two runs. Where all are the same run on both sides they are one pair:
+/// a difference that never varies says nothing of chance.
+pub(crate) fn pairs_of<'p>(
+    reference: &'p Point,
+    ours: &'p Point,
+) -> Vec<(&'p Replica, &'p Replica)> {
+    // An interrupted run lacks some numbers.
+    let other = |replica: &Replica| ours.replicas.iter().find(|o| o.number == replica.number);
+    let pairs = reference.replicas.iter().filter_map(|r| Some((r, other(r)?)));
+    let mut pairs: Vec<(&Replica, &Replica)> = pairs.collect();
+    if Replica::are_identical(&reference.replicas) && Replica::are_identical(&ours.replicas) {
+        pairs.truncate(1);
+    }
+    pairs
+}
+
 /// One measure, over the pairs that have it on both sides; none when no pair has.
 fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) -> Option<Gain> {
     let tells = |replica: &Replica| is_told(measure, replica, what);
@@ -114,20 +134,22 @@ fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) ->
     if reference.is_empty() {
         return None;
     }
-    let exact = |side: &[Reading]| side.iter().map(|r| r.exact()).collect::<Option<Vec<f64>>>();
-    let both = exact(&reference).zip(exact(&ours));
-    let both = both.as_ref().map(|(reference, ours)| (reference.as_slice(), ours.as_slice()));
+    let both = Spread::all(&reference).zip(Spread::all(&ours));
+    let told = |figure: FigureOfPairs<'_>| {
+        let (reference, ours) = both.as_ref()?;
+        spread::of_pairs(reference, ours, figure)
+    };
     let about = measure.about();
     Some(Gain {
         workload: what.workload.to_owned(),
         class: what.class.map(str::to_owned),
         measure,
         unit: about.unit.symbol().to_owned(),
-        reference: Estimate::of_readings(&reference),
-        ours: Estimate::of_readings(&ours),
-        difference: both.and_then(|(reference, ours)| paired(reference, ours)),
-        ratio: both.and_then(|(reference, ours)| geometric(reference, ours)),
-        gain_percent: both.and_then(|(reference, ours)| percent(about.better, reference, ours)),
+        reference: spread::estimate(&reference),
+        ours: spread::estimate(&ours),
+        difference: told(&paired),
+        ratio: told(&geometric),
+        gain_percent: told(&|reference, ours| percent(about.better, reference, ours)),
     })
 }
 

@@ -5,10 +5,29 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shortflow_units::Duration;
 
 /// How many durations fell where: from 1 µs to 10,000 s with 3 significant digits, so that a
-/// percentile is within 0.1 % of that of the durations themselves. Fixed in size (about 100 KB, none
-/// before the first duration), and exact to join with another.
+/// percentile is within 0.1 % of that of the durations themselves, and never beyond the shortest and the
+/// longest of them. Fixed in size (about 100 KB, none before the first duration), and exact to join with
+/// another.
 #[derive(Clone, Default, PartialEq)]
-pub struct Histogram(Option<Cells<u32>>);
+pub struct Histogram {
+    cells: Option<Cells<u32>>,
+    extremes: Option<Extremes>,
+}
+
+/// The shortest and the longest duration, to the nanosecond.
+#[derive(Clone, Copy, PartialEq)]
+struct Extremes {
+    shortest: Duration,
+    longest: Duration,
+}
+
+impl Extremes {
+    fn joined(one: Option<Extremes>, other: Option<Extremes>) -> Option<Extremes> {
+        let (Some(a), Some(b)) = (one, other) else { return one.or(other) };
+        let (shortest, longest) = (a.shortest.min(b.shortest), a.longest.max(b.longest));
+        Some(Extremes { shortest, longest })
+    }
+}
 
 const MAX_MICROS: u64 = 10_000_000_000;
 const MICROS_PER_SECOND: f64 = 1e6;
@@ -33,6 +52,8 @@ impl Histogram {
     #[inline]
     pub fn record(&mut self, duration: Duration) {
         self.cells().saturating_record(micros(duration));
+        let one = Extremes { shortest: duration, longest: duration };
+        self.extremes = Extremes::joined(self.extremes, Some(one));
     }
 
     /// Counts `count` durations in that belong to the cell of so many microseconds.
@@ -42,25 +63,46 @@ impl Histogram {
 
     /// Counts in all that `other` has counted.
     pub fn merge(&mut self, other: &Histogram) {
-        if let Some(other) = &other.0 {
-            self.cells().add(other).expect("all histograms have the same bounds");
+        if let Some(cells) = &other.cells {
+            self.cells().add(cells).expect("all histograms have the same bounds");
         }
+        self.extremes = Extremes::joined(self.extremes, other.extremes);
     }
 
     /// How many durations were counted.
     pub fn n(&self) -> u64 {
-        self.0.as_ref().map_or(0, Cells::len)
+        self.cells.as_ref().map_or(0, Cells::len)
     }
 
-    /// The duration in seconds that a share `quantile` (0 to 1) of all do not exceed.
+    /// The duration in seconds that a share `quantile` (0 to 1) of all do not exceed. Those in one cell are
+    /// taken to be evenly spread over it.
     pub fn quantile(&self, quantile: f64) -> Option<f64> {
-        let cells = self.0.as_ref()?;
-        Some(cells.value_at_quantile(quantile) as f64 / MICROS_PER_SECOND)
+        let cells = self.cells.as_ref().filter(|cells| !cells.is_empty())?;
+        let rank = ((quantile * cells.len() as f64).ceil() as u64).clamp(1, cells.len());
+        let cell = cells.value_at_quantile(quantile);
+        let count = u64::from(cells.count_at(cell));
+        let up_to_cell = cells.count_between(0, cell);
+        let place = (rank + count).saturating_sub(up_to_cell).clamp(1, count) as f64 - 0.5;
+        Some(self.within(cell, place / count as f64))
+    }
+
+    /// A duration in seconds in the cell of `micros`: so far from its lower to its upper end (0 to 1), and not
+    /// beyond the shortest and the longest duration.
+    pub(crate) fn within(&self, micros: u64, part: f64) -> f64 {
+        let (bits, least) = (width_bits(micros), Self::least_of(micros));
+        let inside = match bits {
+            0 => Self::seconds(micros),
+            // What is rounded to a microsecond may be half of one less.
+            bits => (least as f64 - 0.5 + part * (1_u64 << bits) as f64) / MICROS_PER_SECOND,
+        };
+        self.extremes.map_or(inside, |Extremes { shortest, longest }| {
+            inside.clamp(shortest.as_secs_f64(), longest.as_secs_f64())
+        })
     }
 
     /// The same, rounded down to the least duration of its cell: no more than it truly is.
     pub(crate) fn least_quantile(&self, quantile: f64) -> Option<f64> {
-        let cells = self.0.as_ref()?;
+        let cells = self.cells.as_ref()?;
         let found = cells.value_at_quantile(quantile);
         Some(Self::seconds(cells.lowest_equivalent(found)))
     }
@@ -77,7 +119,7 @@ impl Histogram {
     }
 
     fn cells(&mut self) -> &mut Cells<u32> {
-        self.0.get_or_insert_with(|| {
+        self.cells.get_or_insert_with(|| {
             Cells::new_with_bounds(1, MAX_MICROS, 3).expect("the bounds are right")
         })
     }
@@ -85,7 +127,7 @@ impl Histogram {
     /// The longest duration in seconds, rounded down to its cell; zero when nothing was counted.
     pub(crate) fn longest(&self) -> f64 {
         let lowest = |cells: &Cells<u32>| cells.lowest_equivalent(cells.max());
-        self.0.as_ref().map_or(0.0, |cells| Self::seconds(lowest(cells)))
+        self.cells.as_ref().map_or(0.0, |cells| Self::seconds(lowest(cells)))
     }
 
     /// The longest number of microseconds of the cell to which `duration` belongs.
@@ -106,7 +148,7 @@ impl Histogram {
 
     /// The cells that are not empty: microseconds and count.
     pub(crate) fn occupied(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
-        let cells = self.0.iter().flat_map(|cells| cells.iter_recorded());
+        let cells = self.cells.iter().flat_map(|cells| cells.iter_recorded());
         cells.map(|cell| (cell.value_iterated_to(), cell.count_at_value()))
     }
 }
@@ -117,17 +159,39 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
-/// A list of pairs: microseconds, count. Cells that are empty are left out.
+/// As it is written: pairs of microseconds and count, without cells that are empty, and the extremes in
+/// nanoseconds. Earlier versions wrote the pairs alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Stored {
+    Cells(Vec<(u64, u32)>),
+    Whole { cells: Vec<(u64, u32)>, shortest_ns: u64, longest_ns: u64 },
+}
+
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.occupied())
+        let cells = self.occupied().collect();
+        let stored = match self.extremes {
+            None => Stored::Cells(cells),
+            Some(Extremes { shortest, longest }) => {
+                Stored::Whole { cells, shortest_ns: shortest.nanos(), longest_ns: longest.nanos() }
+            }
+        };
+        stored.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let cells: Vec<(u64, u32)> = Vec::deserialize(deserializer)?;
         let mut histogram = Histogram::default();
+        let cells = match Stored::deserialize(deserializer)? {
+            Stored::Cells(cells) => cells,
+            Stored::Whole { cells, shortest_ns, longest_ns } => {
+                let [shortest, longest] = [shortest_ns, longest_ns].map(Duration::from_nanos);
+                histogram.extremes = Some(Extremes { shortest, longest });
+                cells
+            }
+        };
         for (micros, count) in cells {
             histogram.record_cell(micros, count);
         }
@@ -166,6 +230,26 @@ mod tests {
     }
 
     #[test]
+    fn no_percentile_lies_beyond_the_shortest_and_the_longest_duration() {
+        // The cell of 200,004.3 µs ends at 200,063 µs.
+        let alike = of(&[Duration::from_nanos(200_004_300); 50]);
+        let mut joined = of(&[Duration::from_nanos(200_004_300)]);
+        joined.merge(&alike);
+        for histogram in [alike, joined] {
+            assert_eq!([0.01, 0.5, 1.0].map(|q| histogram.quantile(q)), [Some(0.200_004_3); 3]);
+        }
+    }
+
+    #[test]
+    fn those_of_one_cell_are_taken_to_be_spread_over_it() {
+        // 100,032 to 100,095 µs are one cell; its median is in the middle, between 1 and 9 s the least.
+        let mut many = vec![Duration::from_micros(100_040); 100];
+        many.extend([Duration::from_micros(1), Duration::from_secs(9)]);
+        let median = of(&many).quantile(0.5).unwrap();
+        assert!((median - 0.100_063_5).abs() < 1e-6, "{median}");
+    }
+
+    #[test]
     fn joining_histograms_gives_what_one_histogram_would() {
         let durations = durations(1000);
         let mut joined = of(&durations[..300]);
@@ -190,7 +274,7 @@ mod tests {
     #[test]
     fn what_is_beyond_the_range_counts_at_its_end() {
         let histogram = of(&[Duration::from_secs(1_000_000)]);
-        assert!((9_999.0..10_740.0).contains(&histogram.quantile(1.0).unwrap()));
+        assert_eq!(histogram.quantile(1.0), Some(1_000_000.0), "the longest is known");
         assert_eq!(of(&[Duration::ZERO]).n(), 1);
     }
 

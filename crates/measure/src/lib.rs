@@ -10,11 +10,11 @@
 //! workloads and code points are known here by dense index and name alone.
 //!
 //! ```
-//! use shortflow_measure::{Item, Plan, Recorder, Summary, Transfer, WorkloadPlan};
+//! use shortflow_measure::{Plan, Recorder, Summary, Transfer, WorkloadPlan};
 //! use shortflow_units::{Duration, Instant};
 //!
 //! let plan = Plan {
-//!     workloads: vec![WorkloadPlan { name: "web".into(), item: Item::Transfer, size_classes: vec![] }],
+//!     workloads: vec![WorkloadPlan { name: "web".into(), ..Default::default() }],
 //!     streams: vec![],
 //!     limits: vec![],
 //!     ports: vec![],
@@ -62,12 +62,14 @@ mod recorder;
 mod replica;
 pub mod results;
 mod settle;
+mod spread;
 mod summary;
 mod survival;
 pub mod tables;
 mod tcp_state;
 mod throughput;
 mod transfer;
+mod warning;
 
 pub use estimate::{
     Estimate, jain, mean, paired, paired_gain, paired_gain_of_readings, relative_gain,
@@ -78,10 +80,10 @@ pub use histogram::Histogram;
 pub use item::Item;
 pub use measures::{About, Better, Measure, Subject, Unit};
 pub use moments::Moments;
-pub use plan::{Plan, SizeClass, StreamPlan, WorkloadPlan};
+pub use plan::{End, Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
 pub use ranking::{RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst};
-pub use reading::Reading;
+pub use reading::{Likely, Reading};
 pub use recorder::Recorder;
 pub use replica::{
     ClassResult, DatagramResult, DelayPercentiles, JitterPercentiles, LongFlows, OverLimit,
@@ -96,3 +98,4 @@ pub use survival::Survival;
 pub use tcp_state::{Occasion, Phase, TcpSample, TcpState};
 pub use throughput::ThroughputSamples;
 pub use transfer::{Ends, Transfer, TransferColor, TransferState};
+pub use warning::{Place, ScopedWarning, Warning, WarningKind, warnings};

@@ -8,10 +8,13 @@ use serde::{Deserialize, Serialize};
 /// (1979).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Moments {
+    /// How many values.
     n: u64,
+    /// Their mean.
     mean: f64,
     /// The sum of squared differences from the mean.
     squares: f64,
+    /// The largest.
     max: f64,
 }
 

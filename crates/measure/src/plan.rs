@@ -39,7 +39,7 @@ impl Plan {
 }
 
 /// A workload's name, what is timed in it, and the size classes by which that is reported.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct WorkloadPlan {
     /// The name in results.
     pub name: String,
@@ -47,6 +47,21 @@ pub struct WorkloadPlan {
     pub item: Item,
     /// The classes, smallest first. A transfer larger than the last counts in the whole only.
     pub size_classes: Vec<SizeClass>,
+    /// How many bits of replies it is to ask for in a second on average, over the measured time; none where that
+    /// depends on what it gets.
+    pub offered: Option<f64>,
+    /// The end of its connections to which its data goes; requests go the other way.
+    pub data_to: End,
+}
+
+/// An end of a connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum End {
+    /// The one that opened it.
+    #[default]
+    Client,
+    /// The other.
+    Server,
 }
 
 /// A stream of datagrams that is reported on its own.

@@ -191,10 +191,10 @@ impl RankedRun {
         all.filter_map(Service::ratio).max_by(f64::total_cmp)
     }
 
-    /// Whether a figure is a lower bound, so that the run may be worse served than its line says.
+    /// Whether a figure is a bound, so that the run may be worse served than its line says.
     fn has_bounds(&self) -> bool {
         let mut figures = self.points.iter().flatten().flat_map(|service| &service.figures);
-        figures.any(|figure| figure.value.is_some_and(|value| value.at_least))
+        figures.any(|figure| figure.value.is_some_and(|value| value.is_bound()))
     }
 
     /// The ratios of all workloads at all points, the worst first.
@@ -223,7 +223,8 @@ fn worst(points: &[Vec<Service>]) -> Option<Worst> {
                         workload: service.workload.clone(),
                         measure: figure.measure,
                         ratio: figure.ratio,
-                        at_least: figure.value.is_some_and(|value| value.at_least),
+                        // An upper bound of a rate is a lower one of how bad it is.
+                        at_least: figure.value.is_some_and(|value| value.is_bound()),
                     });
                 }
             }
@@ -280,7 +281,7 @@ fn measures(
     let all_have = |measure| {
         let values: Option<Vec<Estimate>> = values_of(measure).into_iter().collect();
         let best = values.and_then(|v| v.into_iter().min_by(|a, b| a.mean.total_cmp(&b.mean)));
-        best.is_some_and(|best| !best.at_least)
+        best.is_some_and(|best| !best.is_bound())
     };
     let mut times: Vec<RankMeasure> = [RankMeasure::P95, RankMeasure::P99]
         .into_iter()
@@ -319,11 +320,11 @@ fn ratios(measure: RankMeasure, values: &[Option<Estimate>]) -> Vec<f64> {
     };
     let costs: Vec<f64> = values.iter().map(cost).collect();
     let least = |costs: &mut dyn Iterator<Item = f64>| costs.fold(f64::INFINITY, f64::min);
-    let known = costs.iter().zip(values).filter(|(_, value)| value.is_some_and(|v| !v.at_least));
+    let known = costs.iter().zip(values).filter(|(_, value)| value.is_some_and(|v| !v.is_bound()));
     let best = match least(&mut known.map(|(cost, _)| *cost)) {
         best if best.is_finite() => best,
         // Lower bounds alone do not say who is worse than whom.
-        _ if values.iter().flatten().any(|value| value.at_least) => f64::MAX,
+        _ if values.iter().flatten().any(|value| value.is_bound()) => f64::MAX,
         _ => least(&mut costs.iter().copied()),
     };
     // Of nothing but infinities or zeros, all are the best.
@@ -346,7 +347,7 @@ fn finite_or_not<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<f64, D::
 mod tests {
     use super::*;
     use crate::item::Item;
-    use crate::plan::{Plan, WorkloadPlan};
+    use crate::plan::{End, Plan, WorkloadPlan};
     use crate::recorder::Recorder;
     use crate::transfer::Transfer;
     use shortflow_units::{Duration, Instant};
@@ -370,7 +371,7 @@ mod tests {
     fn point(served: &Served) -> Vec<Point> {
         let end = Instant::START + Duration::from_secs(10);
         let workload =
-            |name: &str| WorkloadPlan { name: name.into(), item: Item::Page, size_classes: vec![] };
+            |name: &str| WorkloadPlan { name: name.into(), item: Item::Page, ..Default::default() };
         let plan = Plan {
             workloads: ["pages", "calls", "downloads", "pages/objects"].map(workload).into(),
             streams: vec![],
@@ -404,7 +405,7 @@ mod tests {
                 recorder.datagram(now, CALLS, 0, Duration::from_millis(served.delay));
             }
         }
-        recorder.goodput(now, DOWNLOADS, served.download);
+        recorder.goodput(now, DOWNLOADS, End::Client, served.download);
         vec![Point::new(vec![], vec![recorder.finish().unwrap()])]
     }
 
@@ -487,8 +488,9 @@ mod tests {
 
     #[test]
     fn a_lower_bound_is_never_the_best_and_bounds_alone_give_no_order() {
-        let figure =
-            |mean, at_least| Some(Estimate { mean, low: None, high: None, n: 1, at_least });
+        let figure = |mean, at_least| {
+            Some(Estimate { mean, low: None, high: None, n: 1, at_least, at_most: false })
+        };
         let (known, bound) = (|mean| figure(mean, false), |mean| figure(mean, true));
         assert_eq!(ratios(RankMeasure::P99, &[known(2.0), bound(1.0)]), [1.0, 1.0]);
         assert_eq!(ratios(RankMeasure::P99, &[known(2.0), bound(6.0)]), [1.0, 3.0]);

@@ -15,19 +15,31 @@ pub enum Reading {
     AtLeast {
         /// What it is not below.
         at_least: f64,
+        /// What it is by the best estimate, if there is one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        likely: Option<Likely>,
     },
+}
+
+/// The best estimate of a figure of which for sure only a lower bound is known.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Likely {
+    /// The estimate.
+    pub estimate: f64,
+    /// What it would be if all that was left at the end took twice as long as the oldest had taken by then.
+    pub doubled: f64,
 }
 
 impl Reading {
     /// A lower bound.
     pub const fn at_least(value: f64) -> Reading {
-        Reading::AtLeast { at_least: value }
+        Reading::AtLeast { at_least: value, likely: None }
     }
 
     /// The figure, or what it is at least.
     pub const fn value(self) -> f64 {
         match self {
-            Reading::Exact(value) | Reading::AtLeast { at_least: value } => value,
+            Reading::Exact(value) | Reading::AtLeast { at_least: value, .. } => value,
         }
     }
 
@@ -48,7 +60,13 @@ impl Reading {
     pub fn map(self, rising: impl Fn(f64) -> f64) -> Reading {
         match self {
             Reading::Exact(value) => Reading::Exact(rising(value)),
-            Reading::AtLeast { at_least } => Reading::at_least(rising(at_least)),
+            Reading::AtLeast { at_least, likely } => {
+                let likely = likely.map(|Likely { estimate, doubled }| Likely {
+                    estimate: rising(estimate),
+                    doubled: rising(doubled),
+                });
+                Reading::AtLeast { at_least: rising(at_least), likely }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use shortflow_units::{Duration, Instant};
 
 use crate::moments::Moments;
-use crate::plan::{Plan, StreamPlan, WorkloadPlan};
+use crate::plan::{End, Plan, StreamPlan, WorkloadPlan};
 use crate::port::{PortCounts, PortResult, Sample};
 use crate::replica::{
     ClassResult, DatagramResult, DelayPercentiles, JitterPercentiles, LongFlows, OverLimit,
@@ -23,6 +23,8 @@ pub struct Recorder {
     end: Instant,
     drain: Duration,
     classes: Vec<Vec<u64>>,
+    /// The end of connections to which the data of each workload goes.
+    data_to: Vec<End>,
     sink: Option<TransferSink>,
     datagrams: Vec<DatagramTracker>,
     /// The delay of the datagram before, by stream.
@@ -62,6 +64,7 @@ impl Recorder {
             end: plan.end,
             drain: plan.drain,
             classes: plan.workloads.iter().map(bounds).collect(),
+            data_to: plan.workloads.iter().map(|workload| workload.data_to).collect(),
             sink: transfers,
             datagrams: vec![DatagramTracker::default(); plan.workloads.len()],
             last_delays: Vec::new(),
@@ -97,6 +100,7 @@ impl Recorder {
         if !is_counted {
             return;
         }
+        workload.asked_bytes += transfer.reply_bytes;
         workload.all.record(transfer);
         if let Some(class) = class_of(&self.classes[at], transfer.reply_bytes) {
             workload.classes[class].record(transfer);
@@ -153,18 +157,24 @@ impl Recorder {
         }
         let at = usize::from(transfer.workload);
         let workload = &mut self.replica.workloads[at];
+        workload.asked_bytes += transfer.reply_bytes;
         workload.all.record_unfinished(age, transfer.carried_bytes);
         if let Some(class) = class_of(&self.classes[at], transfer.reply_bytes) {
             workload.classes[class].record_unfinished(age, transfer.carried_bytes);
         }
     }
 
-    /// `bytes` of the application were delivered in order to their receiver; counted while
+    /// `bytes` of the application were delivered in order to this end of a connection; counted while
     /// measuring goes on.
     #[inline]
-    pub fn goodput(&mut self, now: Instant, workload: u16, bytes: u64) {
+    pub fn goodput(&mut self, now: Instant, workload: u16, to: End, bytes: u64) {
         if now >= self.warm_up && now <= self.end {
-            self.replica.workloads[usize::from(workload)].delivered_bytes += bytes;
+            let at = usize::from(workload);
+            let found = &mut self.replica.workloads[at];
+            found.delivered_bytes += bytes;
+            if to != self.data_to[at] {
+                found.delivered_request_bytes += bytes;
+            }
         }
     }
 
@@ -351,6 +361,7 @@ fn empty_workload(plan: &WorkloadPlan, run: &Plan) -> WorkloadResult {
     WorkloadResult {
         name: plan.name.clone(),
         item: plan.item,
+        offered: plan.offered,
         all: class("all", None),
         classes: plan.size_classes.iter().map(|c| class(&c.label, c.bound())).collect(),
         open_over_time: OpenOverTime::over(run.warm_up, run.end),

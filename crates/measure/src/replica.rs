@@ -52,6 +52,37 @@ impl Replica {
     pub fn port(&self, name: &str) -> Option<&PortResult> {
         self.ports.iter().find(|port| port.name == name)
     }
+
+    /// Whether both found the same in everything: then they are one run, under two numbers.
+    pub fn is_same_run(&self, other: &Replica) -> bool {
+        let Replica {
+            number: _,
+            measured,
+            code_points,
+            drop_reasons,
+            workloads,
+            ports,
+            counters,
+            series,
+            accesses,
+        } = self;
+        *measured == other.measured
+            && *counters == other.counters
+            && *workloads == other.workloads
+            && *ports == other.ports
+            && *series == other.series
+            && *accesses == other.accesses
+            && *code_points == other.code_points
+            && *drop_reasons == other.drop_reasons
+    }
+
+    /// Whether several replicas are all the same run, because nothing in the scenario is random.
+    pub fn are_identical<'r>(replicas: impl IntoIterator<Item = &'r Replica>) -> bool {
+        let mut replicas = replicas.into_iter();
+        let Some(first) = replicas.next() else { return false };
+        let mut others = replicas.peekable();
+        others.peek().is_some() && others.all(|other| first.is_same_run(other))
+    }
 }
 
 /// What one replica found about a workload.
@@ -85,8 +116,18 @@ pub struct WorkloadResult {
     pub dropped: u64,
     /// Packets that they sent as green, yellow, red and other.
     pub colors: [u64; 4],
+    /// Bits of replies that it was to ask for in a second on average; none where that depends on what it gets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<f64>,
+    /// Bytes of the replies that transfers asked for which began after the warm-up, complete or not.
+    #[serde(default)]
+    pub asked_bytes: u64,
     /// Application bytes delivered in order, of completed and of other connections.
     pub delivered_bytes: u64,
+    /// Of these, the bytes of requests; the others are those of replies and of long flows, which go the
+    /// other way.
+    #[serde(default)]
+    pub delivered_request_bytes: u64,
     /// Its datagrams, if it sent any.
     pub datagrams: Option<DatagramResult>,
     /// Its streams of datagrams one by one, where they are set apart.
@@ -128,6 +169,19 @@ impl WorkloadResult {
     pub(crate) fn per_transfer(&self, count: fn(&WorkloadResult) -> u64) -> Option<f64> {
         let n = self.all.completion.n();
         (n > 0).then(|| count(self) as f64 / n as f64)
+    }
+
+    /// Application bytes delivered in order of replies and of long flows.
+    pub fn delivered_data_bytes(&self) -> u64 {
+        self.delivered_bytes - self.delivered_request_bytes
+    }
+
+    /// Whether it asked for something and got nothing at all through.
+    pub fn is_starved(&self) -> bool {
+        let asks = self.long_flows.is_some() || self.all.n() > 0;
+        let sends = self.datagrams.is_some_and(|datagrams| datagrams.sent > 0);
+        let arrives = self.datagrams.is_some_and(|datagrams| datagrams.delivered > 0);
+        (asks || sends) && self.all.completion.n() == 0 && self.delivered_bytes == 0 && !arrives
     }
 
     /// The share of packets that were dropped anywhere, 0 to 1, among those that completed transfers

@@ -5,12 +5,15 @@ use shortflow_units::Instant;
 
 use crate::replica::WorkloadResult;
 use crate::summary::{ClassSummary, WorkloadSummary};
+use crate::warning::{Warning, WarningKind};
 
 /// How many transfers were open on average in each of [`BINS`](Self::BINS) equal parts of the
 /// measured time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenOverTime {
+    /// Nanoseconds at which the first bin begins.
     start: u64,
+    /// Nanoseconds of a bin.
     width: u64,
     /// Transfer-nanoseconds per bin.
     bins: Vec<u64>,
@@ -56,30 +59,53 @@ pub(crate) fn mean_over_replicas(replicas: &[&WorkloadResult]) -> Vec<f64> {
 }
 
 /// What must be said about a workload whose transfers pile up or fail.
-pub(crate) fn warnings(workload: &WorkloadSummary) -> Vec<String> {
+pub(crate) fn warnings(workload: &WorkloadSummary, replicas: u32) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let items = workload.item.plural();
     let open = &workload.open_over_time;
     if let Some(growth) = growth(open).or_else(|| climb(open)) {
-        warnings.push(format!(
+        let message = format!(
             "the load of {} does not settle: open {items} grew from {:.0} to {:.0} over the \
              second half, so completion times depend on how long the run lasts",
             workload.name, growth.from, growth.to,
-        ));
+        );
+        warnings.push(Warning::new(WarningKind::UnsettledLoad, message));
     }
-    warnings.extend(unfinished(workload));
+    let unfinished = unfinished(workload);
+    warnings.extend(unfinished.map(|message| Warning::new(WarningKind::Unfinished, message)));
     if workload.failed > 0 {
         let (were, their, they) = match workload.failed {
             1 => ("was", "its", "it counts"),
             _ => ("were", "their", "they count"),
         };
-        warnings.push(format!(
+        let message = format!(
             "{} of the {items} of {} {were} given up by {their} TCP, because its retries were used up or \
              the connection was reset; {they} as taking longer than {their} age at the end",
             workload.failed, workload.name,
-        ));
+        );
+        warnings.push(Warning::new(WarningKind::GivenUp, message));
     }
+    warnings.extend(partial_samples(workload, replicas));
     warnings
+}
+
+/// What must be said of sizes that occurred in some replicas only.
+fn partial_samples(workload: &WorkloadSummary, replicas: u32) -> Option<Warning> {
+    let number = |class: &ClassSummary| class.mean.map(|mean| mean.n).filter(|n| *n < replicas);
+    let classes = workload.classes.iter().chain([&workload.all]);
+    let partial: Vec<String> = classes
+        .filter_map(|class| Some(format!("{} in {}", class.label, number(class)?)))
+        .collect();
+    (!partial.is_empty()).then(|| {
+        let message = format!(
+            "not every one of the {replicas} replicas had such {} of {}: {}; figures are over these replicas \
+             only",
+            workload.item.plural(),
+            workload.name,
+            partial.join(", "),
+        );
+        Warning::new(WarningKind::PartialSample, message).with_help("run for longer")
+    })
 }
 
 /// What must be said about transfers that were not complete at the end: where they leave a figure

@@ -13,6 +13,7 @@ use crate::replica::{
 };
 use crate::settle;
 use crate::survival::Survival;
+use crate::warning::{Warning, WarningKind};
 
 /// Each measure over the replicas of one run. A measure that no replica has is absent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -28,7 +29,7 @@ pub struct Summary {
     /// Whatever else was counted.
     pub counters: BTreeMap<String, Estimate>,
     /// What the reader must know before trusting the numbers.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A workload over all replicas.
@@ -59,8 +60,21 @@ pub struct WorkloadSummary {
     /// The share of packets that were dropped anywhere, 0 to 1, among those of completed transfers.
     #[serde(default)]
     pub packet_loss: Option<Estimate>,
-    /// Application bits delivered in order, per second.
+    /// Bits of replies that it was to ask for in a second, on average over all that may come; absent where that
+    /// depends on what it gets.
+    #[serde(default)]
+    pub offered_load: Option<f64>,
+    /// Bits of replies that it did ask for, per second.
+    #[serde(default)]
+    pub realised_load: Option<Estimate>,
+    /// Application bits delivered in order, per second, both ways together.
     pub goodput: Option<Estimate>,
+    /// The same of replies and of long flows.
+    #[serde(default)]
+    pub data_goodput: Option<Estimate>,
+    /// The same of requests, which go the other way; absent where there are none.
+    #[serde(default)]
+    pub request_goodput: Option<Estimate>,
     /// Its datagrams.
     pub datagrams: Option<DatagramSummary>,
     /// Its streams of datagrams one by one, where they are set apart.
@@ -267,6 +281,11 @@ impl Summary {
         let workloads: Vec<_> = (0..first.workloads.len())
             .map(|i| workload(&column(replicas, |r| &r.workloads[i]), first.measured))
             .collect();
+        let warnings = workloads.iter().enumerate().flat_map(|(i, workload)| {
+            let starved = starved(&column(replicas, |r| &r.workloads[i]));
+            settle::warnings(workload, replicas.len() as u32).into_iter().chain(starved)
+        });
+        let warnings = warnings.collect();
         let ports = (0..first.ports.len())
             .map(|i| port(&column(replicas, |r| &r.ports[i]), first))
             .collect();
@@ -277,7 +296,7 @@ impl Summary {
         Summary {
             replicas: replicas.len() as u32,
             measured: first.measured,
-            warnings: workloads.iter().flat_map(settle::warnings).collect(),
+            warnings,
             workloads,
             ports,
             counters: first.counters.keys().filter_map(counter).collect(),
@@ -325,7 +344,14 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
     let classes = (0..first.classes.len())
         .map(|i| class(&replicas.iter().map(|w| &w.classes[i]).collect::<Vec<_>>()))
         .collect();
-    let delivers = replicas.iter().any(|w| w.delivered_bytes > 0);
+    // Zero is a result; the parts of pages are counted with their pages.
+    let uses = |w: &&WorkloadResult| w.long_flows.is_some() || w.all.n() + w.open > 0;
+    let delivers = replicas.iter().any(|w| w.delivered_bytes > 0)
+        || !first.name.contains('/') && replicas.iter().any(uses);
+    let asks = replicas.iter().any(|w| w.delivered_request_bytes > 0);
+    let rate = |bytes: &dyn Fn(&WorkloadResult) -> Option<u64>| {
+        Estimate::over(replicas, |w| Some(bytes(w)? as f64 * 8.0 / measured))
+    };
     WorkloadSummary {
         name: first.name.clone(),
         item: first.item,
@@ -337,24 +363,45 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
         classes,
         retransmissions: Estimate::over(replicas, |w| w.per_transfer(|w| w.retransmissions)),
         timeouts: Estimate::over(replicas, |w| w.per_transfer(|w| w.timeouts)),
-        packet_loss: Estimate::over(replicas, |w| w.packet_loss()),
-        goodput: Estimate::over(replicas, |w| {
-            delivers.then(|| w.delivered_bytes as f64 * 8.0 / measured)
-        }),
+        packet_loss: Estimate::share_over(replicas, |w| w.packet_loss()),
+        offered_load: first.offered,
+        realised_load: rate(&|w| w.offered.map(|_| w.asked_bytes)),
+        goodput: rate(&|w| delivers.then_some(w.delivered_bytes)),
+        data_goodput: rate(&|w| delivers.then(|| w.delivered_data_bytes())),
+        request_goodput: rate(&|w| asks.then_some(w.delivered_request_bytes)),
         datagrams: datagrams(&replicas.iter().filter_map(|w| w.datagrams).collect::<Vec<_>>()),
         streams: (0..first.streams.len())
             .map(|i| stream(&replicas.iter().map(|w| &w.streams[i]).collect::<Vec<_>>()))
             .collect(),
-        fairness: long_flows(&|long| long.fairness()),
+        fairness: Estimate::share_over(replicas, |w| w.long_flows.as_ref()?.fairness()),
         throughput_variation: long_flows(&|long| long.throughput_variation()),
         idle_samples: long_flows(&|long| Some(long.idle_samples()? as f64)),
         open_over_time: settle::mean_over_replicas(replicas),
     }
 }
 
+/// What must be said of a workload that got nothing through, in some replicas or in all.
+fn starved(replicas: &[&WorkloadResult]) -> Option<Warning> {
+    let first = replicas[0];
+    let count = replicas.iter().filter(|workload| workload.is_starved()).count();
+    if count == 0 || first.name.contains('/') {
+        return None;
+    }
+    let n = replicas.len();
+    let times = if n == 1 { String::new() } else { format!(" in {count} of {n} replicas") };
+    let flows = first.long_flows.is_some();
+    let fairness = if flows { "; a fairness of 1 says there that all got as little" } else { "" };
+    let message = format!(
+        "{} was starved: it got nothing through{times}, which counts as zero{fairness}",
+        first.name
+    );
+    Some(Warning::new(WarningKind::Starved, message))
+}
+
 fn class(replicas: &[&ClassResult]) -> ClassSummary {
     let mut pooled = replicas[0].clone();
     replicas[1..].iter().for_each(|replica| pooled.merge(replica));
+    let with_some = replicas.iter().filter(|class| class.n() > 0).count() as u32;
     let percentile = |quantile, of: fn(&ClassResult) -> Option<Reading>| match replicas
         .iter()
         .all(|class| Survival::tells(class.n(), quantile))
@@ -363,7 +410,7 @@ fn class(replicas: &[&ClassResult]) -> ClassSummary {
         false => pooled
             .times
             .telling_quantile(quantile)
-            .map(|reading| Estimate::pooled(reading, replicas.len() as u32)),
+            .map(|reading| Estimate::pooled(reading, with_some)),
     };
     ClassSummary {
         n: pooled.completion.n(),
@@ -392,7 +439,7 @@ fn share_over(replicas: &[&ClassResult], limit: usize) -> Option<Estimate> {
     let cannot_tell = |class: &&ClassResult| class.n() > 0 && class.share_over(limit).is_none();
     match replicas.iter().any(cannot_tell) {
         true => None,
-        false => Estimate::over(replicas, |class| class.share_over(limit)),
+        false => Estimate::share_over(replicas, |class| class.share_over(limit)),
     }
 }
 
@@ -404,7 +451,7 @@ fn stream(replicas: &[&StreamResult]) -> StreamSummary {
         delay: Estimate::over(replicas, |s| s.delay),
         percentiles: DelaySummary::over(replicas, |s| &s.percentiles),
         delay_max: Estimate::over(replicas, |s| s.delay_max),
-        loss: Estimate::over(replicas, |s| s.loss()),
+        loss: Estimate::share_over(replicas, |s| s.loss()),
     }
 }
 
@@ -416,7 +463,7 @@ fn datagrams(replicas: &[DatagramResult]) -> Option<DatagramSummary> {
         delay_deviation: Estimate::over(replicas, |d| d.delay_deviation),
         jitter: Estimate::over(replicas, |d| d.jitter),
         jitter_percentiles: JitterSummary::over(replicas),
-        loss: Estimate::over(replicas, DatagramResult::loss),
+        loss: Estimate::share_over(replicas, DatagramResult::loss),
     })
 }
 
@@ -424,12 +471,12 @@ fn port(replicas: &[&PortResult], names: &Replica) -> PortSummary {
     let over = |measure: fn(&PortResult) -> f64| Estimate::over(replicas, |p| Some(measure(p)));
     PortSummary {
         name: replicas[0].name.clone(),
-        utilisation: over(|p| p.utilisation),
+        utilisation: Estimate::share_over(replicas, |p| Some(p.utilisation)),
         mean_queue_packets: over(|p| p.mean_queue_packets),
         mean_queue_bytes: over(|p| p.mean_queue_bytes),
         mean_wait: over(|p| p.mean_wait),
         ecn_marks: over(|p| p.ecn_marks as f64),
-        loss: Estimate::over(replicas, |p| p.loss()),
+        loss: Estimate::share_over(replicas, |p| p.loss()),
         code_points: (0..names.code_points.len())
             .map(|i| code_point(replicas, i, names))
             .filter(|summary| summary.arrived.packets > 0)
@@ -450,7 +497,7 @@ fn code_point(replicas: &[&PortResult], index: usize, names: &Replica) -> CodePo
     CodePointSummary {
         name: names.code_points[index].clone(),
         arrived,
-        loss: Estimate::over(replicas, |port| port.code_points.get(index)?.loss()),
+        loss: Estimate::share_over(replicas, |port| port.code_points.get(index)?.loss()),
         reasons: reasons
             .map(|(name, packets)| (name.clone(), packets as f64 / arrived.packets as f64))
             .collect(),

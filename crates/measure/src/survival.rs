@@ -5,7 +5,8 @@ use shortflow_units::Duration;
 
 use crate::ages::Ages;
 use crate::histogram::Histogram;
-use crate::reading::Reading;
+use crate::reading::{Likely, Reading};
+use crate::spread::MEAN_TOLERANCE;
 
 /// How long things took that were completed, and how old those were at the end that were not: these
 /// are right-censored, for how long they would have taken is not known.
@@ -28,10 +29,6 @@ pub struct Survival {
     completed: Histogram,
     unfinished: Ages,
 }
-
-/// By what share a mean may grow, at most, if all that is left at the oldest age took twice as long:
-/// beyond it the mean is given as a lower bound only.
-const MEAN_TOLERANCE: f64 = 0.02;
 
 /// How many must lie beyond a percentile for it to be told: with fewer, it is little more than the
 /// longest time that happened to occur.
@@ -134,7 +131,8 @@ impl Survival {
             }
             longer *= (under_way - u64::from(count)) as f64 / under_way as f64;
             under_way -= u64::from(count);
-            Step { seconds: Histogram::seconds(micros), longer }
+            let seconds = self.completed.within(micros, 1.0);
+            Step { seconds, micros, longer }
         };
         self.completed.occupied().map(step).collect()
     }
@@ -142,7 +140,10 @@ impl Survival {
 
 /// A time at which something was completed, and the share of all that take longer.
 struct Step {
+    /// The end of its cell, or the longest of all if that is less.
     seconds: f64,
+    /// Its cell.
+    micros: u64,
     longer: f64,
 }
 
@@ -164,9 +165,12 @@ impl Curve<'_> {
         if of.unfinished.n() as f64 > beyond * of.n() as f64 {
             return of.if_all_ended_now().least_quantile(quantile).map(Reading::at_least);
         }
-        let found = self.steps.iter().find(|step| step.longer <= beyond);
-        let step = found.expect("what is left after the last step are unfinished ones");
-        Some(Reading::Exact(step.seconds))
+        let found = self.steps.iter().position(|step| step.longer <= beyond);
+        let at = found.expect("what is left after the last step are unfinished ones");
+        let (step, before) =
+            (&self.steps[at], at.checked_sub(1).map_or(1.0, |at| self.steps[at].longer));
+        let part = ((before - beyond) / (before - step.longer)).clamp(0.0, 1.0);
+        Some(Reading::Exact(of.completed.within(step.micros, part)))
     }
 
     /// The share of all that take longer than this, where some are unfinished; nothing where the data
@@ -181,8 +185,14 @@ impl Curve<'_> {
     /// what is left then could matter. None where all are completed: an exact mean is kept elsewhere.
     pub(crate) fn restricted_mean(&self) -> Option<Reading> {
         let (mean, _, left) = self.restricted_moments()?;
-        let is_known = left * self.of.end() <= MEAN_TOLERANCE * mean;
-        Some(if is_known { Reading::Exact(mean) } else { Reading::at_least(self.of.least_mean()) })
+        let growth = left * self.of.end();
+        Some(match growth <= MEAN_TOLERANCE * mean {
+            true => Reading::Exact(mean),
+            false => Reading::AtLeast {
+                at_least: self.of.least_mean(),
+                likely: Some(Likely { estimate: mean, doubled: mean + growth }),
+            },
+        })
     }
 
     /// The standard deviation, likewise.

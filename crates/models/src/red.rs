@@ -28,6 +28,9 @@ pub enum Spacing {
     /// So that the packets between two drops are uniform up to 1/p_b: one in (1/p_b + 1)/2 is
     /// dropped (Floyd & Jacobson 1993, §7).
     Uniform,
+    /// So that the packets between two drops are uniform from 1/p_b to 2/p_b − 1: one in (3/p_b − 1)/2 is dropped (ns-2's
+    /// `wait_`).
+    Wait,
 }
 
 /// The drop curve of one level. Lengths are in packets.
@@ -157,6 +160,26 @@ impl Gate<'_> {
         (1.0 - steady.above) * at(below) + steady.above * at(steady.queue)
     }
 
+    /// The mean loss of a level whose average is the queue itself, where that is longer than x with probability
+    /// ρ·exp(−ρ·x/q): as waits of M/G/1 are, about (Kleinrock 1976, §2.4), with the load ρ and the mean q in packets. The
+    /// chance of a drop is the curve's mean over it, its jump and all.
+    pub fn loss_of_queue(&self, level: usize, load: f64, mean_queue: f64) -> f64 {
+        let level = &self.levels[level];
+        if mean_queue <= 0.0 || load <= 0.0 {
+            return 0.0;
+        }
+        let beyond = |x: f64| load * libm::exp(-load * x / mean_queue);
+        // ∫ P(Q > x) dx between two lengths.
+        let between = |from: f64, to: f64| mean_queue / load * (beyond(from) - beyond(to));
+        let Level { min_threshold: min, max_threshold: max, max_probability, above_max } = *level;
+        let rising = max_probability / (max - min) * between(min, max);
+        let all = match above_max {
+            AboveMax::Forced => return self.spaced(rising) + (1.0 - max_probability) * beyond(max),
+            AboveMax::Gentle => rising + (1.0 - max_probability) / max * between(max, 2.0 * max),
+        };
+        self.spaced(all)
+    }
+
     /// What all connections of a group get through, in packets per second.
     pub fn carried(&self, steady: Steady, group: &Group) -> f64 {
         let loss = self.loss(steady, group.shares);
@@ -171,10 +194,15 @@ impl Gate<'_> {
     }
 
     fn dropped(&self, level: &Level, average: f64) -> f64 {
-        let curve = level.curve(average);
+        self.spaced(level.curve(average))
+    }
+
+    /// The share of packets that is dropped where each would be with this probability.
+    fn spaced(&self, curve: f64) -> f64 {
         match self.spacing {
             Spacing::Independent => curve,
             Spacing::Uniform => 2.0 * curve / (1.0 + curve),
+            Spacing::Wait => 2.0 * curve / (3.0 - curve),
         }
     }
 
@@ -225,6 +253,20 @@ mod tests {
         max_probability: 0.2,
         above_max: AboveMax::Forced,
     };
+
+    /// A mean queue of 10 at a load of 0.5: P(Q > x) = 0.5·exp(−x/20). Between 5 and 60 the curve rises by 0.2/55 for each
+    /// packet: 0.2/55 · 10 · (e^−0.25 − e^−3) = 0.02651; the jump from 0.2 to 1 at 60 adds 0.8 · 0.5 · e^−3 = 0.01991.
+    #[test]
+    fn a_level_that_follows_its_queue_drops_the_mean_of_its_curve() {
+        let levels = [YELLOW];
+        let loss = gate(&levels).loss_of_queue(0, 0.5, 10.0);
+        assert!((loss - 0.04643).abs() < 1e-5, "{loss}");
+        // Gentle: from 60 to 120 it rises by 0.8/60 for each packet: 0.8/60 · 10 · (e^−3 − e^−6) = 0.00631.
+        let levels = [Level { above_max: AboveMax::Gentle, ..YELLOW }];
+        let loss = gate(&levels).loss_of_queue(0, 0.5, 10.0);
+        assert!((loss - 0.03282).abs() < 1e-5, "{loss}");
+        assert_eq!(gate(&levels).loss_of_queue(0, 0.5, 0.0), 0.0);
+    }
 
     fn gate(levels: &[Level]) -> Gate<'_> {
         Gate { levels, spacing: Spacing::Independent, limit: 200.0, capacity: 1250.0, others: 0.0 }
@@ -278,7 +320,7 @@ mod tests {
 
     #[test]
     fn what_the_connections_send_is_what_the_line_carries() {
-        for spacing in [Spacing::Independent, Spacing::Uniform] {
+        for spacing in [Spacing::Independent, Spacing::Uniform, Spacing::Wait] {
             for above_max in [AboveMax::Forced, AboveMax::Gentle] {
                 let levels = [Level { above_max, ..GREEN }, Level { above_max, ..YELLOW }];
                 let gate = Gate { spacing, ..gate(&levels) };

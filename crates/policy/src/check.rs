@@ -1,12 +1,14 @@
 //! Checks a policy: names, ranges, and how settings stand to each other.
 
-use shortflow_elements::classifier::Classifier;
+use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Color, Dscp, ParamsError};
-use shortflow_text::{Diagnostics, Document, NAME_RULE, is_name};
+use shortflow_text::{Diagnostics, Document, NAME_RULE, WrittenKeys, is_name};
 
+use crate::class_rule::{ClassId, ClassRule};
 use crate::file::{ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile, RoleFile};
 use crate::keys::MatchKeys;
+use crate::load::format_keys;
 use crate::model::{Policy, Role, TrafficClass};
 use crate::schemes::markers::MarkerPlan;
 use crate::shadows;
@@ -19,21 +21,23 @@ pub(crate) fn check(
 ) -> Result<Policy, Diagnostics> {
     let name = document.title(file.name, stem);
     let code_points = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
-    let mut checker = Checker { document, code_points, labels: Vec::new() };
+    let mut checker = Checker { document, code_points, labels: Vec::new(), classes: Vec::new() };
     checker.code_points(&file.code_points);
     if file.roles.is_empty() {
         checker.document.mistake("roles", "the policy has no role", "add a [roles.NAME] table");
     }
     let roles: Vec<Role> = file.roles.iter().map(|(name, role)| checker.role(name, role)).collect();
     checker.warn_of_nothing(&roles);
-    let Checker { code_points, labels, .. } = checker;
+    let Checker { code_points, labels, classes, .. } = checker;
     document.checked()?;
     Ok(Policy {
         name,
         description: file.description,
         code_points,
         roles,
+        classes,
         warnings: document.warnings(),
+        written: WrittenKeys::new(document, format_keys),
         labels,
     })
 }
@@ -46,6 +50,8 @@ pub(crate) struct Checker<'d> {
     pub(crate) code_points: [Dscp; 3],
     /// The labels that matches mention so far.
     pub(crate) labels: Vec<String>,
+    /// The classes that ask for something so far.
+    pub(crate) classes: Vec<ClassRule>,
 }
 
 impl Checker<'_> {
@@ -90,7 +96,10 @@ impl Checker<'_> {
                 let message = format!("two classes are called `{}`", class.name);
                 self.document.mistake(&format!("{path}.name"), message, "rename one of them");
             }
-            classes.push(self.class(&path, class));
+            let class = self.class(&path, class);
+            let name = format!("the class `{}`", class.name);
+            self.note_class(&format!("{path}.match"), index, name, &class.rule);
+            classes.push(class);
         }
         if self.document.is_sound() {
             shadows::warn(self.document, &format!("{path}.classes"), &classes);
@@ -145,6 +154,21 @@ impl Checker<'_> {
                 }
             };
             self.document.mistake_in_key(&format!("{path}.{name}"), message, help);
+        }
+    }
+
+    /// Keeps in mind what the class with this number asks for at `path`, if it asks for anything.
+    pub(crate) fn note_class(
+        &mut self,
+        path: &str,
+        number: usize,
+        name: String,
+        rule: &MultiField,
+    ) {
+        let id = ClassId::from_path(path, number).filter(|_| *rule != MultiField::default());
+        if let Some(id) = id {
+            let (rule, spot) = (rule.clone(), self.document.spot(path));
+            self.classes.push(ClassRule { id, name, rule, spot });
         }
     }
 

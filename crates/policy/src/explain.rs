@@ -294,7 +294,11 @@ impl<'s> Reader<'s> {
 }
 
 /// Types that stand in many places, in words.
-const SHARED: [(&str, &str); 6] = [
+const SHARED: [(&str, &str); 7] = [
+    (
+        "LinkLayer",
+        "a link layer, such as `\"docsis\"`, or a table with `overhead`, `mpu`, `framing`",
+    ),
     ("Match", "conditions, such as `{ dscp = \"EF\" }`"),
     ("QueueKeys", "a queue"),
     ("CodePoint", "a code point, such as `\"EF\"`"),

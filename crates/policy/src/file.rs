@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::Acknowledgements;
-use shortflow_text::{Named, Scalar};
+use shortflow_text::{Named, ScalarOrList};
 
 use crate::keys::{CodePoint, MatchKeys, OneOf, choices};
 use crate::schemes::markers::MarkerKeys;
@@ -23,7 +23,7 @@ pub(crate) struct PolicyFile {
     /// Values that may stand for others as "$name", or in an expression "= 1 - name".
     #[serde(default)]
     #[serde(rename = "parameters")]
-    pub(crate) _parameters: Named<Scalar>,
+    pub(crate) _parameters: Named<ScalarOrList>,
     /// The code point that each colour is written as.
     #[serde(default)]
     pub(crate) code_points: CodePointsFile,

@@ -27,6 +27,7 @@
 
 mod build;
 mod check;
+mod class_rule;
 pub mod explain;
 mod file;
 pub mod keys;
@@ -35,9 +36,12 @@ mod model;
 mod scheme;
 pub mod schemes;
 mod shadows;
+mod without_effect;
 
 pub use build::PortSite;
-pub use load::{from_text, load, load_from, schema};
+pub use class_rule::{ClassId, ClassRule};
+pub use load::{format_keys, from_text, load, load_from, schema};
 pub use model::{Asked, Policy, Role, TrafficClass};
 pub use schemes::markers::MarkerPlan;
 pub use schemes::queues::QueuePlan;
+pub use without_effect::WithoutEffect;

@@ -1,12 +1,12 @@
 //! From a policy's text to a checked policy.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::check::check;
 use crate::file::PolicyFile;
 use crate::model::Policy;
-use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT};
+use shortflow_text::{Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, MOST_TEXT};
 use shortflow_text::{Override, Source, name_of};
 
 /// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
@@ -52,3 +52,20 @@ pub fn from_text(name: &str, text: &str, overrides: &[Override]) -> Result<Polic
 pub fn schema() -> schemars::Schema {
     shortflow_text::schema::<PolicyFile>()
 }
+
+/// The keys of policy files, by the table that has them: those of a scheme are `queue.fifo`, `marker.dstf`.
+pub fn format_keys() -> &'static FormatKeys {
+    static KEYS: LazyLock<FormatKeys> =
+        LazyLock::new(|| FormatKeys::new::<PolicyFile>("policy", TABLES));
+    &KEYS
+}
+
+const TABLES: &[(&str, &str)] = &[
+    ("Role", "role"),
+    ("Class", "class"),
+    ("Match", "match"),
+    ("Police", "police"),
+    ("PerSettings", "per"),
+    ("MarkerKeys", "marker."),
+    ("QueueKeys", "queue."),
+];

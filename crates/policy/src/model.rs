@@ -4,8 +4,9 @@ use shortflow_elements::classifier::Classifier;
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Acknowledgements, Dscp, Label};
-use shortflow_text::Diagnostics;
+use shortflow_text::{Diagnostics, WrittenKeys};
 
+use crate::class_rule::ClassRule;
 use crate::schemes::markers::MarkerPlan;
 use crate::schemes::queues::QueuePlan;
 
@@ -19,8 +20,12 @@ pub struct Policy {
     pub(crate) code_points: [Dscp; 3],
     /// The roles, in the order of the text.
     pub roles: Vec<Role>,
+    /// The classes of all roles that ask for something, in the order of the text.
+    pub classes: Vec<ClassRule>,
     /// What is allowed in its text but hardly meant.
     pub warnings: Diagnostics,
+    /// The keys that its text writes with another value than their default.
+    pub written: WrittenKeys,
     /// The labels that the roles mention, each once.
     pub(crate) labels: Vec<String>,
 }

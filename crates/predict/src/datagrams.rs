@@ -4,11 +4,13 @@ use shortflow_measure::{DatagramSummary, DelaySummary, Estimate};
 use shortflow_models::delay_tail::{Packets, wait_tail};
 use shortflow_models::{ModelError, Range};
 
-use crate::lines::Order;
-use crate::long_flows::levels;
+use crate::floor;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
-use crate::range::{Lack, MOST_BEFORE, MOST_LOAD, MOST_LOST, MOST_SMOOTH_LOAD};
+use crate::queues::Order;
+use crate::range::{
+    Lack, MOST_BEFORE, MOST_LOAD, MOST_LOST, MOST_RED_LOAD, MOST_SMOOTH_LOAD, is_smooth,
+};
 use crate::summary::least_or_mean;
 use crate::traffic::{Ages, Demand, Route, Source};
 
@@ -33,10 +35,15 @@ pub(crate) fn of(
     let mean = |of: &dyn Fn(&Route) -> f64| -> f64 {
         source.routes.iter().map(|route| route.share * of(route)).sum()
     };
-    let delay = mean(&|route| delay(network, &route.there, ages, bytes));
+    let delay = mean(&|route| delay(network, source, &route.there, ages, bytes));
     let loss = mean(&|route| loss(network, &route.there, ages));
     let hops = || source.routes.iter().flat_map(|route| &route.there);
     let is_bound = hops().any(|hop| waits_in_plain_buffer(network, hop, ages));
+    // Where other bands leave long flows more and less time, and others come to theirs, only the way is sure.
+    let has_bands = |hop: &Hop| network.lines[hop.line].bands().len() > 1;
+    let is_behind_bands =
+        hops().any(|hop| has_bands(hop) && waits_in_plain_buffer(network, hop, ages));
+    let delay = if is_behind_bands { floor::delay(network, source, sizes) } else { delay };
     let loses_at_least =
         hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].loses_at_least));
     let delay = Estimate::of(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });
@@ -64,34 +71,42 @@ fn check(
 ) -> Result<(), Lack> {
     let line = &network.lines[hop.line];
     let at = |error: ModelError| Lack::new(format!("at {} {error}", line.name));
-    for (piece, _) in ages.pieces(hop).filter(|(_, share)| *share > 0.0) {
-        let met = &network.met[hop.line][piece.places[0].band];
+    for (piece, band) in bands_of(ages, hop) {
+        let met = &network.met[hop.line][band];
         if met.is_filled {
             continue;
         }
-        let band = piece.places[0].band;
         let has_windows = network.met[hop.line][..=band].iter().any(|met| met.has_windows);
-        if has_windows {
+        if has_windows && !met.is_guaranteed {
+            let before = met.behind(source.workload).map_or(met.before, |behind| behind.before);
             Range::from_to(0.0, MOST_BEFORE)
-                .check("the load of the bands before", met.before)
+                .check("the load of the bands before", before)
                 .map_err(at)?;
         }
         let load = met.before + met.utilisation;
-        let most = if has_windows { MOST_LOAD } else { MOST_SMOOTH_LOAD };
+        let is_red = !line.bands()[band].curves.is_empty();
+        let most = match has_windows {
+            true if is_red && !is_smooth(met) => MOST_RED_LOAD,
+            true => MOST_LOAD,
+            false => MOST_SMOOTH_LOAD,
+        };
         Range::from_to(0.0, most).check("the load with all that goes before", load).map_err(at)?;
         let is_exact = poisson_alone(network, hop.line).is_some();
         if !is_exact {
-            let lost = met.loss_of(&levels(piece, met.loss.len(), &network.within));
-            let lost = 1.0 - (1.0 - lost) / (1.0 - line.link_loss);
+            let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
             Range::from_to(0.0, MOST_LOST)
                 .check("the share of packets that the queue drops", lost)
                 .map_err(at)?;
         }
     }
-    if line.order != Order::Bands {
-        check_turn(network, source, route, hop)?;
-    }
+    check_turn(network, source, route, hop)?;
     Ok(())
+}
+
+/// The bands that packets of a hop belong to, each with its piece.
+fn bands_of(ages: Ages, hop: &Hop) -> impl Iterator<Item = (&Piece, usize)> {
+    let pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
+    pieces.flat_map(|(piece, _)| piece.places.iter().map(move |place| (piece, place.band)))
 }
 
 /// What a stream may wait for itself, as a part of its time on the line and its way.
@@ -105,7 +120,15 @@ pub(crate) fn check_turn(
     hop: &Hop,
 ) -> Result<(), Lack> {
     let Demand::Packets { per_second, sizes, ages } = &source.demand else { return Ok(()) };
-    let (line, met) = (&network.lines[hop.line], &network.met[hop.line][0]);
+    let line = &network.lines[hop.line];
+    let mut pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
+    let in_turn = |piece: &Piece| line.bands()[piece.places[0].band].order != Order::Fifo;
+    let Some((piece, _)) = pieces.find(|(piece, _)| in_turn(piece)) else { return Ok(()) };
+    let met = &network.met[hop.line][piece.places[0].band];
+    if met.behind(source.workload).is_some() && !met.is_filled {
+        // What it waits for its own packets is in its wait.
+        return Ok(());
+    }
     let bytes: f64 = sizes.iter().map(|(size, share)| size * share).sum();
     let time = line.time(bytes);
     // The fastest of its flows.
@@ -141,7 +164,7 @@ const MOST_OF_SHARE: f64 = 0.5;
 fn loses_as_told(network: &Network, hop: &Hop, ages: Ages) -> bool {
     let is_told = |band: usize| {
         let met = &network.met[hop.line][band];
-        let is_red = !network.lines[hop.line].bands[band].curves.is_empty();
+        let is_red = !network.lines[hop.line].bands()[band].curves.is_empty();
         match met.is_filled {
             true => is_red && !met.is_least,
             false => {
@@ -168,15 +191,19 @@ pub(crate) fn waits_in_plain_buffer(network: &Network, hop: &Hop, ages: Ages) ->
 
 /// Whether packets pass a band of a kind.
 fn passes(hop: &Hop, ages: Ages, is: &dyn Fn(usize) -> bool) -> bool {
-    let mut bands = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
-    bands.any(|(piece, _)| is(piece.places[0].band))
+    bands_of(ages, hop).any(|(_, band)| is(band))
 }
 
-fn delay(network: &Network, hops: &[Hop], ages: Ages, bytes: f64) -> f64 {
+fn delay(network: &Network, source: &Source, hops: &[Hop], ages: Ages, bytes: f64) -> f64 {
     hops.iter()
         .map(|hop| {
             let line = &network.lines[hop.line];
-            let wait = |piece: &Piece| network.met[hop.line][piece.places[0].band].wait;
+            let wait = |piece: &Piece| -> f64 {
+                // There is a source for each workload.
+                network.over(piece, &|place| {
+                    network.met[hop.line][place.band].wait_of(source.workload)
+                })
+            };
             let waits = by_piece(ages, hop, &wait);
             line.time(bytes) + line.delay + waits
         })
@@ -186,10 +213,7 @@ fn delay(network: &Network, hops: &[Hop], ages: Ages, bytes: f64) -> f64 {
 /// The probability of being lost on the way.
 fn loss(network: &Network, hops: &[Hop], ages: Ages) -> f64 {
     let kept = hops.iter().map(|hop| {
-        let lost = |piece: &Piece| {
-            let met = &network.met[hop.line][piece.places[0].band];
-            met.loss_of(&levels(piece, met.loss.len(), &network.within))
-        };
+        let lost = |piece: &Piece| network.lost_at(hop, piece);
         1.0 - by_piece(ages, hop, &lost)
     });
     1.0 - kept.product::<f64>()
@@ -217,11 +241,11 @@ fn percentiles(
     let line = &network.lines[longest.line];
     let met = &network.met[longest.line][0];
     let is_whole = met.bunched <= HARDLY_ANY && met.loss.len() == 1;
-    if !is_alone || !is_whole || !line.bands[0].curves.is_empty() {
+    if !is_alone || !is_whole || !line.bands()[0].curves.is_empty() {
         return None;
     }
     let streams = poisson_alone(network, longest.line)?;
-    let base = |size: f64| delay(network, &route.there, ages, size) - all;
+    let base = |size: f64| delay(network, source, &route.there, ages, size) - all;
     let at = |share: f64| {
         quantile(&streams, sizes, &base, share).ok().and_then(|at| Estimate::of(&[at]))
     };
@@ -231,7 +255,11 @@ fn percentiles(
 /// The streams at a line that serves packets as they come, where these are Poisson processes and nothing else comes.
 pub(crate) fn poisson_alone(network: &Network, at: usize) -> Option<Vec<Packets>> {
     let (line, met) = (&network.lines[at], &network.met[at][0]);
-    if line.bands.len() > 1 || line.order != Order::Bands || met.is_filled || met.has_windows {
+    if line.bands().len() > 1
+        || line.bands()[0].order != Order::Fifo
+        || met.is_filled
+        || met.has_windows
+    {
         return None;
     }
     if network.bundles.iter().any(|bundle| network.passes(bundle, at)) {

@@ -6,8 +6,9 @@
 
 use shortflow_models::Range;
 
-use crate::lines::{Line, Order};
+use crate::lines::Line;
 use crate::long_flows::{Beside, Bundle, RENO_KEEPS};
+use crate::queues::Order;
 use crate::range::Lack;
 
 /// What a cut of the windows must leave in flight at least, as a part of what the line and its way hold.
@@ -24,7 +25,10 @@ const HARDLY_ANY: f64 = 0.02;
 const LEAST_WINDOW: f64 = 4.0;
 
 /// The packets that a flow has in flight above which it takes minutes to get back what a cut took.
-const MOST_WINDOW: f64 = 2000.0;
+pub(crate) const MOST_WINDOW: f64 = 2000.0;
+
+/// The round trip in intervals of CoDel beyond which it drops before a window has answered the drop before.
+pub(crate) const MOST_TRIP: f64 = 2.0;
 
 /// Flows at a band.
 pub(crate) struct Filling<'f> {
@@ -43,8 +47,8 @@ pub(crate) struct Filling<'f> {
 impl Filling<'_> {
     /// Refuses flows that leave the line idle after a cut, and such as cut differently at one buffer.
     pub(crate) fn check(&self) -> Result<(), Lack> {
-        let queue = &self.line.bands[self.band];
-        let is_plain = self.line.order == Order::Bands && queue.curves.is_empty();
+        let queue = &self.line.bands()[self.band];
+        let is_plain = queue.order == Order::Fifo && queue.curves.is_empty();
         if is_plain {
             let least = self.bundles.iter().map(|bundle| bundle.kept).fold(1.0, f64::min);
             if least < self.kept * (1.0 - 1e-9) {
@@ -57,10 +61,13 @@ impl Filling<'_> {
         Range::from_to(0.0, MOST_WINDOW)
             .check("the packets that each long flow has in flight", on_the_way / flows.max(1.0))?;
         let others = self.beside.in_windows && self.beside.busy > HARDLY_ANY;
-        let (left, least) = match self.line.order {
+        let (left, least) = match queue.order {
             Order::Fair => {
+                let interval = queue.turns.map_or(f64::INFINITY, |turns| turns.interval);
+                Range::from_to(0.0, MOST_TRIP)
+                    .check("the round trip, in intervals of CoDel,", self.rtt / interval)?;
                 // One flow cuts its window at a time.
-                let waits = self.line.target.max(1.0 / self.capacity);
+                let waits = queue.target().max(1.0 / self.capacity);
                 let left = (1.0 - (1.0 - self.kept) / flows.max(1.0)) * (1.0 + waits / self.rtt);
                 let slow = others && self.kept <= RENO_KEEPS;
                 (left, if slow { LEAST_BESIDE_WINDOWS } else { LEAST_OF_FAIR })
@@ -85,7 +92,7 @@ impl Filling<'_> {
 
     /// The packets that the queue holds when windows are cut: its room, or those midway on the curve of its RED.
     fn held(&self) -> f64 {
-        let queue = &self.line.bands[self.band];
+        let queue = &self.line.bands()[self.band];
         let curves = queue.curves_in(self.packet);
         let middle = curves.iter().map(|one| f64::midpoint(one.min_threshold, one.max_threshold));
         middle.fold(queue.room(self.packet), f64::min)
@@ -93,7 +100,7 @@ impl Filling<'_> {
 
     /// Refuses many flows of CUBIC at RED: with so few packets in flight it sends more than Reno at the same loss.
     pub(crate) fn check_settled(&self, queue: f64) -> Result<(), Lack> {
-        let is_red = !self.line.bands[self.band].curves.is_empty();
+        let is_red = !self.line.bands()[self.band].curves.is_empty();
         if is_red && self.kept > RENO_KEEPS && self.is_crowded(queue) {
             let why =
                 "so many flows of CUBIC at RED that each has less than four packets in flight";

@@ -42,27 +42,40 @@
 
 mod datagrams;
 mod filling;
+mod floor;
 mod foretold;
 mod handshake;
+mod invariants;
 mod lines;
 mod load;
 mod long_flows;
+mod markers;
 mod marks;
 mod messages;
 mod network;
 mod notes;
+mod pages;
+mod precedences;
+mod profiles;
+mod queues;
 mod range;
+mod readings;
+mod scenario_keys;
 mod sizes;
 mod summary;
 mod traffic;
+mod unknown;
 mod visits;
 mod waits;
+mod without_effect;
 
-use shortflow_measure::Summary;
+use shortflow_measure::{Summary, Warning, WorkloadSummary};
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task};
 use shortflow_scenario::Scenario;
 
 pub use foretold::Foretold;
+pub use scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
+pub use without_effect::WITHOUT_EFFECT;
 
 /// The engine.
 #[derive(Debug, Clone, Copy)]
@@ -77,14 +90,15 @@ impl Engine for Prediction {
         concat!("predict ", env!("CARGO_PKG_VERSION"))
     }
 
-    /// Refuses what does not settle, which shows only when it is worked out, and takes no time.
-    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        predict(scenario).map(|_| ())
+    /// What has no closed form has bounds, with the reason.
+    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
+        Ok(())
     }
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
         refuse_tap(&observers)?;
-        let Predicted { summary, notes: warnings, .. } = predict(task.scenario)?;
+        let Predicted { summary, notes, .. } = predict(task.scenario);
+        let warnings = Warning::all(notes);
         Ok(Outcome { warnings, ..Measured::Means(Box::new(summary)).into() })
     }
 }
@@ -94,16 +108,29 @@ struct Predicted {
     summary: Summary,
     /// Sentences on what it rests on.
     notes: Vec<String>,
-    /// Why nothing is expected of any workload, if that is so.
-    nothing: Option<Refusal>,
+    /// Why there is no mean of any workload, if that is so.
+    no_mean: Option<Refusal>,
 }
 
-fn predict(scenario: &Scenario) -> Result<Predicted, Refusal> {
-    let network = network::settle(scenario)?;
-    let (summary, lacking) = summary::of(scenario, &network);
-    let notes = notes::rests_on(scenario, &network, &lacking);
+impl Predicted {
+    /// Why there is neither a mean nor a bound of any workload, if that is so.
+    fn nothing(&self) -> Option<&Refusal> {
+        let has_figure = |workload: &WorkloadSummary| {
+            workload.all.mean.is_some()
+                || workload.classes.iter().any(|class| class.mean.is_some())
+                || workload.goodput.is_some()
+                || workload.datagrams.as_ref().is_some_and(|one| one.delay.is_some())
+        };
+        self.no_mean.as_ref().filter(|_| !self.summary.workloads.iter().any(has_figure))
+    }
+}
+
+fn predict(scenario: &Scenario) -> Predicted {
+    let readings = readings::all(scenario);
+    let (network, summary, lacking) = readings::combined(scenario, readings);
+    let notes = notes::rests_on(scenario, &network, &summary, &lacking);
     let whole: Vec<_> = lacking.iter().filter(|lacks| lacks.class.is_none()).collect();
-    let nothing = (whole.len() == scenario.workloads.len()).then(|| {
+    let no_mean = (whole.len() == scenario.workloads.len()).then(|| {
         let name = |at: usize| &scenario.workloads[at].name;
         let each: String = whole
             .iter()
@@ -111,7 +138,7 @@ fn predict(scenario: &Scenario) -> Result<Predicted, Refusal> {
             .collect();
         Refusal(each + "simulate it")
     });
-    Ok(Predicted { summary, notes, nothing })
+    Predicted { summary, notes, no_mean }
 }
 
 fn refuse_tap(observers: &Observers<'_>) -> Result<(), Refusal> {
@@ -120,11 +147,11 @@ fn refuse_tap(observers: &Observers<'_>) -> Result<(), Refusal> {
 }
 
 impl Prediction {
-    /// Refuses a scenario none of whose workloads has a closed form, with the reason of each.
+    /// Refuses a scenario none of whose workloads has a closed form, with the reason of each. Their bounds are told all the same.
     ///
     /// # Errors
-    /// So, or what did not settle.
+    /// So.
     pub fn answers(&self, scenario: &Scenario) -> Result<(), Refusal> {
-        predict(scenario)?.nothing.map_or(Ok(()), Err)
+        predict(scenario).no_mean.map_or(Ok(()), Err)
     }
 }

@@ -1,16 +1,15 @@
 //! The lines of a scenario: how fast they are, and how packets wait before them.
 
-use std::sync::Arc;
-
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{GilbertElliottParams, LossParams};
-use shortflow_elements::queue::{self, BandOf};
 use shortflow_elements::{Dscp, Packet};
-use shortflow_models::red::{AboveMax, Level, Spacing};
 use shortflow_policy::QueuePlan;
 use shortflow_run::{port_name, ports, role_at};
-use shortflow_scenario::{Direction, Line as Described, NodeId, Scenario};
-use shortflow_units::{Length, Probability};
+use shortflow_scenario::{Direction, Line as Described, NodeId, Scenario, WorkloadKind};
+use shortflow_units::{LinkLayer, Probability, Rate};
+
+use crate::profiles::Profile;
+use crate::queues::{Band, Bands};
 
 /// A direction of a link, and what waits before it.
 #[derive(Debug, Clone)]
@@ -26,66 +25,25 @@ pub(crate) struct Line {
     pub(crate) part: f64,
     /// Seconds of propagation.
     pub(crate) delay: f64,
-    /// Bytes that are added to each packet.
-    pub(crate) overhead: f64,
+    /// What a packet takes at the line and at each shaper before it, with the bytes per second of each.
+    framing: Vec<(LinkLayer, f64)>,
+    /// The bytes that each shaper lets through at once after a pause.
+    bursts: Vec<f64>,
     /// The probability that the link loses a packet.
     pub(crate) link_loss: f64,
     /// Whether it loses packets in bursts.
     pub(crate) loses_in_bursts: bool,
-    /// Which packets go first.
-    pub(crate) order: Order,
-    /// The seconds that each flow may wait for where each has its turn (RFC 8289 §4.3).
-    pub(crate) target: f64,
-    /// Queues that are served one after another; one where packets go as they came.
-    pub(crate) bands: Vec<Band>,
-    band_of: BandRule,
+    /// Whether it loses some code points more than others.
+    loses_by_code_point: bool,
+    /// Its queues.
+    pub(crate) queues: Bands,
+    /// The profiles that hold packets up before it.
+    pub(crate) profiles: Vec<Profile>,
     /// The role that conditions packets where they go out to it, and that where they come in from it, as places among the
     /// policy's.
     pub(crate) conditioned: [Option<usize>; 2],
     /// Why there is no closed form for its queue, if there is none.
     pub(crate) lacks: Option<String>,
-}
-
-/// Which packets go first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
-    /// Those of a band before those of the next, in a band as they came.
-    Bands,
-    /// Each flow in its turn.
-    Fair,
-    /// The flow that has sent least.
-    LeastAttained,
-}
-
-/// A queue of a line, first in, first out.
-#[derive(Debug, Clone)]
-pub(crate) struct Band {
-    /// Its room.
-    pub(crate) limit: Length,
-    /// The drop curves of its RED, if it has one, the best protected first.
-    pub(crate) curves: Vec<Curve>,
-    /// How drops are spread.
-    pub(crate) spacing: Spacing,
-    /// Whether it marks packets of who understands that, instead of dropping them.
-    pub(crate) marks: bool,
-    level_of: Option<Arc<QueuePlan>>,
-}
-
-/// A drop curve in packets or in bytes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Curve {
-    min: Length,
-    max: Length,
-    max_probability: f64,
-    above_max: AboveMax,
-}
-
-/// Which band a packet belongs to.
-#[derive(Debug, Clone)]
-enum BandRule {
-    First,
-    Strict(Arc<QueuePlan>),
-    Shared(Arc<QueuePlan>),
 }
 
 /// The place among the policy's roles of that which conditions packets at `node` in this direction.
@@ -95,7 +53,11 @@ fn conditions(scenario: &Scenario, node: NodeId, direction: Direction) -> Option
 }
 
 impl Line {
-    fn new(scenario: &Scenario, (from, to, line): (NodeId, NodeId, &Described)) -> Line {
+    fn new(
+        scenario: &Scenario,
+        (from, to, line): (NodeId, NodeId, &Described),
+        reading: usize,
+    ) -> Line {
         let (link_loss, loses_in_bursts) = match &line.loss {
             Some(LossParams::Bernoulli(each)) => (each.loss.get(Dscp::BEST_EFFORT).value(), false),
             Some(LossParams::GilbertElliott(both)) => (mean_loss(both), true),
@@ -114,13 +76,13 @@ impl Line {
             rate: line.rate.bytes_per_sec(),
             part: 1.0,
             delay: line.delay.as_secs_f64(),
-            overhead: f64::from(line.overhead),
+            framing: vec![(line.link_layer, line.rate.bytes_per_sec())],
+            bursts: Vec::new(),
             link_loss,
             loses_in_bursts,
-            order: Order::Bands,
-            target: 0.0,
-            bands: vec![Band::plain(line.limit)],
-            band_of: BandRule::First,
+            loses_by_code_point: by_code_point,
+            queues: Bands::plain(line.limit),
+            profiles: Vec::new(),
             conditioned: [
                 conditions(scenario, from, Direction::To(to)),
                 conditions(scenario, to, Direction::From(from)),
@@ -133,153 +95,134 @@ impl Line {
         }
         let role = role_at(scenario, from, Direction::To(to));
         if let Some((role, queue)) = role.and_then(|role| Some((role, role.queue.as_ref()?))) {
-            found.lacks = found.take(queue).err().map(|what| {
+            found.lacks = found.take(scenario, queue, reading).err().map(|what| {
                 format!("{what}, as that of the role `{}` at {}", role.name, found.name)
             });
         }
         found
     }
 
-    /// Takes a policy's queue; else in words what has no closed form.
-    fn take(&mut self, queue: &QueuePlan) -> Result<(), String> {
+    /// Takes a policy's queue in a reading; else in words what has no closed form.
+    fn take(
+        &mut self,
+        scenario: &Scenario,
+        queue: &QueuePlan,
+        reading: usize,
+    ) -> Result<(), String> {
         match queue {
-            QueuePlan::Fifo(_) | QueuePlan::Red(_) | QueuePlan::MultiRed(_) => {
-                self.bands = vec![Band::of(queue)?];
-            }
-            QueuePlan::StrictPriority(turns) => {
-                let bands = turns.classes().iter().map(|(_, queue)| Band::of(queue));
-                self.bands = bands.collect::<Result<_, _>>()?;
-                self.band_of = BandRule::Strict(Arc::new(queue.clone()));
-            }
-            QueuePlan::SharedPriority(shared) => {
-                self.bands = vec![Band::plain(shared.limit()); shared.bands()];
-                self.band_of = BandRule::Shared(Arc::new(queue.clone()));
-            }
-            QueuePlan::FqCodel(fair) => {
-                self.order = Order::Fair;
-                self.target = fair.settings().codel.target().as_secs_f64();
-            }
-            QueuePlan::Stf(stf) => {
-                self.order = Order::LeastAttained;
-                self.bands = vec![Band::plain(stf.limit())];
-            }
             QueuePlan::Shaper(shaper) => {
-                let shaped = self.rate.min(shaper.params().rate().bytes_per_sec());
-                self.part *= shaped / self.rate;
-                self.rate = shaped;
-                self.overhead += shaper.params().overhead().0 as f64;
-                self.take(shaper.queue())?;
+                // A burst after a pause is at most what fits its bucket: rates that last know nothing of it.
+                let own = shaper.params();
+                self.shape(own.rate(), own.link_layer());
+                self.bursts.push(own.burst().0 as f64);
+                self.take(scenario, shaper.queue(), reading)
             }
-            other => return Err(format!("a queue of the kind `{}`", other.scheme())),
+            QueuePlan::AggregateShaper(params) => {
+                let profile = Profile::of_aggregate(params)?;
+                self.queues = Bands::plain(params.limit());
+                if sends_long_flows(scenario, self.from) {
+                    // Its bucket is empty all the time.
+                    self.shape(params.profile.rate(), LinkLayer::default());
+                    self.bursts.push(params.profile.depth().0 as f64);
+                } else {
+                    self.profiles = vec![profile];
+                }
+                Ok(())
+            }
+            QueuePlan::SourceScheduler(params) => {
+                self.queues = Bands::one(Band::by_tokens(queue, params.limits().limit));
+                self.profiles = Profile::of_scheduler(params);
+                Ok(())
+            }
+            _ => {
+                self.queues = Bands::new(queue, reading)?;
+                Ok(())
+            }
         }
-        Ok(())
+    }
+
+    /// Carries no more than a rate.
+    fn shape(&mut self, rate: Rate, link_layer: LinkLayer) {
+        let rate = rate.bytes_per_sec();
+        let shaped = self.rate.min(rate);
+        self.part *= shaped / self.rate;
+        self.rate = shaped;
+        self.framing.push((link_layer, rate));
+    }
+
+    /// Its bands, the first served first.
+    pub(crate) fn bands(&self) -> &[Band] {
+        &self.queues.each
+    }
+
+    /// Seconds that a packet of so many bytes takes at the line itself, whatever shapes what comes to it.
+    pub(crate) fn least_time(&self, bytes: f64) -> f64 {
+        let (layer, rate) = self.framing[0];
+        layer.mean_wire_size(bytes) / rate
+    }
+
+    /// The shapers before it: what makes of a packet's bytes those that it counts for, the rate, and the burst.
+    fn shapers(&self) -> impl Iterator<Item = (LinkLayer, f64, f64)> {
+        let shapers = self.framing.iter().skip(1).zip(&self.bursts);
+        shapers.map(|(&(layer, rate), &burst)| (layer, rate, burst))
+    }
+
+    /// Seconds that so many packets of so many bytes, and one of `last`, take at least to pass its shapers. In t seconds a
+    /// shaper lets rate·t + burst bytes through, and one packet.
+    pub(crate) fn least_shaped(&self, count: f64, packet: f64, last: f64) -> f64 {
+        let each = self.shapers().map(|(layer, rate, burst)| {
+            let size = |bytes: f64| layer.mean_wire_size(bytes);
+            let all = count * size(packet) + size(last);
+            (all - burst - size(packet.max(last))) / rate
+        });
+        each.fold(0.0, f64::max)
+    }
+
+    /// The most packets of so many bytes that pass it in a second, on average over so many.
+    pub(crate) fn most_packets(&self, bytes: f64, seconds: f64) -> f64 {
+        let shaped = self.shapers().map(|(layer, rate, burst)| {
+            let packet = layer.mean_wire_size(bytes);
+            (rate + (burst + packet) / seconds) / packet
+        });
+        shaped.fold(1.0 / self.least_time(bytes), f64::min)
+    }
+
+    /// What its link loses of all packets at least: nothing is known where that depends on the code point.
+    pub(crate) fn least_loss(&self) -> f64 {
+        if self.loses_by_code_point { 0.0 } else { self.link_loss }
     }
 
     /// Seconds for a packet of so many bytes.
     pub(crate) fn time(&self, bytes: f64) -> f64 {
-        (bytes + self.overhead) / self.rate
+        let times = self.framing.iter().map(|(layer, rate)| layer.mean_wire_size(bytes) / rate);
+        times.fold(0.0, f64::max)
+    }
+
+    /// What tells lines apart that packets of one size take different times on.
+    pub(crate) fn framing(&self) -> impl Iterator<Item = f64> {
+        self.framing.iter().flat_map(|(layer, rate)| {
+            let cells = f64::from(layer.framing() as u8);
+            [f64::from(layer.overhead()), layer.mpu().0 as f64, cells, *rate]
+        })
     }
 
     /// Whether it treats packets by what is written in them.
     pub(crate) fn tells_apart(&self) -> bool {
-        self.bands.len() > 1 || self.bands.iter().any(|band| band.curves.len() > 1)
+        self.bands().len() > 1 || self.bands().iter().any(|band| band.levels() > 1)
     }
 
     /// The band of a packet, and its level there.
     pub(crate) fn place(&self, packet: &Packet) -> (usize, usize) {
-        let last = self.bands.len() - 1;
-        let band = match &self.band_of {
-            BandRule::First => 0,
-            BandRule::Strict(plan) => match &**plan {
-                QueuePlan::StrictPriority(turns) => {
-                    turns.classifier().classify(packet).unwrap_or(last)
-                }
-                _ => unreachable!("the rule was made of such a queue"),
-            },
-            BandRule::Shared(plan) => match &**plan {
-                QueuePlan::SharedPriority(shared) => match shared.band_of() {
-                    BandOf::CodePoint(table) => table.get(packet.dscp) as usize,
-                    BandOf::Rules { classifier, otherwise } => {
-                        classifier.classify(packet).unwrap_or(*otherwise)
-                    }
-                },
-                _ => unreachable!("the rule was made of such a queue"),
-            },
-        };
-        (band, self.bands[band].level(packet.dscp))
+        self.queues.place(packet)
     }
 }
 
-impl Band {
-    fn plain(limit: Length) -> Band {
-        Band {
-            limit,
-            curves: Vec::new(),
-            spacing: Spacing::Independent,
-            marks: false,
-            level_of: None,
-        }
-    }
-
-    /// A queue inside a band; else in words what has no closed form.
-    fn of(queue: &QueuePlan) -> Result<Band, String> {
-        match queue {
-            QueuePlan::Fifo(fifo) => Ok(Band::plain(fifo.limit())),
-            QueuePlan::Red(red) | QueuePlan::MultiRed(red) => {
-                if red.spare_below() > 0 || red.byte_mode() {
-                    return Err("RED that looks at single packets".to_owned());
-                }
-                if red.averages() != queue::Averages::Shared && red.curves().len() > 1 {
-                    return Err("RED with an average for each level".to_owned());
-                }
-                let curve = |curve: &queue::DropCurve| Curve {
-                    min: curve.min_threshold(),
-                    max: curve.max_threshold(),
-                    max_probability: curve.max_probability(),
-                    above_max: match curve.above_max() {
-                        queue::AboveMax::Forced => AboveMax::Forced,
-                        queue::AboveMax::Gentle => AboveMax::Gentle,
-                    },
-                };
-                Ok(Band {
-                    limit: red.limit(),
-                    curves: red.curves().iter().map(curve).collect(),
-                    spacing: Spacing::Uniform,
-                    marks: red.marks(),
-                    level_of: Some(Arc::new(queue.clone())),
-                })
-            }
-            other => Err(format!("a queue of the kind `{}` in a band", other.scheme())),
-        }
-    }
-
-    fn level(&self, dscp: Dscp) -> usize {
-        match self.level_of.as_deref() {
-            Some(QueuePlan::Red(red) | QueuePlan::MultiRed(red)) => red.level_of(dscp),
-            _ => 0,
-        }
-    }
-
-    /// How many levels of protection it has.
-    pub(crate) fn levels(&self) -> usize {
-        self.curves.len().max(1)
-    }
-
-    /// The room in packets of so many bytes.
-    pub(crate) fn room(&self, packet: f64) -> f64 {
-        packets(self.limit, packet)
-    }
-
-    /// The curves in packets of so many bytes.
-    pub(crate) fn curves_in(&self, packet: f64) -> Vec<Level> {
-        let level = |curve: &Curve| Level {
-            min_threshold: packets(curve.min, packet),
-            max_threshold: packets(curve.max, packet),
-            max_probability: curve.max_probability,
-            above_max: curve.above_max,
-        };
-        self.curves.iter().map(level).collect()
-    }
+/// Whether flows without an end are sent at a node.
+fn sends_long_flows(scenario: &Scenario, node: NodeId) -> bool {
+    scenario.workloads.iter().any(|workload| match &workload.kind {
+        WorkloadKind::Bulk(bulk) => bulk.pairs.iter().any(|(from, _)| *from == node),
+        _ => false,
+    })
 }
 
 /// The share of packets that a link loses over all of its states.
@@ -289,16 +232,16 @@ fn mean_loss(link: &GilbertElliottParams) -> f64 {
     (1.0 - bad) * of(link.loss_good()) + bad * of(link.loss_bad())
 }
 
-fn packets(length: Length, packet: f64) -> f64 {
-    match length {
-        Length::Packets(packets) => packets as f64,
-        Length::Bytes(bytes) => bytes.0 as f64 / packet,
-    }
+/// All lines in a reading, forward then back in the order of the links.
+pub(crate) fn lines(scenario: &Scenario, reading: usize) -> Vec<Line> {
+    ports(scenario).map(|port| Line::new(scenario, port, reading)).collect()
 }
 
-/// All lines, forward then back in the order of the links.
-pub(crate) fn lines(scenario: &Scenario) -> Vec<Line> {
-    ports(scenario).map(|port| Line::new(scenario, port)).collect()
+/// In how many orders the classes of the policy's queues are read.
+pub(crate) fn readings(scenario: &Scenario) -> usize {
+    let roles = scenario.policy.iter().flat_map(|policy| &policy.roles);
+    let queues = roles.filter_map(|role| role.queue.as_ref());
+    queues.map(Bands::readings).max().unwrap_or(1)
 }
 
 /// Where packets go between two nodes, line by line, and where what answers them comes back.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_tcp::Config;
+use shortflow_tcp::{Algorithm, Config};
 
 use crate::lines::Line;
 use crate::marks::{Hop, Place, Protected, Share};
+use crate::precedences;
 use crate::traffic::{Ages, Demand, Message, Route, Source, Visit};
 
 /// Packets of a connection that open, acknowledge what was opened, or close, each way.
@@ -28,6 +29,8 @@ pub(crate) struct Entry {
     /// The sum of the squares of the seconds that the packets of a burst take together, as far as they come faster
     /// than they are sent: that of single packets where they come one by one.
     pub(crate) burst: f64,
+    /// The same of the runs of windows that keep the line busy without a pause: what goes behind them waits for all.
+    pub(crate) run: f64,
     /// Whether they come in the windows of TCP.
     pub(crate) is_tcp: bool,
 }
@@ -86,6 +89,7 @@ impl Loads {
                 known.busy += entry.busy;
                 known.square += entry.square;
                 known.burst += entry.burst;
+                known.run += entry.run;
             }
             None => entries.push(entry),
         }
@@ -99,13 +103,15 @@ struct Amount {
     busy: f64,
     square: f64,
     burst: f64,
+    run: f64,
 }
 
 impl Amount {
     fn times(self, share: f64) -> Amount {
-        let Amount { packets, busy, square, burst } = self;
-        let [packets, busy, square, burst] = [packets, busy, square, burst].map(|all| all * share);
-        Amount { packets, busy, square, burst }
+        let Amount { packets, busy, square, burst, run } = self;
+        let [packets, busy, square, burst, run] =
+            [packets, busy, square, burst, run].map(|all| all * share);
+        Amount { packets, busy, square, burst, run }
     }
 }
 
@@ -118,11 +124,16 @@ struct Coming {
     later: f64,
     /// The most packets that can wait.
     room: f64,
+    /// Seconds of a round trip without waits, where the line is the slowest on the way: the windows of a message then follow one
+    /// another there without a gap as soon as one takes longer. Nothing where another is slower, which spaces them.
+    trip: Option<f64>,
+    /// Seconds of that round trip, and of a full packet at the slowest line.
+    bare: (f64, f64),
 }
 
 impl Coming {
-    /// To the hop at `at` of a way.
-    fn to(lines: &[Line], hops: &[Hop], at: usize, packet: f64) -> Coming {
+    /// To the hop at `at` of a way, of packets that come back in so many seconds.
+    fn to(lines: &[Line], hops: &[Hop], at: usize, packet: f64, trip: f64) -> Coming {
         let rate = |hop: &Hop| lines[hop.line].rate;
         let before = hops[..at].iter().map(rate).fold(f64::INFINITY, f64::min);
         let slowest = hops.iter().map(rate).fold(f64::INFINITY, f64::min);
@@ -131,8 +142,10 @@ impl Coming {
         Coming {
             first: waiting(before),
             later: waiting(before.min(2.0 * slowest)),
+            trip: (here <= slowest && before > here).then_some(trip),
+            bare: (trip, packet / slowest),
             room: lines[hops[at].line]
-                .bands
+                .bands()
                 .iter()
                 .map(|band| band.room(packet))
                 .fold(0.0, f64::max),
@@ -140,19 +153,115 @@ impl Coming {
     }
 }
 
-/// The windows of a message: from which segment on, how many, and whether it is the first.
-fn windows(segments: f64, tcp: &Config) -> Vec<(f64, f64)> {
-    let most = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
-    let growth = if tcp.quick_acks > 0 { 2.0 } else { 1.0 + 1.0 / acknowledged_segments(tcp) };
-    let mut window = f64::from(tcp.initial_window).min(most);
+/// The windows of a message that is alone on its way: from which segment on, and how many. A round trip takes so many seconds,
+/// and a full packet so many where it is slowest.
+pub(crate) fn windows(segments: f64, tcp: &Config, trip: f64, slowest: f64) -> Vec<(f64, f64)> {
+    let mut growing = Growing::new(tcp, f64::from(tcp.initial_window), trip);
     let (mut sent, mut found) = (0.0, Vec::new());
     while sent < segments && found.len() < MOST_WINDOWS {
-        let now = window.min(segments - sent);
+        let now = growing.window().min(segments - sent);
         found.push((sent, now));
         sent += now;
-        window = (window * growth).min(most);
+        growing.pass(trip.max(growing.window() * slowest));
     }
     found
+}
+
+/// A window that grows from one round to the next, while nothing is lost.
+#[derive(Debug, Clone)]
+pub(crate) struct Growing {
+    window: f64,
+    /// By what slow start multiplies it, and what the receiver takes.
+    growth: f64,
+    most: f64,
+    /// What a round trip may take longer than the shortest before HyStart ends slow start, where a sender has that; the shortest.
+    patience: Option<f64>,
+    shortest: f64,
+    /// Seconds since slow start ended, once it has.
+    since: Option<f64>,
+}
+
+impl Growing {
+    /// From this window on, over a way that takes so many seconds there and back without waits.
+    pub(crate) fn new(tcp: &Config, window: f64, shortest: f64) -> Growing {
+        let most = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
+        let has_hystart = tcp.hystart && tcp.congestion == Algorithm::Cubic;
+        Growing {
+            window: window.min(most),
+            growth: slow_start_growth(tcp),
+            most,
+            patience: has_hystart.then(|| (shortest / 8.0).clamp(LEAST_DELAY, MOST_DELAY)),
+            shortest,
+            since: None,
+        }
+    }
+
+    pub(crate) fn window(&self) -> f64 {
+        self.window
+    }
+
+    /// Whether it is as large as the receiver lets it be.
+    pub(crate) fn is_full(&self) -> bool {
+        self.window >= self.most
+    }
+
+    /// A round passes that took so many seconds until the first packet of the next. By HyStart (Ha and Rhee 2011) the next ends
+    /// slow start with its eighth acknowledgement, when its first packets are late; from then on CUBIC grows from that window
+    /// on (RFC 9438 §4.2), or as Reno does where that is faster (§4.3).
+    pub(crate) fn pass(&mut self, seconds: f64) {
+        let next = match &mut self.since {
+            Some(since) => {
+                let cubed = |at: f64| CUBIC * at * at * at;
+                let more = cubed(*since + seconds) - cubed(*since);
+                *since += seconds;
+                self.window + more.max(RENO_FRIENDLY)
+            }
+            None => self.window * self.growth,
+        };
+        let is_late = self.patience.is_some_and(|patience| seconds > self.shortest + patience);
+        if self.since.is_none() && is_late && next >= LEAST_WINDOW {
+            self.since = Some(0.0);
+        }
+        self.window = next.min(self.most);
+    }
+}
+
+/// HyStart's bounds of the delay that counts, in seconds, and the window below which slow start goes on.
+const LEAST_DELAY: f64 = 0.004;
+const MOST_DELAY: f64 = 0.016;
+const LEAST_WINDOW: f64 = 16.0;
+
+/// CUBIC's C in segments per cubic second, and what it grows at least in a round (RFC 9438 §4.3, §5).
+const CUBIC: f64 = 0.4;
+const RENO_FRIENDLY: f64 = 0.53;
+
+/// By what slow start multiplies a window in a round.
+pub(crate) fn slow_start_growth(tcp: &Config) -> f64 {
+    if tcp.quick_acks > 0 { 2.0 } else { 1.0 + 1.0 / acknowledged_segments(tcp) }
+}
+
+/// The windows of slow start.
+pub(crate) struct Windows;
+
+impl Windows {
+    /// How many round trips pass before the last window of so many segments leaves, when each is `growth` times the one before,
+    /// up to what the receiver takes.
+    pub(crate) fn rounds(segments: f64, tcp: &Config, growth: f64) -> f64 {
+        let most = Windows::most(tcp);
+        let mut window = f64::from(tcp.initial_window).clamp(1.0, most);
+        let (mut sent, mut rounds) = (window, 0.0);
+        while sent < segments && window < most {
+            window = (window * growth).min(most);
+            sent += window;
+            rounds += 1.0;
+        }
+        rounds + ((segments - sent) / most).ceil().max(0.0)
+    }
+
+    /// The segments that a receiver takes at a time.
+    pub(crate) fn most(tcp: &Config) -> f64 {
+        (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).ceil().max(1.0)
+    }
 }
 
 struct Adding<'a> {
@@ -177,6 +286,7 @@ impl Adding<'_> {
                 amount.square += share * time * time;
             }
             amount.burst = amount.square;
+            amount.run = amount.square;
             let amounts: Vec<Amount> =
                 ages.pieces(hop).map(|(_, share)| amount.times(share)).collect();
             put(self.loads, self.source, hop, &amounts, self.route.share, false);
@@ -211,18 +321,28 @@ impl Adding<'_> {
     fn message(&mut self, tcp: &Config, number: usize, message: &Message) {
         let route = self.route;
         let hops = if message.is_there { &route.there } else { &route.back };
+        let answers = if message.is_there { &route.back } else { &route.there };
         let packet = f64::from(tcp.mss) + f64::from(tcp.header);
+        let way = |hops: &[Hop], bytes: f64| -> f64 {
+            let each = hops.iter().map(|hop| &self.lines[hop.line]);
+            each.map(|line| line.time(bytes) + line.delay).sum()
+        };
+        let trip = way(hops, packet) + way(answers, f64::from(tcp.header));
         for (at, hop) in hops.iter().enumerate() {
             let line = &self.lines[hop.line];
-            let coming = Coming::to(self.lines, hops, at, packet);
+            let coming = Coming::to(self.lines, hops, at, packet, trip);
             let mut key = vec![number as u64];
-            let numbers = [line.rate, line.overhead, coming.first, coming.later, coming.room];
+            let (trip, slowest) = coming.bare;
+            let is_slowest = f64::from(u8::from(coming.trip.is_some()));
+            let numbers =
+                [line.rate, coming.first, coming.later, coming.room, trip, slowest, is_slowest];
             key.extend(numbers.map(f64::to_bits));
+            key.extend(line.framing().map(f64::to_bits));
             key.extend(hop.pieces.iter().map(|piece| piece.from.to_bits()));
             let amounts = self.known.entry(key).or_insert_with(|| {
                 let mut amounts = vec![Amount::default(); hop.pieces.len()];
                 for &(size, share) in &message.sizes {
-                    sized(&mut amounts, tcp, line, hop, coming, message.is_late, size, share);
+                    sized(&mut amounts, tcp, line, hop, coming, message, (size, share));
                 }
                 amounts
             });
@@ -245,7 +365,7 @@ impl Adding<'_> {
             let time = self.lines[hop.line].time(header);
             let mut amounts = vec![Amount::default(); hop.pieces.len()];
             let square = time * time;
-            amounts[0] = Amount { packets: 1.0, busy: time, square, burst: square };
+            amounts[0] = Amount { packets: 1.0, busy: time, square, burst: square, run: square };
             put(self.loads, self.source, hop, &amounts, packets * self.route.share, true);
         }
         self.meter(hops, header, packets, &|limit| part(0.0, limit, Some(0.0), header));
@@ -270,18 +390,42 @@ impl Adding<'_> {
     }
 }
 
+/// When the windows of a message that is alone begin to leave a line, the slowest on its way.
+struct Turns {
+    /// Seconds of a packet, and of a round trip; without one, windows never meet.
+    packet: f64,
+    trip: Option<f64>,
+    /// When the first packet of the window before left, and its last.
+    begin: f64,
+    end: f64,
+}
+
+impl Turns {
+    fn new(packet: f64, trip: Option<f64>) -> Turns {
+        Turns { packet, trip, begin: f64::NEG_INFINITY, end: f64::NEG_INFINITY }
+    }
+
+    /// Seconds that the first packet of the next window, of `count`, waits for the window before, in no more than `room` packets.
+    fn next(&mut self, count: f64, room: f64) -> f64 {
+        let Some(trip) = self.trip else { return 0.0 };
+        let comes = if self.begin.is_finite() { self.begin + trip } else { 0.0 };
+        self.begin = comes.max(self.end);
+        self.end = self.begin + count * self.packet;
+        (self.begin - comes).min(room * self.packet)
+    }
+}
+
 /// Adds a message of `size`, `share` times, to the pieces of a hop.
-#[expect(clippy::too_many_arguments, reason = "one place, one caller")]
 fn sized(
     amounts: &mut [Amount],
     tcp: &Config,
     line: &Line,
     hop: &Hop,
     coming: Coming,
-    is_late: bool,
-    size: f64,
-    share: f64,
+    message: &Message,
+    (size, share): (f64, f64),
 ) {
+    let Message { is_late, in_line, .. } = *message;
     let (mss, header) = (f64::from(tcp.mss), f64::from(tcp.header));
     let full = (size / mss).floor();
     let last = size - full * mss;
@@ -294,7 +438,10 @@ fn sized(
     let (busy, square) = (full * big + small, full * big * big + small * small);
     let wire = size + packets * header;
     let start = if is_late { None } else { Some(0.0) };
-    let windows = windows(packets, tcp);
+    let windows = windows(packets * in_line, tcp, coming.bare.0, coming.bare.1);
+    // From the first window on that takes as long as it takes to come back, the line is busy until all has passed.
+    let lasting = windows.iter().position(|(_, count)| count * big >= coming.bare.0);
+    let run_from = lasting.map_or(packets * in_line, |at| windows[at].0);
     for (number, (piece, amount)) in hop.pieces.iter().zip(amounts).enumerate() {
         let next = hop.pieces.get(number + 1).map_or(f64::INFINITY, |piece| piece.from);
         let here = part(piece.from, next, start, wire);
@@ -304,15 +451,30 @@ fn sized(
         amount.packets += share * here * packets;
         amount.busy += share * here * busy;
         amount.square += share * here * square;
+        let one = busy / packets;
+        let mut turns = Turns::new(one, coming.trip.filter(|_| hop.pieces.len() == 1));
+        let rest = in_line - run_from / packets;
+        let run = match rest > 0.0 {
+            true => {
+                let start = start.map(|_| run_from / packets * wire);
+                part(piece.from, next, start, rest * wire) * rest * busy
+            }
+            false => 0.0,
+        };
+        amount.run += share / in_line * run * run;
         for (at, &(from, count)) in windows.iter().enumerate() {
+            let is_in_run = from >= run_from;
             let from = start.map(|_| from / packets * wire);
             let count = count * part(piece.from, next, from, count / packets * wire);
             let waiting = if at == 0 { coming.first } else { coming.later };
-            let together = count.min(coming.room) * busy / packets;
+            let together = count.min(coming.room) * one;
             let one_by_one = count * square / packets;
-            amount.burst += share
-                * one_by_one
-                    .max(waiting * together * together * (count / count.min(coming.room)).max(1.0));
+            // Twice what the packets of the window wait for one another, and for the window before.
+            let alone = waiting * together * count * one;
+            let behind = 2.0 * count * one * turns.next(count, coming.room);
+            let all = share / in_line * one_by_one.max(alone + behind);
+            amount.burst += all;
+            amount.run += if is_in_run { 0.0 } else { all };
         }
     }
 }
@@ -333,6 +495,7 @@ fn put(loads: &mut Loads, source: usize, hop: &Hop, amounts: &[Amount], times: f
                 busy: times * amount.busy,
                 square: times * amount.square,
                 burst: times * amount.burst,
+                run: times * amount.run,
                 is_tcp,
             };
             loads.put(hop.line, entry);
@@ -352,13 +515,36 @@ fn part(from: f64, to: f64, start: Option<f64>, bytes: f64) -> f64 {
     }
 }
 
+/// What a meter finds of the packets that it sees: the shares within its profile of those that it protects first and of
+/// the others, and the share of these within its peak rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Within {
+    pub(crate) first: f64,
+    pub(crate) rest: f64,
+    pub(crate) peak: f64,
+    /// How many times the rate of its profile comes.
+    pub(crate) times: f64,
+}
+
+impl Within {
+    /// All of them.
+    pub(crate) const ALL: Within = Within { first: 1.0, rest: 1.0, peak: 1.0, times: 1.0 };
+}
+
 /// The share of packets that a share stands for, when meters find these shares within their profiles.
-pub(crate) fn value(share: Share, within: &[[f64; 2]]) -> f64 {
-    let of = |meter: usize, who| within[meter][usize::from(who == Protected::Rest)];
+pub(crate) fn value(share: Share, within: &[Within]) -> f64 {
+    let of = |meter: usize, who| match who {
+        Protected::First => within[meter].first,
+        Protected::Rest => within[meter].rest,
+    };
     match share {
         Share::All => 1.0,
         Share::Within(meter, who) => of(meter, who),
         Share::Beyond(meter, who) => 1.0 - of(meter, who),
+        Share::Between(meter) => within[meter].peak - within[meter].rest,
+        Share::Above(meter) => 1.0 - within[meter].peak,
+        Share::Precedence(meter, precedence) => precedences::share(precedence, within[meter].times),
+        Share::Part(part) => part,
     }
 }
 

@@ -6,11 +6,11 @@ use shortflow_models::red::{Gate, Group};
 use shortflow_models::{ModelError, Range};
 use shortflow_tcp::{Algorithm, Config, RtoFloor};
 
-use crate::filling::Filling;
-use crate::lines::Order;
-use crate::load::{acknowledged_segments, growing, value};
+use crate::filling::{Filling, MOST_WINDOW};
+use crate::load::{Within, acknowledged_segments, growing, value};
 use crate::marks::Piece;
 use crate::network::{Met, Network};
+use crate::queues::Order;
 use crate::range::Lack;
 use crate::traffic::{Demand, Source};
 
@@ -81,6 +81,11 @@ impl Bundle {
         }
     }
 
+    /// How many turns it has of a queue that gives each flow one, or each host.
+    pub(crate) fn turns(&self, has_hosts: bool) -> f64 {
+        if has_hosts { 1.0 } else { self.connections }
+    }
+
     /// Its path, without the wait at its bottleneck.
     fn path(&self, network: &Network, wait: f64) -> Path {
         let rtt = network.round_trip(self) - wait;
@@ -90,6 +95,12 @@ impl Bundle {
             RtoFloor::Variation => self.rto_min + seen,
         };
         Path { rtt, timeout, segments_per_ack: self.segments_per_ack, max_window: self.max_window }
+    }
+
+    /// What links lose of its packets.
+    fn lost_at_links(&self, network: &Network) -> f64 {
+        let kept = network.hops(self).iter().map(|hop| 1.0 - network.lines[hop.line].link_loss);
+        1.0 - kept.product::<f64>()
     }
 
     /// What is lost of its packets apart from its bottleneck's queue.
@@ -159,13 +170,13 @@ pub(crate) fn fill(
     beside: Beside,
 ) -> Result<(Met, Vec<f64>), Lack> {
     let line = &network.lines[at];
-    let queue = &line.bands[band];
+    let queue = &line.bands()[band];
     let bundles: Vec<&Bundle> = bundles.iter().map(|&index| &network.bundles[index]).collect();
     let all: f64 = bundles.iter().map(|bundle| bundle.connections).sum();
     let mean = |of: &dyn Fn(&Bundle) -> f64| {
         bundles.iter().map(|bundle| bundle.connections * of(bundle)).sum::<f64>() / all
     };
-    let held = (beside.free - beside.busy) * line.rate / mean(&|one| one.packet + line.overhead);
+    let held = (beside.free - beside.busy) / mean(&|one| line.time(one.packet));
     let capacity = held + beside.packets;
     let packet = beside.free * line.rate / capacity;
     let waited = network.met[at][band].wait;
@@ -185,8 +196,10 @@ pub(crate) fn fill(
     let rtt = mean(&|bundle| bundle.path(network, waited).rtt);
     let kept = mean(&|bundle| bundle.kept);
     let filling = Filling { line, band, bundles: &bundles, beside, packet, capacity, rtt, kept };
-    if line.order != Order::Bands {
-        let (met, rates) = shared_alike(&groups, &bundles, held)?;
+    if queue.order != Order::Fifo {
+        let turns = |bundle: &&Bundle| bundle.turns(queue.shares_by_hosts());
+        let turns: Vec<f64> = bundles.iter().map(turns).collect();
+        let (met, rates) = shared_alike(&groups, &bundles, &turns, held)?;
         if met.is_filled {
             filling.check()?;
         }
@@ -203,7 +216,7 @@ fn in_order(
     held: f64,
 ) -> Result<(Met, Vec<f64>), Lack> {
     let &Filling { line, band, bundles, beside, packet, capacity, rtt, kept } = filling;
-    let queue = &line.bands[band];
+    let queue = &line.bands()[band];
     let (curves, room) = (queue.curves_in(packet), queue.room(packet));
     let limit = match curves.is_empty() {
         false => room,
@@ -221,7 +234,7 @@ fn in_order(
             check_paces(network, bundles, curves.is_empty())?;
             groups.iter().map(|group| gate.carried(steady, group)).collect()
         }
-        false => all_alone(groups, bundles, held)?,
+        false => all_alone(network, groups, bundles, held)?,
     };
     let loss = (0..queue.levels()).map(|level| {
         let mut one = vec![0.0; curves.len()];
@@ -268,12 +281,29 @@ fn check_paces(network: &Network, bundles: &[&Bundle], is_plain: bool) -> Result
 /// The receive window from which on flows that it alone limits fill it: smaller ones wait for acknowledgements that come late.
 const LEAST_LIMIT: f64 = 10.0;
 
+/// What losses in queues that others fill may take of a long flow, as a part of its rate.
+const MOST_TAKEN: f64 = 0.1;
+
 /// The loss of links up to which long flows send as Padhye et al. say.
 const MOST_LOST_ALONE: f64 = 0.1;
 
 /// What flows get that fill no queue of `held` packets per second.
-fn all_alone(groups: &[Group<'_>], bundles: &[&Bundle], held: f64) -> Result<Vec<f64>, ModelError> {
-    let of = |(group, bundle): (&Group<'_>, &&Bundle)| alone(group, bundle);
+fn all_alone(
+    network: &Network,
+    groups: &[Group<'_>],
+    bundles: &[&Bundle],
+    held: f64,
+) -> Result<Vec<f64>, Lack> {
+    let of = |(group, bundle): (&Group<'_>, &&Bundle)| {
+        check_window(group)?;
+        let rate = alone(group, bundle)?;
+        // How much bursts of others lose where they pass is not known well enough for what they send to rest on it.
+        let by_links = Group { lost_elsewhere: bundle.lost_at_links(network), ..*group };
+        let part = 1.0 - rate / alone(&by_links, bundle)?;
+        let what = "what losses in queues of others take of a long flow, as a part of its rate,";
+        Range::from_to(0.0, MOST_TAKEN).check(what, part)?;
+        Ok::<f64, Lack>(rate)
+    };
     let rates: Vec<f64> = groups.iter().zip(bundles).map(of).collect::<Result<_, _>>()?;
     let what = "what flows would send that lose at links alone, as a part of the line,";
     Range::from_to(0.0, 1.0).check(what, rates.iter().sum::<f64>() / held)?;
@@ -302,31 +332,43 @@ fn alone(group: &Group<'_>, bundle: &Bundle) -> Result<f64, ModelError> {
     Ok(connections * (more * pftk::throughput(path, loss)?).min(most))
 }
 
+/// Refuses a flow that nothing holds back but what its receiver takes, when it takes minutes to come to that.
+fn check_window(group: &Group<'_>) -> Result<(), ModelError> {
+    let what = "the segments that a flow has in flight when nothing is lost";
+    let window = if group.lost_elsewhere > 0.0 { 0.0 } else { group.path.max_window };
+    Range::from_to(0.0, MOST_WINDOW).check(what, window).map(|_| ())
+}
+
 /// What flows get of `held` packets per second where each is served in its turn, or who has had least: alike, but for
 /// those that cannot take so much.
 fn shared_alike(
     groups: &[Group<'_>],
     bundles: &[&Bundle],
+    turns: &[f64],
     held: f64,
 ) -> Result<(Met, Vec<f64>), ModelError> {
     let most = groups.iter().zip(bundles).map(|(group, bundle)| {
         let all = alone(group, bundle)?;
-        Ok(if all > 0.0 { all / group.connections } else { 0.0 })
+        Ok(all)
     });
     let most: Vec<f64> = most.collect::<Result<_, ModelError>>()?;
+    let most: Vec<f64> = most.iter().zip(turns).map(|(all, turns)| all / turns).collect();
     let mut order: Vec<usize> = (0..groups.len()).collect();
     order.sort_by(|a, b| most[*a].total_cmp(&most[*b]));
     let mut left = held.max(0.0);
-    let mut crowd: f64 = bundles.iter().map(|bundle| bundle.connections).sum();
+    let mut crowd: f64 = turns.iter().sum();
     let mut rates = vec![0.0; groups.len()];
     let mut is_filled = false;
     for at in order {
         let each = left / crowd;
         is_filled |= most[at] >= each;
-        let rate = each.min(most[at]) * groups[at].connections;
+        if most[at] < each {
+            check_window(&groups[at])?;
+        }
+        let rate = each.min(most[at]) * turns[at];
         rates[at] = rate;
         left -= rate;
-        crowd -= groups[at].connections;
+        crowd -= turns[at];
     }
     Ok((Met { is_filled, ..Met::default() }, rates))
 }
@@ -341,7 +383,7 @@ impl Network {
 }
 
 /// The shares of the levels in the packets of a piece.
-pub(crate) fn levels(piece: &Piece, count: usize, within: &[[f64; 2]]) -> Vec<f64> {
+pub(crate) fn levels(piece: &Piece, count: usize, within: &[Within]) -> Vec<f64> {
     let mut shares = vec![0.0; count];
     for place in &piece.places {
         shares[place.level] += value(place.share, within);

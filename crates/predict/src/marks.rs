@@ -1,19 +1,30 @@
 //! Which band and which level the packets of a flow belong to at each line, by how much the flow has sent.
 
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::marker::Counted;
-use shortflow_elements::meter::TswParams;
-use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Packet, Protocol};
+use shortflow_elements::{Address, Aggregate, Color, Dscp, FlowKey, Packet, Protocol};
+use shortflow_policy::keys::Metered;
 use shortflow_policy::{MarkerPlan, Role, TrafficClass};
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::Scenario;
+use shortflow_tcp::Config;
+use shortflow_units::Rate;
 
 use crate::lines::Line;
+use crate::load::acknowledged_segments;
+
+impl SlowStart {
+    /// That of these settings.
+    pub(crate) fn of(tcp: &Config) -> SlowStart {
+        let most = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
+        let growth = if tcp.quick_acks > 0 { 1.0 } else { 1.0 / acknowledged_segments(tcp) };
+        SlowStart { first: f64::from(tcp.initial_window).min(most), growth, most }
+    }
+}
 
 /// Packets of a flow, as a classifier sees them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kind {
-    /// Who sends to whom.
-    pub(crate) ends: (NodeId, NodeId),
+    /// Whose packets, and to whom.
+    pub(crate) addresses: (Address, Address),
     pub(crate) protocol: Protocol,
     /// Source and destination port.
     pub(crate) ports: (u16, u16),
@@ -24,13 +35,23 @@ pub(crate) struct Kind {
     pub(crate) header: f64,
     /// Bytes per second of a flow that lasts; 0 where it is as fast as it can.
     pub(crate) rate: f64,
+    /// How the window of its sender grows.
+    pub(crate) window: SlowStart,
+}
+
+/// The window of slow start in segments: the first, how much an acknowledged segment adds, and the greatest.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SlowStart {
+    pub(crate) first: f64,
+    pub(crate) growth: f64,
+    pub(crate) most: f64,
 }
 
 impl Kind {
     fn sample(&self, dscp: Dscp) -> Packet {
         let key = FlowKey {
-            src: self.ends.0.address(),
-            dst: self.ends.1.address(),
+            src: self.addresses.0,
+            dst: self.addresses.1,
             src_port: self.ports.0,
             dst_port: self.ports.1,
             protocol: self.protocol,
@@ -64,6 +85,14 @@ pub(crate) enum Share {
     Within(usize, Protected),
     /// What it finds beyond.
     Beyond(usize, Protected),
+    /// What this meter finds beyond its profile and within its peak rate.
+    Between(usize),
+    /// What it finds beyond its peak rate.
+    Above(usize),
+    /// What it gives this drop precedence by SIMA.
+    Precedence(usize, usize),
+    /// Always the same.
+    Part(f64),
 }
 
 /// Whether a meter takes packets first, as those of a flow's beginning.
@@ -78,8 +107,24 @@ pub(crate) enum Protected {
 pub(crate) struct Meter {
     /// Its place and class.
     name: String,
-    /// Bytes per second of the profile.
+    /// Bytes per second of the profile, and up to which it has a second colour: no less.
     pub(crate) committed: f64,
+    pub(crate) peak: f64,
+}
+
+/// Bytes per second up to which a meter finds packets within its profile, and within its peak rate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rates {
+    pub(crate) committed: f64,
+    pub(crate) peak: f64,
+}
+
+impl Rates {
+    /// A profile alone.
+    pub(crate) fn of(committed: Rate) -> Rates {
+        let committed = committed.bytes_per_sec();
+        Rates { committed, peak: committed }
+    }
 }
 
 /// The meters of a network, each once.
@@ -87,10 +132,10 @@ pub(crate) struct Meter {
 pub(crate) struct Meters(pub(crate) Vec<Meter>);
 
 impl Meters {
-    fn number(&mut self, name: String, committed: f64) -> usize {
+    fn number(&mut self, name: String, Rates { committed, peak }: Rates) -> usize {
         let known = self.0.iter().position(|meter| meter.name == name);
         known.unwrap_or_else(|| {
-            self.0.push(Meter { name, committed });
+            self.0.push(Meter { name, committed, peak });
             self.0.len() - 1
         })
     }
@@ -106,15 +151,24 @@ pub(crate) struct Hop {
     pub(crate) metered: Option<(usize, f64)>,
     /// Bytes per second that markers up to here forget of what a flow has sent.
     pub(crate) forgets: f64,
+    /// The window in segments beyond which markers up to here write what they write last; 0 where none goes by the window.
+    pub(crate) window: f64,
     /// Why it is not known where they belong.
     pub(crate) lacks: Option<String>,
 }
 
 /// What is written in the packets of a flow from so many bytes on.
 #[derive(Debug, Clone)]
-struct Written {
-    from: f64,
-    code_points: Vec<(Dscp, Share)>,
+pub(crate) struct Written {
+    pub(crate) from: f64,
+    pub(crate) code_points: Vec<(Dscp, Share)>,
+}
+
+impl Written {
+    /// One code point for all packets.
+    pub(crate) fn all(from: f64, dscp: Dscp) -> Written {
+        Written { from, code_points: vec![(dscp, Share::All)] }
+    }
 }
 
 /// Follows the packets of `kind` over `way`.
@@ -125,9 +179,17 @@ pub(crate) fn hops(
     kind: &Kind,
     way: &[usize],
 ) -> Vec<Hop> {
-    let written = vec![Written { from: 0.0, code_points: vec![(kind.dscp, Share::All)] }];
-    let mut marks =
-        Marks { scenario, kind, meters, written, metered: None, forgets: 0.0, lacks: None };
+    let written = vec![Written::all(0.0, kind.dscp)];
+    let mut marks = Marks {
+        scenario,
+        kind,
+        meters,
+        written,
+        metered: None,
+        forgets: 0.0,
+        window: 0.0,
+        lacks: None,
+    };
     let mut found = Vec::with_capacity(way.len());
     for &at in way {
         let line = &lines[at];
@@ -135,8 +197,8 @@ pub(crate) fn hops(
         // Where all are treated alike, it does not matter what is written.
         let lacks = if line.tells_apart() { marks.lacks.clone() } else { None };
         let pieces = marks.written.iter().map(|written| piece(line, kind, written)).collect();
-        let (metered, forgets) = (marks.metered, marks.forgets);
-        found.push(Hop { line: at, pieces, metered, forgets, lacks });
+        let Marks { metered, forgets, window, .. } = marks;
+        found.push(Hop { line: at, pieces, metered, forgets, window, lacks });
         marks.pass(line.conditioned[1], line);
     }
     found
@@ -150,6 +212,7 @@ struct Marks<'m> {
     written: Vec<Written>,
     metered: Option<(usize, f64)>,
     forgets: f64,
+    window: f64,
     lacks: Option<String>,
 }
 
@@ -161,8 +224,9 @@ impl Marks<'_> {
         if self.lacks.is_none() {
             let kind = self.kind;
             let (meters, metered) = (&mut *self.meters, &mut self.metered);
-            let forgets = &mut self.forgets;
-            let mut marking = Marking { kind, meters, metered, forgets, place: &line.name, role };
+            let (forgets, window) = (&mut self.forgets, &mut self.window);
+            let place = &line.name;
+            let mut marking = Marking { kind, meters, metered, forgets, window, place, role };
             self.lacks = marking.conditioned(&mut self.written).err();
         }
     }
@@ -182,13 +246,15 @@ fn piece(line: &Line, kind: &Kind, written: &Written) -> Piece {
 }
 
 /// What a role does to the packets of a flow.
-struct Marking<'m> {
-    kind: &'m Kind,
+pub(crate) struct Marking<'m> {
+    pub(crate) kind: &'m Kind,
     meters: &'m mut Meters,
     metered: &'m mut Option<(usize, f64)>,
-    forgets: &'m mut f64,
+    pub(crate) forgets: &'m mut f64,
+    /// The least window in segments at which markers by window write the last code point.
+    pub(crate) window: &'m mut f64,
     place: &'m str,
-    role: &'m Role,
+    pub(crate) role: &'m Role,
 }
 
 impl<'m> Marking<'m> {
@@ -227,76 +293,83 @@ impl<'m> Marking<'m> {
 
     /// What is written in packets of a class, which came with `dscp`.
     fn classed(&mut self, class: &TrafficClass, dscp: Dscp) -> Result<Vec<Written>, String> {
-        let all = |dscp| vec![Written { from: 0.0, code_points: vec![(dscp, Share::All)] }];
-        let [green, yellow, _] = self.role.code_points;
+        let all = |dscp| vec![Written::all(0.0, dscp)];
+        let colors = self.role.code_points;
         match &class.marker {
             None => Ok(all(self.policed(class, Color::Green, dscp)?)),
             Some(MarkerPlan::Fixed(fixed)) => match fixed.bucket() {
                 None => Ok(all(self.policed(class, Color::Green, fixed.dscp())?)),
-                Some(bucket) if bucket.per().is_none() => {
-                    let committed = bucket.params().rate().bytes_per_sec();
-                    self.metered_by(class, committed, [fixed.dscp(); 2], 0.0)
+                Some(bucket) => {
+                    let rates = Rates::of(self.shared(bucket)?.rate());
+                    self.metered_by(class, rates, [fixed.dscp(); 3], 0.0)
                 }
-                Some(_) => Err(self.none("a bucket for each user")),
             },
-            Some(MarkerPlan::TokenBucket(bucket)) if bucket.per().is_none() => {
-                let committed = bucket.params().rate().bytes_per_sec();
-                self.metered_by(class, committed, [green, yellow], 0.0)
+            Some(MarkerPlan::TokenBucket(bucket)) => {
+                let rates = Rates::of(self.shared(bucket)?.rate());
+                self.metered_by(class, rates, colors, 0.0)
             }
             Some(MarkerPlan::Tsw2cm(tsw)) => {
-                self.metered_by(class, committed_rate(tsw), [green, yellow], 0.0)
+                self.metered_by(class, Rates::of(tsw.committed_rate()), colors, 0.0)
             }
             Some(MarkerPlan::FairMarker(fair)) => {
                 let first = fair.threshold() as f64 * self.kind.packet;
-                self.metered_by(class, committed_rate(fair.tsw()), [green, yellow], first)
+                self.metered_by(class, Rates::of(fair.tsw().committed_rate()), colors, first)
             }
+            Some(MarkerPlan::Aggregate(aggregate)) => self.by_aggregate(class, aggregate),
+            Some(MarkerPlan::Srtcm(plan)) => self.by_sr_tcm(class, plan),
+            Some(MarkerPlan::Trtcm(plan)) => self.by_tr_tcm(class, plan),
+            Some(MarkerPlan::Tsw3cm(plan)) => {
+                let committed = plan.tsw().committed_rate().bytes_per_sec();
+                let rates = Rates { committed, peak: plan.peak_rate().bytes_per_sec() };
+                self.metered_by(class, rates, colors, 0.0)
+            }
+            Some(MarkerPlan::TwoBuckets(plan)) => self.by_two_buckets(class, plan),
             Some(MarkerPlan::Dstf(dstf)) if dstf.per().aggregate() == Aggregate::Flow => {
-                let packet = self.kind.packet;
-                let counted = match dstf.counted() {
-                    Counted::Packet => 1.0,
-                    Counted::Payload => packet / (packet - self.kind.header),
-                };
-                let levels = dstf.levels();
-                let code_points = levels.code_points();
-                // What is counted is less than what is sent, and some of that is forgotten.
-                let (forgets, counts) = (dstf.decay().bytes_per_sec(), self.kind.rate / counted);
-                *self.forgets = self.forgets.max(forgets);
-                if counts > 0.0 && counts <= forgets {
-                    return Ok(all(code_points[0]));
-                }
-                if counts > 0.0 && forgets > 0.0 {
-                    // What it has sent is counted up to the last threshold, and falls below it between packets.
-                    return Err(self.none("a stream that is faster than what is forgotten"));
-                }
-                let sent = if counts > 0.0 { self.kind.rate / counts } else { counted };
-                let from = levels.thresholds().into_iter().map(|bytes| bytes.0 as f64 * sent);
-                let each = std::iter::once(0.0).chain(from).zip(code_points);
-                let one = |(from, dscp): (f64, &Dscp)| Written {
-                    from,
-                    code_points: vec![(*dscp, Share::All)],
-                };
-                Ok(each.map(one).collect())
+                self.by_bytes_sent(dstf)
             }
+            Some(MarkerPlan::Sima(sima)) => self.by_momentary_rate(class, sima),
+            Some(MarkerPlan::TcpState(state)) => self.by_window(state),
             Some(other) => Err(self.none(&format!("the marker `{}`", other.scheme()))),
         }
     }
 
-    /// Packets within a profile and beyond it, those of the first so many bytes of a flow before others.
-    fn metered_by(
+    /// The parameters of meters that all packets share.
+    pub(crate) fn shared<'p, P: Clone>(&self, meter: &'p Metered<P>) -> Result<&'p P, String> {
+        match meter.per() {
+            None => Ok(meter.params()),
+            Some(_) => Err(self.none("a bucket for each user")),
+        }
+    }
+
+    /// The meter of a class, which takes the first so many bytes of a flow before others.
+    pub(crate) fn meter(
         &mut self,
         class: &TrafficClass,
-        committed: f64,
-        [green, yellow]: [Dscp; 2],
+        rates: Rates,
         first: f64,
-    ) -> Result<Vec<Written>, String> {
+    ) -> Result<usize, String> {
         if self.metered.is_some() {
             return Err(self.none("a second meter"));
         }
+        let name = format!("{}/{}/{}", self.place, self.role.name, class.name);
+        let meter = self.meters.number(name, rates);
+        *self.metered = Some((meter, first));
+        Ok(meter)
+    }
+
+    /// Packets within a profile and beyond it, and beyond its peak rate where that is higher; those of the first so many
+    /// bytes of a flow before others.
+    pub(crate) fn metered_by(
+        &mut self,
+        class: &TrafficClass,
+        rates: Rates,
+        [green, yellow, red]: [Dscp; 3],
+        first: f64,
+    ) -> Result<Vec<Written>, String> {
         let green = self.policed(class, Color::Green, green)?;
         let yellow = self.policed(class, Color::Yellow, yellow)?;
-        let name = format!("{}/{}/{}", self.place, self.role.name, class.name);
-        let meter = self.meters.number(name, committed);
-        *self.metered = Some((meter, first));
+        let has_peak = rates.peak > rates.committed;
+        let meter = self.meter(class, rates, first)?;
         let both = |from, who| Written {
             from,
             code_points: vec![
@@ -304,11 +377,26 @@ impl<'m> Marking<'m> {
                 (yellow, Share::Beyond(meter, who)),
             ],
         };
-        let rest = both(first, Protected::Rest);
+        let rest = match has_peak {
+            false => both(first, Protected::Rest),
+            true => Written {
+                from: first,
+                code_points: vec![
+                    (green, Share::Within(meter, Protected::Rest)),
+                    (yellow, Share::Between(meter)),
+                    (self.policed(class, Color::Red, red)?, Share::Above(meter)),
+                ],
+            },
+        };
         Ok(if first > 0.0 { vec![both(0.0, Protected::First), rest] } else { vec![rest] })
     }
 
-    fn policed(&self, class: &TrafficClass, color: Color, dscp: Dscp) -> Result<Dscp, String> {
+    pub(crate) fn policed(
+        &self,
+        class: &TrafficClass,
+        color: Color,
+        dscp: Dscp,
+    ) -> Result<Dscp, String> {
         match class.police.map_or(PolicerAction::Forward, |actions| actions[color as usize]) {
             PolicerAction::Forward => Ok(dscp),
             PolicerAction::Remark(other) => Ok(other),
@@ -317,12 +405,7 @@ impl<'m> Marking<'m> {
     }
 
     /// There is no closed form for `what`.
-    fn none(&self, what: &str) -> String {
+    pub(crate) fn none(&self, what: &str) -> String {
         format!("{what}, as in the role `{}` at {}", self.role.name, self.place)
     }
-}
-
-/// Bytes per second.
-fn committed_rate(tsw: &TswParams) -> f64 {
-    tsw.committed_rate().bytes_per_sec()
 }

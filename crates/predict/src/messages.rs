@@ -11,11 +11,11 @@ use shortflow_models::sizes::{Choice, Sizes};
 use shortflow_models::{Range, latency};
 use shortflow_tcp::{Algorithm, Config, Recovery, RtoFloor};
 
-use crate::lines::Order;
-use crate::load::{acknowledged_segments, growing};
-use crate::long_flows::levels;
+use crate::filling::MOST_TRIP;
+use crate::load::{Growing, growing, slow_start_growth, windows};
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
+use crate::queues::Order;
 use crate::range::{
     Lack, MOST_LESS_SENT, MOST_LOSSES, MOST_LOSSES_CUBIC, MOST_LOST_OF_LONG,
     MOST_LOST_OF_LONG_CUBIC, of_windows,
@@ -23,6 +23,12 @@ use crate::range::{
 use crate::sizes::Listed;
 use crate::traffic::{Demand, Route};
 use crate::visits::slowdown;
+
+/// The greatest load of others beside a message at a line that serves in order, while rates are looked for.
+const MOST_OTHERS: f64 = 0.999;
+
+/// So many windows of the same size are looked at one by one: more take as long.
+const MOST_ALIKE: u32 = 20;
 
 /// Segments up to which losses are followed one by one.
 const MOST_FOLLOWED: u32 = 16;
@@ -62,8 +68,10 @@ struct Stretch {
     rtt: f64,
     /// Seconds of waiting on the way.
     waits: f64,
-    /// Seconds that a full packet takes where that is longest, with what others take of it.
+    /// Seconds that a full packet takes where that is longest, with what others take of it, at lines that flows share alike.
     slowest: f64,
+    /// The lines that serve packets in order, without flows that fill them.
+    in_order: Vec<InOrder>,
     /// The same at the end of a message, whose packets go one after another once they are in the queue.
     last: f64,
     /// What is lost by itself, and what is lost with others of its window.
@@ -73,9 +81,38 @@ struct Stretch {
     lacks: Option<Lack>,
 }
 
+/// A line that serves packets in the order in which they come.
+#[derive(Debug, Clone, Copy)]
+struct InOrder {
+    /// Seconds of a full packet, with those of packets that go before.
+    packet: f64,
+    /// The load of others, as a part of what is left to this band.
+    others: f64,
+}
+
+impl InOrder {
+    /// Seconds from when the first packet of a window leaves the line until the first of the next does, as far as the line never
+    /// runs empty: the packets of the window, and what others sent while these came, which was as long as the window before
+    /// took. So a window that doubles overtakes half of the others, and one that grows no more gets an equal share.
+    fn turn(&self, window: f64, before: f64) -> f64 {
+        window * self.packet + self.others * before
+    }
+}
+
 impl Stretch {
     fn loss(&self) -> f64 {
         1.0 - (1.0 - self.alone) * (1.0 - self.bunched)
+    }
+
+    /// Seconds that a window of so many packets takes after one that took `before`.
+    fn turn(&self, window: f64, before: f64) -> f64 {
+        let queued = self.in_order.iter().map(|line| line.turn(window, before));
+        self.rtt.max(window * self.slowest).max(queued.fold(0.0, f64::max))
+    }
+
+    /// What others bring between the first and the last of packets that come while so many seconds pass.
+    fn between(&self, seconds: f64) -> f64 {
+        self.in_order.iter().map(|line| line.others * seconds).fold(0.0, f64::max)
     }
 }
 
@@ -123,7 +160,7 @@ impl<'n> Sending<'n> {
             self.data.iter().map(|hop| network.lines[hop.line].rate).fold(f64::INFINITY, f64::min);
         let alone =
             self.data.iter().map(|hop| network.lines[hop.line].time(packet)).fold(0.0, f64::max);
-        let (mut shares, mut last) = (Vec::new(), Vec::new());
+        let (mut shares, mut last, mut in_order) = (Vec::new(), Vec::new(), Vec::new());
         let mut waits = 0.0;
         let (mut kept, mut found_room) = (1.0, 1.0);
         let mut lacks = None;
@@ -133,33 +170,44 @@ impl<'n> Sending<'n> {
             if network.is_at_rest && lacks.is_none() {
                 lacks = of_windows(network, self.source, hop, piece);
             }
+            let order = line.bands()[piece.places[0].band].order;
             let met = &network.met[hop.line][piece.places[0].band];
-            waits += met.wait;
-            kept *= 1.0 - met.loss_of(&levels(piece, met.loss.len(), &network.within));
+            waits += network
+                .over(piece, &|place| network.met[hop.line][place.band].wait_of(self.source));
+            let before = met.before_of(self.source);
+            kept *= 1.0 - network.lost_at(hop, piece);
             found_room *= 1.0 - met.bunched;
             let limited = line.rate / access;
             let sessions = match network.sources[self.source].demand {
                 Demand::Closed { sessions, .. } => Some((self.source, sessions)),
                 _ => None,
             };
-            let factor = match line.order {
-                Order::LeastAttained => 1.0,
-                _ => slowdown(met, sessions, limited),
+            let free = (1.0 - before).max(1e-3);
+            if order == Order::Fifo && !met.is_filled {
+                let others = (met.load_beside(self.source) / free).min(MOST_OTHERS);
+                in_order.push(InOrder { packet: line.time(packet) / free, others });
+            }
+            let factor = match order {
+                Order::LeastAttained => 1.0 / free,
+                Order::Fifo if !met.is_filled => 1.0 / free,
+                _ => slowdown(met, before, sessions, limited),
             };
             let time = alone.max(line.time(packet));
-            shares.push((time, time * factor));
-            last.push(match line.order {
-                Order::Bands => [line.time(packet) / (1.0 - met.before).max(1e-3); 2].into(),
+            let crowd = network.crowds[hop.line];
+            shares.push((crowd, (time, time * factor)));
+            last.push(match order {
+                Order::Fifo => [line.time(packet) / (1.0 - before).max(1e-3); 2].into(),
                 _ => (time, time * factor),
             });
         }
-        let (slowest, last) = (least_share(shares), least_share(last));
+        let (slowest, last) = (least_share(of_crowds(shares)), least_share(last));
         let rtt = self.bare(self.data, packet) + waits + self.back();
         Stretch {
             from,
             rtt,
             waits,
             slowest,
+            in_order,
             last,
             alone: 1.0 - kept / found_room,
             bunched: 1.0 - found_room,
@@ -181,7 +229,10 @@ impl<'n> Sending<'n> {
         let waits: f64 = self
             .answers
             .iter()
-            .map(|hop| self.network.met[hop.line][hop.pieces[0].places[0].band].wait)
+            .map(|hop| {
+                let met = &self.network.met[hop.line][hop.pieces[0].places[0].band];
+                met.wait_of(self.source)
+            })
             .sum();
         self.bare(self.answers, f64::from(self.tcp.header)) + waits
     }
@@ -219,12 +270,8 @@ impl<'n> Sending<'n> {
 
     /// The window after so many bytes without a wait.
     pub(crate) fn window_after(&self, window: f64, bytes: f64) -> f64 {
-        let growth = self.growth() - 1.0;
+        let growth = slow_start_growth(self.tcp) - 1.0;
         (window + growth * (bytes / f64::from(self.tcp.mss)).ceil()).min(self.most())
-    }
-
-    fn growth(&self) -> f64 {
-        if self.tcp.quick_acks > 0 { 2.0 } else { 1.0 + 1.0 / acknowledged_segments(self.tcp) }
     }
 
     /// The mean time of a message of so many bytes from its first segment leaving until the last has come, the first
@@ -247,8 +294,11 @@ impl<'n> Sending<'n> {
                 return Err(why.clone());
             }
         }
-        if siblings > 1.0 && self.network.is_at_rest {
+        if self.network.is_at_rest && (siblings > 1.0 || self.meets_precedences()) {
             self.fits(start, window.min(segments), siblings)?;
+        }
+        if self.network.is_at_rest {
+            self.answers_in_time(segments)?;
         }
         let one_way = self.bare(self.data, first) + self.stretches[at].waits;
         let mut sending = self.windows(start, segments, window, siblings);
@@ -256,6 +306,9 @@ impl<'n> Sending<'n> {
             let whole = self.by_attained(attained, start, wire, segments)?;
             sending = sending.max(whole - self.network.lines[attained.line].time(first));
         }
+        self.stays_below_drops(start, segments)?;
+        let (network, own) = (self.network, self.source);
+        let sending = network.through_profiles(own, self.data, siblings * wire, sending)?;
         let losses = self.losses(segments, start, window)?;
         let distrust = if start > 0.0 { 0.0 } else { self.distrust() };
         Ok(one_way + sending + losses + distrust)
@@ -271,7 +324,10 @@ impl<'n> Sending<'n> {
     ) -> Result<f64, Lack> {
         let Attained { line, thresholds, sizes, per_second } = attained;
         let choice = Choice::new(sizes)?;
-        let capacity = self.network.lines[*line].rate;
+        let hop = self.data.iter().find(|hop| hop.line == *line).expect("its own line");
+        let met = &self.network.met[*line][hop.pieces[0].places[0].band];
+        let free = 1.0 - met.before_of(self.source);
+        let capacity = self.network.lines[*line].rate * free.max(1e-3);
         let arrivals = Arrivals { rate: *per_second, sizes: &choice, capacity };
         if thresholds.is_empty() {
             let load = per_second * choice.mean_up_to(wire) / capacity;
@@ -281,9 +337,8 @@ impl<'n> Sending<'n> {
             }
             return Ok(arrivals.continuous(wire)?);
         }
-        let hop = self.data.iter().find(|hop| hop.line == *line).expect("its own line");
         let band = piece_at(hop, start + wire).places[0].band;
-        let room = self.network.lines[*line].bands[band].room(wire / segments);
+        let room = self.network.lines[*line].bands()[band].room(wire / segments);
         if self.network.is_at_rest {
             Range::from_to(0.0, room)
                 .check("the packets of a message that comes to later bands", segments)?;
@@ -307,17 +362,85 @@ impl<'n> Sending<'n> {
             for (at, piece) in hop.pieces.iter().enumerate() {
                 let next = hop.pieces.get(at + 1).map_or(f64::INFINITY, |next| next.from);
                 let packets = siblings * (next.min(end) - piece.from.max(start)).max(0.0) / packet;
-                let room = line.bands[piece.places[0].band].room(packet);
+                let room = self
+                    .network
+                    .over(piece, &|place| line.bands()[place.band].room_for(place.level, packet));
                 if comes_faster && packets > room {
+                    let who = match siblings > 1.0 {
+                        true => format!(
+                            "{siblings:.0} messages at once bring {packets:.0} packets in their first windows"
+                        ),
+                        false => {
+                            format!("a message brings {packets:.0} packets in its first window")
+                        }
+                    };
+                    let name = &line.name;
                     return Err(Lack::new(format!(
-                        "{siblings:.0} messages at once bring {packets:.0} packets in their first windows to {}, \
-                         whose queue has room for {room:.0}",
-                        line.name
+                        "{who} to {name}, whose queue has room for {room:.0}"
                     )));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Refuses a window that waits in its own queue until CoDel drops, where the round trip is so long that it drops again before
+    /// the window has answered.
+    fn answers_in_time(&self, segments: f64) -> Result<(), Lack> {
+        let packet = f64::from(self.tcp.mss) + f64::from(self.tcp.header);
+        let window = segments.min(self.initial_window());
+        for hop in self.data {
+            let line = &self.network.lines[hop.line];
+            let Some(turns) = line.bands()[hop.pieces[0].places[0].band].turns else { continue };
+            let trip =
+                self.bare(self.data, packet) + self.bare(self.answers, f64::from(self.tcp.header));
+            let waits = window * line.time(packet) > turns.target + turns.interval;
+            if waits {
+                let what =
+                    "the round trip of windows that wait for CoDel to drop, in its intervals,";
+                Range::from_to(0.0, MOST_TRIP)
+                    .check(what, trip / turns.interval)
+                    .map_err(|error| Lack::new(format!("at {} {error}", line.name)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses messages whose windows fill a queue whose RED follows it to the end of its curve: in slow start half of a
+    /// window waits, as acknowledgements let two packets go for each.
+    fn stays_below_drops(&self, start: f64, segments: f64) -> Result<(), Lack> {
+        if !self.network.is_at_rest {
+            return Ok(());
+        }
+        let packet = f64::from(self.tcp.mss) + f64::from(self.tcp.header);
+        let trip =
+            self.bare(self.data, packet) + self.bare(self.answers, f64::from(self.tcp.header));
+        let times = self.data.iter().map(|hop| self.network.lines[hop.line].time(packet));
+        let slowest = times.fold(0.0, f64::max);
+        let largest = windows(segments, self.tcp, trip, slowest)
+            .iter()
+            .map(|(_, count)| *count)
+            .fold(0.0, f64::max);
+        for hop in self.data {
+            let line = &self.network.lines[hop.line];
+            let piece = piece_at(hop, start);
+            let band = &line.bands()[piece.places[0].band];
+            let curves = band.curves_in(packet);
+            let Some(level) = curves.get(piece.places[0].level).filter(|_| band.follows) else {
+                continue;
+            };
+
+            Range::from_to(0.0, level.max_threshold)
+                .check("the packets of a window that wait for one another", largest / 2.0)
+                .map_err(|error| Lack::new(format!("at {} {error}", line.name)))?;
+        }
+        Ok(())
+    }
+
+    /// Whether it passes buffers that drop by how full they are.
+    fn meets_precedences(&self) -> bool {
+        let mut lines = self.data.iter().map(|hop| &self.network.lines[hop.line]);
+        lines.any(|line| line.bands().iter().any(|band| band.precedences.is_some()))
     }
 
     fn at(&self, sent: f64) -> usize {
@@ -328,24 +451,31 @@ impl<'n> Sending<'n> {
     /// the last takes a round trip, or as long as the line takes for it beside others.
     fn windows(&self, start: f64, segments: f64, window: f64, siblings: f64) -> f64 {
         let packet = f64::from(self.tcp.mss) + f64::from(self.tcp.header);
-        let (growth, most) = (self.growth(), self.most());
-        let mut window = window.min(most);
-        let (mut sent, mut time) = (0.0, 0.0);
-        while segments - sent > window {
+        let bare =
+            self.bare(self.data, packet) + self.bare(self.answers, f64::from(self.tcp.header));
+        let mut growing = Growing::new(self.tcp, window, bare);
+        let (mut sent, mut time, mut before) = (0.0, 0.0, 0.0);
+        let mut alike = 0;
+        while segments - sent > growing.window() {
             let at = self.at(start + sent * packet);
             let stretch = &self.stretches[at];
-            let each = stretch.rtt.max(window * stretch.slowest * siblings);
+            let window = growing.window();
+            let each = stretch.turn(window * siblings, before);
+            before = each;
             time += each;
             sent += window;
-            if window >= most && at == self.stretches.len() - 1 {
+            alike += u32::from(growing.is_full() && at == self.stretches.len() - 1);
+            if alike >= MOST_ALIKE {
                 // As many more windows as are left, each as long.
                 let more = ((segments - sent) / window).ceil() - 1.0;
                 time += each * more.max(0.0);
                 sent += window * more.max(0.0);
                 break;
             }
-            window = (window * growth).min(most);
+            growing.pass(each);
         }
+        let rest = (segments - sent).max(0.0) / growing.window();
+        time += self.stretches[self.at(start + sent * packet)].between(before * rest.min(1.0));
         // The rest goes at once; its first packet is that whose way is counted.
         let mut position = sent + 1.0;
         while position < segments {
@@ -461,12 +591,14 @@ impl<'n> Sending<'n> {
         let network = self.network;
         let is_meant = |hop: &&Hop| {
             let line = &network.lines[hop.line];
-            line.order == Order::LeastAttained || has_thresholds(hop)
+            let is_least =
+                |piece: &Piece| line.bands()[piece.places[0].band].order == Order::LeastAttained;
+            hop.pieces.iter().any(is_least) || has_thresholds(hop)
         };
         self.data
             .iter()
             .filter(is_meant)
-            .map(|here| {
+            .filter_map(|here| {
                 let line = here.line;
                 let from =
                     |hop: &Hop| hop.pieces.iter().map(|piece| piece.from).collect::<Vec<_>>();
@@ -486,6 +618,14 @@ impl<'n> Sending<'n> {
                                 continue;
                             }
                             let rate = network.visits[number] * route.share * message.count;
+                            // Who waits for what he gets does not wait for himself.
+                            let others = match source.demand {
+                                Demand::Closed { sessions, .. } if number == self.source => {
+                                    1.0 - 1.0 / sessions
+                                }
+                                _ => 1.0,
+                            };
+                            let rate = rate * others;
                             sizes.extend(message.sizes.iter().map(|&(size, share)| {
                                 let segments = (size / f64::from(source.tcp.mss)).ceil();
                                 (size + segments * header, share * rate)
@@ -494,8 +634,10 @@ impl<'n> Sending<'n> {
                     }
                 }
                 let all: f64 = sizes.iter().map(|(_, rate)| rate).sum();
+                sizes.retain(|(_, rate)| *rate > 0.0);
                 sizes.iter_mut().for_each(|(_, rate)| *rate /= all);
-                Attained { line, thresholds: from(here).split_off(1), sizes, per_second: all }
+                let thresholds = from(here).split_off(1);
+                (all > 0.0).then_some(Attained { line, thresholds, sizes, per_second: all })
             })
             .collect()
     }
@@ -505,6 +647,18 @@ impl<'n> Sending<'n> {
 fn has_thresholds(hop: &Hop) -> bool {
     let bands = |piece: &Piece| piece.places[0].band;
     hop.pieces.windows(2).any(|two| bands(&two[0]) != bands(&two[1]))
+}
+
+/// The shares of lines, of those that the same flows share only the least: who waits at one does not wait at the others.
+fn of_crowds(shares: Vec<(usize, (f64, f64))>) -> Vec<(f64, f64)> {
+    let mut by_crowd: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for (crowd, share) in shares {
+        let least = by_crowd.entry(crowd).or_insert(share);
+        if share.1 > least.1 {
+            *least = share;
+        }
+    }
+    by_crowd.into_values().collect()
 }
 
 /// The mean time of a packet that gets the least of the shares of its lines. Those that are hardly shared do not count.

@@ -2,31 +2,22 @@
 
 use shortflow_models::queueing::CustomerClass;
 use shortflow_models::{ModelError, Range};
-use shortflow_run::Refusal;
 use shortflow_scenario::Scenario;
 
-use crate::datagrams;
-use crate::lines::{Line, Order, lines};
-use crate::load::{Loads, value};
+use crate::floor;
+use crate::lines::{Line, lines};
+use crate::load::{Entry, Loads, Within, value};
 use crate::long_flows::{Beside, Bundle, bundles, fill, find_bottlenecks, levels};
-use crate::marks::{Hop, Meters};
-use crate::traffic::{Ages, Demand, Shape, Source, sources};
+use crate::marks::{Hop, Meters, Piece, Place};
+use crate::queues::Order;
+use crate::traffic::{Demand, Source, sources};
+use crate::unknown::{Unknown, leave_out};
 use crate::visits;
 
 /// How often the waits are gone over, and what may be left: a part in so many of a rate, or of a wait and a
 /// microsecond.
 const STEPS: u32 = 500;
 const TOLERANCE: f64 = 1e-7;
-
-/// How long others' windows may wait for one another at RED that long flows fill, as a part of the wait there: beyond, RED
-/// drops for their sake.
-const MOST_SWELL: f64 = 0.5;
-
-/// How many times as fast as what is forgotten a long flow must be for its marks to stay.
-const FORGOTTEN: f64 = 3.0;
-
-/// The load of transfers behind which streams hardly wait that have sent more.
-const MOST_YOUNGER: f64 = 0.1;
 
 /// A network at rest.
 #[derive(Debug)]
@@ -36,8 +27,8 @@ pub(crate) struct Network {
     pub(crate) bundles: Vec<Bundle>,
     pub(crate) loads: Loads,
     meters: Meters,
-    /// The share of packets that each meter finds within its profile: those that it protects first, and others.
-    pub(crate) within: Vec<[f64; 2]>,
+    /// The share of packets that each meter finds within its profile.
+    pub(crate) within: Vec<Within>,
     /// Visits or packets per second of each source.
     pub(crate) visits: Vec<f64>,
     /// What packets meet at each band of each line.
@@ -49,8 +40,14 @@ pub(crate) struct Network {
     gives_way: bool,
     /// The line from which all comes that comes to a line, where that is one.
     pub(crate) feeders: Vec<Option<usize>>,
+    /// The number of the flows that share a line: lines over which the same ways go have the same.
+    pub(crate) crowds: Vec<usize>,
+    /// The load of each line if those who wait for what they get waited no longer than over empty lines.
+    pub(crate) asked: Vec<f64>,
     /// Why nothing is known of a line, if nothing is.
-    pub(crate) unknown: Vec<Option<String>>,
+    pub(crate) unknown: Vec<Option<Unknown>>,
+    /// Whether classes with weights are in an order that long flows rule out: they get what the others leave.
+    pub(crate) is_misread: bool,
 }
 
 /// What packets meet at a band of a line.
@@ -70,6 +67,8 @@ pub(crate) struct Met {
     pub(crate) closed: Vec<(usize, f64)>,
     /// Flows without an end that each take a share.
     pub(crate) permanent: f64,
+    /// Packets per second.
+    pub(crate) packets: f64,
     /// The share of time in which the line sends for this band.
     pub(crate) utilisation: f64,
     /// Whether flows without an end fill it.
@@ -86,15 +85,93 @@ pub(crate) struct Met {
     pub(crate) swell: f64,
     /// What the squares of bursts add to those of packets one by one, per second.
     pub(crate) bursts: f64,
+    /// The same of runs of windows.
+    pub(crate) runs: f64,
     /// The squares of packets one by one, per second.
     pub(crate) squares: f64,
     /// Whether windows of transfers come here beside what else does.
     pub(crate) has_windows: bool,
+    /// What each closed loop's user brings himself, for which he does not wait.
+    pub(crate) own: Vec<Own>,
+    /// What streams wait here that go behind all who have sent less.
+    pub(crate) behind: Vec<Behind>,
+    /// The squares of all that is waited for, per second.
+    pub(crate) heard: f64,
+    /// Whether weights leave it a part of the line, whatever the others want.
+    pub(crate) is_guaranteed: bool,
     /// Why there is no closed form for it, if there is none.
     pub(crate) lacks: Option<String>,
 }
 
+/// What a stream waits that goes behind who has sent less.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Behind {
+    pub(crate) source: usize,
+    /// Seconds.
+    pub(crate) wait: f64,
+    /// The share of time that goes to others before it.
+    pub(crate) before: f64,
+}
+
+/// What one user of a closed loop brings to a line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Own {
+    source: usize,
+    /// How many such users there are.
+    sessions: f64,
+    /// The squares of his packets, per second.
+    square: f64,
+    /// The share of time that he takes in the bands before, and with this band.
+    before: f64,
+    up_to: f64,
+}
+
 impl Met {
+    fn own(&self, source: usize) -> Option<&Own> {
+        self.own.iter().find(|own| own.source == source)
+    }
+
+    /// What a source waits as a stream that goes behind who has sent less, if it does.
+    pub(crate) fn behind(&self, source: usize) -> Option<&Behind> {
+        self.behind.iter().find(|behind| behind.source == source)
+    }
+
+    /// The mean wait of a source's packets: who waits for what he gets does not wait for himself.
+    pub(crate) fn wait_of(&self, source: usize) -> f64 {
+        if let Some(behind) = self.behind(source) {
+            return behind.wait;
+        }
+        let Some(own) = self.own(source).filter(|_| !self.is_filled) else { return self.wait };
+        let left = (1.0 - self.before - self.utilisation).max(0.0);
+        let others = (1.0 - own.square / self.heard.max(own.square)).max(0.0);
+        self.wait * others * left / (left + own.up_to).max(1e-9)
+    }
+
+    /// By which part waits are shorter than by M/G/1: who waits for what he gets sends nothing behind it meanwhile, so that what
+    /// stands before others is that of his neighbours alone.
+    pub(crate) fn answered(&self) -> f64 {
+        let left = (1.0 - self.before - self.utilisation).max(1e-9);
+        let shorter = |own: &Own| {
+            let part = (own.sessions * own.square / self.heard.max(1e-300)).min(1.0);
+            part * (1.0 - left / (left + own.up_to))
+        };
+        (1.0 - self.own.iter().map(shorter).sum::<f64>()).max(0.0)
+    }
+
+    /// The share of time that goes to bands before it for others than a user of this source.
+    pub(crate) fn before_of(&self, source: usize) -> f64 {
+        match self.own(source) {
+            Some(own) if !self.is_guaranteed => (self.before - own.before).max(0.0),
+            _ => self.before,
+        }
+    }
+
+    /// The share of time that goes to this band for others than a user of this source.
+    pub(crate) fn load_beside(&self, source: usize) -> f64 {
+        let own = self.own(source).map_or(0.0, |own| own.up_to - own.before);
+        (self.utilisation - own).max(0.0)
+    }
+
     /// The loss of packets with these shares of the levels.
     pub(crate) fn loss_of(&self, shares: &[f64]) -> f64 {
         match &self.loss[..] {
@@ -114,7 +191,20 @@ impl Network {
     pub(crate) fn last(&self, hop: &Hop) -> (usize, Vec<f64>) {
         let piece = hop.pieces.last().expect("a flow has a piece");
         let band = piece.places[0].band;
-        (band, levels(piece, self.lines[hop.line].bands[band].levels(), &self.within))
+        (band, levels(piece, self.lines[hop.line].bands()[band].levels(), &self.within))
+    }
+
+    /// The probability that a packet of a piece is lost at a hop.
+    pub(crate) fn lost_at(&self, hop: &Hop, piece: &Piece) -> f64 {
+        self.over(piece, &|place| {
+            let loss = &self.met[hop.line][place.band].loss;
+            *loss.get(place.level).unwrap_or(&loss[0])
+        })
+    }
+
+    /// The mean over the packets of a piece of what is the same at each of its places.
+    pub(crate) fn over(&self, piece: &Piece, of: &dyn Fn(&Place) -> f64) -> f64 {
+        piece.places.iter().map(|place| value(place.share, &self.within) * of(place)).sum()
     }
 
     /// The round trip of a bundle, with all its waits.
@@ -144,15 +234,15 @@ impl Network {
     }
 }
 
-/// Finds the waits, losses and rates that go together.
-pub(crate) fn settle(scenario: &Scenario) -> Result<Network, Refusal> {
-    let lines = lines(scenario);
+/// Finds the waits, losses and rates that go together, with classes that have weights in the order of this number.
+pub(crate) fn settle(scenario: &Scenario, reading: usize) -> Network {
+    let lines = lines(scenario, reading);
     let mut meters = Meters::default();
     let sources = sources(scenario, &lines, &mut meters);
     let loads = Loads::of(&lines, &sources);
     let met = lines
         .iter()
-        .map(|line| vec![Met { loss: vec![line.link_loss], ..Met::default() }; line.bands.len()])
+        .map(|line| vec![Met { loss: vec![line.link_loss], ..Met::default() }; line.bands().len()])
         .collect();
     let visits = sources.iter().map(|source| match &source.demand {
         Demand::Packets { per_second, .. } | Demand::Open { per_second, .. } => *per_second,
@@ -164,112 +254,72 @@ pub(crate) fn settle(scenario: &Scenario) -> Result<Network, Refusal> {
     let mut network = Network {
         gives_way: !sources.iter().all(is_open) || !meters.0.is_empty(),
         visits: visits.collect(),
-        unknown: lines.iter().map(|line| line.lacks.clone()).collect(),
+        unknown: lines.iter().map(Unknown::of_line).collect(),
         bundles: Vec::new(),
         is_at_rest: false,
+        is_misread: false,
+        asked: vec![0.0; lines.len()],
         feeders: feeders(lines.len(), &sources),
-        within: vec![[1.0; 2]; meters.0.len()],
+        crowds: crowds(lines.len(), &sources),
+        within: vec![Within::ALL; meters.0.len()],
         meters,
         lines,
         sources,
         loads,
         met,
     };
+    network.ask();
     leave_out(&mut network, scenario);
     network.bundles = bundles(&network.sources);
     find_bottlenecks(&mut network);
     network.leave_out_passing();
     leave_out(&mut network, scenario);
+    network.is_misread = network.bundles.iter().any(|bundle| network.is_before_others(bundle));
+    if network.is_misread {
+        return network;
+    }
     let mut residual = f64::INFINITY;
     for _ in 0..STEPS {
         residual = network.step();
         if residual <= TOLERANCE {
             network.is_at_rest = true;
             network.tell_what_is_unknown();
-            return Ok(network);
+            network.leave_out_beside_unknown(scenario);
+            return network;
         }
     }
     let quantity = "the waits and rates of the network";
     let error = ModelError::NotSettled { quantity, residual, steps: STEPS };
-    Err(Refusal(format!("no closed form for this scenario: {error}\nsimulate it")))
-}
-
-/// Marks what has no closed form: sources at such lines or with such marks, and lines at which sources send of
-/// which nothing is known.
-fn leave_out(network: &mut Network, scenario: &Scenario) {
-    loop {
-        let mut changed = false;
-        for source in &mut network.sources {
-            if source.lacks.is_some() {
-                continue;
-            }
-            let is_tcp = !matches!(source.demand, Demand::Packets { .. });
-            let hops = source.routes.iter().flat_map(|route| {
-                let back = if is_tcp { &route.back[..] } else { &[] };
-                route.there.iter().chain(back)
-            });
-            let lacking = hops.clone().find_map(|hop| {
-                let line = &network.lines[hop.line];
-                let bursts = || format!("losses in bursts, as at {}, under TCP", line.name);
-                let in_bursts = (line.loses_in_bursts && is_tcp).then(bursts);
-                network.unknown[hop.line].clone().or(hop.lacks.clone()).or(in_bursts)
-            });
-            source.lacks = lacking;
-            changed |= source.lacks.is_some();
-        }
-        for source in &network.sources {
-            let Some(_) = &source.lacks else { continue };
-            let name = &scenario.workloads[source.workload].name;
-            for hop in source.routes.iter().flat_map(|route| route.there.iter().chain(&route.back))
-            {
-                let unknown = &mut network.unknown[hop.line];
-                let is_elastic =
-                    matches!(source.demand, Demand::Closed { .. } | Demand::Endless { .. });
-                let place = &network.lines[hop.line].name;
-                if unknown.is_none() && (is_elastic || source.varies || hop.lacks.is_some()) {
-                    *unknown = Some(format!(
-                        "what `{name}` leaves of {place}, for which there is none itself"
-                    ));
-                    changed = true;
-                }
-            }
-        }
-        if !changed {
-            return;
-        }
-    }
+    network.leave_all_out(&error.to_string());
+    network
 }
 
 impl Network {
-    /// Flows that are held back at one line and pass another where others are.
-    fn leave_out_passing(&mut self) {
-        let held: Vec<usize> = self.bundles.iter().map(|bundle| bundle.bottleneck).collect();
-        let mut found = Vec::new();
-        for bundle in &self.bundles {
-            let other = self
-                .hops(bundle)
-                .iter()
-                .find(|hop| held.contains(&hop.line) && hop.line != bundle.bottleneck);
-            if let Some(hop) = other {
-                let places = (&self.lines[hop.line].name, &self.lines[bundle.bottleneck].name);
-                found.push((bundle.source, format!("long flows that pass {}, where others are held back, and are held back at {} themselves", places.0, places.1)));
-            }
+    /// Leaves all out for one reason.
+    pub(crate) fn leave_all_out(&mut self, why: &str) {
+        for source in &mut self.sources {
+            source.lacks.get_or_insert_with(|| why.to_owned());
         }
-        for (source, why) in found {
-            for route in &self.sources[source].routes {
-                for hop in route.there.iter().chain(&route.back) {
-                    self.unknown[hop.line].get_or_insert_with(|| why.clone());
-                }
-            }
-            self.sources[source].lacks = Some(why);
-        }
+    }
+
+    /// Whether long flows have a weight, and come before a class that has one, too.
+    fn is_before_others(&self, bundle: &Bundle) -> bool {
+        let at = bundle.bottleneck;
+        let band = self.last(self.hop(bundle, at)).0;
+        let is_loaded =
+            |entry: &Entry| entry.band > band && self.sources[entry.source].lacks.is_none();
+        let others =
+            |other: &Bundle| other.bottleneck == at && self.last(self.hop(other, at)).0 > band;
+        self.lines[at].queues.weights.is_some()
+            && self.sources[bundle.source].lacks.is_none()
+            && (self.loads.by_line[at].iter().any(is_loaded) || self.bundles.iter().any(others))
     }
 
     /// Goes over all once; by which part something changed at most.
     fn step(&mut self) -> f64 {
         let mut changed = self.meter();
         for at in 0..self.lines.len() {
-            if self.unknown[at].is_none() {
+            if self.unknown[at].as_ref().is_none_or(|unknown| unknown.from > 0) {
                 changed = changed.max(self.meet(at));
             }
         }
@@ -296,31 +346,66 @@ impl Network {
             let share =
                 |committed: f64, rate: f64| if rate > committed { committed / rate } else { 1.0 };
             let protected = share(meter.committed, first);
-            let found = [protected, share((meter.committed - protected * first).max(0.0), rest)];
-            changed = changed.max((found[0] - within[0]).abs()).max((found[1] - within[1]).abs());
-            for (old, new) in within.iter_mut().zip(found) {
+            let left = |rate: f64| share((rate - protected * first).max(0.0), rest);
+            let found = Within {
+                first: protected,
+                rest: left(meter.committed),
+                peak: left(meter.peak),
+                times: (first + rest) / meter.committed,
+            };
+            let renewed = [
+                (&mut within.first, found.first),
+                (&mut within.rest, found.rest),
+                (&mut within.peak, found.peak),
+                (&mut within.times, found.times),
+            ];
+            for (old, new) in renewed {
+                changed = changed.max((new - *old).abs());
                 *old = f64::midpoint(*old, new);
             }
         }
         changed
     }
 
+    /// Works out what is asked of each line.
+    fn ask(&mut self) {
+        for (number, source) in self.sources.iter().enumerate() {
+            let visits = match &source.demand {
+                Demand::Packets { per_second, .. } | Demand::Open { per_second, .. } => *per_second,
+                Demand::Closed { sessions, pause, visit } => {
+                    let least = floor::visit(self, source, visit, None);
+                    sessions / (pause + least).max(1e-9)
+                }
+                Demand::Endless { .. } => continue,
+            };
+            for (at, entries) in self.loads.by_line.iter().enumerate() {
+                let own = entries.iter().filter(|entry| entry.source == number);
+                self.asked[at] += own.map(|entry| visits * entry.busy).sum::<f64>();
+            }
+        }
+    }
+
+    /// The bundles that a band of a line holds back.
+    fn held_at(&self, at: usize, band: usize) -> Vec<usize> {
+        let is_here = |index: &usize| {
+            let bundle = &self.bundles[*index];
+            bundle.bottleneck == at && self.last(self.hop(bundle, at)).0 == band
+        };
+        (0..self.bundles.len()).filter(is_here).collect()
+    }
+
     /// What packets meet at a line, band by band; by which part a wait or a rate changed.
     fn meet(&mut self, at: usize) -> f64 {
-        let count = self.lines[at].bands.len();
+        let count = self.lines[at].bands().len();
         let mut classes =
             vec![CustomerClass { arrival_rate: 0.0, mean_service: 0.0, second_moment: 0.0 }; count];
         let mut found = vec![Met::default(); count];
         self.sum_up(at, &mut classes, &mut found);
+        self.set_own(at, &mut found);
         let mut changed = 0.0f64;
         let mut before = 0.0;
         for band in 0..count {
-            let here: Vec<usize> = (0..self.bundles.len())
-                .filter(|index| {
-                    let bundle = &self.bundles[*index];
-                    bundle.bottleneck == at && self.last(self.hop(bundle, at)).0 == band
-                })
-                .collect();
+            let here = self.held_at(at, band);
             let own = classes[band].arrival_rate * classes[band].mean_service;
             let name = &self.lines[at].name;
             let fits = Range::from_to_below(0.0, 1.0);
@@ -348,13 +433,17 @@ impl Network {
                             utilisation: 0.0,
                             swell: swell / 2.0 / (1.0 - before - own),
                             open: found[band].open,
-                            closed: found[band].closed.clone(),
+                            closed: std::mem::take(&mut found[band].closed),
+                            own: std::mem::take(&mut found[band].own),
                             has_windows: found[band].has_windows,
                             ..met
                         };
-                        if self.lines[at].order == Order::Fair {
+                        let line = &self.lines[at];
+                        if line.bands()[band].order == Order::Fair {
+                            let has_hosts = line.bands()[band].shares_by_hosts();
+                            let bundles = here.iter().map(|&index| &self.bundles[index]);
                             found[band].permanent =
-                                here.iter().map(|&index| self.bundles[index].connections).sum();
+                                bundles.map(|bundle| bundle.turns(has_hosts)).sum();
                         }
                     }
                     Err(error) => {
@@ -364,14 +453,48 @@ impl Network {
             }
             found[band].before = before;
             found[band].lacks = found[band].lacks.take().or(lacks);
+            found[band].packets = classes[band].arrival_rate;
             found[band].utilisation = classes[band].arrival_rate * classes[band].mean_service;
             before += found[band].utilisation;
-            if found[band].is_filled && self.lines[at].order == Order::Bands {
+            if found[band].is_filled {
                 // Nothing is left for those that come after.
                 before = before.max(1.0);
             }
         }
+        self.guarantee(at, &classes, &mut found);
         changed.max(self.wait(at, &classes, found))
+    }
+
+    /// What users of closed loops bring to the bands of a line themselves.
+    fn set_own(&self, at: usize, found: &mut [Met]) {
+        let mut all: Vec<(usize, f64, f64, Vec<f64>)> = Vec::new();
+        for entry in &self.loads.by_line[at] {
+            let Demand::Closed { sessions, .. } = self.sources[entry.source].demand else {
+                continue;
+            };
+            let known = all.iter().position(|(source, ..)| *source == entry.source);
+            let place = known.unwrap_or_else(|| {
+                all.push((entry.source, sessions, 0.0, vec![0.0; found.len()]));
+                all.len() - 1
+            });
+            let rate = self.visits[entry.source] * value(entry.share, &self.within) / sessions;
+            all[place].2 += rate * entry.square.max(entry.burst);
+            all[place].3[entry.band] += rate * entry.busy;
+        }
+        let squares: f64 = found.iter().map(|met| met.squares).sum();
+        let mut bursts = 0.0;
+        for (band, met) in found.iter_mut().enumerate() {
+            bursts += met.bursts;
+            met.heard = squares + bursts;
+            let own = |(source, sessions, square, busy): &(usize, f64, f64, Vec<f64>)| Own {
+                source: *source,
+                sessions: *sessions,
+                square: *square,
+                before: busy[..band].iter().sum(),
+                up_to: busy[..=band].iter().sum(),
+            };
+            met.own = all.iter().map(own).collect();
+        }
     }
 
     /// Whether a bundle's data come to its bottleneck over a line that is no faster, one by one.
@@ -394,6 +517,11 @@ impl Network {
     /// What comes to the bands of a line apart from flows that are held back there.
     fn sum_up(&self, at: usize, classes: &mut [CustomerClass], found: &mut [Met]) {
         for entry in &self.loads.by_line[at] {
+            let source = &self.sources[entry.source];
+            if source.lacks.is_some() && matches!(source.demand, Demand::Closed { .. }) {
+                // It is not known how much it sends; what that makes unknown is left out.
+                continue;
+            }
             let rate = self.visits[entry.source] * value(entry.share, &self.within);
             let class = &mut classes[entry.band];
             if entry.packets > 0.0 && rate > 0.0 {
@@ -406,13 +534,9 @@ impl Network {
             }
             let met = &mut found[entry.band];
             let busy = rate * entry.busy;
-            // Who browses does not wait for what he has asked for himself.
-            let others = match self.sources[entry.source].demand {
-                Demand::Closed { sessions, .. } => 1.0 - 1.0 / sessions,
-                _ => 1.0,
-            };
             met.squares += rate * entry.square;
-            met.bursts += rate * others * (entry.burst - entry.square).max(0.0);
+            met.bursts += rate * (entry.burst - entry.square).max(0.0);
+            met.runs += rate * (entry.run - entry.square).max(0.0);
             met.has_windows |= entry.is_tcp;
             match &self.sources[entry.source].demand {
                 Demand::Closed { .. } => {
@@ -444,135 +568,6 @@ impl Network {
             }
         }
     }
-
-    /// What is sent whatever becomes of it, or without an end, has no closed form at a band without one; for visits
-    /// that depends on their size.
-    fn tell_what_is_unknown(&mut self) {
-        for (line, met) in self.lines.iter().zip(&mut self.met) {
-            for (band, met) in line.bands.iter().zip(met).filter(|(_, met)| met.is_filled) {
-                if !band.curves.is_empty() && met.swell > MOST_SWELL * met.wait {
-                    met.lacks.get_or_insert_with(|| {
-                        let what = "RED before";
-                        let why = "that windows of others fill more than the long flows do";
-                        format!("{what} {}, {why}", line.name)
-                    });
-                }
-            }
-        }
-        self.leave_out_held_by_answers();
-        self.leave_out_beside_fast_streams();
-        self.leave_out_nearly_forgotten();
-        for at in 0..self.sources.len() {
-            let source = &self.sources[at];
-            if source.lacks.is_some() {
-                continue;
-            }
-            if let Demand::Open { visit, .. } | Demand::Closed { visit, .. } = &source.demand {
-                if visit.shape == Shape::Echo {
-                    let lacks = self.behind_others(source, 0.0);
-                    self.sources[at].lacks = lacks;
-                }
-                continue;
-            }
-            let ages = match source.demand {
-                Demand::Packets { ages, .. } => ages,
-                _ => Ages::ENDLESS,
-            };
-            let hops = source.routes.iter().flat_map(|route| &route.there);
-            let mut met = hops.flat_map(|hop| {
-                let pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
-                pieces.map(|(piece, _)| &self.met[hop.line][piece.places[0].band])
-            });
-            let lacks = met.find_map(|met| met.lacks.clone());
-            drop(met);
-            let behind = || match source.demand {
-                Demand::Packets { ages, .. } => self.behind_others(source, ages.rate),
-                _ => None,
-            };
-            let lacks = lacks.or_else(behind);
-            self.sources[at].lacks = lacks;
-        }
-    }
-
-    /// Leaves out what shares a line, flow by flow, with a stream that wants more than its part of it.
-    fn leave_out_beside_fast_streams(&mut self) {
-        let mut found = Vec::new();
-        for source in &self.sources {
-            for route in &source.routes {
-                for hop in &route.there {
-                    let met = &self.met[hop.line][0];
-                    let is_meant = self.lines[hop.line].order != Order::Bands && met.is_filled;
-                    if is_meant && datagrams::check_turn(self, source, route, hop).is_err() {
-                        let name = &self.lines[hop.line].name;
-                        let why = format!(
-                            "what shares {name} with a stream that wants more than half of its part"
-                        );
-                        found.push((hop.line, why));
-                    }
-                }
-            }
-        }
-        for (at, why) in found {
-            self.met[at][0].lacks.get_or_insert(why);
-        }
-    }
-
-    /// Leaves out long flows that are hardly faster than what markers forget of them, and what shares their line: their marks
-    /// change with their windows.
-    fn leave_out_nearly_forgotten(&mut self) {
-        for bundle in &self.bundles {
-            let forgets = self.hops(bundle).iter().map(|hop| hop.forgets).fold(0.0, f64::max);
-            if bundle.rate * bundle.packet < FORGOTTEN * forgets * bundle.connections {
-                let what = "long flows that are hardly faster than what is forgotten of them";
-                let why = format!("{what}, at {}", self.lines[bundle.bottleneck].name);
-                for met in &mut self.met[bundle.bottleneck] {
-                    met.lacks.get_or_insert_with(|| why.clone());
-                }
-            }
-        }
-    }
-
-    /// Leaves out long flows whose acknowledgements come to a line that cannot carry them, and what is at the line that they
-    /// would fill.
-    fn leave_out_held_by_answers(&mut self) {
-        for bundle in &self.bundles {
-            let back = &self.sources[bundle.source].routes[bundle.route].back;
-            let held = back.iter().find(|hop| {
-                self.utilisation(hop.line) >= 1.0 && {
-                    !self.bundles.iter().any(|other| other.bottleneck == hop.line)
-                }
-            });
-            let Some(hop) = held else { continue };
-            let why = format!(
-                "long flows whose acknowledgements fill {}, and hold them back",
-                self.lines[hop.line].name
-            );
-            for met in &mut self.met[bundle.bottleneck] {
-                met.lacks.get_or_insert_with(|| why.clone());
-            }
-        }
-    }
-
-    /// Why there is no closed form for streams of a source at a line that serves who has sent least, if others go
-    /// before them: transfers, which are younger, or long flows where those get no more.
-    fn behind_others(&self, source: &Source, rate: f64) -> Option<String> {
-        let by_attained = |hop: &&Hop| self.lines[hop.line].order == Order::LeastAttained;
-        let hops = source.routes.iter().flat_map(|route| match source.demand {
-            Demand::Packets { .. } => route.there.iter().chain(&[]),
-            _ => route.there.iter().chain(&route.back),
-        });
-        let mut hops = hops.filter(by_attained);
-        let at = hops.find(|hop| {
-            let entries = self.loads.by_line[hop.line].iter().filter(|entry| entry.is_tcp);
-            let young: f64 = entries.map(|entry| self.visits[entry.source] * entry.busy).sum();
-            let mut held = self.bundles.iter().filter(|bundle| bundle.bottleneck == hop.line);
-            let is_slow =
-                |bundle: &Bundle| bundle.rate * bundle.packet <= rate * bundle.connections;
-            young > MOST_YOUNGER || held.any(is_slow)
-        })?;
-        let name = &self.lines[at.line].name;
-        Some(format!("streams behind what has sent less, as at {name}"))
-    }
 }
 
 /// The line before each line on all ways over it, where that is one.
@@ -590,6 +585,19 @@ fn feeders(lines: usize, sources: &[Source]) -> Vec<Option<usize>> {
         }
     }
     found.into_iter().map(Option::flatten).collect()
+}
+
+/// Numbers the sets of ways that go over lines.
+fn crowds(lines: usize, sources: &[Source]) -> Vec<usize> {
+    let mut ways = vec![Vec::new(); lines];
+    let routes = sources.iter().flat_map(|source| &source.routes);
+    for (number, route) in routes.enumerate() {
+        for (hops, way) in [(&route.there, 2 * number), (&route.back, 2 * number + 1)] {
+            hops.iter().for_each(|hop| ways[hop.line].push(way));
+        }
+    }
+    let first = |own: &Vec<usize>| ways.iter().position(|other| other == own).unwrap_or(0);
+    ways.iter().map(first).collect()
 }
 
 /// Adds customers to a class.

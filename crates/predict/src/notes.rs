@@ -1,104 +1,198 @@
 //! What the figures rest on, in sentences.
 
+use shortflow_measure::Summary;
 use shortflow_scenario::{Scenario, WorkloadKind};
 
-use crate::datagrams::waits_in_plain_buffer;
-use crate::lines::Order;
-use crate::network::Network;
+use crate::lines::Line;
+use crate::marks::Hop;
+use crate::network::{Met, Network};
+use crate::queues::{Band, Order};
 use crate::range::is_smooth;
+use crate::scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
 use crate::summary::Lacking;
-use crate::traffic::Demand;
+use crate::traffic::{Demand, Route, Shape, Source};
+use crate::without_effect::WITHOUT_EFFECT;
 
-/// Sentences on what there is, and on what there is not.
-pub(crate) fn rests_on(scenario: &Scenario, network: &Network, lacking: &[Lacking]) -> Vec<String> {
+/// Sentences on what there is, and on what there is not. What may be far off is named.
+pub(crate) fn rests_on(
+    scenario: &Scenario,
+    network: &Network,
+    summary: &Summary,
+    lacking: &[Lacking],
+) -> Vec<String> {
     let mut told = Vec::new();
     for Lacking { workload, class, why } in lacking {
         let name = &scenario.workloads[*workload].name;
         let of = class.as_ref().map_or(String::new(), |class| format!(" at {class}"));
         told.push(format!("No closed form for `{name}`{of}: {why}."));
     }
-    let mut tell = |applies: bool, what: &str| {
-        if applies {
-            told.push(what.to_owned());
-        }
-    };
-    let known =
+    let is_known =
         |at: usize| !lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none());
-    let has = |is: &dyn Fn(&WorkloadKind) -> bool| {
-        scenario.workloads.iter().enumerate().any(|(at, w)| is(&w.kind) && known(at))
-    };
-    tell(true, MEANS);
-    tell(has(&|kind| matches!(kind, WorkloadKind::Poisson(_))), POISSON);
-    tell(has(&|kind| matches!(kind, WorkloadKind::Cbr(_))), CONSTANT);
-    let datagrams = network.sources.iter().enumerate().filter(|(at, _)| known(*at));
-    let mut datagrams = datagrams.filter_map(|(_, source)| match source.demand {
-        Demand::Packets { ages, .. } => Some((source, ages)),
-        _ => None,
-    });
-    let beside = datagrams.any(|(source, ages)| {
-        let mut hops = source.routes.iter().flat_map(|route| &route.there);
-        hops.any(|hop| waits_in_plain_buffer(network, hop, ages))
-    });
-    tell(beside, BESIDE);
-    let order = |order: Order| used(network).any(|at| network.lines[at].order == order);
-    tell(used(network).any(|at| network.lines[at].bands.len() > 1), BANDS);
-    tell(order(Order::Fair), FAIR);
-    let is_crowded = |at: usize| {
-        let line = &network.lines[at];
-        let is_slow = line.time(FULL) > line.target;
-        line.order == Order::Fair
-            && (network.utilisation(at) > CROWDED || is_slow)
-            && !network.met[at].iter().any(|met| met.is_filled)
-    };
-    tell(used(network).any(is_crowded), CODEL);
-    tell(order(Order::LeastAttained), LEAST);
-    let visits = |kind: &WorkloadKind| {
-        matches!(kind, WorkloadKind::Transfers(_) | WorkloadKind::Web(_) | WorkloadKind::Ftp(_))
-    };
-    tell(has(&visits), VISITS);
-    let loops = |kind: &WorkloadKind| {
-        matches!(kind, WorkloadKind::Web(_) | WorkloadKind::Ftp(_) | WorkloadKind::Telnet(_))
-    };
-    tell(has(&loops), LOOPS);
-    tell(is_filled(network, true), RED);
-    let is_cubic = (0..network.lines.len()).any(|at| {
-        let mut each = network.lines[at].bands.iter().zip(&network.met[at]);
-        each.any(|(band, met)| !band.curves.is_empty() && met.loses_at_least)
-    });
-    tell(is_cubic && has(&|kind| !matches!(kind, WorkloadKind::Bulk(_))), BESIDE_CUBIC);
-    let is_long = |at: usize| {
-        let line = &network.lines[at];
-        let waits = network.met[at].iter().any(|met| met.has_windows && met.wait > line.delay);
-        line.order == Order::Bands && waits && network.utilisation(at) > MUCH
-    };
-    tell(has(&visits) && used(network).any(is_long), LONG_QUEUES);
-    tell(waits_beside_windows(network, &known), BESIDE_WINDOWS);
-    tell(is_filled(network, false), PLAIN);
-    tell(!network.within.is_empty(), MARKS);
+    let known: Vec<usize> = (0..scenario.workloads.len()).filter(|at| is_known(*at)).collect();
+    told.extend(models(scenario, network, &known).into_iter().map(str::to_owned));
+    for (of, text) in cautions(network) {
+        let names = known.iter().filter(|at| of(&network.sources[**at]));
+        let names = names.map(|at| names_of(summary, &scenario.workloads[*at].name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        if !names.is_empty() {
+            told.push(format!("{names}: {text}"));
+        }
+    }
+    told.extend(rare(summary));
+    told.extend(scenario.without_effect(WITHOUT_EFFECT, "predict"));
+    told.extend(scenario.without_effect(SCENARIO_KEYS_WITHOUT_EFFECT, "predict"));
     told
 }
 
-/// Whether streams that are told share a band with windows that wait for one another, or a line where who has had least goes
-/// first with long flows.
-fn waits_beside_windows(network: &Network, known: &dyn Fn(usize) -> bool) -> bool {
-    let told = network.sources.iter().enumerate().filter(|(at, _)| known(*at));
-    let mut streams = told.filter_map(|(_, source)| match source.demand {
-        Demand::Packets { ages, .. } => Some((source, ages)),
-        _ => None,
-    });
-    streams.any(|(source, ages)| {
-        source.routes.iter().flat_map(|route| &route.there).any(|hop| {
-            let mut pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
-            pieces.any(|(piece, _)| {
-                let met = &network.met[hop.line][piece.places[0].band];
-                let windows = met.has_windows && !is_smooth(met) && !met.is_filled;
-                match network.lines[hop.line].order {
-                    Order::Bands => windows,
-                    Order::LeastAttained => met.is_filled,
-                    Order::Fair => false,
-                }
+/// The name of a workload in a warning, and of its objects where it has some.
+fn names_of(summary: &Summary, name: &str) -> String {
+    let objects = format!("{name}/objects");
+    match summary.workload(&objects) {
+        Some(_) => format!("`{name}`, `{objects}`"),
+        None => format!("`{name}`"),
+    }
+}
+
+/// The transfers of a size below which their mean varies from run to run.
+const FEW: u64 = 30;
+
+/// Sizes of which so few transfers come that the mean of a run is chance.
+fn rare(summary: &Summary) -> impl Iterator<Item = String> + '_ {
+    let each = summary
+        .workloads
+        .iter()
+        .flat_map(|one| one.classes.iter().map(move |class| (&one.name, class)));
+    let each = each.filter(|(_, class)| (1..FEW).contains(&class.n) && class.mean.is_some());
+    each.map(|(name, class)| {
+        format!(
+            "`{name}` {}: {} of them come in a run, whose mean may be half or twice as long.",
+            class.label, class.n
+        )
+    })
+}
+
+/// What the figures rest on.
+fn models(scenario: &Scenario, network: &Network, known: &[usize]) -> Vec<&'static str> {
+    let has = |is: &dyn Fn(&WorkloadKind) -> bool| {
+        known.iter().any(|at| is(&scenario.workloads[*at].kind))
+    };
+    let order = |order: Order| {
+        used(network).any(|at| network.lines[at].bands().iter().any(|band| band.order == order))
+    };
+    let is_visit = |kind: &WorkloadKind| {
+        matches!(kind, WorkloadKind::Transfers(_) | WorkloadKind::Web(_) | WorkloadKind::Ftp(_))
+    };
+    let is_loop = |kind: &WorkloadKind| {
+        matches!(kind, WorkloadKind::Web(_) | WorkloadKind::Ftp(_) | WorkloadKind::Telnet(_))
+    };
+    let all = [
+        (true, MEANS),
+        (known.len() < scenario.workloads.len(), FLOORS),
+        (has(&|kind| matches!(kind, WorkloadKind::Poisson(_))), POISSON),
+        (used(network).any(|at| network.lines[at].bands().len() > 1), BANDS),
+        (network.lines.iter().any(|line| line.queues.weights.is_some()), WEIGHTS),
+        (order(Order::Fair), FAIR),
+        (order(Order::LeastAttained), LEAST),
+        (has(&is_visit), VISITS),
+        (has(&is_loop), LOOPS),
+        (is_filled(network, true), RED),
+        (is_filled(network, false), PLAIN),
+        (!network.within.is_empty(), MARKS),
+    ];
+    all.into_iter().filter_map(|(applies, text)| applies.then_some(text)).collect()
+}
+
+/// Whether a caution is of a source.
+type IsOf<'n> = Box<dyn Fn(&Source) -> bool + 'n>;
+
+/// What may be far off: of which sources, and how far.
+fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
+    let met_by = |source: &Source, is: &dyn Fn(&Line, &Band, &Met) -> bool| {
+        let ages = match source.demand {
+            Demand::Packets { ages, .. } => Some(ages),
+            _ => None,
+        };
+        hops(source).any(|hop| {
+            let mut pieces = hop.pieces.iter().filter(|piece| {
+                ages.is_none_or(|ages| {
+                    ages.pieces(hop).any(|(one, share)| one == *piece && share > 0.0)
+                })
+            });
+            pieces.any(|piece| {
+                let line = &network.lines[hop.line];
+                let band = piece.places[0].band;
+                is(line, &line.bands()[band], &network.met[hop.line][band])
             })
         })
+    };
+    let is_visit =
+        |source: &Source| matches!(source.demand, Demand::Open { .. } | Demand::Closed { .. });
+    let is_stream = |source: &Source| matches!(source.demand, Demand::Packets { .. });
+    let is_small = move |source: &Source| match &source.demand {
+        Demand::Closed { visit, .. } => visit.shape == Shape::Echo,
+        _ => is_stream(source),
+    };
+    let crowded = |line: &Line, band: &Band, met: &Met| {
+        let is_slow = line.time(FULL) > band.target();
+        let busy = met.utilisation + met.before;
+        band.order == Order::Fair && !met.is_filled && (busy > CROWDED || is_slow)
+    };
+    let beside_cubic =
+        |_: &Line, band: &Band, met: &Met| !band.curves.is_empty() && met.loses_at_least;
+    let long = |line: &Line, band: &Band, met: &Met| {
+        let is_long =
+            met.has_windows && met.wait > line.delay && met.utilisation + met.before > MUCH;
+        band.order == Order::Fifo && is_long
+    };
+    let beside_windows = |_: &Line, band: &Band, met: &Met| match band.order {
+        Order::Fifo => met.has_windows && !is_smooth(met) && !met.is_filled,
+        Order::LeastAttained => met.is_filled || met.has_windows,
+        Order::Fair => met.has_windows,
+    };
+    let at_red = |_: &Line, band: &Band, met: &Met| {
+        !band.curves.is_empty() && met.has_windows && !met.is_filled
+    };
+    let in_bands = |line: &Line, _: &Band, _: &Met| line.bands().len() > 1;
+    vec![
+        (Box::new(move |source| is_stream(source) && !source.is_poisson), CONSTANT),
+        (
+            Box::new(move |source| is_stream(source) && met_by(source, &|_, _, met| met.is_least)),
+            BESIDE,
+        ),
+        (Box::new(move |source| is_visit(source) && met_by(source, &crowded)), CODEL),
+        (
+            Box::new(move |source| {
+                !matches!(source.demand, Demand::Endless { .. }) && met_by(source, &beside_cubic)
+            }),
+            BESIDE_CUBIC,
+        ),
+        (Box::new(move |source| is_visit(source) && met_by(source, &long)), LONG_QUEUES),
+        (
+            Box::new(move |source| is_small(source) && met_by(source, &beside_windows)),
+            BESIDE_WINDOWS,
+        ),
+        (Box::new(move |source| is_visit(source) && met_by(source, &at_red)), AT_RED),
+        (Box::new(move |source| is_stream(source) && met_by(source, &in_bands)), IN_BANDS),
+        (Box::new(|source| is_far(network, source)), FAR_AWAY),
+    ]
+}
+
+/// Whether a source's long flows go over so long a way that they take minutes to fill it.
+fn is_far(network: &Network, source: &Source) -> bool {
+    let trip = |route: &Route| -> f64 {
+        let hops = route.there.iter().chain(&route.back);
+        hops.map(|hop| network.lines[hop.line].delay).sum()
+    };
+    matches!(source.demand, Demand::Endless { .. })
+        && source.routes.iter().any(|route| trip(route) > FAR)
+}
+
+/// The lines that a source's packets pass, both ways where it is TCP's.
+fn hops(source: &Source) -> impl Iterator<Item = &Hop> {
+    let is_tcp = !matches!(source.demand, Demand::Packets { .. });
+    source.routes.iter().flat_map(move |route| {
+        let back = if is_tcp { &route.back[..] } else { &[] };
+        route.there.iter().chain(back)
     })
 }
 
@@ -111,33 +205,40 @@ fn used(network: &Network) -> impl Iterator<Item = usize> + '_ {
 fn is_filled(network: &Network, red: bool) -> bool {
     let mut all = network.lines.iter().zip(&network.met);
     all.any(|(line, met)| {
-        let mut each = line.bands.iter().zip(met);
-        line.order == Order::Bands
-            && each.any(|(band, met)| met.is_filled && band.curves.is_empty() != red)
+        let mut each = line.bands().iter().zip(met);
+        each.any(|(band, met)| {
+            band.order == Order::Fifo && met.is_filled && band.curves.is_empty() != red
+        })
     })
 }
 
 const MEANS: &str = "Predicted from closed forms: means without intervals; percentiles where the model has a distribution.";
+const FLOORS: &str = "Times with ≥ of what has no closed form are those over lines that carry nothing else; goodputs with ≤ are those of the slowest line, shaper or receiver's window on the way.";
 const POISSON: &str =
     "Waits of datagrams rest on M/G/1 (Pollaczek and Khinchine): exact for Poisson packets alone.";
-const CONSTANT: &str =
-    "Streams of constant rate count as Poisson packets: they wait less than is told here.";
-const BESIDE: &str = "Waits at a plain buffer that flows fill are told as those of flows that cut their windows together, and beside windows of others as what is left after a cut: one by one they leave it fuller.";
+const CONSTANT: &str = "streams of constant rate count as Poisson packets; actual delays are lower, by up to four times where little else is sent.";
+const BESIDE: &str = "waits at a plain buffer that flows fill are those of flows that cut their windows together; actual delays are higher.";
 const BANDS: &str = "Bands that are served in order rest on M/G/1 with non-preemptive priorities (Cobham; Guo et al. 2005, eq. 1).";
+const WEIGHTS: &str = "Classes with weights are those figures that are nearly the same in every order of strict priority; beside long flows of one class, others have what their weights leave them.";
 const FAIR: &str = "Queues that serve each flow in its turn rest on processor sharing.";
 /// The load from which on CoDel drops so much that it shows.
 const CROWDED: f64 = 0.6;
 /// Bytes of a full packet.
 const FULL: f64 = 1500.0;
-const CODEL: &str = "Transfers at such queues count as if nothing were dropped: above a load of 0.6, or where a full packet takes longer than CoDel's target, its drops make large ones take up to half longer than is told.";
+const CODEL: &str = "CoDel's drops are not counted; above a load of 0.6, or where a full packet takes longer than CoDel's target, large transfers take up to half longer.";
 const LEAST: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
 const VISITS: &str = "Transfers rest on slow start over lines whose queues windows fill in bursts (M/G/1 by bursts) and that flows share alike (processor sharing); what losses add rests on Casetti and Mellia 2005 up to 16 segments, on Cardwell et al. 2000 beyond.";
 const LOOPS: &str = "Sessions rest on closed loops (mean value analysis after Schweitzer), the objects of a page all of mean length over one connection.";
-const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another): what CUBIC loses is told as a lower bound, since it sends no less than Reno at the same loss.";
-const BESIDE_CUBIC: &str = "Beside CUBIC's long flows at RED others wait up to half longer than is told, and large transfers up to twice.";
+const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another): what CUBIC loses is a lower bound, since it sends no less than Reno at the same loss.";
+const BESIDE_CUBIC: &str = "beside CUBIC's long flows at RED, actual times are up to half longer, of large transfers up to twice.";
 /// The load from which on windows wait long for one another.
-const MUCH: f64 = 0.7;
-const LONG_QUEUES: &str = "Transfers whose windows wait longer for one another than they are on the way are told up to half too long or too short, the largest up to twice too long.";
-const BESIDE_WINDOWS: &str = "Streams behind windows of others, or beside long flows where who has had least goes first, wait up to twice as long as is told.";
-const PLAIN: &str = "Full buffers rest on flows that cut their windows together, each for one loss of Padhye et al. 2000: flows that do so one by one wait longer than is told, and bursts lose more. What datagrams lose there has no closed form.";
+const MUCH: f64 = 0.3;
+const LONG_QUEUES: &str = "windows wait longer for one another than they are on the way; times may be off by half, the largest may be twice too long.";
+const BESIDE_WINDOWS: &str = "behind or between windows of others, or beside long flows where the flow that has sent least goes first, actual delays are up to twice as long.";
+const AT_RED: &str = "large windows lift the average of RED, which drops from them; actual times of large transfers are up to half longer.";
+const IN_BANDS: &str = "between bands or classes delays are means of all that stands before; of one stream they may be half or twice as long.";
+/// The round trip in seconds from which on long flows take long to fill their line again after each cut.
+const FAR: f64 = 0.3;
+const FAR_AWAY: &str = "over so long a way flows take minutes to fill their line, and after each cut again; actual goodputs are lower, by up to four times.";
+const PLAIN: &str = "Full buffers rest on flows that cut their windows together, each for one loss of Padhye et al. 2000: flows that do so one by one wait longer, and bursts lose more. What datagrams lose there has no closed form.";
 const MARKS: &str = "Marks by a rate split packets by the profile over the mean rate: exact where the rate does not vary.";

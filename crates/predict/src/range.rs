@@ -4,11 +4,10 @@ use std::fmt;
 
 use shortflow_models::{ModelError, Range};
 
-use crate::lines::Order;
-use crate::long_flows::levels;
-use crate::marks::{Hop, Piece};
+use crate::marks::{Hop, Piece, Place};
 use crate::network::{Met, Network};
-use crate::traffic::{Demand, Shape};
+use crate::queues::Order;
+use crate::traffic::{Demand, Shape, Visit};
 
 /// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which
 /// the models of bursts know nothing.
@@ -33,7 +32,7 @@ const MOST_CLOSED_LOAD: f64 = 0.6;
 const MOST_ECHO_LOAD: f64 = 0.75;
 
 /// The load up to which transfers alone at RED lose too little for their windows to give way.
-const MOST_RED_LOAD: f64 = 0.5;
+pub(crate) const MOST_RED_LOAD: f64 = 0.5;
 
 /// The load of what has sent less than a transfer has, up to its size, where who has sent least is served: beyond, what has
 /// sent most is pushed out of the queue.
@@ -75,21 +74,37 @@ pub(crate) fn of_windows(
     hop: &Hop,
     piece: &Piece,
 ) -> Option<Lack> {
-    let band = piece.places[0].band;
-    let (line, met) = (&network.lines[hop.line], &network.met[hop.line][band]);
-    if let Some(why) = &met.lacks {
+    let line = &network.lines[hop.line];
+    let at = |place: &Place| &network.met[hop.line][place.band];
+    if let Some(why) = piece.places.iter().find_map(|place| at(place).lacks.as_ref()) {
         return Some(Lack(why.clone()));
     }
-    let curves = &line.bands[band].curves;
-    if line.order == Order::Bands && met.is_filled && curves.is_empty() {
+    let (band, met) = (piece.places[0].band, at(&piece.places[0]));
+    let queue = &line.bands()[band];
+    if queue.order == Order::Fifo && met.is_filled && queue.curves.is_empty() {
         let what = "visits beside flows without an end at the plain buffer of";
         let why = "their bursts lose more there than any form says";
         return Some(Lack(format!("{what} {}: {why}", line.name)));
     }
+    let at = |error: ModelError| Lack(format!("at {} {error}", line.name));
+    if let Err(error) = check_asked(network, source, hop) {
+        return Some(at(error));
+    }
     if met.is_filled || !met.has_windows {
         return None;
     }
-    check(network, source, hop, piece).err().map(|error| Lack(format!("at {} {error}", line.name)))
+    check(network, source, hop, piece).err().map(at)
+}
+
+/// Refuses pages and files of users who would ask for more than a line carries well: where they find too little, they ask for less,
+/// and the load alone does not show it.
+fn check_asked(network: &Network, source: usize, hop: &Hop) -> Result<(), ModelError> {
+    let is_users = |visit: &Visit| visit.shape != Shape::Echo;
+    if matches!(&network.sources[source].demand, Demand::Closed { visit, .. } if is_users(visit)) {
+        Range::from_to(0.0, MOST_CLOSED_LOAD)
+            .check("the load that users would ask for if none waited", network.asked[hop.line])?;
+    }
+    Ok(())
 }
 
 /// Whether packets come to a band one by one, and not in windows.
@@ -105,13 +120,14 @@ fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(
         _ if is_smooth(met) => MOST_SMOOTH_LOAD,
         _ => MOST_LOAD,
     };
-    let is_red = !line.bands[piece.places[0].band].curves.is_empty();
+    let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
+    let is_red = !line.bands()[piece.places[0].band].curves.is_empty();
     let most = if is_red && !is_smooth(met) { most.min(MOST_RED_LOAD) } else { most };
-    Range::from_to(0.0, MOST_BEFORE).check("the load of the bands before", met.before)?;
+    if !met.is_guaranteed {
+        Range::from_to(0.0, MOST_BEFORE).check("the load of the bands before", met.before)?;
+    }
     let load = met.before + met.utilisation;
     Range::from_to(0.0, most).check("the load with all that goes before", load)?;
-    let loss = met.loss_of(&levels(piece, met.loss.len(), &network.within));
-    let lost = 1.0 - (1.0 - loss) / (1.0 - line.link_loss);
     Range::from_to(0.0, MOST_LOST).check("the share of packets that find the queue full", lost)?;
     Ok(())
 }

@@ -2,14 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_measure::{ClassSummary, Estimate, PortSummary, Summary, WorkloadSummary};
+use shortflow_measure::{
+    ClassSummary, DatagramSummary, DelaySummary, Estimate, PortSummary, Summary, WorkloadSummary,
+};
 use shortflow_models::window_growth::jain;
-use shortflow_scenario::{Part, Scenario, SizeClass, Workload};
+use shortflow_scenario::{Part, Scenario, SizeClass, Workload, WorkloadKind};
 use shortflow_units::Instant;
+use shortflow_workloads::Bulk;
 
 use crate::datagrams;
-use crate::lines::Order;
+use crate::floor::{self, Floor};
 use crate::network::Network;
+use crate::pages;
+use crate::queues::Order;
 use crate::range::{Lack, is_smooth};
 use crate::traffic::{Demand, Shape, Visit};
 use crate::visits::{Parts, Visiting, distinct, mean_time};
@@ -38,12 +43,20 @@ pub(crate) fn of(scenario: &Scenario, network: &Network) -> (Summary, Vec<Lackin
             let (class, why) = (class.map(str::to_owned), why.to_string());
             lacking.push(Lacking { workload: index, class, why });
         };
-        match &network.sources[index].lacks {
-            Some(why) => lacks(None, why),
-            None => fill(scenario, network, index, workload, (&mut found, &mut lacks))
-                .unwrap_or_else(|why| lacks(None, &why)),
+        let filled = match &network.sources[index].lacks {
+            Some(why) => Err(Lack::new(why.clone())),
+            None => fill(scenario, network, index, workload, (&mut found, &mut lacks)),
+        };
+        if let Err(why) = filled {
+            lacks(None, &why);
+            found = bounds(scenario, network, index);
         }
         workloads.push(found);
+    }
+    for index in 0..scenario.workloads.len() {
+        let is_whole = |lacks: &Lacking| lacks.workload == index && lacks.class.is_none();
+        let has_means = !lacking.iter().any(is_whole);
+        workloads.extend(pages::objects(scenario, network, index, has_means));
     }
     let summary = Summary {
         replicas: 1,
@@ -86,20 +99,17 @@ fn fill(
             if matches!(visit.shape, Shape::Exchange | Shape::File) {
                 let named = &scenario.measure.size_classes;
                 let classes = classes(network, index, visit, named)?;
-                let all_known = classes.iter().all(|class| class.lacks.is_none());
                 let some_known = classes.iter().any(|class| class.is_told());
                 if !some_known {
                     let why = classes.into_iter().find_map(|class| class.lacks);
                     return Err(why.unwrap_or_else(|| Lack::new("nothing is sent".to_owned())));
                 }
-                if all_known {
-                    found.all = whole(&classes, rate * seconds);
-                }
+                found.all = whole(&classes, rate * seconds);
                 for class in classes.iter().filter(|class| class.share > 0.0) {
-                    match &class.lacks {
-                        Some(why) => lacks(Some(&class.label), why),
-                        None => found.classes.push(class.summary(rate * seconds)),
+                    if let Some(why) = &class.lacks {
+                        lacks(Some(&class.label), why);
                     }
+                    found.classes.push(class.summary(rate * seconds));
                 }
             } else {
                 let time = mean_time(network, index, visit)?;
@@ -109,6 +119,12 @@ fn fill(
                     mean: Estimate::of(&[time]),
                     ..Default::default()
                 };
+                let class = pages::class(visit, &scenario.measure.size_classes);
+                let labelled = |class: &SizeClass| ClassSummary {
+                    label: class.label.clone(),
+                    ..found.all.clone()
+                };
+                found.classes = class.map(labelled).into_iter().collect();
             }
             found.completed = match found.all.n {
                 0 => found.classes.iter().map(|class| class.n).sum(),
@@ -119,8 +135,95 @@ fn fill(
     Ok(())
 }
 
+/// What is known of a workload without a closed form: the least that its times, and the most that its goodput, can be.
+pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> WorkloadSummary {
+    let workload = &scenario.workloads[index];
+    let mut found = WorkloadSummary {
+        name: workload.name.clone(),
+        item: workload.kind.traffic().item(Part::Whole),
+        ..Default::default()
+    };
+    let source = &network.sources[index];
+    let seconds = measured(scenario, workload);
+    match (&source.demand, &workload.kind) {
+        (Demand::Endless { .. }, WorkloadKind::Bulk(Bulk { size: Some(size), .. })) => {
+            let least = floor::file(network, source, size.0 as f64);
+            found.all = least_class("all".to_owned(), 0, Some(least));
+        }
+        (Demand::Endless { .. }, _) => {
+            let most = floor::most_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
+            found.goodput = most.map(Estimate::most);
+        }
+        (Demand::Packets { per_second, sizes, .. }, _) => {
+            let is_one_size = sizes.len() == 1;
+            let least = Estimate::least(floor::least_delay(network, source, sizes));
+            let at_least = Some(least).filter(|_| is_one_size);
+            found.datagrams = Some(DatagramSummary {
+                sent: (per_second * seconds).round() as u64,
+                delay: Some(Estimate::least(floor::delay(network, source, sizes))),
+                percentiles: DelaySummary {
+                    delay_median: at_least,
+                    delay_p95: at_least,
+                    delay_p99: at_least,
+                },
+                delay_deviation: None,
+                jitter: None,
+                jitter_percentiles: Default::default(),
+                loss: None,
+            });
+        }
+        (Demand::Open { visit, .. } | Demand::Closed { visit, .. }, _) => {
+            let is_sized = matches!(visit.shape, Shape::Exchange | Shape::File);
+            let last = visit.messages.last().expect("a visit has a message");
+            if !is_sized || last.sizes.is_empty() {
+                let least = floor::visit(network, source, visit, None);
+                found.all = least_class("all".to_owned(), 0, Some(least));
+                let class = pages::class(visit, &scenario.measure.size_classes);
+                let labelled = |class: &SizeClass| least_class(class.label.clone(), 0, Some(least));
+                found.classes = class.map(labelled).into_iter().collect();
+                return found;
+            }
+            let visits = fewest_visits(network, index, seconds);
+            let named = &scenario.measure.size_classes[..];
+            let mut classes = vec![Floor::default(); named.len().max(1)];
+            let mut all = Floor::default();
+            for &(size, share) in &last.sizes {
+                let least = floor::visit(network, source, visit, Some(size));
+                classes[class_of(named, size)].add(share, least);
+                all.add(share, least);
+            }
+            found.all = least_class("all".to_owned(), 0, all.of_run(visits));
+            for (class, floor) in named.iter().zip(&classes) {
+                if let Some(least) = floor.of_run(visits) {
+                    found.classes.push(least_class(class.label.clone(), 0, Some(least)));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A class of which it is known what it takes at least.
+pub(crate) fn least_class(label: String, n: u64, seconds: Option<f64>) -> ClassSummary {
+    ClassSummary { label, n, mean: seconds.map(Estimate::least), ..Default::default() }
+}
+
+/// How many visits of a source come in a run at least: of users who wait for what they get hardly any, where nothing is known.
+pub(crate) fn fewest_visits(network: &Network, index: usize, seconds: f64) -> f64 {
+    match network.sources[index].demand {
+        Demand::Open { per_second, .. } => per_second * seconds,
+        _ => 1.0,
+    }
+}
+
+/// The number of the class that a size belongs to.
+pub(crate) fn class_of(named: &[SizeClass], size: f64) -> usize {
+    let at = named.iter().position(|class| size <= class.up_to.0 as f64);
+    at.unwrap_or(named.len().saturating_sub(1))
+}
+
 /// Seconds of a run in which what comes is measured.
-fn measured(scenario: &Scenario, workload: &Workload) -> f64 {
+pub(crate) fn measured(scenario: &Scenario, workload: &Workload) -> f64 {
     let since = |at: Instant| at.as_secs_f64();
     let (warm_up, end) = (scenario.warm_up.as_secs_f64(), scenario.duration.as_secs_f64());
     match workload.kind.traffic().arrivals() {
@@ -136,8 +239,9 @@ fn measured(scenario: &Scenario, workload: &Workload) -> f64 {
 struct Class {
     label: String,
     share: f64,
-    /// The sums over visits, each by its share.
+    /// The sums over visits, each by its share, and the least that they can take.
     sums: Parts,
+    least: Floor,
     has_request: bool,
     lacks: Option<Lack>,
 }
@@ -148,6 +252,10 @@ impl Class {
     }
 
     fn summary(&self, number: f64) -> ClassSummary {
+        if self.lacks.is_some() {
+            let n = (self.share * number).round() as u64;
+            return least_class(self.label.clone(), n, self.least.of_run(number));
+        }
         let mean = |sum: f64| Estimate::of(&[sum / self.share]).filter(|_| self.share > 0.0);
         ClassSummary {
             label: self.label.clone(),
@@ -169,10 +277,6 @@ fn classes(
     named: &[SizeClass],
 ) -> Result<Vec<Class>, Lack> {
     let last = visit.messages.last().expect("a visit has a message");
-    let class_of = |size: f64| {
-        let at = named.iter().position(|class| size <= class.up_to.0 as f64);
-        at.unwrap_or(named.len().saturating_sub(1))
-    };
     let class = |at: usize| Class {
         label: named.get(at).map_or(String::new(), |class| class.label.clone()),
         has_request: visit.messages.len() > 1,
@@ -183,8 +287,10 @@ fn classes(
         let visiting = Visiting::new(network, index, route, visit)?;
         for &(size, share) in &last.sizes {
             let share = share * of_route;
-            let class = &mut found[class_of(size)];
+            let class = &mut found[class_of(named, size)];
             class.share += share;
+            let source = &network.sources[index];
+            class.least.add(share, floor::visit(network, source, visit, Some(size)));
             let parts = match visiting.of_size(size) {
                 Ok(parts) => parts,
                 Err(why) => {
@@ -206,6 +312,8 @@ fn whole(classes: &[Class], number: f64) -> ClassSummary {
     for class in classes {
         all.has_request = class.has_request;
         all.share += class.share;
+        all.least.join(&class.least);
+        all.lacks = all.lacks.or_else(|| class.lacks.clone());
         all.sums.handshake += class.sums.handshake;
         all.sums.request += class.sums.request;
         all.sums.reply += class.sums.reply;
@@ -233,8 +341,9 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
             && !network.sources.iter().any(|source| source.lacks.is_some() && source.passes(at));
         let one = (met.len() == 1 && is_known).then(|| &met[0]);
         // What waits or is lost of all packets is not what those meet that begin a window, or a flow in its turn.
-        let waits =
-            one.filter(|met| line.order == Order::Bands && (met.is_filled || is_smooth(met)));
+        let waits = one.filter(|met| {
+            line.bands()[0].order == Order::Fifo && (met.is_filled || is_smooth(met))
+        });
         PortSummary {
             name: line.name.clone(),
             utilisation: Estimate::of(&[network.utilisation(at) * line.part]).filter(|_| is_known),

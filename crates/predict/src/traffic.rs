@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Dscp, Protocol};
+use shortflow_elements::{Address, Dscp, Protocol};
 use shortflow_scenario::{NodeId, Scenario, Workload, WorkloadKind};
 use shortflow_tcp::{Algorithm, Config};
 use shortflow_units::Instant;
 use shortflow_workloads::{Http, Visits, Web};
 
 use crate::lines::{Line, ways};
-use crate::marks::{Hop, Kind, Meters, Piece, hops};
+use crate::marks::{Hop, Kind, Meters, Piece, SlowStart, hops};
 use crate::sizes::{Listed, listed, mean};
 
 /// A port that no rule means, as that of who opens a connection.
@@ -34,6 +34,15 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// Whether a flow has several packets on the way, whose order counts: TCP, but for echoes of one packet each.
+    pub(crate) fn sends_several(&self) -> bool {
+        match &self.demand {
+            Demand::Packets { .. } => false,
+            Demand::Open { visit, .. } | Demand::Closed { visit, .. } => visit.shape != Shape::Echo,
+            Demand::Endless { .. } => true,
+        }
+    }
+
     /// Whether some of its packets pass a line.
     pub(crate) fn passes(&self, line: usize) -> bool {
         let hops =
@@ -45,6 +54,8 @@ impl Source {
 /// A pair of a workload.
 #[derive(Debug)]
 pub(crate) struct Route {
+    /// The two nodes.
+    pub(crate) ends: (NodeId, NodeId),
     /// From the first node to the second.
     pub(crate) there: Vec<Hop>,
     /// Back.
@@ -120,6 +131,13 @@ pub(crate) struct Visit {
     pub(crate) shape: Shape,
 }
 
+impl Visit {
+    /// Whether its connections stay when it is over.
+    pub(crate) fn stays(&self) -> bool {
+        matches!(self.shape, Shape::Echo | Shape::Pipeline { stays: true, .. })
+    }
+}
+
 /// What a visit consists of.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Shape {
@@ -146,11 +164,13 @@ pub(crate) struct Message {
     pub(crate) count: f64,
     /// Whether the connection has sent so much that only the last marks apply.
     pub(crate) is_late: bool,
+    /// How many are sent one after another over one connection, as one message.
+    pub(crate) in_line: f64,
 }
 
 impl Message {
-    fn new(is_there: bool, sizes: Listed, count: f64) -> Message {
-        Message { is_there, sizes, count, is_late: false }
+    pub(crate) fn new(is_there: bool, sizes: Listed, count: f64) -> Message {
+        Message { is_there, sizes, count, is_late: false, in_line: 1.0 }
     }
 }
 
@@ -167,7 +187,7 @@ fn source(
     index: usize,
     workload: &Workload,
 ) -> Source {
-    let mut kind = kind(workload);
+    let mut kind = kind(scenario, workload);
     let (demand, lacks) = demand(workload, Ages::of(scenario, workload, kind.rate));
     let comes_and_goes = comes_and_goes(scenario, workload);
     let mut demand = demand;
@@ -175,10 +195,16 @@ fn source(
     let shares = shares(&mut demand, workload, ways.len());
     let routes = ways.iter().zip(shares).filter(|(_, share)| *share > 0.0);
     let routes = routes.map(|(way, share)| {
-        kind.ends = way.ends;
-        let turned =
-            Kind { ends: (way.ends.1, way.ends.0), ports: (kind.ports.1, kind.ports.0), ..kind };
+        kind.addresses = addresses(scenario, workload, way.ends);
+        if let WorkloadKind::Telnet(telnet) = &workload.kind {
+            // The next character waits for the echo of the one before.
+            let delays = way.there.iter().chain(&way.back).map(|line| lines[*line].delay);
+            kind.rate = kind.packet / (telnet.pause.mean() + delays.sum::<f64>());
+        }
+        let ((src, dst), (src_port, dst_port)) = (kind.addresses, kind.ports);
+        let turned = Kind { addresses: (dst, src), ports: (dst_port, src_port), ..kind };
         Route {
+            ends: way.ends,
             there: hops(scenario, lines, meters, &kind, &way.there),
             back: hops(scenario, lines, meters, &turned, &way.back),
             share,
@@ -219,17 +245,29 @@ fn shares(demand: &mut Demand, workload: &Workload, ways: usize) -> Vec<f64> {
     }
 }
 
-fn kind(workload: &Workload) -> Kind {
+/// The addresses of two hosts in the version of IP that a workload speaks.
+fn addresses(
+    scenario: &Scenario,
+    workload: &Workload,
+    (from, to): (NodeId, NodeId),
+) -> (Address, Address) {
+    let of = |node| scenario.addresses.get(node, workload.ip);
+    let of = |node| of(node).expect("hosts speak a version that they have");
+    (of(from), of(to))
+}
+
+fn kind(scenario: &Scenario, workload: &Workload) -> Kind {
     let (mss, header) = (f64::from(workload.tcp.mss), f64::from(workload.tcp.header));
     let mut kind = Kind {
         // Each way has its own.
-        ends: workload.kind.traffic().pairs()[0],
+        addresses: addresses(scenario, workload, workload.kind.traffic().pairs()[0]),
         protocol: Protocol::TCP,
         ports: (EPHEMERAL, 0),
         dscp: Dscp::BEST_EFFORT,
         packet: mss + header,
         header,
         rate: 0.0,
+        window: SlowStart::of(&workload.tcp),
     };
     match &workload.kind {
         WorkloadKind::Transfers(transfers) => kind.ports.1 = transfers.port,
@@ -239,15 +277,13 @@ fn kind(workload: &Workload) -> Kind {
         WorkloadKind::Telnet(telnet) => {
             kind.ports.1 = telnet.sessions.port;
             kind.packet = f64::from(telnet.character) + header;
-            // As fast as it is typed where echoes take no time.
-            kind.rate = kind.packet / telnet.pause.mean();
         }
         WorkloadKind::Cbr(cbr) => {
             kind.protocol = Protocol::UDP;
             kind.ports.1 = cbr.port;
             kind.dscp = cbr.dscp;
             kind.packet = f64::from(cbr.packet);
-            kind.header = UDP_HEADERS;
+            kind.header = UDP_HEADERS + f64::from(workload.ip.more());
             kind.rate = cbr.rates.iter().map(|rate| rate.bytes_per_sec()).fold(0.0, f64::max);
         }
         WorkloadKind::Poisson(poisson) => {
@@ -255,7 +291,7 @@ fn kind(workload: &Workload) -> Kind {
             kind.ports.1 = poisson.port;
             kind.dscp = poisson.dscp;
             kind.packet = mean(&listed(&poisson.size), |size| size);
-            kind.header = UDP_HEADERS;
+            kind.header = UDP_HEADERS + f64::from(workload.ip.more());
             kind.rate = poisson.rate * kind.packet;
         }
     }
@@ -368,7 +404,8 @@ fn browsing(web: &Web<NodeId>, name: &str, lacks: &mut Option<String>) -> Demand
     };
     let mut messages = vec![Message::new(true, listed(&web.request), parts)];
     messages.extend(index.map(|index| Message::new(false, index, 1.0)));
-    messages.push(Message::new(false, object, each));
+    let in_line = if let Shape::Pipeline { .. } = shape { each.max(1.0) } else { 1.0 };
+    messages.push(Message { in_line, ..Message::new(false, object, each) });
     if let Shape::Pipeline { stays, .. } = shape {
         messages.iter_mut().for_each(|message| message.is_late = stays);
     }

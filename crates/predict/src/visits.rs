@@ -12,14 +12,17 @@ use crate::range::Lack;
 use crate::sizes::mean;
 use crate::traffic::{Demand, Message, Route, Shape, Visit};
 
+/// So many objects that come one after another are looked at.
+const MOST_IN_LINE: f64 = 16.0;
+
 /// The greatest load of what shares a band, while waits are looked for.
 const MOST_LOAD: f64 = 0.999;
 
 /// How many times longer than alone a flow takes at a band that others share, when its own way carries one in
 /// `limited` of what the line does: processor sharing, with Erlang's servers where several flows fit side by side.
-/// `own` is its source and how many of its sessions there are: one does not wait for itself.
-pub(crate) fn slowdown(met: &Met, own: Option<(usize, f64)>, limited: f64) -> f64 {
-    let free = (1.0 - met.before).max(1.0 - MOST_LOAD);
+/// Of its time the part `before` goes to bands before it. `own` is its source and how many of its sessions there are: one does not wait for itself.
+pub(crate) fn slowdown(met: &Met, before: f64, own: Option<(usize, f64)>, limited: f64) -> f64 {
+    let free = (1.0 - before).max(1.0 - MOST_LOAD);
     if met.is_filled && met.permanent == 0.0 {
         // The wait is in the queue.
         return 1.0 / free;
@@ -154,6 +157,62 @@ impl<'n> Visiting<'n> {
         }
     }
 
+    /// The mean time of an index of this size.
+    pub(crate) fn index(&self, size: f64) -> Result<f64, Lack> {
+        let messages = &self.visit.messages;
+        let setup = match self.visit.shape {
+            Shape::Pipeline { stays: true, .. } => 0.0,
+            _ => self.setup,
+        };
+        let ask = self.message(&messages[0], 1.0)?;
+        Ok(setup + ask + self.sized(&messages[messages.len() - 1], size, 1.0)?)
+    }
+
+    /// The mean time of an object of this size beside the others of its page: side by side with them, or one after another.
+    pub(crate) fn object(&self, size: f64) -> Result<f64, Lack> {
+        let messages = &self.visit.messages;
+        let object = &messages[messages.len() - 1];
+        let ask = self.message(&messages[0], 1.0)?;
+        let (mut count, mut sum) = (0.0, 0.0);
+        match &self.visit.shape {
+            Shape::Objects { numbers, connections } => {
+                for &(number, share) in numbers.iter().filter(|one| one.0.round() >= 1.0) {
+                    let each = self.sized(object, size, number.round().min(*connections))?;
+                    count += share * number.round();
+                    sum += share * number.round() * (self.setup + ask + each);
+                }
+            }
+            Shape::Pipeline { numbers, stays } => {
+                let (window, start) = self.after_index(*stays);
+                for &(number, share) in numbers.iter().filter(|one| one.0.round() >= 1.0) {
+                    let many = number.round();
+                    let looked_at = many.min(MOST_IN_LINE);
+                    let mut times = 0.0;
+                    for at in 0..looked_at as u32 {
+                        let place = (f64::from(at) + 0.5) / looked_at * many + 0.5;
+                        times += ask + self.back.time(place * size, start, window, 1.0)?;
+                    }
+                    count += share * many;
+                    sum += share * many * times / looked_at;
+                }
+            }
+            Shape::Exchange | Shape::Echo | Shape::File => {}
+        }
+        Ok(sum / count)
+    }
+
+    /// The window after the index of a page, and what the connection has sent by then.
+    fn after_index(&self, stays: bool) -> (f64, f64) {
+        let messages = &self.visit.messages;
+        let (mut window, mut start) = (self.back.initial_window(), 0.0);
+        if let [index] = &messages[1..messages.len() - 1] {
+            let bytes = mean(&index.sizes, |size| size);
+            window = self.back.window_after(window, bytes);
+            start = bytes;
+        }
+        (window, if stays { f64::MAX } else { start })
+    }
+
     /// An index, then all objects as one message over the same connection, whose window has grown.
     fn pipeline(&self, numbers: &[(f64, f64)], stays: bool) -> Result<f64, Lack> {
         let messages = &self.visit.messages;
@@ -161,16 +220,10 @@ impl<'n> Visiting<'n> {
         let ask = self.message(request, 1.0)?;
         let setup = if stays { 0.0 } else { self.setup };
         let mut sum = setup;
-        let (mut window, mut start) = (self.back.initial_window(), 0.0);
         if let [index] = &messages[1..messages.len() - 1] {
             sum += ask + self.message(index, 1.0)?;
-            let bytes = mean(&index.sizes, |size| size);
-            window = self.back.window_after(window, bytes);
-            start = bytes;
         }
-        if stays {
-            start = f64::MAX;
-        }
+        let (window, start) = self.after_index(stays);
         let each = mean(&object.sizes, |size| size);
         for &(number, share) in numbers {
             if number.round() >= 1.0 {
@@ -202,7 +255,7 @@ fn seen_at(network: &Network, hop: &Hop, seen: &mut Vec<u64>) {
     let mut see = |value: f64| seen.push(value.to_bits() >> 16);
     see(line.rate);
     see(line.delay);
-    see(line.overhead);
+    line.framing().for_each(&mut see);
     see(hop.pieces.len() as f64);
     for met in &network.met[hop.line] {
         see(met.wait);

@@ -1,12 +1,16 @@
 //! How long packets wait at the bands of a line, and what is lost there.
 
+use shortflow_elements::queue::Averages;
+use shortflow_models::Range;
 use shortflow_models::finite_room::{FiniteRoom, MOST_ROOM};
 use shortflow_models::queueing::{CustomerClass, priority_waits};
 use shortflow_models::red::{Gate, Steady};
 
 use crate::datagrams::poisson_alone;
-use crate::lines::Order;
-use crate::network::{Met, Network};
+use crate::load::{Entry, value};
+use crate::network::{Behind, Met, Network};
+use crate::queues::{Band, Order};
+use crate::traffic::Demand;
 use crate::visits::slowdown;
 
 /// The load that closed loops can come to while their rates are looked for.
@@ -23,19 +27,20 @@ impl Network {
         let is_closed = found.iter().any(|met| !met.closed.is_empty());
         let classes = served(classes, is_closed);
         let waits = self.mean_waits(at, &classes, &found);
+        for band in 0..found.len() {
+            found[band].behind = self.behind_windows(at, &classes, &found, band);
+        }
         let line = &self.lines[at];
+        let tails: Vec<Tail> =
+            (0..found.len()).map(|band| self.tail(at, &classes, &waits, band)).collect();
         let mut changed = 0.0f64;
         for (band, met) in found.iter_mut().enumerate() {
             let old = &self.met[at][band];
             let wait = waits[band].unwrap_or(0.0);
             if !met.is_filled {
-                let up_to: f64 = classes[..=band].iter().map(CustomerClass::load).sum();
-                let behind: f64 = classes[band + 1..].iter().map(residual).sum();
-                let free = (1.0 - up_to + classes[band].load()) * (1.0 - up_to);
-                let own = (wait - behind / free.max(1e-3)).max(0.0);
                 (met.wait, met.bunched, met.loss) =
-                    self.drops(at, band, &classes[band], (wait, own), up_to);
-            } else if line.order != Order::Bands {
+                    self.drops(at, band, &classes[band], wait, &tails);
+            } else if line.bands()[band].order != Order::Fifo {
                 met.wait = wait;
                 met.loss = vec![line.link_loss];
             }
@@ -49,17 +54,53 @@ impl Network {
 
     /// The mean wait at each band as far as no long flow fills it; none at a band that has no time left.
     fn mean_waits(&self, at: usize, classes: &[CustomerClass], found: &[Met]) -> Vec<Option<f64>> {
-        match self.lines[at].order {
-            // Who sends little finds a turn at once, but for the packet that is being sent.
-            Order::Fair | Order::LeastAttained => {
-                classes.iter().map(|class| Some(residual(class))).collect()
-            }
+        let is_fed_slowly = self.is_fed_slowly(at);
+        let wait = |(band, queue): (usize, &Band)| match queue.order {
+            _ if found[band].is_guaranteed => Some(self.guaranteed(at, classes, found, band)),
+            Order::Fair | Order::LeastAttained => newcomer(classes, found, band),
             // What one line brings that is no faster than this does not wait again.
-            Order::Bands if self.is_fed_slowly(at) => vec![Some(0.0); classes.len()],
-            Order::Bands => {
-                (0..classes.len()).map(|band| in_bursts(classes, found, band)).collect()
+            Order::Fifo if is_fed_slowly => Some(0.0),
+            Order::Fifo => {
+                in_bursts(classes, found, band).map(|wait| wait * found[band].answered())
+            }
+        };
+        self.lines[at].bands().iter().enumerate().map(wait).collect()
+    }
+
+    /// Gives classes with weights their parts of a line that long flows of another class fill: these get what is left, in
+    /// proportion to both weights.
+    pub(crate) fn guarantee(&self, at: usize, classes: &[CustomerClass], found: &mut [Met]) {
+        let Some(turns) = &self.lines[at].queues.weights else { return };
+        let Some(filled) = found.iter().position(|met| met.is_filled) else { return };
+        let all: f64 = classes.iter().map(CustomerClass::load).sum();
+        for (band, met) in found.iter_mut().enumerate().filter(|(band, _)| *band != filled) {
+            let others = all - classes[band].load() - classes[filled].load();
+            let part = turns[band].weight / (turns[band].weight + turns[filled].weight);
+            let free = (1.0 - others).max(0.0) * part;
+            met.before = 1.0 - free;
+            met.is_guaranteed = true;
+            if let Err(error) = Range::from_to(0.0, MOST_OF_PART).check(
+                "the load of a class, as a part of what its weight leaves it,",
+                met.utilisation / free,
+            ) {
+                met.lacks.get_or_insert(format!("at {} {error}", self.lines[at].name));
             }
         }
+    }
+
+    /// The mean wait of a class with a part of its own: for the end of the turn of the long flows, and for its own packets.
+    fn guaranteed(&self, at: usize, classes: &[CustomerClass], found: &[Met], band: usize) -> f64 {
+        let line = &self.lines[at];
+        let turns = line.queues.weights.as_ref().expect("a part goes by weights");
+        let filled = found.iter().position(|met| met.is_filled).expect("long flows fill one");
+        let turn = turns[filled].quantum.max(FULL) / line.rate / 2.0;
+        let free = (1.0 - found[band].before).max(1e-3);
+        let load = (classes[band].load() / free).min(MOST_ON_THE_WAY);
+        let own = match line.bands()[band].order {
+            Order::Fifo => residual(&classes[band]) + found[band].bursts / 2.0,
+            _ => 0.0,
+        };
+        turn + own / (free * free) / (1.0 - load)
     }
 
     /// Whether all that comes to a line comes from one that is no faster.
@@ -75,27 +116,45 @@ impl Network {
         FiniteRoom::of(&streams, room as u32).ok()
     }
 
+    /// How many packets of a band wait, as far as a wait for bands up to its own with its mean is exponential. Of such a wait
+    /// the band's own packets have the part that they have of the load: a call behind others waits long, and leaves its room
+    /// empty all the same.
+    fn tail(
+        &self,
+        at: usize,
+        classes: &[CustomerClass],
+        waits: &[Option<f64>],
+        band: usize,
+    ) -> Tail {
+        let line = &self.lines[at];
+        let wait = waits[band].unwrap_or(0.0);
+        let load: f64 = classes[..=band].iter().map(CustomerClass::load).sum();
+        let behind: f64 = classes[band + 1..].iter().map(residual).sum();
+        let free = (1.0 - load + classes[band].load()) * (1.0 - load);
+        let own = (wait - behind / free.max(1e-3)).max(0.0);
+        let time = match classes[band].mean_service {
+            service if service > 0.0 => service,
+            _ => line.time(1.0),
+        };
+        let part = if load > 0.0 { classes[band].load() / load } else { 1.0 };
+        let each = time / (1.0 - self.met[at][band].before).max(1e-3) / part;
+        Tail { load, own, each, packet: time * line.rate }
+    }
+
     /// The wait at a band that no long flow fills, no longer than its room, and what is lost of each level: what
-    /// RED drops at the mean queue, and what finds the room full, as far as a wait for bands up to its `own` with this
-    /// mean is exponential. Of such a wait the band's own packets have the part that they have of the load: a call behind
-    /// others waits long, and leaves its room empty all the same.
+    /// RED drops at the mean queue, and what finds the room full.
     fn drops(
         &self,
         at: usize,
         band: usize,
         class: &CustomerClass,
-        (wait, own): (f64, f64),
-        load: f64,
+        wait: f64,
+        tails: &[Tail],
     ) -> (f64, f64, Vec<f64>) {
-        let (line, queue) = (&self.lines[at], &self.lines[at].bands[band]);
-        let time = match class.mean_service {
-            service if service > 0.0 => service,
-            _ => line.time(1.0),
-        };
-        let packet = time * line.rate;
-        let part = if load > 0.0 { class.load() / load } else { 1.0 };
-        let room = queue.room(packet) * time / (1.0 - self.met[at][band].before).max(1e-3) / part;
-        let full = if own > 0.0 { load * libm::exp(-load * room / own) } else { 0.0 };
+        let (line, queue) = (&self.lines[at], &self.lines[at].bands()[band]);
+        let Tail { load, each, packet, .. } = tails[band];
+        let room = queue.room(packet) * each;
+        let full = tails[band].beyond(queue.room(packet));
         let curves = queue.curves_in(packet);
         let (wait, full) = match self.finite(at, queue.room(packet), full) {
             Some(exact) if curves.is_empty() => (exact.wait, exact.lost),
@@ -109,15 +168,134 @@ impl Network {
             others: 0.0,
         };
         let steady = Steady { queue: class.arrival_rate * wait, above: 1.0 };
+        let counted = if queue.follows { self.counted(at, band) } else { Vec::new() };
         let loss = (0..queue.levels()).map(|level| {
             let mut one = vec![0.0; curves.len()];
             one.iter_mut().skip(level).take(1).for_each(|share| *share = 1.0);
-            let dropped = if curves.is_empty() { 0.0 } else { gate.loss(steady, &one) };
+            let dropped = match queue.follows {
+                _ if queue.precedences.is_some() => self.below_allowed(at, level, tails),
+                _ if curves.is_empty() => 0.0,
+                true => gate.loss_of_queue(level, load, counted[level] * steady.queue),
+                false => gate.loss(steady, &one),
+            };
             1.0 - (1.0 - dropped) * (1.0 - full) * (1.0 - line.link_loss)
         });
         (wait, full, loss.collect())
     }
 }
+
+/// How long a band's own packets are in line.
+#[derive(Debug, Clone, Copy)]
+struct Tail {
+    /// The load with all that goes before, and the mean wait for it in seconds.
+    load: f64,
+    own: f64,
+    /// The seconds of that wait for each packet that is in line, and its bytes.
+    each: f64,
+    packet: f64,
+}
+
+impl Tail {
+    /// The probability that more packets wait.
+    fn beyond(&self, packets: f64) -> f64 {
+        let Tail { load, own, each, .. } = *self;
+        if own > 0.0 { load * libm::exp(-load * packets * each / own) } else { 0.0 }
+    }
+}
+
+impl Network {
+    /// The probability that one of the buffers of SIMA is so full that a drop precedence is below the allowed one.
+    fn below_allowed(&self, at: usize, level: usize, tails: &[Tail]) -> f64 {
+        let bands = self.lines[at].bands().iter().zip(tails);
+        let kept = bands.map(|(band, tail)| 1.0 - tail.beyond(band.room_for(level, tail.packet)));
+        1.0 - kept.product::<f64>()
+    }
+
+    /// What streams wait behind windows of others: those of bands before theirs, and, where who has sent least goes first, of all
+    /// transfers and of all slower streams, than which a stream that lasts has sent more (Kleinrock 1976, §4.6). By Cobham's
+    /// formula; a run of windows that keeps the line busy is waited for as a whole.
+    fn behind_windows(
+        &self,
+        at: usize,
+        classes: &[CustomerClass],
+        found: &[Met],
+        band: usize,
+    ) -> Vec<Behind> {
+        let by_attained = self.lines[at].bands()[band].order == Order::LeastAttained;
+        let is_behind = found[..band].iter().any(|met| met.has_windows) && !found[band].is_filled;
+        if !by_attained && (!is_behind || found[band].is_guaranteed) {
+            return Vec::new();
+        }
+        // Of a flow that lasts, in bytes per second.
+        let rate = |entry: &Entry| match &self.sources[entry.source].demand {
+            Demand::Packets { ages, .. } => Some(ages.rate),
+            Demand::Closed { sessions, visit, .. } if visit.stays() => {
+                Some(self.visits[entry.source] * entry.busy * self.lines[at].rate / sessions)
+            }
+            _ => None,
+        };
+        let here = || self.loads.by_line[at].iter().filter(|entry| entry.band == band);
+        let load = |entry: &Entry| {
+            self.visits[entry.source] * value(entry.share, &self.within) * entry.busy
+        };
+        let earlier: f64 = classes[..band].iter().map(CustomerClass::load).sum();
+        let runs: f64 = found[..band].iter().map(|met| met.runs).sum();
+        let own = if by_attained { found[band].runs } else { found[band].bursts };
+        let left: f64 = classes.iter().map(residual).sum::<f64>() + (runs + own) / 2.0;
+        let mut streams: Vec<(usize, f64)> = here()
+            .filter(|entry| !entry.is_tcp)
+            .filter_map(|entry| Some((entry.source, rate(entry)?)))
+            .collect();
+        streams.dedup();
+        let each = streams.into_iter().map(|(source, own)| {
+            let is_before =
+                |entry: &&Entry| by_attained && rate(entry).is_none_or(|other| other < own);
+            let is_alike = |entry: &&Entry| !by_attained || rate(entry) == Some(own);
+            // Who waits for what he gets sends nothing more behind it.
+            let again = |entry: &Entry| match self.sources[entry.source].demand {
+                Demand::Closed { sessions, .. } => load(entry) * (1.0 - 1.0 / sessions),
+                _ => load(entry),
+            };
+            let before = earlier + here().filter(is_before).map(again).sum::<f64>();
+            let with = before + here().filter(is_alike).map(load).sum::<f64>();
+            let free = (1.0 - before).max(1e-3) * (1.0 - with).max(1e-3);
+            Behind { source, wait: left / free, before }
+        });
+        each.collect()
+    }
+
+    /// The part of a band's packets that the average of each level of its RED counts.
+    fn counted(&self, at: usize, band: usize) -> Vec<f64> {
+        let queue = &self.lines[at].bands()[band];
+        let mut packets = vec![0.0; queue.levels()];
+        for entry in self.loads.by_line[at].iter().filter(|entry| entry.band == band) {
+            let rate = self.visits[entry.source] * value(entry.share, &self.within);
+            packets[entry.level] += rate * entry.packets;
+        }
+        for bundle in &self.bundles {
+            let hop = self.hops(bundle).iter().find(|hop| hop.line == at);
+            if let Some((_, shares)) = hop.map(|hop| self.last(hop)).filter(|(own, _)| *own == band)
+            {
+                let all = packets.iter_mut().zip(shares);
+                all.for_each(|(packets, share)| *packets += bundle.rate * share);
+            }
+        }
+        let all: f64 = packets.iter().sum();
+        let up_to = |level: usize| match queue.averages {
+            _ if all == 0.0 => 1.0,
+            Averages::Shared => 1.0,
+            Averages::PerLevel => packets[level] / all,
+            Averages::Coupled => packets[..=level].iter().sum::<f64>() / all,
+        };
+        (0..packets.len()).map(up_to).collect()
+    }
+}
+
+/// The part of what its weight leaves it that a class may want of a line that long flows fill.
+const MOST_OF_PART: f64 = 0.85;
+
+/// Bytes of a full packet.
+const FULL: f64 = 1500.0;
 
 /// The share of packets without room from which on it is worked out exactly, where it can be.
 const WORTH_WHILE: f64 = 1e-9;
@@ -137,7 +315,7 @@ fn served(classes: &[CustomerClass], is_closed: bool) -> Vec<CustomerClass> {
 /// Makes the time that closed loops take of a band into how many of them it serves at a time, by Little's law: as long
 /// as it takes, slowed by all that is there. By which part that changed.
 fn serve(met: &mut Met, old: &Met) -> f64 {
-    let slow = slowdown(old, None, 1.0);
+    let slow = slowdown(old, old.before, None, 1.0);
     met.closed.iter_mut().for_each(|(_, number)| *number *= slow);
     let sum = |met: &Met| met.closed.iter().map(|(_, number)| number).sum::<f64>();
     let (before, after) = (sum(old), sum(met));
@@ -161,6 +339,15 @@ fn in_bursts(classes: &[CustomerClass], found: &[Met], band: usize) -> Option<f6
     };
     let classes: Vec<CustomerClass> = classes.iter().enumerate().map(with).collect();
     priority_waits(&classes).ok()?[band]
+}
+
+/// The mean wait of who sends little at a band where flows have their turns: he finds one at once, but for the packet that is
+/// being sent and for what goes before the band.
+fn newcomer(classes: &[CustomerClass], found: &[Met], band: usize) -> Option<f64> {
+    let before: f64 = classes[..band].iter().map(CustomerClass::load).sum();
+    let bursts: f64 = found[..band].iter().map(|met| met.bursts / 2.0).sum();
+    let left: f64 = classes.iter().map(residual).sum::<f64>() + bursts;
+    (before < 1.0).then(|| left / (1.0 - before) / (1.0 - before))
 }
 
 /// What is left of the service of a class that is found in service.

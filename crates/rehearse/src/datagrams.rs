@@ -3,10 +3,10 @@
 
 use shortflow_measure::{DatagramResult, Replica};
 use shortflow_run::Refusal;
-use shortflow_scenario::{Scenario, WorkloadKind};
+use shortflow_scenario::{IpVersion, Scenario, Workload, WorkloadKind};
 use shortflow_units::Bytes;
 
-use crate::ip::IpVersion;
+use crate::ip::spoken;
 use crate::traffic::{LARGEST_DATAGRAM, least_datagram};
 
 /// Bytes of the smallest and of the largest datagram; none where there is no bound, or nothing is sent by UDP.
@@ -28,9 +28,9 @@ pub(crate) fn largest(kind: &WorkloadKind) -> Option<u32> {
 }
 
 /// Refuses workloads some of whose datagrams are too small by what the scenario says.
-pub(crate) fn refuse(scenario: &Scenario, ip: IpVersion) -> Result<(), Refusal> {
-    let least = least_datagram(ip);
+pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusal> {
     for workload in &scenario.workloads {
+        let least = least_datagram(spoken(asked, workload));
         if let Some(size) = bounds(&workload.kind).0.filter(|size| size.0 < least.into()) {
             return Err(Refusal(format!(
                 "{}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
@@ -43,17 +43,17 @@ pub(crate) fn refuse(scenario: &Scenario, ip: IpVersion) -> Result<(), Refusal> 
 }
 
 /// What a reader must know of workloads whose datagrams may be too small by chance.
-pub(crate) fn told_of(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
-    let least = least_datagram(ip);
+pub(crate) fn told_of(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
     let by_chance = scenario.workloads.iter().filter(|workload| {
         matches!(workload.kind, WorkloadKind::Poisson(_)) && bounds(&workload.kind).0.is_none()
     });
-    let tell = |name: &str| {
+    let tell = |workload: &Workload| {
+        let (name, least) = (&workload.name, least_datagram(spoken(asked, workload)));
         format!(
             "{name}: datagrams below {least} bytes cannot carry the time at which they were sent; they have {least}."
         )
     };
-    by_chance.map(|workload| tell(&workload.name)).collect()
+    by_chance.map(tell).collect()
 }
 
 /// What a reader must know of datagrams that the network has neither dropped nor delivered.

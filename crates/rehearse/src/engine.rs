@@ -2,11 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use shortflow_measure::{Recorder, Replica};
-use shortflow_run::{
-    Engine, Error, Measured, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of,
-};
-use shortflow_scenario::Scenario;
+use shortflow_measure::{Recorder, Replica, Warning};
+use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of};
+use shortflow_scenario::{IpVersion, Scenario};
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 
@@ -17,27 +15,26 @@ use crate::capture::Capture;
 use crate::clock::Clock;
 use crate::datagrams;
 use crate::effort;
-use crate::families;
-use crate::ip::IpVersion;
 use crate::kernel;
 use crate::open_files::refused;
 use crate::realtime::Priority;
-use crate::record::{key_of_stream, record};
+use crate::record::{numbers, record};
 use crate::router::{Edges, Routed, Router, Times};
 use crate::site::{Asking, Site};
 use crate::traffic::{Load, ReplicaSeed, SETTLE};
+use crate::without_effect::WITHOUT_EFFECT;
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rehearsal {
-    /// What workloads speak.
+    /// What workloads speak: IPv6 all of them, or what the scenario says.
     pub ip: IpVersion,
     /// How packets come from hosts, and to them.
     pub ports: PortKind,
 }
 
 impl Rehearsal {
-    /// Workloads speak IPv4.
+    /// Workloads speak what the scenario says: IPv4, unless hosts are given other addresses.
     pub const OVER_IPV4: Rehearsal = Rehearsal::over(IpVersion::V4);
     /// Workloads speak IPv6.
     pub const OVER_IPV6: Rehearsal = Rehearsal::over(IpVersion::V6);
@@ -52,6 +49,14 @@ impl Rehearsal {
     /// When a kernel cannot do what a workload asks for.
     pub fn told_of_tcp(&self, scenario: &Scenario) -> Result<Vec<String>, Refusal> {
         kernel::hosts(scenario, self.ip).map(|(_, told)| told)
+    }
+
+    /// What hosts and sockets are given for the TCP of a scenario, as text, to compare with that of another one.
+    ///
+    /// # Errors
+    /// As of [`told_of_tcp`](Self::told_of_tcp).
+    pub fn tcp_settings(&self, scenario: &Scenario) -> Result<String, Refusal> {
+        kernel::settings(scenario, self.ip)
     }
 }
 
@@ -116,23 +121,21 @@ impl Rehearsal {
         let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
         let (_awake, clock) = (Awake::if_virtual(), Clock::beginning_in(SETTLE).map_err(refused)?);
         let times = Times::of(scenario);
-        let place = site.hosts.place(self.ip, applications.as_ref());
+        let place = site.hosts.place(scenario, self.ip, applications.as_ref());
         warnings.extend(attendance.and_then(|all| all.prepare(place, scenario)));
         let mut recorder = Recorder::new(&plan(scenario), transfers);
-        let tallies = network.tallies();
         let seed = ReplicaSeed { replica, seed: seed_of(scenario.seed, replica) };
-        let log = tcp_info.as_mut();
-        let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder, log);
-        let load = load.map_err(lacking)?;
+        let (tallies, log) = (network.tallies(), tcp_info.as_mut());
+        let load = Load::new(place, scenario, seed, clock, times, tallies, &mut recorder, log)
+            .map_err(lacking)?;
         let streams = load.streams().to_vec();
-        let told = (0..).zip(&streams).map(|(at, stream)| (key_of_stream(stream, self.ip), at));
         let router = Router {
             network,
             devices: &mut site.devices,
             clock,
             times,
             largest: site.largest,
-            streams: told.collect(),
+            streams: numbers(&streams, &scenario.addresses),
             capture,
             board,
             edges: Edges::new(site.edges.clone(), scenario, applications.clone()),
@@ -157,18 +160,20 @@ impl Rehearsal {
             (found, busy, routed, tap, attended)
         });
         attended.unwrap_or(Ok(()))?;
-        let routed: Routed = routed.map_err(refused)?;
+        let mut routed: Routed = routed.map_err(refused)?;
         let Some((found, stalls)) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of_workloads(scenario, self.ip));
         warnings.extend(told_of(&routed, busy.map_err(refused)?));
         warnings.extend(attendance.and_then(|all| all.board?.told()));
+        let classes = routed.record.as_mut().and_then(|record| record.classes.take());
         let timing = routed.timing.map(|late| late.with(stalls));
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
         warnings.extend(told_of_hosts(&site, scenario, &found).map_err(lacking)?);
         tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
         let failure = tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace).err();
-        Ok(Outcome { measured: Measured::Replica(Box::new(found)), warnings, timing, failure })
+        let (measured, warnings) = (found.into(), Warning::all(warnings));
+        Ok(Outcome { measured, warnings, classes, timing, failure })
     }
 }
 
@@ -179,7 +184,8 @@ fn asking<'s>(scenario: &'s Scenario, board: Option<&'s Board>) -> Asking<'s> {
 }
 
 fn told_of_workloads(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
-    [families::told_of(scenario, ip), datagrams::told_of(scenario, ip)].concat()
+    let without_effect = scenario.without_effect(WITHOUT_EFFECT, "rehearse");
+    [datagrams::told_of(scenario, ip), without_effect].concat()
 }
 
 /// What a reader must know of packets that were lost before they came to the network, and behind it; and of hosts that have

@@ -216,7 +216,7 @@ fn names(scenario: &Scenario) -> Arc<[(IpAddr, String)]> {
         let plain = node.name.replace('[', "-").replace(']', "");
         let is_free = scenario.nodes.iter().all(|other| other.name != plain);
         let name = if is_free { format!("{} {plain}", node.name) } else { node.name.clone() };
-        for address in [number.address(), number.address_v6()] {
+        for address in scenario.addresses.of(number) {
             names.push((address.into(), name.clone()));
         }
     }

@@ -1,11 +1,10 @@
 //! The hosts of a run.
 
 use shortflow_run as run;
-use shortflow_scenario::Scenario;
+use shortflow_scenario::{IpVersion, Scenario};
 use shortflow_testbed::{Device, Error, Home, Host, HostSpec, Missing, PortKind, Ports};
 
 use crate::applications::Applications;
-use crate::ip::IpVersion;
 use crate::traffic::Place;
 
 /// The hosts of a run, by their nodes. They are gone soon after this is dropped.
@@ -42,13 +41,15 @@ impl Hosts {
         self.all.push(None);
     }
 
-    /// The hosts, whose workloads speak this version of IP, and tell `applications` what they know.
+    /// The hosts of `scenario`, whose workloads are asked to speak this version of IP, and tell `applications` what they know.
     pub(crate) fn place<'h>(
         &'h self,
-        ip: IpVersion,
+        scenario: &'h Scenario,
+        asked: IpVersion,
         applications: Option<&'h Applications>,
     ) -> Place<'h> {
-        Place { home: &self.home, hosts: &self.all, applications, ip }
+        let addresses = &*scenario.addresses;
+        Place { home: &self.home, hosts: &self.all, addresses, asked, applications }
     }
 
     /// Packets that were lost between them and their devices. It is asked once, at the end.

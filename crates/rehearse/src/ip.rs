@@ -1,37 +1,47 @@
 //! Which version of IP the workloads of a rehearsal speak.
 
-use shortflow_elements::Address;
-use shortflow_scenario::NodeId;
+use shortflow_run::Refusal;
+use shortflow_scenario::{IpVersion, Scenario, Workload};
 
-/// A version of IP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IpVersion {
-    /// IPv4, as in a simulation.
-    #[default]
-    V4,
-    /// IPv6. Packets are as large as over IPv4, so each carries 20 bytes less of data.
-    V6,
+/// The version that a workload speaks: IPv6 where the rehearsal asks for that of all, else the scenario's.
+pub(crate) fn spoken(asked: IpVersion, workload: &Workload) -> IpVersion {
+    asked.max(workload.ip)
 }
 
-impl IpVersion {
-    /// The address of a node.
-    pub(crate) fn address(self, node: NodeId) -> Address {
-        match self {
-            IpVersion::V4 => node.address(),
-            IpVersion::V6 => node.address_v6(),
+/// Refuses workloads with a host that has no address of the version that is asked for.
+pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusal> {
+    for workload in &scenario.workloads {
+        let ip = spoken(asked, workload);
+        let nodes = workload.kind.pairs().iter().flat_map(|&(a, b)| [a, b]);
+        let lacks = |node: &_| scenario.addresses.get(*node, ip).is_none();
+        if let Some(node) = nodes.into_iter().find(lacks) {
+            return Err(Refusal(format!(
+                "{}: {} has no {} address\n\
+                 add one to its `address`, as in [\"100.64.0.1\", \"2001:db8::1\"], or rehearse without --ipv6",
+                workload.name,
+                scenario.nodes[node.index()].name,
+                ip.name()
+            )));
         }
     }
+    Ok(())
+}
 
-    /// Bytes of the header without options.
-    pub(crate) const fn header(self) -> u32 {
-        match self {
-            IpVersion::V4 => 20,
-            IpVersion::V6 => 40,
+/// The versions that workloads speak, in words; empty where all speak IPv4, or none is there.
+pub(crate) fn in_words<'w>(
+    asked: IpVersion,
+    workloads: impl Iterator<Item = &'w Workload>,
+) -> &'static str {
+    let [mut v4, mut v6] = [false; 2];
+    for workload in workloads {
+        match spoken(asked, workload) {
+            IpVersion::V4 => v4 = true,
+            IpVersion::V6 => v6 = true,
         }
     }
-
-    /// Bytes by which the header is longer than that of IPv4, for which scenarios are written.
-    pub(crate) const fn more(self) -> u32 {
-        self.header() - IpVersion::V4.header()
+    match (v4, v6) {
+        (_, false) => "",
+        (false, true) => ", over IPv6",
+        (true, true) => ", over IPv4 and IPv6",
     }
 }

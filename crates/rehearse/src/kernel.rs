@@ -3,15 +3,18 @@
 //! A kernel has one set of settings for all connections of a host, and some that it does not let anybody
 //! choose. What cannot be had is refused, or told where the kernel does nearly the same.
 
+use std::net::IpAddr;
+use std::sync::Arc;
+
 use shortflow_ebpf::AggregateFair;
 use shortflow_run::Refusal;
-use shortflow_scenario::{NodeId, NodeKind, Scenario, Workload};
+use shortflow_scenario::{IpVersion, NodeId, NodeKind, Scenario, Workload};
 use shortflow_tcp::{Algorithm, Config, Era, Recovery, RtoFloor};
 use shortflow_testbed::{HostSpec, RouteSpec};
 use shortflow_units::Bytes;
 
 use crate::datagrams;
-use crate::ip::IpVersion;
+use crate::ip::{self, spoken};
 use crate::retries::{self, Retries};
 
 /// Bytes of the IPv4 and TCP headers, and of the timestamps beside them (RFC 7323 §3.2, with padding).
@@ -58,7 +61,12 @@ pub(crate) struct SocketSpec {
 }
 
 impl SocketSpec {
-    pub(crate) fn of(config: &Config, ip: IpVersion) -> Self {
+    /// The sockets of a workload, where the rehearsal asks for this version of IP.
+    pub(crate) fn of(workload: &Workload, asked: IpVersion) -> Self {
+        SocketSpec::of_config(&base(workload), spoken(asked, workload))
+    }
+
+    fn of_config(config: &Config, ip: IpVersion) -> Self {
         let has_timestamps = has_timestamps(config);
         let is_large = config.receive_window >= LARGE_WINDOW;
         SocketSpec {
@@ -76,7 +84,7 @@ impl SocketSpec {
 /// When a kernel cannot do what a workload asks for, or not for two of them at once.
 pub(crate) fn hosts(
     scenario: &Scenario,
-    ip: IpVersion,
+    asked: IpVersion,
 ) -> Result<(Vec<Option<HostSpec>>, Vec<String>), Refusal> {
     let count = scenario.nodes.iter().filter(|node| node.kind != NodeKind::Router).count();
     if count > MOST_HOSTS {
@@ -86,7 +94,8 @@ pub(crate) fn hosts(
         )));
     }
     let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
-    tcp().try_for_each(|workload| can_do(workload, ip))?;
+    ip::refuse(scenario, asked)?;
+    tcp().try_for_each(|workload| can_do(workload, spoken(asked, workload)))?;
     let mut warnings: Vec<String> = Vec::new();
     for told in tcp().filter_map(done_otherwise) {
         if !warnings.contains(&told) {
@@ -104,9 +113,9 @@ pub(crate) fn hosts(
         };
         let mut of_host = tcp().filter(own);
         let first = of_host.next();
-        let (settings, route) = first.map_or_else(Default::default, |first| of(&first.tcp));
+        let (settings, route) = first.map_or_else(Default::default, |first| of(&base(first)));
         if let Some(first) = first
-            && let Some(other) = of_host.find(|other| of(&other.tcp) != (settings.clone(), route))
+            && let Some(other) = of_host.find(|other| of(&base(other)) != (settings.clone(), route))
         {
             return Err(Refusal(format!(
                 "{} has one kernel, whose TCP cannot be that of {} and of {} at once\n\
@@ -116,12 +125,23 @@ pub(crate) fn hosts(
                 other.name
             )));
         }
-        let addresses = vec![node.address().into(), node.address_v6().into()];
+        let addresses = scenario.addresses.of(node).map(IpAddr::from).collect();
         let settings = with_all(settings);
         Ok(Some(HostSpec { addresses, mtu, queue: QUEUE, route, settings, ..HostSpec::default() }))
     };
     let nodes = (0..scenario.nodes.len() as u32).map(NodeId);
     Ok((nodes.map(host).collect::<Result<_, _>>()?, warnings))
+}
+
+/// What hosts, and the sockets of each workload over TCP, are given, as text.
+///
+/// # Errors
+/// As of [`hosts`].
+pub(crate) fn settings(scenario: &Scenario, asked: IpVersion) -> Result<String, Refusal> {
+    let (hosts, _) = hosts(scenario, asked)?;
+    let tcp = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
+    let sockets: Vec<SocketSpec> = tcp.map(|workload| SocketSpec::of(workload, asked)).collect();
+    Ok(format!("{hosts:?} {sockets:?}"))
 }
 
 /// The congestion control of the first workload of a host over TCP, or of the scenario's first where a host has none.
@@ -134,16 +154,21 @@ pub(crate) fn congestion_of(scenario: &Scenario, node: NodeId) -> Option<&'stati
 }
 
 /// Which TCP the workloads of a scenario have: this kernel's; empty where nothing uses TCP.
-pub(crate) fn tcp_description(scenario: &Scenario, ip: IpVersion) -> String {
-    let tcp = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
-    let mut controls: Vec<&str> = tcp.map(|workload| workload.tcp.congestion.name()).collect();
+pub(crate) fn tcp_description(scenario: &Scenario, asked: IpVersion) -> String {
+    let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
+    let mut controls: Vec<&str> = tcp().map(|workload| workload.tcp.congestion.name()).collect();
     controls.sort_unstable();
     controls.dedup();
     if controls.is_empty() {
         return String::new();
     }
-    let over = if ip == IpVersion::V6 { ", over IPv6" } else { "" };
+    let over = ip::in_words(asked, tcp());
     format!("the kernel's own, of Linux {} ({}{over})", release(), controls.join(", "))
+}
+
+/// The TCP of a workload as it is over IPv4, from which that over either version follows.
+fn base(workload: &Workload) -> Arc<Config> {
+    workload.tcp_over(IpVersion::V4)
 }
 
 /// Packets between a host's kernel and its device, as Linux has it: the router fetches them at once.
@@ -162,7 +187,7 @@ fn mtu(config: &Config) -> u32 {
 /// Bytes of the largest packet of a workload, whose host must not cut it. Datagrams alone leave room for what else
 /// hosts may say.
 fn largest_packet(workload: &Workload) -> u32 {
-    datagrams::largest(&workload.kind).map_or_else(|| mtu(&workload.tcp), |size| size.max(1500))
+    datagrams::largest(&workload.kind).map_or_else(|| mtu(&base(workload)), |size| size.max(1500))
 }
 
 fn headers(config: &Config) -> u16 {
@@ -240,7 +265,7 @@ fn groups_of(map: &str) -> String {
 
 /// Whether a kernel can do what a workload asks for.
 fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
-    let config = &workload.tcp;
+    let config = &base(workload);
     let refuse = |what: String| Err(Refusal(format!("{}: {what}", workload.name)));
     if !OF_KERNELS.contains(&config.congestion) {
         let names = OF_KERNELS.map(Algorithm::name).join(", ");
@@ -249,7 +274,7 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
             "no kernel has the congestion control {name}\nchoose one of {names} by `tcp.congestion`, or simulate it"
         ));
     }
-    let (found, more) = (SocketSpec::of(config, ip).mss, ip.more());
+    let (found, more) = (SocketSpec::of_config(config, ip).mss, ip.more());
     let options = found - segment_of(config, ip);
     if found < LEAST_SEGMENT {
         let least = LEAST_SEGMENT + more - options;
@@ -279,36 +304,13 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
 
 /// What the kernel does otherwise than the TCP of a workload, which was set up for something else.
 fn done_otherwise(workload: &Workload) -> Option<String> {
-    let (config, kernel) = (&workload.tcp, Era::LinuxToday.config());
-    let mut others = Vec::new();
-    let mut differs = |differs: bool, name: &'static str| {
-        if differs {
-            others.push(name);
-        }
-    };
-    differs(config.header != headers(config), "header");
-    differs(config.recovery == Recovery::Reno, "recovery (NewReno)");
-    differs(config.recovery == Recovery::Sack && lacks_pipe(&release()), "recovery (RACK)");
-    let is_cubic = config.congestion == Algorithm::Cubic;
-    differs(is_cubic && config.cubic != kernel.cubic, "cubic");
-    differs(is_cubic && !(config.hystart && config.recovery == Recovery::Rack), "hystart");
-    differs(config.slow_start_limit != kernel.slow_start_limit, "slow_start_limit");
-    differs(!config.limited_transmit, "limited_transmit");
-    differs(config.congestion == Algorithm::Reno && !config.byte_counting, "byte_counting");
-    differs(!config.whole_segments, "whole_segments");
-    differs(!config.lone_fin, "lone_fin");
-    differs(!config.adaptive_ack && config.delayed_ack.is_some(), "adaptive_ack");
-    differs(config.pacing, "pacing");
-    let holds_back = config.delayed_ack.is_some();
-    differs(holds_back && config.quick_acks != kernel.quick_acks, "quick_acks");
-    differs(holds_back && !config.right_sizing, "right_sizing");
-    differs(config.rto_initial != kernel.rto_initial, "rto_initial");
-    differs(config.rto_floor != RtoFloor::Variation, "rto_floor");
-    differs(config.clock_granularity != kernel.clock_granularity, "clock_granularity");
-    differs(config.lost_syns_forgiven != kernel.lost_syns_forgiven, "lost_syns_forgiven");
-    differs(config.ecn && config.ecn_capable != kernel.ecn_capable, "ecn_capable");
+    let config = &base(workload);
     let of_retries = retries::of(config);
-    of_retries.iter().for_each(|retries| differs(retries.differs(), retries.name));
+    let retries = of_retries.iter().filter(|one| one.differs()).map(|one| one.name);
+    let kernel = Era::LinuxToday.config();
+    let others = differing(config, &kernel).into_iter();
+    let others = others.chain(of_receiver(config, &kernel)).chain(retries);
+    let others: Vec<&str> = others.collect();
     (!others.is_empty()).then(|| {
         format!(
             "{}: the kernel's TCP has its own way with {}; everything else is as the scenario says.",
@@ -316,6 +318,90 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
             others.join(", ")
         )
     })
+}
+
+/// The settings in which a kernel is another than `config`, but for those of receivers and of retries.
+fn differing(config: &Config, kernel: &Config) -> Vec<&'static str> {
+    let Config {
+        // What a host, a route and a socket are given, or what is refused.
+        era: _,
+        mss: _,
+        initial_window: _,
+        receive_window: _,
+        tail_loss_probe: _,
+        duplicate_ack_threshold: _,
+        congestion,
+        window_rate: _,
+        duplicate_sack: _,
+        nagle: _,
+        ecn,
+        restart_after_idle: _,
+        // Read by congestion controls alone that are refused.
+        reference_rtt: _,
+        increase: _,
+        delayed_ack: _, // This and what follows is in `of_receiver` and `retries`.
+        adaptive_ack: _,
+        quick_acks: _,
+        right_sizing: _,
+        rto_max: _,
+        linear_syn_timeouts: _,
+        syn_retries: _,
+        data_retries: _,
+        header,
+        ip_header: _, // It follows from the version of IP.
+        slow_start_limit,
+        recovery,
+        cubic,
+        hystart,
+        limited_transmit,
+        byte_counting,
+        whole_segments,
+        lone_fin,
+        pacing,
+        rto_initial,
+        rto_min,
+        rto_floor,
+        clock_granularity,
+        timer_tick,
+        ecn_capable,
+        lost_syns_forgiven,
+        time_wait,
+    } = config;
+    let is_cubic = *congestion == Algorithm::Cubic;
+    let rows = [
+        (*header != headers(config), "header"),
+        (*recovery == Recovery::Reno, "recovery (NewReno)"),
+        (*recovery == Recovery::Sack && lacks_pipe(&release()), "recovery (RACK)"),
+        (is_cubic && *cubic != kernel.cubic, "cubic"),
+        (is_cubic && !(*hystart && *recovery == Recovery::Rack), "hystart"),
+        (*slow_start_limit != kernel.slow_start_limit, "slow_start_limit"),
+        (!limited_transmit, "limited_transmit"),
+        (*congestion == Algorithm::Reno && !byte_counting, "byte_counting"),
+        (!whole_segments, "whole_segments"),
+        (!lone_fin, "lone_fin"),
+        (*pacing, "pacing"),
+        (*rto_initial != kernel.rto_initial, "rto_initial"),
+        (!rto_min.nanos().is_multiple_of(1_000_000), "rto_min (whole milliseconds)"),
+        (*rto_floor != RtoFloor::Variation, "rto_floor"),
+        (*clock_granularity != kernel.clock_granularity, "clock_granularity"),
+        (*timer_tick != kernel.timer_tick, "timer_tick"),
+        (*lost_syns_forgiven != kernel.lost_syns_forgiven, "lost_syns_forgiven"),
+        (*ecn && *ecn_capable != kernel.ecn_capable, "ecn_capable"),
+        (*time_wait != kernel.time_wait, "time_wait"),
+    ];
+    rows.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
+}
+
+/// The settings in which a kernel's receiver is another than `config`.
+fn of_receiver(config: &Config, kernel: &Config) -> Vec<&'static str> {
+    let Some(delayed) = config.delayed_ack else { return Vec::new() };
+    let rows = [
+        (Some(delayed) != kernel.delayed_ack, "delayed_ack"),
+        (!config.adaptive_ack, "adaptive_ack"),
+        (config.quick_acks != kernel.quick_acks, "quick_acks"),
+        (!config.right_sizing, "right_sizing"),
+    ];
+    rows.into_iter().filter_map(|(differs, name)| differs.then_some(name)).collect()
 }
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use rustc_hash::FxHashMap;
 use shortflow_elements::{FlowKey, Protocol};
 use shortflow_measure::Recorder;
 use shortflow_run::workload_counter;
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::{Addresses, NodeId, Scenario};
 
-use crate::ip::IpVersion;
 use crate::router::Routed;
-use crate::traffic::{LongFlow, StreamSpec};
+use crate::traffic::{LongFlow, StreamSpec, address_of};
 
 /// Records what endless flows got through, and what would be fair; what the network has counted; and which
 /// datagrams it has dropped.
@@ -44,11 +44,17 @@ pub(crate) fn record(
     }
 }
 
+/// The numbers of streams, by their 5-tuples.
+pub(crate) fn numbers(streams: &[StreamSpec], addresses: &Addresses) -> FxHashMap<FlowKey, u32> {
+    streams.iter().map(|stream| key_of_stream(stream, addresses)).zip(0..).collect()
+}
+
 /// The 5-tuple of a stream of datagrams.
-pub(crate) fn key_of_stream(stream: &StreamSpec, ip: IpVersion) -> FlowKey {
+pub(crate) fn key_of_stream(stream: &StreamSpec, addresses: &Addresses) -> FlowKey {
+    let [src, dst] = [stream.from, stream.to].map(|node| address_of(addresses, node, stream.ip));
     FlowKey {
-        src: ip.address(stream.from),
-        dst: ip.address(stream.to),
+        src,
+        dst,
         src_port: stream.source_port,
         dst_port: stream.port,
         protocol: Protocol::UDP,

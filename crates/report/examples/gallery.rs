@@ -44,6 +44,7 @@ fn table() -> Table {
                 high: Some(1.1 * mean),
                 n: 8,
                 at_least: false,
+                at_most: false,
             })
         };
         (label.to_owned(), vec![estimate(mean), estimate(20.0 * mean), None])

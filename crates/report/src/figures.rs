@@ -2,7 +2,7 @@
 
 use shortflow_measure::cases::{self, classes, gain, spread, swept_key, transfer_workloads};
 use shortflow_measure::engines::reference_of;
-use shortflow_measure::{ClassSummary, Item, Measure, Run, Subject};
+use shortflow_measure::{ClassSummary, Item, Measure, Run, Subject, Summary, WarningKind};
 
 use crate::hero::hero;
 use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
@@ -215,7 +215,7 @@ fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
     let mut figures = Vec::new();
     for (at, workload) in workloads {
         for (number, run) in runs.iter().enumerate() {
-            if run.points.iter().all(|point| point.summary.warnings.is_empty()) {
+            if !run.points.iter().any(|point| doubts_open(&point.summary)) {
                 continue;
             }
             let points: Vec<usize> = (0..run.points.len()).collect();
@@ -227,6 +227,12 @@ fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
         }
     }
     figures
+}
+
+/// Whether a warning is about transfers that are open.
+fn doubts_open(summary: &Summary) -> bool {
+    let kinds = [WarningKind::UnsettledLoad, WarningKind::Unfinished, WarningKind::GivenUp];
+    summary.warnings.iter().any(|warning| kinds.contains(&warning.kind))
 }
 
 fn open_curve(run: &Run, point: usize, workload: &str, label: &str) -> Option<Series> {
@@ -255,9 +261,8 @@ fn open_figure(
         name,
         title: format!("{workload}{of_run}: {items} open over time"),
         caption: format!(
-            "How many {items} had begun and not ended, mean over replicas. A curve that keeps \
-             rising belongs to a load that does not settle: its completion times depend on how \
-             long the run lasts."
+            "How many {items} had begun and not ended, mean over replicas. If a curve keeps rising, the load does \
+             not settle: its completion times depend on the length of the run."
         ),
         x_label: "time, s".into(),
         y_label: format!("open {items}"),

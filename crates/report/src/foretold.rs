@@ -41,13 +41,13 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
     let broken: Vec<&&Foretold> = bounds.iter().filter(|figure| !figure.holds()).collect();
     said.extend(match (&bounds[..], broken.first()) {
         ([], _) => None,
-        ([_], None) => Some("The one lower bound (≥) holds.".to_owned()),
-        (all, None) => Some(format!("All {} lower bounds (≥) hold.", all.len())),
+        ([_], None) => Some("The one bound (≥ or ≤) holds.".to_owned()),
+        (all, None) => Some(format!("All {} bounds (≥ or ≤) hold.", all.len())),
         ([_], Some(figure)) => {
-            Some(format!("The one lower bound (≥) does not hold: {}.", beside(runs, figure)))
+            Some(format!("The one bound (≥ or ≤) does not hold: {}.", beside(runs, figure)))
         }
         (all, Some(figure)) => Some(format!(
-            "Of {} lower bounds (≥), {} {} not hold: {}.",
+            "Of {} bounds (≥ or ≤), {} {} not hold: {}.",
             all.len(),
             broken.len(),
             if broken.len() == 1 { "does" } else { "do" },
@@ -72,7 +72,7 @@ fn beside(runs: &[Run], figure: &Foretold) -> String {
         Measure::Goodput => format::rate(estimate.mean * 1e6),
         _ => format::seconds(estimate.mean),
     };
-    let least = if predicted.at_least { "≥ " } else { "" };
+    let sign = format::bound(predicted);
     let (told, seen) = (value(predicted), value(found));
-    format!("{policy}{place}, {of}: {least}{told} predicted, {seen} {}", done_by(engine))
+    format!("{policy}{place}, {of}: {sign}{told} predicted, {seen} {}", done_by(engine))
 }

@@ -13,6 +13,9 @@ pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
     if estimate.at_least {
         return format!("≥ {}", rounded_down(mean));
     }
+    if estimate.at_most {
+        return format!("≤ {}", rounded_up(mean));
+    }
     match estimate.half_width().map(|half| half * factor.abs()) {
         Some(half) => {
             let decimals = decimals_within(mean, half);
@@ -25,6 +28,7 @@ pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
 /// A share from 0 to 1 as a percentage with its interval.
 pub(crate) fn share(share: &Option<Estimate>) -> String {
     match share {
+        Some(share) if share.is_bound() => format!("{} %", estimate(&Some(*share), 100.0)),
         Some(share) if share.mean == 0.0 => "0 %".into(),
         Some(share) => match share.half_width() {
             Some(half) => {
@@ -173,6 +177,28 @@ fn rounded_down(value: f64) -> String {
     format!("{:.decimals$}", (value * unit).floor() / unit)
 }
 
+/// The same of an upper bound, which no rounding may lower.
+fn rounded_up(value: f64) -> String {
+    let decimals = decimals(value);
+    let unit = 10_f64.powi(decimals as i32);
+    format!("{:.decimals$}", (value * unit).ceil() / unit)
+}
+
+/// An upper bound of a rate in bits per second with the unit that suits it; what is written is an upper bound too.
+pub(crate) fn most_rate(bits: f64) -> String {
+    let (unit, factor) = rate_unit(bits);
+    format!("{} {unit}", rounded_up(bits * factor))
+}
+
+/// What stands before a figure that is a bound.
+pub(crate) const fn bound(estimate: &Estimate) -> &'static str {
+    match (estimate.at_least, estimate.at_most) {
+        (true, _) => "≥ ",
+        (_, true) => "≤ ",
+        _ => "",
+    }
+}
+
 /// How many decimals leave three significant digits.
 fn decimals(value: f64) -> usize {
     if value == 0.0 || !value.is_finite() {
@@ -237,9 +263,12 @@ mod tests {
     fn a_lower_bound_is_rounded_down() {
         assert_eq!([4.736_066, 27.8528, 9.999].map(least_seconds), ["4.73 s", "27.8 s", "9.9 s"]);
         assert_eq!(seconds(4.736_066), "4.74 s");
-        let bound = Estimate { mean: 1.8049, low: None, high: None, n: 3, at_least: true };
+        let bound =
+            Estimate { mean: 1.8049, low: None, high: None, n: 3, at_least: true, at_most: false };
         assert_eq!(mean_time(&bound), "at least 1.80 s");
         assert_eq!(estimate(&Some(bound), 1e3), "≥ 1804");
+        let above = Estimate { at_least: false, at_most: true, ..bound };
+        assert_eq!(estimate(&Some(above), 1e3), "≤ 1805");
     }
 
     #[test]
@@ -250,8 +279,14 @@ mod tests {
 
     #[test]
     fn an_interval_has_the_decimals_of_its_mean() {
-        let estimate =
-            Estimate { mean: 0.2031, low: Some(0.1908), high: Some(0.2154), n: 8, at_least: false };
+        let estimate = Estimate {
+            mean: 0.2031,
+            low: Some(0.1908),
+            high: Some(0.2154),
+            n: 8,
+            at_least: false,
+            at_most: false,
+        };
         assert_eq!(super::estimate(&Some(estimate), 1e3), "203 ± 12");
         assert_eq!(super::estimate(&Some(estimate), 1.0), "0.203 ± 0.012");
         let vague = Estimate {
@@ -260,6 +295,7 @@ mod tests {
             high: Some(0.002202),
             n: 8,
             at_least: false,
+            at_most: false,
         };
         assert_eq!(super::estimate(&Some(vague), 1.0), "0.0010 ± 0.0012");
         let alone = Estimate { low: None, high: None, n: 1, ..estimate };
@@ -281,6 +317,7 @@ mod tests {
                 high: Some(mean + 3.55),
                 n: 8,
                 at_least: false,
+                at_most: false,
             })
         };
         assert_eq!(gain_cell(&gain(2.26)), "+2.3 ± 3.5 %");
@@ -295,6 +332,7 @@ mod tests {
             high: Some(-206.0),
             n: 8,
             at_least: false,
+            at_most: false,
         });
         assert_eq!(gain_cell(&loss), "3.2 ± 0.1 × slower");
         assert_eq!(gain(&loss), "3.2 × slower (3.1 to 3.3)");

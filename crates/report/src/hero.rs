@@ -34,8 +34,8 @@ pub(crate) fn hero(runs: &[Run]) -> Option<Figure> {
         false => "Policies in the order of their rank",
     };
     let caption = format!(
-        "{order}. Each panel has the figure that says most \
-                   about its workload; lines at the ends of bars are 95 % intervals over replicas."
+        "{order}. Each panel shows the value that says most about its workload; lines at the ends of bars are 95 % \
+         intervals over replicas."
     );
     let svg = style::finish(&draw(&lines, &panels), NAME, &title, &caption);
     Some(Figure { name: NAME.into(), title, caption, svg })

@@ -3,13 +3,13 @@
 use serde_json::{Value, json as value};
 use shortflow_measure::engines::{are_several, engines};
 use shortflow_measure::results::{Compared, Comparison};
-use shortflow_measure::{Point, Run, foretold};
+use shortflow_measure::{Point, Run, foretold, warnings};
 
 use crate::order::{Agreement, agreement, ranking_by};
 use crate::ranking::ranking;
 
 /// What `runs` measured, and of several their ranking and how they compare: the fields `runs`, `ranking`,
-/// `gains` and `engines`. For one run the last three are null. Policies are ranked within an engine: of
+/// `gains`, `engines` and `warnings`. For one run the second to fourth are null. Policies are ranked within an engine: of
 /// several engines `ranking` is null, and `engines` has theirs, and whether they have one order.
 pub fn json(runs: &[Run]) -> Value {
     let numbers = |point: &Point| point.replicas.iter().map(|r| r.number).collect::<Vec<_>>();
@@ -29,6 +29,7 @@ pub fn json(runs: &[Run]) -> Value {
     value!({
         "ranking": (are_compared && !several).then(|| ranking(runs).lines),
         "engines": several.then(|| by_engine(runs)),
+        "warnings": warnings(&compared),
         "gains": are_compared.then(|| Comparison::gains(&compared)),
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
     })

@@ -58,5 +58,5 @@ pub use ranking::{ranking, ranking_table};
 pub use result::key_result;
 pub use study::{CheckRow, ClaimRow, study_page};
 pub use table::{Row, Table};
-pub use tables::{brief, tables, text};
+pub use tables::{brief, tables, text, warning_mark};
 pub use wrap::wrapped;

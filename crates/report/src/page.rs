@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use shortflow_measure::Run;
-use shortflow_measure::WorkloadSummary;
 use shortflow_measure::cases::{point_label, swept_key, transfer_workloads};
 use shortflow_measure::engines::{are_several, cases, done_by, engines};
 use shortflow_measure::tables as data;
+use shortflow_measure::{Run, ScopedWarning, WorkloadSummary, is_model};
 
 use crate::figures::figures;
 use crate::format;
@@ -14,7 +13,7 @@ use crate::hero::hero;
 use crate::html::{self, details, document, escape, table};
 use crate::result::key_result;
 use crate::table::Table;
-use crate::tables::{head_tables, tables, tcp_line, timing_line, warnings};
+use crate::tables::{all_warnings, head_tables, tables, tcp_line, timing_line};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
@@ -24,7 +23,7 @@ pub fn page(runs: &[Run]) -> String {
     let mut body = format!("<h1>{}</h1>\n", escape(&title));
     let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(&circumstances(runs)));
     let _ = writeln!(body, "<p class=\"result\">{}</p>", escape(&key_result(runs)));
-    body += &warning_box(&warnings(runs));
+    body += &warning_box(&all_warnings(runs));
     match &head_tables(runs)[..] {
         [] => body += &cards(runs),
         head => body += &ranked(runs, head),
@@ -100,7 +99,7 @@ fn circumstances(runs: &[Run]) -> String {
     let Some(run) = runs.first() else { return String::new() };
     let manifest = &run.manifest;
     let lines = tcp_line(runs).into_iter().chain(timing_line(runs));
-    let what = if run.points.iter().all(|point| point.replicas.is_empty()) {
+    let what = if is_model(run) {
         // Nothing was drawn.
         format!("closed forms over {} s", format::plain(manifest.duration))
     } else {
@@ -117,21 +116,27 @@ fn circumstances(runs: &[Run]) -> String {
     format!("Shortflow {}: {what}.{lines}", manifest.version)
 }
 
-fn warning_box(warnings: &[String]) -> String {
+fn warning_box(warnings: &[ScopedWarning]) -> String {
     if warnings.is_empty() {
         return String::new();
     }
-    let items: String = warnings.iter().map(|w| format!("<li>{}</li>\n", escape(w))).collect();
-    let list = format!("<ul>\n{items}</ul>");
-    let list = match warnings.len() {
-        n if n > MOST_WARNINGS => details(&format!("{n} warnings"), &list),
-        _ => list,
+    let item = |warning: &&ScopedWarning| format!("<li>{}</li>\n", escape(&warning.to_string()));
+    let list = |some: &[&ScopedWarning]| match some.is_empty() {
+        true => String::new(),
+        false => format!("<ul>\n{}</ul>", some.iter().map(item).collect::<String>()),
     };
+    let (grave, others): (Vec<_>, Vec<_>) =
+        warnings.iter().partition(|it| warnings.len() <= MAX_OPEN || it.warning.kind.is_grave());
+    let folded = match others.len() {
+        0 => String::new(),
+        n => details(&format!("{n} more warning{}", if n == 1 { "" } else { "s" }), &list(&others)),
+    };
+    let list = list(&grave) + &folded;
     format!("<div class=\"warnings\" role=\"note\"><h2>Before you trust this</h2>{list}</div>\n")
 }
 
-/// More than these open on demand, so that the numbers stay on the first screen.
-const MOST_WARNINGS: usize = 4;
+/// Where there are more than these, those without which the figures can be read open on demand.
+const MAX_OPEN: usize = 4;
 
 /// A card per run; of a sweep, a card for its first and its last point.
 fn cards(runs: &[Run]) -> String {
@@ -147,6 +152,13 @@ fn cards(runs: &[Run]) -> String {
 }
 
 fn card(run: &Run, point: usize) -> String {
+    let heading = match run.points.len() {
+        1 => run.label.clone(),
+        _ => format!("{} at {}", run.label, point_label(run, point)),
+    };
+    if run.points[point].failure.is_some() {
+        return format!("<li><h3>{}</h3><strong>failed</strong></li>\n", escape(&heading));
+    }
     let summary = &run.points[point].summary;
     let workloads = &summary.workloads;
     let main = workloads.iter().find(|workload| workload.completed > 0);
@@ -155,10 +167,6 @@ fn card(run: &Run, point: usize) -> String {
     let of_stream = || stream.map(|w| format!("mean delay of {}", w.name));
     let delay = stream.and_then(|w| w.datagrams.as_ref()?.delay);
     let mean = main.map_or(delay, |w| w.all.mean);
-    let heading = match run.points.len() {
-        1 => run.label.clone(),
-        _ => format!("{} at {}", run.label, point_label(run, point)),
-    };
     let mut out = format!(
         "<li><h3>{}</h3><strong>{}</strong><span class=\"soft\">{}</span><dl>",
         escape(&heading),
@@ -180,37 +188,33 @@ fn card(run: &Run, point: usize) -> String {
         line("median", time(main.all.median));
         line("one in 100 above", time(main.all.p99));
     }
-    let goodput: f64 = workloads.iter().filter_map(|w| Some(w.goodput?.mean)).sum();
-    let (unit, factor) = format::rate_unit(goodput);
-    line("goodput in all", format!("{} {unit}", format::significant(goodput * factor)));
+    let data = |w: &WorkloadSummary| Some(w.data_goodput.or(w.goodput)?.mean);
+    let goodput: f64 = workloads.iter().filter_map(data).sum();
+    line("data delivered in all", format::rate(goodput));
     line("open at end", format::count(workloads.iter().map(|w| w.open).sum()));
     out + "</dl></li>\n"
 }
 
-const HOW_TO_READ: &str = "<h2>How to read this</h2>\n\
-    <p>A transfer's <b>completion time</b> runs from the opening of its connection to the last byte \
-    of the reply: handshake, request and reply, without the close. A page's ends with its last \
-    object; an echo, and what comes over an open connection, begins with its request. Those that began before the \
-    warm-up's end are left out. Those not complete at the \
-    end count as taking longer than their age then (the product-limit estimate of Kaplan and Meier). \
-    <b>≥</b> stands before a figure of which only this lower bound is known; it enters no gain.</p>\n\
-    <p><b>p95</b> and <b>p99</b> are the times that 95 and 99 of 100 transfers did not exceed; fewer \
-    than 10 transfers beyond one leave it out. Where there are so few in a replica, but not in all \
-    together, it is that of all together, without ±. \
-    <b>±</b> is half the 95 % Student interval of the mean over replicas, which differ in their \
-    random numbers only. A <b>gain</b> is 100·(reference − ours)/reference, taken pair by pair over \
-    replicas that had the same arrivals; above zero, ours is faster; when its interval holds zero, \
-    there is no clear difference. Below −50 % the gain is written as how many times slower ours \
-    is.</p>\n\
-    <p>The <b>ranking</b> looks at each workload's figures: 95th and 99th percentile of completion \
-    times, or of the delay of datagrams together with their loss, or the goodput of flows that do not \
-    end. Each is set against the best of all compared policies. A policy's place is decided by the \
-    workload that is farthest from the best. Of several engines each ranks the policies by its own \
-    figures. Places whose figures overlap in their intervals may \
-    change with another seed.</p>\n\
-    <p><b>Goodput</b> counts application bytes delivered in order. <b>Lost</b> is the share of \
-    packets that came to a port and were dropped there, for whatever reason. <b>Jitter</b> is the \
-    mean difference, without sign, of the delays of consecutive datagrams.</p>\n";
+const HOW_TO_READ: &str = "<h2>How to read this</h2>\n<p>The <b>completion time</b> of a transfer runs from the \
+     opening of its connection to the last byte of the reply. It includes handshake, request and reply, not the \
+     close. The time of a page ends with its last object; the time of an echo, or of a transfer over an open \
+     connection, begins with its request. Transfers that began during the warm-up do not count. Transfers that are \
+     incomplete at the end count as taking longer than their age then (the product-limit estimate of Kaplan and \
+     Meier). <b>≥</b> marks a value of which only this lower bound is known; it enters no gain.</p>\n<p>95 and 99 of \
+     100 transfers do not exceed <b>p95</b> and <b>p99</b>; with fewer than 10 transfers beyond a percentile it is \
+     omitted. If a replica has too few transfers, but all replicas together have enough, the value is that of all \
+     together, without ±. <b>±</b> is half the 95 % Student interval of the mean over replicas, which differ only in \
+     their random numbers. A <b>gain</b> is 100·(reference − ours)/reference, taken over pairs of replicas with the \
+     same arrivals. Above zero, ours is faster; if its interval contains zero, there is no clear difference. Below \
+     −50 % the report states how many times slower ours is.</p>\n<p>The <b>ranking</b> compares each workload's \
+     values with the best of all compared policies. The values are the 95th and 99th percentile of completion times, \
+     the delay of datagrams together with their loss, or the goodput of flows that do not end. The workload that is \
+     farthest from the best decides a policy's place. With several engines, each ranks the policies by its own \
+     values. Places whose values overlap in their intervals may change with another seed.</p>\n<p><b>Goodput</b> \
+     counts application bytes delivered in order: those of replies and of long flows, and separately those of \
+     requests, which go the other way. <b>Lost</b> is the share of packets that arrived at a port and were dropped \
+     there, for any reason. <b>Jitter</b> is the mean absolute difference between the delays of consecutive \
+     datagrams.</p>\n";
 
 fn manifest(run: &Run) -> String {
     let manifest = &run.manifest;

@@ -35,9 +35,8 @@ pub(crate) fn queues(runs: &[Run]) -> Vec<LineFigure> {
 
 fn queue_figure() -> LineFigure {
     LineFigure {
-        caption: "How long the link takes to send what is in the queue, in the first replica, as \
-                  sampled; and the average that the queue management keeps, where it keeps one. \
-                  All ports and policies have the same scale."
+        caption: "The time that the link needs to send what is in the queue, sampled in the first replica; and the \
+             average that the queue management keeps, if any. All ports and policies have the same scale."
             .into(),
         x_label: "time, s".into(),
         y_label: "queue, ms".into(),

@@ -55,8 +55,7 @@ const NOTE: &str = "Worst served: the workload whose figure is farthest from the
 const UNDECIDED: &str = "\nThe order is not settled: ≥ is a lower bound, since transfers were still open at the end. \
     Raise `drain`\nor `duration` to let them complete.";
 
-const UNKNOWN: &str =
-    "\nThe order is of what is predicted: ≥ is a lower bound, and a dash has no closed form.";
+const UNKNOWN: &str = "\nThe order is of what is predicted: ≥ is a lower bound, ≤ an upper one, and a dash has no closed form.";
 
 /// Whether these are several runs with the same arrivals at the same points.
 pub(crate) fn comparable(runs: &[Run]) -> bool {
@@ -145,6 +144,7 @@ pub(crate) fn value(figure: &RankFigure) -> String {
     match figure.measure {
         RankMeasure::Loss if found.mean == 0.0 => "0 %".into(),
         RankMeasure::Loss => format!("{} %", two_digits(found.mean * 100.0)),
+        RankMeasure::Goodput if found.at_most => format!("≤ {}", format::most_rate(found.mean)),
         RankMeasure::Goodput => format::rate(found.mean),
         _ if found.at_least => format!("≥ {}", format::least_seconds(found.mean)),
         _ => format::seconds(found.mean),
@@ -244,7 +244,8 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
     Some(match worst.measure {
         _ if worst.ratio.is_infinite() => format!("{place}: nothing of {} came.", worst.workload),
         RankMeasure::Goodput => format!(
-            "{place}: its worst figure, the {what}, is {:.0} % of the best.",
+            "{place}: its worst figure, the {what}, is {}{:.0} % of the best.",
+            if worst.at_least { "at most " } else { "" },
             100.0 / worst.ratio
         ),
         // The best loss is often none at all, of which nothing is a multiple.

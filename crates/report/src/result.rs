@@ -2,6 +2,7 @@
 
 use shortflow_measure::Estimate;
 use shortflow_measure::Run;
+use shortflow_measure::WorkloadSummary;
 use shortflow_measure::cases::{
     gain, item, point_label, summaries, swept_key, whole_workloads, workloads,
 };
@@ -97,7 +98,8 @@ fn of_datagrams(run: &Run) -> Vec<String> {
     let found = run.points.iter().flat_map(|point| &point.summary.workloads);
     let told = found.filter_map(|workload| {
         let datagrams = workload.datagrams.as_ref()?;
-        let p99 = datagrams.percentiles.delay_p99.map_or(String::new(), |p99| {
+        let p99 = datagrams.percentiles.delay_p99.and_then(|p99| p99.known());
+        let p99 = p99.map_or(String::new(), |p99| {
             format!(", one in a hundred more than {}", format::seconds(p99.mean))
         });
         let lost = match datagrams.loss {
@@ -116,9 +118,16 @@ fn of_datagrams(run: &Run) -> Vec<String> {
 /// What flows without an end got, workload by workload.
 fn of_long_flows(run: &Run) -> Vec<String> {
     let found = run.points.iter().flat_map(|point| &point.summary.workloads);
-    let long = found.filter(|workload| workload.fairness.is_some());
+    let is_long = |w: &&WorkloadSummary| {
+        w.fairness.is_some() || w.goodput.is_some_and(|goodput| goodput.at_most)
+    };
+    let long = found.filter(is_long);
     let told = long.filter_map(|workload| {
-        let got = format::rate(workload.goodput?.mean);
+        let goodput = workload.goodput?;
+        let got = match goodput.at_most {
+            true => format!("at most {}", format::most_rate(goodput.mean)),
+            false => format::rate(goodput.mean),
+        };
         Some(format!("{} got {got} on average.", workload.name))
     });
     told.take(MOST_WORKLOADS).collect()
@@ -129,13 +138,15 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
     if let Positions::Names(_) = positions(run) {
         return among_names(run, workload, key);
     }
-    let last = run.points.len() - 1;
+    let mut known = (0..run.points.len()).filter(|at| run.points[*at].failure.is_none());
+    let first = known.next()?;
+    let last = known.next_back()?;
     Some(format!(
         "As {key} went from {} to {}, the mean {} of {workload} went from {} to {}.",
-        point_label(run, 0),
+        point_label(run, first),
         point_label(run, last),
         item([run], workload).singular(),
-        format::mean_time(&mean(0)?),
+        format::mean_time(&mean(first)?),
         format::mean_time(&mean(last)?)
     ))
 }
@@ -202,7 +213,7 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
 fn cannot_tell(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
     let mean = |run: &Run| run.points.first()?.summary.workload(workload)?.all.mean;
     let (ours_mean, reference_mean) = (mean(ours)?, mean(reference)?);
-    if !ours_mean.at_least && !reference_mean.at_least {
+    if !ours_mean.is_bound() && !reference_mean.is_bound() {
         return None;
     }
     Some(format!(

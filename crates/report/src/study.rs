@@ -68,11 +68,10 @@ pub fn study_page(
         of("depends"),
         of("unsettled")
     );
-    body += "<p class=\"soft\">What each check is, and how it is judged, was fixed before the runs. \
-             Intervals are of the level at which a check is judged, with the error of all looks at a \
-             claim within 5 %. Depends: it holds under one reading of what the paper leaves open and \
-             fails under another. Unsettled: the replicas decide neither way. A claim that fails is \
-             shown like all others.</p>\n";
+    body += "<p class=\"soft\">The checks and their criteria were fixed before the runs. Intervals have the level at \
+         which a check is judged, which keeps the error of all looks at a claim within 5 %. Depends: the claim holds \
+         under one reading of what the paper leaves open and fails under another. Unsettled: the replicas do not \
+         decide. Claims that fail are shown like all others.</p>\n";
     body += &overview(claims);
     body += "<h2>Claims</h2>\n";
     claims.iter().for_each(|row| body += &claim(row));

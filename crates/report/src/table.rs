@@ -134,6 +134,7 @@ fn set(cell: &Cell, scale: Scale) -> String {
                 parts.iter().map(part).collect::<Vec<_>>().join(", ")
             }
         },
+        Cell::Failed => "failed".into(),
         Cell::Nothing => format::NOTHING.into(),
     }
 }
@@ -174,9 +175,17 @@ mod tests {
                 high: Some(mean + half),
                 n: 8,
                 at_least: false,
+                at_most: false,
             })
         };
-        let alone = Some(Estimate { mean: 12.345, low: None, high: None, n: 1, at_least: false });
+        let alone = Some(Estimate {
+            mean: 12.345,
+            low: None,
+            high: None,
+            n: 1,
+            at_least: false,
+            at_most: false,
+        });
         let rows = vec![
             ("DropTail".to_owned(), vec![estimate(1.234_56, 0.012_3), estimate(1234.0, 250.0)]),
             ("a|b".to_owned(), vec![alone, None]),

@@ -1,11 +1,9 @@
 //! Which tables a report has.
 
-use shortflow_measure::Run;
-use shortflow_measure::cases::{
-    point_label, swept_key, transfer_workloads, whole_workloads, workloads,
-};
+use shortflow_measure::cases::{swept_key, transfer_workloads, whole_workloads, workloads};
 use shortflow_measure::engines::{are_several, done_by};
 use shortflow_measure::tables::{self as data, Detail};
+use shortflow_measure::{Run, ScopedWarning, warnings};
 
 use crate::engines::rankings;
 use crate::ranking::ranking_table;
@@ -97,9 +95,14 @@ pub(crate) fn head_tables(runs: &[Run]) -> Vec<Table> {
 }
 
 fn warnings_text(runs: &[Run], ansi: bool) -> Option<String> {
-    let mark = if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" };
-    let lines: String = warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
+    let mark = warning_mark(ansi);
+    let lines: String = all_warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
     (!lines.is_empty()).then_some(lines)
+}
+
+/// What a warning begins with; in colour when `ansi`.
+pub fn warning_mark(ansi: bool) -> &'static str {
+    if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" }
 }
 
 /// Which TCP ran, in a sentence; nothing where there was none.
@@ -145,37 +148,7 @@ fn say_notes_once(tables: &mut [data::Table]) {
     }
 }
 
-/// Every warning, with the runs and points that it is about where there are several. One that is about all that an engine
-/// did has its name at most, and none is said twice.
-pub(crate) fn warnings(runs: &[Run]) -> Vec<String> {
-    let swept = swept_key(runs).is_some();
-    let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
-    let cases = (0..points)
-        .flat_map(|at| runs.iter().filter_map(move |run| Some((run, at, run.points.get(at)?))));
-    let mut all: Vec<(&String, &str, Vec<String>)> = Vec::new();
-    for (run, at, point) in cases {
-        let point_name = swept.then(|| point_label(run, at));
-        let run_name = (runs.len() > 1).then(|| run.label.clone());
-        let of = point_name.into_iter().chain(run_name).collect::<Vec<_>>().join(", ");
-        let engine = run.manifest.engine.as_str();
-        for warning in &point.summary.warnings {
-            match all.iter_mut().find(|(said, by, _)| *said == warning && *by == engine) {
-                Some((_, _, about)) => about.push(of.clone()),
-                None => all.push((warning, engine, vec![of.clone()])),
-            }
-        }
-    }
-    let done = |engine: &str| {
-        let of = runs.iter().filter(|run| run.manifest.engine == engine);
-        of.map(|run| run.points.len()).sum::<usize>()
-    };
-    let told = |(warning, engine, about): (&String, &str, Vec<String>)| {
-        let of = match about.len() == done(engine) && about.len() > 1 {
-            true if are_several(runs) => done_by(engine),
-            true => String::new(),
-            false => about.join("; "),
-        };
-        if of.is_empty() { warning.clone() } else { format!("{of}: {warning}") }
-    };
-    all.into_iter().map(told).collect()
+/// Every warning of these runs, with the runs and points that it is about.
+pub(crate) fn all_warnings(runs: &[Run]) -> Vec<ScopedWarning> {
+    warnings(&runs.iter().map(Run::compared).collect::<Vec<_>>())
 }

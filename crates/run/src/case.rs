@@ -4,8 +4,9 @@ use std::fmt;
 use std::path::Path;
 
 use shortflow_measure::engines::done_by;
+use shortflow_measure::{Place, Warning, WarningKind};
 use shortflow_scenario::{Loaded, Overrides, load};
-use shortflow_text::Diagnostics;
+use shortflow_text::{Diagnostic, Diagnostics};
 
 use crate::engine::Engine;
 
@@ -93,7 +94,12 @@ impl<'e> Case<'e> {
         self.folder = Some(format!("{}-{}", at + 1, folder_name(&self.label)));
     }
 
-    /// The warnings of all cases, each once.
+    /// What is doubtful in its policy and its scenario, as warnings of its results.
+    pub(crate) fn input_warnings(&self) -> Vec<Warning> {
+        self.loaded.warnings.0.iter().map(input_warning).collect()
+    }
+
+    /// The warnings about the policies and scenarios of all cases, each once.
     pub fn warnings(cases: &[Case<'_>]) -> Diagnostics {
         let mut all = Diagnostics::default();
         for found in cases.iter().flat_map(|case| &case.loaded.warnings.0) {
@@ -103,6 +109,20 @@ impl<'e> Case<'e> {
         }
         all
     }
+}
+
+/// A doubt about a file, as a warning of results.
+pub fn input_warning(found: &Diagnostic) -> Warning {
+    // One about a file as a whole has no place in it.
+    let is_placed = found.span != (0..0);
+    let place = Place {
+        file: found.file().to_owned(),
+        line: is_placed.then(|| found.line()),
+        column: is_placed.then(|| found.column()),
+    };
+    let help = found.help.clone();
+    let warning = Warning::new(WarningKind::Input, found.message.clone());
+    Warning { help, place: Some(place), ..warning }
 }
 
 /// The label at `at`, with `place` where another is the same.

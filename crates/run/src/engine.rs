@@ -1,10 +1,11 @@
 //! What an engine is, what it is given, and what it gives back.
 
 use shortflow_measure::results::{self, Timing};
-use shortflow_measure::{Replica, Summary, TcpSink, TransferSink};
+use shortflow_measure::{Replica, Summary, TcpSink, TransferSink, Warning, WarningKind};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
+use crate::class_use::ClassUse;
 use crate::results::which_tcp;
 use crate::tap::Tap;
 
@@ -109,8 +110,10 @@ pub struct TcpInfoLog {
 pub struct Outcome {
     /// Its measures.
     pub measured: Measured,
-    /// What a reader of the results must know of this engine's run, in sentences.
-    pub warnings: Vec<String>,
+    /// What a reader of the results must know of this engine's run.
+    pub warnings: Vec<Warning>,
+    /// How many packets the classes of the policy were given; `None` where an engine does not tell.
+    pub classes: Option<ClassUse>,
     /// How late packets were sent; `None` where time is simulated or computed.
     pub timing: Option<TimingError>,
     /// What went wrong beside the measuring, and did not spoil it: a trace that could not be written.
@@ -119,7 +122,7 @@ pub struct Outcome {
 
 impl From<Measured> for Outcome {
     fn from(measured: Measured) -> Self {
-        Outcome { measured, warnings: Vec::new(), timing: None, failure: None }
+        Outcome { measured, warnings: Vec::new(), classes: None, timing: None, failure: None }
     }
 }
 
@@ -130,6 +133,12 @@ pub enum Measured {
     Replica(Box<Replica>),
     /// What is expected: the same for every replica, with no interval and not always a distribution.
     Means(Box<Summary>),
+}
+
+impl From<Replica> for Measured {
+    fn from(replica: Replica) -> Self {
+        Measured::Replica(Box::new(replica))
+    }
 }
 
 /// How much later than it should have been packets were sent.
@@ -192,13 +201,13 @@ impl TimingError {
     }
 
     /// What to say of a run that was too late to trust.
-    pub fn warning(&self) -> Option<String> {
+    pub fn warning(&self) -> Option<Warning> {
         let TimingError { p50, p99, max, stalls: Stalls { share, longest } } = self;
         let limits = (TimingError::LIMIT, TimingError::LONGEST_STALL);
         let [p50, p99, max, longest] =
             [p50, p99, max, longest].map(|time| format!("{:.3} ms", time.as_secs_f64() * 1e3));
         (!self.is_trusted()).then(|| {
-            format!(
+            let message = format!(
                 "The machine was too slow: packets were sent {p50} (median), {p99} (p99) and {max} (at most) after \
                  their time, and it stood still for {:.1} % of the time, at most {longest} at once; above {} (p99), \
                  {:.0} % or {} the results cannot be trusted.",
@@ -206,7 +215,8 @@ impl TimingError {
                 limits.0,
                 100.0 * TimingError::MOST_STALLED,
                 limits.1,
-            )
+            );
+            Warning::new(WarningKind::Late, message)
         })
     }
 }

@@ -76,9 +76,9 @@ impl Experiment<'_> {
         };
         progress.begins(jobs.len(), 0);
         let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
-        let is_complete: Vec<bool> = outcomes.iter().map(Result::is_ok).collect();
+        let ends: Vec<End> = outcomes.iter().map(End::of).collect();
         let results = gather(self.cases, &places, outcomes, self.command)?;
-        watch.remove_orphans(&is_complete)?;
+        watch.remove_orphans(&ends)?;
         Ok(results)
     }
 }
@@ -111,20 +111,47 @@ struct Watch<'w> {
 }
 
 impl Watch<'_> {
-    /// Removes the transfers, and what else is told of connections, of replicas that are complete in some cases only: after an interruption
-    /// no result holds them.
-    fn remove_orphans(&self, is_complete: &[bool]) -> Result<(), Error> {
-        let tasks = || self.places.iter().zip(is_complete);
-        let lacking: BTreeSet<(usize, u32)> =
-            tasks().filter(|(_, done)| !**done).map(|(p, _)| (p.point, p.replica)).collect();
-        for (place, _) in tasks().filter(|(_, done)| **done) {
-            if lacking.contains(&(place.point, place.replica)) {
+    /// Removes the rows of transfers and connections of replicas that no result holds: those that after an
+    /// interruption are complete in some cases only, and those of points that failed.
+    fn remove_orphans(&self, ends: &[End]) -> Result<(), Error> {
+        let tasks = || self.places.iter().zip(ends);
+        let failed: BTreeSet<(usize, usize)> = tasks()
+            .filter(|(_, end)| **end == End::Failed)
+            .map(|(p, _)| (p.case, p.point))
+            .collect();
+        let has_failed = |place: &TaskIndex| failed.contains(&(place.case, place.point));
+        let lacking: BTreeSet<(usize, u32)> = tasks()
+            .filter(|(place, end)| **end != End::Complete && !has_failed(place))
+            .map(|(place, _)| (place.point, place.replica))
+            .collect();
+        for (place, _) in tasks().filter(|(_, end)| **end == End::Complete) {
+            if has_failed(place) || lacking.contains(&(place.point, place.replica)) {
                 let folder = &self.folders[place.case];
                 TransferSink::remove(folder, place.point, place.replica)?;
                 TcpSink::remove(folder, place.point, place.replica)?;
             }
         }
         Ok(())
+    }
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Complete,
+    /// The engine met with something in the scenario that it cannot do.
+    Failed,
+    /// It was interrupted, or the machine failed.
+    Stopped,
+}
+
+impl End {
+    fn of(outcome: &Result<Outcome, Error>) -> End {
+        match outcome {
+            Ok(_) => End::Complete,
+            Err(Error::Refused(_)) => End::Failed,
+            Err(_) => End::Stopped,
+        }
     }
 }
 

@@ -57,6 +57,7 @@
 //! prints nothing, and it reads no arguments. Which claims a study makes is beyond it too.
 
 mod case;
+mod class_use;
 mod command;
 mod engine;
 mod experiment;
@@ -71,7 +72,8 @@ mod read;
 mod results;
 mod tap;
 
-pub use case::{Case, folder_name};
+pub use case::{Case, folder_name, input_warning};
+pub use class_use::{ClassCounts, ClassUse};
 pub use command::{command_line, shell_word};
 pub use engine::{
     Engine, Error, Job, Measured, Observers, Outcome, Refusal, SideBySide, Stalls, Task,

@@ -3,26 +3,30 @@
 //! Everything is written into a hidden folder inside the target first, then moved to its place. A
 //! run that fails or is killed leaves what was there before.
 
-use std::fs::{self, DirEntry, File, TryLockError};
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use shortflow_files::{Dir, Kind, is_temporary};
 use shortflow_measure::results::{
-    self, COMPARISON, Compared, Comparison, FIGURES, Folder, MANIFEST, REPORT,
+    self, COMPARISON, Compared, Comparison, FIGURES, Folder, MANIFEST, REPORT, WARNINGS,
 };
-use tempfile::TempDir;
 
 use crate::case::Case;
 use crate::engine::Error;
-use crate::results::{CaseResults, Results};
+use crate::results::{CaseResults, INPUT, Results, data_file};
 
 /// A folder to be written.
 #[derive(Debug)]
 pub struct OutputFolder {
     target: PathBuf,
-    staging: TempDir,
-    /// Locked for as long as the run lives, where the system has locks.
-    _held: Option<File>,
+    /// The target, opened: whoever exchanges its name for a link meanwhile gains nothing.
+    into: Dir,
+    /// The hidden folder in it.
+    staging: String,
+    /// The hidden folder, locked for as long as the run lives, where the system has locks.
+    _held: File,
     /// The folders made for it, from the target upwards.
     made: Vec<PathBuf>,
 }
@@ -36,6 +40,14 @@ pub enum OutputError {
         /// The folder.
         folder: PathBuf,
         /// The first thing in it that no run of ours wrote.
+        name: String,
+    },
+    /// A link in it may lead out of it.
+    #[error("the folder {} holds a symbolic link, and results are written through none: {name}", folder.display())]
+    Link {
+        /// The folder.
+        folder: PathBuf,
+        /// The first link in it.
         name: String,
     },
     /// It holds another run.
@@ -59,26 +71,33 @@ impl OutputFolder {
         let is_made = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
         let made = target.ancestors().take_while(is_made).map(Path::to_owned).collect();
         Folder::create(target)?;
-        if remove_abandoned(target).is_err() {
+        let into = Dir::open(target).map_err(failed("write in the folder", target))?;
+        refuse_links(target, &into)?;
+        if into.remove_abandoned() {
             return Err(OutputError::Busy(target.to_owned()));
         }
-        let staging = tempfile::Builder::new().prefix(STAGING).suffix(".tmp").tempdir_in(target);
-        let staging = staging.map_err(failed("write in the folder", target))?;
-        let held = File::open(staging.path())
-            .and_then(|folder| folder.try_lock().map_err(io::Error::from).map(|()| folder));
-        Ok(OutputFolder { target: target.to_owned(), staging, _held: held.ok(), made })
+        let made_hidden = into.make_temporary().map_err(failed("write in the folder", target));
+        let (hidden, staging) = made_hidden?;
+        let held = File::from(hidden);
+        // Where the system has no locks, what a killed run leaves behind stays.
+        let _ = held.try_lock();
+        Ok(OutputFolder { target: target.to_owned(), into, staging, _held: held, made })
     }
 
     /// A folder to write results in; `name` tells it from others of the same output.
     pub fn folder(&self, name: Option<&str>) -> Result<Folder, results::Error> {
-        let path = name.map_or(self.staging.path().to_owned(), |n| self.staging.path().join(n));
-        Folder::create(&path)
+        let inner = Path::new(&self.staging).join(name.unwrap_or_default());
+        Folder::open(&self.target).create_inside(inner)
     }
 
     /// Writes what was found in `cases`.
     pub fn write(&self, cases: &[Case<'_>], found: &Results) -> Result<(), results::Error> {
         for (case, results) in cases.iter().zip(&found.cases) {
-            self.folder(case.folder.as_deref())?.write(&results.manifest, &results.points)?;
+            let folder = self.folder(case.folder.as_deref())?;
+            for (at, data) in case.loaded.data.iter().enumerate() {
+                folder.write_text(&data_file(at, &data.name), &data.text)?;
+            }
+            folder.write(&results.manifest, &results.points)?;
         }
         let folders: Vec<String> = cases.iter().filter_map(|case| case.folder.clone()).collect();
         if folders.is_empty() {
@@ -91,8 +110,11 @@ impl OutputFolder {
 
     /// Puts everything in its place, and says where the folder is.
     pub fn publish(mut self) -> Result<PathBuf, results::Error> {
-        let moved =
-            remove_compared(&self.target).and_then(|()| publish(self.staging.path(), &self.target));
+        let from = self.into.dir(&self.staging);
+        let moved = from.and_then(|from| {
+            remove_compared(&self.target, &self.into)?;
+            publish(&from, &self.into)
+        });
         self.made.clear();
         moved.map_err(failed("write in the folder", &self.target))?;
         Ok(self.target.clone())
@@ -109,7 +131,8 @@ impl OutputFolder {
 
     /// Speaks of a file by the name that it would have got.
     pub fn named_finally(&self, error: results::Error) -> results::Error {
-        let name = |path: PathBuf| match path.strip_prefix(self.staging.path()) {
+        let staging = self.target.join(&self.staging);
+        let name = |path: PathBuf| match path.strip_prefix(&staging) {
             Ok(inside) => self.target.join(inside).components().collect(),
             Err(_) => path,
         };
@@ -127,39 +150,26 @@ impl OutputFolder {
 impl Drop for OutputFolder {
     fn drop(&mut self) {
         // What a failed run leaves behind helps nobody; a folder that is not empty stays.
-        let _ = fs::remove_dir_all(self.staging.path());
+        let _ = self.into.remove_tree(&self.staging);
         let _ = self.made.iter().try_for_each(fs::remove_dir);
     }
 }
 
-/// Removes the hidden folders of runs that were killed: those that nobody holds any more. An error when somebody holds
-/// one.
-fn remove_abandoned(target: &Path) -> Result<(), Held> {
-    let entries = fs::read_dir(target).into_iter().flatten().flatten();
-    for path in entries.filter(is_staging).map(|entry| entry.path()) {
-        let held = File::open(&path).map(|folder| folder.try_lock().map(|()| folder));
-        match held {
-            // Where this fails, the folder stays, hidden as before.
-            Ok(Ok(_)) => drop(fs::remove_dir_all(&path)),
-            Ok(Err(TryLockError::WouldBlock)) => return Err(Held),
-            // A system without locks, or a folder that has just gone.
-            Ok(Err(TryLockError::Error(_))) | Err(_) => {}
-        }
+/// Refuses a folder with links in it: what is written or removed behind them is not the folder's.
+fn refuse_links(target: &Path, into: &Dir) -> Result<(), OutputError> {
+    let names = into.names().map_err(failed("read", target))?;
+    match names.into_iter().find(|name| into.kind(name) == Some(Kind::Link)) {
+        Some(name) => Err(OutputError::Link {
+            folder: target.to_owned(),
+            name: name.to_string_lossy().into_owned(),
+        }),
+        None => Ok(()),
     }
-    Ok(())
-}
-
-/// A run that lives holds a hidden folder.
-struct Held;
-
-fn is_staging(entry: &DirEntry) -> bool {
-    let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-    is_folder && is_unfinished(&entry.file_name().to_string_lossy())
 }
 
 /// Whether a run that is not done has entries of this name in its folder.
 pub(crate) fn is_unfinished(name: &str) -> bool {
-    name.starts_with(STAGING) && name.ends_with(".tmp")
+    is_temporary(name)
 }
 
 /// Refuses a folder that holds something, unless a run of ours wrote it.
@@ -167,7 +177,7 @@ fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
     let Ok(entries) = fs::read_dir(target) else { return Ok(()) };
     let mut names: Vec<String> = entries
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| !name.starts_with(STAGING))
+        .filter(|name| !name.starts_with(HIDDEN))
         .collect();
     names.sort();
     let is_report = |name: &String| name == REPORT || name == FIGURES;
@@ -192,53 +202,47 @@ pub fn refuse_other_run(target: &Path, folders: &[PathBuf]) -> Result<(), Output
 
 /// Moves everything from one folder into another. What tells that a folder is complete goes first
 /// from there and comes last.
-fn publish(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
+fn publish(from: &Dir, to: &Dir) -> io::Result<()> {
     remove_stale(to)?;
-    let mut entries = fs::read_dir(from)?.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_key(|entry| (is_seal(&entry.file_name().to_string_lossy()), entry.file_name()));
-    for entry in entries {
-        let place = to.join(entry.file_name());
-        match entry.file_type()?.is_dir() {
-            true => publish(&entry.path(), &place)?,
-            false => fs::rename(entry.path(), place)?,
+    let mut names = from.names()?;
+    names.sort_by_cached_key(|name| (is_seal(&name.to_string_lossy()), name.clone()));
+    for name in names {
+        match from.kind(&name) {
+            Some(Kind::Folder) => publish(&from.dir(&name)?, &to.make_dir(&name, 0o777)?)?,
+            _ => from.rename(&name, to, &name)?,
         }
     }
     Ok(())
 }
 
 /// Removes the runs of an earlier comparison: a policy that is no longer compared must not seem to be.
-fn remove_compared(folder: &Path) -> io::Result<()> {
-    let Comparison { runs: names, .. } = match Folder::open(folder).read_json(COMPARISON) {
+fn remove_compared(target: &Path, folder: &Dir) -> io::Result<()> {
+    let Comparison { runs: names, .. } = match Folder::open(target).read_json(COMPARISON) {
         Ok(comparison) => comparison,
         // No comparison, or none that we understand.
         Err(_) => return Ok(()),
     };
     // The list goes first: it must not name folders that are gone.
-    fs::remove_file(folder.join(COMPARISON))?;
+    folder.remove_file(COMPARISON)?;
     // Only what lies directly in the folder; a list that was tampered with leads nowhere else.
     let is_plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
-    for place in names.iter().filter(is_plain).map(|name| folder.join(name)) {
-        if place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
-            remove_stale(&place)?;
+    for name in names.iter().filter(is_plain) {
+        if folder.kind(name) == Some(Kind::Folder) {
+            remove_stale(&folder.dir(name)?)?;
             // A folder in which something else lies stays.
-            let _ = fs::remove_dir(&place);
+            let _ = folder.remove_dir(name);
         }
     }
     Ok(())
 }
 
 /// Removes the files of an earlier run: a series that this run has not must not seem to be its.
-fn remove_stale(folder: &Path) -> io::Result<()> {
-    let mut stale: Vec<PathBuf> = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_file() && is_ours(&entry.file_name().to_string_lossy()) {
-            stale.push(entry.path());
-        }
-    }
-    stale.sort_by_key(|path| !is_seal(&path.file_name().unwrap_or_default().to_string_lossy()));
-    stale.iter().try_for_each(fs::remove_file)
+fn remove_stale(folder: &Dir) -> io::Result<()> {
+    let is_stale =
+        |name: &OsString| is_ours(&name.to_string_lossy()) && folder.kind(name) == Some(Kind::File);
+    let mut stale: Vec<OsString> = folder.names()?.into_iter().filter(is_stale).collect();
+    stale.sort_by_key(|name| !is_seal(&name.to_string_lossy()));
+    stale.iter().try_for_each(|name| folder.remove_file(name))
 }
 
 fn is_seal(name: &str) -> bool {
@@ -247,18 +251,19 @@ fn is_seal(name: &str) -> bool {
 
 /// Whether a run writes files of this name.
 fn is_ours(name: &str) -> bool {
-    const NAMES: [&str; 7] = [
+    const NAMES: [&str; 8] = [
         "winner.toml",
         "front.svg",
         "summary.json",
         "replicas.json",
         "histograms.json",
         "series.csv",
+        WARNINGS,
         REPORT,
     ];
     is_seal(name)
         || NAMES.contains(&name)
-        || ["transfers-", "tcp-info-"].iter().any(|kind| name.starts_with(kind))
+        || ["transfers-", "tcp-info-", INPUT].iter().any(|kind| name.starts_with(kind))
             && name.ends_with(".csv")
 }
 
@@ -270,7 +275,8 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> result
 /// What came of a search.
 const TUNED: &str = "tune.json";
 
-const STAGING: &str = ".shortflow-";
+/// How hidden entries begin: those of runs that are not done, and of searches.
+const HIDDEN: &str = ".shortflow-";
 
 #[cfg(test)]
 mod tests {
@@ -296,5 +302,95 @@ mod tests {
         let output = OutputFolder::prepare(&target, false).unwrap();
         assert_eq!(output.publish().unwrap(), target);
         assert!(target.exists());
+    }
+
+    /// A folder of a comparison, and files beside it that are nobody's results.
+    fn compared() -> (tempfile::TempDir, PathBuf) {
+        let place = tempfile::tempdir().unwrap();
+        let target = place.path().join("line");
+        for folder in ["line/1-a", "line/figures", "elsewhere"] {
+            fs::create_dir_all(place.path().join(folder)).unwrap();
+        }
+        let gains = Comparison::gains(&[]);
+        let comparison = Comparison { runs: vec!["1-a".to_owned()], gains };
+        Folder::open(&target).write_json(COMPARISON, &comparison).unwrap();
+        for name in ["1-a/manifest.toml", "1-a/summary.json", "figures/a.svg", "report.html"] {
+            fs::write(target.join(name), "old").unwrap();
+        }
+        for name in ["manifest.toml", "summary.json", "a.svg"] {
+            fs::write(place.path().join("elsewhere").join(name), "precious").unwrap();
+        }
+        (place, target)
+    }
+
+    /// Puts a link to files elsewhere in the place of an entry.
+    fn plant(place: &Path, target: &Path, entry: &str) {
+        let (path, away) = (target.join(entry), place.join("away"));
+        let is_folder = path.is_dir();
+        let to = if is_folder { "elsewhere" } else { "elsewhere/summary.json" };
+        if path.exists() {
+            fs::rename(&path, away).unwrap();
+        }
+        std::os::unix::fs::symlink(place.join(to), path).unwrap();
+    }
+
+    fn assert_untouched(place: &Path, what: &str) {
+        let folder = place.join("elsewhere");
+        let names: Vec<_> = fs::read_dir(&folder).unwrap().collect();
+        assert_eq!(names.len(), 3, "{what}");
+        for name in ["manifest.toml", "summary.json", "a.svg"] {
+            assert_eq!(fs::read_to_string(folder.join(name)).unwrap(), "precious", "{what}");
+        }
+    }
+
+    const ENTRIES: [&str; 6] =
+        ["1-a", "figures", "report.html", COMPARISON, "1-a/summary.json", "figures/a.svg"];
+
+    #[test]
+    fn nothing_is_written_or_removed_behind_a_link_in_a_folder_of_results() {
+        for entry in ENTRIES {
+            let (place, target) = compared();
+            plant(place.path(), &target, entry);
+            match OutputFolder::prepare(&target, true) {
+                Err(OutputError::Link { name, .. }) => assert_eq!(name, entry),
+                Err(error) => panic!("{entry}: {error}"),
+                Ok(output) => {
+                    assert!(entry.contains('/'), "{entry}");
+                    let figures = output.folder(Some("figures")).unwrap();
+                    figures.write_text("a.svg", "new").unwrap();
+                    output.publish().unwrap();
+                }
+            }
+            assert_untouched(place.path(), entry);
+        }
+    }
+
+    #[test]
+    fn a_link_that_somebody_plants_during_a_run_leads_nowhere() {
+        for entry in ENTRIES {
+            let (place, target) = compared();
+            let output = OutputFolder::prepare(&target, true).unwrap();
+            for name in ["figures", "1-a"] {
+                let folder = output.folder(Some(name)).unwrap();
+                folder.write_text("a.svg", "new").unwrap();
+                folder.write_text("summary.json", "new").unwrap();
+            }
+            plant(place.path(), &target, entry);
+            // It may fail or replace the link.
+            let _ = output.publish();
+            assert_untouched(place.path(), entry);
+        }
+    }
+
+    #[test]
+    fn a_hidden_folder_that_somebody_exchanges_for_a_link_is_not_written_through() {
+        let (place, target) = compared();
+        let output = OutputFolder::prepare(&target, true).unwrap();
+        fs::rename(target.join(&output.staging), place.path().join("hidden")).unwrap();
+        std::os::unix::fs::symlink(place.path().join("elsewhere"), target.join(&output.staging))
+            .unwrap();
+        assert!(output.folder(None).is_err() && output.folder(Some("figures")).is_err());
+        assert!(output.publish().is_err());
+        assert_untouched(place.path(), "hidden");
     }
 }

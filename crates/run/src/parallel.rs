@@ -25,7 +25,8 @@ pub fn run_tasks(
 ///
 /// Nothing is run when an engine is not ready or refuses one of its scenarios. Once `stop` is true, tasks
 /// under way are abandoned and no other begins: what is complete stays, the others give
-/// [`Error::Interrupted`]. A task that fails stops the others.
+/// [`Error::Interrupted`]. A task whose scenario turns out to be one that its engine cannot run does not stop
+/// the others; any other failure does.
 pub fn run_jobs(
     jobs: &[Job<'_>],
     threads: usize,
@@ -69,13 +70,18 @@ fn run_group(
             .with_max_len(1)
             .map(|(index, job)| {
                 let outcome = run_task(job, *index, stop, observer);
-                if matches!(&outcome, Err(error) if !matches!(error, Error::Interrupted)) {
+                if matches!(&outcome, Err(error) if ends_all(error)) {
                     stop.store(true, Ordering::Relaxed);
                 }
                 outcome
             })
             .collect()
     })
+}
+
+/// Whether after this no other task need begin: what is wrong with one scenario is not wrong with others.
+fn ends_all(error: &Error) -> bool {
+    !matches!(error, Error::Interrupted | Error::Refused(_))
 }
 
 /// The first job whose engine refuses its scenario.

@@ -1,8 +1,8 @@
 //! What is to be recorded of a scenario.
 
 use shortflow_elements::Dscp;
-use shortflow_measure::{Plan, SizeClass, StreamPlan, WorkloadPlan};
-use shortflow_scenario::{ResultRow, Scenario};
+use shortflow_measure::{End, Plan, SizeClass, StreamPlan, WorkloadPlan};
+use shortflow_scenario::{PairEnd, Part, ResultRow, Scenario, Traffic};
 use shortflow_units::Instant;
 
 use crate::names::{code_points, drop_reasons, port_name};
@@ -22,6 +22,12 @@ pub fn plan(scenario: &Scenario) -> Plan {
             name: row.name,
             item: traffic.item(row.part),
             size_classes: if has_classes { size_classes.clone() } else { Vec::new() },
+            offered: (row.part == Part::Whole).then(|| offered(scenario, traffic)).flatten(),
+            // The first node of a pair opens its connections.
+            data_to: match traffic.sender() {
+                PairEnd::First => End::Server,
+                PairEnd::Second => End::Client,
+            },
         }
     };
     let mut names: Vec<String> = code_points(scenario).iter().map(Dscp::to_string).collect();
@@ -39,6 +45,15 @@ pub fn plan(scenario: &Scenario) -> Plan {
         drain: scenario.drain,
         series_interval: scenario.measure.series_interval,
     }
+}
+
+/// How many bits of replies are to be asked for in a second, on average over the measured time.
+fn offered(scenario: &Scenario, traffic: &dyn Traffic) -> Option<f64> {
+    let (arrivals, bytes) = (traffic.arrivals()?, traffic.asked_bytes_per_second()?);
+    let (warm_up, end) = (Instant::START + scenario.warm_up, Instant::START + scenario.duration);
+    let (start, stop) = (arrivals.start.max(warm_up), arrivals.stop.min(end));
+    let seconds = |from: Instant, to: Instant| to.as_secs_f64() - from.as_secs_f64();
+    Some(bytes * 8.0 * seconds(start, stop).max(0.0) / seconds(warm_up, end))
 }
 
 /// When the run of a scenario ends: when arrivals have ended and open transfers had their time.

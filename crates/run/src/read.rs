@@ -45,11 +45,11 @@ pub fn read_runs(folders: &[PathBuf]) -> Result<Vec<Run>, ReadError> {
         held.extend(runs_in(folder)?);
     }
     refuse_twice(&held)?;
-    let mut runs = held.iter().map(|folder| Run::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    let mut runs = held.iter().map(Run::read).collect::<Result<Vec<_>, _>>()?;
     name_engines(&mut runs);
     let labels: Vec<String> = runs.iter().map(|run| run.label.clone()).collect();
     for (at, run) in runs.iter_mut().enumerate() {
-        run.label = distinct(&labels, at, &held[at].display().to_string());
+        run.label = distinct(&labels, at, &held[at].path().display().to_string());
     }
     Ok(runs)
 }
@@ -65,26 +65,27 @@ fn name_engines(runs: &mut [Run]) {
 }
 
 /// The folders of the runs that `folder` holds: itself, or those of a comparison.
-fn runs_in(folder: &Path) -> Result<Vec<PathBuf>, ReadError> {
-    if folder.join(MANIFEST).exists() {
-        return Ok(vec![folder.to_owned()]);
+fn runs_in(folder: &Path) -> Result<Vec<Folder>, ReadError> {
+    let given = Folder::open(folder);
+    if given.has(MANIFEST) {
+        return Ok(vec![given]);
     }
-    if !folder.join(COMPARISON).exists() {
+    if !given.has(COMPARISON) {
         return Err(ReadError::NoResults(why_no_results(folder)));
     }
-    let read: Result<Comparison, _> = Folder::open(folder).read_json(COMPARISON);
-    let Comparison { runs, .. } = read?;
-    Ok(runs.iter().map(|name| folder.join(name)).collect())
+    let Comparison { runs, .. } = given.read_json(COMPARISON)?;
+    Ok(runs.iter().map(|name| given.inside(name)).collect())
 }
 
 /// Refuses the same run twice: it would be compared with itself.
-fn refuse_twice(folders: &[PathBuf]) -> Result<(), ReadError> {
+fn refuse_twice(folders: &[Folder]) -> Result<(), ReadError> {
+    let paths = folders.iter().map(Folder::path);
     let places: Vec<PathBuf> =
-        folders.iter().map(|f| f.canonicalize().unwrap_or_else(|_| f.clone())).collect();
+        paths.map(|path| path.canonicalize().unwrap_or_else(|_| path.to_owned())).collect();
     match (1..folders.len()).find(|&at| places[..at].contains(&places[at])) {
         Some(at) => Err(ReadError::NoResults(format!(
             "the run in {} is given twice\ngive each folder once",
-            folders[at].display()
+            folders[at].path().display()
         ))),
         None => Ok(()),
     }

@@ -1,14 +1,16 @@
 //! From the outcomes of tasks to results that can be shown and written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use shortflow_measure::results::{Compared, Input, Setting, Sweep, Timing};
-use shortflow_measure::{Manifest, Point};
+use shortflow_measure::{Manifest, Point, Warning, WarningKind, warnings};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
-use crate::case::Case;
-use crate::engine::{Error, Measured, Outcome, Stalls, TimingError};
+use crate::case::{Case, folder_name};
+use crate::class_use::ClassUse;
+use crate::engine::{Error, Measured, Outcome, Refusal, Stalls, TimingError};
 
 /// The place of a task among all that are run.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +32,12 @@ pub struct Results {
 }
 
 impl Results {
+    /// How many points have no results because they failed, over all cases.
+    pub fn failed_points(&self) -> usize {
+        let points = self.cases.iter().flat_map(|case| &case.points);
+        points.filter(|point| point.has_failed()).count()
+    }
+
     /// Whether nothing was too late to be trusted.
     pub fn are_trusted(&self) -> bool {
         let mut timings = self.cases.iter().filter_map(|case| case.manifest.timing);
@@ -67,14 +75,15 @@ pub struct Interruption {
 /// are complete in all cases, so that they can be compared.
 ///
 /// # Errors
-/// When nothing is complete: the first error of a task, or [`Error::Interrupted`].
+/// When every point failed: the first reason. When nothing is complete: the first error of a task, or [`Error::Interrupted`].
 pub(crate) fn gather(
     cases: &[Case<'_>],
     places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
 ) -> Result<Results, Error> {
-    let (mut complete, mut failure) = (Complete::new(cases), None);
+    let mut complete = Complete::new(cases);
+    let (mut failure, mut failed) = (None, FailedPoints::new());
     for (place, outcome) in places.iter().zip(outcomes) {
         match outcome {
             Ok(mut outcome) => {
@@ -82,23 +91,36 @@ pub(crate) fn gather(
                 complete.put(*place, outcome);
             }
             Err(Error::Interrupted) => {}
+            // The reason is that of the first replica, on any number of threads.
+            Err(Error::Refused(Refusal(why))) => {
+                failed.entry((place.case, place.point)).or_insert(why);
+            }
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    let interruption = match (complete.count(), places.len() / cases.len()) {
+    if let Some(why) = complete.all_failed(&failed) {
+        return Err(failure.unwrap_or(Error::Refused(Refusal(why))));
+    }
+    let kept = complete.kept(&failed);
+    let interruption = match (kept.iter().map(Vec::len).sum(), complete.expected(&failed)) {
         (kept, all) if kept == all => None,
         (0, _) => return Err(failure.unwrap_or(Error::Interrupted)),
         (kept, all) => Some(Interruption { kept, all }),
     };
-    let kept = complete.kept();
     let cases = cases.iter().enumerate().map(|(at, case)| {
         let timing = complete.timing(at, &kept);
-        let points = complete.take_points(at, case, &kept);
-        let manifest = Manifest { timing, ..manifest(case, &points, command) };
+        let points = complete.take_points(at, case, &kept, &failed);
+        let mut manifest = Manifest { timing, ..manifest(case, &points, command) };
+        let run = Compared { label: &case.label, manifest: &manifest, points: &points };
+        manifest.warnings = warnings(&[run]);
         CaseResults { manifest, points }
     });
     Ok(Results { cases: cases.collect(), interruption, failure })
 }
+
+/// The points that failed, by case and point, with the reason. A point at which some replica failed has no
+/// results: what is left of its replicas would be those that fared better.
+pub(crate) type FailedPoints = BTreeMap<(usize, usize), String>;
 
 /// The outcomes of each case, by point and replica; those that were not completed are missing.
 struct Complete(Vec<Vec<Vec<Option<Outcome>>>>);
@@ -116,20 +138,38 @@ impl Complete {
         self.0[place.case][place.point][place.replica as usize] = Some(outcome);
     }
 
-    /// The numbers of the replicas of a point that are complete in all cases.
-    fn complete_at(&self, point: usize) -> Vec<usize> {
-        let is_complete = |replica: &usize| self.0.iter().all(|c| c[point][*replica].is_some());
-        (0..self.0[0][point].len()).filter(is_complete).collect()
+    /// The cases that did not fail at a point.
+    fn sound<'c>(
+        &'c self,
+        point: usize,
+        failed: &'c FailedPoints,
+    ) -> impl Iterator<Item = &'c Vec<Option<Outcome>>> + 'c {
+        let cases = self.0.iter().enumerate();
+        cases
+            .filter(move |(case, _)| !failed.contains_key(&(*case, point)))
+            .map(move |c| &c.1[point])
     }
 
-    /// The same for each point.
-    fn kept(&self) -> Vec<Vec<usize>> {
-        (0..self.0[0].len()).map(|point| self.complete_at(point)).collect()
+    /// The first reason where all cases failed at all points.
+    fn all_failed(&self, failed: &FailedPoints) -> Option<String> {
+        let all = self.0.iter().map(Vec::len).sum::<usize>();
+        failed.values().next().filter(|_| failed.len() == all).cloned()
     }
 
-    /// How many replicas are complete in all cases, over all points.
-    fn count(&self) -> usize {
-        self.kept().iter().map(Vec::len).sum()
+    /// How many replicas there were to be, over all points at which some case did not fail.
+    fn expected(&self, failed: &FailedPoints) -> usize {
+        let points = 0..self.0[0].len();
+        points.map(|point| self.sound(point, failed).next().map_or(0, Vec::len)).sum()
+    }
+
+    /// For each point the numbers of the replicas that are complete in all cases that did not fail there.
+    fn kept(&self, failed: &FailedPoints) -> Vec<Vec<usize>> {
+        let at = |point: usize| {
+            let count = self.sound(point, failed).next().map_or(0, Vec::len);
+            let is_complete = |n: &usize| self.sound(point, failed).all(|c| c[*n].is_some());
+            (0..count).filter(is_complete).collect()
+        };
+        (0..self.0[0].len()).map(at).collect()
     }
 
     /// How late packets were in the latest of the replicas of a case that are `kept`.
@@ -144,23 +184,42 @@ impl Complete {
         })
     }
 
-    /// Takes the points of a case out at which replicas are `kept`.
-    fn take_points(&mut self, case: usize, what: &Case<'_>, kept: &[Vec<usize>]) -> Vec<Point> {
+    /// Takes the points of a case out: with the replicas that are `kept`, or with the reason why there is
+    /// none. Their places are those of the sweep.
+    fn take_points(
+        &mut self,
+        case: usize,
+        what: &Case<'_>,
+        kept: &[Vec<usize>],
+        failed: &FailedPoints,
+    ) -> Vec<Point> {
         let mut points = Vec::new();
         for (at, (point, kept)) in what.loaded.points().iter().zip(kept).enumerate() {
-            if kept.is_empty() {
-                continue;
-            }
             let values = what.loaded.axes.iter().zip(&point.values);
             let settings =
-                values.map(|(key, v)| Setting { key: key.clone(), value: v.to_string() });
-            let outcomes = kept.iter().filter_map(|&n| self.0[case][at][n].take()).collect();
-            let mut found = point_of(settings.collect(), outcomes);
+                values.map(|(key, v)| Setting { key: key.clone(), value: v.to_string() }).collect();
+            if let Some(why) = failed.get(&(case, at)) {
+                points.push(Point::failed(settings, WarningKind::Failed, why.clone()));
+                continue;
+            }
             let asked = point.scenario.replicas as usize;
+            if kept.is_empty() {
+                let why = format!("interrupted: none of {asked} replicas is complete");
+                points.push(Point::failed(settings, WarningKind::Interrupted, why));
+                continue;
+            }
+            let outcomes = kept.iter().filter_map(|&n| self.0[case][at][n].take()).collect();
+            let mut outcomes: Vec<Outcome> = outcomes;
+            let classes = outcomes.iter_mut().filter_map(|outcome| outcome.classes.take());
+            let unmatched = classes
+                .reduce(ClassUse::and)
+                .map(|classes| classes.warnings(&point.scenario, &what.loaded.unreachable));
+            let mut found = point_of(settings, outcomes, what.input_warnings());
+            found.summary.warnings.extend(unmatched.unwrap_or_default());
             if kept.len() < asked {
-                let warning =
+                let message =
                     format!("Interrupted: {} of {asked} replicas are complete.", kept.len());
-                found.summary.warnings.push(warning);
+                found.summary.warnings.push(Warning::new(WarningKind::Interrupted, message));
             }
             points.push(found);
         }
@@ -174,7 +233,7 @@ fn worst<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<TimingError>
 }
 
 /// A point of a sweep from the outcomes at it, of which there is at least one.
-fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>) -> Point {
+fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>, input: Vec<Warning>) -> Point {
     let late = worst(outcomes.iter()).and_then(|timing| timing.warning());
     let (mut replicas, mut means, mut warnings) = (Vec::new(), None, Vec::new());
     for outcome in outcomes {
@@ -185,10 +244,10 @@ fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>) -> Point {
         warnings.extend(outcome.warnings);
     }
     let mut point = match means {
-        Some(summary) => Point { settings, summary: *summary, replicas },
+        Some(summary) => Point { settings, summary: *summary, replicas, failure: None },
         None => Point::new(settings, replicas),
     };
-    for warning in warnings.into_iter().chain(late) {
+    for warning in input.into_iter().chain(warnings).chain(late) {
         if !point.summary.warnings.contains(&warning) {
             point.summary.warnings.push(warning);
         }
@@ -204,11 +263,28 @@ pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
     names.join(" | ")
 }
 
+/// The name in the folder of results of the table of data number `at`, which was read as `name`.
+pub(crate) fn data_file(at: usize, name: &str) -> String {
+    let stem = Path::new(name).file_stem().unwrap_or_default();
+    format!("{INPUT}{}-{}.csv", at + 1, folder_name(&stem.to_string_lossy()))
+}
+
+/// How the names of kept tables of data begin.
+pub(crate) const INPUT: &str = "input-";
+
 fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {
     let scenario = &case.loaded.points()[0].scenario;
     let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
     let files = files.into_iter().flatten().chain(&scenario.inputs.files);
-    let input = |(name, text): &(String, String)| Input { name: name.clone(), text: text.clone() };
+    let file_of = |name: &String| {
+        let at = case.loaded.data.iter().position(|data| data.name == *name)?;
+        Some(data_file(at, name))
+    };
+    let input = |(name, text): &(String, String)| Input {
+        name: name.clone(),
+        text: text.clone(),
+        kept: file_of(name),
+    };
     let value = |point: &Point| {
         point.settings.iter().map(|setting| setting.value.as_str()).collect::<Vec<_>>().join(", ")
     };
@@ -226,6 +302,7 @@ fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {
         warm_up: scenario.warm_up.as_secs_f64(),
         tcp: case.engine.tcp(&mut case.loaded.points().iter().map(|point| &point.scenario)),
         timing: None,
+        warnings: Vec::new(),
         sweep: (!case.loaded.axes.is_empty()).then(|| Sweep {
             key: case.loaded.axes.join(", "),
             values: kept.iter().map(value).collect(),

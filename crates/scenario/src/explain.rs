@@ -1,6 +1,7 @@
 //! What there is to say about names that stand in scenarios, for `shortflow explain`.
 
 use shortflow_tcp::Algorithm;
+use shortflow_units::{Framing, LinkLayer};
 
 use crate::loss::GILBERT_ELLIOTT;
 
@@ -20,7 +21,7 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// All there are: congestion controls, then models of loss.
+    /// All there are: congestion controls, then models of loss, then link layers.
     pub fn all() -> Vec<Topic> {
         let controls = Algorithm::ALL.iter().map(|algorithm| Topic {
             name: algorithm.name(),
@@ -29,7 +30,7 @@ impl Topic {
             source: "",
             example: format!("[tcp]\ncongestion = \"{}\"\n", algorithm.name()),
         });
-        controls.chain([gilbert_elliott()]).collect()
+        controls.chain([gilbert_elliott(), link_layer()]).collect()
     }
 
     /// As a text for a terminal.
@@ -64,6 +65,37 @@ fn gilbert_elliott() -> Topic {
     }
 }
 
+fn link_layer() -> Topic {
+    let names = LinkLayer::PRESETS.iter().map(|preset| {
+        let layer = preset.layer;
+        let mpu = match layer.mpu().0 {
+            0 => String::new(),
+            mpu => format!(", mpu {mpu}"),
+        };
+        let framing = match layer.framing() {
+            Framing::Plain => "",
+            Framing::Atm => ", ATM cells",
+            Framing::Ptm => ", PTM",
+        };
+        let bytes = layer.overhead();
+        format!("\n  {:<16}{bytes:>2} B{mpu}{framing}: {}", preset.name, preset.about)
+    });
+    Topic {
+        name: "link_layer",
+        kind: "key of links and shapers, option of `deploy`, part",
+        description: format!(
+            "What an IP packet takes on a link: `overhead` bytes more, `mpu` bytes at least; then `atm` cuts it into \
+             cells of 53 bytes that carry 48, and `ptm` adds a byte to each 64. A name stands for them, and parts may \
+             follow it, as in \"docsis overhead 22\". Names:{}",
+            names.collect::<String>()
+        ),
+        source: "tc-cake(8), tc-stab(8); ITU-T I.361, I.363.5, G.993.2",
+        example: "[links.line]\nbetween = [\"modem\", \"isp\"]\nrate = { forward = \"840 kbit/s\", back = \"8 Mbit/s\" }\n\
+                  delay = \"8 ms\"\nlink_layer = \"pppoe-llcsnap\"       # or { overhead = \"40 B\", mpu = \"0 B\", framing = \"atm\" }\n"
+            .to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +107,7 @@ mod tests {
         assert!(text("dctcp").contains("RFC 8257"), "{}", text("dctcp"));
         assert!(text("cubic").ends_with("Example:\n  [tcp]\n  congestion = \"cubic\"\n"));
         assert!(text("gilbert-elliott").contains("to_good = 0.25"));
+        let told = "\n  pppoe-llcsnap   40 B, ATM cells: ADSL, PPPoE, LLC/SNAP\n";
+        assert!(text("link_layer").contains(told), "{}", text("link_layer"));
     }
 }

@@ -21,8 +21,7 @@ impl<'f> Files<'f> {
     /// The path and the text of a file.
     pub(crate) fn read(&self, name: &str) -> Result<(String, String), String> {
         let (path, text) = (self.read)(name)?;
-        let digest = format!("{} bytes, FNV-1a {:032x}", text.len(), fnv1a(text.as_bytes()));
-        self.digests.borrow_mut().push((path.clone(), digest));
+        self.digests.borrow_mut().push((path.clone(), digest(&text)));
         Ok((path, text))
     }
 
@@ -30,6 +29,11 @@ impl<'f> Files<'f> {
     pub(crate) fn digests(self) -> Vec<(String, String)> {
         self.digests.into_inner()
     }
+}
+
+/// The length and the hash of a text, in words.
+pub(crate) fn digest(text: &str) -> String {
+    format!("{} bytes, FNV-1a {:032x}", text.len(), fnv1a(text.as_bytes()))
 }
 
 /// FNV-1a with 128 bits.

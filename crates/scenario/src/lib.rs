@@ -31,6 +31,7 @@
 //! How a scenario is run: no engine, no event, no TCP at work. What an element does inside: a policy is
 //! checked by its own crate, and only bound to ports here. Results, beyond what is to be measured.
 
+mod addresses;
 mod bind;
 mod check;
 mod explain;
@@ -47,13 +48,17 @@ mod model;
 mod offered;
 mod summary;
 mod sweep;
+mod unreachable;
 mod which_tcp;
 mod workloads;
 
+pub use addresses::{Addresses, IpVersion};
 pub use check::MOST_REPLICAS;
 pub use explain::Topic;
 pub use file_kind::FileKind;
-pub use load::{Loaded, Overrides, SweepPoint, from_texts, load, load_from, schema};
+pub use load::{
+    DataFile, Loaded, Overrides, SweepPoint, format_keys, from_texts, load, load_from, schema,
+};
 pub use loads::{LinkLoad, PointLoads};
 pub use memory::Memory;
 pub use model::{

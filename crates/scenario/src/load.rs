@@ -1,20 +1,23 @@
 //! From files to checked scenarios, one for each point of the sweep.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use shortflow_policy::Policy;
+use shortflow_policy::{ClassId, Policy};
 use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, Override, Scalar, Severity};
-use shortflow_text::{MOST_DATA, MOST_TEXT, Source, folder_of, name_of};
+use shortflow_text::{FormatKeys, MOST_DATA, MOST_TEXT, Source, folder_of, name_of};
 
 use crate::bind;
 use crate::check;
 use crate::file::ScenarioFile;
-use crate::files::Files;
+use crate::files::{Files, digest};
 use crate::model::{Inputs, Scenario};
 use crate::sweep::{self, Axis};
+use crate::unreachable;
 
 /// What the user changes from outside the files.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +44,22 @@ pub struct Loaded {
     pub axes: Vec<String>,
     /// What is allowed in the files but hardly meant, each once.
     pub warnings: Diagnostics,
+    /// The bound classes of the policy that no packet can be in at any point; the warnings tell of them.
+    pub unreachable: BTreeSet<ClassId>,
+    /// The tables of data that the points read, such as logs of accesses, each once.
+    pub data: Vec<DataFile>,
     points: Vec<SweepPoint>,
+}
+
+/// A table of data that a scenario names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataFile {
+    /// The path by which it was read.
+    pub name: String,
+    /// Its length and hash in words, as [`Inputs::files`] has them.
+    pub digest: String,
+    /// Its whole text.
+    pub text: Arc<str>,
 }
 
 /// A point of a sweep.
@@ -108,6 +126,28 @@ pub fn schema() -> schemars::Schema {
     shortflow_text::schema::<ScenarioFile>()
 }
 
+/// The keys of scenario files, by the table that has them: those of a workload are `workload.cbr`.
+pub fn format_keys() -> &'static FormatKeys {
+    static KEYS: LazyLock<FormatKeys> =
+        LazyLock::new(|| FormatKeys::new::<ScenarioFile>("scenario", TABLES));
+    &KEYS
+}
+
+const TABLES: &[(&str, &str)] = &[
+    ("HostGroup", "host"),
+    ("RouterGroup", "router"),
+    ("LinkFile", "link"),
+    ("Loss", "loss"),
+    ("BindFile", "bind"),
+    ("TcpFile", "tcp"),
+    ("SizesFile", "sizes"),
+    ("TimesFile", "times"),
+    ("CountsFile", "counts"),
+    ("MeasureFile", "measure"),
+    ("AxisFile", "sweep"),
+    ("WorkloadFile", "workload."),
+];
+
 /// Gives the text of a file of at most so many bytes.
 type Read<'r> = &'r dyn Fn(&Path, u64) -> io::Result<String>;
 
@@ -119,6 +159,7 @@ fn load_with(path: &Path, overrides: &Overrides, read: Read<'_>) -> Result<Loade
         folder: folder_of(path).to_owned(),
         overrides,
         read,
+        data: RefCell::default(),
     };
     loader.run()
 }
@@ -128,6 +169,8 @@ struct Loader<'l> {
     folder: PathBuf,
     overrides: &'l Overrides,
     read: Read<'l>,
+    /// The tables of data that points have read by now.
+    data: RefCell<Vec<DataFile>>,
 }
 
 impl Loader<'_> {
@@ -143,12 +186,26 @@ impl Loader<'_> {
             .into_iter()
             .map(|values| self.point(&axes, values, &mut warnings))
             .collect::<Result<Vec<_>, _>>()?;
+        let unreachable = self.unreachable(&points, &mut warnings);
         Ok(Loaded {
             name: points[0].scenario.name.clone(),
+            unreachable,
             axes: axes.into_iter().map(|axis| axis.name).collect(),
             warnings,
+            data: self.data.take(),
             points,
         })
+    }
+
+    /// The classes that no packet can be in at any point, each of which gets a warning.
+    fn unreachable(&self, points: &[SweepPoint], warnings: &mut Diagnostics) -> BTreeSet<ClassId> {
+        let any_traffic = self.overrides.needs_no_workload;
+        let of_points =
+            points.iter().map(|point| unreachable::unreachable(&point.scenario, any_traffic));
+        let common = |all: BTreeSet<ClassId>, of_point| &all & &of_point;
+        let found = of_points.reduce(common).unwrap_or_default();
+        warnings.0.extend(unreachable::warnings(&points[0].scenario, &found, any_traffic));
+        found
     }
 
     fn point(
@@ -211,7 +268,13 @@ impl Loader<'_> {
         let tidied = tidy(&path);
         let read = |path: &Path| (self.read)(path, MOST_DATA);
         let text = read(&path).or_else(|_| read(Path::new(&tidied)));
-        text.map(|text| (tidied, text)).map_err(|error| reason(&error))
+        let text = text.map_err(|error| reason(&error))?;
+        let mut data = self.data.borrow_mut();
+        if !data.iter().any(|one| one.name == tidied) {
+            let digest = digest(&text);
+            data.push(DataFile { name: tidied.clone(), digest, text: text.as_str().into() });
+        }
+        Ok((tidied, text))
     }
 
     fn read_file(&self, swept: &[Override]) -> Result<(Document, ScenarioFile), Diagnostics> {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Address, dropper::LossParams};
-use shortflow_policy::Policy;
+use shortflow_elements::dropper::LossParams;
+use shortflow_policy::{Policy, WithoutEffect};
 use shortflow_tcp::Config;
-use shortflow_units::{Bytes, Duration, Length, Rate};
+use shortflow_text::{WrittenKey, WrittenKeys};
+use shortflow_units::{Bytes, Duration, Length, LinkLayer, Rate};
 
+use crate::addresses::{Addresses, IpVersion};
 use crate::workloads::WorkloadKind;
 
 /// The most streams of datagrams of a scenario, each of which has a UDP source port of its own: those
@@ -23,32 +25,7 @@ impl NodeId {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
-
-    /// Its address: 10.0.0.1 for the first node, counting up.
-    #[inline]
-    pub fn address(self) -> Address {
-        Address::v4(FIRST_ADDRESS + self.0)
-    }
-
-    /// Its IPv6 address, where it has one: fd00::a00:1 for the first node, counting up.
-    #[inline]
-    pub fn address_v6(self) -> Address {
-        Address::v6(FIRST_ADDRESS_V6 + u128::from(self.0))
-    }
-
-    /// The node with this address, which must be one that [`address`](Self::address) or
-    /// [`address_v6`](Self::address_v6) gave.
-    #[inline]
-    pub fn of_address(address: Address) -> NodeId {
-        NodeId(address.last_32_bits().wrapping_sub(FIRST_ADDRESS))
-    }
 }
-
-/// The address of the first node, 10.0.0.1.
-const FIRST_ADDRESS: u32 = 0x0a00_0001;
-
-/// The same after the prefix fd00::/96 of unique local addresses (RFC 4193).
-const FIRST_ADDRESS_V6: u128 = 0xfd00 << 112 | FIRST_ADDRESS as u128;
 
 /// A scenario in which every name is resolved, every quantity is in range, every workload has a
 /// path between its ends, and every bound role exists.
@@ -70,6 +47,8 @@ pub struct Scenario {
     pub drain: Duration,
     /// Hosts and routers.
     pub nodes: Vec<Node>,
+    /// Their addresses.
+    pub addresses: Arc<Addresses>,
     /// Duplex links.
     pub links: Vec<Link>,
     /// Which role is played where.
@@ -82,6 +61,8 @@ pub struct Scenario {
     pub measure: MeasurePlan,
     /// Everything that was read, to be kept with the results.
     pub inputs: Inputs,
+    /// The keys that its text writes with another value than their default.
+    pub written: WrittenKeys,
 }
 
 /// What kind of node.
@@ -103,8 +84,6 @@ pub struct Node {
     pub kind: NodeKind,
     /// The name of its group.
     pub group: String,
-    /// Its address: 10.0.0.1 for the first node, counting up in the order of the text.
-    pub address: Address,
 }
 
 /// A duplex link; no two links join the same two nodes.
@@ -132,8 +111,8 @@ pub struct Line {
     pub delay: Duration,
     /// What the DropTail queue of the port holds, where no role puts another queue.
     pub limit: Length,
-    /// Bytes that the link adds to every packet.
-    pub overhead: u32,
+    /// What a packet takes on the link.
+    pub link_layer: LinkLayer,
     /// Which packets the link loses; `None` for a clean link.
     pub loss: Option<LossParams>,
 }
@@ -165,13 +144,48 @@ pub struct Workload {
     pub name: String,
     /// What it generates.
     pub kind: WorkloadKind,
-    /// The TCP of both its ends.
+    /// The version of IP that its hosts speak.
+    pub ip: IpVersion,
+    /// The TCP of both its ends. Its segments and headers are those of `ip`.
     pub tcp: Arc<Config>,
     /// What a policy at a host knows its connections by.
     pub label: String,
 }
 
+impl Workload {
+    /// The TCP of both its ends where they speak this version of IP: packets are as large, and headers of IPv6 take
+    /// 20 bytes more of each.
+    pub fn tcp_over(&self, ip: IpVersion) -> Arc<Config> {
+        if ip == self.ip {
+            return Arc::clone(&self.tcp);
+        }
+        let (own, other) = (self.ip.more() as u16, ip.more() as u16);
+        Arc::new(Config {
+            mss: (self.tcp.mss + own).saturating_sub(other),
+            header: self.tcp.header - own + other,
+            ip_header: ip.header() as u16,
+            ..(*self.tcp).clone()
+        })
+    }
+}
+
 impl Scenario {
+    /// One sentence for each key that the scenario, or a role of its policy that is bound, writes with another value than
+    /// its default, and that `engine` declares to have no effect.
+    pub fn without_effect(&self, declared: &[WithoutEffect], engine: &str) -> Vec<String> {
+        let is_bound = |key: &WrittenKey| {
+            let role = key.path.strip_prefix("roles.").and_then(|path| path.split('.').next());
+            role.is_none_or(|role| self.bindings.iter().any(|binding| binding.role == role))
+        };
+        let policy = self.policy.iter().map(|policy| &policy.written);
+        WithoutEffect::notes(
+            declared,
+            engine,
+            std::iter::once(&self.written).chain(policy),
+            is_bound,
+        )
+    }
+
     /// What has results under a name of its own, by index: first the workloads in their order, then
     /// the parts of each that have results of their own, such as the objects of pages.
     pub fn result_rows(&self) -> Vec<ResultRow> {

@@ -217,9 +217,13 @@ impl<'s> Routed<'s> {
 
     fn load(&mut self, line: usize, demand: &Demand) {
         let link = &self.scenario.links[line / 2];
-        let overhead =
-            if line.is_multiple_of(2) { link.forward.overhead } else { link.back.overhead };
-        let bytes = demand.offer.bytes + demand.offer.packets * f64::from(overhead);
+        let way = if line.is_multiple_of(2) { &link.forward } else { &link.back };
+        let Offer { bytes, packets, .. } = demand.offer;
+        // As if all packets were of the mean size, which matters to cells alone.
+        let bytes = match packets > 0.0 {
+            true => packets * way.link_layer.mean_wire_size(bytes / packets),
+            false => bytes,
+        };
         *self.lines[line].workloads.entry(demand.workload).or_default() += bytes * 8.0;
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Conditioner, Dscp, Label};
+use shortflow_elements::{Conditioner, Dscp, Label, Protocol};
 use shortflow_measure::{Recorder, TransferSink};
 use shortflow_policy::{PortSite, Role};
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
@@ -86,6 +86,7 @@ fn network(scenario: &Scenario, seed: u64, code_points: &CodePoints) -> Network 
         port_names,
         ingress_names,
         nodes: scenario.nodes.len(),
+        addresses: Arc::clone(&scenario.addresses),
         routes: Routes::new(&forwards, &ends),
         colors: colors(scenario),
         labels: scenario.workloads.iter().map(|workload| label(scenario, workload)).collect(),
@@ -110,13 +111,13 @@ fn hop(
     let egress = role_at(scenario, from, Direction::To(to));
     let is_reported = scenario.measure.ports.contains(&(from, to));
     let counters = Counters::new(is_reported.then_some(code_points));
-    let Line { rate, delay, limit, overhead, loss } = line;
+    let Line { rate, delay, limit, link_layer, loss } = line;
     let port = if let Some(gate) = egress.and_then(|role| role.gate(site)) {
-        Port::gated(gate, *rate, *delay, *overhead, counters)
+        Port::gated(gate, *rate, *delay, *link_layer, counters)
     } else if let Some(queue) = egress.and_then(|role| role.queue(site)) {
-        Port::with_queue(queue, *rate, *delay, *overhead, counters)
+        Port::with_queue(queue, *rate, *delay, *link_layer, counters)
     } else {
-        Port::plain(*rate, *delay, *overhead, *limit, counters)
+        Port::plain(*rate, *delay, *link_layer, *limit, counters)
     };
     let loss = loss
         .as_ref()
@@ -177,37 +178,40 @@ fn watched(scenario: &Scenario) -> Vec<PortId> {
 fn sources(scenario: &Scenario, seed: u64, replica: u32) -> (Vec<Source>, Vec<Stream>) {
     let mut sources = Vec::new();
     let mut streams = Vec::new();
-    for (index, workload) in scenario.workloads.iter().enumerate() {
+    for index in 0..scenario.workloads.len() {
         match shortflow_sessions::build(scenario, index, seed, replica, sources.len() as u32) {
             Some(sessions) => {
-                let connections = connections(index as u16, workload, sessions.port());
+                let connections = connections(scenario, index as u16, sessions.port());
                 sources.push(Source::Sessions { connections, sessions });
             }
-            None => add_sources(index as u16, workload, seed, &mut sources, &mut streams),
+            None => add_sources(scenario, index as u16, seed, &mut sources, &mut streams),
         }
     }
     (sources, streams)
 }
 
 /// Connections of workload number `index`, to this port.
-fn connections(index: u16, workload: &Workload, port: u16) -> Connections {
+fn connections(scenario: &Scenario, index: u16, port: u16) -> Connections {
+    let workload = &scenario.workloads[usize::from(index)];
     Connections {
         workload: index,
         pairs: workload.kind.pairs().to_vec(),
         port,
+        transport: Transport::new(Protocol::TCP, workload.ip, &scenario.addresses),
         config: Arc::clone(&workload.tcp),
     }
 }
 
 fn add_sources(
+    scenario: &Scenario,
     index: u16,
-    workload: &Workload,
     seed: u64,
     sources: &mut Vec<Source>,
     streams: &mut Vec<Stream>,
 ) {
+    let workload = &scenario.workloads[usize::from(index)];
     let name = &workload.name;
-    let connections = |port| connections(index, workload, port);
+    let connections = |port| connections(scenario, index, port);
     match &workload.kind {
         WorkloadKind::Transfers(transfers) => sources.push(Source::Transfers {
             connections: connections(transfers.port),
@@ -225,14 +229,16 @@ fn add_sources(
         }
         WorkloadKind::Cbr(cbr) => {
             for number in 0..cbr.streams() {
-                let stream = add_stream(index, *cbr.stream(number).0, cbr.port, cbr.dscp, streams);
+                let ends = *cbr.stream(number).0;
+                let stream = add_stream(scenario, index, ends, cbr.port, cbr.dscp, streams);
                 let departures = cbr.departures(seed, name, number).peekable();
                 sources.push(Source::Cbr { stream, departures });
             }
         }
         WorkloadKind::Poisson(poisson) => {
             for (pair, ends) in poisson.pairs.iter().enumerate() {
-                let stream = add_stream(index, *ends, poisson.port, poisson.dscp, streams);
+                let (port, dscp) = (poisson.port, poisson.dscp);
+                let stream = add_stream(scenario, index, *ends, port, dscp, streams);
                 let departures = poisson.departures(seed, name, pair).peekable();
                 sources.push(Source::Poisson { stream, departures });
             }
@@ -244,6 +250,7 @@ fn add_sources(
 }
 
 fn add_stream(
+    scenario: &Scenario,
     workload: u16,
     (from, to): (NodeId, NodeId),
     port: u16,
@@ -251,6 +258,7 @@ fn add_stream(
     streams: &mut Vec<Stream>,
 ) -> StreamId {
     let stream = StreamId(streams.len() as u32);
+    let ip = scenario.workloads[usize::from(workload)].ip;
     // Streams have source ports of their own, so that no two share a 5-tuple.
     let key = NodeKey {
         src: from,
@@ -259,11 +267,15 @@ fn add_stream(
             .try_into()
             .expect("a checked scenario has a port for each stream"),
         dst_port: port,
-        transport: Transport::UDP,
+        transport: Transport::new(Protocol::UDP, ip, &scenario.addresses),
     };
-    streams.push(Stream { workload, node: from, key, dscp });
+    let headers = ip.header() + UDP_HEADER;
+    streams.push(Stream { workload, node: from, key, dscp, headers });
     stream
 }
+
+/// Bytes of the UDP header.
+const UDP_HEADER: u32 = 8;
 
 /// From here there are as many ports as a scenario may have streams.
 const FIRST_STREAM_PORT: u32 = (1 << 16) - MOST_STREAMS;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use shortflow_elements::{Dscp, Ecn, SenderView};
-use shortflow_measure::Recorder;
+use shortflow_measure::{End, Recorder};
 use shortflow_sessions::{ConnectionId, Sessions};
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
@@ -161,12 +161,14 @@ impl Engine {
             let is_bare = packet.payload == 0 && packet.tcp.flags.only_acknowledge();
             (Before::of(&end.tcp), is_bare)
         });
-        end.tcp.on_segment(now, &packet.tcp, packet.payload, packet.ecn);
+        end.tcp.on_segment(now, packet.sent_at, &packet.tcp, packet.payload, packet.ecn);
         let acknowledges_first = end.tcp.acknowledges_first();
         self.fabric.pool.release(parcel);
         let received = end.tcp.received();
         if received > end.delivered {
-            self.recorder.goodput(now, flow.application.workload(), received - end.delivered);
+            let to = if side == Side::Client { End::Client } else { End::Server };
+            let bytes = received - end.delivered;
+            self.recorder.goodput(now, flow.application.workload(), to, bytes);
             end.delivered = received;
         }
         if let Some((before, is_bare)) = heard {
@@ -271,7 +273,11 @@ impl Engine {
                 let flow = Flow::new(new.key, &new.config, new.application);
                 let (id, flow) = self.flows.insert(flow);
                 if let Some(watcher) = &mut self.fabric.watcher {
-                    watcher.opens(id, flow.key().into(), &new.config);
+                    watcher.opens(
+                        id,
+                        flow.key().flow_key(&self.fabric.pool.addresses),
+                        &new.config,
+                    );
                 }
                 flow.open(now);
                 let needs_care =
@@ -321,7 +327,8 @@ impl Engine {
                 && let Some(watcher) = &mut self.fabric.watcher
                 && is_new
             {
-                watcher.opens(id, flow.key().into(), flow.ends[Side::Client].tcp.shared_config());
+                let key = flow.key().flow_key(&self.fabric.pool.addresses);
+                watcher.opens(id, key, flow.ends[Side::Client].tcp.shared_config());
             }
             let flow = self.flows.get(id).filter(|_| self.fabric.listens());
             let before = flow.map(|flow| Before::writing(&flow.ends[Side::Client].tcp));
@@ -352,7 +359,7 @@ impl Engine {
             key: stream.key,
             dscp: stream.dscp,
             ecn: Ecn::NotEct,
-            payload: size.saturating_sub(UDP_HEADERS) as u16,
+            payload: size.saturating_sub(stream.headers) as u16,
             tcp: TcpHeader::default(),
         };
         let (outlet, shown) = self.fabric.outlet(stream.node, stream.key.dst);
@@ -397,9 +404,6 @@ impl Engine {
         }
     }
 }
-
-/// Bytes of the UDP and IPv4 headers.
-const UDP_HEADERS: u32 = 28;
 
 /// Sends what a kernel does before the application hears of what has come. What follows looks after the connection.
 #[cold]

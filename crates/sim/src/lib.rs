@@ -45,6 +45,7 @@ mod live;
 mod network;
 mod record;
 mod simulator;
+mod without_effect;
 
 pub use live::{
     ConnectionTally, Glance, Hosts, LiveNetwork, LiveRecord, PortGlance, Tallies, Unroutable,
@@ -52,3 +53,4 @@ pub use live::{
 pub use network::fabric::Totals;
 pub use record::replica::{Simulated, run_replica, run_replica_before};
 pub use simulator::Simulator;
+pub use without_effect::WITHOUT_EFFECT;

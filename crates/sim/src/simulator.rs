@@ -1,12 +1,14 @@
 //! The simulator as an engine among others.
 
+use shortflow_measure::Warning;
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task, end_of, ports};
-use shortflow_scenario::Scenario;
+use shortflow_scenario::{IpVersion, Scenario};
 use shortflow_units::Instant;
 
 use crate::build;
 use crate::event::calendar::Calendar;
 use crate::record::replica::{refuse_beyond, run_replica_before};
+use crate::without_effect::{WITHOUT_EFFECT, WITHOUT_EFFECT_OVER_IPV4};
 
 /// The simulator as an engine: every packet, in simulated time. It is deterministic, and replicas do
 /// not disturb each other.
@@ -32,6 +34,12 @@ impl Engine for Simulator {
         let end = end_of(task.scenario).as_secs_f64();
         let look = |now: Instant| look(now.as_secs_f64() / end);
         let found = run_replica_before(tap, task.scenario, task.replica, transfers, look)?;
-        Ok(Measured::Replica(Box::new(found.replica)).into())
+        let is_over_v6 = task.scenario.workloads.iter().any(|w| w.ip == IpVersion::V6);
+        let of_v4 = if is_over_v6 { &[][..] } else { WITHOUT_EFFECT_OVER_IPV4 };
+        let declared = [WITHOUT_EFFECT, of_v4].concat();
+        let notes = task.scenario.without_effect(&declared, "simulate");
+        let warnings = Warning::all(notes);
+        let classes = Some(found.classes);
+        Ok(Outcome { warnings, classes, ..Measured::Replica(Box::new(found.replica)).into() })
     }
 }

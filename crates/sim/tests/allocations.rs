@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use shortflow_elements::{Dscp, FlowKey, FrameId, Packet, Protocol, TcpFlags};
 use shortflow_policy::Role;
-use shortflow_scenario::{NodeId, Overrides, Scenario, from_texts};
+use shortflow_scenario::{IpVersion, NodeId, Overrides, Scenario, from_texts};
 use shortflow_sim::{Hosts, LiveNetwork};
 use shortflow_units::{Duration, Instant};
 
@@ -130,8 +130,8 @@ fn packet(number: u32, [client, server]: [NodeId; 2], name: u32) -> Packet {
         bytes: FrameId::new(name),
         flags,
         key: FlowKey {
-            src: server.address(),
-            dst: client.address(),
+            src: server.automatic(IpVersion::V4),
+            dst: client.automatic(IpVersion::V4),
             src_port: port as u16,
             dst_port: 80,
             protocol: Protocol::TCP,

@@ -47,7 +47,8 @@ impl Cache {
     /// The replica kept for this place, if it was made from the same inputs and all that is wanted of
     /// it was kept.
     pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<Found> {
-        let entry: Entry = self.folder.read_json(&name(point, number)).ok()?;
+        let folder = self.folder.inside(&point.place);
+        let entry: Entry = folder.read_json(&name(point, number)).ok()?;
         // A copy under another name would count twice.
         let is_it = entry.replica.number == number
             && entry.fingerprint == fingerprint(&point.scenario, &self.engine);
@@ -98,16 +99,12 @@ impl Cache {
             series: result.series.clone(),
             replica,
         };
-        if !point.place.is_empty() {
-            Folder::create(&self.folder.path().join(&point.place))?;
-        }
-        self.folder.write_json(&name(point, number), &entry)
+        self.folder.create_inside(&point.place)?.write_json(&name(point, number), &entry)
     }
 }
 
 fn name(point: &PointOfRun, number: u32) -> String {
-    let file = format!("{}@{}#{number}.json", point.run, point.x);
-    if point.place.is_empty() { file } else { format!("{}/{file}", point.place) }
+    format!("{}@{}#{number}.json", point.run, point.x)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use shortflow_measure::mean;
-use shortflow_measure::results::{self, write_whole};
+use shortflow_measure::results::{self, Folder};
 use shortflow_report::significant;
 
 use crate::checks::want;
@@ -27,6 +27,8 @@ pub(crate) const SPEC: &str = "calibration.toml";
 pub(crate) const OUTCOME: &str = "calibration.json";
 /// The same for a person.
 const TABLE: &str = "calibration.md";
+/// What a person reads first of a study.
+const README: &str = "README.md";
 
 /// What came of a calibration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -239,21 +241,21 @@ impl Calibration {
     pub fn write(&self, out: &Path, files: &StudyFiles) -> Result<Vec<PathBuf>, results::Error> {
         let table = self.table();
         let mut written = Vec::new();
-        let mut write = |path: PathBuf, text: &str| {
-            write_whole(&path, |file| file.write_all(text.as_bytes()))?;
-            written.push(path);
+        let mut write = |folder: &Folder, name: &str, text: &str| {
+            folder.write_text(name, text)?;
+            written.push(folder.path().join(name));
             Ok(())
         };
         for folder in std::iter::once(out).chain(files.folder()) {
-            results::Folder::create(folder)?;
-            write(folder.join(OUTCOME), &format!("{:#}\n", serde_json::json!(self)))?;
-            write(folder.join(TABLE), &table)?;
+            let folder = Folder::create(folder)?;
+            write(&folder, OUTCOME, &format!("{:#}\n", serde_json::json!(self)))?;
+            write(&folder, TABLE, &table)?;
         }
-        let readme = files.folder().map(|folder| folder.join("README.md"));
-        let text = readme.as_ref().and_then(|readme| std::fs::read_to_string(readme).ok());
+        let study = files.folder().map(Folder::open);
+        let text = study.as_ref().and_then(|study| study.read_text(README).ok());
         let renewed = text.and_then(|text| with_block(&text, &table));
-        if let (Some(readme), Some(renewed)) = (readme, renewed) {
-            write(readme, &renewed)?;
+        if let (Some(study), Some(renewed)) = (study, renewed) {
+            write(&study, README, &renewed)?;
         }
         Ok(written)
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use shortflow_measure::results::{Error, Folder, write_whole};
+use shortflow_measure::results::{Error, Folder, REPORT};
 use shortflow_report::{
     Axis, CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, Table, line_figure, study_page,
 };
@@ -18,28 +18,27 @@ use crate::text;
 
 /// Writes all files and says where the page is.
 pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<PathBuf, Error> {
-    Folder::create(out)?;
-    write_text(&out.join(LEDGER), &json(ledger))?;
-    let drawn = Folder::create(&out.join("figures"))?;
+    let folder = Folder::create(out)?;
+    folder.write_text(LEDGER, &json(ledger))?;
+    let drawn = folder.create_inside("figures")?;
     let figures: Vec<Figure> = reproduced.figures.iter().map(draw).collect();
     for figure in &figures {
-        write_text(&drawn.path().join(format!("{}.svg", figure.name)), &figure.svg)?;
+        drawn.write_text(&format!("{}.svg", figure.name), &figure.svg)?;
     }
-    write_text(&out.join("tables.md"), &markdown(&reproduced.tables))?;
-    write_text(&out.join("claims.md"), &claims_table(ledger))?;
+    folder.write_text("tables.md", &markdown(&reproduced.tables))?;
+    folder.write_text("claims.md", &claims_table(ledger))?;
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
     let about =
         format!("{} {} {}", reproduced.about, ledger.tcp_in_words(), ledger.reading_in_words());
-    let path = out.join("report.html");
-    write_text(&path, &study_page(&reproduced.title, &about, &rows, &tables, &figures))?;
-    Ok(path)
+    let page = study_page(&reproduced.title, &about, &rows, &tables, &figures);
+    folder.write_text(REPORT, &page)?;
+    Ok(out.join(REPORT))
 }
 
 /// Which study's ledger stands in a folder, if any does, and whether it is of the short form.
 pub fn study_of(out: &Path) -> Option<(String, bool)> {
-    let text = std::fs::read_to_string(out.join(LEDGER)).ok()?;
-    let ledger: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let ledger: serde_json::Value = Folder::open(out).read_json(LEDGER).ok()?;
     let quick = ledger.get("quick").and_then(serde_json::Value::as_bool).unwrap_or(false);
     Some((ledger.get("study")?.as_str()?.to_owned(), quick))
 }
@@ -54,13 +53,8 @@ pub fn json(ledger: &Ledger) -> String {
 
 /// Writes something that is kept beside a ledger into a folder, as [`json`] writes ledgers; gives the file.
 pub(crate) fn write_json(out: &Path, name: &str, what: &impl Serialize) -> Result<PathBuf, Error> {
-    let path = Folder::create(out)?.path().join(name);
-    write_text(&path, &format!("{:#}\n", serde_json::json!(what)))?;
-    Ok(path)
-}
-
-fn write_text(path: &Path, text: &str) -> Result<(), Error> {
-    write_whole(path, |file| file.write_all(text.as_bytes()))
+    Folder::create(out)?.write_text(name, &format!("{:#}\n", serde_json::json!(what)))?;
+    Ok(out.join(name))
 }
 
 fn draw(figure: &figure::Figure) -> Figure {
@@ -168,7 +162,14 @@ mod tests {
     use crate::figure::FigureCurve;
 
     fn estimate(mean: f64) -> Estimate {
-        Estimate { mean, low: Some(mean * 0.9), high: Some(mean * 1.1), n: 8, at_least: false }
+        Estimate {
+            mean,
+            low: Some(mean * 0.9),
+            high: Some(mean * 1.1),
+            n: 8,
+            at_least: false,
+            at_most: false,
+        }
     }
 
     /// A figure with the curves "slow" and "fast" through `points` and a half of their height.

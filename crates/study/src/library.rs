@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use shortflow_measure::results;
+use shortflow_text::MOST_DATA;
 
 use crate::calibration::{self, OUTCOME};
 use crate::ledger::Ledger;
@@ -145,7 +146,8 @@ fn read_into(
                 || (prefix.is_empty()
                     && [OUTCOME, rehearsed::FILE, models::FILE].contains(&name.as_str())))
         {
-            let text = std::fs::read_to_string(&path).map_err(failed(&path))?;
+            let text = shortflow_files::read_text(&path, MOST_DATA);
+            let text = text.map_err(|error| failed(&path)(error.into()))?;
             files.push((format!("{prefix}{name}"), text));
         }
     }

@@ -301,7 +301,7 @@ impl Observer for Keeper<'_, '_> {
     fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), run::Error> {
         let (at, number) = self.due[task];
         if let Some(late) = outcome.timing.as_ref().and_then(TimingError::warning) {
-            return Err(run::Error::Machine(late));
+            return Err(run::Error::Machine(late.message));
         }
         if let Measured::Replica(replica) = &mut outcome.measured {
             let point = &self.points[at];

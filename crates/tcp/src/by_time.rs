@@ -104,7 +104,7 @@ impl Sender {
             self.on_late_report(header);
             return;
         }
-        let in_flight = self.rack().sent.in_flight();
+        let (mss, in_flight) = (self.mss, self.rack().sent.in_flight());
         let advances = una > self.una;
         if advances {
             self.una = una;
@@ -138,7 +138,7 @@ impl Sender {
         if self.recovery.phase() == LossPhase::Fast && delivered > 0 {
             self.follow_reduction(delivered, advances && !judged.lost);
         }
-        if advances {
+        if advances || (news.sacked && self.rack().reorders_beyond_threshold(mss, config)) {
             self.tell_congestion_control(now, header, &news, in_flight, config);
         }
         let restarts = advances || self.rack().tells_of_earlier(now, &news);

@@ -86,6 +86,8 @@ pub struct Config {
     pub mss: u16,
     /// Bytes of TCP and IP headers on every segment.
     pub header: u16,
+    /// Bytes of the IP header in these: 20, or 40 over IPv6.
+    pub ip_header: u16,
     /// Initial congestion window in segments (RFC 5681 §3.1, RFC 6928).
     pub initial_window: u32,
     /// By how many segments one acknowledgement may open the window in slow start, L of RFC 3465 §2.2;
@@ -190,6 +192,12 @@ impl Config {
     /// The first retransmission timeout of data after a handshake that gave no sample (RFC 6298 §5.7).
     pub fn rto_after_lost_syn(&self) -> Duration {
         self.rto_initial.max(FALLBACK_RTO).min(self.rto_max)
+    }
+
+    /// Whether the header has room for timestamps: 12 bytes (RFC 7323, Appendix A).
+    #[inline]
+    pub(crate) fn has_timestamps(&self) -> bool {
+        self.header >= self.ip_header + 32
     }
 
     /// Whether a receiver reports what it got twice.

@@ -37,10 +37,11 @@ pub(crate) enum Control {
     Nothing,
     Syn,
     SynAck,
-    /// A reset that says: sequence number, acknowledgement.
+    /// A reset with this sequence number, and this acknowledgement where it has the flag for one.
     Reset {
         seq: u32,
-        ack: Option<u32>,
+        ack: u32,
+        flags: TcpFlags,
     },
     /// An acknowledgement of what came before the mark of the latest segment changed, with the echo that
     /// held until then (RFC 8257 §3.2).
@@ -121,7 +122,8 @@ impl Connection {
         }
         if peer_knows {
             let seq = self.sequence_of(self.sender.max);
-            self.control = Control::Reset { seq, ack: Some(self.acknowledgement()) };
+            self.control =
+                Control::Reset { seq, ack: self.acknowledgement(), flags: TcpFlags::ACK };
         }
     }
 

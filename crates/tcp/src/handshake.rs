@@ -11,14 +11,19 @@ use crate::state::{Failure, State};
 
 impl Connection {
     /// RFC 9293 §3.10.7.2.
-    pub(crate) fn on_segment_in_listen(&mut self, header: &TcpHeader, payload: u16) {
+    pub(crate) fn on_segment_in_listen(
+        &mut self,
+        sent_at: Instant,
+        header: &TcpHeader,
+        payload: u16,
+    ) {
         if header.flags.has(TcpFlags::RST) {
             return;
         }
         if header.flags.has(TcpFlags::ACK) {
             self.reset_in_reply(header, payload);
         } else if header.flags.has(TcpFlags::SYN) {
-            self.on_syn(header);
+            self.on_syn(sent_at, header);
         }
     }
 
@@ -26,6 +31,7 @@ impl Connection {
     pub(crate) fn on_segment_in_syn_sent(
         &mut self,
         now: Instant,
+        sent_at: Instant,
         header: &TcpHeader,
         payload: u16,
     ) {
@@ -44,11 +50,11 @@ impl Connection {
             return;
         }
         if !has_ack {
-            self.on_syn(header); // both ends opened at once
+            self.on_syn(sent_at, header); // both ends opened at once
             return;
         }
         self.sender.ecn.on_syn_ack(header, self.config.ecn);
-        self.receiver.on_syn(header);
+        self.receiver.on_syn(sent_at, header, &self.config);
         self.establish(now, header);
         // The peer is told at once, before data: so do Linux and ns-2.
         self.receiver.demand_ack(AckDue::Bare);
@@ -92,9 +98,9 @@ impl Connection {
         self.control = if self.state == State::SynSent { Control::Syn } else { Control::SynAck };
     }
 
-    fn on_syn(&mut self, header: &TcpHeader) {
+    fn on_syn(&mut self, sent_at: Instant, header: &TcpHeader) {
         self.sender.ecn.on_syn(header, self.config.ecn);
-        self.receiver.on_syn(header);
+        self.receiver.on_syn(sent_at, header, &self.config);
         self.state = State::SynReceived;
         self.control = Control::SynAck;
     }

@@ -2,6 +2,8 @@
 
 use shortflow_elements::TcpFlags;
 
+use crate::timestamps::Tsecr;
+
 /// Up to three SACK blocks (RFC 2018 §3), the most recent first: sequence numbers from (included)
 /// and to (excluded). They are kept beside the header, since few segments carry any.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,7 +41,8 @@ impl SackBlocks {
 }
 
 /// What timestamps tell apart (RFC 7323 §3), as far as it matters, a bit for each: transmissions of the same data, of which
-/// each data segment says which it is, and each acknowledgement which it answers; and the receiver's round trips.
+/// each data segment says which it is, and each acknowledgement which it answers; and the receiver's round trips. Segments
+/// without timestamps have them, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamps(u8);
 
@@ -94,6 +97,8 @@ pub struct TcpHeader {
     pub flags: TcpFlags,
     /// Transmissions told apart, without a byte on the wire.
     pub stamps: Stamps,
+    /// The echoed timestamp. TSval is the time at which the host sent the segment.
+    pub tsecr: Tsecr,
     /// Selective acknowledgements.
     pub sack: SackBlocks,
 }

@@ -11,46 +11,75 @@ use crate::seq::from_wire;
 use crate::state::{Failure, State};
 
 impl Connection {
-    /// A segment of this connection has arrived, with the ECN field of its IP header.
+    /// A segment of this connection has arrived, with the ECN field of its IP header. The peer sent it at `sent_at`, which is
+    /// its TSval.
     #[inline]
-    pub fn on_segment(&mut self, now: Instant, header: &TcpHeader, payload: u16, ecn: Ecn) {
+    pub fn on_segment(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        header: &TcpHeader,
+        payload: u16,
+        ecn: Ecn,
+    ) {
         let start = from_wire(self.receiver.initial, self.receiver.next, header.seq);
         // The common case: nothing unusual in state and flags, and exactly what is expected next.
         if header.flags.only_acknowledge()
             && start == self.receiver.next
             && self.state == State::Established
+            && !self.receiver.recent.rejects(now, sent_at)
         {
-            if self.take_acknowledgement(now, header, start, payload == 0) && payload > 0 {
+            if self.take_acknowledgement(now, sent_at, header, start, payload.into()) && payload > 0
+            {
                 self.take_data(now, header, start, payload, ecn);
             }
         } else {
-            self.on_unusual_segment(now, header, payload, ecn);
+            self.on_unusual_segment(now, sent_at, header, payload, ecn);
         }
     }
 
     #[cold]
-    fn on_unusual_segment(&mut self, now: Instant, header: &TcpHeader, payload: u16, ecn: Ecn) {
+    fn on_unusual_segment(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        header: &TcpHeader,
+        payload: u16,
+        ecn: Ecn,
+    ) {
         match self.state {
             State::Closed => self.reset_in_reply(header, payload),
-            State::Listen => self.on_segment_in_listen(header, payload),
-            State::SynSent => self.on_segment_in_syn_sent(now, header, payload),
-            _ => self.on_segment_when_known(now, header, payload, ecn),
+            State::Listen => self.on_segment_in_listen(sent_at, header, payload),
+            State::SynSent => self.on_segment_in_syn_sent(now, sent_at, header, payload),
+            _ => self.on_segment_when_known(now, sent_at, header, payload, ecn),
         }
     }
 
     /// RFC 9293 §3.10.7.4: both sequence numbers are known.
-    fn on_segment_when_known(&mut self, now: Instant, header: &TcpHeader, payload: u16, ecn: Ecn) {
+    fn on_segment_when_known(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        header: &TcpHeader,
+        payload: u16,
+        ecn: Ecn,
+    ) {
         let flags = header.flags;
         let start = from_wire(self.receiver.initial, self.receiver.next, header.seq);
         let fin = flags.has(TcpFlags::FIN);
         let length = u64::from(payload) + u64::from(fin);
-        let acceptance = self.receiver.accepts(start, length);
+        let acceptance = self.receiver.accepts(start, length, &self.config);
         if flags.has(TcpFlags::RST) {
             self.on_reset(start, acceptance);
             return;
         }
         if self.is_repeated_syn(header) {
             self.repeat_syn();
+            return;
+        }
+        // RFC 7323 §5.3, R1. An old acknowledgement without data is recognized by its numbers.
+        if length > 0 && self.receiver.recent.rejects(now, sent_at) {
+            self.discard(now, start, payload);
             return;
         }
         if flags.has(TcpFlags::SYN) || acceptance == Acceptance::Outside {
@@ -65,22 +94,26 @@ impl Connection {
             return;
         }
         if acceptance == Acceptance::Old && length > 0 {
-            self.receiver.demand_ack(AckDue::Bare);
-            if payload > 0 && self.config.reports_duplicates() {
-                let end = start + u64::from(payload);
-                self.receiver.note_duplicate(start, end, &self.config);
-            }
-            if self.state == State::TimeWait {
-                self.linger = now + self.config.time_wait;
-            }
+            self.discard(now, start, payload);
         }
-        let is_bare = length == 0;
-        if self.on_acknowledgement(now, header, start, is_bare)
+        if self.on_acknowledgement(now, sent_at, header, start, length)
             && acceptance == Acceptance::Inside
             && length > 0
             && !self.receiver.is_finished()
         {
             self.take_data(now, header, start, payload, ecn);
+        }
+    }
+
+    /// Discards data with an immediate acknowledgement, which reports duplicates (RFC 2883 §4).
+    fn discard(&mut self, now: Instant, start: u64, payload: u16) {
+        self.receiver.demand_ack(AckDue::Bare);
+        let end = start.saturating_add(payload.into()).min(self.receiver.next);
+        if start < end && self.config.reports_duplicates() {
+            self.receiver.note_duplicate(start, end, &self.config);
+        }
+        if self.state == State::TimeWait {
+            self.linger = now + self.config.time_wait;
         }
     }
 
@@ -109,11 +142,12 @@ impl Connection {
     fn on_acknowledgement(
         &mut self,
         now: Instant,
+        sent_at: Instant,
         header: &TcpHeader,
         start: u64,
-        is_bare: bool,
+        length: u64,
     ) -> bool {
-        let taken = self.take_acknowledgement(now, header, start, is_bare);
+        let taken = self.take_acknowledgement(now, sent_at, header, start, length);
         if taken && self.sender.is_fin_acknowledged() {
             self.enter(now, self.state.after_fin_acknowledged());
         }
@@ -124,15 +158,18 @@ impl Connection {
     fn take_acknowledgement(
         &mut self,
         now: Instant,
+        sent_at: Instant,
         header: &TcpHeader,
         start: u64,
-        is_bare: bool,
+        length: u64,
     ) -> bool {
         let acknowledgement = from_wire(self.sender.initial, self.sender.una, header.ack);
         let sender = &mut self.sender;
-        let taken = sender.on_ack(now, header, acknowledgement, start, is_bare, &self.config);
+        let taken = sender.on_ack(now, header, acknowledgement, start, length == 0, &self.config);
         self.receiver.stamps = self.receiver.stamps.carrying(header.stamps);
-        if !taken {
+        if taken {
+            self.receiver.note_timestamp(now, sent_at, start, length);
+        } else {
             // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
             self.receiver.demand_ack(AckDue::Bare);
         }
@@ -170,8 +207,8 @@ impl Connection {
     pub(crate) fn reset_in_reply(&mut self, header: &TcpHeader, payload: u16) {
         if let Some(reset) = Segment::reset_in_reply(header, payload) {
             let header = reset.header;
-            let ack = header.flags.has(TcpFlags::ACK).then_some(header.ack);
-            self.control = Control::Reset { seq: header.seq, ack };
+            let TcpHeader { seq, ack, flags, .. } = header;
+            self.control = Control::Reset { seq, ack, flags };
         }
     }
 }

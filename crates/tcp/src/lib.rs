@@ -21,9 +21,9 @@
 //! client.open(now);
 //! client.write(now, 1000);
 //! while let Some(segment) = client.poll_transmit(now) {
-//!     server.on_segment(now, &segment.header, segment.payload, segment.ecn);
+//!     server.on_segment(now, now, &segment.header, segment.payload, segment.ecn);
 //!     while let Some(reply) = server.poll_transmit(now) {
-//!         client.on_segment(now, &reply.header, reply.payload, reply.ecn);
+//!         client.on_segment(now, now, &reply.header, reply.payload, reply.ecn);
 //!     }
 //! }
 //! assert_eq!(server.received(), 1000);
@@ -37,8 +37,8 @@
 //!   sends, and finds the connection that a segment belongs to.
 //! - **The data.** Bytes are counted, not kept; the application reads at once, so the offered window
 //!   never shrinks.
-//! - **Options on the wire.** Window scaling and SACK are taken for granted. Timestamps count as bytes of the
-//!   header; of what they tell only whether a transmission was the first is kept ([`Stamps`]).
+//! - **Options on the wire.** Window scaling and SACK are taken for granted. Segments have timestamps (RFC 7323) where the
+//!   header has room for them, 52 bytes; else they say of a transmission only whether it was the first ([`Stamps`]).
 //! - **Not yet**: reports of duplicates (RFC 2883), path MTU discovery. Retransmissions are not paced.
 //!
 //! # Where what is
@@ -57,7 +57,7 @@
 //! | `congestion/` | the congestion window: a row of [`Algorithm`] and a [`CongestionControl`] for each kind |
 //! | `rates` | delivery rates and pacing, for the controls that ask for them |
 //! | `receiver`, `reassembly`, `ack_delay` | delayed acknowledgements, data out of order, SACK blocks |
-//! | `rtt`, `ecn`, `seq` | RFC 6298; RFC 3168; numbers that wrap |
+//! | `rtt`, `timestamps`, `ecn`, `seq` | RFC 6298; RFC 7323; RFC 3168; numbers that wrap |
 
 mod ack_delay;
 mod by_time;
@@ -84,6 +84,7 @@ mod seq;
 mod state;
 mod stats;
 mod timer_wheel;
+mod timestamps;
 
 pub use config::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Recovery, RtoFloor};
 pub use congestion::{
@@ -97,3 +98,4 @@ pub use recovery::LossPhase;
 pub use segment::Segment;
 pub use state::{Failure, Role, State};
 pub use stats::Stats;
+pub use timestamps::Tsecr;

@@ -6,15 +6,26 @@ use shortflow_units::Instant;
 use crate::connection::{Connection, Control};
 use crate::ecn::EcnState;
 use crate::header::{SackBlocks, Stamps, TcpHeader};
-use crate::receiver::AckDue;
+use crate::receiver::{AckDue, window};
 use crate::sender::{Chunk, ChunkKind};
 use crate::seq::to_wire;
+use crate::timestamps::Tsecr;
 use crate::{EcnCapable, Segment};
 
 impl Connection {
     /// The next segment to send now. Call it after every other call until it gives `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        let mut segment = self.next_segment(now)?;
+        let recent = self.receiver.recent;
+        if recent.is_enabled() {
+            segment.header.tsecr = Tsecr::echo(now, recent);
+        }
+        Some(segment)
+    }
+
+    #[inline]
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.control != Control::Nothing {
             return Some(self.control_segment(now));
         }
@@ -80,9 +91,10 @@ impl Connection {
         let header = TcpHeader {
             seq,
             ack: self.acknowledgement(),
-            window: self.receiver.window,
+            window: window(&self.config),
             flags,
             stamps: self.receiver.stamps,
+            tsecr: Tsecr::default(),
             sack: self.sack_blocks(),
         };
         Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false }
@@ -102,15 +114,10 @@ impl Connection {
         if let Control::Acknowledgement { ack, echo } = control {
             return self.earlier_acknowledgement(ack, echo);
         }
-        if let Control::Reset { seq, ack } = control {
+        if let Control::Reset { seq, ack, flags } = control {
             self.sender.stats.segments_sent += 1;
-            let flags = if ack.is_some() { TcpFlags::ACK } else { TcpFlags(0) };
-            let header = TcpHeader {
-                seq,
-                ack: ack.unwrap_or(0),
-                flags: TcpFlags::RST.with(flags),
-                ..TcpHeader::default()
-            };
+            let flags = TcpFlags::RST.with(flags);
+            let header = TcpHeader { seq, ack, flags, ..TcpHeader::default() };
             return Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false };
         }
         let is_retransmission = self.sender.max > 0;
@@ -140,7 +147,7 @@ impl Connection {
         let header = TcpHeader {
             seq: self.sequence_of(self.sender.max),
             ack,
-            window: self.receiver.window,
+            window: window(&self.config),
             flags: TcpFlags::ACK.with(echo),
             ..TcpHeader::default()
         };

@@ -8,6 +8,7 @@ use crate::reassembly::Reassembly;
 use crate::right_sizing::RightSizing;
 use crate::sender::Sender;
 use crate::timer_wheel::TimerWheel;
+use crate::timestamps::TsRecent;
 use crate::{Config, DelayedAck};
 
 /// No FIN has come.
@@ -18,8 +19,6 @@ const NO_FIN: u64 = u64::MAX;
 pub(crate) struct Receiver {
     /// The peer's initial sequence number.
     pub(crate) initial: u32,
-    /// RCV.WND: constant, since the application reads at once.
-    pub(crate) window: u32,
     /// RCV.NXT.
     pub(crate) next: u64,
     /// Where the FIN stands, once it has come.
@@ -30,6 +29,8 @@ pub(crate) struct Receiver {
     unacknowledged: u32,
     /// What the next acknowledgement, and data with it, say beside their numbers.
     pub(crate) stamps: Stamps,
+    /// TS.Recent.
+    pub(crate) recent: TsRecent,
     /// So many more segments are acknowledged at once.
     quick: u16,
     /// The growth of the window, where it grows.
@@ -57,16 +58,16 @@ pub(crate) enum AckDue {
 
 impl Receiver {
     pub(crate) fn new(config: &Config) -> Self {
-        let window = u32::try_from(config.receive_window.0).unwrap_or(u32::MAX);
+        let window = window(config);
         Receiver {
             initial: 0,
-            window,
             next: 0,
             fin: NO_FIN,
             reassembly: None,
             due: AckDue::No,
             unacknowledged: 0,
             stamps: Stamps::default().with(Stamps::RECEIVER, config.right_sizing),
+            recent: TsRecent::default(),
             quick: quick_at_first(config, window),
             sizing: config.right_sizing.then(|| Box::new(RightSizing::new(config.mss, window))),
             delay: AckDelay::default(),
@@ -75,7 +76,10 @@ impl Receiver {
     }
 
     /// The peer's SYN came.
-    pub(crate) fn on_syn(&mut self, header: &TcpHeader) {
+    pub(crate) fn on_syn(&mut self, sent_at: Instant, header: &TcpHeader, config: &Config) {
+        if config.has_timestamps() {
+            self.recent = TsRecent::new(sent_at);
+        }
         self.initial = header.seq;
         self.next = 1;
         self.stamps = self.stamps.with(Stamps::ANSWERS_AGAIN, header.stamps.has(Stamps::AGAIN));
@@ -137,9 +141,9 @@ impl Receiver {
     /// Whether a segment of `length` sequence numbers from `start` touches the window, or lies
     /// wholly before it (RFC 9293 §3.10.7.4; the latter still acknowledges).
     #[inline]
-    pub(crate) fn accepts(&self, start: u64, length: u64) -> Acceptance {
+    pub(crate) fn accepts(&self, start: u64, length: u64, config: &Config) -> Acceptance {
         let end = start.wrapping_add(length);
-        if start >= self.next + u64::from(self.window) {
+        if start >= self.next + u64::from(window(config)) {
             Acceptance::Outside
         } else if end <= self.next {
             Acceptance::Old
@@ -154,6 +158,26 @@ impl Receiver {
     pub(crate) fn note_transmission(&mut self, start: u64, again: bool) {
         if start <= self.next && self.unacknowledged == 0 {
             self.stamps = self.stamps.with(Stamps::ANSWERS_AGAIN, again);
+        }
+    }
+
+    /// An acceptable segment of `length` sequence numbers has come. Its TSval becomes TS.Recent if it covers Last.ACK.sent
+    /// (RFC 7323 §4.3). As in Linux, a duplicate that ends before does not count.
+    #[inline]
+    pub(crate) fn note_timestamp(
+        &mut self,
+        now: Instant,
+        sent_at: Instant,
+        start: u64,
+        length: u64,
+    ) {
+        if !self.recent.is_enabled() {
+            return;
+        }
+        let acknowledged = self.next - u64::from(self.unacknowledged);
+        let is_answered = start <= acknowledged && acknowledged <= start.saturating_add(length);
+        if is_answered && !self.recent.rejects(now, sent_at) {
+            self.recent = TsRecent::new(sent_at);
         }
     }
 
@@ -306,6 +330,12 @@ impl Receiver {
         }
         self.demand_ack(AckDue::Now);
     }
+}
+
+/// RCV.WND: constant, since the application reads at once.
+#[inline]
+pub(crate) fn window(config: &Config) -> u32 {
+    u32::try_from(config.receive_window.0).unwrap_or(u32::MAX)
 }
 
 /// How many segments are acknowledged at once at first: so many of every connection, and those that let its window grow.

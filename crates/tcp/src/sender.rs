@@ -252,7 +252,7 @@ impl Sender {
         }
         let payload = u64::from(self.mss).min(self.end - self.next);
         let window = self.recovery.inflated(self.congestion.window().0);
-        if in_flight + payload > window {
+        if in_flight + payload > window || (payload == 0 && self.has_no_room_for_fin(window)) {
             self.window_limited = true;
             return self.hold_back();
         }
@@ -273,6 +273,14 @@ impl Sender {
         }
         self.recovery.on_send(in_flight, payload, self.congestion.window().0);
         Some(self.emit(now, self.next, payload, config))
+    }
+
+    /// Whether a FIN alone waits for the congestion window. In Linux 6.18, which counts segments, it is one as any other; in
+    /// ns-2 and in earlier versions of Linux it leaves though the window is full.
+    #[cold]
+    fn has_no_room_for_fin(&self, window: u64) -> bool {
+        let in_flight = self.recovery.rack().map(|rack| rack.sent.segments_in_flight());
+        in_flight.is_some_and(|count| (count as u64 + 1) * u64::from(self.mss) > window)
     }
 
     /// Data wait in the queue, where a FIN joins the last of them.

@@ -83,8 +83,9 @@ impl Namespace {
 /// their own, may still not come back to this one.
 fn why_not_back() -> Error {
     // A thread that has gone elsewhere for good is done with.
-    let made = std::thread::spawn(|| unshare(CloneFlags::CLONE_NEWNET)).join();
-    if matches!(made, Ok(Ok(()))) { Error::NoWayBack } else { Error::NotAllowed }
+    let trial = || unshare(CloneFlags::CLONE_NEWNET);
+    let made = std::thread::Builder::new().spawn(trial).map(|thread| thread.join());
+    if matches!(made, Ok(Ok(Ok(())))) { Error::NoWayBack } else { Error::NotAllowed }
 }
 
 /// Brings the thread home when it is dropped.

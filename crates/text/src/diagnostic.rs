@@ -104,6 +104,29 @@ impl Diagnostic {
     }
 }
 
+/// A place in a text, of which something may have to be said later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// The text.
+    pub source: Arc<Source>,
+    /// The bytes of the text that are meant.
+    pub span: Range<usize>,
+}
+
+impl Spot {
+    /// A warning of what stands there.
+    pub fn warning(&self, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Warning,
+            source: Arc::clone(&self.source),
+            span: self.span.clone(),
+            message: message.into(),
+            label: None,
+            help: Some(help.into()),
+        }
+    }
+}
+
 /// All that was found in the texts of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnostics(pub Vec<Diagnostic>);

@@ -4,15 +4,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use shortflow_files::control_char;
 use toml::de::{DeTable, DeValue};
 
+use super::control_chars::{self, all_control_chars};
 use super::de::Reader;
-use super::diagnostic::{Diagnostic, Diagnostics, Severity, Source};
+use super::diagnostic::{Diagnostic, Diagnostics, Severity, Source, Spot};
 use super::faults::all_faults;
 use super::named::suggestion;
 use super::parameters::{Parameters, Unresolved};
 use super::tree::{Item, Key, Value, from_table, from_value};
-use super::visible::{self, all_unseen, unseen};
 
 /// A value for a key that takes the place of the text's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,8 +73,12 @@ impl Document {
         for change in overrides {
             document.apply(change);
         }
-        for (span, found) in all_unseen(&document.root) {
-            document.note(span, visible::message("a text", found), visible::HELP.to_owned());
+        for (span, found) in all_control_chars(&document.root) {
+            document.note(
+                span,
+                control_chars::message("a text", found),
+                control_chars::HELP.to_owned(),
+            );
         }
         document.checked()?;
         document.fill_in();
@@ -199,6 +204,13 @@ impl Document {
         self.warn(span, message.into(), help.into());
     }
 
+    /// The place of the value of the key `path`, or of the nearest table around it.
+    pub fn spot(&self, path: &str) -> Spot {
+        let Diagnostic { source, span, .. } =
+            self.found(self.place(path, false), String::new(), None);
+        Spot { source, span }
+    }
+
     /// The warnings that were noted so far.
     pub fn warnings(&self) -> Diagnostics {
         Diagnostics(self.warnings.clone())
@@ -217,8 +229,8 @@ impl Document {
             let message = format!("{of} has {length} characters; at most {MOST_NAME} are allowed");
             self.mistake("name", message, help);
         }
-        if let Some(found) = unseen(&title) {
-            self.mistake("name", visible::message(of, found), help);
+        if let Some(found) = control_char(&title) {
+            self.mistake("name", control_chars::message(of, found), help);
         }
         title
     }
@@ -470,7 +482,7 @@ impl Document {
 
 /// Whether a policy, a scenario or a fleet may have this name: [`Document::title`] finds nothing wrong with it.
 pub fn is_title(name: &str) -> bool {
-    name.chars().count() <= MOST_NAME && unseen(name).is_none()
+    name.chars().count() <= MOST_NAME && control_char(name).is_none()
 }
 
 /// The most characters of the name of a policy or a scenario: more fit into no table.

@@ -28,25 +28,27 @@
 //! What a key means: no name of a scenario's or a policy's keys stands here, and no unit. Those who read a
 //! document bring the types and the checks. It runs nothing and writes no file.
 
+mod control_chars;
 mod de;
 mod diagnostic;
 mod document;
 mod expression;
 mod faults;
 mod input;
+mod keys;
 mod named;
 mod parameters;
 mod plain;
 mod scalar;
 mod schema;
 mod tree;
-mod visible;
 
-pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source};
+pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source, Spot};
 pub use document::{Document, Override, is_title};
 pub use input::{InputFiles, MOST_DATA, MOST_TEXT, folder_of, name_of};
+pub use keys::{FormatKey, FormatKeys, WrittenKey, WrittenKeys};
 pub use named::{NAME_RULE, Named, is_name, nearest, suggestion};
 pub use plain::plain;
-pub use scalar::Scalar;
+pub use scalar::{Scalar, ScalarOrList};
 pub use schema::schema;
 pub use tree::{Item, Key, Value};

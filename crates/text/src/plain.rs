@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
+use shortflow_files::{control_char, control_char_in_lines};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
-
-use super::visible::{unseen, unseen_in_lines};
 
 /// The value of a text that is a [`Document`](super::Document) without a parameter, an expression or a mistake. Where it is
 /// none, a document says why, or what it comes to; where it is one, a document comes to the same.
@@ -20,14 +19,16 @@ pub fn plain<T: DeserializeOwned>(text: &str) -> Option<T> {
 
 fn is_plain_table(table: &DeTable<'_>) -> bool {
     let is_plain = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
-        unseen(key.get_ref()).is_none() && is_plain_value(value.get_ref())
+        control_char(key.get_ref()).is_none() && is_plain_value(value.get_ref())
     };
     table.iter().all(is_plain)
 }
 
 fn is_plain_value(value: &DeValue<'_>) -> bool {
     match value {
-        DeValue::String(text) => !text.starts_with(['$', '=']) && unseen_in_lines(text).is_none(),
+        DeValue::String(text) => {
+            !text.starts_with(['$', '=']) && control_char_in_lines(text).is_none()
+        }
         DeValue::Integer(number) => i64::from_str_radix(number.as_str(), number.radix()).is_ok(),
         DeValue::Float(number) => number.as_str().parse::<f64>().is_ok(),
         DeValue::Boolean(_) => true,

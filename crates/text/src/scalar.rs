@@ -19,6 +19,16 @@ pub enum Scalar {
     Text(String),
 }
 
+/// What a parameter of a policy is: a value without parts, or a list of such values, which then stands for a whole list.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number, a text, a truth value, or a list of these")]
+pub enum ScalarOrList {
+    /// A value without parts.
+    One(Scalar),
+    /// A list.
+    List(Vec<Scalar>),
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,16 +1,17 @@
 //! A packet as the bytes of its headers on an Ethernet.
 
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
-use shortflow_elements::{Address, Protocol, TcpFlags};
+use shortflow_elements::{Protocol, TcpFlags};
 use shortflow_run::Sight;
-use shortflow_scenario::NodeId;
+use shortflow_scenario::{IpVersion, NodeId};
 use shortflow_wire::{
-    ControlBits, DsField, EtherType, EthernetHeader, Fragmentation, IpProtocol, Ipv4Header,
-    MacAddress, SackBlock, SackList, TcpHeader, TcpOption, TcpOptions, UdpHeader, WireError,
+    ControlBits, DsField, EtherType, EthernetHeader, FlowLabel, Fragmentation, IpProtocol,
+    Ipv4Header, Ipv6Header, MacAddress, SackBlock, SackList, TcpHeader, TcpOption, TcpOptions,
+    UdpHeader, WireError,
 };
 
-use crate::identification::identification;
+use crate::identification::{flow_number, identification};
 
 /// The headers of a packet, and how long its frame is.
 #[derive(Debug)]
@@ -22,10 +23,10 @@ pub(crate) struct Headers {
 }
 
 impl Headers {
-    /// Ethernet, then IPv4 without options, then TCP with all the options that there can be.
-    const MOST: usize = EthernetHeader::LENGTH + Ipv4Header::LEAST + 60;
+    /// Ethernet, then IPv6, then TCP with all the options that there can be.
+    const MOST: usize = EthernetHeader::LENGTH + Ipv6Header::LENGTH + 60;
 
-    /// The headers of the packet that is seen. A packet that is longer than an IPv4 packet can be
+    /// The headers of the packet that is seen. A packet that is longer than an IP packet can be
     /// says that it is as long as can be.
     pub(crate) fn of(sight: &Sight<'_>) -> Headers {
         let mut bytes = [0; Self::MOST];
@@ -43,15 +44,17 @@ impl Headers {
 /// Writes the headers one after the other, and gives their length.
 fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let packet = sight.packet;
-    let [source, destination] = [packet.key.src, packet.key.dst].map(ipv4);
-    let ip_at = ethernet(sight, EtherType::IPV4).emit(out)?;
-    let at = ip_at + Ipv4Header::LEAST;
+    let ends = [packet.key.src, packet.key.dst].map(IpAddr::from);
+    let [source, destination] = ends;
+    let ether_type = if source.is_ipv4() { EtherType::IPV4 } else { EtherType::IPV6 };
+    let ip_at = ethernet(sight, ether_type).emit(out)?;
+    let at = ip_at + IpVersion::from_address(packet.key.src).header() as usize;
     let payload = u32::from(packet.payload);
     // What is simulated has zeros as payload.
     let (protocol, length) = match packet.key.protocol {
         Protocol::TCP => {
             let tcp = tcp_header(sight);
-            let tcp = tcp.with_checksum(source.into(), destination.into(), &[], payload);
+            let tcp = tcp.with_checksum(source, destination, &[], payload);
             (IpProtocol::TCP, tcp.emit(&mut out[at..])?)
         }
         Protocol::UDP => {
@@ -61,30 +64,51 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
                 length: within_16_bits(UdpHeader::LENGTH as u32 + payload),
                 checksum: 0,
             };
-            let udp = udp.with_checksum(source.into(), destination.into(), &[]);
+            let udp = udp.with_checksum(source, destination, &[]);
             (IpProtocol::UDP, udp.emit(&mut out[at..])?)
         }
         other => unreachable!("a simulated host sends TCP and UDP, not protocol {}", other.0),
     };
-    let ip = Ipv4Header {
-        ds: DsField::new(packet.dscp.value(), packet.ecn as u8),
-        total_length: within_16_bits((Ipv4Header::LEAST + length) as u32 + payload),
-        identification: identification(sight),
-        fragmentation: Fragmentation::DONT_FRAGMENT,
-        protocol,
-        ..Ipv4Header::between(source, destination)
-    };
-    ip.with_checksum().emit(&mut out[ip_at..])?;
+    ip(&mut out[ip_at..], sight, ends, protocol, length as u32 + payload)?;
     Ok(at + length)
+}
+
+/// Writes the IP header before so many bytes.
+fn ip(
+    out: &mut [u8],
+    sight: &Sight<'_>,
+    ends: [IpAddr; 2],
+    protocol: IpProtocol,
+    length: u32,
+) -> Result<(), WireError> {
+    let ds = DsField::new(sight.packet.dscp.value(), sight.packet.ecn as u8);
+    match ends {
+        [IpAddr::V4(source), IpAddr::V4(destination)] => Ipv4Header {
+            ds,
+            total_length: within_16_bits(Ipv4Header::LEAST as u32 + length),
+            identification: identification(sight),
+            fragmentation: Fragmentation::DONT_FRAGMENT,
+            protocol,
+            ..Ipv4Header::between(source, destination)
+        }
+        .with_checksum()
+        .emit(out),
+        // A label for each flow (RFC 6437 §3).
+        [IpAddr::V6(source), IpAddr::V6(destination)] => Ipv6Header {
+            ds,
+            flow_label: FlowLabel::new(flow_number(&sight.packet.key)),
+            payload_length: within_16_bits(length),
+            next: protocol,
+            ..Ipv6Header::between(source, destination)
+        }
+        .emit(out),
+        _ => unreachable!("the two ends of a packet speak the same version of IP"),
+    }
+    .map(|_| ())
 }
 
 fn within_16_bits(length: u32) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
-}
-
-/// The address of a simulated host, which is one of IPv4.
-fn ipv4(address: Address) -> Ipv4Addr {
-    address.as_v4().expect("a simulated host has an IPv4 address").into()
 }
 
 /// The header of a frame on the link at which a packet is seen.
@@ -129,11 +153,12 @@ fn tcp_header(sight: &Sight<'_>) -> TcpHeader {
 fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
     let Sight { packet, header: tcp, tcp: config, .. } = *sight;
     let mut options = TcpOptions::NONE;
+    let least_headers = LEAST_TCP + IpVersion::from_address(packet.key.src).header() as u16;
     if tcp.flags.has(TcpFlags::SYN)
         && let Some(config) = config
     {
         // RFC 6691: the size without any options.
-        let size = config.mss.saturating_add(config.header.saturating_sub(LEAST_HEADERS));
+        let size = config.mss.saturating_add(config.header.saturating_sub(least_headers));
         options.push(TcpOption::MaximumSegmentSize(size))?;
         if config.recovery.has_sack() {
             options.push(TcpOption::SackPermitted)?;
@@ -153,7 +178,7 @@ fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
         options.push(TcpOption::NoOperation)?;
         options.push(TcpOption::Sack(list))?;
     }
-    let counted = packet.size.saturating_sub(u32::from(packet.payload) + u32::from(LEAST_HEADERS));
+    let counted = packet.size.saturating_sub(u32::from(packet.payload) + u32::from(least_headers));
     options.fill(counted as usize / 4 * 4);
     Ok(options)
 }
@@ -163,8 +188,8 @@ fn window_scale(window: u64) -> u8 {
     (0..MOST_SCALE).find(|shift| window >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SCALE)
 }
 
-/// IPv4 and TCP headers without options.
-const LEAST_HEADERS: u16 = 40;
+/// Bytes of the TCP header without options.
+const LEAST_TCP: u16 = 20;
 
 /// RFC 7323 §2.3.
 const MOST_SCALE: u8 = 14;

@@ -1,5 +1,8 @@
 //! The identification of a packet in its IP header.
 
+use std::net::IpAddr;
+
+use shortflow_elements::{Address, FlowKey};
 use shortflow_run::Sight;
 
 /// The identification of a packet: the same at every place where it is seen, and another one when the
@@ -24,6 +27,20 @@ pub(crate) fn identification(sight: &Sight<'_>) -> u16 {
         hash = fnv(hash, &number.to_be_bytes());
     }
     (hash >> 48 ^ hash >> 32 ^ hash >> 16 ^ hash) as u16
+}
+
+/// A number that the packets of a flow have in common, and other flows by chance only.
+pub(crate) fn flow_number(key: &FlowKey) -> u32 {
+    let FlowKey { src, dst, src_port, dst_port, protocol } = key;
+    let octets = |address: &Address| match IpAddr::from(*address) {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    let mut hash = fnv(FNV_BASIS, &octets(src));
+    hash = fnv(hash, &octets(dst));
+    hash = fnv(hash, &[src_port.to_be_bytes(), dst_port.to_be_bytes()].concat());
+    hash = fnv(hash, &[protocol.0]);
+    (hash >> 32 ^ hash) as u32
 }
 
 /// FNV-1a (draft-eastlake-fnv) with 64 bits.

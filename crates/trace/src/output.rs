@@ -1,7 +1,7 @@
 //! The file of a capture.
 
-use std::fs::{File, Metadata};
-use std::io::{self, BufWriter, Read, Write};
+use std::fs::Metadata;
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use shortflow_measure::results::{Error, WholeFile};
@@ -112,8 +112,7 @@ fn is_written_through(target: &Path, found: &Metadata) -> bool {
 
 /// Whether a file begins as captures do, or is empty.
 fn is_capture(path: &Path) -> io::Result<bool> {
-    let mut first = Vec::new();
-    File::open(path)?.take(4).read_to_end(&mut first)?;
+    let first = shortflow_files::head(path, 4)?;
     let is_known =
         first.first_chunk().is_some_and(|magic| MAGIC.contains(&u32::from_le_bytes(*magic)));
     Ok(first.is_empty() || is_known)

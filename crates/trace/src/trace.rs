@@ -161,7 +161,7 @@ fn begin(
     }
     let nodes = (0..).map(NodeId).zip(&scenario.nodes);
     let names = nodes.flat_map(|(id, node)| {
-        [id.address(), id.address_v6()].map(|address| (IpAddr::from(address), node.name.as_str()))
+        scenario.addresses.of(id).map(|address| (IpAddr::from(address), node.name.as_str()))
     });
     writer.names(names)?;
     Ok(writer)

@@ -160,7 +160,7 @@ impl Limit {
         let (workload, what) = left
             .trim()
             .split_once('.')
-            .ok_or_else(|| format!("`{}` names no measure\n{HOW_LIMIT}", left.trim()))?;
+            .ok_or_else(|| format!("`{}` has no measure\n{HOW_LIMIT}", left.trim()))?;
         let offered = known(workload, workloads)?;
         let measure = measure(what)?;
         if !offered.has_one_of(&[measure]) {
@@ -172,7 +172,7 @@ impl Limit {
             let sign = if at_most { ">=" } else { "<=" };
             let name = about.name;
             return Err(format!(
-                "`{text}` would keep `{name}` from getting better\nwrite it with `{sign}`"
+                "`{text}` would prevent `{name}` from improving\nwrite it with `{sign}`"
             ));
         }
         let bound = bound(value.trim(), about.unit)?;
@@ -184,7 +184,7 @@ impl Limit {
         if is_share && !(0.0..=1.0).contains(&bound) {
             let name = about.name;
             return Err(format!(
-                "`{text}` limits nothing: `{name}` is from 0 to 1\nwrite such a number, or 0 % to 100 %"
+                "`{text}` limits nothing: `{name}` is from 0 to 1\nwrite a number from 0 to 1, or 0 % to 100 %"
             ));
         }
         Ok(Limit {
@@ -263,7 +263,7 @@ fn goal_measures(what: &str) -> Result<Vec<Measure>, String> {
     }
     let names: Vec<&str> = goal_names().collect();
     let help = suggestion(what, "goals", &names);
-    Err(format!("there is no goal `{what}`\n{help}"))
+    Err(format!("unknown goal `{what}`\n{help}"))
 }
 
 /// What `delay.p99` or `goodput` names.
@@ -281,7 +281,7 @@ fn measure(what: &str) -> Result<Measure, String> {
             let figures = FIGURES.map(|one| one.about().name);
             let names: Vec<&str> = DISTRIBUTIONS.into_iter().chain(figures).collect();
             let help = suggestion(of, "measures", &names);
-            Err(format!("there is no measure `{what}` to limit\n{help}"))
+            Err(format!("unknown measure `{what}`\n{help}"))
         }
     }
 }
@@ -294,16 +294,16 @@ fn with_statistic(of: &str, statistic: &str) -> Result<Measure, String> {
     });
     measure.ok_or_else(|| {
         let help = suggestion(statistic, "statistics", &STATISTICS.map(|(name, _)| name));
-        format!("there is no statistic `{statistic}`\n{help}")
+        format!("unknown statistic `{statistic}`\n{help}")
     })
 }
 
 /// A value with its unit, in that of the measure's results.
 fn bound(text: &str, unit: Unit) -> Result<f64, String> {
-    let wrong = |why: &str, how: &str| format!("`{text}` is no value for this limit: {why}\n{how}");
+    let wrong = |why: &str, how: &str| format!("`{text}` is not a valid limit: {why}\n{how}");
     let number = |text: &str| {
         let found = text.trim().parse::<f64>().ok().filter(|found| found.is_finite());
-        found.ok_or_else(|| wrong("it is not a number", "write a number, as in `0.9`, or `5 %`"))
+        found.ok_or_else(|| wrong("not a number", "write a number, as in `0.9`, or `5 %`"))
     };
     match unit {
         Unit::Seconds => text

@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use shortflow_measure::ScopedWarning;
+use shortflow_run::input_warning;
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_text::{Diagnostic, Diagnostics, InputFiles};
 
 use crate::equal_load;
+use crate::line_fit::LineFit;
 use crate::vary::{POLICY, Varied, combinations};
 
 /// A policy file.
@@ -15,6 +18,8 @@ pub struct CandidateFile {
     pub path: Option<PathBuf>,
     /// Whether it is left out where it does not fit the scenario; else that is a mistake.
     pub may_be_left_out: bool,
+    /// Whether its parameters follow the round trip and the rate of the scenario's lines, where nobody sets them.
+    pub follows_line: bool,
 }
 
 /// A policy with its settings, in the scenario.
@@ -39,6 +44,15 @@ impl Candidate {
             one.set.iter().filter(|(key, _)| !key.starts_with(POLICY)).cloned().collect()
         };
         self.does == other.does && beside(self) == beside(other) && text(self) == text(other)
+    }
+
+    /// What is set in its policy, in words: `interval = 600 ms, target = 30 ms`.
+    pub fn settings(&self) -> String {
+        let of_policy = self.set.iter().filter_map(|(key, value)| {
+            let key = key.strip_prefix(POLICY)?;
+            Some(format!("{} = {value}", key.strip_prefix("parameters.").unwrap_or(key)))
+        });
+        of_policy.collect::<Vec<_>>().join(", ")
     }
 
     /// Its scenario.
@@ -74,7 +88,7 @@ pub fn candidates(
         let base = Overrides { policy: file.path.clone(), ..overrides.clone() };
         let (before, mut mistakes) = (found.all.len(), None);
         for named in combinations(varied) {
-            match combination(inputs, scenario, &base, &named)? {
+            match combination(inputs, scenario, &base, &named, file.follows_line)? {
                 Ok(one) => found.add(one),
                 Err(why) => {
                     found.left_out.push((name_of(file, &named), in_short(&why)));
@@ -116,6 +130,27 @@ impl Candidates {
         }
     }
 
+    /// What is doubtful in the policies of these candidates and of `references`, each once with the labels
+    /// of those that it is about; of a policy without effect, for example, the goals are those of best
+    /// effort.
+    pub fn warnings(&self, references: &[Candidate]) -> Vec<ScopedWarning> {
+        let mut found: Vec<(&Diagnostic, Vec<&str>)> = Vec::new();
+        for one in self.all.iter().chain(references) {
+            for warning in &one.loaded.warnings.0 {
+                match found.iter_mut().find(|(said, _)| *said == warning) {
+                    Some((_, about)) => about.push(&one.label),
+                    None => found.push((warning, vec![&one.label])),
+                }
+            }
+        }
+        let all = self.all.len() + references.len();
+        let scoped = |(warning, about): (&Diagnostic, Vec<&str>)| ScopedWarning {
+            about: if about.len() == all { String::new() } else { some_of(&about) },
+            warning: input_warning(warning),
+        };
+        found.into_iter().map(scoped).collect()
+    }
+
     /// Leaves out those that are refused. Gives the first refusal where none is left.
     ///
     /// # Errors
@@ -149,11 +184,20 @@ fn combination(
     scenario: &Path,
     base: &Overrides,
     named: &[(String, String)],
+    follows_line: bool,
 ) -> Result<Result<Candidate, Diagnostics>, Diagnostics> {
-    let set = match resolved(inputs, scenario, base, named) {
+    let mut set = match resolved(inputs, scenario, base, named) {
         Ok(set) => set,
         Err(mistakes) => return Ok(Err(mistakes)),
     };
+    if follows_line {
+        let fitted = fitted(inputs, scenario, base);
+        let is_free = |(key, _): &(String, String)| {
+            !base.set.iter().chain(&set).any(|(known, _)| known == key)
+        };
+        let fitted: Vec<_> = fitted.into_iter().filter(is_free).collect();
+        set.extend(fitted);
+    }
     let these = Overrides { varied: set.clone(), ..base.clone() };
     // What is set in all of them belongs to the policy that was measured, as what is varied does.
     let common = base.set.iter().filter(|(key, _)| key.starts_with(POLICY)).cloned();
@@ -164,11 +208,28 @@ fn combination(
     }
 }
 
+/// The parameters that are to follow the scenario's lines; none where the policy does not fit the scenario.
+fn fitted(inputs: &InputFiles, scenario: &Path, base: &Overrides) -> Vec<(String, String)> {
+    let Ok(loaded) = load_from(inputs, scenario, base) else { return Vec::new() };
+    let Some(point) = loaded.points().first() else { return Vec::new() };
+    let text = point.scenario.inputs.policy.as_ref().map_or("", |(_, text)| text);
+    LineFit::of(&point.scenario).map_or_else(Vec::new, |fit| fit.settings(text))
+}
+
 /// What a combination that cannot be is called.
 fn name_of(file: &CandidateFile, named: &[(String, String)]) -> String {
     let stem = file.path.as_ref().and_then(|path| path.file_stem());
     let stem = stem.map_or_else(|| "its own policy".into(), |stem| stem.to_string_lossy());
     with_settings(&stem, named)
+}
+
+/// Some of these labels, and how many others there are.
+fn some_of(labels: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    match labels.len() {
+        n if n > SHOWN + 1 => format!("{} and {} others", labels[..SHOWN].join("; "), n - SHOWN),
+        _ => labels.join("; "),
+    }
 }
 
 /// The first mistake alone.

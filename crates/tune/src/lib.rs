@@ -39,11 +39,13 @@
 //! writes the replicas that it may go on from.
 
 mod aim;
+mod assumed;
 mod by_engine;
 mod candidates;
 mod confirm;
 mod equal_load;
 mod front;
+mod line_fit;
 mod offered;
 mod search;
 mod store;
@@ -53,9 +55,11 @@ mod vary;
 mod winner;
 
 pub use aim::{Goal, Limit};
+pub use assumed::assumed_congestion_control;
 pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
 pub use confirm::{Confirmation, Difference, Standing, confirm};
 pub use front::front_figure;
+pub use line_fit::LineFit;
 pub use offered::Offered;
 pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
 pub use store::Store;

@@ -1,6 +1,6 @@
 //! Finished replicas on disk, so that a search goes on where it stopped, and runs nothing twice.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use shortflow_measure::Replica;
@@ -10,7 +10,8 @@ use shortflow_run::{Engine, Task, fingerprint};
 /// A folder with a file for each finished replica, beside the results of a search while it runs.
 #[derive(Debug)]
 pub struct Store {
-    folder: PathBuf,
+    target: Folder,
+    folder: Folder,
     /// What tells the engine's results from those of another.
     engine: String,
 }
@@ -28,30 +29,30 @@ struct Entry {
 impl Store {
     /// The replicas that an engine gave for searches whose results go into `target`.
     pub fn beside(target: &Path, engine: &dyn Engine) -> Store {
-        Store { folder: target.join(NAME), engine: engine.identity().to_owned() }
+        let target = Folder::open(target);
+        Store { folder: target.inside(NAME), target, engine: engine.identity().to_owned() }
     }
 
     /// Where it is.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// How many replicas are kept, of this search and of others.
     pub fn kept(&self) -> usize {
-        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        files.filter(|file| file.file_name().to_string_lossy().ends_with(".json")).count()
+        self.folder.files().iter().filter(|name| name.ends_with(".json")).count()
     }
 
     /// Removes it with all that it keeps: the search is over.
     pub fn remove(self) {
         // Where this fails, what is kept is found by the next search.
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = self.target.dir().and_then(|target| target.remove_tree(NAME));
     }
 
     /// The replica of this task, if it was made from the same inputs.
     pub(crate) fn read(&self, task: &Task<'_>) -> Option<Replica> {
         let of = fingerprint(task.scenario, &self.engine);
-        let entry: Entry = Folder::open(&self.folder).read_json(&name(&of, task.replica)).ok()?;
+        let entry: Entry = self.folder.read_json(&name(&of, task.replica)).ok()?;
         // A copy under another name would count twice.
         let is_it = entry.replica.number == task.replica && entry.fingerprint == of;
         is_it.then_some(entry.replica)
@@ -62,7 +63,7 @@ impl Store {
         let fingerprint = fingerprint(task.scenario, &self.engine);
         let name = name(&fingerprint, task.replica);
         let entry = Entry { fingerprint, replica: replica.clone() };
-        Folder::create(&self.folder)?.write_json(&name, &entry)
+        self.target.create_inside(NAME)?.write_json(&name, &entry)
     }
 }
 

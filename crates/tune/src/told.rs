@@ -40,9 +40,9 @@ impl Tuned {
         };
         Table {
             title: format!(
-                "Confirmed by {} replicas{} of other seeds than the search; ± and ranges: 95 %",
+                "Confirmed by {} replicas{} with other seeds than the search; ± and ranges: 95 %",
                 self.fresh,
-                if self.fresh == FEWEST { " (the fewest that are taken)" } else { "" }
+                if self.fresh == FEWEST { " (the minimum)" } else { "" }
             ),
             labels: vec![
                 "policy".to_owned(),
@@ -69,6 +69,7 @@ impl Tuned {
                     high: None,
                     n: one.replicas,
                     at_least: false,
+                    at_most: false,
                 };
                 Cell::figure(value.map(pooled))
             };
@@ -83,11 +84,11 @@ impl Tuned {
         };
         Table {
             title: format!(
-                "Searched among {}, by {} replicas in all",
+                "Searched among {}, with {} replicas in all",
                 self.searched.len(),
                 self.replicas
             ),
-            labels: vec!["policy".to_owned(), "what became of it".to_owned()],
+            labels: vec!["policy".to_owned(), "outcome".to_owned()],
             columns: columns.collect(),
             rows: self.searched.iter().map(row).collect(),
             ..Table::default()
@@ -103,11 +104,11 @@ impl Tuned {
         if !self.is_measured() {
             let what = &goals[0].text;
             return format!(
-                "{what} could not be measured: {} has nothing of the kind, or too little.",
+                "{what} could not be measured: {} has no such traffic, or too little.",
                 goals[0].workload
             );
         }
-        let mut told = format!("{} comes out first by {}.", winner.label, goals[0].text);
+        let mut told = format!("{} is first by {}.", winner.label, goals[0].text);
         self.beside(goals).for_each(|(_, beside)| told += &format!("\n{beside}"));
         for (limit, found) in limits.iter().zip(&winner.limits) {
             told += &format!("\n{}", standing_in_words(limit, found.as_ref()));
@@ -153,10 +154,10 @@ impl Tuned {
             let broken =
                 broken.filter(|(limit, found)| !found.is_some_and(|at| limit.is_kept_by(at)));
             let figures = broken.map(|(limit, found)| {
-                let found = found.map_or("too little was measured".to_owned(), |found| {
+                let found = found.map_or("too few measurements".to_owned(), |found| {
                     in_unit(found, limit.measure.about().unit)
                 });
-                format!("{found} where {} is asked for", limit.text)
+                format!("{found} instead of {}", limit.text)
             });
             let figures: Vec<String> = figures.collect();
             told += &match figures.len() == limits.len() {
@@ -195,20 +196,20 @@ fn standing_in_words(limit: &Limit, found: Option<&Estimate>) -> String {
     match found {
         Some(found) if limit.is_surely_kept_by(found) => format!("{text} is kept."),
         Some(found) if limit.is_kept_by(found.mean) => {
-            format!("{text} is kept on the average, but not surely.")
+            format!("{text} is kept on average, but the interval crosses the limit.")
         }
         Some(found) => {
             let at = in_unit(found.mean, limit.measure.about().unit);
-            format!("{text} is NOT kept: it comes to {at}.")
+            format!("{text} is NOT kept: the value is {at}.")
         }
-        None => format!("{text}: too little was measured to tell."),
+        None => format!("{text}: too few measurements."),
     }
 }
 
 fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
     let from = &difference.from;
     let Some(found) = difference.difference else {
-        return format!("Beside {from}: too little was measured to tell.");
+        return format!("Compared with {from}: too few measurements.");
     };
     if found.mean == 0.0 && found.low == found.high {
         return format!("The same as {from} in every replica.");
@@ -227,7 +228,7 @@ fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
         true => format!("{than} than {from} by {by}{interval}."),
         false => {
             let than = than.to_lowercase();
-            format!("Measured anew, it and {from} cannot be told apart: {than} by {by}{interval}.")
+            format!("As good as {from}, within chance: {than} by {by}{interval}.")
         }
     }
 }

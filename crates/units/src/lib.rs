@@ -1,7 +1,8 @@
 //! Quantities with units, and named random streams.
 //!
 //! Everything that Shortflow counts has a type of its own: an [`Instant`] and a [`Duration`] in
-//! whole nanoseconds, [`Bytes`], a [`Rate`] in bits per second, a [`Probability`]. A quantity is
+//! whole nanoseconds, [`Bytes`], a [`Rate`] in bits per second, a [`Probability`], what a packet takes over a
+//! [`LinkLayer`]. A quantity is
 //! written with its unit (`"10 Mbit/s"`, `"20 ms"`, `"64 KB"`) and read by its `FromStr`, whose
 //! errors name what is allowed. Data are integers; floats estimate only.
 //!
@@ -25,6 +26,7 @@
 
 mod bytes;
 mod length;
+mod link_layer;
 mod probability;
 mod quantity;
 mod rate;
@@ -33,6 +35,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use length::{Length, Size};
+pub use link_layer::{Framing, LinkLayer, ParseLinkLayerError, Preset, SignedBytes};
 pub use probability::Probability;
 pub use quantity::ParseQuantityError;
 pub use rate::{Rate, Remainder, Transmission};

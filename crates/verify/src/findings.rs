@@ -97,8 +97,8 @@ impl Findings {
                 _ if Some(at) == self.load => "the load's",
                 TellsApart::Faster => "waits less",
                 TellsApart::Slower => "waits more",
-                TellsApart::Alike => "not told apart",
-                TellsApart::Unknown => "too few came back",
+                TellsApart::Alike => "waits as long as bulk",
+                TellsApart::Unknown => "too few probes returned",
             };
             vec![
                 class.name.clone(),

@@ -36,7 +36,8 @@ impl Load {
         for _ in 0..flows {
             let connection = begin(peer).map_err(|_| Error::NoAnswer(peer))?;
             let (stop, sent) = (Arc::clone(&load.stop), Arc::clone(&load.sent));
-            load.flows.push(std::thread::spawn(move || send_on(connection, &stop, &sent)));
+            let flow = std::thread::Builder::new().spawn(move || send_on(connection, &stop, &sent));
+            load.flows.push(flow.map_err(Error::socket("cannot begin a flow"))?);
         }
         Ok(load)
     }

@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread::Builder;
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -79,7 +80,8 @@ impl Peer {
     /// When its sockets fail.
     pub fn serve(&self, stop: &AtomicBool) -> Result<Served, Error> {
         std::thread::scope(|scope| {
-            let echo = scope.spawn(|| self.send_back(stop));
+            let echo = Builder::new().spawn_scoped(scope, || self.send_back(stop));
+            let echo = echo.map_err(Error::socket("cannot wait for probes"))?;
             let taken = self.take(stop);
             let echoed = echo.join().expect("no echo panics");
             taken.and(echoed).map_err(Error::socket("cannot wait for probes"))
@@ -115,17 +117,24 @@ impl Peer {
                     Ok(0) | Err(Errno::EINTR) => continue,
                     other => other?,
                 };
-                let Ok((connection, _)) = self.listener.accept() else { continue };
+                let Ok((connection, _)) = self.listener.accept() else {
+                    // There is no descriptor left, which passes.
+                    std::thread::sleep(PATIENCE);
+                    continue;
+                };
                 if self.served.open.fetch_add(1, Ordering::Relaxed) >= MOST {
                     self.served.open.fetch_sub(1, Ordering::Relaxed);
                     continue;
                 }
                 let served = &self.served;
-                scope.spawn(move || {
+                let attend = move || {
                     // Who breaks off has no transfer that counts.
                     let _ = attend(connection, served, stop);
                     served.open.fetch_sub(1, Ordering::Relaxed);
-                });
+                };
+                if Builder::new().spawn_scoped(scope, attend).is_err() {
+                    served.open.fetch_sub(1, Ordering::Relaxed);
+                }
             }
             Ok(())
         })

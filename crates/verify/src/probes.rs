@@ -74,16 +74,21 @@ pub(crate) fn probe(
         let each = classes.iter().enumerate().map(|(at, class)| match class.way {
             Way::Datagram => {
                 let stream = Stream { run, number: at as u16, peer, begin };
-                scope.spawn(move || stream.datagrams(class.code_point, times(at), stop))
+                let times = times(at);
+                let probe = move || stream.datagrams(class.code_point, times, stop);
+                thread::Builder::new().spawn_scoped(scope, probe)
             }
             Way::Connection(port) => {
                 let to = SocketAddr::new(peer.ip(), port);
                 let code_point = class.code_point;
-                scope.spawn(move || connections(to, code_point, begin, times(at), stop))
+                let times = times(at);
+                let probe = move || connections(to, code_point, begin, times, stop);
+                thread::Builder::new().spawn_scoped(scope, probe)
             }
         });
-        let each: Vec<ScopedJoinHandle<'_, io::Result<Vec<Answer>>>> = each.collect();
-        each.into_iter().map(|one| one.join().expect("no probe panics")).collect::<Vec<_>>()
+        let each: Vec<io::Result<ScopedJoinHandle<'_, io::Result<Vec<Answer>>>>> = each.collect();
+        let all = each.into_iter().map(|one| one?.join().expect("no probe panics"));
+        all.collect::<Vec<_>>()
     });
     if stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
@@ -133,7 +138,8 @@ impl Stream {
         let last = times.clone().last().unwrap_or(self.begin);
         let all = times.clone().count();
         thread::scope(|scope| {
-            let receiver = scope.spawn(|| self.receive(&socket, all, last + TAIL, stop));
+            let receive = || self.receive(&socket, all, last + TAIL, stop);
+            let receiver = thread::Builder::new().spawn_scoped(scope, receive)?;
             let mut sent = Vec::new();
             for (number, time) in (0..).zip(times) {
                 if !sleep_until(time, stop) {

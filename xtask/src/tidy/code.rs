@@ -11,6 +11,8 @@ const FILLER: char = '"';
 /// Rust source with comments blanked out and literals filled in, line by line as it was.
 pub(crate) struct Code {
     text: String,
+    /// Where the string literals are in the source, and in `text`.
+    strings: Vec<(Range<usize>, usize)>,
 }
 
 /// A function with its body: name and lines, counted from 1, both ends included.
@@ -24,13 +26,18 @@ pub(crate) struct Function {
 impl Code {
     pub(crate) fn of(source: &str) -> Self {
         let mut text = String::with_capacity(source.len());
+        let mut strings = Vec::new();
         let mut rest = source;
         while let Some(next) = rest.chars().next() {
             let (length, blank) = match next {
                 '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), ' '),
                 '/' if rest.starts_with("/*") => (block_comment(rest), ' '),
                 _ => match literal(rest, text.chars().next_back()) {
-                    Some(length) => (length, FILLER),
+                    Some(length) => {
+                        let at = source.len() - rest.len();
+                        strings.push((at..at + length, text.len()));
+                        (length, FILLER)
+                    }
                     None => {
                         text.push(next);
                         rest = &rest[next.len_utf8()..];
@@ -41,7 +48,21 @@ impl Code {
             text.extend(rest[..length].chars().map(|c| if c == '\n' { c } else { blank }));
             rest = &rest[length..];
         }
-        Code { text }
+        Code { text, strings }
+    }
+
+    /// The strings of `source`, from which this was made, that users may read, with their lines: no names, and no
+    /// reasons of assertions.
+    pub(crate) fn messages<'s>(&self, source: &'s str) -> impl Iterator<Item = (usize, &'s str)> {
+        self.strings.iter().filter_map(|(range, at)| {
+            let before = self.text[..*at].trim_end();
+            let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+            let marks = ["expect(", "expect_err(", "assert", "panic!(", "unreachable!("];
+            let is_reason = marks.iter().any(|mark| line.contains(mark));
+            let string = &source[range.clone()];
+            let is_text = string.contains('"') && string.contains(char::is_whitespace);
+            (is_text && !is_reason).then(|| (self.line_at(*at), string))
+        })
     }
 
     /// The lines, with their numbers.

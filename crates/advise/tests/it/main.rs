@@ -1,5 +1,7 @@
 //! Networks in a few words, as scenarios.
 
+mod captures;
+
 use shortflow_advise::{LINES, LineKind, Network, Use, read_csv};
 use shortflow_scenario::{Overrides, from_texts};
 use shortflow_units::Rate;
@@ -45,6 +47,38 @@ fn every_line_and_every_use_make_a_scenario_without_mistakes() {
         let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
         workloads(&Network { up: rate, down: rate, ..network("fibre", 2, &Use::ALL) });
     }
+}
+
+#[test]
+fn the_gateway_counts_packets_as_they_are_on_the_line() {
+    for line in LINES {
+        let text = network(line.name, 7, &[Use::Voice]).scenario();
+        let texts = [("scenario.toml", text.as_str()), ("policy.toml", POLICY)];
+        let overrides = Overrides { policy: Some("policy.toml".into()), ..Overrides::default() };
+        let loaded = from_texts(&texts, &overrides).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let links = &loaded.points()[0].scenario.links;
+        let link = |name: &str| links.iter().find(|link| link.name == name).unwrap();
+        for found in [&link("line").forward, &link("outside").forward, &link("inside").back] {
+            assert_eq!(found.link_layer, line.link_layer, "{}", line.name);
+        }
+        let [ours, lines] = [link("outside"), link("line")].map(|link| link.forward.rate);
+        assert!(ours < lines, "{}", line.name);
+    }
+}
+
+#[test]
+fn a_dsl_line_as_slow_as_adsl_counts_in_cells() {
+    let dsl = LineKind::parse("dsl").unwrap();
+    let at = |up: u64, down: u64| {
+        let [up, down] = [up, down].map(|kilobits| Rate::from_bits_per_sec(kilobits * 1000));
+        dsl.at(up, down).link_layer.to_string()
+    };
+    assert_eq!(at(840, 8_000), "pppoe-llcsnap");
+    assert_eq!(at(840, 25_000), "bridged-ptm");
+    assert_eq!(at(4_000, 20_000), "bridged-ptm");
+    let cable = LineKind::parse("cable").unwrap();
+    let slow = Rate::from_bits_per_sec(1_000_000);
+    assert_eq!(cable.at(slow, slow), cable);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use shortflow_text::Diagnostics;
 
 use crate::bundle::Bundle;
-use crate::event::{Event, What, clock, written};
+use crate::event::{Event, What, clock, utc, written};
 use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
 use crate::plain::{plain, plain_lines};
@@ -113,7 +113,7 @@ impl Waiting {
             digest: digest.to_owned(),
             since: now,
             due: now + wait,
-            until: Utc::now() + wait,
+            until: utc() + wait,
             is_due: false,
             needed: None,
             good: Vec::new(),
@@ -124,7 +124,7 @@ impl Waiting {
     /// Time has passed. Where the machine's clock was set meanwhile, it says when its time comes by that.
     fn look(&mut self, now: Instant) {
         self.is_due = self.due <= now;
-        let until = Utc::now() + self.due.saturating_duration_since(now);
+        let until = utc() + self.due.saturating_duration_since(now);
         if !self.is_due && (until - self.until).abs() > CLOCK_WAS_SET {
             self.until = until;
         }

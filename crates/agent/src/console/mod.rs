@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, Scope};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -104,12 +105,16 @@ impl Overview {
     pub fn run(&self, stop: &AtomicBool) {
         std::thread::scope(|scope| {
             for machine in &self.machines {
-                scope.spawn(move || {
+                let asking = move || {
                     while !stop.load(Ordering::Relaxed) {
                         machine.look();
                         self.wait(stop);
                     }
-                });
+                };
+                if let Err(error) = begin(scope, asking) {
+                    let why = format!("it is not asked, since no thread can be started: {error}");
+                    machine.known().learn(std::time::Instant::now(), Err(why), None);
+                }
             }
             while !stop.load(Ordering::Relaxed) {
                 self.wait(stop);
@@ -228,7 +233,14 @@ impl Asking {
 pub(crate) fn serve(page: &Page, requests: Sender<Asked>, stop: &'static AtomicBool) {
     let overview = &Overview::of_agent(requests);
     std::thread::scope(|scope| {
-        scope.spawn(move || overview.run(stop));
+        // Where there is no thread now there may be one in a moment.
+        while begin(scope, move || overview.run(stop)).is_err() && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(EVERY);
+        }
         shortflow_console::serve(&page.door, &page.guard, overview.hub(), overview, stop);
     });
+}
+
+fn begin<'s>(scope: &'s Scope<'s, '_>, act: impl FnOnce() + Send + 's) -> std::io::Result<()> {
+    Builder::new().name("console".to_owned()).spawn_scoped(scope, act).map(drop)
 }

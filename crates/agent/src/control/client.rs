@@ -1,20 +1,25 @@
 //! The end of the control socket at which one asks.
 
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use shortflow_http::{Bounded, LineTime};
 
 use super::VERSION;
 use super::request::Ask;
+use crate::plain::plain_lines;
 
-/// How long an agent may take: it may be at work on a device whose packets must leave first.
+/// How long an agent may take for all of an answer: it may be at work on a device whose packets must leave first.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+/// The most bytes of an answer, and of an event.
+const MAX_ANSWER: usize = 64 << 20;
+
+/// Where nobody wants to stop.
+static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -42,10 +47,21 @@ pub enum AskError {
         path: String,
     },
     /// What comes is no answer of this protocol.
-    #[error("what answers at {path} is no agent of this version")]
+    #[error("incompatible agent at {path}")]
     Foreign {
         /// The path.
         path: String,
+    },
+    /// It takes too long, or says too much.
+    #[error("the agent at {path} {}", match .is_late {
+        true => format!("has not answered within {} s", PATIENCE.as_secs()),
+        false => format!("answers more than {} MB", MAX_ANSWER >> 20),
+    })]
+    Endless {
+        /// The path.
+        path: String,
+        /// Whether it takes too long.
+        is_late: bool,
     },
 }
 
@@ -54,10 +70,10 @@ pub enum AskError {
 /// # Errors
 /// When there is none, or it refuses.
 pub fn ask(path: &Path, ask: Ask) -> Result<Value, AskError> {
-    let mut reader = connect(path, ask)?;
-    let mut line = String::new();
-    reader.read_line(&mut line).map_err(|error| nobody(path, error))?;
-    answer(path, &line)
+    let stream = connect(path, ask)?;
+    let time = LineTime { first: Some(PATIENCE), rest: PATIENCE };
+    let line = Bounded::new(&stream, &NEVER).line(MAX_ANSWER, time);
+    answer(path, &line.map_err(|error| unread(path, error))?)
 }
 
 /// Hands over what happens at the agent at `path`, until `stop`, or until it or `each` ends that.
@@ -69,41 +85,37 @@ pub fn watch(
     stop: &AtomicBool,
     mut each: impl FnMut(&Value) -> bool,
 ) -> Result<(), AskError> {
-    let mut reader = connect(path, Ask::Watch)?;
-    reader.get_ref().set_read_timeout(Some(LOOK)).map_err(|error| nobody(path, error))?;
-    let mut line = String::new();
+    let stream = connect(path, Ask::Watch)?;
+    let mut bounded = Bounded::new(&stream, stop);
+    // Between events there may be days.
+    let time = LineTime { first: None, rest: PATIENCE };
     let mut is_first = true;
     while !stop.load(Ordering::Relaxed) {
-        match reader.read_line(&mut line) {
-            Ok(0) => return Ok(()),
-            Ok(_) => {
-                if is_first {
-                    answer(path, &line)?;
-                    is_first = false;
-                } else {
-                    let value: Option<Value> = serde_json::from_str(&line).ok();
-                    let event = value
-                        .ok_or_else(|| AskError::Foreign { path: path.display().to_string() })?;
-                    if !each(&event["event"]) {
-                        return Ok(());
-                    }
-                }
-                line.clear();
-            }
-            // What has come of a line stays in it.
-            Err(error)
-                if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
-            Err(error) => return Err(nobody(path, error)),
+        let line = match bounded.line(MAX_ANSWER, time) {
+            Err(_) if stop.load(Ordering::Relaxed) => return Ok(()),
+            line => line.map_err(|error| unread(path, error))?,
+        };
+        if line.is_empty() {
+            return Ok(());
+        }
+        if is_first {
+            answer(path, &line)?;
+            is_first = false;
+            continue;
+        }
+        let mut event = parsed(&line).ok_or_else(|| foreign(path))?;
+        if !each(&event["event"].take()) {
+            return Ok(());
         }
     }
     Ok(())
 }
 
-fn connect(path: &Path, ask: Ask) -> Result<BufReader<UnixStream>, AskError> {
+fn connect(path: &Path, ask: Ask) -> Result<UnixStream, AskError> {
     let connected = UnixStream::connect(path).and_then(|mut stream| {
-        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
         stream.write_all(ask.line().as_bytes())?;
-        Ok(BufReader::new(stream))
+        Ok(stream)
     });
     connected.map_err(|error| nobody(path, error))
 }
@@ -112,14 +124,49 @@ fn nobody(path: &Path, source: io::Error) -> AskError {
     AskError::Nobody { path: path.display().to_string(), source }
 }
 
-fn answer(path: &Path, line: &str) -> Result<Value, AskError> {
-    let foreign = || AskError::Foreign { path: path.display().to_string() };
+fn foreign(path: &Path) -> AskError {
+    AskError::Foreign { path: path.display().to_string() }
+}
+
+/// Why an answer could not be read.
+fn unread(path: &Path, error: io::Error) -> AskError {
+    let name = || path.display().to_string();
+    match error.kind() {
+        io::ErrorKind::TimedOut => AskError::Endless { path: name(), is_late: true },
+        io::ErrorKind::InvalidData => AskError::Endless { path: name(), is_late: false },
+        _ => nobody(path, error),
+    }
+}
+
+/// A line of JSON, without what a terminal would obey: whoever answers at a socket may be somebody else than an agent.
+fn parsed(line: &[u8]) -> Option<Value> {
+    let mut value = serde_json::from_slice(line).ok()?;
+    show_plainly(&mut value);
+    Some(value)
+}
+
+fn show_plainly(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = plain_lines(text),
+        Value::Array(items) => items.iter_mut().for_each(show_plainly),
+        Value::Object(entries) => {
+            let all = std::mem::take(entries).into_iter().map(|(key, mut value)| {
+                show_plainly(&mut value);
+                (plain_lines(&key), value)
+            });
+            *entries = all.collect();
+        }
+        _ => {}
+    }
+}
+
+fn answer(path: &Path, line: &[u8]) -> Result<Value, AskError> {
     if line.is_empty() {
         return Err(AskError::Ended { path: path.display().to_string() });
     }
-    let mut value: Value = serde_json::from_str(line).map_err(|_| foreign())?;
+    let mut value = parsed(line).ok_or_else(|| foreign(path))?;
     if value["version"] != VERSION {
-        return Err(foreign());
+        return Err(foreign(path));
     }
     match value["error"].as_str() {
         Some(why) if value["of"] == "machine" => Err(AskError::Unable(why.to_owned())),

@@ -1,22 +1,23 @@
 //! The agent's end of the control socket.
 
-use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::Permissions;
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::Shutdown;
-use std::os::fd::AsFd;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt, chown};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
-use nix::unistd::Group;
+use nix::unistd::{Group, geteuid};
 use serde_json::{Value, json};
+use shortflow_files::Dir;
+use shortflow_http::{Activity, Bounded, Connections, LineTime, Place};
 
 use super::request::Ask;
 use super::{MOST_REQUEST, VERSION};
@@ -24,11 +25,18 @@ use crate::source::user;
 
 /// How long somebody may take for a request or to take an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+const TIME: LineTime = LineTime { first: Some(PATIENCE), rest: PATIENCE };
+/// What is read and dropped of a request that is too long, so that its sender gets the answer.
+const MAX_DISCARDED: usize = 1 << 16;
+const MAX_DISCARD_TIME: Duration = Duration::from_secs(1);
+/// What a socket is called before it is in its place.
+const SOCKET: &str = "s";
 /// How long one waits for somebody at most; who wants to stop knocks.
 const NOBODY: Duration = Duration::from_secs(5);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
-/// The most connections at once; for one more, the one that has been silent for longest is closed.
+/// The most connections at once; for one more, one is closed that watches for somebody else than the agent's user, or has
+/// been silent for longest.
 const MOST_CONNECTIONS: usize = 64;
 /// The most events that may wait for somebody who watches; who is slower is left.
 const MOST_WAITING: usize = 1000;
@@ -86,19 +94,8 @@ impl Control {
         if UnixStream::connect(path).is_ok() {
             return Err(io::Error::new(io::ErrorKind::AddrInUse, "another agent listens there"));
         }
-        let is_socket = |found: std::fs::Metadata| {
-            std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
-        };
-        if std::fs::symlink_metadata(path).is_ok_and(is_socket) {
-            std::fs::remove_file(path)?;
-        }
-        let listener = UnixListener::bind(path)?;
+        let listener = bind(path, gid)?;
         let control = Control { listener, path: path.to_owned() };
-        if gid.is_some() {
-            chown(path, None, gid)?;
-        }
-        let mode = if gid.is_some() { 0o660 } else { 0o600 };
-        std::fs::set_permissions(path, Permissions::from_mode(mode))?;
         control.listener.set_nonblocking(true)?;
         Ok(control)
     }
@@ -117,6 +114,30 @@ impl Drop for Control {
     }
 }
 
+/// Binds a socket that nobody else may connect to before its mode is set: it is made in a folder of this user's alone, and
+/// then takes the place of what an agent has left that is no more.
+fn bind(path: &Path, gid: Option<u32>) -> io::Result<UnixListener> {
+    let (folder, name) = Dir::around(path)?;
+    if std::fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "this is no socket"));
+    }
+    let (private, temporary) = folder.make_temporary()?;
+    // The path of a socket has at most 107 bytes.
+    let made = PathBuf::from(format!("/proc/self/fd/{}/{SOCKET}", private.as_fd().as_raw_fd()));
+    let bound = UnixListener::bind(&made).and_then(|listener| {
+        if gid.is_some() {
+            chown(&made, None, gid)?;
+        }
+        let mode = if gid.is_some() { 0o660 } else { 0o600 };
+        std::fs::set_permissions(&made, Permissions::from_mode(mode))?;
+        private.rename(OsStr::new(SOCKET), &folder, &name)?;
+        Ok(listener)
+    });
+    let removed = folder.remove_tree(&temporary);
+    let listener = bound?;
+    removed.map(|()| listener)
+}
+
 fn group_of(name: &str) -> io::Result<u32> {
     match Group::from_name(name)? {
         Some(group) => Ok(group.gid.as_raw()),
@@ -124,57 +145,29 @@ fn group_of(name: &str) -> io::Result<u32> {
     }
 }
 
-/// The connections that are open, each with a number; and since when nothing was asked at it, where nothing is being answered.
-#[derive(Default)]
-struct Open(Mutex<BTreeMap<u64, (UnixStream, Option<Instant>)>>);
-
-impl Open {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<u64, (UnixStream, Option<Instant>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Makes room for one more, if need be at the cost of the one that has been silent for longest. Whether there is room.
-    fn has_room(&self) -> bool {
-        let mut all = self.all();
-        if all.len() < MOST_CONNECTIONS {
-            return true;
-        }
-        let silent = all.iter().filter_map(|(number, (_, since))| Some(((*since)?, *number)));
-        let Some((_, number)) = silent.min() else { return false };
-        let Some((stream, _)) = all.remove(&number) else { return false };
-        // If it is gone already, that is what was wanted.
-        let _ = stream.shutdown(Shutdown::Both);
-        true
-    }
-
-    /// Notes that something is being answered, or that it no longer is.
-    fn is_silent(&self, number: u64, since: Option<Instant>) {
-        if let Some((_, known)) = self.all().get_mut(&number) {
-            *known = since;
-        }
-    }
-}
-
-/// Takes connections until `stop`; each has a thread, which ends with it.
+/// Takes connections until `stop`; each has a thread, which ends with it. One for which there is no thread is closed.
 pub(crate) fn serve(control: &Control, requests: &Sender<Asked>, stop: &'static AtomicBool) {
-    let open = Arc::new(Open::default());
-    let mut numbers = 0..;
+    let connections = Connections::new(MOST_CONNECTIONS);
     while !stop.load(Ordering::Relaxed) {
         let timeout = PollTimeout::try_from(NOBODY).unwrap_or(PollTimeout::MAX);
         let _ = poll(&mut [PollFd::new(control.listener.as_fd(), PollFlags::POLLIN)], timeout);
-        while let Ok((stream, _)) = control.listener.accept() {
-            let (Ok(other), Some(number)) = (stream.try_clone(), numbers.next()) else { continue };
-            if !open.has_room() {
-                continue;
-            }
-            open.all().insert(number, (other, Some(Instant::now())));
-            let (open, requests) = (open.clone(), requests.clone());
-            std::thread::spawn(move || {
-                let is_silent = |since| open.is_silent(number, since);
-                // Who hangs up in the middle misses the answer, and nobody else is concerned.
-                let _ = talk(&stream, &requests, stop, is_silent);
-                open.all().remove(&number);
-            });
+        loop {
+            let stream = match control.listener.accept() {
+                Ok((stream, _)) => stream,
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        // There is no descriptor left, which passes.
+                        std::thread::sleep(LOOK);
+                    }
+                    break;
+                }
+            };
+            let Some(place) = connections.admit(&stream) else { continue };
+            let requests = requests.clone();
+            // Who hangs up in the middle misses the answer, and nobody else is concerned; nor is anybody where no thread
+            // can be made, which ends the connection.
+            let talk = move || drop(talk(&stream, &place, &requests, stop));
+            let _ = Builder::new().name("control".to_owned()).spawn(talk);
         }
     }
 }
@@ -182,26 +175,31 @@ pub(crate) fn serve(control: &Control, requests: &Sender<Asked>, stop: &'static 
 /// One request after the other, until the other hangs up.
 fn talk(
     stream: &UnixStream,
+    place: &Place<UnixStream>,
     requests: &Sender<Asked>,
     stop: &AtomicBool,
-    is_silent: impl Fn(Option<Instant>),
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    let who = getsockopt(&stream, PeerCredentials).map(|peer| user(peer.uid()))?;
-    let mut reader = BufReader::new(stream);
+    let peer = getsockopt(&stream, PeerCredentials)?.uid();
+    let (who, is_operator) = (user(peer), peer == geteuid().as_raw());
+    let mut bounded = Bounded::new(stream, stop);
     loop {
-        is_silent(Some(Instant::now()));
-        let mut line = Vec::new();
-        let read = reader.by_ref().take(MOST_REQUEST).read_until(b'\n', &mut line)?;
-        if read == 0 {
+        place.is_at(Activity::Idle);
+        let line = match bounded.line(MOST_REQUEST, TIME) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                let what = format!("a request has at most {MOST_REQUEST} bytes");
+                write(stream, &refusal(&what))?;
+                stream.shutdown(std::net::Shutdown::Write)?;
+                bounded.discard(MAX_DISCARDED, Instant::now() + MAX_DISCARD_TIME);
+                return Ok(());
+            }
+            line => line?,
+        };
+        if line.is_empty() {
             return Ok(());
         }
-        is_silent(None);
-        if line.last() != Some(&b'\n') && read as u64 == MOST_REQUEST {
-            return write(stream, &refusal(&format!("a request has at most {MOST_REQUEST} bytes")));
-        }
+        place.is_at(Activity::Kept);
         let text = String::from_utf8_lossy(&line);
         let ask = match Ask::parse(text.trim_end()) {
             Ok(ask) => ask,
@@ -225,6 +223,7 @@ fn talk(
             }
         }
         if ask == Ask::Watch {
+            place.is_at(if is_operator { Activity::Kept } else { Activity::Watching });
             return tell(stream, &happening, stop);
         }
     }

@@ -89,7 +89,9 @@ impl<'f> Checker<'f> {
             self.name(name, || format!("machines.{name}"));
             labels::check(name, machine, &mut self.remarks);
             let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-            for (interface, InterfaceFile { device, rate }) in machine.interfaces.iter() {
+            for (interface, InterfaceFile { device, rate, link_layer: _ }) in
+                machine.interfaces.iter()
+            {
                 let path = || format!("machines.{name}.interfaces.{interface}");
                 self.name(interface, path);
                 if !is_plain(device) || !may_be_device(device) {
@@ -277,6 +279,7 @@ impl<'f> Checker<'f> {
         let site = Site {
             rate: None,
             speed: None,
+            link_layer: None,
             link_header: 14,
             kernel: Kernel::default(),
             nearest: false,
@@ -344,6 +347,7 @@ impl Assigned {
             interface: interface.to_owned(),
             device: of.device.clone(),
             rate: self.rate(of),
+            link_layer: of.link_layer.filter(|_| self.has_queue),
             file: assign.policy.clone(),
             text: self.text.clone(),
             set: self.set.clone(),

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use shortflow_text::{Named, Scalar};
-use shortflow_units::{Duration, Rate};
+use shortflow_units::{Duration, LinkLayer, Rate};
 
 /// A fleet: machines, and which of them get which policy.
 #[derive(Debug, Clone, Deserialize)]
@@ -67,6 +67,8 @@ pub(super) struct InterfaceFile {
     pub(super) device: String,
     /// The rate at which packets leave: a little below that of the bottleneck.
     pub(super) rate: Option<Rate>,
+    /// What a packet takes on the link of the bottleneck, such as `docsis`; by default as the policy's shaper says.
+    pub(super) link_layer: Option<LinkLayer>,
 }
 
 /// A policy, and which interfaces get it: those that all lists mention that are written, each with `*` and `?` for

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shortflow_deploy::{Owners, Site, Unwanted, Wanted};
+use shortflow_deploy::{Options, Owners, Site, Unwanted, Wanted};
 use shortflow_policy::Policy;
 use shortflow_text::Diagnostics;
-use shortflow_units::Rate;
+use shortflow_units::{LinkLayer, Rate};
 
 use crate::bundle::Bundle;
 
@@ -62,6 +62,8 @@ pub struct Target {
     pub device: String,
     /// The rate at which packets leave, where the policy has a queue there.
     pub rate: Option<Rate>,
+    /// What a packet takes on the link of the bottleneck, where the policy has a queue there.
+    pub link_layer: Option<LinkLayer>,
     /// The file of the policy.
     pub file: String,
     /// The text of the policy.
@@ -117,7 +119,15 @@ impl Target {
     /// # Errors
     /// When the roles are not those of one device, or all that is refused of them.
     pub fn wanted(&self, site: Site, owners: &Owners) -> Result<Wanted, Unwanted> {
-        let site = Site { rate: self.rate, nearest: self.nearest, ..site };
-        Wanted::of_owners(&self.policy, &self.roles, &site, owners)
+        let site =
+            Site { rate: self.rate, link_layer: self.link_layer, nearest: self.nearest, ..site };
+        let wanted = Wanted::of_owners(&self.policy, &self.roles, &site, owners)?;
+        Ok(wanted.with_options(Options {
+            rate: self.rate,
+            link_layer: self.link_layer,
+            set: self.set.clone(),
+            labels: self.labels.clone(),
+            nearest: self.nearest,
+        }))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use shortflow_files::Kind;
 use shortflow_text::{Diagnostic, Diagnostics, Document, Value, plain};
 
 use super::file::FleetFile;
@@ -47,11 +48,11 @@ impl Written {
     pub(crate) fn names_no_files(
         self,
         bundle: &Bundle,
-        no_files: &BTreeMap<String, &str>,
+        no_files: &BTreeMap<String, Kind>,
     ) -> Diagnostics {
         let (file, document) = match self.read {
             Ok(read) => read,
-            Err(mistakes) => return mistakes,
+            Err(mistakes) => return bundle.unquoted(mistakes),
         };
         let mut remarks = Remarks::new(bundle.text(FLEET).unwrap_or_default(), document);
         for (index, assign) in file.assign.iter().enumerate() {
@@ -61,7 +62,7 @@ impl Written {
                 remarks.mistake(&format!("assign.{index}.policy"), message, help);
             }
         }
-        remarks.found().0
+        bundle.unquoted(remarks.found().0)
     }
 
     /// What it comes to for all machines, or for one of them, with the policies of the repository that it was read from.
@@ -69,9 +70,12 @@ impl Written {
     /// # Errors
     /// All mistakes in it and in them, each with its place.
     pub(crate) fn check(self, bundle: &Bundle, only: Option<&str>) -> Result<Fleet, Diagnostics> {
-        let (file, document) = self.read?;
+        let (file, document) = self.read.map_err(|mistakes| bundle.unquoted(mistakes))?;
         let remarks = Remarks::new(bundle.text(FLEET).unwrap_or_default(), document);
-        check::check(file, remarks, bundle, only)
+        let checked = check::check(file, remarks, bundle, only);
+        let mut fleet = checked.map_err(|mistakes| bundle.unquoted(mistakes))?;
+        fleet.warnings = bundle.unquoted(std::mem::take(&mut fleet.warnings));
+        Ok(fleet)
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use shortflow_deploy::{
-    Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Unwanted, Wanted, examine_kernel,
-    link, numbers, owners,
+    Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Translation, Unwanted, Wanted,
+    examine_kernel, forget, link, numbers, owners,
 };
 
 use super::{DataPlane, Trouble};
@@ -29,17 +29,27 @@ impl KernelPlane {
 
     fn wanted(&self, target: &Target, link: &Link) -> Result<Wanted, Trouble> {
         let kernel = self.kernel.clone();
-        let site =
-            Site { rate: None, speed: None, link_header: link.header, kernel, nearest: false };
+        let site = Site {
+            rate: None,
+            speed: None,
+            link_layer: None,
+            link_header: link.header,
+            kernel,
+            nearest: false,
+        };
         // Groups of processes are looked for whenever it is wanted: they come and go with services.
         let owners =
             owners(&target.policy, &target.labels).map_err(|why| Trouble(one_line(&why)))?;
-        target.wanted(site, &owners).map_err(|unwanted| match unwanted {
+        let wanted = target.wanted(site, &owners).map_err(|unwanted| match unwanted {
             Unwanted::Roles(what) => Trouble(one_line(&what)),
             Unwanted::Refused(refusals) => {
                 let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
                 Trouble(format!("this cannot be deployed: {}", told.join("; ")))
             }
+        })?;
+        Ok(match wanted.tells_hosts_apart() {
+            true => wanted.behind(Translation::of(&target.device)),
+            false => wanted,
         })
     }
 }
@@ -82,9 +92,11 @@ impl DataPlane for KernelPlane {
         let tc = Tc::new(device).with_claim(Claim::take(device, PATIENCE)?);
         let observed = tc.observe()?;
         match tc.plan_removal(&observed) {
-            Err(Error::NotDeployed { .. }) => Ok(()),
-            steps => Ok(tc.apply(&steps?).map(|_| ())?),
+            Err(Error::NotDeployed { .. }) => {}
+            steps => drop(tc.apply(&steps?)?),
         }
+        forget(device);
+        Ok(())
     }
 
     fn numbers(&mut self) -> Result<BTreeMap<String, u32>, Trouble> {

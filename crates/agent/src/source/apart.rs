@@ -6,10 +6,12 @@
 
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use nix::libc::SIGABRT;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::resource::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
@@ -232,11 +234,20 @@ impl Reader {
         if why == "has ended"
             && let Some(status) = ended(&mut self.child)
         {
-            return (format!("{why} ({status})"), None);
+            return (format!("{why} ({})", cause(status)), None);
         }
         let _ = self.child.kill();
         let kept = ended(&mut self.child).is_none().then_some(self.child);
         (why.to_owned(), kept)
+    }
+}
+
+/// Why a process has ended, as far as its status says so.
+fn cause(status: ExitStatus) -> String {
+    match status.signal() {
+        // What Rust does when an allocation fails.
+        Some(SIGABRT) => format!("{status}; its limit is {} MB of memory", MOST_MEMORY >> 20),
+        _ => status.to_string(),
     }
 }
 

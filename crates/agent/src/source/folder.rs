@@ -1,23 +1,19 @@
 //! A folder, watched by inotify(7).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::fs::{File, Permissions};
-use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 use nix::unistd::{Uid, User};
+use shortflow_files::{Dir, write};
 
 use super::{Fetched, NOBODY, NotFetched, Source};
-use crate::bundle::{Bundle, Unreadable};
+use crate::bundle::{Bundle, FileOwners, Unreadable};
 use crate::verdict::Verdict;
-use crate::whole::write_whole;
 
 /// A repository in a folder of this machine.
 #[derive(Debug)]
@@ -26,6 +22,8 @@ pub struct Folder {
     inotify: Inotify,
     /// What is watched; where only one name in a folder matters, that name.
     watched: BTreeMap<WatchDescriptor, Option<OsString>>,
+    /// What was read last, and who had changed it.
+    last: Option<(Bundle, String)>,
 }
 
 /// The folder in it in which machines say what they have found of a version.
@@ -50,7 +48,7 @@ impl Folder {
     pub fn new(path: &Path) -> std::io::Result<Folder> {
         let inotify = Inotify::init(InitFlags::IN_NONBLOCK | InitFlags::IN_CLOEXEC)?;
         let path = std::path::absolute(path)?;
-        Ok(Folder { path, inotify, watched: BTreeMap::new() })
+        Ok(Folder { path, inotify, watched: BTreeMap::new(), last: None })
     }
 
     /// Watches a folder. One that cannot be watched is read every now and then all the same.
@@ -99,19 +97,20 @@ impl Source for Folder {
         let seen = Bundle::read(&self.path)?;
         // What changed between reading and watching is read now.
         self.watch_all(&seen);
-        let bundle = Bundle::read(&self.path)?;
-        let who = owner_of_newest(&self.path, &bundle);
-        Ok(Fetched { bundle, who, verdicts: verdicts(&self.path.join(VERDICTS)) })
+        let (bundle, owners) = Bundle::read_owned(&self.path)?;
+        let who = who_changed(self.last.as_ref(), &bundle, &owners);
+        self.last = Some((bundle.clone(), who.clone()));
+        Ok(Fetched { bundle, who, verdicts: verdicts(&self.path) })
     }
 
     fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
-        let folder = self.path.join(VERDICTS);
         let text = serde_json::to_vec(verdict).map_err(|error| error.to_string())?;
-        let file = folder.join(format!("{}.json", verdict.machine));
-        std::fs::create_dir_all(&folder)
-            .and_then(|()| write_whole(&file, &text))
-            .and_then(|()| std::fs::set_permissions(&file, Permissions::from_mode(0o644)))
-            .map_err(|error| format!("{}: {error}", file.display()))
+        let name = format!("{}.json", verdict.machine);
+        // Others may write into the folder, and exchange what is there for a link at any moment.
+        Dir::create(&self.path)
+            .and_then(|repository| repository.make_dir(VERDICTS, 0o777))
+            .and_then(|folder| write(&folder, &name, 0o644, &text).and_then(|()| folder.sync()))
+            .map_err(|error| format!("{}: {error}", self.path.join(VERDICTS).join(&name).display()))
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
@@ -149,32 +148,31 @@ impl Folder {
     }
 }
 
-/// What machines have written into a folder. What is something else, or too long, says nothing.
-fn verdicts(folder: &Path) -> Vec<Verdict> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_VERDICTS);
-    let read = |entry: std::fs::DirEntry| {
-        let verdict: Verdict = serde_json::from_slice(&small_file(&entry.path())?).ok()?;
-        (entry.file_name() == *format!("{}.json", verdict.machine)).then_some(verdict)
+/// What machines have written into a repository. What is something else, or too long, says nothing.
+fn verdicts(repository: &Path) -> Vec<Verdict> {
+    let Ok(folder) = Dir::open(repository).and_then(|dir| dir.dir(VERDICTS)) else {
+        return Vec::new();
     };
-    entries.filter_map(read).collect()
+    let read = |name: OsString| {
+        let verdict: Verdict =
+            serde_json::from_slice(&folder.read(&name, MOST_VERDICT).ok()?).ok()?;
+        (name == *format!("{}.json", verdict.machine)).then_some(verdict)
+    };
+    let names = folder.names().unwrap_or_default().into_iter().take(MOST_VERDICTS);
+    names.filter_map(read).collect()
 }
 
-/// The bytes of a plain file that is not too long. Others may write into its folder: a link is not followed, and a pipe is not
-/// waited for.
-fn small_file(path: &Path) -> Option<Vec<u8>> {
-    let flags = O_NOFOLLOW | O_NONBLOCK;
-    let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let found = file.metadata().ok().filter(|found| found.is_file() && found.len() < MOST_VERDICT);
-    let mut bytes = Vec::new();
-    file.take(found?.len()).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-/// Who owns the file that was changed last.
-fn owner_of_newest(folder: &Path, bundle: &Bundle) -> String {
-    let files = bundle.files().filter_map(|(path, _)| std::fs::metadata(folder.join(path)).ok());
-    let newest = files.max_by_key(|found| (found.mtime(), found.mtime_nsec()));
-    newest.map_or(NOBODY.to_owned(), |found| user(found.uid()))
+/// The owners of the files that are not what they were; of all of them, where it is not known what they were. Times of
+/// files do not count: whoever may write a file may set them.
+fn who_changed(last: Option<&(Bundle, String)>, bundle: &Bundle, owners: &FileOwners) -> String {
+    let was = |path: &str| last.and_then(|(last, _)| last.text(path));
+    let changed = bundle.files().filter(|(path, text)| was(path) != Some(text));
+    let users: BTreeSet<u32> = changed.filter_map(|(path, _)| owners.get(path).copied()).collect();
+    match last {
+        Some((_, who)) if users.is_empty() => who.clone(),
+        None if users.is_empty() => NOBODY.to_owned(),
+        _ => users.into_iter().map(user).collect::<Vec<_>>().join(", "),
+    }
 }
 
 /// The name of a user of this machine, or the number where there is none.
@@ -182,5 +180,64 @@ pub(crate) fn user(uid: u32) -> String {
     match User::from_uid(Uid::from_raw(uid)) {
         Ok(Some(user)) => user.name,
         _ => format!("uid {uid}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    fn texts(files: &[(&str, &str)]) -> Bundle {
+        Bundle::new(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())))
+    }
+
+    #[test]
+    fn who_changed_something_is_who_owns_what_is_another_text_now() {
+        let owners: FileOwners = [("fleet.toml", 0), ("a.toml", 4_000_001), ("b.toml", 4_000_002)]
+            .map(|(path, uid)| (path.to_owned(), uid))
+            .into();
+        let last = texts(&[("fleet.toml", "f"), ("a.toml", "1"), ("b.toml", "1")]);
+        let who = |last: Option<&Bundle>, now: &[(&str, &str)]| {
+            let last = last.map(|last| (last.clone(), "bob".to_owned()));
+            who_changed(last.as_ref(), &texts(now), &owners)
+        };
+        let same = [("fleet.toml", "f"), ("a.toml", "1"), ("b.toml", "1")];
+        assert_eq!(who(Some(&last), &same), "bob", "a time that was set changes nothing");
+        let one = [("fleet.toml", "f"), ("a.toml", "2"), ("b.toml", "1")];
+        assert_eq!(who(Some(&last), &one), "uid 4000001");
+        let two = [("fleet.toml", "f"), ("a.toml", "2"), ("b.toml", "2")];
+        assert_eq!(who(Some(&last), &two), "uid 4000001, uid 4000002");
+        assert_eq!(who(None, &one), "root, uid 4000001, uid 4000002", "who it was is not known");
+    }
+
+    #[test]
+    fn a_word_is_written_through_no_link_and_opens_nobody_elses_file() {
+        let home = tempfile::tempdir().unwrap();
+        let (fleet, secret) = (home.path().join("fleet"), home.path().join("secret"));
+        std::fs::create_dir_all(fleet.join("verdicts")).unwrap();
+        std::fs::write(&secret, "secret").unwrap();
+        std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let verdict = Verdict {
+            machine: "gw1".into(),
+            digest: "0".into(),
+            is_worse: true,
+            why: String::new(),
+        };
+        let is_untouched = || {
+            let mode = std::fs::metadata(&secret).unwrap().permissions().mode() & 0o777;
+            mode == 0o600 && std::fs::read_to_string(&secret).unwrap() == "secret"
+        };
+        let mut source = Folder::new(&fleet).unwrap();
+        symlink(&secret, fleet.join("verdicts/gw1.json")).unwrap();
+        source.tell(&verdict).unwrap();
+        assert!(is_untouched());
+        assert_eq!(verdicts(&fleet), std::slice::from_ref(&verdict));
+        std::fs::rename(fleet.join("verdicts"), home.path().join("elsewhere")).unwrap();
+        symlink(home.path().join("elsewhere"), fleet.join("verdicts")).unwrap();
+        let why = source.tell(&verdict).unwrap_err();
+        assert!(why.ends_with("a symbolic link is in the way, and none is followed here"), "{why}");
+        assert_eq!(verdicts(&fleet), []);
     }
 }

@@ -21,6 +21,8 @@ use crate::verdict::Verdict;
 
 /// How long a server may take from the name to the last byte.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The most bytes of a file with a token.
+const MAX_TOKEN: u64 = 64_000;
 /// The most bytes of the head of an answer.
 const MOST_HEAD: usize = 16 << 10;
 
@@ -104,7 +106,7 @@ fn client(
         .root_certs(roots);
     if let Some((certificate, key)) = identity {
         let chain = own(tls::certificates(certificate)?);
-        let pem = std::fs::read(key).map_err(|error| CertificatesError::of(key, &error))?;
+        let pem = tls::pem(key)?;
         let key = PrivateKey::from_pem(&pem).map_err(|error| CertificatesError::of(key, &error))?;
         config = config.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
     }
@@ -113,8 +115,9 @@ fn client(
 
 /// What says who one is, by the token in a file.
 fn bearer(file: &Path) -> Result<HeaderValue, String> {
-    let read = std::fs::read_to_string(file)
+    let read = shortflow_files::read_input(file, MAX_TOKEN)
         .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    let read = String::from_utf8_lossy(&read);
     let token = read.lines().next().unwrap_or_default().trim();
     // b64token of RFC 6750, §2.1.
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);

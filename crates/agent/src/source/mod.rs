@@ -24,7 +24,7 @@ use crate::verdict::Verdict;
 
 pub use apart::{Apart, confine, serve};
 #[cfg(feature = "network")]
-pub use directory::{Bind, Directory, DirectoryOptions, OptionsError};
+pub use directory::{Bind, Directory, DirectoryOptions, OptionsError, Transport};
 pub use folder::Folder;
 pub(crate) use folder::user;
 #[cfg(feature = "network")]

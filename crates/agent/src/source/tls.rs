@@ -21,6 +21,14 @@ impl CertificatesError {
     }
 }
 
+/// The most bytes of a file of certificates or keys.
+const MAX_PEM: u64 = 4_000_000;
+
+/// What a file of certificates or keys has.
+pub(super) fn pem(path: &Path) -> Result<Vec<u8>, CertificatesError> {
+    shortflow_files::read_input(path, MAX_PEM).map_err(|error| CertificatesError::of(path, &error))
+}
+
 /// The authorities of this file, or where none is given those that the machine trusts.
 pub(super) fn authorities(
     file: Option<&Path>,
@@ -33,8 +41,8 @@ pub(super) fn authorities(
 
 /// The certificates of a file (PEM), of which there is one at least.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificatesError> {
-    let read =
-        CertificateDer::pem_file_iter(path).and_then(|found| found.collect::<Result<Vec<_>, _>>());
+    let pem = pem(path)?;
+    let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     let found = read.map_err(|error| CertificatesError::of(path, &error))?;
     match found.is_empty() {
         true => Err(CertificatesError::of(path, &"there is no certificate in it")),

@@ -1,10 +1,13 @@
 //! A log of one JSON object in each line.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
 use std::io::{self, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use crate::whole::PRIVATE;
 
 /// Above this size the log is put aside as `.1`, in the place of the one before.
 const MOST_BYTES: u64 = 16_000_000;
@@ -19,8 +22,8 @@ pub(super) struct Log {
 impl Log {
     /// Opens the log; a last line without an end, which an interruption has left, is cut off, and that is told.
     pub(super) fn open(path: &Path) -> io::Result<(Log, Option<String>)> {
-        let file = File::options().create(true).append(true).read(true).open(path)?;
-        let text = fs::read(path)?;
+        let file = opened(path)?;
+        let text = shortflow_files::read(path, super::MAX_LOG)?;
         let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let torn = (end < text.len())
             .then(|| "the last line of the log was cut off, and is removed".to_owned());
@@ -34,7 +37,7 @@ impl Log {
     pub(super) fn write(&mut self, value: &Value) -> io::Result<()> {
         if self.file.metadata()?.len() > MOST_BYTES {
             fs::rename(&self.path, self.path.with_extension("jsonl.1"))?;
-            self.file = File::options().create(true).append(true).open(&self.path)?;
+            self.file = opened(&self.path)?;
         }
         let before = self.file.metadata()?.len();
         let line = format!("{value}\n");
@@ -45,4 +48,13 @@ impl Log {
         }
         written
     }
+}
+
+/// The file, for the agent's user alone: messages quote lines of a repository.
+fn opened(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    let file = options.create(true).append(true).read(true).mode(PRIVATE).open(path)?;
+    // Earlier versions made it for everybody.
+    file.set_permissions(Permissions::from_mode(PRIVATE))?;
+    Ok(file)
 }

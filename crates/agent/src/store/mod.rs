@@ -13,6 +13,9 @@
 //! STATE/lock                          held by the one process that uses the folder
 //! ```
 //!
+//! All of it is for the agent's user alone: what is in a repository, and lines of it in messages, may be nobody else's
+//! business.
+//!
 //! A version is written into a folder of another name, brought to the disk, and then renamed; `current` is exchanged
 //! by a rename, too. So whenever a process or a machine ends, there is the version before or the one after.
 
@@ -21,18 +24,26 @@ mod numbers;
 mod trials;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use shortflow_files::Dir;
 
 use crate::bundle::{Bundle, Unreadable};
 use crate::event::Event;
-use crate::whole::{UNFINISHED, bare, replace_link, sync_folder, write_file};
+use crate::whole::{PRIVATE, is_unfinished, replace_link, write_beneath};
 use log::Log;
 
 /// The most versions that are kept; older ones are removed.
 const MOST_VERSIONS: usize = 100;
+
+/// The most bytes of the log, and of another file of the state, that are read.
+const MAX_LOG: u64 = 64_000_000;
+const MAX_STATE: u64 = 64_000_000;
 
 /// In the place of digests that are held off: any may be among them.
 pub(crate) const ANY: &str = "*";
@@ -63,6 +74,9 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// The system gives no thread.
+    #[error("no thread can be started: {0}")]
+    NoThread(std::io::Error),
     /// Another process uses the folder.
     #[error("{folder} is used by another agent")]
     Busy {
@@ -111,6 +125,8 @@ fn there(versions: &[u64]) -> String {
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
+    /// The folder, opened.
+    dir: Dir,
     log: Log,
     /// The devices on which the agent may have deployed something, as they are on disk.
     devices: BTreeSet<String>,
@@ -124,10 +140,12 @@ impl Store {
     /// # Errors
     /// When another process has it, or it cannot be read or written.
     pub fn open(folder: &Path) -> Result<(Store, Vec<String>), StoreError> {
-        let versions = folder.join("versions");
-        fs::create_dir_all(&versions).map_err(|error| io(&versions, error))?;
+        let dir = private_folder(folder).map_err(|error| io(folder, error))?;
+        dir.make_dir("versions", 0o700).map_err(|error| io(&folder.join("versions"), error))?;
         let path = folder.join("lock");
-        let lock = File::options().create(true).truncate(false).write(true).open(&path);
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true).mode(PRIVATE);
+        let lock = options.open(&path);
         let lock = lock.map_err(|error| io(&path, error))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -139,7 +157,7 @@ impl Store {
         let (log, torn) = Log::open(&folder.join("log.jsonl"))
             .map_err(|error| io(&folder.join("log.jsonl"), error))?;
         let mut store =
-            Store { folder: folder.to_owned(), log, devices: BTreeSet::new(), _lock: lock };
+            Store { folder: folder.to_owned(), dir, log, devices: BTreeSet::new(), _lock: lock };
         store.devices = store.read("devices.json").unwrap_or_default();
         let mut repaired: Vec<String> = torn.into_iter().collect();
         repaired.extend(store.damaged());
@@ -165,9 +183,10 @@ impl Store {
 
     /// The numbers of all versions, the first one first.
     pub fn numbers(&self) -> Vec<u64> {
-        let entries = fs::read_dir(self.folder.join("versions")).into_iter().flatten().flatten();
+        let names = self.dir.dir("versions").and_then(|versions| versions.names());
+        let names = names.unwrap_or_default();
         let mut numbers: Vec<u64> =
-            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+            names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
         numbers.sort_unstable();
         numbers
     }
@@ -207,7 +226,9 @@ impl Store {
 
     fn about(&self, number: u64) -> Result<Version, StoreError> {
         let path = self.place(number).join("about.json");
-        let text = fs::read(&path).map_err(|error| io(&path, error))?;
+        let text =
+            self.dir.read(Path::new("versions").join(name(number)).join("about.json"), MAX_STATE);
+        let text = text.map_err(|error| io(&path, error.into()))?;
         serde_json::from_slice(&text).map_err(|error| io(&path, error.into()))
     }
 
@@ -239,23 +260,31 @@ impl Store {
             at: at.to_owned(),
             from: from.to_owned(),
         };
-        let versions = self.folder.join("versions");
-        let unfinished = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&versions);
-        let unfinished = unfinished.map_err(|error| io(&versions, error))?;
-        let write =
-            |path: PathBuf, text: &[u8]| write_file(&path, text).map_err(|error| io(&path, error));
-        for (path, text) in bundle.files() {
-            write(unfinished.path().join("repository").join(path), text.as_bytes())?;
-        }
-        let about = serde_json::to_vec_pretty(&version).expect("a version is JSON");
-        write(unfinished.path().join("about.json"), &about)?;
-        let place = self.place(number);
-        fs::rename(unfinished.path(), &place).map_err(|error| io(&place, error))?;
-        sync_folder(&versions).map_err(|error| io(&versions, error))?;
+        self.write_version(&version, bundle).map_err(|error| io(&self.place(number), error))?;
         self.point_to(number)?;
         self.hold(&BTreeSet::new())?;
         self.prune(number);
         Ok(version)
+    }
+
+    /// Writes a version into a folder of another name, and gives that its name.
+    fn write_version(&self, version: &Version, bundle: &Bundle) -> io::Result<()> {
+        let versions = self.dir.dir("versions")?;
+        let (unfinished, hidden) = versions.make_temporary()?;
+        let write = |path: &Path, text: &[u8]| write_beneath(&unfinished, path, PRIVATE, text);
+        let written = bundle.files().try_for_each(|(path, text)| {
+            write(&Path::new("repository").join(path), text.as_bytes())
+        });
+        let about = serde_json::to_vec_pretty(version).expect("a version is JSON");
+        let named = written.and_then(|()| write(Path::new("about.json"), &about)).and_then(|()| {
+            let name = name(version.number);
+            versions.rename(OsStr::new(&hidden), &versions, OsStr::new(&name))
+        });
+        if named.is_err() {
+            // What is left over is removed at the next start.
+            let _ = versions.remove_tree(&hidden);
+        }
+        named.and_then(|()| versions.sync())
     }
 
     /// Lets an earlier version count again, the one before the current one where no number is given; what is current now
@@ -289,7 +318,7 @@ impl Store {
         // Agents of earlier versions wrote one digest alone.
         let one = || self.read::<String>("held.json").map(|one| BTreeSet::from([one]));
         let read = self.read("held.json").or_else(one);
-        let is_absent = || fs::symlink_metadata(self.folder.join("held.json")).is_err();
+        let is_absent = || self.dir.kind("held.json").is_none();
         read.unwrap_or_else(|| match is_absent() {
             true => BTreeSet::new(),
             false => BTreeSet::from([ANY.to_owned()]),
@@ -344,39 +373,34 @@ impl Store {
     /// When it cannot be read.
     pub fn log(folder: &Path) -> Result<Vec<String>, StoreError> {
         let path = folder.join("log.jsonl");
-        let text = fs::read_to_string(&path).map_err(|error| io(&path, error))?;
+        let text = shortflow_files::read_text(&path, MAX_LOG);
+        let text = text.map_err(|error| io(&path, error.into()))?;
         Ok(text.lines().filter(|line| Event::parse(line).is_some()).map(str::to_owned).collect())
     }
 
     fn place(&self, number: u64) -> PathBuf {
-        self.folder.join("versions").join(format!("{number:06}"))
+        self.folder.join("versions").join(name(number))
     }
 
     fn number_of_current(&self) -> Option<u64> {
-        fs::read_link(self.folder.join("current")).ok()?.file_name()?.to_str()?.parse().ok()
+        std::fs::read_link(self.folder.join("current")).ok()?.file_name()?.to_str()?.parse().ok()
     }
 
     fn point_to(&self, number: u64) -> Result<(), StoreError> {
         let link = self.folder.join("current");
-        let to = Path::new("versions").join(format!("{number:06}"));
+        let to = Path::new("versions").join(name(number));
         replace_link(&link, &to).map_err(|error| io(&link, error))
     }
 
     /// Removes what was begun and not finished, and goes back to the last sound version where the current one is not.
     fn repair(&mut self) -> Result<Vec<String>, StoreError> {
         let mut repaired = Vec::new();
-        let versions = self.folder.join("versions");
-        for entry in fs::read_dir(&versions).map_err(|error| io(&versions, error))?.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                fs::remove_dir_all(entry.path()).map_err(|error| io(&entry.path(), error))?;
-                repaired.push("a version that was begun and not finished is removed".to_owned());
-            }
-        }
-        for entry in fs::read_dir(&self.folder).map_err(|error| io(&self.folder, error))?.flatten()
-        {
-            if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
-                fs::remove_file(entry.path()).map_err(|error| io(&entry.path(), error))?;
-                repaired.push("a file that was begun and not finished is removed".to_owned());
+        let versions = self.dir.dir("versions").map_err(|error| io(&self.folder, error))?;
+        for (dir, what) in [(&versions, "version"), (&self.dir, "file")] {
+            let names = dir.names().map_err(|error| io(&self.folder, error))?;
+            for name in names.iter().filter(|name| is_unfinished(&name.to_string_lossy())) {
+                dir.remove_tree(name).map_err(|error| io(&self.folder.join(name), error))?;
+                repaired.push(format!("a {what} that was begun and not finished is removed"));
             }
         }
         let numbers = self.numbers();
@@ -404,11 +428,31 @@ impl Store {
         let old = numbers.len().saturating_sub(MOST_VERSIONS);
         for number in numbers.into_iter().take(old).filter(|number| *number != current) {
             // What cannot be removed costs room, and is tried again with the next version.
-            let _ = fs::remove_dir_all(self.place(number));
+            let _ = self.dir.dir("versions").and_then(|dir| dir.remove_tree(name(number)));
         }
     }
 }
 
-fn io(path: &Path, source: std::io::Error) -> StoreError {
-    StoreError::Io { path: path.display().to_string(), source: bare(source) }
+/// The name of a version's folder.
+fn name(number: u64) -> String {
+    format!("{number:06}")
+}
+
+/// The folder of a state, for its user alone. One that was made by others is taken only where nobody else may write it.
+fn private_folder(folder: &Path) -> io::Result<Dir> {
+    let is_new = !folder.exists();
+    let dir = Dir::create(folder)?;
+    let found = dir.own_metadata()?;
+    let is_ours = is_new || dir.kind("versions").is_some() || dir.names()?.is_empty();
+    if is_ours && found.uid() == nix::unistd::geteuid().as_raw() {
+        dir.set_mode(0o700)?;
+    } else if found.mode() & 0o022 != 0 {
+        let what = "others may write this folder: give one of its own";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    Ok(dir)
+}
+
+fn io(path: &Path, source: io::Error) -> StoreError {
+    StoreError::Io { path: path.display().to_string(), source }
 }

@@ -1,13 +1,14 @@
 //! What is known of versions on trial, and of those that were found to be worse.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::ffi::OsStr;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use shortflow_files::Kind;
 
 use super::numbers::Numbers;
-use super::{ANY, Store, StoreError, io};
+use super::{ANY, MAX_STATE, Store, StoreError, io};
 use crate::trial::Trial;
 use crate::verdict::Verdict;
 use crate::whole::write_whole;
@@ -91,11 +92,11 @@ impl Store {
     }
 
     fn is_no<T: DeserializeOwned>(&self, name: &str) -> bool {
-        fs::symlink_metadata(self.folder.join(name)).is_ok() && self.read::<T>(name).is_none()
+        self.dir.kind(name).is_some() && self.read::<T>(name).is_none()
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
-        serde_json::from_slice(&fs::read(self.folder.join(name)).ok()?).ok()
+        serde_json::from_slice(&self.dir.read(name, MAX_STATE).ok()?).ok()
     }
 
     pub(super) fn set<T: Serialize + ?Sized>(
@@ -104,18 +105,18 @@ impl Store {
         value: Option<&T>,
     ) -> Result<(), StoreError> {
         let path = self.folder.join(name);
-        if path.is_dir() {
+        if self.dir.kind(name) == Some(Kind::Folder) {
             // Nothing of ours, in whose place nothing can be written.
-            let aside =
-                tempfile::Builder::new().prefix(&format!("{name}.")).tempdir_in(&self.folder);
-            let aside = aside.and_then(|aside| fs::rename(&path, aside.keep()));
+            let mut names = (1..).map(|number| format!("{name}.{number}"));
+            let aside = names.find(|name| self.dir.kind(name).is_none()).expect("one is free");
+            let aside = self.dir.rename(OsStr::new(name), &self.dir, OsStr::new(&aside));
             aside.map_err(|error| io(&path, error))?;
         }
         let done = match value {
             Some(value) => {
                 write_whole(&path, &serde_json::to_vec(value).expect("what is kept is JSON"))
             }
-            None => match fs::remove_file(&path) {
+            None => match self.dir.remove_file(name) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
                 _ => Ok(()),
             },

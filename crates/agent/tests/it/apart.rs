@@ -91,6 +91,7 @@ fn a_process_that_comes_to_harm_is_told_and_another_is_started_after_a_while() {
     let mut source = apart(&format!("echo >>{}; read -r asked; kill -ABRT $$", started.display()));
     let why = source.fetch().unwrap_err().to_string();
     assert!(why.starts_with("what reads it has ended (signal: 6 (SIGABRT)"), "{why}");
+    assert!(why.ends_with("; its limit is 512 MB of memory)"), "{why}");
     assert_eq!(source.fetch(), Err(why.into()), "it is not started again at once");
     let began = Instant::now();
     while !source.wait(Duration::from_millis(50)) {}

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use shortflow_agent::{Bind, Bundle, Directory, DirectoryOptions, FLEET, Source, Verdict, ldap};
+use shortflow_agent::{
+    Bind, Bundle, Directory, DirectoryOptions, FLEET, Source, Transport, Verdict, ldap,
+};
 
 use crate::keys::certificates;
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
@@ -21,8 +23,13 @@ fn admin() -> Bind {
 }
 
 fn directory(url: &str, bind: Bind, starttls: bool, authorities: Option<&Path>) -> Directory {
-    let options = DirectoryOptions::new(url, BASE, bind, starttls, authorities, None).unwrap();
+    let options =
+        DirectoryOptions::new(url, BASE, bind, transport(starttls), authorities, None).unwrap();
     Directory::new(options).unwrap()
+}
+
+fn transport(starttls: bool) -> Transport {
+    if starttls { Transport::StartTls } else { Transport::AsUrl }
 }
 
 /// How long the source takes until it rings, or nothing if it does not within so long.
@@ -162,8 +169,14 @@ fn the_owner_of_a_certificate_is_known_by_sasl_external() {
     let (certificate, key) = (keys.join("agents.pem"), keys.join("agents.key"));
     let of = |bind: Bind| {
         let identity = Some((certificate.as_path(), key.as_path()));
-        let options =
-            DirectoryOptions::new(&slapd.url, BASE, bind, true, Some(&authority), identity);
+        let options = DirectoryOptions::new(
+            &slapd.url,
+            BASE,
+            bind,
+            Transport::StartTls,
+            Some(&authority),
+            identity,
+        );
         Directory::new(options.unwrap()).unwrap().fetch()
     };
     assert_eq!(of(Bind::External).unwrap().bundle, repository("95 Mbit/s"));
@@ -198,7 +211,7 @@ fn by_tls_and_starttls_a_server_is_believed_whose_certificate_is_of_the_authorit
 #[test]
 fn what_cannot_be_meant_is_refused_before_anybody_connects() {
     let refused = |url: &str, bind: Bind, starttls: bool| {
-        DirectoryOptions::new(url, BASE, bind, starttls, None, None)
+        DirectoryOptions::new(url, BASE, bind, transport(starttls), None, None)
             .err()
             .map(|error| error.to_string())
     };
@@ -219,6 +232,11 @@ fn what_cannot_be_meant_is_refused_before_anybody_connects() {
             refused("ldap://localhost:1@a.example.org", admin(), false),
             "a password would go to ldap://localhost:1@a.example.org in the clear: use ldaps://, or StartTLS",
         ),
+        (
+            refused("ldap://a.example.org", Bind::Anonymous, false),
+            "everybody on the way to ldap://a.example.org could change what it says: use ldaps://, or --starttls; \
+             on a network that you trust, --allow-plaintext",
+        ),
     ];
     for (found, message) in golden {
         assert_eq!(found.as_deref(), Some(message));
@@ -226,17 +244,30 @@ fn what_cannot_be_meant_is_refused_before_anybody_connects() {
     for (url, bind) in [
         ("ldap://127.0.0.1:389", admin()),
         ("ldap://[::1]:389", admin()),
-        ("ldap://a", Bind::Anonymous),
         ("ldapi://%2Frun", Bind::External),
     ] {
         assert_eq!(refused(url, bind, false), None, "{url}");
     }
+    let plaintext = |url: &str, bind: Bind| {
+        let options = DirectoryOptions::new(url, BASE, bind, Transport::Plaintext, None, None);
+        options.err().map(|error| error.to_string())
+    };
+    assert_eq!(plaintext("ldap://a.example.org", Bind::Anonymous), None);
+    assert!(plaintext("ldap://a.example.org", admin()).unwrap().starts_with("a password would go"));
+    assert!(plaintext("ldaps://a", Bind::Anonymous).unwrap().contains("has TLS already"));
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty.pem");
     std::fs::write(&empty, "").unwrap();
-    let none = DirectoryOptions::new("ldaps://a", BASE, Bind::Anonymous, false, Some(&empty), None)
-        .err()
-        .unwrap();
+    let none = DirectoryOptions::new(
+        "ldaps://a",
+        BASE,
+        Bind::Anonymous,
+        Transport::AsUrl,
+        Some(&empty),
+        None,
+    )
+    .err()
+    .unwrap();
     assert_eq!(none.to_string(), format!("{}: there is no certificate in it", empty.display()));
 }
 

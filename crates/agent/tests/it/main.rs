@@ -10,6 +10,7 @@ mod console;
 mod dashboard;
 #[cfg(feature = "network")]
 mod directory;
+mod endless_directory;
 mod hostile;
 #[cfg(feature = "network")]
 mod https;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use shortflow_agent::{
     Bind, Bundle, Control, Directory, DirectoryOptions, Doors, FLEET, Fetched, NotFetched, Source,
-    StubPlane, Verdict, What, run,
+    StubPlane, Transport, Verdict, What, run,
 };
 
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
@@ -115,7 +115,8 @@ fn many(machines: usize) -> Option<Figures> {
     let (_, memory) = taken(std::process::id());
     let start = |number: usize| {
         let bind = Bind::Simple { dn: ADMIN.to_owned(), password: "secret".to_owned() };
-        let options = DirectoryOptions::new(&slapd.url, BASE, bind, false, None, None).unwrap();
+        let options =
+            DirectoryOptions::new(&slapd.url, BASE, bind, Transport::AsUrl, None, None).unwrap();
         let directory = Directory::new(options).unwrap();
         let source = Box::new(Watched { directory, reads: reads.clone() });
         let (state, installed) = (folder.path().join(format!("m{number}")), installed.clone());

@@ -1,6 +1,8 @@
 //! Who gets what, and what changes.
 
 use shortflow_agent::{Change, Fleet, changes};
+use shortflow_deploy::{Kernel, Owners, Site};
+use shortflow_units::LinkLayer;
 
 use crate::support::{bundle, fleet};
 
@@ -109,6 +111,39 @@ fn a_plan_says_of_each_device_what_is_new_changed_gone_or_the_same() {
         ["ppp0 gone    \"FQ-CoDel\", 9 Mbit/s"],
         "a machine that is taken out gives up what it has"
     );
+}
+
+#[test]
+fn a_link_layer_of_an_interface_reaches_the_queue_of_its_device() {
+    let layer = |wan: &str| {
+        let machines = MACHINES.replace("\"95 Mbit/s\" }", &format!("\"95 Mbit/s\"{wan} }}"));
+        fleet(&(machines + "[[assign]]\npolicy = \"policies/fq-codel.toml\"\n"))
+    };
+    let (before, after) = (layer(""), layer(", link_layer = \"docsis\""));
+    let docsis: LinkLayer = "docsis".parse().unwrap();
+    let told = |fleet: &Fleet, device: &str| {
+        let target = fleet.targets("gw1").unwrap()[device];
+        (target.link_layer, target.wanted(site(), &Owners::new()).unwrap().options.link_layer)
+    };
+    assert_eq!(told(&before, "eth0"), (None, None));
+    assert_eq!(told(&after, "eth0"), (Some(docsis), Some(docsis)));
+    assert_eq!(told(&after, "eth1"), (None, None), "another interface of the machine");
+    let targets = [&before, &after].map(|fleet| fleet.targets("gw1").unwrap()["eth0"]);
+    let commands =
+        targets.map(|target| format!("{:?}", target.wanted(site(), &Owners::new()).unwrap().tree));
+    assert_ne!(commands[0], commands[1], "the kernel is asked for something else");
+    let changed = lines(&changes(before.machine("gw1"), after.machine("gw1")));
+    assert_eq!(changed[0], format!("eth0 change  link layer none → {docsis}"));
+    assert_eq!(
+        lines(&changes(None, after.machine("gw1")))[0],
+        format!("eth0 new     \"FQ-CoDel\", 95 Mbit/s over {docsis}")
+    );
+}
+
+/// A device of Ethernet, with a kernel that has every queue.
+fn site() -> Site {
+    let (kernel, link_header) = (Kernel::default(), 14);
+    Site { rate: None, speed: None, link_layer: None, link_header, kernel, nearest: false }
 }
 
 #[test]

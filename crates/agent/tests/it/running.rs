@@ -298,3 +298,30 @@ fn a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not() {
         "there is no group `no such group`"
     );
 }
+
+#[test]
+fn what_is_no_agent_is_neither_waited_for_nor_shown_as_it_comes() {
+    use std::os::unix::net::UnixListener;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("agent.sock");
+    let listener = UnixListener::bind(&path).unwrap();
+    let answers = [
+        "{\"version\":1,\"error\":\"no\\u001b]0;owned\\u0007\\u001b[2Jx\"}\n".to_owned(),
+        format!("{}\n", "[".repeat(100_000)),
+        "a".repeat(70 << 20),
+    ];
+    let serving = std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            // Who hangs up before the request is there is not asked at all.
+            assert!(stream.read(&mut [0; 1024]).unwrap() > 0);
+            // Who has read enough hangs up.
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let refused = || ask(&path, Ask::Status).unwrap_err().to_string();
+    assert_eq!(refused(), "the agent refuses: no\u{fffd}]0;owned\u{fffd}\u{fffd}[2Jx");
+    assert_eq!(refused(), format!("incompatible agent at {}", path.display()));
+    assert!(refused().ends_with("answers more than 64 MB"));
+    serving.join().unwrap();
+}

@@ -184,3 +184,40 @@ fn a_version_that_was_gone_back_from_or_never_came_to_count_is_no_other_one_when
     assert_eq!((repaired, keep(&mut store, "two")), (Vec::<String>::new(), 2));
     assert_eq!(keep(&mut store, "three"), 3);
 }
+
+#[test]
+fn the_state_is_for_the_agents_user_alone_and_earlier_ones_are_set_right() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let mode = |path: &std::path::Path| fs::symlink_metadata(path).unwrap().mode() & 0o777;
+    let home = tempfile::tempdir().unwrap();
+    let state = home.path().join("state");
+    for _ in 0..2 {
+        let (mut store, _) = Store::open(&state).unwrap();
+        keep(&mut store, "one");
+        let mut folders = vec![state.clone()];
+        while let Some(folder) = folders.pop() {
+            assert_eq!(mode(&folder), 0o700, "{}", folder.display());
+            for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap()) {
+                match entry.file_type().unwrap() {
+                    kind if kind.is_dir() => folders.push(entry.path()),
+                    kind if kind.is_file() => {
+                        assert_eq!(mode(&entry.path()), 0o600, "{}", entry.path().display());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        drop(store);
+        // As earlier versions left them.
+        fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
+        let log = state.join("log.jsonl");
+        fs::set_permissions(&log, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+    let open = home.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::write(open.join("others"), "").unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
+    let why = Store::open(&open).unwrap_err().to_string();
+    assert!(why.ends_with("others may write this folder: give one of its own"), "{why}");
+    assert_eq!(mode(&open), 0o777, "it is not ours to change");
+}

@@ -43,7 +43,7 @@ impl<'s> Shell<'s> {
     /// A shell that is the last of the programs of `crew`.
     pub(crate) fn new(crew: &'s Crew, number: usize) -> Result<Shell<'s>, Failure> {
         let failed = |error: io::Error| {
-            Failure::Machine(format!("no terminal could be made for the shell: {error}"))
+            Failure::Machine(format!("cannot create a terminal for the shell: {error}"))
         };
         let made = openpty(None, None).map_err(|errno| failed(errno.into()))?;
         let OpenptyResult { master, slave } = made;
@@ -58,8 +58,8 @@ impl<'s> Shell<'s> {
         if io::stdin().is_terminal() && io::stderr().is_terminal() && io::stdout().is_terminal() {
             return Ok(());
         }
-        let what = "--shell needs a terminal, and standard input, output or error is none\n\
-                    run a command by --with HOST \"CMD\" instead";
+        let what = "--shell requires a terminal as standard input, output and error\nrun a command with --with HOST \
+             \"CMD\" instead";
         Err(Failure::Input(what.to_owned()))
     }
 

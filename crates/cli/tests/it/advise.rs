@@ -19,7 +19,7 @@ fn a_home_with_a_backup_is_told_what_to_deploy_and_what_each_use_gains() {
         ended.out
     );
     assert!(ended.out.contains("sudo shortflow deploy "), "{}", ended.out);
-    let reason = "\nSurely better than today: call, going out, 99 %; ";
+    let reason = "\nSignificantly better than today: call, going out, 99 %; ";
     assert!(ended.out.contains(reason), "{}", ended.out);
     let (_, prose) = ended.out.split_once("\nSimulated").unwrap();
     let prose = prose.lines().filter(|line| !line.starts_with("  s"));
@@ -80,7 +80,9 @@ fn where_a_call_does_not_fit_there_is_no_advice_and_the_reason_is_told() {
     assert!(ended.out.starts_with(told), "{}", ended.out);
     assert!(!ended.out.contains("deploy"), "{}", ended.out);
     let policy = fs::read_to_string(out.join("winner.toml")).unwrap();
-    assert!(policy.contains("# Nothing is advised: a plain queue") && !policy.contains("codel"));
+    assert!(
+        policy.contains("# No advice: this file is a plain queue") && !policy.contains("codel")
+    );
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn a_policy_with_the_rate_of_one_line_is_not_advised_for_another() {
 fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
     let line = ["--up", "1 Mbit/s", "--down", "8 Mbit/s"];
     for (arguments, told) in [
-        (vec![], "--up and --down are needed"),
+        (vec![], "missing --up or --down"),
         (
             [&line[..], &["--uses", "web,vioce"]].concat(),
             "there is no use `vioce`\n  did you mean `voice`?",
@@ -194,6 +196,6 @@ fn what_is_interrupted_is_kept_and_told_truthfully() {
     let ended =
         interrupted(&[&network[..], &["--out", out.to_str().unwrap()]].concat(), || kept() > 0);
     assert_eq!(ended.code, Some(130), "{}", ended.err);
-    assert!(ended.err.contains("the same command goes on from them"), "{}", ended.err);
+    assert!(ended.err.contains("the same command continues from them"), "{}", ended.err);
     assert!(kept() > 0);
 }

@@ -57,9 +57,8 @@ fn a_plan_tells_the_change_of_each_machine_and_refuses_a_mistake_with_its_place(
     assert_eq!(plan.code, Some(0), "{}", plan.err);
     assert_eq!(
         plan.out,
-        "gw1\n  wan (sf0)   change  policy \"Strict Priority\" → \"Best Effort\"\n\
-         gw2\n  wan (ppp0)  same    \"Strict Priority\", 9 Mbit/s\n\
-         1 of 2 machines change; devices: 0 new, 1 changed, 0 gone, 1 the same\n"
+        "gw1\n  wan (sf0)   change  policy \"Strict Priority\" → \"Best Effort\"\ngw2\n  wan (ppp0)  same    \
+         \"Strict Priority\", 9 Mbit/s\n1 of 2 machines change; devices: 0 new, 1 changed, 0 removed, 1 unchanged\n"
     );
     let json = run(&["agent", "plan", new, "--machine", "gw2", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
@@ -84,7 +83,7 @@ fn what_is_exported_is_imported_byte_for_byte_into_a_folder_that_is_not_there() 
     let export =
         run(&["agent", "export", &path("fleet"), "--base", "ou=shortflow,dc=example,dc=org"]);
     assert_eq!(export.code, Some(0), "{}", export.err);
-    let left_out = "left out, since no assignment names them: policies/best-effort.toml\n";
+    let left_out = "omitted, because no assignment names them: policies/best-effort.toml\n";
     assert!(export.err.contains(left_out), "{}", export.err);
     std::fs::write(path("fleet.ldif"), &export.out).unwrap();
     let import = run(&["agent", "import", &path("fleet.ldif"), "--into", &path("back")]);
@@ -94,7 +93,7 @@ fn what_is_exported_is_imported_byte_for_byte_into_a_folder_that_is_not_there() 
         assert_eq!(read("back"), read("fleet"), "{name}");
     }
     let again = run(&["agent", "import", &path("fleet.ldif"), "--into", &path("back")]);
-    assert_eq!((again.code, again.err.contains("is there already")), (Some(2), true));
+    assert_eq!((again.code, again.err.contains("already exists")), (Some(2), true));
     let odd = run(&["agent", "export", &path("fleet"), "--base", "shortflow"]);
     assert_eq!(odd.code, Some(2), "{}", odd.err);
     // A repository with a mistake is written nowhere.
@@ -201,8 +200,8 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
             (back.code, back.out.as_str()),
             (
                 Some(0),
-                "version 1 counts now\n\
-                 what the source has is not taken until it changes, or by `shortflow agent resume`\n"
+                "version 1 is now active\nthe source's current version is not applied until it changes, or by \
+                 `shortflow agent resume`\n"
             ),
             "{}",
             back.err
@@ -316,7 +315,7 @@ fn labels_are_those_of_the_machine_and_a_group_of_processes_that_is_not_there_le
         let marked = run(&["status"]).out;
         assert!(marked.starts_with("sf0: policy \"Thresholds\", role host\n"), "{marked}");
         std::fs::write(at.join("fleet/fleet.toml"), labelled("cgroup:no.such.service")).unwrap();
-        until(at, &["version 2 (", "not done: shell: there is no group of processes "]);
+        until(at, &["version 2 (", "failed: shell: unknown cgroup "]);
         // The kernel has packets of its own, which are counted meanwhile.
         let names = |status: &str| -> Vec<String> {
             status.lines().map(|line| line.split("  ").take(2).collect()).collect()
@@ -451,17 +450,17 @@ fn a_console_for_others_without_a_token_is_refused_before_anything_is_done() {
         ["--source", "policies", "--machine", "gw1", "--state", &state, "--socket", &socket];
     std::fs::write(path("short"), "secret\n").unwrap();
     let short = path("short");
-    let make = "make one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
+    let make = "create one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
     for (more, wanted) in [
         (
             &["--console=0.0.0.0:9856"][..],
-            "error: the console at 0.0.0.0:9856 is for others than this machine, and has no token\n  \
-             give one: --console-token-file FILE\n"
+            "error: the console at 0.0.0.0:9856 is open to other machines and has no token\n  \
+             set one: --console-token-file FILE\n"
                 .to_owned(),
         ),
         (
             &["--console-token-file", &short],
-            "error: --console-token-file: there is no console\n  add --console\n".to_owned(),
+            "error: --console-token-file requires --console\n  add --console\n".to_owned(),
         ),
         (
             &["--console=[::]:0", "--console-token-file", &short],
@@ -489,7 +488,7 @@ fn a_token_that_others_can_read_is_taken_and_told_and_an_agent_is_named_once() {
         let rest = ["--source", "policies", "--machine", "gw1", "--console-token-file", &token];
         run(&[&["agent", "run"], &socket[..], &rest].concat()).err
     };
-    let told = format!("others of this machine can read: chmod 600 {token}\n");
+    let told = format!("other users can read the console's token\nrun chmod 600 {token}\n");
     assert!(ends(0o644).contains(&told), "{}", ends(0o644));
     assert!(!ends(0o600).contains("chmod"), "{}", ends(0o600));
     let twice = run(&[
@@ -514,7 +513,7 @@ fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
     };
     let (code, said) = refused(&["--source", "fleet", "--base", "dc=b"]);
     assert_eq!(
-        (code, said.contains("--base is for a server, and fleet is none")),
+        (code, said.contains("--base requires a server, but --source is fleet")),
         (Some(2), true),
         "{said}"
     );
@@ -522,7 +521,7 @@ fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
     match cfg!(feature = "network") {
         true => assert_eq!((code, said.contains("--base ou=shortflow")), (Some(2), true), "{said}"),
         false => assert_eq!(
-            (code, said.contains("this build leaves out servers")),
+            (code, said.contains("this build does not support servers")),
             (Some(3), true),
             "{said}"
         ),
@@ -542,16 +541,16 @@ fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
         ];
         let (code, said) = refused(&given);
         assert_eq!(
-            (code, said.contains("has no password in its first line")),
+            (code, said.contains("no password in the first line of")),
             (Some(2), true),
             "{said}"
         );
         for (given, wanted) in [
-            (&["--source", "ftp://a", "--base", "dc=b"][..], "`ftp://a` is no URL of a source"),
-            (&["--source", "https://a", "--base", "dc=b"], "--base is for a directory"),
+            (&["--source", "ftp://a", "--base", "dc=b"][..], "invalid source URL `ftp://a`"),
+            (&["--source", "https://a", "--base", "dc=b"], "--base requires"),
             (&["--source", "http://a.example.org/f"], "could change what it says: use https://"),
             (&["--source", "https://a", "--token-file", &password], "has no token in its first"),
-            (&["--source", "ldaps://a", "--token-file", "a"], "--token-file is for a web server"),
+            (&["--source", "ldaps://a", "--token-file", "a"], "--token-file requires a web server"),
         ] {
             let (code, said) = refused(given);
             assert_eq!((code, said.contains(wanted)), (Some(2), true), "{said}");

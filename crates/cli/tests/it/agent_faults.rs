@@ -160,7 +160,8 @@ fn a_full_disk_lets_no_version_be_taken_and_one_with_room_again_does() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(journal().contains("No space left on device"), "{}", journal());
-    let told = until(at, &["fleet \"between\", version 2 (", "cannot be kept, and is not taken: "]);
+    let told =
+        until(at, &["fleet \"between\", version 2 (", "cannot be stored and is not applied: "]);
     assert!(
         told.contains("No space left on device") && told.contains("df -h disk/state"),
         "{told}"
@@ -281,7 +282,7 @@ fn what_the_disk_has_damaged_does_not_count_and_the_last_sound_version_does() {
     fs::write(&text, bytes).unwrap();
     fs::remove_dir_all(at.join("fleet")).unwrap();
     let _agent = start_from(at, &source);
-    let status = until(at, &["fleet \"first\", version 1 (", "cannot be read"]);
+    let status = until(at, &["fleet \"first\", version 1 (", "cannot read folder"]);
     let log = run(&["agent", "log", "--state", at.join("state").to_str().unwrap()]).out;
     assert!(
         log.contains("version 2, which is damaged, counted; version 1 does now"),

@@ -43,6 +43,26 @@ fn who_leaves_an_argument_out_is_told_which_and_shown_an_example() {
 }
 
 #[test]
+fn the_listener_of_verify_refuses_what_only_the_measuring_side_uses() {
+    for option in [
+        &["--link-layer", "docsis"][..],
+        &["--overhead", "40 B"],
+        &["--mpu", "64 B"],
+        &["--rate", "9 Mbit/s"],
+        &["--nearest"],
+        &["--seconds", "5"],
+        &["--flows", "2"],
+        &["--size", "9 KB"],
+        &["--json"],
+    ] {
+        let ended = run(&[&["verify", "--listen", "--at", "127.0.0.1"], option].concat());
+        assert_eq!(ended.code, Some(2), "{option:?}: {}", ended.err);
+        let told = format!("'--listen' cannot be used with '{}", option[0]);
+        assert!(ended.err.contains(&told), "{option:?}: {}", ended.err);
+    }
+}
+
+#[test]
 fn examples_of_the_agent_fit_into_80_columns() {
     for command in [&["agent", "--help"][..], &["agent", "plan", "--help"]] {
         let help = run(command).out;
@@ -116,7 +136,7 @@ fn a_value_below_zero_is_told_as_one_and_not_as_an_unknown_option() {
     {
         let ended = run(&words);
         assert_eq!(ended.code, Some(2));
-        let told = format!("error: {} {}: a value must not be below zero\n", words[2], words[3]);
+        let told = format!("error: {} {}: a value must not be negative\n", words[2], words[3]);
         assert!(ended.err.starts_with(&told), "{}", ended.err);
     }
 }

@@ -83,9 +83,9 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
             &["simulate", SMALL, "--set", "replicas=x", "--replicas", "1"],
             "`replicas` is given twice: by --set replicas=x and by --replicas 1",
         ),
-        (&["compare", SMALL, "--policies", "a.toml,b.toml,"], "remove the comma"),
+        (&["compare", SMALL, "--policies", "a.toml,b.toml,"], "remove the extra comma"),
         (&["simulate", SMALL, "--policy", "none.toml"], "none.toml"),
-        (&["compare", SMALL, "--policies", "a.toml"], "one policy only"),
+        (&["compare", SMALL, "--policies", "a.toml"], "give several policies"),
         (&["compare", SMALL, "--policies", "a.toml,a.toml"], "given twice"),
         (&["simulate", "policies/red.toml"], "red.toml is a policy, not a scenario"),
         (

@@ -158,7 +158,7 @@ fn init_says_in_plain_words_why_a_folder_cannot_be_written() {
     fs::write(&file, "mine").unwrap();
     let inside = file.join("x");
     for (folder, why) in [
-        ("/proc/foo", "cannot make the folder /proc/foo/policies: no folder can be made there"),
+        ("/proc/foo", "cannot make the folder /proc/foo: no folder can be made there"),
         (inside.to_str().unwrap(), "a part of the path is a file, not a folder"),
     ] {
         let ended = run(&["init", folder]);

@@ -17,7 +17,7 @@ fn without_two_things_to_compare_it_says_what_to_give() {
     let cases: [(&[&str], &str); 4] = [
         (
             &["--engines", "rehearse"],
-            "error: there is one engine (rehearse) and one policy only\n  \
+            "error: there is only one engine (rehearse) and one policy\n  \
              give several policies, as in --policies a.toml,b.toml, or several engines, as in \
              --engines simulate,rehearse\n",
         ),

@@ -11,7 +11,7 @@ fn a_scheme_is_explained_and_a_misspelled_one_gets_a_suggestion() {
 
     let ended = run(&["explain", "fair-markr"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("there is no scheme `fair-markr`"), "{}", ended.err);
+    assert!(ended.err.contains("unknown scheme `fair-markr`"), "{}", ended.err);
     assert!(ended.err.contains("did you mean `fair-marker`?"), "{}", ended.err);
 }
 

@@ -122,7 +122,7 @@ fn what_was_measured_is_kept_though_the_reader_of_its_trace_has_left() {
     reader.wait().unwrap();
     let Some(ended) = ended else { return };
     assert_eq!(ended.code, Some(3), "{}", ended.err);
-    assert!(ended.err.contains("what was measured is kept"), "{}", ended.err);
+    assert!(ended.err.contains("the measurements are kept"), "{}", ended.err);
     assert!(ended.err.contains("Broken pipe"), "{}", ended.err);
     assert!(files(&out).contains(&"report.html".to_owned()));
 }
@@ -190,7 +190,7 @@ fn a_program_that_fails_is_told_with_its_exit_code() {
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     for told in [
         "client | ",
-        "error: the program on client ended with exit code 127, with which a shell tells that there is no such program: no-such-program",
+        "error: the program on client ended with exit code 127: command not found: no-such-program",
         "error: the program on server ended with exit code 7: exit 7",
     ] {
         assert!(ended.err.contains(told), "{told}: {}", ended.err);
@@ -238,20 +238,20 @@ fn hosts_that_are_none_and_runs_that_are_several_are_refused() {
     };
     refused(
         &["--until-done", "--with", "clint", "true"],
-        &["there is no host clint", "the hosts are client, server"],
+        &["unknown host clint", "the hosts are client, server"],
     );
     refused(
         &["--until-done", "--with", "r", "true"],
         &["r is a router; programs run inside hosts"],
     );
-    refused(&["--until-done", "--with", "client", " "], &["there is no command for client"]);
+    refused(&["--until-done", "--with", "client", " "], &["the command for client is missing"]);
     refused(
         &["--replicas", "2", "--with", "client", "true"],
-        &["beside one replica only, and this scenario has 2", "--replicas 1"],
+        &["programs need a single replica, and this scenario has 2", "--replicas 1"],
     );
     refused(
         &["--until-done", "--with", "client", "true", "--set", "duration=1 s"],
-        &["`duration` is set", "leave --set duration=… out"],
+        &["`duration` has no effect in this run", "omit --set duration=…"],
     );
     refused(&["--until-done"], &["--with"]);
 }
@@ -352,15 +352,15 @@ fn what_needs_a_terminal_or_a_key_is_refused_without_and_a_live_line_is_left_out
         assert_eq!(ended.code, Some(2), "{}", ended.err);
         assert!(ended.err.contains(told), "{}", ended.err);
     };
-    refused(&["--shell", "client"], "--shell needs a terminal");
+    refused(&["--shell", "client"], "--shell requires a terminal");
     refused(
         &["--policies", "policies/best-effort.toml,policies/fq-codel.toml"],
-        "--policies are gone through by a key",
+        "--policies needs a way to switch",
     );
-    refused(&["--shell", "client", "--json"], "nothing is measured with --shell");
-    refused(&["--json", "--shell", "client"], "nothing is measured with --shell");
+    refused(&["--shell", "client", "--json"], "--shell measures nothing");
+    refused(&["--json", "--shell", "client"], "--shell measures nothing");
     let until_done = ["--until-done", "--with", "client", "true", "--out", "x"];
-    refused(&until_done, "nothing is measured with --until-done");
+    refused(&until_done, "--until-done measures nothing");
     let more = ["--live", "--until-done", "--with", "client", "echo up"];
     let Some(ended) = home.rehearse(&more) else { return };
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "up\n"), "as without it");

@@ -58,9 +58,9 @@ fn a_device_is_not_read_and_a_file_only_up_to_16_mb() {
     let long = write("long.toml", "# ");
     fs::File::options().append(true).open(&long).unwrap().set_len(100_000_000).unwrap();
     for (path, message) in [
-        (&device[..], "cannot read the policy /dev/zero: it is neither a file nor a pipe"),
+        (&device[..], "cannot read the policy /dev/zero: it is a device, not a file"),
         (&long, "it has 100 MB, and at most 16 MB are read"),
-        ("/dev/zero", "it is neither a file nor a pipe"),
+        ("/dev/zero", "it is a device, not a file"),
     ] {
         for command in ["check", "simulate"] {
             let ended = run(&[command, path]);

@@ -89,6 +89,6 @@ fn of_a_comparison_a_replica_is_kept_that_is_complete_in_every_case() {
     .concat();
     let ended = interrupted(&arguments, || out.exists() && !files(&out).is_empty());
     assert_eq!(ended.code, Some(130), "{}", ended.err);
-    assert!(ended.err.contains("complete in every case that is compared"), "{}", ended.err);
+    assert!(ended.err.contains("complete in every compared case"), "{}", ended.err);
     assert!(!out.exists(), "a folder is left");
 }

@@ -10,6 +10,7 @@ mod agent_folder;
 mod arguments;
 mod check;
 mod deploy;
+mod deploy_state;
 #[cfg(all(feature = "network", target_os = "linux"))]
 mod directory;
 mod disk;
@@ -20,6 +21,8 @@ mod guests;
 mod https;
 mod inputs;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod keys;
 mod killed;
 #[cfg(all(target_os = "linux", feature = "ebpf"))]
 mod labels;
@@ -40,3 +43,4 @@ mod traces;
 mod tune;
 mod unit;
 mod verify;
+mod warnings;

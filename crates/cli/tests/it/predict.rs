@@ -38,14 +38,45 @@ fn a_prediction_is_a_table_of_means_with_what_they_rest_on() {
     assert!(out.join("report.html").exists());
 }
 
+/// The same prediction for machines.
+fn json_of(file: &Path, out: &Path) -> String {
+    let given = ["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let ended = run(&[&given[..], &["--force", "--json"]].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    ended.out
+}
+
 #[test]
-fn what_has_no_closed_form_at_all_is_refused_before_anything_is_written() {
+fn what_has_no_closed_form_is_told_as_a_bound_with_the_reason() {
     let (_home, file, out) = written(&LINE.replace("\"100 /s\"", "\"130 /s\""));
     let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
-    assert_eq!(ended.code, Some(2), "{}", ended.err);
-    let told = "no closed form for `packets`: what comes to a->b: the load, with what goes before it, must be at least 0 and below 1; found 1.04";
-    assert!(ended.err.contains(told), "{}", ended.err);
-    assert!(!out.exists());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let told = ended.out.replace("\n  ", " ");
+    let why = "No closed form for `packets`: what comes to a->b: the load, with what goes before it, must be at least 0 \
+               and below 1; found 1.04";
+    assert!(told.contains(why), "{told}");
+    // 8 ms to send, 1 ms on the way.
+    assert!(told.contains("≥ 9.00"), "{told}");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("≥ 9.00") && page.contains("No closed form for"), "no bound on the page");
+    let json = json_of(&file, &out);
+    assert!(json.contains("\"at_least\": true") || json.contains("\"at_least\":true"), "{json}");
+    assert!(json.contains("No closed form for `packets`"), "{json}");
+}
+
+#[test]
+fn a_goodput_without_a_closed_form_has_an_upper_bound_in_every_output() {
+    let long = "[workloads.long.bulk]\nfrom = \"a\"\nto = \"b\"\nstart = \"50 s\"\n";
+    let (_home, file, out) = written(&format!("{LINE}{long}"));
+    let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    // 1448 of 1500 bytes of 1 Mbit/s.
+    assert!(ended.out.contains("long got at most 966 kbit/s"), "{}", ended.out);
+    assert!(ended.out.contains("≤ 966"), "{}", ended.out);
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(page.contains("≤ 966"), "no bound on the page");
+    let json = json_of(&file, &out);
+    assert!(json.contains("\"at_most\": true") || json.contains("\"at_most\":true"), "{json}");
 }
 
 #[test]
@@ -85,24 +116,25 @@ start_window = "2 s"
 "#;
 
 #[test]
-fn where_nothing_settles_the_reason_is_told_and_the_other_engine_is_run() {
+fn where_nothing_settles_bounds_are_told_with_the_reason_and_the_other_engine_is_run() {
     let (_home, file, out) = written(RESTLESS);
     let given = [file.to_str().unwrap(), "--out", out.to_str().unwrap()];
     let both = ["--engines", "predict,simulate", "--replicas", "2"];
     let ended = run(&[&["compare"], &given[..], &both].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let told = ended.out.replace("\n  ", " ");
-    let why = "warning: restless, predicted: No closed form for this scenario: the waits and rates of the network did \
-               not settle in 500 steps; the last residual is ";
+    let why = "warning: restless, predicted: No closed form for `pages`: the waits and rates of the network did not settle in \
+               500 steps; the last residual is ";
     let (_, residual) = told.split_once(why).unwrap_or_else(|| panic!("{told}"));
     assert!(residual.find(".\n").is_some_and(|digits| digits <= 5), "{told}");
     assert!(told.contains("restless, simulated"), "{told}");
-    // Where nobody else is asked, there is nothing to tell.
+    assert!(told.contains("The one bound (≥ or ≤) holds."), "{told}");
+    // Without another engine the bounds are reported, too.
     let alone = ["--engines", "predict", "--bind", "core=isp->gw", "--force"];
     let policies = ["--policies", "policies/best-effort.toml,policies/fq-codel.toml"];
     let ended = run(&[&["compare"], &given[..], &alone, &policies].concat());
-    assert_eq!(ended.code, Some(2), "{}", ended.out);
-    assert!(ended.err.contains("did not settle"), "{}", ended.err);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("did not settle") && ended.out.contains("≥ "), "{}", ended.out);
 }
 
 #[test]
@@ -127,7 +159,7 @@ fn prose_is_as_wide_as_the_terminal_and_neither_too_wide_nor_too_narrow_to_be_re
 }
 
 #[test]
-fn every_scenario_that_is_shipped_has_an_answer_in_no_time_but_transfers_alone_at_red() {
+fn every_shipped_scenario_is_predicted_in_no_time_with_the_reason_where_figures_are_bounds() {
     let scenarios = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
     let home = tempfile::tempdir().unwrap();
     let mut count = 0;
@@ -140,13 +172,21 @@ fn every_scenario_that_is_shipped_has_an_answer_in_no_time_but_transfers_alone_a
         let begun = Instant::now();
         let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
         let taken = begun.elapsed();
-        // Their policy has RED, with much load and no long flow.
-        let is_alone = ["contract", "hoster-uplink"]
-            .map(Some)
-            .contains(&file.file_stem().and_then(|stem| stem.to_str()));
-        let code = if is_alone { 2 } else { 0 };
-        assert_eq!(ended.code, Some(code), "{}: {}", file.display(), ended.err);
-        assert_eq!(is_alone, ended.err.contains("no closed form for `shop"), "{}", ended.err);
+        // A workload without a mean. What shares its line is unknown with it.
+        let bounded = match file.file_stem().and_then(|stem| stem.to_str()).unwrap() {
+            // Their policy has RED, with much load and no long flow.
+            "contract" | "hoster-uplink" => Some("No closed form for `shop"),
+            // The load of what goes before is too high.
+            "browsing-telnet-ftp" => Some("No closed form for `old`"),
+            "flow-splitting" => Some("No closed form for `splitter`"),
+            "modem" => Some("No closed form for `pages`"),
+            // Browsing beside downloads without an end, at a plain buffer.
+            "office" => Some("No closed form for `pages`"),
+            _ => None,
+        };
+        assert_eq!(ended.code, Some(0), "{}: {}", file.display(), ended.err);
+        let told = ended.out.replace("\n  ", " ");
+        assert!(bounded.is_none_or(|why| told.contains(why) && told.contains("≥ ")), "{told}");
         assert!(!ended.out.contains("replica"), "nothing was drawn: {}", ended.out);
         // 50 ms where the build is optimised and nothing else runs.
         assert!(taken < Duration::from_secs(5), "{}: {taken:?}", file.display());

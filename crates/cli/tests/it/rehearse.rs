@@ -118,7 +118,11 @@ fn a_snap_without_a_trace_or_too_short_for_headers_is_refused() {
     assert!(ended.err.contains("--trace <FILE>"), "{}", ended.err);
     let ended = run(&["rehearse", SMALL, "--trace", "t.pcapng", "--trace-snap", "20 B"]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("a packet's part must have 64 B to 4 GB"), "{}", ended.err);
+    assert!(
+        ended.err.contains("the stored part of a packet must be 64 B to 4 GB"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]

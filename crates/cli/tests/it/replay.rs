@@ -102,10 +102,10 @@ fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
     let short = folder.path().join("short");
     std::fs::write(&short, "password\n").unwrap();
     let short = short.to_str().unwrap();
-    let make = "make one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
+    let make = "create one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
     let wanted = format!(
-        "error: cannot show the console at {taken}: Address already in use (os error 98)\n  \
-         give another address and port; port 0 is one that is free\n"
+        "error: cannot serve the console at {taken}: Address already in use (os error 98)\n  \
+         give another address and port; port 0 selects a free one\n"
     );
     refused(&["replay", &small, "--console", &taken], 3, &wanted);
     for (file, what) in [
@@ -123,7 +123,7 @@ fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
         let arguments = ["replay", &small, "--console", FREE, "--console-token-file", file];
         refused(&arguments, 2, &format!("error: {what}\n  {make}\n"));
     }
-    let alone = "error: --console-token-file: there is no console\n  add --console\n";
+    let alone = "error: --console-token-file requires --console\n  add --console\n";
     refused(&["rehearse", "scenarios/office.toml", "--console-token-file", short], 2, alone);
     for (option, value, wanted) in [
         ("--speed", "0", "a number from 0.1 to 1000"),
@@ -135,4 +135,42 @@ fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
         let ended = run(&["replay", &small, option, value]);
         assert_eq!((ended.code, ended.err.contains(wanted)), (Some(2), true), "{}", ended.err);
     }
+}
+
+/// Two pages of a log.
+const LOG: &str =
+    "time_s,client,page,index_bytes,object_bytes\n0.5,0,,3000,\n0.7,1,,3000,1000 2000\n";
+
+const REPLAYED: &str = r#"
+name = "log"
+duration = "3 s"
+replicas = 1
+hosts = { c = { count = 2 }, s = {} }
+links.line = { between = ["c", "s"], rate = "10 Mbit/s", delay = "10 ms" }
+workloads.w.web = { client = "c", server = "s", http = "1.0", request.constant = "500 B", replay.file = "log.csv" }
+"#;
+
+#[test]
+fn a_folder_whose_scenario_replays_a_log_holds_the_log() {
+    let home = tempfile::tempdir().unwrap();
+    let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("log.csv"), LOG).unwrap();
+    std::fs::write(path("log.toml"), REPLAYED).unwrap();
+    let ended = run(&["simulate", &path("log.toml"), "--out", &path("out")]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    std::fs::remove_file(path("log.csv")).unwrap();
+    assert_eq!(std::fs::read_to_string(path("out/input-1-log.csv")).unwrap(), LOG);
+    assert_eq!(run(&["report", &path("out")]).code, Some(0));
+    let (child, line) = console(&["replay", &path("out"), "--console", "127.0.0.1:0"]);
+    assert!(line.starts_with("Console: http://"), "{line}");
+    assert_eq!(self::ended(child), Some(0));
+    // Another log is not what was run.
+    std::fs::write(path("out/input-1-log.csv"), LOG.replace("0.7", "0.8")).unwrap();
+    let other = run(&["replay", &path("out"), "--console", "127.0.0.1:0"]);
+    assert_eq!(other.code, Some(2));
+    assert!(
+        other.err.contains("log.csv is not the file that was read for this run"),
+        "{}",
+        other.err
+    );
 }

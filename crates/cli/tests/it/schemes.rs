@@ -17,6 +17,8 @@ use shortflow_scenario::{Overrides, Scenario, load};
 use shortflow_sim::Simulator;
 use shortflow_units::Rate;
 
+use crate::keys;
+
 /// Pages and a call over a line of 10 Mbit/s, half of which they need.
 const NETWORK: &str = r#"
 name = "Schemes"
@@ -95,7 +97,7 @@ fn predicted(scenario: &Scenario) -> Answer {
     Prediction.answers(scenario).map_err(|refusal| {
         let reasons = refusal.0.lines().filter_map(|line| line.strip_prefix("no closed form for "));
         let reasons = reasons.filter_map(|line| line.split_once(": ").map(|(_, why)| why));
-        let own = reasons.filter(|why| !why.ends_with("for which there is none itself"));
+        let own = reasons.filter(|why| !why.ends_with("which has no closed form itself"));
         own.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
     })
 }
@@ -113,6 +115,7 @@ fn deployed(policy: &Policy) -> Answer {
     let role = &policy.roles[0];
     let settings = Settings {
         rate: Some(Rate::from_bits_per_sec(10_000_000)),
+        link_layer: None,
         link_header: 14,
         kernel: Kernel::default(),
         nearest: false,
@@ -158,7 +161,8 @@ fn page() -> String {
          that has every queue of Linux, and eBPF, does the same as the simulator's element; `shortflow doctor POLICY` says \
          what your kernel has.\n\n\
          | scheme | kind | simulate | predict | rehearse | deploy |\n|---|---|---|---|---|---|\n{table}\n\
-         ## Why not\n\n{reasons}"
+         ## Why not\n\n{reasons}\n{}",
+        keys::page::page()
     )
 }
 

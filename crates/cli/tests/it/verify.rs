@@ -115,13 +115,13 @@ fn what_is_deployed_is_seen_to_work() {
         assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
         let found: Value = serde_json::from_str(&ended.out).unwrap();
         let survive = found["code_points"].as_array().unwrap();
-        assert_eq!(survive.len(), 2, "BE and EF: {found:#}");
+        assert_eq!(survive.len(), 4, "BE, AF41, CS5 and EF: {found:#}");
         assert!(survive.iter().all(|one| one["there"] == serde_json::json!([one["written"]])));
         let classes = found["classes"].as_array().unwrap();
         let [voice, web, rest] = &classes[..] else { panic!("{found:#}") };
         assert_eq!(
             (&voice["probed_by"], &web["probed_by"]),
-            (&"UDP EF".into(), &"TCP to port 80".into())
+            (&"UDP AF41".into(), &"TCP to port 80".into())
         );
         assert_eq!(rest["is_of_load"], true);
         let highest = voice["ratio"][2].as_f64().unwrap();
@@ -146,11 +146,7 @@ fn what_is_not_deployed_there_and_a_peer_to_which_the_device_does_not_lead_are_r
             PEER,
         ]);
         assert_eq!(other.code, Some(2));
-        assert!(
-            other.err.contains("bring this policy there with `shortflow reload`"),
-            "{}",
-            other.err
-        );
+        assert!(other.err.contains("apply this policy with `shortflow reload`"), "{}", other.err);
         let listings =
             || command("tc").args(["qdisc", "show", "dev", "sf0"]).output().unwrap().stdout;
         let before = listings();
@@ -165,9 +161,9 @@ fn what_is_not_deployed_there_and_a_peer_to_which_the_device_does_not_lead_are_r
         done("ip", "link set sf6 up").unwrap();
         done("ip", "link set sf5 up").unwrap();
         for (peer, told) in [
-            ("10.77.5.2", "packets to 10.77.5.2 leave through sf5, and not through sf0"),
-            ("10.77.3.1", "--peer 10.77.3.1 is this very machine"),
-            ("127.0.0.1", "--peer 127.0.0.1 is this very machine"),
+            ("10.77.5.2", "packets to 10.77.5.2 leave through sf5, not sf0"),
+            ("10.77.3.1", "--peer 10.77.3.1 is this machine"),
+            ("127.0.0.1", "--peer 127.0.0.1 is this machine"),
         ] {
             let elsewhere = run(&["verify", STRICT, "--dev", "sf0", "--peer", peer]);
             assert_eq!(elsewhere.code, Some(2), "{peer}: {}{}", elsewhere.out, elsewhere.err);
@@ -202,7 +198,7 @@ fn code_points_that_the_policy_itself_writes_are_seen_to_survive_and_so_are_its_
         let half = ["verify", "policies/dstf.toml", "--role", "edge", "--dev", "sf0"];
         let half = run(&[&half[..], &verify].concat());
         assert_eq!(half.code, Some(2), "{}", half.out);
-        let told = "sf0 plays the roles `edge`, `core`, and --role names the role `edge`\n";
+        let told = "sf0 has the roles `edge`, `core`, but --role names the role `edge`\n";
         assert!(half.err.contains(told) && half.err.contains("--role edge,core"), "{}", half.err);
         let ended = run(&[&["verify"][..], &at, &verify].concat());
         let found: Value =
@@ -250,7 +246,11 @@ fn killed(verify: &[&str], when: &str) -> String {
         let status = run(&["status", "--dev", "sf0"]);
         assert_eq!(status.code, Some(0), "it is at work, and nothing is wrong: {}", status.out);
         if status.out.contains(when) {
-            assert!(status.out.contains("another shortflow works on it"), "{}", status.out);
+            assert!(
+                status.out.contains("it is locked by another shortflow process"),
+                "{}",
+                status.out
+            );
             break;
         }
         assert!(begin.elapsed() < Duration::from_secs(60), "{}", status.out);
@@ -286,7 +286,7 @@ fn one_queue_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_one
         let verify = ["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--seconds", "2"];
         let in_turns = [&verify[..], &["--on-off", "3"]].concat();
         let told = killed(&in_turns, "one queue, for verify");
-        let wrong = "WRONG: `verify` was killed before it was done: one queue stands in the place of those of policy \"Strict Priority\"";
+        let wrong = "WRONG: `verify` was killed: a single queue replaces the queues of policy \"Strict Priority\"";
         assert!(told.contains(wrong), "{told}");
         let command = "shortflow reload POLICY --dev sf0 --role core --rate '10 Mbit/s'";
         assert!(told.contains(command), "{told}");
@@ -294,7 +294,7 @@ fn one_queue_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_one
         let ended = run(&verify);
         assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
         assert!(!ended.out.contains("too few"), "{}", ended.out);
-        assert!(ended.err.contains("what it left is taken out"), "{}", ended.err);
+        assert!(ended.err.contains("what it left is removed"), "{}", ended.err);
         is_well();
 
         killed(&in_turns, "one queue, for verify");
@@ -321,12 +321,11 @@ fn an_exception_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         let verify = [&["verify"][..], &at, &["--peer", PEER, "--seconds", "2"]].concat();
         let told = killed(&verify, "to 10.77.3.2");
-        let wrong =
-            "WRONG: `verify` was killed before it was done: what goes to 10.77.3.2 is not marked";
+        let wrong = "WRONG: `verify` was killed: packets to 10.77.3.2 are not marked";
         assert!(told.contains(wrong), "{told}");
 
         let ended = run(&verify);
-        assert!(ended.err.contains("what it left is taken out"), "{}", ended.err);
+        assert!(ended.err.contains("what it left is removed"), "{}", ended.err);
         is_well();
         for command in ["reload", "deploy"] {
             killed(&verify, "to 10.77.3.2");

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use shortflow_elements::Prefix;
-use shortflow_elements::classifier::{Classifier, MultiField};
+use shortflow_elements::classifier::{AnyOf, Classifier, MultiField, PortRange};
 
 use super::Program;
 use super::assembler::{
@@ -130,7 +130,8 @@ pub fn classifier(choice: &Choice<u32>) -> Result<Program, TooLong> {
 
 /// Notes what rules ask for, once for all of them; what is no packet of IP goes on at `other`.
 fn read_headers(program: &mut Assembler, choice: &Choice<u32>, other: Label) {
-    let asks_ports = choice.any(&|rule| rule.src_ports.is_some() || rule.dst_ports.is_some());
+    let asks_ports = choice
+        .any(&|rule| rule.src_ports.is_some() || rule.dst_ports.is_some() || rule.ports.is_some());
     let asks_protocol = asks_ports || choice.any(&|rule| rule.protocol.is_some());
     let asks = [choice.any(&|rule| rule.src.is_some()), choice.any(&|rule| rule.dst.is_some())];
     let asked: Vec<usize> = (0..2).filter(|end| asks[*end]).collect();
@@ -268,7 +269,7 @@ fn decide(program: &mut Assembler, choice: &Choice<u32>) {
 
 /// Goes on where `rule` fits, and otherwise at `next`.
 fn ask(program: &mut Assembler, rule: &MultiField, next: Label) {
-    let MultiField { src, dst, src_ports, dst_ports, protocol, dscps, sender } = rule;
+    let MultiField { src, dst, src_ports, dst_ports, ports, protocol, dscps, sender } = rule;
     assert!(sender.is_none(), "a queue asks for nothing but the packet");
     if let Some(dscps) = dscps {
         let fits = program.label();
@@ -277,21 +278,61 @@ fn ask(program: &mut Assembler, rule: &MultiField, next: Label) {
         program.jump(next);
         program.place(fits);
     }
-    if let Some(protocol) = protocol {
+    if let Some(protocols) = protocol {
         program.then(LOAD_NOTE, PROTOCOL);
-        program.require_equal(protocol.0.into(), next);
+        one_of(program, protocols.iter(), next, |program, protocol, other| {
+            program.require_equal(protocol.0.into(), other);
+        });
     }
-    for (ports, note) in [(src_ports, SOURCE_PORT), (dst_ports, DESTINATION_PORT)] {
-        if let Some(ports) = ports {
-            program.then(LOAD_NOTE, note);
-            program.require_within(ports.ends().map(u32::from), next);
+    ask_ports(program, src_ports, &[SOURCE_PORT], next);
+    ask_ports(program, dst_ports, &[DESTINATION_PORT], next);
+    ask_ports(program, ports, &[SOURCE_PORT, DESTINATION_PORT], next);
+    for (end, prefixes) in [src, dst].into_iter().enumerate() {
+        if let Some(prefixes) = prefixes {
+            one_of(program, prefixes.iter(), next, |program, prefix, other| {
+                ask_prefix(program, *prefix, end, other);
+            });
         }
     }
-    for (end, prefix) in [src, dst].into_iter().enumerate() {
-        if let Some(prefix) = prefix {
-            ask_prefix(program, *prefix, end, next);
+}
+
+/// Goes on where one of the ports that were noted lies in one of the ranges.
+fn ask_ports(
+    program: &mut Assembler,
+    ranges: &Option<AnyOf<PortRange>>,
+    notes: &[u32],
+    next: Label,
+) {
+    let Some(ranges) = ranges else { return };
+    one_of(program, notes.iter(), next, |program, note, other| {
+        program.then(LOAD_NOTE, *note);
+        one_of(program, ranges.iter(), other, |program, range, other| {
+            program.require_within(range.ends().map(u32::from), other);
+        });
+    });
+}
+
+/// Goes on where one of the alternatives fits, and otherwise at `next`. `ask` goes on at the label where its alternative does
+/// not fit.
+fn one_of<T>(
+    program: &mut Assembler,
+    alternatives: impl Iterator<Item = T>,
+    next: Label,
+    mut ask: impl FnMut(&mut Assembler, T, Label),
+) {
+    let fits = program.label();
+    let mut alternatives = alternatives.peekable();
+    while let Some(alternative) = alternatives.next() {
+        if alternatives.peek().is_none() {
+            ask(program, alternative, next);
+            break;
         }
+        let other = program.label();
+        ask(program, alternative, other);
+        program.jump(fits);
+        program.place(other);
     }
+    program.place(fits);
 }
 
 /// Goes on where the address at one end lies in `prefix`.

@@ -7,7 +7,6 @@ use shortflow_elements::classifier::MultiField;
 use shortflow_elements::{Acknowledgements, Color, Label, Prefix};
 use shortflow_policy::keys::Metered;
 use shortflow_policy::{MarkerPlan, Policy, Role, TrafficClass};
-use shortflow_units::Rate;
 
 use super::{Compiled, Refusal, gather};
 use crate::edge::EdgeMemo;
@@ -25,21 +24,10 @@ pub struct Edge {
     pub labels: Vec<Labelled>,
     /// Whose packets the first class leaves as they are, for as long as `verify` takes.
     pub past: Option<Past>,
-    /// The queues behind it, where some come to the device with it.
-    pub behind: Option<Behind>,
     /// Whether some class takes every packet.
     pub takes_all: bool,
     /// The program's rules and classes.
     pub plan: EdgePlan,
-}
-
-/// Queues behind what marks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Behind {
-    /// Their role.
-    pub role: String,
-    /// The rate of their line.
-    pub rate: Rate,
 }
 
 /// A host to which packets go unmarked for a while.
@@ -87,7 +75,6 @@ pub fn compile_edge(
         classes: role.classes.iter().map(|class| class.name.clone()).collect(),
         labels: labels.into_iter().map(|(_, labelled)| labelled.clone()).collect(),
         past: None,
-        behind: None,
         takes_all: role.classes.iter().any(|class| class.rule == MultiField::default()),
         plan: match role.acks {
             Acknowledgements::Marked => plan,
@@ -116,7 +103,7 @@ pub fn compile_edge_past(
     let to = Prefix::new(host.into(), length).expect("an address is as long");
     let class = TrafficClass {
         name: format!("to {host}"),
-        rule: MultiField { dst: Some(to), ..MultiField::default() },
+        rule: MultiField { dst: Some(to.into()), ..MultiField::default() },
         marker: None,
         police: None,
     };

@@ -3,7 +3,7 @@
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::queue::{
     EcnMode, Fairness, FifoParams, FlowQueueSettings, FqCodelParams, HostFairParams, PieParams,
-    Share, WfqParams,
+    PieSettings, Share, WfqParams,
 };
 use shortflow_policy::QueuePlan;
 use shortflow_policy::keys::Turns;
@@ -147,6 +147,10 @@ impl Compiler<'_> {
         let mut nearest = "turns by bytes in proportion to the weights".to_owned();
         if params.classes().iter().any(|class| class.share() != Share::Class) {
             nearest += ", where the flows of a class share its turn";
+        }
+        let without_limit = params.classes().iter().filter(|class| class.limit().is_none());
+        if let (2.., Some(limit)) = (without_limit.count(), params.shared_limit()) {
+            nearest += &format!(", and each class has a buffer of {limit} of its own");
         }
         self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
         let least = params.classes().iter().map(|class| class.weight().value()).min().unwrap_or(1);
@@ -293,8 +297,8 @@ impl Compiler<'_> {
 
     fn pie(&mut self, params: &PieParams, path: &str) -> Compiled<Discipline> {
         self.there(Kind::Pie, "pie", path)?;
-        let settings = params.settings();
-        let limit = self.packets(settings.limit, Kind::Pie, path)?;
+        let PieSettings { limit, target, update, max_burst, alpha, beta, ecn } = *params.settings();
+        let limit = self.packets(limit, Kind::Pie, path)?;
         let mut gain = |name: &str, gain: f64| -> Compiled<u64> {
             // The kernel counts them in sixteenths, up to 2.
             let sixteenths = (gain * 16.0).round();
@@ -307,16 +311,15 @@ impl Compiler<'_> {
             }
             Ok(sixteenths as u64)
         };
-        let (alpha, beta) = (gain("alpha", settings.alpha)?, gain("beta", settings.beta)?);
-        if settings.max_burst != Duration::from_millis(150) {
-            let what =
-                format!("the kernel's pie spares bursts of 150 ms, not {}", settings.max_burst);
+        let (alpha, beta) = (gain("alpha", alpha)?, gain("beta", beta)?);
+        if max_burst != Duration::from_millis(150) {
+            let what = format!("the kernel's pie spares bursts of 150 ms, not {max_burst}");
             self.nearest(Refusal::of_policy(path, &what, None), "pie with a burst of 150 ms", ())?;
         }
-        let (target, update) = (micros(settings.target), micros(settings.update));
+        let (target, update) = (micros(target), micros(update));
         let settings = format!(
             "limit {limit} target {target} tupdate {update} alpha {alpha} beta {beta} {}",
-            word(settings.ecn)
+            word(ecn)
         );
         Ok(Discipline::plain(Kind::Pie, settings))
     }

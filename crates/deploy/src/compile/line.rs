@@ -1,12 +1,11 @@
 //! A line of some rate, and the classes that share it by strict priority.
 
-use shortflow_elements::queue::SharedPriorityParams;
-use shortflow_elements::queue::{BandOf, FifoParams};
+use shortflow_elements::queue::{BandOf, FifoParams, ShaperParams, SharedPriorityParams};
 use shortflow_elements::{
     Dscp, classifier::Classifier, classifier::DscpSet, classifier::MultiField,
 };
 use shortflow_policy::{Policy, QueuePlan, Role};
-use shortflow_units::{Bytes, Length, Rate};
+use shortflow_units::{Bytes, Framing, Length, LinkLayer, Rate};
 
 use super::leaf::Rota;
 use super::names::names;
@@ -56,8 +55,7 @@ pub(super) fn compile(
         );
     }
     let burst = compiler.burst(&path, rate, own.map(|own| own.burst()));
-    // The kernel counts the header of the link, and so does the policy's overhead.
-    let overhead = own.map_or(0, |own| own.overhead().0.saturating_sub(settings.link_header));
+    let link_layer = compiler.link_layer(&path, own.map(|own| own.link_layer()));
     let mut line = Line { leaves: Vec::new(), priority: 0 };
     let choice = if priorities(queue) > MOST_PRIORITIES {
         let waiting = compiler.discipline(queue, &path)?;
@@ -71,7 +69,8 @@ pub(super) fn compile(
         instead: None,
         rate,
         burst,
-        overhead: Bytes(overhead),
+        link_layer,
+        link_header: settings.link_header,
         leaves: line.leaves,
         choice,
         has_place: !settings.kernel.lacks(Kind::Clsact),
@@ -127,6 +126,29 @@ impl Compiler<'_> {
         asked.max(least)
     }
 
+    /// What a packet takes on the link: what was asked for, else what the policy's shaper says.
+    fn link_layer(&mut self, path: &str, own: Option<LinkLayer>) -> LinkLayer {
+        let own = own.filter(|own| *own != LinkLayer::RAW);
+        let layer = self.settings.link_layer.or(own).unwrap_or_default();
+        if let Some(own) = own.filter(|own| *own != layer) {
+            self.note(
+                path,
+                &format!("its link layer is {own}, and --link-layer says {layer}, which holds"),
+            );
+        }
+        if layer.framing() == Framing::Ptm {
+            let what = "the kernel's HTB knows no PTM: 64 of 65 bytes of the rate are left for frames, and each \
+                        counts for a byte more";
+            self.note(path, what);
+        }
+        if layer != LinkLayer::RAW {
+            let what = "packets that the kernel carries as one (GSO, GRO) count what the link adds once; \
+                        `ethtool -K DEVICE gso off tso off gro off` ends that";
+            self.note(path, what);
+        }
+        layer
+    }
+
     /// Classes of the line for a queue, from the next priority on.
     fn share(
         &mut self,
@@ -156,6 +178,7 @@ impl Compiler<'_> {
                     let hint = "give each band a shaper of its own";
                     return Err(vec![Refusal::of_policy(&path, what, Some(hint))]);
                 }
+                self.refuse_parts_of_inner(params, &path)?;
                 let ceiling = ceiling.map_or(params.rate(), |other| other.min(params.rate()));
                 self.share(inner, &path, name, Some(ceiling), line)
             }
@@ -173,6 +196,24 @@ impl Compiler<'_> {
                 }
             },
         }
+    }
+
+    /// What a shaper that is not the outermost asks for beside its rate. A class of HTB has the burst that the kernel's timers
+    /// need, and counts for each packet what the line does.
+    fn refuse_parts_of_inner(&mut self, params: &ShaperParams, path: &str) -> Compiled<()> {
+        if params.link_layer() != LinkLayer::RAW {
+            let what =
+                "a shaper that is not the outermost has no `overhead` or `link_layer` of its own";
+            let nearest = "the link layer of the outermost shaper for all packets";
+            self.nearest(Refusal::of_policy(path, what, None), nearest, ())?;
+        }
+        let burst = Bytes(params.rate().bits_per_sec() / 8 / 1000).max(LEAST_BURST);
+        if params.burst() != Bytes::ZERO && params.burst() != burst {
+            let what =
+                format!("bursts up to {burst} (timer resolution), and not {}", params.burst());
+            self.note(path, &what);
+        }
+        Ok(())
     }
 
     /// Classes of one priority, whose turns are HTB's: the nearest to deficit round robin.

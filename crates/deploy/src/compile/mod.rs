@@ -7,9 +7,9 @@ mod names;
 mod red;
 
 use shortflow_policy::{Policy, Role};
-use shortflow_units::Rate;
+use shortflow_units::{LinkLayer, Rate};
 
-pub use edge::{Behind, Edge, Past, compile_edge, compile_edge_past};
+pub use edge::{Edge, Past, compile_edge, compile_edge_past};
 
 use crate::kernel::{Kernel, Kind};
 use crate::tree::Tree;
@@ -19,6 +19,8 @@ use crate::tree::Tree;
 pub struct Settings {
     /// The rate of the line; none where the policy's own shaper is to say it.
     pub rate: Option<Rate>,
+    /// What a packet takes on the link of the bottleneck; none where the policy's shaper is to say it.
+    pub link_layer: Option<LinkLayer>,
     /// Bytes that the device puts before each packet, which the kernel counts.
     pub link_header: u64,
     /// What is known of the kernel.

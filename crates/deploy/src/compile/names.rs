@@ -1,7 +1,7 @@
 //! What a class is called: by the packets that belong to it.
 
-use shortflow_elements::Protocol;
-use shortflow_elements::classifier::{Classifier, MultiField};
+use shortflow_elements::classifier::{AnyOf, Classifier, MultiField, PortRange};
+use shortflow_elements::{Prefix, Protocol};
 
 /// The names of `count` classes, after the rules that lead to each.
 pub(super) fn names(classifier: &Classifier, count: usize, otherwise: usize) -> Vec<String> {
@@ -24,8 +24,8 @@ fn name(rule: &MultiField) -> String {
     if let Some(dscps) = rule.dscps {
         parts.push(dscps.iter().map(|dscp| dscp.to_string()).collect::<Vec<_>>().join("+"));
     }
-    if let Some(protocol) = rule.protocol {
-        parts.push(match protocol {
+    if let Some(protocols) = &rule.protocol {
+        parts.push(joined(protocols, |protocol| match *protocol {
             Protocol::TCP => "tcp".to_owned(),
             Protocol::UDP => "udp".to_owned(),
             Protocol::ICMP => "icmp".to_owned(),
@@ -33,19 +33,24 @@ fn name(rule: &MultiField) -> String {
             Protocol::ESP => "esp".to_owned(),
             Protocol::SCTP => "sctp".to_owned(),
             Protocol(number) => format!("protocol {number}"),
-        });
+        }));
     }
-    let prefixes = [("from", rule.src), ("to", rule.dst)];
-    parts.extend(prefixes.into_iter().filter_map(|(word, prefix)| {
-        let prefix = prefix?;
-        Some(format!("{word} {}/{}", prefix.network(), prefix.length()))
-    }));
-    let ports = [("from port", &rule.src_ports), ("to port", &rule.dst_ports)];
-    parts.extend(ports.into_iter().filter_map(|(word, ports)| {
-        Some(match ports.as_ref()?.ends() {
-            [one, same] if one == same => format!("{word} {one}"),
-            [first, last] => format!("{word} {first}-{last}"),
-        })
-    }));
+    for (word, prefixes) in [("from", &rule.src), ("to", &rule.dst)] {
+        let name = |prefix: &Prefix| format!("{}/{}", prefix.network(), prefix.length());
+        parts.extend(prefixes.as_ref().map(|them| format!("{word} {}", joined(them, name))));
+    }
+    let ports =
+        [("from port", &rule.src_ports), ("to port", &rule.dst_ports), ("port", &rule.ports)];
+    for (word, ranges) in ports {
+        let name = |ports: &PortRange| match ports.ends() {
+            [one, same] if one == same => one.to_string(),
+            [first, last] => format!("{first}-{last}"),
+        };
+        parts.extend(ranges.as_ref().map(|them| format!("{word} {}", joined(them, name))));
+    }
     if parts.is_empty() { REST.to_owned() } else { parts.join(" ") }
+}
+
+fn joined<T>(list: &AnyOf<T>, name: impl Fn(&T) -> String) -> String {
+    list.iter().map(name).collect::<Vec<_>>().join("+")
 }

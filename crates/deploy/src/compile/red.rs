@@ -1,6 +1,6 @@
 //! RED of the kernel: thresholds in bytes, and an average whose weight is a power of two.
 
-use shortflow_elements::queue::{AboveMax, EcnMode, Spacing};
+use shortflow_elements::queue::{AboveMax, EcnMode, RedSettings, Spacing};
 use shortflow_policy::keys::RedPlan;
 use shortflow_units::Length;
 
@@ -14,12 +14,22 @@ impl Compiler<'_> {
         if self.lacks(Kind::Red) {
             return Err(vec![Refusal::of_kernel(path, Kind::Red, "red")]);
         }
+        let RedSettings {
+            limit,
+            weight,
+            idle_packet,
+            rate: _,
+            mean_packet,
+            spacing,
+            ecn,
+            spare_below,
+        } = plan.settings();
         let curve = &plan.curves()[0];
         let unknown = [
             (curve.above_max() == AboveMax::Gentle, "gentle = true"),
-            (plan.spacing() != Spacing::Uniform, "a spacing other than \"uniform\""),
-            (plan.byte_mode(), "byte_mode = true"),
-            (plan.spare_below() > 0, "spare_below above 0"),
+            (*spacing != Spacing::Uniform, "a spacing other than \"uniform\""),
+            (mean_packet.is_some(), "byte_mode = true"),
+            (*spare_below > 0, "spare_below above 0"),
         ];
         let refused: Vec<Refusal> = unknown
             .into_iter()
@@ -32,7 +42,7 @@ impl Compiler<'_> {
         if !refused.is_empty() {
             return Err(refused);
         }
-        let lengths = [plan.limit(), curve.min_threshold(), curve.max_threshold()];
+        let lengths = [*limit, curve.min_threshold(), curve.max_threshold()];
         if lengths.iter().any(|length| matches!(length, Length::Packets(_))) {
             let what = "the kernel's red counts bytes, and its limit and thresholds are in packets";
             let nearest = format!("red, with {FRAME} for each packet");
@@ -42,8 +52,8 @@ impl Compiler<'_> {
             Length::Packets(packets) => packets.saturating_mul(FRAME.0),
             Length::Bytes(bytes) => bytes.0,
         });
-        let packet = plan.mean_packet().0;
-        let log = self.weight_log(plan.weight(), path);
+        let packet = idle_packet.0;
+        let log = self.weight_log(*weight, path);
         let Some(burst) = burst_for(log, min, packet) else {
             let what = format!(
                 "tc finds no burst that gives the average the weight 1/{}, with a min_threshold of {min} bytes",
@@ -51,7 +61,7 @@ impl Compiler<'_> {
             );
             return Err(vec![Refusal::of_policy(path, &what, Some("raise min_threshold"))]);
         };
-        let ecn = match plan.ecn() {
+        let ecn = match ecn {
             EcnMode::Drop => "",
             EcnMode::Mark => " ecn harddrop",
             EcnMode::MarkAboveMax => " ecn",

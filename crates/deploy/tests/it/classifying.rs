@@ -1,9 +1,11 @@
 //! The program that finds a packet's class, beside the elements' own classifier.
 
+use std::fmt::Debug;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use shortflow_deploy::{Choice, Instruction, Program, classifier, neighbours};
-use shortflow_elements::classifier::{Classifier, DscpSet, MultiField, PortRange};
+use shortflow_elements::classifier::{AnyOf, Classifier, DscpSet, MultiField, PortRange};
 use shortflow_elements::{Address, Dscp, Prefix, Protocol};
 use shortflow_wire::{Layers, Stop};
 
@@ -72,22 +74,28 @@ pub(crate) fn rule() -> impl Strategy<Value = MultiField> {
         .prop_map(|(a, b)| PortRange::new(a.min(b), a.max(b)).expect("it is in order"));
     let protocol = prop::sample::select(vec![6u8, 17, 1, 50, 51, 44, 0, 132]).prop_map(Protocol);
     (
-        prop::option::weighted(0.3, prefix()),
-        prop::option::weighted(0.3, prefix()),
-        prop::option::weighted(0.3, ports.clone()),
-        prop::option::weighted(0.3, ports),
-        prop::option::weighted(0.4, protocol),
+        prop::option::weighted(0.3, list(prefix())),
+        prop::option::weighted(0.3, list(prefix())),
+        prop::option::weighted(0.3, list(ports.clone())),
+        prop::option::weighted(0.3, list(ports.clone())),
+        prop::option::weighted(0.3, list(ports)),
+        prop::option::weighted(0.4, list(protocol)),
         prop::option::weighted(0.5, dscps),
     )
-        .prop_map(|(src, dst, src_ports, dst_ports, protocol, dscps)| MultiField {
+        .prop_map(|(src, dst, src_ports, dst_ports, ports, protocol, dscps)| MultiField {
             src,
             dst,
             src_ports,
             dst_ports,
+            ports,
             protocol,
             dscps,
             sender: None,
         })
+}
+
+fn list<T: Debug>(one: impl Strategy<Value = T>) -> impl Strategy<Value = AnyOf<T>> {
+    prop::collection::vec(one, 1..3).prop_map(|all| AnyOf::from_list(all).expect("one at least"))
 }
 
 fn prefix() -> impl Strategy<Value = Prefix> {
@@ -256,21 +264,22 @@ fn packets_meet_the_rules_often_enough_for_the_comparison_to_say_something() {
 
 #[test]
 fn what_is_no_packet_of_ip_goes_where_what_no_rule_fits_goes() {
-    let rules = [MultiField { protocol: Some(Protocol::UDP), ..MultiField::default() }];
+    let rules = [MultiField { protocol: Some(Protocol::UDP.into()), ..MultiField::default() }];
     let arp = [0, 1, 8, 0, 6, 4, 0, 1];
     assert_eq!(run(&program(&rules), 0x0806, &arp), OTHERWISE);
 }
 
 #[test]
 fn a_packet_inside_a_tag_of_a_virtual_lan_is_found() {
-    let rules = [MultiField { protocol: Some(Protocol::UDP), ..MultiField::default() }];
+    let rules = [MultiField { protocol: Some(Protocol::UDP.into()), ..MultiField::default() }];
     let packet = v4_header(0, 17, HOSTS[0], HOSTS[1], 0, &[0; 8]);
     assert_eq!([0x8100, 0x88a8].map(|kind| run(&program(&rules), kind, &packet)), [1, 1]);
 }
 
 #[test]
 fn an_address_that_stands_for_one_of_ipv4_is_of_that_family_in_a_packet_of_ipv6_too() {
-    let prefix = |text: &str, length| Some(Prefix::new(text.parse().unwrap(), length).unwrap());
+    let prefix =
+        |text: &str, length| Some(Prefix::new(text.parse().unwrap(), length).unwrap().into());
     let from = |src| MultiField { src, ..MultiField::default() };
     let to = |dst| MultiField { dst, ..MultiField::default() };
     let rules = [
@@ -289,7 +298,7 @@ fn an_address_that_stands_for_one_of_ipv4_is_of_that_family_in_a_packet_of_ipv6_
 #[test]
 fn rules_that_come_to_more_instructions_than_a_kernel_takes_are_refused() {
     let rule = |port| {
-        let ports = Some(PortRange::new(port, port).unwrap());
+        let ports = Some(AnyOf::from(PortRange::new(port, port).unwrap()));
         MultiField { src_ports: ports.clone(), dst_ports: ports, ..MultiField::default() }
     };
     let rules: Vec<_> = (0..600).map(|port| (rule(port), Choice::Class(1))).collect();

@@ -150,7 +150,7 @@ fn a_rate_comes_from_the_shaper_or_the_line_whichever_is_less_and_is_asked_for_w
     );
     let tree = compiled(&shaper, &settings(&[], false)).unwrap();
     assert_eq!(tree.rate, "4 Mbit/s".parse().unwrap());
-    assert_eq!(tree.overhead.0, 26, "14 of the 40 bytes are the link's own header");
+    assert_eq!(tree.link_layer.to_string(), "overhead 40");
     let unknown = Settings { rate: None, ..settings(&[], false) };
     assert_eq!(compiled(&shaper, &unknown).unwrap().rate, "4 Mbit/s".parse().unwrap());
     let refusals = compiled(&of_queue("fifo = { limit = \"9 pkt\" }"), &unknown).unwrap_err();
@@ -203,4 +203,55 @@ fn numbers_that_the_kernel_does_not_count_are_refused_before_anything_is_done() 
     let fast = Settings { rate: Some("11000 Gbit/s".parse().unwrap()), ..settings(&[], false) };
     let refusals = compiled(&of_queue("fifo = { limit = \"9 pkt\" }"), &fast).unwrap_err();
     assert!(refusals[0].what.contains("10000 Gbit/s, which is the most"), "{refusals:?}");
+}
+
+/// What HTB and its root get where this is said of the link, by `--link-layer` or by the policy's shaper.
+fn given_to_htb(asked: Option<&str>, own: &str, link_header: u64) -> (String, String) {
+    let queue = format!(
+        "shaper = {{ rate = \"6500 kbit/s\", link_layer = \"{own}\", queue.fifo = {{ limit = \"9 pkt\" }} }}"
+    );
+    let link_layer = asked.map(|layer| layer.parse().unwrap());
+    let settings = Settings { rate: None, link_layer, link_header, ..settings(&[], false) };
+    let steps = first_steps(&compiled(&of_queue(&queue), &settings).unwrap());
+    let steps: Vec<String> = steps.iter().map(ToString::to_string).collect();
+    let find = |start: &str| steps.iter().find(|step| step.starts_with(start)).unwrap().clone();
+    let root = find("tc qdisc add dev eth0 root");
+    let line = find("tc class add dev eth0 parent 5f00: classid 5f00:fff0");
+    let word = |text: &str, from: &str, to: &str| {
+        let rest = text.split_once(from).unwrap().1;
+        rest.split_once(to).map_or(rest, |(word, _)| word).trim().to_owned()
+    };
+    let rate = word(&line, " htb rate ", " ceil");
+    (word(&root, "5f00:", "htb"), format!("{rate} {}", word(&line, "quantum 1514", "\n")))
+}
+
+#[test]
+fn a_link_layer_counts_from_the_packet_and_the_kernel_from_its_header() {
+    for (asked, own, header, root, line) in [
+        (None, "raw", 14, "", "6500000bit "),
+        (None, "docsis", 14, "", "6500000bit overhead 4 mpu 64"),
+        (Some("docsis"), "raw", 0, "", "6500000bit overhead 18 mpu 64"),
+        (Some("pppoe-llcsnap"), "docsis", 14, "", "6500000bit overhead 26 linklayer atm"),
+        // 64 of 65 bytes are left, and a short piece takes a byte, too.
+        (None, "pppoe-ptm", 14, "", "6400000bit overhead 17"),
+        // HTB's own overhead is never below zero.
+        (None, "pppoa-vcmux", 14, "stab overhead -4", "6500000bit linklayer atm"),
+        (None, "pppoa-vcmux", 0, "", "6500000bit overhead 10 linklayer atm"),
+        (None, "overhead -2 mpu 60", 14, "stab overhead -16", "6500000bit mpu 60"),
+    ] {
+        let found = given_to_htb(asked, own, header);
+        assert_eq!(found, (root.to_owned(), line.to_owned()), "{asked:?} {own} {header}");
+    }
+}
+
+#[test]
+fn where_a_policy_and_the_command_speak_of_different_links_that_is_noted() {
+    let shaper = "shaper = { rate = \"4 Mbit/s\", link_layer = \"docsis\", queue.fifo = { limit = \"9 pkt\" } }";
+    let link_layer = Some("pppoe-ptm".parse().unwrap());
+    let settings = Settings { link_layer, ..settings(&[], false) };
+    let notes = compiled(&of_queue(shaper), &settings).unwrap().notes.join("\n");
+    assert!(
+        notes.contains("its link layer is docsis, and --link-layer says pppoe-ptm, which holds"),
+        "{notes}"
+    );
 }

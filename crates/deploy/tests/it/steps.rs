@@ -31,6 +31,7 @@ fn words(steps: &[Step]) -> Vec<String> {
         }
         Step::Drain(_) => "drain".to_owned(),
         Step::Condition { .. } => "condition".to_owned(),
+        Step::Seal => "seal".to_owned(),
     };
     steps.iter().map(short).collect()
 }
@@ -53,6 +54,7 @@ fn a_line_stands_first_and_a_class_for_what_no_filter_tells_apart_behind_the_fil
             "filter add 2",
             "class add 5f00:5f",
             "qdisc add 5f5f:",
+            "seal",
             "filter add 100",
         ]
     );
@@ -68,6 +70,7 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
     // The second generation was being built when somebody ended it.
     let found = steps(&["fff0", "5e", "5f", "1", "2", "81"], &[1, 2]);
     let expected = [
+        "qdisc change 5f00:",
         "class change 5f00:fff0",
         "class change 5f00:5e",
         "qdisc replace 5f5e:",
@@ -80,6 +83,7 @@ fn of_two_generations_the_one_that_takes_packets_is_kept_until_the_other_does() 
         "filter del 2",
         "class change 5f00:5f",
         "qdisc replace 5f5f:",
+        "seal",
         "filter add 100",
         "class change 5f00:1",
         "class change 5f00:2",

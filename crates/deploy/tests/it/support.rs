@@ -14,7 +14,8 @@ pub(crate) fn kernel_without(lacking: &[Kind]) -> Kernel {
 /// On a line of 10 Mbit/s, with a kernel that has everything but these.
 pub(crate) fn settings(lacking: &[Kind], nearest: bool) -> Settings {
     let rate = Some(Rate::from_bits_per_sec(10_000_000));
-    Settings { rate, link_header: 14, kernel: kernel_without(lacking), nearest }
+    let kernel = kernel_without(lacking);
+    Settings { rate, link_layer: None, link_header: 14, kernel, nearest }
 }
 
 /// The folder of the policies that come with the program.

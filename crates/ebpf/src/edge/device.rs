@@ -14,17 +14,9 @@ use super::{
     times,
 };
 use crate::Error;
+use crate::edge::Direction;
 use crate::edge::program::{ECHO, EdgeProgram, NAME, counters, layouts, now, tables};
 use crate::error::Program;
-
-/// Which packets of a device a program sees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Those that the device receives.
-    Ingress,
-    /// Those that it sends, before they are queued.
-    Egress,
-}
 
 /// Where the program stands among the filters of a device: priority and handle.
 const PRIORITY: u32 = 0x5346;

@@ -38,10 +38,19 @@ use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Label, Per, Protocol};
 use shortflow_units::{Duration, Rate};
 
 #[cfg(feature = "ebpf")]
-pub use device::{Direction, EdgeAtDevice};
+pub use device::EdgeAtDevice;
 pub use program::EdgeProgram;
 pub use speed::Effort;
 pub use times::EdgeTimes;
+
+/// Which packets of a device a program sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Those that the device receives.
+    Ingress,
+    /// Those that it sends, before they are queued.
+    Egress,
+}
 
 /// The most rules of one device.
 pub const MOST_RULES: usize = 64;
@@ -176,7 +185,6 @@ impl EdgePlan {
             true => Ok(()),
             false => Err(Unsayable::TooMany { what, found, most }),
         };
-        limit("rules", rules.len(), MOST_RULES)?;
         limit("classes", classes.len(), MOST_CLASSES)?;
         let (mut tables, mut aggregates) = (0, 0);
         let mut class = |class: &EdgeClass| {

@@ -4,10 +4,13 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use shortflow_elements::classifier::{DscpSet, MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Label, Prefix};
+use shortflow_elements::classifier::{AnyOf, DscpSet, MultiField, PortRange, SenderMatch};
+use shortflow_elements::{Label, Prefix, Protocol};
 
 use super::{MOST_RULES, Owner, Unsayable};
+
+/// The most intervals of ports that `struct of_port` tells apart.
+const MOST_INTERVALS: usize = 256;
 
 /// Bits of `settings.asks`: what rules ask for.
 #[derive(Debug, Clone, Copy)]
@@ -35,14 +38,16 @@ pub(super) struct Rules {
     pub(super) shape: String,
 }
 
-/// A rule, with what a field that it does not ask for may be.
+/// A rule, with what a field that it does not ask for may be. The tables hold lists of ports, protocols and code points as
+/// they are; of addresses a rule has one at each end.
 #[derive(Debug)]
 struct Rule {
     src: Addresses,
     dst: Addresses,
-    src_ports: [u16; 2],
-    dst_ports: [u16; 2],
-    protocol: Option<u8>,
+    /// At the source and at the destination.
+    ports: [Ports; 2],
+    /// A bit for each.
+    protocols: [u64; 4],
     /// A bit for each.
     code_points: u64,
     owner: Option<Owner>,
@@ -50,6 +55,10 @@ struct Rule {
     remaining_up_to: Option<u64>,
     class: u8,
 }
+
+/// Ranges of ports, each with its first and its last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ports(Vec<[u16; 2]>);
 
 /// Addresses of one family, or all of both.
 #[derive(Debug, Clone, Copy)]
@@ -77,38 +86,78 @@ impl Rules {
         rules: &[(MultiField, usize)],
         owners: &[(Label, Owner)],
     ) -> Result<Rules, Unsayable> {
-        let rules = rules.iter().map(|(fields, class)| Rule::new(fields, *class, owners));
-        let rules = rules.collect::<Result<Vec<_>, _>>()?;
-        Ok(Rules { bytes: tables(&rules), asks: asks(&rules), shape: format!("{rules:?}") })
+        let mut single = Vec::new();
+        for (fields, class) in rules {
+            single.extend(Rule::of_match(fields, *class, owners)?);
+        }
+        if single.len() > MOST_RULES {
+            return Err(Unsayable::TooMany {
+                what: "rules, of which a list of addresses, or `port`, takes several",
+                found: single.len(),
+                most: MOST_RULES,
+            });
+        }
+        for end in 0..2 {
+            let found = boundaries(&single, end).len();
+            if found > MOST_INTERVALS {
+                let what = "boundaries of ports";
+                return Err(Unsayable::TooMany { what, found, most: MOST_INTERVALS });
+            }
+        }
+        Ok(Rules { bytes: tables(&single), asks: asks(&single), shape: format!("{single:?}") })
     }
 }
 
 impl Rule {
-    fn new(
+    /// The rules that a match comes to: one for each pair of a source and a destination, and for each end where a port at
+    /// either is asked for.
+    fn of_match(
         fields: &MultiField,
         class: usize,
         owners: &[(Label, Owner)],
-    ) -> Result<Rule, Unsayable> {
-        let code_points = |set: DscpSet| set.iter().fold(0, |bits, dscp| bits | 1 << dscp.value());
-        let ports =
-            |ports: &Option<PortRange>| ports.as_ref().map_or([0, u16::MAX], PortRange::ends);
-        let SenderMatch { label, sent_up_to, remaining_up_to } = fields.sender.unwrap_or_default();
+    ) -> Result<Vec<Rule>, Unsayable> {
+        let SenderMatch { label, .. } = fields.sender.unwrap_or_default();
         let owner_of = |label| {
             let found = owners.iter().find(|(known, _)| *known == label);
             found.map(|(_, owner)| *owner).ok_or(Unsayable::Label(label))
         };
-        Ok(Rule {
-            src: Addresses::of(fields.src),
-            dst: Addresses::of(fields.dst),
-            src_ports: ports(&fields.src_ports),
-            dst_ports: ports(&fields.dst_ports),
-            protocol: fields.protocol.map(|protocol| protocol.0),
+        let owner = label.map(owner_of).transpose()?;
+        let each = |prefixes: &Option<AnyOf<Prefix>>| match prefixes {
+            None => vec![None],
+            Some(prefixes) => prefixes.iter().copied().map(Some).collect(),
+        };
+        let mut rules = Vec::new();
+        for ports in ends(fields) {
+            for src in each(&fields.src) {
+                for dst in each(&fields.dst) {
+                    rules.push(Rule::new(fields, [src, dst], ports.clone(), owner, class));
+                }
+            }
+        }
+        Ok(rules)
+    }
+
+    fn new(
+        fields: &MultiField,
+        [src, dst]: [Option<Prefix>; 2],
+        ports: [Ports; 2],
+        owner: Option<Owner>,
+        class: usize,
+    ) -> Rule {
+        let code_points = |set: DscpSet| set.iter().fold(0, |bits, dscp| bits | 1 << dscp.value());
+        let SenderMatch { label: _, sent_up_to, remaining_up_to } =
+            fields.sender.unwrap_or_default();
+        Rule {
+            src: Addresses::of(src),
+            dst: Addresses::of(dst),
+            ports,
+            protocols: fields.protocol.as_ref().map_or([u64::MAX; 4], protocols),
             code_points: fields.dscps.map_or(u64::MAX, code_points),
-            owner: label.map(owner_of).transpose()?,
+            owner,
             sent_up_to: sent_up_to.map(|bytes| bytes.0),
             remaining_up_to: remaining_up_to.map(|bytes| bytes.0),
             class: u8::try_from(class).expect("classes are few"),
-        })
+        }
     }
 
     /// The socket's mark for which it asks.
@@ -126,6 +175,52 @@ impl Rule {
             _ => None,
         }
     }
+}
+
+/// The ports that a match asks for at the source and at the destination: twice where a port at either end will do.
+fn ends(fields: &MultiField) -> Vec<[Ports; 2]> {
+    let of = |ports: &Option<AnyOf<PortRange>>| ports.as_ref().map_or_else(Ports::all, Ports::new);
+    let [src, dst] = [of(&fields.src_ports), of(&fields.dst_ports)];
+    let Some(either) = &fields.ports else { return vec![[src, dst]] };
+    let either = Ports::new(either);
+    vec![[src.and(&either), dst.clone()], [src, dst.and(&either)]]
+}
+
+/// A bit for each protocol.
+fn protocols(list: &AnyOf<Protocol>) -> [u64; 4] {
+    let mut bits = [0; 4];
+    for Protocol(number) in list.iter() {
+        bits[usize::from(number / 64)] |= 1 << (number % 64);
+    }
+    bits
+}
+
+impl Ports {
+    fn all() -> Ports {
+        Ports(vec![[0, u16::MAX]])
+    }
+
+    fn new(ranges: &AnyOf<PortRange>) -> Ports {
+        Ports(ranges.iter().map(PortRange::ends).collect())
+    }
+
+    /// The ports that are in both.
+    fn and(&self, other: &Ports) -> Ports {
+        let pairs = self.0.iter().flat_map(|one| other.0.iter().map(move |two| (one, two)));
+        let both = pairs.map(|(one, two)| [one[0].max(two[0]), one[1].min(two[1])]);
+        Ports(both.filter(|[first, last]| first <= last).collect())
+    }
+
+    fn contain(&self, port: u16) -> bool {
+        self.0.iter().any(|[first, last]| (*first..=*last).contains(&port))
+    }
+}
+
+/// Where the ports at one end begin that some rule treats differently from the ports before.
+fn boundaries(rules: &[Rule], end: usize) -> BTreeSet<u16> {
+    let ranges = rules.iter().flat_map(|rule| &rule.ports[end].0);
+    let begins = ranges.flat_map(|[first, last]| [Some(*first), last.checked_add(1)]).flatten();
+    begins.chain([0]).collect()
 }
 
 impl Addresses {
@@ -161,12 +256,12 @@ fn asks(rules: &[Rule]) -> u32 {
     let any = |field: Field, asks: &dyn Fn(&Rule) -> bool| {
         u32::from(rules.iter().any(asks)) << (field as u32)
     };
-    any(Field::Protocol, &|rule| rule.protocol.is_some())
+    any(Field::Protocol, &|rule| rule.protocols != [u64::MAX; 4])
         | any(Field::CodePoint, &|rule| rule.code_points != u64::MAX)
         | any(Field::Source, &|rule| rule.src.family.is_some())
         | any(Field::Destination, &|rule| rule.dst.family.is_some())
-        | any(Field::SourcePort, &|rule| rule.src_ports != [0, u16::MAX])
-        | any(Field::DestinationPort, &|rule| rule.dst_ports != [0, u16::MAX])
+        | any(Field::SourcePort, &|rule| rule.ports[0] != Ports::all())
+        | any(Field::DestinationPort, &|rule| rule.ports[1] != Ports::all())
         | any(Field::Mark, &|rule| rule.mark().is_some())
         | any(Field::Group, &|rule| rule.group().is_some())
         | any(Field::Progress, &|rule| rule.sent_up_to.or(rule.remaining_up_to).is_some())
@@ -183,15 +278,15 @@ fn tables(rules: &[Rule]) -> Vec<u8> {
     let mut tables = Tables { rules, bytes: Vec::new() };
     tables.word(&|_| true);
     for value in 0..=u8::MAX {
-        tables.word(&|rule| rule.protocol.is_none_or(|protocol| protocol == value));
+        tables.word(&|rule| rule.protocols[usize::from(value / 64)] >> (value % 64) & 1 == 1);
     }
     for value in 0..64 {
         tables.word(&|rule| rule.code_points >> value & 1 == 1);
     }
     tables.addresses(&|rule| rule.src);
     tables.addresses(&|rule| rule.dst);
-    tables.ports(&|rule| rule.src_ports);
-    tables.ports(&|rule| rule.dst_ports);
+    tables.ports(0);
+    tables.ports(1);
     let mark = |rule: &Rule| rule.mark().map(|mark| Masked::exactly(mark.into()));
     tables.by_bytes(4, &|rule| Some(mark(rule).unwrap_or_default()));
     tables.by_bytes(8, &|rule| rule.group().map(|(id, _)| Masked::exactly(id.into())));
@@ -235,19 +330,17 @@ impl Tables<'_> {
     }
 
     /// `struct of_port`.
-    fn ports(&mut self, asked: &dyn Fn(&Rule) -> [u16; 2]) {
-        let ends = self.rules.iter().map(asked);
-        let begins = ends.flat_map(|[first, last]| [Some(first), last.checked_add(1)]).flatten();
-        let begins: BTreeSet<u16> = begins.chain([0]).collect();
+    fn ports(&mut self, end: usize) {
+        let begins = boundaries(self.rules, end);
         let mut number = 0;
         for port in 0..=u16::MAX {
             number += u8::from(port > 0 && begins.contains(&port));
             self.bytes.push(number);
         }
         for begin in &begins {
-            self.word(&|rule| (asked(rule)[0]..=asked(rule)[1]).contains(begin));
+            self.word(&|rule| rule.ports[end].contain(*begin));
         }
-        self.none(256 - begins.len());
+        self.none(MOST_INTERVALS - begins.len());
     }
 
     /// The levels at which rules ask for groups, of which the rules are written.

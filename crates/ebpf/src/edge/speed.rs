@@ -232,8 +232,8 @@ fn plan_of_rules(count: u16, last_matches: bool) -> EdgePlan {
         false => 10_000 + at,
     };
     let rule = |at: u16| MultiField {
-        protocol: Some(Protocol::TCP),
-        dst_ports: Some(PortRange::new(port(at), port(at)).expect("they rise")),
+        protocol: Some(Protocol::TCP.into()),
+        dst_ports: Some(PortRange::new(port(at), port(at)).expect("they rise").into()),
         ..MultiField::default()
     };
     let rules: Vec<_> = (0..count).map(|at| (rule(at), 0)).collect();
@@ -246,17 +246,18 @@ fn plan_of_fields() -> EdgePlan {
 
 /// As many rules as there can be, each on every field that a header has, of which the last alone matches.
 fn rules_on_fields() -> Vec<(MultiField, usize)> {
-    let ports = |first, last| Some(PortRange::new(first, last).expect("they rise"));
+    let ports = |first, last| Some(PortRange::new(first, last).expect("they rise").into());
     let prefix = |bytes: [u8; 4], length| {
         let network = Address::v4(u32::from_be_bytes(bytes));
-        Some(Prefix::new(network, length).expect("no bit is beyond it"))
+        Some(Prefix::new(network, length).expect("no bit is beyond it").into())
     };
     let rule = |at: u8| MultiField {
         src: prefix([8, 0, 0, 0], 5),
         dst: prefix([192, 0, 2, 64 - at], 32),
         src_ports: ports(40_000, 40_063),
         dst_ports: ports(80, 80),
-        protocol: Some(Protocol::TCP),
+        ports: None,
+        protocol: Some(Protocol::TCP.into()),
         dscps: Some(DscpSet::EMPTY.with(Dscp::BEST_EFFORT).with(Dscp::EF)),
         sender: None,
     };

@@ -327,7 +327,7 @@ fn a_profile_is_kept_to_the_last_packet_where_processors_work_on_it_at_once() {
         let profile =
             AggregateProfile::new(Rate::from_bits_per_sec(1), Bytes(3_000_000), Bytes(100));
         let meter = params(profile.unwrap(), sharing, 4, 60 * SECOND);
-        let to_9 = MultiField { dst_ports: PortRange::new(9, 9).ok(), ..all() };
+        let to_9 = MultiField { dst_ports: Some(PortRange::new(9, 9).unwrap().into()), ..all() };
         let attached = two_hosts(PortKind::Tun, 0, |home, [first, _]| {
             let program =
                 EdgeProgram::load(&EdgePlan::new(&[(to_9, 0)], &[class(meter)])?, Link::None)?;

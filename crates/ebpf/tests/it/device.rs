@@ -31,7 +31,7 @@ fn plan(depth: u64) -> EdgePlan {
     let tsw = TswParams::new(bit, Span::from_secs(1), InitialRate::Zero).unwrap();
     let fair = FairMarkerParams::new(tsw, 2, FlowTableSize::AtMost(100)).unwrap();
     let to = |port| MultiField {
-        dst_ports: Some(PortRange::new(port, port).unwrap()),
+        dst_ports: Some(PortRange::new(port, port).unwrap().into()),
         ..MultiField::default()
     };
     let class = |meter| EdgeClass { meter, code_points: COLORS, police: None };

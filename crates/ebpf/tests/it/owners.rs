@@ -29,7 +29,7 @@ fn labelled(label: u16) -> MultiField {
 
 #[test]
 fn a_label_that_a_socket_s_mark_tells_matches_as_in_the_element() {
-    let web = PortRange::new(80, 81).ok();
+    let web = Some(PortRange::new(80, 81).unwrap().into());
     let rules = [
         (MultiField { dst_ports: web, ..labelled(1) }, 0),
         (labelled(2), 1),

@@ -3,7 +3,9 @@
 
 use libbpf_rs::query::ProgInfoIter;
 use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Owner, Trial};
-use shortflow_elements::classifier::{Classifier, DscpSet, MultiField, PortRange, SenderMatch};
+use shortflow_elements::classifier::{
+    AnyOf, Classifier, DscpSet, MultiField, PortRange, SenderMatch,
+};
 use shortflow_elements::{Address, Color, Dscp, Label, Prefix, Protocol, SenderView};
 use shortflow_units::{Bytes, Rng};
 use shortflow_wire::Layers;
@@ -135,11 +137,19 @@ impl Pair {
 
 #[test]
 fn rules_give_each_packet_the_class_that_they_give_it_here() {
-    let prefix = |text: &str, length| Prefix::new(text.parse().unwrap(), length).unwrap();
-    let ports = |first, last| Some(PortRange::new(first, last).unwrap());
+    let prefix =
+        |text: &str, length| AnyOf::from(Prefix::new(text.parse().unwrap(), length).unwrap());
+    let ports = |first, last| Some(PortRange::new(first, last).unwrap().into());
     let rules = [
         (MultiField { src: Some(prefix("10.1.0.0", 16)), dst_ports: ports(80, 81), ..all() }, 0),
-        (MultiField { dst: Some(prefix("fd01::", 16)), protocol: Some(Protocol::UDP), ..all() }, 1),
+        (
+            MultiField {
+                dst: Some(prefix("fd01::", 16)),
+                protocol: Some(Protocol::UDP.into()),
+                ..all()
+            },
+            1,
+        ),
         (
             MultiField {
                 src: Some(prefix("10.0.0.4", 30)),
@@ -156,8 +166,15 @@ fn rules_give_each_packet_the_class_that_they_give_it_here() {
             3,
         ),
         (MultiField { src: Some(prefix("fd00::5", 128)), ..all() }, 4),
-        (MultiField { protocol: Some(Protocol(44)), ..all() }, 5),
-        (MultiField { protocol: Some(Protocol::TCP), src_ports: ports(1, 65_535), ..all() }, 6),
+        (MultiField { protocol: Some(Protocol(44).into()), ..all() }, 5),
+        (
+            MultiField {
+                protocol: Some(Protocol::TCP.into()),
+                src_ports: ports(1, 65_535),
+                ..all()
+            },
+            6,
+        ),
         (MultiField { src: Some(prefix("0.0.0.0", 0)), ..all() }, 7),
         (MultiField { src: Some(prefix("::", 0)), dst_ports: ports(0, 0), ..all() }, 8),
     ];
@@ -171,7 +188,7 @@ fn rules_give_each_packet_the_class_that_they_give_it_here() {
 fn a_full_table_of_rules_is_gone_through_to_its_end() {
     let host = |at: usize| {
         let source = Prefix::host(format!("10.0.0.{}", 200 - at).parse().unwrap());
-        (MultiField { src: Some(source), ..all() }, 0)
+        (MultiField { src: Some(source.into()), ..all() }, 0)
     };
     let mut rules: Vec<_> = (0..63).map(host).collect();
     rules.push((all(), 1));
@@ -195,15 +212,19 @@ fn a_full_table_of_rules_is_gone_through_to_its_end() {
     assert_eq!(code_point(&packet), Dscp::AF13, "the last");
 }
 
-fn ports(first: u16, last: u16) -> Option<PortRange> {
-    Some(PortRange::new(first, last).unwrap())
+fn ports(first: u16, last: u16) -> Option<AnyOf<PortRange>> {
+    Some(PortRange::new(first, last).unwrap().into())
 }
 
-fn prefix(bits: u128, length: u8) -> Option<Prefix> {
+fn prefix(bits: u128, length: u8) -> Option<AnyOf<Prefix>> {
+    Some(one_prefix(bits, length).into())
+}
+
+fn one_prefix(bits: u128, length: u8) -> Prefix {
     let bits = if length == 0 { 0 } else { bits & u128::MAX << (128 - length) };
     let network = Address::v6(bits);
     let length = if network.as_v4().is_some() { length.saturating_sub(96) } else { length };
-    Some(Prefix::new(network, length).unwrap())
+    Prefix::new(network, length).unwrap()
 }
 
 /// Ranges with 128 ends, which is as many as 64 rules can have, that overlap or touch; the last is of all ports.
@@ -225,7 +246,7 @@ fn every_port_from_0_to_65535_is_of_the_first_range_that_has_it() {
     };
     let ranges: Vec<_> = (0..64).map(&mut range).collect();
     for is_source in [true, false] {
-        let rule = |ports: &Option<PortRange>| match is_source {
+        let rule = |ports: &Option<AnyOf<PortRange>>| match is_source {
             true => MultiField { src_ports: ports.clone(), ..all() },
             false => MultiField { dst_ports: ports.clone(), ..all() },
         };
@@ -261,7 +282,7 @@ fn every_protocol_with_every_code_point_is_of_the_first_rule_for_both() {
         let protocol = Protocol([0, 255, at, 17][rng.below(4) as usize]);
         let (any_protocol, any_code_point) = (rng.below(4) == 0, rng.below(16) == 0);
         MultiField {
-            protocol: (!any_protocol).then_some(protocol),
+            protocol: (!any_protocol).then_some(protocol.into()),
             dscps: (!any_code_point).then_some(set),
             ..all()
         }
@@ -392,9 +413,17 @@ impl Drawn {
         self.of(&[0, 1, 2, 79, 80, 81, 443, 5_000, 32_767, 32_768, 65_534, 65_535])
     }
 
-    fn ports(&mut self) -> Option<PortRange> {
-        let (one, other) = (self.port(), self.port());
-        ports(one.min(other), one.max(other))
+    fn ports(&mut self) -> Option<AnyOf<PortRange>> {
+        self.list(&[1, 1, 2, 5], |drawn| {
+            let (one, other) = (drawn.port(), drawn.port());
+            PortRange::new(one.min(other), one.max(other)).unwrap()
+        })
+    }
+
+    /// A list of one of these lengths.
+    fn list<T>(&mut self, lengths: &[usize], one: impl Fn(&mut Drawn) -> T) -> Option<AnyOf<T>> {
+        let length = self.of(lengths);
+        AnyOf::from_list((0..length).map(|_| one(self)).collect::<Vec<_>>())
     }
 
     fn address(&mut self, is_ipv6: bool) -> u128 {
@@ -403,11 +432,11 @@ impl Drawn {
         if is_ipv6 { high | u128::from(low) } else { mapped(low) }
     }
 
-    fn prefix(&mut self) -> Option<Prefix> {
+    fn prefix(&mut self) -> Prefix {
         let is_ipv6 = self.one_in(2);
         let bits = self.address(is_ipv6);
         let length = self.of(&[0, 1, 8, 24, 31, 32]);
-        prefix(bits, if is_ipv6 { 4 * length } else { 96 + length })
+        one_prefix(bits, if is_ipv6 { 4 * length } else { 96 + length })
     }
 
     fn bytes(&mut self) -> u32 {
@@ -419,22 +448,27 @@ impl Drawn {
         // Some ask for nothing, most for one thing, few for much.
         for _ in 0..self.of(&[0, 1, 1, 1, 2, 2, 3, 6]) {
             let sender = rule.sender.unwrap_or_default();
-            match self.0.below(9) {
-                0 => rule.src = self.prefix(),
-                1 => rule.dst = self.prefix(),
+            match self.0.below(10) {
+                0 => rule.src = self.list(&[1, 1, 2, 3], Drawn::prefix),
+                1 => rule.dst = self.list(&[1, 1, 2, 3], Drawn::prefix),
                 2 => rule.src_ports = self.ports(),
                 3 => rule.dst_ports = self.ports(),
-                4 => rule.protocol = Some(Protocol(self.of(&[0, 1, 6, 17, 44, 58, 255]))),
-                5 => {
+                4 => {
+                    rule.protocol = self.list(&[1, 1, 2, 3], |drawn| {
+                        Protocol(drawn.of(&[0, 1, 6, 17, 44, 58, 255]))
+                    });
+                }
+                5 => rule.ports = self.ports(),
+                6 => {
                     let set = (0..self.0.below(3))
                         .fold(DscpSet::EMPTY, |set, _| set.with(dscp(self.of(&[0, 1, 46, 63]))));
                     rule.dscps = Some(set);
                 }
-                6 => {
+                7 => {
                     let label = Some(Label(self.0.below(3) as u16 + 1));
                     rule.sender = Some(SenderMatch { label, ..sender });
                 }
-                7 => {
+                8 => {
                     let sent_up_to = Some(Bytes(self.bytes().into()));
                     rule.sender = Some(SenderMatch { sent_up_to, ..sender });
                 }
@@ -445,6 +479,24 @@ impl Drawn {
             }
         }
         rule
+    }
+
+    /// So many rules, or as many as the program has room for.
+    fn rules(&mut self, count: usize) -> Vec<MultiField> {
+        let mut rules = Vec::new();
+        let mut room = 64;
+        while rules.len() < count && room > 0 {
+            let rule = self.rule();
+            let addresses =
+                |list: &Option<AnyOf<Prefix>>| list.as_ref().map_or(1, |list| list.iter().count());
+            let ends = if rule.ports.is_some() { 2 } else { 1 };
+            let takes = addresses(&rule.src) * addresses(&rule.dst) * ends;
+            if takes <= room {
+                room -= takes;
+                rules.push(rule);
+            }
+        }
+        rules
     }
 
     fn packet(&mut self) -> (Sent, Told) {
@@ -474,7 +526,7 @@ fn a_packet_is_of_the_first_of_any_rules_whatever_these_ask_for() {
     for seed in 0..40 {
         let mut drawn = Drawn(Rng::stream(seed, "rules"));
         let count = drawn.of(&[1, 2, 7, 33, 63, 64]);
-        let rules = (0..count).map(|_| drawn.rule()).collect();
+        let rules = drawn.rules(count);
         let Some(mut pair) = Pair::new(rules, &[7, 1 << 31, u32::MAX]) else { return };
         for _ in 0..1_000 {
             let (sent, told) = drawn.packet();
@@ -487,6 +539,37 @@ fn a_packet_is_of_the_first_of_any_rules_whatever_these_ask_for() {
     assert!(found > 10_000 && none > 5_000, "{found} and {none}");
 }
 
+#[test]
+fn a_list_of_addresses_or_a_port_at_either_end_takes_several_of_the_rules() {
+    let host = |last: u8| Prefix::host(Address::v4(0x0a00_0000 | u32::from(last)));
+    let class = EdgeClass { meter: EdgeMeter::Fixed(Color::Red), code_points: None, police: None };
+    let plan = |count: u8, ports| {
+        let src = AnyOf::from_list((0..count).map(host));
+        EdgePlan::new(&[(MultiField { src, ports, ..all() }, 0)], std::slice::from_ref(&class))
+    };
+    assert!(plan(64, None).is_ok());
+    let refused = |count, ports| plan(count, ports).unwrap_err().to_string();
+    assert!(refused(65, None).contains("room for 64 rules, of which a list of addresses"));
+    assert!(plan(32, ports(443, 443)).is_ok());
+    assert!(
+        refused(33, ports(443, 443))
+            .ends_with("found 66: put some together, so that the policy has fewer")
+    );
+}
+
+#[test]
+fn ports_with_more_boundaries_than_the_table_holds_are_refused_and_as_many_are_not() {
+    let class = EdgeClass { meter: EdgeMeter::Fixed(Color::Red), code_points: None, police: None };
+    let plan = |count: u16| {
+        let odd = (0..count).map(|at| PortRange::new(2 * at + 1, 2 * at + 1).unwrap());
+        let rule = MultiField { dst_ports: AnyOf::from_list(odd), ..all() };
+        EdgePlan::new(&[(rule, 0)], std::slice::from_ref(&class))
+    };
+    assert!(plan(127).is_ok());
+    let refused = plan(128).unwrap_err().to_string();
+    assert!(refused.contains("room for 256 boundaries of ports; found 257"), "{refused}");
+}
+
 /// It gives up after a million, and whoever deploys waits for it. What no rule asks for it need not look at, so these ask for
 /// everything.
 #[test]
@@ -497,7 +580,8 @@ fn a_verifier_goes_through_fewer_than_a_hundred_thousand_instructions() {
         dst: prefix(1, 128),
         src_ports: ports(1, 2),
         dst_ports: ports(1, 2),
-        protocol: Some(Protocol::TCP),
+        ports: ports(1, 2),
+        protocol: Some(Protocol::TCP.into()),
         dscps: Some(DscpSet::EMPTY),
         sender: Some(SenderMatch { label: Some(label), sent_up_to: most, remaining_up_to: most }),
     };

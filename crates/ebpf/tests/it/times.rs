@@ -259,7 +259,7 @@ fn datagrams_are_not_timed_and_hosts_are_not_and_who_knows_no_flows_has_nothing_
     line.at(3 * MS, &udp(2));
     assert_eq!(line.times(), [EdgeTimes::default(); 4]);
     let to = |port| MultiField {
-        src_ports: Some(PortRange::new(port, port).unwrap()),
+        src_ports: Some(PortRange::new(port, port).unwrap().into()),
         ..MultiField::default()
     };
     let classes = [

@@ -1,9 +1,11 @@
 //! Which class a packet belongs to (RFC 2475 §2.3.1).
 
+mod any_of;
 mod dscp;
 mod multi_field;
 mod sima;
 
+pub use any_of::AnyOf;
 pub use dscp::{DscpSet, DscpTable};
 pub use multi_field::{MultiField, PortRange, SenderMatch};
 pub use sima::SimaClass;
@@ -58,7 +60,7 @@ mod tests {
     fn the_first_match_decides_and_what_matches_nothing_has_no_class() {
         let voice =
             MultiField { dscps: Some(DscpSet::EMPTY.with(Dscp::EF)), ..MultiField::default() };
-        let udp = MultiField { protocol: Some(Protocol::UDP), ..MultiField::default() };
+        let udp = MultiField { protocol: Some(Protocol::UDP.into()), ..MultiField::default() };
         let classifier = Classifier::new(vec![(voice, 0), (udp, 1)]);
         let class = |dscp, protocol| {
             let mut packet = crate::packet::test_packet();

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use shortflow_units::Bytes;
 
-use super::DscpSet;
+use super::{AnyOf, DscpSet};
 use crate::{Label, Packet, ParamsError, Prefix, Protocol, SenderView};
 
 /// Ports from a first to a last one, both included. A packet without ports has port 0: a range that
@@ -27,6 +27,12 @@ impl PortRange {
     /// The first port and the last.
     pub fn ends(&self) -> [u16; 2] {
         [*self.0.start(), *self.0.end()]
+    }
+
+    /// Whether `port` is one of them.
+    #[inline]
+    pub fn contains(&self, port: u16) -> bool {
+        self.0.contains(&port)
     }
 }
 
@@ -57,19 +63,22 @@ impl SenderMatch {
     }
 }
 
-/// A match on header fields, and at a source host on what it knows besides; a field that is `None` matches every packet.
+/// A match on header fields, and at a source host on what it knows besides. A packet must meet every field, and one of
+/// the values of a field; a field that is `None` matches every packet. One step per value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MultiField {
     /// Source address.
-    pub src: Option<Prefix>,
+    pub src: Option<AnyOf<Prefix>>,
     /// Destination address.
-    pub dst: Option<Prefix>,
+    pub dst: Option<AnyOf<Prefix>>,
     /// Source port.
-    pub src_ports: Option<PortRange>,
+    pub src_ports: Option<AnyOf<PortRange>>,
     /// Destination port.
-    pub dst_ports: Option<PortRange>,
+    pub dst_ports: Option<AnyOf<PortRange>>,
+    /// The source port or the destination port: packets of a service in either direction.
+    pub ports: Option<AnyOf<PortRange>>,
     /// Transport protocol.
-    pub protocol: Option<Protocol>,
+    pub protocol: Option<AnyOf<Protocol>>,
     /// Code points.
     pub dscps: Option<DscpSet>,
     /// What the source host knows.
@@ -94,12 +103,19 @@ impl MultiField {
     #[inline]
     fn matches_header(&self, packet: &Packet) -> bool {
         let key = &packet.key;
+        let within = |ports: &Option<AnyOf<PortRange>>, port| {
+            ports.as_ref().is_none_or(|ports| ports.any(|range| range.contains(port)))
+        };
+        let beneath = |prefixes: &Option<AnyOf<Prefix>>, address| {
+            prefixes.as_ref().is_none_or(|prefixes| prefixes.any(|prefix| prefix.contains(address)))
+        };
         self.dscps.is_none_or(|set| set.contains(packet.dscp))
-            && self.protocol.is_none_or(|protocol| protocol == key.protocol)
-            && self.src.is_none_or(|prefix| prefix.contains(key.src))
-            && self.dst.is_none_or(|prefix| prefix.contains(key.dst))
-            && self.src_ports.as_ref().is_none_or(|ports| ports.0.contains(&key.src_port))
-            && self.dst_ports.as_ref().is_none_or(|ports| ports.0.contains(&key.dst_port))
+            && self.protocol.as_ref().is_none_or(|list| list.any(|one| *one == key.protocol))
+            && beneath(&self.src, key.src)
+            && beneath(&self.dst, key.dst)
+            && within(&self.src_ports, key.src_port)
+            && within(&self.dst_ports, key.dst_port)
+            && (within(&self.ports, key.src_port) || within(&self.ports, key.dst_port))
     }
 }
 
@@ -115,8 +131,8 @@ mod tests {
     #[test]
     fn every_given_field_must_match_and_no_other_matters() {
         let web_from_site = MultiField {
-            src: Some(Prefix::new(address("10.1.0.0"), 16).unwrap()),
-            dst_ports: Some(PortRange::new(80, 443).unwrap()),
+            src: Some(Prefix::new(address("10.1.0.0"), 16).unwrap().into()),
+            dst_ports: Some(PortRange::new(80, 443).unwrap().into()),
             ..MultiField::default()
         };
         let matches = |src, dst_port| {
@@ -171,7 +187,7 @@ mod tests {
     fn a_packet_without_ports_matches_a_range_that_begins_at_1_by_no_means() {
         let [src, dst] = ["10.0.0.1", "10.0.0.2"].map(address);
         let rule = |first| MultiField {
-            src_ports: Some(PortRange::new(first, 65_535).unwrap()),
+            src_ports: Some(PortRange::new(first, 65_535).unwrap().into()),
             ..MultiField::default()
         };
         let key = FlowKey::without_ports(src, dst, Protocol::UDP);
@@ -180,10 +196,36 @@ mod tests {
     }
 
     #[test]
+    fn one_value_of_each_list_must_match() {
+        let range = |first, last| PortRange::new(first, last).unwrap();
+        let prefix = |text: &str, length| Prefix::new(address(text), length).unwrap();
+        let rule = MultiField {
+            src: AnyOf::from_list([prefix("10.1.0.0", 16), prefix("2001:db8::", 32)]),
+            protocol: AnyOf::from_list([Protocol::TCP, Protocol::UDP]),
+            ports: AnyOf::from_list([range(443, 443), range(3478, 3481)]),
+            ..MultiField::default()
+        };
+        let matches = |src, protocol, [src_port, dst_port]: [u16; 2]| {
+            let mut packet = crate::packet::test_packet();
+            packet.key = FlowKey { src: address(src), protocol, src_port, dst_port, ..packet.key };
+            rule.matches(&packet)
+        };
+        assert!(matches("10.1.0.9", Protocol::TCP, [50_000, 443]));
+        assert!(matches("10.1.0.9", Protocol::UDP, [443, 50_000]), "the other direction");
+        assert!(matches("2001:db8::1", Protocol::UDP, [50_000, 3480]));
+        assert!(!matches("10.2.0.9", Protocol::UDP, [50_000, 443]));
+        assert!(!matches("10.1.0.9", Protocol::SCTP, [50_000, 443]));
+        assert!(!matches("10.1.0.9", Protocol::TCP, [3477, 3482]));
+    }
+
+    #[test]
     fn a_rule_asks_for_any_protocol_and_either_family() {
         let site = Prefix::new(address("2001:db8::"), 32).unwrap();
-        let esp =
-            MultiField { src: Some(site), protocol: Some(Protocol::ESP), ..MultiField::default() };
+        let esp = MultiField {
+            src: Some(site.into()),
+            protocol: Some(Protocol::ESP.into()),
+            ..MultiField::default()
+        };
         let matches = |src, protocol| {
             let key = FlowKey::without_ports(address(src), address("2001:db8::2"), protocol);
             esp.matches(&Packet { key, ..crate::packet::test_packet() })

@@ -14,7 +14,7 @@ use crate::{Backlog, DropReason, Drops, Ecn, Packet, Queued};
 /// quantum it is old. A sparse flow, which sends less than a quantum per round, is always new.
 ///
 /// Packets that the AQM drops are [`DropReason::Early`]. When all queues together are above the
-/// limit, the fattest loses from its head ([`DropReason::Overlimit`]).
+/// limit, the fattest for its share loses from its head ([`DropReason::Overlimit`]).
 #[derive(Debug)]
 pub(super) struct FlowQueues {
     store: PacketStore,
@@ -192,15 +192,38 @@ impl FlowQueues {
         }
     }
 
-    /// Drops half the packets of the queue with the most bytes, but at most 64 (RFC 8290 §4.1).
+    /// The queue with the most bytes for what it may send in a turn: where turns are equal, the one with
+    /// the most bytes (RFC 8290 §4.1). Under a limit in packets, a queue that holds less than half its
+    /// part of them is spared: a flood of small packets fills the buffer, and not a few large ones, though
+    /// they may have more bytes.
+    fn fattest(&self, shares: &impl Shares) -> usize {
+        let listed = || self.chains.iter(&self.new).chain(self.chains.iter(&self.old));
+        let held = |queue: usize| self.queues[queue].packets.backlog();
+        let turn = |queue: usize| u128::from(shares.quantum(queue).unsigned_abs());
+        let busy = || listed().filter(|&queue| held(queue).packets > 0);
+        let turns: u128 = match self.limit {
+            Length::Packets(_) => busy().map(turn).sum(),
+            Length::Bytes(_) => 0,
+        };
+        let is_long = |&queue: &usize| {
+            let part = u128::from(self.backlog.packets) * turn(queue);
+            turns == 0 || 2 * u128::from(held(queue).packets) * turns >= part
+        };
+        let is_fatter = |queue: usize, other: usize| {
+            let [bytes, other_bytes] = [queue, other].map(|queue| u128::from(held(queue).bytes.0));
+            bytes * turn(other) > other_bytes * turn(queue)
+        };
+        // Of several that are as fat, the one served first: `max_by` would take the last.
+        let fattest = busy()
+            .filter(is_long)
+            .reduce(|fattest, other| if is_fatter(other, fattest) { other } else { fattest });
+        fattest.expect("what is above the limit is in a listed queue")
+    }
+
+    /// Drops half the packets of the fattest queue from its head, but at most 64 (RFC 8290 §4.1).
     #[cold]
     fn drop_from_fattest(&mut self, now: Instant, shares: &mut impl Shares, drops: &mut Drops) {
-        let listed = self.chains.iter(&self.new).chain(self.chains.iter(&self.old));
-        let bytes = |&queue: &usize| self.queues[queue].packets.backlog().bytes;
-        // Of several that are as fat, the one served first: `max_by_key` would take the last.
-        let fattest = listed
-            .reduce(|fattest, other| if bytes(&other) > bytes(&fattest) { other } else { fattest })
-            .expect("what is above the limit is in a listed queue");
+        let fattest = self.fattest(shares);
         let queue = &mut self.queues[fattest];
         for _ in 0..queue.packets.backlog().packets.div_ceil(2).min(64) {
             let dropped = queue.packets.pop(&mut self.store).expect("half of it is there");

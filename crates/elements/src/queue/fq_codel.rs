@@ -68,7 +68,9 @@ impl FqCodelParams {
 ///
 /// What CoDel drops is [`DropReason::Early`](crate::DropReason::Early). Above the limit, the queue
 /// with the most bytes loses up to half its packets, from its head
-/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). O(1) per packet; a packet of several
+/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). Beyond the RFC, under a limit in packets a
+/// queue that holds less than half an even part of them loses nothing, whatever its bytes: else a flood
+/// of small packets would push out a few large ones. O(1) per packet; a packet of several
 /// quanta takes as many steps, and one above the limit takes one per queue that holds packets.
 #[derive(Debug)]
 pub struct FqCodel {

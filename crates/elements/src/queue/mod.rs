@@ -38,4 +38,4 @@ pub use shaper::{Shaper, ShaperParams};
 pub use shared_priority::{BandOf, SharedPriority, SharedPriorityParams};
 pub use sima::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
 pub use stf::{Stf, StfParams};
-pub use wfq::{Share, Weight, Wfq, WfqClass, WfqParams};
+pub use wfq::{Share, Weight, Wfq, WfqClass, WfqParams, WhenFull};

@@ -34,6 +34,12 @@ impl<K: Ord + Copy> Ranking<K> {
         self.places.get(thing as usize).is_some_and(|&place| place != NOWHERE)
     }
 
+    /// The key by which `thing` is ranked, if it is.
+    #[inline]
+    pub(super) fn key(&self, thing: u32) -> Option<K> {
+        self.contains(thing).then(|| self.heap[self.places[thing as usize] as usize].0)
+    }
+
     /// Ranks `thing` by `key`, whether it was ranked before or not.
     #[inline]
     pub(super) fn set(&mut self, thing: u32, key: K) {
@@ -119,6 +125,7 @@ mod tests {
             let mut plain = BTreeMap::new();
             for (thing, key) in steps {
                 prop_assert_eq!(ranking.contains(thing), plain.contains_key(&thing));
+                prop_assert_eq!(ranking.key(thing), plain.get(&thing).copied());
                 match key {
                     Some(key) => {
                         ranking.set(thing, (key, thing));

@@ -1,6 +1,6 @@
 //! A shaper: a queue that lets its packets leave at a rate of its own, below that of the line.
 
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_units::{Bytes, Instant, LinkLayer, Rate};
 
 use crate::meter::bucket::{Bucket, Earned, Tokens, time_to_earn};
 use crate::params::above_zero;
@@ -11,21 +11,20 @@ use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, Sender
 pub struct ShaperParams {
     rate: Rate,
     burst: Bytes,
-    overhead: Bytes,
+    link_layer: LinkLayer,
 }
 
 impl ShaperParams {
     /// Packets leave at `rate`. After a pause, up to `burst` bytes leave as fast as the line takes
     /// them; with a burst of zero, each packet takes the time that a line of `rate` would need.
     pub fn new(rate: Rate, burst: Bytes) -> Result<Self, ParamsError> {
-        Ok(ShaperParams { rate: above_zero("rate", rate)?, burst, overhead: Bytes::ZERO })
+        Ok(ShaperParams { rate: above_zero("rate", rate)?, burst, link_layer: LinkLayer::RAW })
     }
 
-    /// The same where each packet counts for so many bytes more: the headers that a link behind the
-    /// line adds to it.
+    /// The same where each packet counts for what it takes on the link behind the line.
     #[must_use]
-    pub fn with_overhead(self, overhead: Bytes) -> Self {
-        ShaperParams { overhead, ..self }
+    pub fn with_link_layer(self, link_layer: LinkLayer) -> Self {
+        ShaperParams { link_layer, ..self }
     }
 
     /// The rate at which packets leave.
@@ -38,9 +37,9 @@ impl ShaperParams {
         self.burst
     }
 
-    /// What each packet counts for beside its own bytes.
-    pub fn overhead(&self) -> Bytes {
-        self.overhead
+    /// What makes of a packet's bytes those that it counts for.
+    pub fn link_layer(&self) -> LinkLayer {
+        self.link_layer
     }
 }
 
@@ -85,7 +84,7 @@ impl Shaper {
     #[inline]
     fn pay(&mut self, now: Instant, packet: &Packet) {
         self.earn(now);
-        let price = Tokens::of(packet.bytes() + self.params.overhead);
+        let price = Tokens::of(self.params.link_layer.wire_size(packet.bytes()));
         self.owed = self.bucket.take_up_to(price);
         self.free_at = self.earned.at() + time_to_earn(self.params.rate, self.owed);
     }
@@ -151,6 +150,10 @@ impl QueueDiscipline for Shaper {
 
     fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         self.inner.counters(visit);
+    }
+
+    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
+        self.inner.class_counts(around, visit);
     }
 
     fn departed(&mut self, now: Instant) {

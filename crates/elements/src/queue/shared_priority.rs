@@ -107,12 +107,14 @@ pub struct SharedPriority {
 struct Band {
     list: List,
     bytes: Bytes,
+    /// Packets that came.
+    came: u64,
 }
 
 impl SharedPriority {
     /// An empty queue.
     pub fn new(params: SharedPriorityParams) -> Self {
-        let bands = vec![Band { list: List::EMPTY, bytes: Bytes::ZERO }; params.bands];
+        let bands = vec![Band { list: List::EMPTY, bytes: Bytes::ZERO, came: 0 }; params.bands];
         let slab = Slab::new();
         SharedPriority { params, slab, bands, occupied: 0, backlog: Backlog::default() }
     }
@@ -177,6 +179,14 @@ impl SharedPriority {
 }
 
 impl QueueDiscipline for SharedPriority {
+    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
+        for (number, band) in self.bands.iter().enumerate() {
+            around.push(number);
+            visit(around, band.came);
+            around.pop();
+        }
+    }
+
     fn reserve(&mut self, packets: usize, _flows: usize) {
         self.slab.reserve(packets);
     }
@@ -184,6 +194,7 @@ impl QueueDiscipline for SharedPriority {
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let band = self.band(&packet);
+        self.bands[band].came += 1;
         if !self.has_room_for(&packet) && !self.make_room(band, &packet, drops) {
             return drops.push(packet, DropReason::Overlimit);
         }

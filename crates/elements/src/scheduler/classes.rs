@@ -3,12 +3,14 @@
 use shortflow_units::{Instant, Rate};
 
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, SenderNews};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, SenderNews, Verdict};
 
 /// Children, each the queue of a class.
 pub(super) struct Classes {
     classifier: Classifier,
     children: Vec<Box<dyn QueueDiscipline>>,
+    /// Packets that each child was given.
+    given: Vec<u64>,
     otherwise: usize,
 }
 
@@ -26,19 +28,29 @@ impl Classes {
                 format!("class {greatest} has no queue; there are {} queues", children.len()),
             ));
         }
-        Ok(Classes { classifier, children, otherwise })
+        let given = vec![0; children.len()];
+        Ok(Classes { classifier, children, given, otherwise })
     }
 
     #[inline]
     pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
-        self.queue_of(&packet).enqueue(now, packet, drops);
+        let child = self.class_of(&packet);
+        self.given[child] += 1;
+        self.children[child].enqueue(now, packet, drops);
     }
 
-    /// The queue of the class of `packet`.
+    /// As [`QueueDiscipline::pass`] of the queue of the class of `packet`.
     #[inline]
-    pub(super) fn queue_of(&mut self, packet: &Packet) -> &mut dyn QueueDiscipline {
-        let child = self.classifier.classify(packet).unwrap_or(self.otherwise);
-        self.children[child].as_mut()
+    pub(super) fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
+        let child = self.class_of(packet);
+        let verdict = self.children[child].pass(now, packet)?;
+        self.given[child] += 1;
+        Some(verdict)
+    }
+
+    #[inline]
+    fn class_of(&self, packet: &Packet) -> usize {
+        self.classifier.classify(packet).unwrap_or(self.otherwise)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -82,6 +94,20 @@ impl Classes {
 
     pub(super) fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         self.children.iter().for_each(|child| child.counters(visit));
+    }
+
+    /// As [`QueueDiscipline::class_counts`].
+    pub(super) fn class_counts(
+        &self,
+        around: &mut Vec<usize>,
+        visit: &mut dyn FnMut(&[usize], u64),
+    ) {
+        for (class, (child, given)) in self.children.iter().zip(&self.given).enumerate() {
+            around.push(class);
+            visit(around, *given);
+            child.class_counts(around, visit);
+            around.pop();
+        }
     }
 
     /// Any child may hold all of it.

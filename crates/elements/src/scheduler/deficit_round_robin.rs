@@ -126,6 +126,10 @@ impl QueueDiscipline for DeficitRoundRobin {
         self.classes.counters(visit);
     }
 
+    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
+        self.classes.class_counts(around, visit);
+    }
+
     #[inline]
     fn departed(&mut self, now: Instant) {
         self.classes.departed(now);

@@ -60,7 +60,7 @@ impl QueueDiscipline for StrictPriority {
         if self.held > 0 {
             return None;
         }
-        self.classes.queue_of(packet).pass(now, packet)
+        self.classes.pass(now, packet)
     }
 
     #[inline]
@@ -86,6 +86,10 @@ impl QueueDiscipline for StrictPriority {
 
     fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         self.classes.counters(visit);
+    }
+
+    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
+        self.classes.class_counts(around, visit);
     }
 
     #[inline]

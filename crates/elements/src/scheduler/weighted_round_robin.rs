@@ -98,6 +98,10 @@ impl QueueDiscipline for WeightedRoundRobin {
         self.classes.counters(visit);
     }
 
+    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
+        self.classes.class_counts(around, visit);
+    }
+
     #[inline]
     fn departed(&mut self, now: Instant) {
         self.classes.departed(now);

@@ -19,6 +19,7 @@ mod red;
 mod red_levels;
 mod round_robin;
 mod shaper;
+mod share_law;
 mod shared_priority;
 mod sharing;
 mod sima_marker;

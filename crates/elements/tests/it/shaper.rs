@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use shortflow_elements::queue::{Fifo, FifoParams, Shaper, ShaperParams};
 use shortflow_elements::{Drops, QueueDiscipline};
-use shortflow_units::{Bytes, Instant, Length};
+use shortflow_units::{Bytes, Framing, Instant, Length, LinkLayer};
 
 use crate::bench::{Bench, mbit, ms, p, us};
 
@@ -54,9 +54,22 @@ fn after_a_pause_a_burst_leaves_at_once_and_then_the_rate_holds() {
 
 #[test]
 fn what_a_link_behind_adds_to_each_packet_is_paid_for() {
-    let mut queue = shaper(params(0).with_overhead(Bytes(250)));
+    let link_layer = LinkLayer::new(250, 0, Framing::Plain);
+    let mut queue = shaper(params(0).with_link_layer(link_layer));
     queue.at(ms(0)).takes(p(1)).takes(p(2)).gives(p(1)).gives_nothing();
     assert_eq!(queue.queue.ready_at(), Some(us(1_250)));
+}
+
+#[test]
+fn cells_of_a_link_behind_are_paid_for_as_a_whole() {
+    // 40 + 40 bytes are two cells: 106 bytes, which 8 Mbit/s send in 106 us; 1000 + 40 are 22 cells.
+    let link_layer = LinkLayer::new(40, 0, Framing::Atm);
+    let mut queue = shaper(params(0).with_link_layer(link_layer));
+    queue.at(ms(0)).takes(p(1).sized(40)).takes(p(2)).takes(p(3));
+    queue.at(ms(0)).gives(p(1).sized(40)).gives_nothing();
+    assert_eq!(queue.queue.ready_at(), Some(us(106)));
+    queue.at(us(106)).gives(p(2)).gives_nothing();
+    assert_eq!(queue.queue.ready_at(), Some(us(106 + 22 * 53)));
 }
 
 #[test]

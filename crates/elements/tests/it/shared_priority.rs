@@ -73,7 +73,7 @@ fn nothing_is_pushed_out_in_vain() {
 #[test]
 fn a_band_may_be_named_by_a_rule() {
     let from = |port| MultiField {
-        src_ports: Some(PortRange::new(port, port).unwrap()),
+        src_ports: Some(PortRange::new(port, port).unwrap().into()),
         ..MultiField::default()
     };
     let classifier = Classifier::new(vec![(from(5), 0), (from(6), 1)]);

@@ -30,7 +30,7 @@ pub(crate) fn scheduler(
     let (mut matches, mut rules) = (Vec::new(), Vec::new());
     for (class, first) in [(1, 0), (2, 100), (3, 200)] {
         for (weight, first) in [(1, first), (2, first + 50)] {
-            let src_ports = Some(PortRange::new(first, first + 49).unwrap());
+            let src_ports = Some(PortRange::new(first, first + 49).unwrap().into());
             matches.push((MultiField { src_ports, ..MultiField::default() }, rules.len()));
             rules.push(ConnectionRule::new(class, weight).unwrap());
         }

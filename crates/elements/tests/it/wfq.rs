@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, MultiField, PortRange};
-use shortflow_elements::queue::{Share, Weight, Wfq, WfqClass, WfqParams};
+use shortflow_elements::queue::{Share, Weight, Wfq, WfqClass, WfqParams, WhenFull};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
 use shortflow_units::{Bytes, Instant, Length, Rate, Remainder, Transmission};
 
@@ -22,7 +22,7 @@ fn class(weight: f64, share: Share) -> WfqClass {
 /// Packets of flow `i` are of class `i`; those of further flows are of the last one.
 fn by_flow(classes: Vec<WfqClass>, limit: Option<Length>) -> WfqParams {
     let of = |flow| {
-        let src_ports = Some(PortRange::new(flow, flow).unwrap());
+        let src_ports = Some(PortRange::new(flow, flow).unwrap().into());
         MultiField { src_ports, ..MultiField::default() }
     };
     let rules = (0..classes.len()).map(|class| (of(class as u16), class)).collect();
@@ -323,6 +323,73 @@ fn a_full_class_does_not_touch_the_others_and_classes_may_share_a_limit() {
 }
 
 #[test]
+fn the_class_that_holds_the_most_for_its_weight_is_pushed_out_of_a_full_buffer() {
+    let classes = [3.0, 1.0, 1.0].map(|weight| class(weight, Share::Class)).to_vec();
+    let params = by_flow(classes, Some(Length::Packets(10)));
+    let mut queue = Bench::of(Wfq::new(params.clone(), mbit(8), rng()));
+    for number in 0..8 {
+        queue.at(ms(0)).takes(of(1, number));
+    }
+    queue.at(ms(0)).takes(of(2, 20)).takes(of(2, 21));
+    // Class 1 holds 7 behind its first, and would hold 8; class 2 has room for a third.
+    queue.at(ms(0)).drops(of(1, 8), DropReason::Overlimit);
+    queue.at(ms(0)).pushes_out(of(2, 22), &[of(1, 7)]).pushes_out(of(0, 30), &[of(1, 6)]);
+    // Behind its first, class 0 holds a third of what it does for its weight.
+    for (number, pushed_out) in [(31, 5), (32, 4)] {
+        queue.at(ms(0)).pushes_out(of(0, number), &[of(1, pushed_out)]);
+    }
+    // 4 of class 1, 3 of class 2, 3 of class 0.
+    queue.at(ms(0)).drops(of(2, 23), DropReason::Overlimit);
+    queue.holds(10, 10_000);
+    let queue = Wfq::new(params.with_when_full(WhenFull::TailDrop).unwrap(), mbit(8), rng());
+    let mut queue = Bench::of(queue);
+    for number in 0..10 {
+        queue.at(ms(0)).takes(of(1, number));
+    }
+    queue.at(ms(0)).drops(of(0, 30), DropReason::Overlimit);
+}
+
+#[test]
+fn under_a_limit_in_bytes_as_many_are_pushed_out_as_the_arrival_needs() {
+    let classes = vec![class(1.0, Share::Class); 2];
+    let params = by_flow(classes, Some(Length::Bytes(Bytes(3000))));
+    let mut queue = Bench::of(Wfq::new(params, mbit(8), rng()));
+    for number in 0..6 {
+        queue.at(ms(0)).takes(of(0, number).sized(500));
+    }
+    let large = of(1, 10).sized(1200);
+    queue.at(ms(0)).pushes_out(large, &[5, 4, 3].map(|number| of(0, number).sized(500)));
+    queue.at(ms(0)).drops(of(1, 11).sized(3001), DropReason::Overlimit);
+    queue.holds(4, 2700);
+}
+
+/// What is offered to a full buffer is more than its part for each, so that packets are pushed out all the
+/// time; the fluid server forgets them, and the rest is shared as the weights say.
+#[test]
+fn a_full_shared_buffer_leaves_the_shares_as_the_weights() {
+    let (weights, sizes) = ([1.0, 2.0, 5.0, 0.25], [1500, 100, 576, 40]);
+    for limit in [Length::Packets(40), Length::Bytes(Bytes(40_000)), Length::Packets(6)] {
+        let classes = weights.iter().map(|&weight| class(weight, Share::Class)).collect();
+        let mut queue = Wfq::new(by_flow(classes, Some(limit)), mbit(8), rng());
+        let (mut drops, mut sent, mut pushed_out) = (Drops::default(), [0_u64; 4], 0);
+        let mut now = Instant::START;
+        for _ in 0..20_000 {
+            for flow in [3, 0, 2, 1, 2, 0, 1, 3, 2] {
+                let packet = of(flow, 0).sized(sizes[usize::from(flow)]).packet();
+                queue.enqueue(now, packet, &mut drops);
+            }
+            let reasons = drops.drain().map(|dropped| dropped.reason);
+            pushed_out += reasons.filter(|reason| *reason == DropReason::PushedOut).count();
+            let given = queue.dequeue(now, &mut drops).unwrap().packet;
+            sent[usize::from(given.key.src_port)] += u64::from(given.size);
+            now += mbit(8).time_for(Bytes(u64::from(given.size)));
+        }
+        assert!(pushed_out > 1000, "{limit}: {pushed_out}");
+        assert!(in_proportion(&sent, &weights, &sizes), "{limit}: {sent:?}");
+    }
+}
+
+#[test]
 fn a_flow_may_have_a_limit_within_that_of_its_class() {
     let share = Share::Flow { limit: Some(Length::Packets(2)) };
     let mut queue = Bench::of(Wfq::new(
@@ -369,6 +436,12 @@ fn parameters_that_cannot_be_are_refused() {
     assert_eq!(
         refused(vec![of_class(Share::Class, nine).unwrap()], nine),
         "limit 9 pkt has no effect: every class has a limit of its own"
+    );
+    let own = vec![of_class(Share::Class, nine).unwrap(); 2];
+    let params = WfqParams::new(own, Classifier::default(), 0, None).unwrap();
+    assert_eq!(
+        params.with_when_full(WhenFull::TailDrop).unwrap_err().to_string(),
+        "full has no effect: no classes or flows share a limit"
     );
     let nothing = Some(Length::Packets(0));
     let refused = of_class(Share::Class, nothing).unwrap_err().to_string();

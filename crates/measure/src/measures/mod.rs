@@ -142,8 +142,7 @@ mod tests {
     use shortflow_units::{Duration, Instant};
 
     use super::*;
-    use crate::item::Item;
-    use crate::plan::{Plan, SizeClass, WorkloadPlan};
+    use crate::plan::{End, Plan, SizeClass, WorkloadPlan};
     use crate::port::{CodePointCounts, Count, PortCounts};
     use crate::recorder::Recorder;
     use crate::throughput::ThroughputSamples;
@@ -177,8 +176,9 @@ mod tests {
         let plan = Plan {
             workloads: vec![WorkloadPlan {
                 name: "all".into(),
-                item: Item::Transfer,
                 size_classes: vec![SizeClass { label: "small".into(), max_bytes: 1000 }],
+                offered: Some(2e6),
+                ..Default::default()
             }],
             streams: vec![],
             limits: vec![secs(2)],
@@ -210,7 +210,8 @@ mod tests {
         }
         recorder.datagram_dropped(Instant::START, 0, 0);
         recorder.open_transfer(&Transfer { start: Instant::START + secs(9), ..Default::default() });
-        recorder.goodput(Instant::START, 0, 1_234_567);
+        recorder.goodput(Instant::START, 0, End::Client, 1_234_567);
+        recorder.goodput(Instant::START, 0, End::Server, 234_567);
         let mut samples = ThroughputSamples::default();
         [0, 3, 8].into_iter().for_each(|bytes| samples.add(bytes, 1.0));
         recorder.long_flow(0, 7_000_000, Some(samples));

@@ -14,6 +14,11 @@ pub(super) fn number(count: u64) -> Option<Reading> {
     Some(Reading::Exact(count as f64))
 }
 
+/// Bytes of the measured time as 10⁶ bits per second.
+pub(super) fn rate(replica: &Replica, bytes: u64) -> Option<Reading> {
+    exact(Some(bytes as f64 * 8.0 / replica.measured / 1e6))
+}
+
 /// The workload.
 pub(super) fn of<'r>(replica: &'r Replica, what: &Subject<'_>) -> Option<&'r WorkloadResult> {
     replica.workload(what.workload)

@@ -20,6 +20,11 @@ pub(super) fn summed<'s>(summary: &'s Summary, what: &Subject<'_>) -> Option<&'s
     summary.workload(what.workload)
 }
 
+/// What it got of replies and of long flows; a prediction tells only what flows without end get.
+pub(super) fn data_goodput(workload: &WorkloadSummary) -> Option<Estimate> {
+    workload.data_goodput.or(workload.goodput)
+}
+
 /// Its size class, or all of it.
 pub(super) fn summed_class<'s>(
     summary: &'s Summary,

@@ -1,10 +1,11 @@
 //! Every measure, each in one place.
 
 use super::replica::{
-    arrived, delays, exact, long_flows, loss, number, of, of_class, per_transfer, share_over,
+    arrived, delays, exact, long_flows, loss, number, of, of_class, per_transfer, rate, share_over,
 };
 use super::summary::{
-    count, figure, summed, summed_class, summed_code_point, summed_datagrams, summed_loss,
+    count, data_goodput, figure, summed, summed_class, summed_code_point, summed_datagrams,
+    summed_loss,
 };
 use super::{About, Better, Definition, Unit};
 use crate::estimate::Estimate;
@@ -59,8 +60,8 @@ measures! {
         column: "mean",
         unit: Seconds,
         better: Lower,
-        meaning: "Mean completion time. What is not complete at the end counts up to its \
-                  age; where that could matter, the mean is a lower bound.",
+        meaning: "Mean completion time. Incomplete transfers count up to their age; where that could matter, the \
+             mean is a lower bound.",
         one: |r, w| of_class(r, w)?.mean(),
         all: |s, w| figure(summed_class(s, w)?.mean),
     }
@@ -69,7 +70,7 @@ measures! {
         column: "median",
         unit: Seconds,
         better: Lower,
-        meaning: "Completion time that half of the transfers do not exceed.",
+        meaning: "Completion time that 50 % of the transfers do not exceed.",
         one: |r, w| of_class(r, w)?.median,
         all: |s, w| figure(summed_class(s, w)?.median),
     }
@@ -96,8 +97,7 @@ measures! {
         column: "longest",
         unit: Seconds,
         better: Lower,
-        meaning: "Longest completion time; a lower bound where something that is not \
-                  complete is older.",
+        meaning: "Longest completion time; a lower bound if an incomplete transfer is older.",
         one: |r, w| of_class(r, w)?.max(),
         all: |s, w| figure(summed_class(s, w)?.max.map(|max| Estimate::pooled(max, s.replicas))),
     }
@@ -140,8 +140,8 @@ measures! {
         column: "under way",
         unit: None,
         better: Neither,
-        meaning: "Transfers under way on average, by Little's law: completed per second times their mean \
-                  completion time.",
+        meaning: "Mean number of transfers in progress, by Little's law: completed per second times their mean \
+             completion time.",
         one: |r, w| {
             let class = of_class(r, w)?;
             let rate = class.completion.n() as f64 / r.measured;
@@ -153,8 +153,8 @@ measures! {
         column: "over",
         unit: Share,
         better: Lower,
-        meaning: "Share of transfers that take longer than a limit of `measure.limits`. What is not \
-                  complete at the end counts as under way up to its age.",
+        meaning: "Share of transfers that take longer than a limit of `measure.limits`. Incomplete transfers count \
+             as in progress up to their age.",
         one: |r, w| exact(share_over(r, w)),
         all: |s, w| figure(summed_class(s, w)?.over.iter().find(|over| Some(over.limit) == w.limit)?.share),
     }
@@ -194,22 +194,60 @@ measures! {
         one: |r, w| number(of(r, w)?.open),
         all: |s, w| count(summed(s, w)?.open),
     }
+    OfferedLoad {
+        name: "offered-load",
+        column: "offered",
+        unit: MegabitsPerSecond,
+        better: Neither,
+        meaning: "Reply bytes that a workload of transfers requests per second, as configured: the mean over all \
+             possible runs.",
+        one: |r, w| exact(Some(of(r, w)?.offered? / 1e6)),
+        all: |s, w| figure(Estimate::of(&[summed(s, w)?.offered_load? / 1e6])),
+    }
+    RealisedLoad {
+        name: "realised-load",
+        column: "realised",
+        unit: MegabitsPerSecond,
+        better: Neither,
+        meaning: "Reply bytes that it requested per second in this run: heavy-tailed sizes may stay above or below \
+             their mean for long.",
+        one: |r, w| rate(r, of(r, w).filter(|found| found.offered.is_some())?.asked_bytes),
+        all: |s, w| figure(summed(s, w)?.realised_load.map(|bits| bits.scaled(1e-6))),
+    }
     Goodput {
         name: "goodput",
         column: "goodput",
         unit: MegabitsPerSecond,
         better: Higher,
-        meaning: "Application bytes delivered in order per second.",
-        one: |r, w| exact(Some(of(r, w)?.delivered_bytes as f64 * 8.0 / r.measured / 1e6)),
+        meaning: "Application bytes delivered in order per second, in both directions together.",
+        one: |r, w| rate(r, of(r, w)?.delivered_bytes),
         all: |s, w| figure(summed(s, w)?.goodput.map(|bits| bits.scaled(1e-6))),
+    }
+    DataGoodput {
+        name: "data-goodput",
+        column: "goodput",
+        unit: MegabitsPerSecond,
+        better: Higher,
+        meaning: "Application bytes of replies and of long flows delivered in order per second.",
+        one: |r, w| rate(r, of(r, w)?.delivered_data_bytes()),
+        all: |s, w| figure(data_goodput(summed(s, w)?).map(|bits| bits.scaled(1e-6))),
+    }
+    RequestGoodput {
+        name: "request-goodput",
+        column: "of requests",
+        unit: MegabitsPerSecond,
+        better: Higher,
+        meaning: "Application bytes of requests, which go the other way, delivered in order per second.",
+        one: |r, w| rate(r, of(r, w)?.delivered_request_bytes),
+        all: |s, w| figure(summed(s, w)?.request_goodput.map(|bits| bits.scaled(1e-6))),
     }
     BytesAbove {
         name: "bytes-above",
         column: "bytes above",
         unit: Share,
         better: Neither,
-        meaning: "Share of the reply bytes carried, for completed and other transfers, that \
-                  is in transfers larger than a size class.",
+        meaning: "Share of the reply bytes, of completed and other transfers, that belong to transfers larger than a \
+             size class.",
         one: |r, w| exact(of(r, w)?.bytes_above(w.above?)),
     }
     PacketLoss {
@@ -217,7 +255,7 @@ measures! {
         column: "packets lost",
         unit: Share,
         better: Lower,
-        meaning: "Share of the packets of completed transfers that were dropped anywhere.",
+        meaning: "Share of the packets of completed transfers that were dropped at any place.",
         one: |r, w| exact(of(r, w)?.packet_loss()),
         all: |s, w| figure(summed(s, w)?.packet_loss),
     }
@@ -226,7 +264,7 @@ measures! {
         column: "resent",
         unit: None,
         better: Lower,
-        meaning: "Segments sent again per completed transfer.",
+        meaning: "Retransmitted segments per completed transfer.",
         one: |r, w| per_transfer(r, w, |found| found.retransmissions),
         all: |s, w| figure(summed(s, w)?.retransmissions),
     }
@@ -244,7 +282,7 @@ measures! {
         column: "fairness",
         unit: None,
         better: Higher,
-        meaning: "Jain's fairness index of a workload's long flows: 1 when all get the same.",
+        meaning: "Jain's fairness index of a workload's long flows: 1 if all get the same.",
         one: |r, w| exact(long_flows(r, w)?.fairness()),
         all: |s, w| figure(summed(s, w)?.fairness),
     }
@@ -253,7 +291,8 @@ measures! {
         column: "max–min fairness",
         unit: None,
         better: Higher,
-        meaning: "The same of each flow's goodput over its max–min fair share, which links and shapers give.",
+        meaning: "Jain's fairness index of each flow's goodput over its max–min fair share, which links and shapers \
+             give.",
         one: |r, w| exact(long_flows(r, w)?.max_min_fairness()),
     }
     LongFlowRate {
@@ -279,8 +318,7 @@ measures! {
         column: "idle",
         unit: None,
         better: Lower,
-        meaning: "Of these intervals, over all long flows, those in which nothing was \
-                  delivered.",
+        meaning: "Number of these intervals, over all long flows, in which nothing was delivered.",
         one: |r, w| number(long_flows(r, w)?.idle_samples()?),
         all: |s, w| figure(summed(s, w)?.idle_samples),
     }
@@ -307,7 +345,7 @@ measures! {
         column: "median",
         unit: Seconds,
         better: Lower,
-        meaning: "Delay that half of these datagrams do not exceed.",
+        meaning: "Delay that 50 % of the arrived datagrams do not exceed.",
         one: |r, w| exact(delays(r, w)?.percentiles.delay_median),
         all: |s, w| figure(summed_datagrams(s, w)?.percentiles.delay_median),
     }
@@ -316,7 +354,7 @@ measures! {
         column: "p95",
         unit: Seconds,
         better: Lower,
-        meaning: "Delay that 95 % of these datagrams do not exceed.",
+        meaning: "Delay that 95 % of the arrived datagrams do not exceed.",
         one: |r, w| exact(delays(r, w)?.percentiles.delay_p95),
         all: |s, w| figure(summed_datagrams(s, w)?.percentiles.delay_p95),
     }
@@ -325,7 +363,7 @@ measures! {
         column: "p99",
         unit: Seconds,
         better: Lower,
-        meaning: "Delay that 99 % of these datagrams do not exceed.",
+        meaning: "Delay that 99 % of the arrived datagrams do not exceed.",
         one: |r, w| exact(delays(r, w)?.percentiles.delay_p99),
         all: |s, w| figure(summed_datagrams(s, w)?.percentiles.delay_p99),
     }
@@ -352,8 +390,7 @@ measures! {
         column: "jitter",
         unit: Seconds,
         better: Lower,
-        meaning: "Mean difference, without sign, of the delays of consecutive datagrams of a \
-                  stream (RFC 3550).",
+        meaning: "Mean absolute difference between the delays of consecutive datagrams of a stream (RFC 3550).",
         one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter),
     }
@@ -362,7 +399,7 @@ measures! {
         column: "median",
         unit: Seconds,
         better: Lower,
-        meaning: "Difference of such delays, without sign, that half of them do not exceed.",
+        meaning: "Absolute difference of such delays that 50 % of them do not exceed.",
         one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_median),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_median),
     }
@@ -371,7 +408,7 @@ measures! {
         column: "p95",
         unit: Seconds,
         better: Lower,
-        meaning: "Difference of such delays, without sign, that 95 % of them do not exceed.",
+        meaning: "Absolute difference of such delays that 95 % of them do not exceed.",
         one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p95),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p95),
     }
@@ -380,7 +417,7 @@ measures! {
         column: "p99",
         unit: Seconds,
         better: Lower,
-        meaning: "Difference of such delays, without sign, that 99 % of them do not exceed.",
+        meaning: "Absolute difference of such delays that 99 % of them do not exceed.",
         one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p99),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p99),
     }
@@ -389,7 +426,7 @@ measures! {
         column: "lost",
         unit: Share,
         better: Lower,
-        meaning: "Share of datagrams dropped, among those dropped or delivered.",
+        meaning: "Share of dropped datagrams among those dropped or delivered.",
         one: |r, w| exact(delays(r, w)?.loss),
         all: |s, w| figure(summed_datagrams(s, w)?.loss),
     }
@@ -398,7 +435,7 @@ measures! {
         column: "packets",
         unit: None,
         better: Neither,
-        meaning: "Packets that came to a port.",
+        meaning: "Packets that arrived at a port.",
         one: |r, w| number(arrived(r, w)?),
         all: |s, w| count(summed_code_point(s, w)?.arrived.packets),
     }
@@ -407,7 +444,7 @@ measures! {
         column: "lost",
         unit: Share,
         better: Lower,
-        meaning: "Share of the packets that came to a port and were dropped there.",
+        meaning: "Share of the packets arriving at a port that were dropped there.",
         one: |r, w| exact(loss(r, w)),
         all: |s, w| figure(summed_loss(s, w)),
     }
@@ -425,8 +462,7 @@ measures! {
         column: "mean queue",
         unit: Packets,
         better: Lower,
-        meaning: "Packets that wait at a port, averaged over time, without the one being \
-                  sent.",
+        meaning: "Mean number of packets waiting at a port over time, without the one being sent.",
         one: |r, w| exact(Some(r.port(w.at?)?.mean_queue_packets)),
         all: |s, w| figure(s.port(w.at?)?.mean_queue_packets),
     }
@@ -435,8 +471,8 @@ measures! {
         column: "mean wait",
         unit: Seconds,
         better: Lower,
-        meaning: "Mean wait at a port: the time that all packets waited there together, by \
-                  the packets whose wait ended.",
+        meaning: "Mean waiting time at a port: the total time of all waiting packets, divided by the packets that \
+             stopped waiting.",
         one: |r, w| exact(Some(r.port(w.at?)?.mean_wait)),
         all: |s, w| figure(s.port(w.at?)?.mean_wait),
     }
@@ -445,7 +481,7 @@ measures! {
         column: "ECN marks",
         unit: None,
         better: Neither,
-        meaning: "Packets that were given an ECN mark at a port.",
+        meaning: "Packets that got an ECN mark at a port.",
         one: |r, w| number(r.port(w.at?)?.ecn_marks),
         all: |s, w| figure(s.port(w.at?)?.ecn_marks),
     }

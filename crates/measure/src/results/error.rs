@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use shortflow_files::{ReadError, without_control_chars};
+
 /// A file or folder of results that could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -33,10 +35,22 @@ impl Error {
         move |source| Error::Io { action, path: path.clone(), source }
     }
 
+    /// A file that is not read.
+    pub(crate) fn unread(path: &Path, error: ReadError) -> Error {
+        match error {
+            ReadError::Io(source) => Error::io("read", path)(source),
+            other => Error::malformed(path)(other),
+        }
+    }
+
     /// For use as `map_err(Error::malformed(path))`.
     pub(crate) fn malformed<E: ToString>(path: &Path) -> impl Fn(E) -> Error {
         let path = path.to_owned();
-        move |reason| Error::Malformed { path: path.clone(), reason: reason.to_string() }
+        // Parsers quote what they cannot read.
+        move |reason| Error::Malformed {
+            path: path.clone(),
+            reason: without_control_chars(&reason.to_string()),
+        }
     }
 }
 
@@ -62,6 +76,10 @@ pub(crate) const MAKE_FOLDER: &str = "make the folder";
 
 /// The reason in plain words.
 fn reason(error: &io::Error) -> String {
+    // Who made an error of words knows better.
+    if let Some(words) = error.get_ref() {
+        return words.to_string();
+    }
     match error.kind() {
         io::ErrorKind::PermissionDenied => "permission denied".into(),
         io::ErrorKind::NotFound => "no such file or folder".into(),

@@ -1,22 +1,34 @@
 //! The folder of one run.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use shortflow_files::{AtomicFile, Dir, Kind, ReadError};
 
 use super::error::{MAKE_FOLDER, csv_to_io};
+use super::plain::{check_json, check_lines, check_manifest};
 use super::series::{SeriesRow, series_rows};
-use super::{Error, Manifest, Setting, write_whole};
+use super::{Error, Input, MANIFEST, Manifest, Setting, WARNINGS, WholeFile};
 use crate::replica::Replica;
 use crate::summary::Summary;
 use crate::survival::Survival;
+use crate::warning::{ScopedWarning, Warning, WarningKind};
 
-/// A folder of results.
+/// The most bytes of a file of results that is read.
+const MAX_FILE: u64 = 512_000_000;
+
+/// A folder of results. What is in it may have been put there by somebody else: no link in it is followed, neither for
+/// reading nor for writing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Folder(PathBuf);
+pub struct Folder {
+    /// What a user named.
+    root: PathBuf,
+    /// The place inside it.
+    inner: PathBuf,
+    path: PathBuf,
+}
 
 /// One point of a sweep; a run without a sweep has one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,33 +41,110 @@ pub struct Point {
     /// own.
     #[serde(skip)]
     pub replicas: Vec<Replica>,
+    /// Why the point has no results, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 impl Point {
     /// A point from its replicas.
     pub fn new(settings: Vec<Setting>, replicas: Vec<Replica>) -> Point {
-        Point { settings, summary: Summary::of(&replicas), replicas }
+        if !Replica::are_identical(&replicas) {
+            return Point { settings, summary: Summary::of(&replicas), replicas, failure: None };
+        }
+        // One run several times over is one sample, and has no interval.
+        let mut summary =
+            Summary { replicas: replicas.len() as u32, ..Summary::of(&replicas[..1]) };
+        summary.warnings.push(identical(replicas.len()));
+        Point { settings, summary, replicas, failure: None }
     }
+
+    /// A point that failed, for this `reason`.
+    pub fn failed(settings: Vec<Setting>, kind: WarningKind, reason: String) -> Point {
+        let warning = Warning::new(kind, format!("this point has no results: {reason}"));
+        let summary = Summary { warnings: vec![warning], ..Summary::default() };
+        Point { settings, summary, replicas: Vec::new(), failure: Some(reason) }
+    }
+
+    /// Whether it failed, rather than being interrupted.
+    pub fn has_failed(&self) -> bool {
+        self.summary.warnings.iter().any(|warning| warning.kind == WarningKind::Failed)
+    }
+
+    /// Whether a model computed it: it has means, and no replicas.
+    pub fn is_of_model(&self) -> bool {
+        self.replicas.is_empty() && self.failure.is_none()
+    }
+}
+
+fn identical(replicas: usize) -> Warning {
+    let message = format!(
+        "the {replicas} replicas are all the same run, since nothing in this scenario is random: figures are \
+         those of one, have no interval, and depend on who happens to begin first"
+    );
+    let help = "to make replicas differ, let flows begin at random, as with `start_window = \"1 s\"` of \
+                `bulk`, or add a workload that draws arrivals or sizes";
+    Warning::new(WarningKind::IdenticalReplicas, message).with_help(help)
 }
 
 impl Folder {
     /// Makes the folder, and those above it, unless it is there; and makes sure that files can be
     /// written in it, so that a long run does not find out at its end.
     pub fn create(path: &Path) -> Result<Folder, Error> {
-        fs::create_dir_all(path).map_err(Error::io(MAKE_FOLDER, path))?;
-        let probe = tempfile::Builder::new().prefix(".shortflow-").suffix(".tmp").tempfile_in(path);
-        probe.map_err(Error::io("write in the folder", path))?;
-        Ok(Folder(path.to_owned()))
+        Dir::create(path).map_err(Error::io(MAKE_FOLDER, path))?;
+        let folder = Folder::open(path);
+        folder.probe()?;
+        Ok(folder)
     }
 
     /// The folder at `path`, to be read.
     pub fn open(path: &Path) -> Folder {
-        Folder(path.to_owned())
+        Folder::beneath(path, Path::new(""))
+    }
+
+    /// The folder `inner` in the one at `root`, to be read.
+    pub fn beneath(root: &Path, inner: &Path) -> Folder {
+        // Not joined where it is empty, which would end the path with a slash.
+        let path = if inner.as_os_str().is_empty() { root.to_owned() } else { root.join(inner) };
+        Folder { root: root.to_owned(), inner: inner.to_owned(), path }
+    }
+
+    /// The folder `inner` in this one, to be read.
+    pub fn inside(&self, inner: impl AsRef<Path>) -> Folder {
+        Folder::beneath(&self.root, &self.inner.join(inner))
+    }
+
+    /// The same, made where it is not there.
+    pub fn create_inside(&self, inner: impl AsRef<Path>) -> Result<Folder, Error> {
+        let folder = self.inside(inner);
+        let made = Dir::open(&self.root).and_then(|root| root.make_dir(&folder.inner, 0o777));
+        made.map_err(Error::io(MAKE_FOLDER, &folder.path))?;
+        folder.probe()?;
+        Ok(folder)
+    }
+
+    fn probe(&self) -> Result<(), Error> {
+        let probe = self.dir().and_then(|dir| AtomicFile::create_in(dir, "probe".as_ref(), 0o600));
+        probe.map(drop).map_err(Error::io("write in the folder", &self.path))
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
+    }
+
+    /// The folder, opened.
+    ///
+    /// # Errors
+    /// When it is not there, or a link inside the folder that a user named leads to it.
+    pub fn dir(&self) -> io::Result<Dir> {
+        let root = Dir::open(&self.root)?;
+        if self.inner.as_os_str().is_empty() { Ok(root) } else { root.dir(&self.inner) }
+    }
+
+    /// Whether a file of this name, or what looks like one, is in it.
+    pub fn has(&self, name: &str) -> bool {
+        self.dir().is_ok_and(|dir| dir.kind(name).is_some())
     }
 
     /// Writes all files of a run but the transfers, the manifest last: a folder with a manifest is
@@ -68,17 +157,23 @@ impl Folder {
             self.write_series(points)?;
         }
         self.write_accesses(points)?;
+        self.write_warnings(manifest)?;
         self.write_json("summary.json", &points)?;
         let text = toml::to_string_pretty(manifest).map_err(io::Error::other);
-        write_whole(&self.0.join("manifest.toml"), |file| file.write_all(text?.as_bytes()))
+        self.write_file("manifest.toml", |file| file.write_all(text?.as_bytes()))
     }
 
     /// Reads the manifest and the points back.
     pub fn read(&self) -> Result<(Manifest, Vec<Point>), Error> {
-        let path = self.0.join("manifest.toml");
-        let text = fs::read_to_string(&path).map_err(Error::io("read", &path))?;
-        let manifest = toml::from_str(&text).map_err(Error::malformed(&path))?;
+        let path = self.path.join("manifest.toml");
+        let text = self.read_text("manifest.toml")?;
+        let manifest: Manifest = toml::from_str(&text).map_err(Error::malformed(&path))?;
+        check_manifest(&manifest).map_err(Error::malformed(&path))?;
         let mut points: Vec<Point> = self.read_json("summary.json")?;
+        if points.is_empty() {
+            let path = self.path.join("summary.json");
+            return Err(Error::malformed(&path)("it has no point, and a run has at least one"));
+        }
         let replicas: Vec<Vec<Replica>> = self.read_json("replicas.json")?;
         for (point, replicas) in points.iter_mut().zip(replicas) {
             point.replicas = replicas;
@@ -92,27 +187,70 @@ impl Folder {
 
     /// Reads the time series back; none when none was asked for.
     pub fn read_series(&self) -> Result<Vec<SeriesRow>, Error> {
-        let path = self.0.join("series.csv");
-        if !path.exists() {
+        let path = self.path.join("series.csv");
+        if !self.has("series.csv") {
             return Ok(Vec::new());
         }
-        let mut file = csv::Reader::from_path(&path).map_err(Error::malformed(&path))?;
+        let text = self.read_text("series.csv")?;
+        check_lines(&text).map_err(Error::malformed(&path))?;
+        let mut file = csv::Reader::from_reader(text.as_bytes());
         file.deserialize().collect::<Result<_, _>>().map_err(Error::malformed(&path))
+    }
+
+    /// Writes any other file.
+    pub fn write_file(
+        &self,
+        name: &str,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        WholeFile::create_in(self, name)?.write_with(write)
+    }
+
+    /// Writes any other file as text.
+    pub fn write_text(&self, name: &str, text: &str) -> Result<(), Error> {
+        self.write_file(name, |file| file.write_all(text.as_bytes()))
+    }
+
+    /// Reads a table of data that the run kept; none of an input that it did not keep.
+    pub fn read_kept(&self, input: &Input) -> Result<Option<String>, Error> {
+        let Some(name) = &input.kept else { return Ok(None) };
+        // A manifest that was tampered with leads nowhere else.
+        if Path::new(name).file_name() != Some(name.as_ref()) {
+            let why = format!("`kept` of the input {} is not the name of a file", input.name);
+            return Err(Error::malformed(&self.path.join(MANIFEST))(why));
+        }
+        self.read_text(name).map(Some)
     }
 
     /// Writes any other file as JSON.
     pub fn write_json<T: Serialize + ?Sized>(&self, name: &str, value: &T) -> Result<(), Error> {
-        write_whole(&self.0.join(name), |file| {
+        self.write_file(name, |file| {
             serde_json::to_writer(&mut *file, value)?;
             file.write_all(b"\n")
         })
     }
 
+    /// Reads any other file as text.
+    pub fn read_text(&self, name: &str) -> Result<String, Error> {
+        let read =
+            self.dir().map_err(ReadError::from).and_then(|dir| dir.read_text(name, MAX_FILE));
+        read.map_err(|error| Error::unread(&self.path.join(name), error))
+    }
+
     /// Reads any other file as JSON.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<T, Error> {
-        let path = self.0.join(name);
-        let file = fs::File::open(&path).map_err(Error::io("read", &path))?;
-        serde_json::from_reader(io::BufReader::new(file)).map_err(Error::malformed(&path))
+        let path = self.path.join(name);
+        let text = self.read_text(name)?;
+        check_json(&text).map_err(Error::malformed(&path))?;
+        serde_json::from_str(&text).map_err(Error::malformed(&path))
+    }
+
+    /// The names of the regular files in it.
+    pub fn files(&self) -> Vec<String> {
+        let Ok(dir) = self.dir() else { return Vec::new() };
+        let names = dir.names().unwrap_or_default().into_iter();
+        let files = names.filter(|name| dir.kind(name) == Some(Kind::File));
+        files.filter_map(|name| name.into_string().ok()).collect()
     }
 
     /// One file for each workload, point and replica: `accesses-web-000-002.csv`.
@@ -121,7 +259,7 @@ impl Folder {
             for (number, replica) in point.replicas.iter().enumerate() {
                 for (workload, lines) in &replica.accesses {
                     let name = format!("accesses-{workload}-{at:03}-{number:03}.csv");
-                    write_whole(&self.0.join(name), |file: &mut dyn Write| {
+                    self.write_file(&name, |file: &mut dyn Write| {
                         lines.iter().try_for_each(|line| writeln!(file, "{line}"))
                     })?;
                 }
@@ -130,8 +268,33 @@ impl Folder {
         Ok(())
     }
 
+    /// The warnings as rows, if there are any.
+    fn write_warnings(&self, manifest: &Manifest) -> Result<(), Error> {
+        if manifest.warnings.is_empty() {
+            return Ok(());
+        }
+        self.write_file(WARNINGS, |file: &mut dyn Write| {
+            let mut rows = csv::Writer::from_writer(file);
+            let columns = ["about", "kind", "message", "help", "file", "line", "column"];
+            rows.write_record(columns).map_err(csv_to_io)?;
+            for ScopedWarning { about, warning } in &manifest.warnings {
+                let place = warning.place.as_ref();
+                let row = (
+                    (about, warning.kind, &warning.message, &warning.help),
+                    place.map(|place| (&place.file, place.line, place.column)),
+                );
+                match row.1 {
+                    Some(place) => rows.serialize((row.0, place)),
+                    None => rows.serialize((row.0, ("", "", ""))),
+                }
+                .map_err(csv_to_io)?;
+            }
+            rows.flush()
+        })
+    }
+
     fn write_series(&self, points: &[Point]) -> Result<(), Error> {
-        write_whole(&self.0.join("series.csv"), |file: &mut dyn Write| {
+        self.write_file("series.csv", |file: &mut dyn Write| {
             let mut rows = csv::Writer::from_writer(file);
             for row in series_rows(points) {
                 rows.serialize(row).map_err(csv_to_io)?;

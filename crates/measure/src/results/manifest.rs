@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::warning::ScopedWarning;
+
 /// What was run, so that it can be run again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -37,6 +39,9 @@ pub struct Manifest {
     /// Keys that the command line changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// What a reader must know before trusting the results.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<ScopedWarning>,
     /// The files that were read, with their text.
     #[serde(default)]
     pub inputs: Vec<Input>,
@@ -123,6 +128,16 @@ impl Setting {
 pub struct Input {
     /// Its name.
     pub name: String,
-    /// Its whole text.
+    /// Its whole text; of a table of data, such as a log, its length and hash.
     pub text: String,
+    /// The file in the folder of results that holds a table of data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+impl Input {
+    /// A text that the manifest holds.
+    pub fn whole(name: impl Into<String>, text: impl Into<String>) -> Input {
+        Input { name: name.into(), text: text.into(), kept: None }
+    }
 }

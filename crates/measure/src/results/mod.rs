@@ -6,9 +6,11 @@
 //! | `summary.json` | each point's measures with their intervals |
 //! | `replicas.json` | each point's replicas one by one, for paired comparisons |
 //! | `histograms.json` | distributions of completion times, all replicas together |
+//! | `warnings.csv` | what a reader must know before trusting them, if anything; also in the two above |
 //! | `series.csv` | time series of ports, when asked for |
 //! | `transfers-*.csv` | every transfer, complete or not, when asked for |
 //! | `tcp-info-*.csv` | how senders of connections stood, when asked for |
+//! | `input-*.csv` | the tables of data that the scenario names, such as logs of accesses |
 //! | `accesses-*.csv` | what clients asked for, when asked for |
 //! | `comparison.json` | of a comparison: the folders of its runs, and how they compare |
 
@@ -16,6 +18,7 @@ mod comparison;
 mod error;
 mod folder;
 mod manifest;
+mod plain;
 mod rows;
 mod run;
 mod series;
@@ -38,6 +41,9 @@ pub const MANIFEST: &str = "manifest.toml";
 
 /// The file that names the folders of a comparison, the reference first.
 pub const COMPARISON: &str = "comparison.json";
+
+/// The warnings about a run, a row for each.
+pub const WARNINGS: &str = "warnings.csv";
 
 /// The page about a folder of results.
 pub const REPORT: &str = "report.html";

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::error::csv_to_io;
-use super::{Error, WholeFile};
+use super::{Error, Folder, WholeFile};
 
 /// A CSV file, which appears under its name when it is finished.
 #[derive(Debug)]
@@ -19,8 +19,10 @@ pub(crate) struct Rows {
 
 impl Rows {
     /// A file with these columns.
-    pub(crate) fn create(path: PathBuf, columns: &[&str]) -> Result<Self, Error> {
-        let mut rows = csv::WriterBuilder::new().from_writer(WholeFile::create(&path)?);
+    pub(crate) fn create(folder: &Folder, name: &str, columns: &[&str]) -> Result<Self, Error> {
+        let path = folder.path().join(name);
+        let file = WholeFile::create_in(folder, name)?;
+        let mut rows = csv::WriterBuilder::new().from_writer(file);
         let failure = rows.write_record(columns).err().map(csv_to_io);
         Ok(Rows { path, rows, failure })
     }
@@ -46,10 +48,10 @@ impl Rows {
 }
 
 /// Removes a file that is in no result, if it is there.
-pub(crate) fn remove(path: PathBuf) -> Result<(), Error> {
-    match std::fs::remove_file(&path) {
+pub(crate) fn remove(folder: &Folder, name: &str) -> Result<(), Error> {
+    match folder.dir().and_then(|dir| dir.remove_file(name)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", &path)(error))
+            Err(Error::io("remove", &folder.path().join(name))(error))
         }
         _ => Ok(()),
     }

@@ -1,6 +1,6 @@
 //! A run, as tables and figures take it.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use super::{Compared, Error, Folder, Manifest, Point, SeriesRow, series_rows};
 
@@ -15,13 +15,15 @@ pub struct Run {
     pub points: Vec<Point>,
     /// Time series of ports, if any were asked for.
     pub series: Vec<SeriesRow>,
+    /// The folder from which it was read.
+    pub folder: Option<PathBuf>,
 }
 
 impl Run {
     /// A run that has just ended.
     pub fn new(manifest: Manifest, points: Vec<Point>) -> Run {
         let series = series_rows(&points);
-        Run { label: manifest.label.clone(), manifest, points, series }
+        Run { label: manifest.label.clone(), manifest, points, series, folder: None }
     }
 
     /// What it is in a comparison.
@@ -30,10 +32,10 @@ impl Run {
     }
 
     /// A run from its folder of results.
-    pub fn read(path: &Path) -> Result<Run, Error> {
-        let folder = Folder::open(path);
+    pub fn read(folder: &Folder) -> Result<Run, Error> {
         let (manifest, points) = folder.read()?;
         let series = folder.read_series()?;
-        Ok(Run { label: manifest.label.clone(), manifest, points, series })
+        let (label, path) = (manifest.label.clone(), folder.path().to_owned());
+        Ok(Run { label, manifest, points, series, folder: Some(path) })
     }
 }

@@ -1,7 +1,5 @@
 //! Transfers, streamed to disk while the run goes on.
 
-use std::path::PathBuf;
-
 use shortflow_units::Duration;
 
 use super::rows::{self, Rows};
@@ -38,7 +36,7 @@ impl TransferSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let rows = Rows::create(place(folder, point, replica), &COLUMNS)?;
+        let rows = Rows::create(folder, &name(point, replica), &COLUMNS)?;
         Ok(TransferSink { point, replica, names, rows })
     }
 
@@ -74,7 +72,7 @@ impl TransferSink {
 
     /// Removes from `folder` the transfers of a replica that is in no result, where there are any.
     pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
-        rows::remove(place(folder, point, replica))
+        rows::remove(folder, &name(point, replica))
     }
 
     /// Ends the file and gives it its name.
@@ -83,9 +81,9 @@ impl TransferSink {
     }
 }
 
-/// Where the transfers of a replica are.
-fn place(folder: &Folder, point: usize, replica: u32) -> PathBuf {
-    folder.path().join(format!("transfers-{point:03}-{replica:03}.csv"))
+/// The file of a replica's transfers.
+fn name(point: usize, replica: u32) -> String {
+    format!("transfers-{point:03}-{replica:03}.csv")
 }
 
 /// Times in seconds; sizes in bytes without headers; from `retransmissions` to `other` counts of

@@ -1,7 +1,5 @@
 //! How senders of connections stand, streamed to disk while the run goes on.
 
-use std::path::PathBuf;
-
 use super::rows::{self, Rows};
 use super::{Error, Folder, RowNames};
 use crate::tcp_state::TcpSample;
@@ -23,7 +21,7 @@ impl TcpSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let rows = Rows::create(place(folder, point, replica), &COLUMNS)?;
+        let rows = Rows::create(folder, &name(point, replica), &COLUMNS)?;
         Ok(TcpSink { point, replica, names, rows })
     }
 
@@ -46,7 +44,7 @@ impl TcpSink {
 
     /// Removes from `folder` the samples of a replica that is in no result, where there are any.
     pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
-        rows::remove(place(folder, point, replica))
+        rows::remove(folder, &name(point, replica))
     }
 
     /// Ends the file and gives it its name.
@@ -55,9 +53,9 @@ impl TcpSink {
     }
 }
 
-/// Where the samples of a replica are.
-fn place(folder: &Folder, point: usize, replica: u32) -> PathBuf {
-    folder.path().join(format!("tcp-info-{point:03}-{replica:03}.csv"))
+/// The file of a replica's samples.
+fn name(point: usize, replica: u32) -> String {
+    format!("tcp-info-{point:03}-{replica:03}.csv")
 }
 
 /// Times in seconds, windows in segments, `segment_bytes` without headers; counts are since the connection

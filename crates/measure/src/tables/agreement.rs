@@ -6,7 +6,7 @@ use crate::engines::{are_several, done_by, reference_of};
 use crate::estimate::Estimate;
 use crate::gains::{Gain, gains_at};
 use crate::measures::{Measure, Subject};
-use crate::results::Run;
+use crate::results::{Point, Run};
 use crate::summary::Summary;
 
 /// The columns: what each is called, and the measures of which the first that a workload has stands in it.
@@ -47,7 +47,7 @@ pub fn agreement(runs: &[Run]) -> Option<Table> {
             let mut starts_group = true;
             for workload in whole.filter(|name| !name.contains('/')) {
                 let what = Subject { workload, ..Subject::default() };
-                let has_means = a.replicas.is_empty() || b.replicas.is_empty();
+                let has_means = a.is_of_model() || b.is_of_model();
                 let cells = COLUMNS.map(|(_, measures)| match has_means {
                     true => ratio_of_means(&a.summary, &b.summary, &what, measures),
                     false => ratio(&gains, workload, measures),
@@ -80,7 +80,7 @@ pub fn agreement(runs: &[Run]) -> Option<Table> {
 
 fn note(runs: &[Run]) -> &'static str {
     let mut points = runs.iter().flat_map(|run| &run.points);
-    if points.any(|point| point.replicas.is_empty()) { NOTE_OF_MEANS } else { NOTE }
+    if points.any(Point::is_of_model) { NOTE_OF_MEANS } else { NOTE }
 }
 
 fn ratio(gains: &[Gain], workload: &str, measures: &[Measure]) -> Cell {
@@ -105,7 +105,7 @@ pub(super) fn ratio_of_means(
         .iter()
         .find_map(|measure| measure.estimate(reference, what).zip(measure.estimate(ours, what)));
     let Some((reference, ours)) = both else { return Cell::Nothing };
-    let is_known = !reference.at_least && !ours.at_least && reference.mean > 0.0;
+    let is_known = !reference.is_bound() && !ours.is_bound() && reference.mean > 0.0;
     if !is_known {
         return Cell::Nothing;
     }

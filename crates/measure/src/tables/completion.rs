@@ -8,7 +8,7 @@ use crate::cases::{
 use crate::engines::{are_several, done_by, reference_of};
 use crate::foretold::is_model;
 use crate::measures::{Measure, Subject};
-use crate::results::Run;
+use crate::results::{Point, Run};
 
 /// How much of a comparison's completion times is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,12 +52,14 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
         let what = Subject { workload, class: size, ..Subject::default() };
         let rows_before = rows.len();
         for (at, run) in runs.iter().enumerate() {
-            let summary = &run.points[0].summary;
-            if has_class(summary, workload, size) {
+            let point = &run.points[0];
+            let summary = &point.summary;
+            if has_class(summary, workload, size) || point.failure.is_some() {
                 let name = Label::from(size.unwrap_or("all"));
                 let run_name = compared.then(|| Label::Name(run.label.clone()));
                 let told = |column: &Column| match (column.measure, reference_of(runs, at)) {
-                    (Some(_), _) => cell(column, summary, &what),
+                    (Some(_), _) => cell(column, point, &what),
+                    (None, _) if point.failure.is_some() => Cell::Failed,
                     (None, None) => Cell::Reference,
                     (None, Some(other)) if is_paired => {
                         gain((&runs[other], run), 0, workload, size)
@@ -81,13 +83,14 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
         _ => String::new(),
     };
     let labels = ["size"].into_iter().chain(compared.then_some("run"));
+    let note = interval_note(runs, true, (&columns, &rows));
     Table {
         title: format!("{workload}: completion time{}, in {}{shown}", by_size(item), scale.name()),
         labels: labels.map(String::from).collect(),
         groups: 1,
         columns,
         rows,
-        note: interval_note(runs, true),
+        note,
     }
 }
 
@@ -105,16 +108,19 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
     told.push((p99, all));
     told.push((Column::of(Measure::Open).called("open at end"), all));
     let mut rows = Vec::new();
-    for_each_case(runs, |names, summary, first| {
-        if summary.workload(workload).is_some() {
+    for_each_case(runs, |names, point, first| {
+        if point.failure.is_some() || point.summary.workload(workload).is_some() {
+            let cell = |(column, what): &(Column, Subject<'_>)| cell(column, point, what);
             rows.push(Row {
                 labels: names.to_vec(),
-                cells: told.iter().map(|(column, what)| cell(column, summary, what)).collect(),
+                cells: told.iter().map(cell).collect(),
                 starts_group: first,
             });
         }
     });
     let labels = [key].into_iter().chain((runs.len() > 1).then(|| "run".to_owned()));
+    let columns: Vec<Column> = told.into_iter().map(|(column, _)| column).collect();
+    let note = interval_note(runs, false, (&columns, &rows));
     Table {
         title: format!(
             "{workload}: mean completion time{}, in {}",
@@ -123,9 +129,9 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
         ),
         labels: labels.collect(),
         groups: 0,
-        columns: told.into_iter().map(|(column, _)| column).collect(),
+        columns,
         rows,
-        note: interval_note(runs, false),
+        note,
     }
 }
 
@@ -176,14 +182,14 @@ pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Tabl
         let mut of_workload = Vec::new();
         let named = if sizes { classes(runs, workload) } else { Vec::new() };
         for size in named.into_iter().map(Some).chain([None]) {
-            for_each_case(runs, |names, summary, _| {
-                if !has_class(summary, workload, size) {
+            for_each_case(runs, |names, point, _| {
+                if !has_class(&point.summary, workload, size) && point.failure.is_none() {
                     return;
                 }
                 let share = |limit: &f64| {
                     let limit = Some(*limit);
                     let what = Subject { workload, class: size, limit, ..Subject::default() };
-                    Measure::ShareOver.cell(summary, &what)
+                    cell(&Column::of(Measure::ShareOver), point, &what)
                 };
                 let head = [workload, size.unwrap_or("all")].map(Label::from);
                 let head = head.into_iter().take(if sizes { 2 } else { 1 });
@@ -231,10 +237,14 @@ fn gain_head(runs: &[Run]) -> String {
     }
 }
 
-/// What intervals are; and what gains are, where there are some.
-fn interval_note(runs: &[Run], has_gains: bool) -> Option<String> {
+/// What intervals are, over how many replicas; and what gains are, where there are some.
+fn interval_note(
+    runs: &[Run],
+    has_gains: bool,
+    (columns, rows): (&[Column], &[Row]),
+) -> Option<String> {
     // A prediction has means and no replicas: there is nothing to run more of.
-    if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.is_empty()) {
+    if runs.iter().flat_map(|run| &run.points).all(Point::is_of_model) {
         return None;
     }
     let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
@@ -255,6 +265,45 @@ fn interval_note(runs: &[Run], has_gains: bool) -> Option<String> {
     };
     Some(match replicas {
         1 => "One replica only: no intervals. Run more for ± figures.".into(),
-        n => format!("Over {n} replicas; ± is half the 95 % Student interval.{paired}"),
+        n => {
+            let fewer = fewer_replicas(n, columns, rows);
+            format!("Over {n} replicas{fewer}; ± is half the 95 % Student interval.{paired}")
+        }
     })
 }
+
+/// Which figures rest on fewer than `most` replicas, because no others had such a transfer.
+fn fewer_replicas(most: u32, columns: &[Column], rows: &[Row]) -> String {
+    let mut fewer: Vec<String> = Vec::new();
+    for row in rows {
+        let labels = row.labels.iter().filter_map(|label| match label {
+            Label::Name(name) => Some(name.as_str()),
+            Label::Rate(_) => None,
+        });
+        let name = labels.collect::<Vec<_>>().join(", ");
+        let numbers = columns.iter().zip(&row.cells).filter_map(|(column, cell)| match cell {
+            Cell::Figure(found) | Cell::Gain(found) => Some((&column.head, found.n)),
+            _ => None,
+        });
+        let numbers: Vec<(&String, u32)> = numbers.collect();
+        let is_one = numbers.iter().all(|(_, n)| *n == numbers[0].1);
+        let told = numbers.iter().filter(|(_, n)| *n < most);
+        fewer.extend(told.take(if is_one { 1 } else { usize::MAX }).map(
+            |(head, n)| match is_one {
+                true => format!("{n} for {name}"),
+                false => format!("{n} for {head} of {name}"),
+            },
+        ));
+    }
+    match fewer.len() {
+        0 => String::new(),
+        n if n > MOST_NUMBERS => {
+            let (shown, more) = (fewer[..MOST_NUMBERS].join(", "), n - MOST_NUMBERS);
+            format!(" (fewer had such transfers: {shown}, and {more} other figures)")
+        }
+        _ => format!(" (fewer had such transfers: {})", fewer.join(", ")),
+    }
+}
+
+/// The numbers of replicas of so many figures are named at most; JSON has them all.
+const MOST_NUMBERS: usize = 6;

@@ -11,7 +11,7 @@ use crate::summary::WorkloadSummary;
 pub fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
     let goodput = |workload| {
         let what = Subject { workload, ..Subject::default() };
-        summaries(runs).filter_map(move |summary| Measure::Goodput.estimate(summary, &what))
+        summaries(runs).filter_map(move |summary| Measure::DataGoodput.estimate(summary, &what))
     };
     let found = workloads.iter().copied().flat_map(goodput);
     let most = found.map(|goodput| goodput.mean).fold(0.0, f64::max);
@@ -23,11 +23,18 @@ pub fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
         Measure::Timeouts,
         Measure::Fairness,
     ];
-    let goodput = Column::of(Measure::Goodput).in_scale(scale);
-    let columns: Vec<Column> = [goodput].into_iter().chain(others.map(Column::of)).collect();
+    let rates = [
+        Measure::OfferedLoad,
+        Measure::RealisedLoad,
+        Measure::DataGoodput,
+        Measure::RequestGoodput,
+    ];
+    let rates = rates.map(|measure| Column::of(measure).in_scale(scale)).into_iter();
+    let columns: Vec<Column> = rates.chain(others.map(Column::of)).collect();
     let has = |w: &WorkloadSummary| w.goodput.is_some() || w.completed + w.open > 0;
     let title = format!(
-        "Traffic: goodput in {}, what was completed, and what each sent again on average",
+        "Traffic: load and goodput in {}, what was completed, and what each sent again \
+         on average",
         scale.name()
     );
     by_workload(runs, workloads, title, columns, has)

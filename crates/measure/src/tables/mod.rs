@@ -18,7 +18,7 @@ pub use ports::{loss, ports};
 use crate::cases::{point_label, swept_key};
 use crate::estimate::Estimate;
 use crate::measures::{Measure, Subject, Unit};
-use crate::results::Run;
+use crate::results::{Point, Run};
 use crate::summary::Summary;
 
 /// A table of measures.
@@ -89,6 +89,8 @@ pub enum Cell {
     Reference,
     /// Parts of a whole and their shares of it, the largest first.
     Parts(Vec<(String, f64)>),
+    /// The point failed.
+    Failed,
     /// Nothing of the kind was found, or too little to tell.
     Nothing,
 }
@@ -247,7 +249,8 @@ impl Table {
 
     fn remove_empty_columns(&mut self) {
         for column in (0..self.columns.len()).rev() {
-            if self.rows.iter().all(|row| row.cells[column] == Cell::Nothing) {
+            let is_empty = |row: &Row| matches!(row.cells[column], Cell::Nothing | Cell::Failed);
+            if self.rows.iter().all(is_empty) {
                 self.columns.remove(column);
                 self.rows.iter_mut().for_each(|row| drop(row.cells.remove(column)));
             }
@@ -257,7 +260,7 @@ impl Table {
 
 /// Goes through all points of all runs, point by point: with the point's and the run's name where
 /// there are several, and whether the case is the first of its point.
-fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[Label], &Summary, bool)) {
+fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[Label], &Point, bool)) {
     let swept = swept_key(runs).is_some();
     let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
     for point in 0..points {
@@ -266,14 +269,14 @@ fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[Label], &Summary, bool)) 
             let mut names = Vec::new();
             names.extend(swept.then(|| Label::Name(point_label(run, point))));
             names.extend((runs.len() > 1).then(|| Label::Name(run.label.clone())));
-            visit(&names, &run.points[point].summary, first);
+            visit(&names, &run.points[point], first);
             first = false;
         }
     }
 }
 
-/// A row for each case that `has` what is told; `columns` are taken of `what`. The first one begins a
-/// group.
+/// A row for each case that `has` what is told, and where some has it, for each that failed; `columns` are
+/// taken of `what`. The first one begins a group.
 fn rows_of_cases(
     runs: &[Run],
     labels: &[Label],
@@ -282,18 +285,25 @@ fn rows_of_cases(
     has: impl Fn(&Summary) -> bool,
 ) -> Vec<Row> {
     let mut rows = Vec::new();
-    for_each_case(runs, |names, summary, _| {
-        if has(summary) {
+    let mut are_found = false;
+    for_each_case(runs, |names, point, _| {
+        let is_found = has(&point.summary);
+        are_found |= is_found;
+        if is_found || point.failure.is_some() {
             rows.push(Row {
                 labels: [labels, names].concat(),
-                cells: columns.iter().map(|column| cell(column, summary, what)).collect(),
+                cells: columns.iter().map(|column| cell(column, point, what)).collect(),
                 starts_group: rows.is_empty(),
             });
         }
     });
-    rows
+    if are_found { rows } else { Vec::new() }
 }
 
-fn cell(column: &Column, summary: &Summary, what: &Subject<'_>) -> Cell {
-    column.measure.map_or(Cell::Nothing, |measure| measure.cell(summary, what))
+fn cell(column: &Column, point: &Point, what: &Subject<'_>) -> Cell {
+    match column.measure {
+        _ if point.failure.is_some() => Cell::Failed,
+        Some(measure) => measure.cell(&point.summary, what),
+        None => Cell::Nothing,
+    }
 }

@@ -61,7 +61,8 @@ fn of_code_point(runs: &[Run], port: &str, name: &str, columns: &[Column]) -> Ve
     let mut rows = rows_of_cases(runs, &labels, columns, &what, has);
     // The reasons are no figure that a measure gives.
     let with = summaries_by_point(runs).filter_map(|summary| found(summary, port, name));
-    for (row, found) in rows.iter_mut().zip(with) {
+    let known = rows.iter_mut().filter(|row| row.cells[WHY] != Cell::Failed);
+    for (row, found) in known.zip(with) {
         row.cells[WHY] = reasons(&found.reasons);
     }
     rows

@@ -3,7 +3,7 @@
 mod recording;
 mod results;
 
-use shortflow_measure::{Item, Plan, SizeClass, Transfer, WorkloadPlan};
+use shortflow_measure::{Plan, SizeClass, Transfer, WorkloadPlan};
 use shortflow_units::{Duration, Instant};
 
 /// A second of simulated time.
@@ -21,8 +21,8 @@ fn plan() -> Plan {
     Plan {
         workloads: vec![WorkloadPlan {
             name: "web".into(),
-            item: Item::Transfer,
             size_classes: vec![class("1 pkt", 1000), class("11 pkt", 11_000)],
+            ..Default::default()
         }],
         streams: vec![],
         limits: vec![],

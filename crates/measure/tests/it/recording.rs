@@ -1,7 +1,7 @@
 //! What a recorder makes of what it is told.
 
 use shortflow_measure::{
-    CodePointCounts, Count, Plan, PortCounts, Recorder, Replica, StreamPlan, Summary, Transfer,
+    CodePointCounts, Count, End, Plan, PortCounts, Recorder, Replica, StreamPlan, Summary, Transfer,
 };
 use shortflow_units::{Duration, Instant, Rng};
 
@@ -100,6 +100,10 @@ fn the_summary_of_several_replicas_pools_their_distributions() {
     assert_eq!((web.all.mean.unwrap().n, web.completed), (2, 800));
 }
 
+fn messages(summary: &Summary) -> Vec<&str> {
+    summary.warnings.iter().map(|warning| warning.message.as_str()).collect()
+}
+
 #[test]
 fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
     // The first began before the warm-up's end: it is open, but counts in no figure.
@@ -112,7 +116,7 @@ fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
     let web = summary.workload("web").unwrap();
     assert_eq!((web.open, web.oldest_open, web.class("1 pkt").unwrap().open), (3, 50.0, 3));
     assert_eq!(
-        summary.warnings,
+        messages(&summary),
         [
             "2 of 52 transfers of web were still open at the end (the oldest for 50.0 s); they count \
           as taking longer than their age; for web these figures are only lower bounds, and no gain \
@@ -131,7 +135,7 @@ fn a_transfer_that_its_tcp_gave_up_is_counted_and_warned_of() {
     let web = summary.workload("web").unwrap();
     assert_eq!((web.failed, web.open, web.completed), (1, 0, 50));
     assert_eq!(
-        summary.warnings,
+        messages(&summary),
         [
             "for web these figures are only lower bounds, and no gain is told from them: mean of 1 pkt; \
              mean of all; run for longer, or set `drain`",
@@ -153,9 +157,10 @@ fn a_load_that_does_not_settle_is_warned_of() {
             recorder.open_transfer(&unfinished(transfer.start, transfer.reply_bytes));
         }
     }
-    let warnings = Summary::of(&[recorder.finish().unwrap()]).warnings;
+    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let warnings = messages(&summary);
     assert!(warnings[0].starts_with("the load of web does not settle"), "{warnings:?}");
-    assert_eq!(Summary::of(&[record(&many(3, 1000))]).warnings, [""; 0]);
+    assert!(Summary::of(&[record(&many(3, 1000))]).warnings.is_empty());
 }
 
 #[test]
@@ -270,13 +275,16 @@ fn what_is_open_at_the_end_counts_as_under_way_up_to_its_age_in_the_share_over_a
 #[test]
 fn goodput_is_what_was_delivered_over_the_measured_time() {
     let mut recorder = Recorder::new(&plan(), None);
-    recorder.goodput(at(9.9), 0, 1_000_000);
-    recorder.goodput(at(10.0), 0, 125_000_000);
+    recorder.goodput(at(9.9), 0, End::Client, 1_000_000);
+    recorder.goodput(at(10.0), 0, End::Client, 125_000_000);
+    recorder.goodput(at(20.0), 0, End::Server, 12_500_000);
     recorder.long_flow(0, 100_000_000, None);
     recorder.long_flow(0, 25_000_000, None);
     let summary = Summary::of(&[recorder.finish().unwrap()]);
     let web = &summary.workloads[0];
-    assert_eq!(web.goodput.unwrap().mean, 10e6);
+    assert_eq!(web.goodput.unwrap().mean, 11e6, "both ways together");
+    assert_eq!(web.data_goodput.unwrap().mean, 10e6);
+    assert_eq!(web.request_goodput.unwrap().mean, 1e6);
     // (4 + 1)² / (2 · (16 + 1))
     assert!((web.fairness.unwrap().mean - 25.0 / 34.0).abs() < 1e-12);
 }

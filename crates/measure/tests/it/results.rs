@@ -6,7 +6,7 @@ use std::path::Path;
 
 use shortflow_measure::results::{Folder, Input, Setting, write_whole};
 use shortflow_measure::{
-    Ends, Manifest, Point, Recorder, Replica, RowNames, Sample, Transfer, TransferSink,
+    Ends, Manifest, Point, Recorder, Replica, RowNames, Run, Sample, Transfer, TransferSink,
 };
 
 use super::{at, ms, plan, transfer};
@@ -26,7 +26,8 @@ fn manifest() -> Manifest {
         timing: None,
         sweep: None,
         settings: vec![Setting { key: "load".into(), value: "0.8".into() }],
-        inputs: vec![Input { name: "x.toml".into(), text: "a = \"\"\"\n'x'\n\"\"\"\n".into() }],
+        warnings: vec![],
+        inputs: vec![Input::whole("x.toml", "a = \"\"\"\n'x'\n\"\"\"\n")],
     }
 }
 
@@ -184,4 +185,70 @@ fn a_folder_that_holds_something_else_says_what_is_wrong() {
     fs::write(home.path().join("manifest.toml"), "label = 3").unwrap();
     let malformed = Folder::open(home.path()).read().unwrap_err().to_string();
     assert!(malformed.contains("manifest.toml is not a file of results"), "{malformed}");
+}
+
+/// A folder of one run, and why it is not read once `spoil` has changed something in it.
+fn spoiled(spoil: impl Fn(&Path)) -> String {
+    let home = tempfile::tempdir().unwrap();
+    let folder = Folder::create(&home.path().join("run")).unwrap();
+    folder.write(&manifest(), &[Point::new(Vec::new(), vec![replica()])]).unwrap();
+    folder.write_text("series.csv", "a\n").unwrap();
+    spoil(folder.path());
+    let began = std::time::Instant::now();
+    let why = Run::read(&folder).unwrap_err().to_string();
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{why}");
+    assert!(!why.contains('\u{1b}'), "{why}");
+    why
+}
+
+#[test]
+fn results_are_read_as_files_of_text_and_nothing_else() {
+    let put = |name: &'static str, text: &'static str| {
+        move |folder: &Path| fs::write(folder.join(name), text).unwrap()
+    };
+    let why = spoiled(put("summary.json", "[]"));
+    assert!(
+        why.ends_with(
+            "summary.json is not a file of results: it has no point, and a run has at least one"
+        ),
+        "{why}"
+    );
+    let obeyed = "a text holds the character U+001B, which terminals obey instead of showing it";
+    let why = spoiled(put("summary.json", "[{\"\\u001b[2J\": 1}]"));
+    assert!(why.contains(obeyed), "{why}");
+    let why = spoiled(put("series.csv", "time\n1\n\u{1b}[2J\n"));
+    assert!(why.contains(&format!("line 3: {obeyed}")), "{why}");
+    // The parser quotes the line.
+    let why = spoiled(put("manifest.toml", "a\u{1b}]0;owned\u{7}\u{1b}[2Jx"));
+    assert!(why.contains("a\u{fffd}]0;owned"), "{why}");
+    let why = spoiled(|folder| {
+        let path = folder.join("manifest.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replacen("label = \"", "label = \"\\u001B]0;owned\\u0007", 1))
+            .unwrap();
+    });
+    assert!(why.contains(obeyed), "{why}");
+    for name in ["manifest.toml", "summary.json", "replicas.json", "histograms.json", "series.csv"]
+    {
+        let replaced = |by: &'static str| {
+            spoiled(move |folder| {
+                let path = folder.join(name);
+                fs::rename(&path, folder.join("../elsewhere")).unwrap();
+                match by {
+                    "pipe" => {
+                        let made = std::process::Command::new("mkfifo").arg(&path).status();
+                        assert!(made.unwrap().success());
+                    }
+                    "zero" => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
+                    _ => std::os::unix::fs::symlink("../elsewhere", &path).unwrap(),
+                }
+            })
+        };
+        assert!(replaced("pipe").ends_with("it is a pipe, not a file"), "{name}");
+        for by in ["zero", "link"] {
+            assert!(replaced(by).ends_with("it is a symbolic link, not a file"), "{name}");
+        }
+        let why = spoiled(move |folder| fs::write(folder.join(name), b"\xff").unwrap());
+        assert!(why.ends_with("it is not UTF-8: byte 1"), "{why}");
+    }
 }

@@ -72,6 +72,7 @@ macro_rules! aggregate_keys {
                 path: &str,
             ) -> Option<shortflow_elements::sharing::AggregateProfile> {
                 use shortflow_elements::sharing::AggregateProfile;
+                checker.filling(&format!("{path}.depth"), "depth", self.depth, self.rate);
                 let profile = AggregateProfile::new(self.rate, self.depth, self.max_packet);
                 let profile = profile.and_then(|profile| match self.peak {
                     Some(peak) => profile.with_peak(peak),

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 use shortflow_elements::Dscp;
 
+use super::list::{ListOf, Listed};
 use crate::check::Checker;
 
 /// A code point by its name, or by its number.
@@ -58,58 +59,18 @@ impl JsonSchema for CodePoint {
 }
 
 /// Code points, at least one: a list, or a single one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct CodePoints(pub(crate) Vec<CodePoint>);
+pub(crate) type CodePoints = ListOf<CodePoint>;
+
+impl Listed for CodePoint {
+    const SCHEMA_NAME: &'static str = "CodePoints";
+    const WHAT: &'static str = "a code point";
+    const EXAMPLES: &'static str = "code points such as \"AF11\"";
+}
 
 impl CodePoints {
     /// The code points, in the order of the text.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Dscp> {
         self.0.iter().map(|point| point.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for CodePoints {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Forms;
-        impl<'de> Visitor<'de> for Forms {
-            type Value = CodePoints;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a code point such as \"AF11\", or a list of them")
-            }
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<CodePoints, E> {
-                CodePoint::deserialize(de::value::StrDeserializer::new(text))
-                    .map(|point| CodePoints(vec![point]))
-            }
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<CodePoints, E> {
-                CodePoint::deserialize(de::value::I64Deserializer::new(number))
-                    .map(|point| CodePoints(vec![point]))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<CodePoints, A::Error> {
-                let list: Vec<CodePoint> =
-                    Vec::deserialize(de::value::SeqAccessDeserializer::new(seq))?;
-                if list.is_empty() {
-                    return Err(de::Error::custom(
-                        "the list is empty: nothing would match\n\
-                         name code points such as \"AF11\", or leave the key out",
-                    ));
-                }
-                Ok(CodePoints(list))
-            }
-        }
-        deserializer.deserialize_any(Forms)
-    }
-}
-
-impl JsonSchema for CodePoints {
-    fn schema_name() -> Cow<'static, str> {
-        "CodePoints".into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let point = generator.subschema_for::<CodePoint>();
-        json_schema!({
-            "description": "a code point, or a list of them",
-            "anyOf": [point, { "type": "array", "items": point, "minItems": 1 }],
-        })
     }
 }
 

@@ -5,29 +5,33 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
-use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch};
+use shortflow_elements::classifier::{AnyOf, MultiField, PortRange, SenderMatch};
 use shortflow_elements::{Address, Label, Prefix, Protocol};
 use shortflow_units::Bytes;
 
 use super::CodePoints;
+use super::list::{ListOf, Listed};
 use super::protocol::{ProtocolKey, without_ports};
 use crate::check::Checker;
+use crate::class_rule;
 
-/// Conditions that a packet must all meet.
+/// Conditions that a packet must all meet; of a list it must meet one.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Match")]
 pub(crate) struct MatchKeys {
-    /// The transport protocol: a name, or a number from 0 to 255.
-    pub(crate) protocol: Option<ProtocolKey>,
-    /// Source addresses, such as "10.0.0.0/8" or "2001:db8::/32".
-    pub(crate) src: Option<String>,
-    /// Destination addresses, such as "10.0.0.0/8" or "2001:db8::/32".
-    pub(crate) dst: Option<String>,
-    /// A source port, or a range such as "1024-65535".
-    pub(crate) src_port: Option<PortsKey>,
-    /// A destination port, or a range such as "1024-65535".
-    pub(crate) dst_port: Option<PortsKey>,
+    /// The transport protocol: a name, a number from 0 to 255, or a list.
+    pub(crate) protocol: Option<ListOf<ProtocolKey>>,
+    /// Source addresses, such as "10.0.0.0/8" or "2001:db8::/32": one, or a list.
+    pub(crate) src: Option<ListOf<AddressesKey>>,
+    /// Destination addresses, such as "10.0.0.0/8" or "2001:db8::/32": one, or a list.
+    pub(crate) dst: Option<ListOf<AddressesKey>>,
+    /// A source port, a range such as "1024-65535", or a list.
+    pub(crate) src_port: Option<ListOf<PortsKey>>,
+    /// A destination port, a range such as "1024-65535", or a list.
+    pub(crate) dst_port: Option<ListOf<PortsKey>>,
+    /// The source port or the destination port: packets of a service in either direction.
+    pub(crate) port: Option<ListOf<PortsKey>>,
     /// Code points: one, or a list.
     pub(crate) dscp: Option<CodePoints>,
     /// The connection's label: its workload's name, or the label that the workload states. This and
@@ -53,8 +57,8 @@ impl Checker<'_> {
         }
     }
 
-    /// A rule where nothing but the packet is there to look at.
-    pub(crate) fn rule(&mut self, path: &str, keys: &MatchKeys) -> MultiField {
+    /// The rule of class number `number` of a queue, where nothing but the packet is there to look at.
+    pub(crate) fn rule(&mut self, path: &str, number: usize, keys: &MatchKeys) -> MultiField {
         let asked = [
             ("label", keys.label.is_some()),
             ("sent_up_to", keys.sent_up_to.is_some()),
@@ -66,7 +70,11 @@ impl Checker<'_> {
                         code point; then match that `dscp` in the queue";
             self.document.mistake_in_key(&format!("{path}.{key}"), message, help);
         }
-        self.header_rule(path, keys)
+        let rule = self.header_rule(path, keys);
+        let of = class_rule::scheme(path).unwrap_or_default();
+        let name = format!("class {} of `{of}`", number + 1);
+        self.note_class(path, number, name, &rule);
+        rule
     }
 
     /// The number of a label.
@@ -80,58 +88,86 @@ impl Checker<'_> {
     }
 
     fn header_rule(&mut self, path: &str, keys: &MatchKeys) -> MultiField {
-        let mut at = |key: &str, text: &Option<String>| {
-            text.as_ref().and_then(|text| self.prefix(&format!("{path}.{key}"), text))
-        };
-        let (src, dst) = (at("src", &keys.src), at("dst", &keys.dst));
+        let [src, dst] = [("src", &keys.src), ("dst", &keys.dst)].map(|(key, listed)| {
+            self.each(&format!("{path}.{key}"), listed, |checker, path, AddressesKey(text)| {
+                checker.prefix(path, text)
+            })
+        });
         self.ports_of(path, keys);
-        self.families_of(path, keys, [("src", src), ("dst", dst)]);
-        let mut at = |key: &str, ports: Option<PortsKey>| {
-            let PortsKey(first, last) = ports?;
-            self.accept(&format!("{path}.{key}"), PortRange::new(first, last))
+        self.families_of(path, keys, [("src", &src), ("dst", &dst)]);
+        let mut ports = |key: &str, listed: &Option<ListOf<PortsKey>>| {
+            let path = format!("{path}.{key}");
+            self.each(&path, listed, |checker, path, PortsKey(first, last)| {
+                checker.accept(path, PortRange::new(*first, *last))
+            })
         };
+        let protocols = keys.protocol.iter().flat_map(|list| &list.0);
         MultiField {
             src,
             dst,
-            src_ports: at("src_port", keys.src_port),
-            dst_ports: at("dst_port", keys.dst_port),
-            protocol: keys.protocol.map(|ProtocolKey(protocol)| protocol),
+            src_ports: ports("src_port", &keys.src_port),
+            dst_ports: ports("dst_port", &keys.dst_port),
+            ports: ports("port", &keys.port),
+            protocol: AnyOf::from_list(protocols.map(|ProtocolKey(protocol)| *protocol)),
             dscps: keys.dscp.as_ref().map(|points| points.iter().collect()),
             sender: None,
         }
     }
 
+    /// What each value of a list comes to, at its own place in the text.
+    fn each<K, T>(
+        &mut self,
+        path: &str,
+        listed: &Option<ListOf<K>>,
+        mut check: impl FnMut(&mut Self, &str, &K) -> Option<T>,
+    ) -> Option<AnyOf<T>> {
+        let ListOf(list) = listed.as_ref()?;
+        let place = |index: usize| match list.len() {
+            1 => path.to_owned(),
+            _ => format!("{path}.{index}"),
+        };
+        let each = list.iter().enumerate();
+        let all: Vec<T> = each.filter_map(|(index, key)| check(self, &place(index), key)).collect();
+        AnyOf::from_list(all)
+    }
+
     /// A match on ports of a protocol that has none would take no packet, or not those that are meant.
     fn ports_of(&mut self, path: &str, keys: &MatchKeys) {
-        let Some(ProtocolKey(protocol)) = keys.protocol else { return };
-        let Some(why) = without_ports(protocol) else { return };
-        let asked = [("src_port", keys.src_port), ("dst_port", keys.dst_port)];
+        let mut protocols = keys.protocol.iter().flat_map(|list| &list.0);
+        let why = protocols.find_map(|ProtocolKey(protocol)| without_ports(*protocol));
+        let Some(why) = why else { return };
+        let asked =
+            [("src_port", &keys.src_port), ("dst_port", &keys.dst_port), ("port", &keys.port)];
         for (key, _) in asked.into_iter().filter(|(_, ports)| ports.is_some()) {
             let help = "leave the port out, or name a protocol that has ports, such as \"udp\"";
             self.document.mistake_in_key(&format!("{path}.{key}"), why, help);
         }
     }
 
-    /// Warns of addresses that no packet has together, or none of this protocol.
-    fn families_of(&mut self, path: &str, keys: &MatchKeys, prefixes: [(&str, Option<Prefix>); 2]) {
-        let protocol = match keys.protocol {
-            Some(ProtocolKey(Protocol::ICMP)) => Some(("ICMP", true)),
-            Some(ProtocolKey(Protocol::ICMPV6)) => Some(("ICMPv6", false)),
-            _ => None,
-        };
+    /// Warns of addresses that no packet has together, or none of these protocols.
+    fn families_of(
+        &mut self,
+        path: &str,
+        keys: &MatchKeys,
+        prefixes: [(&str, &Option<AnyOf<Prefix>>); 2],
+    ) {
         let name = |is_v4: bool| if is_v4 { "IPv4" } else { "IPv6" };
         let help = "no packet matches; leave one of the two out";
-        if let [(_, Some(src)), (key, Some(dst))] = prefixes
-            && src.is_v4() != dst.is_v4()
+        let [src, dst] = prefixes.map(|(_, prefixes)| prefixes.as_ref().map(family));
+        if let ([_, (key, _)], Some(Some(src)), Some(Some(dst))) = (prefixes, src, dst)
+            && src != dst
         {
-            let message =
-                format!("no packet goes from {} to {}", name(src.is_v4()), name(dst.is_v4()));
+            let message = format!("no packet goes from {} to {}", name(src), name(dst));
             self.document.warning(&format!("{path}.{key}"), message, help);
         }
-        for (key, prefix) in prefixes {
-            if let (Some((protocol, of_v4)), Some(prefix)) = (protocol, prefix)
-                && prefix.is_v4() != of_v4
-            {
+        let protocols = keys.protocol.as_ref().map(|list| &list.0[..]);
+        let (protocol, of_v4) = match protocols {
+            Some([ProtocolKey(Protocol::ICMP)]) => ("ICMP", true),
+            Some([ProtocolKey(Protocol::ICMPV6)]) => ("ICMPv6", false),
+            _ => return,
+        };
+        for ((key, _), family) in prefixes.into_iter().zip([src, dst]) {
+            if family == Some(Some(!of_v4)) {
                 let message = format!(
                     "{protocol} belongs to {}, and this is an address of {}",
                     name(of_v4),
@@ -159,15 +195,45 @@ impl Checker<'_> {
     }
 }
 
+/// Whether all of the prefixes are of IPv4, or all of IPv6; none where there are some of both.
+fn family(prefixes: &AnyOf<Prefix>) -> Option<bool> {
+    let any_v4 = prefixes.any(|prefix| prefix.is_v4());
+    let any_v6 = prefixes.any(|prefix| !prefix.is_v4());
+    (any_v4 != any_v6).then_some(any_v4)
+}
+
 impl MatchKeys {
     /// Whether it asks for nothing, and so takes all packets.
     pub(crate) fn takes_all(&self) -> bool {
-        let MatchKeys { protocol, src, dst, src_port, dst_port, dscp, label, .. } = self;
+        let MatchKeys {
+            protocol,
+            src,
+            dst,
+            src_port,
+            dst_port,
+            port,
+            dscp,
+            label,
+            sent_up_to,
+            remaining_up_to,
+        } = self;
         let of_packet = protocol.is_some() || src.is_some() || dst.is_some() || dscp.is_some();
-        let of_ports = src_port.is_some() || dst_port.is_some();
-        let of_sender = label.is_some() || self.sent_up_to.is_some();
-        !(of_packet || of_ports || of_sender || self.remaining_up_to.is_some())
+        let of_ports = src_port.is_some() || dst_port.is_some() || port.is_some();
+        let of_sender = label.is_some() || sent_up_to.is_some() || remaining_up_to.is_some();
+        !(of_packet || of_ports || of_sender)
     }
+}
+
+/// An address, or a prefix.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(rename = "Addresses")]
+pub(crate) struct AddressesKey(String);
+
+impl Listed for AddressesKey {
+    const SCHEMA_NAME: &'static str = "AddressList";
+    const WHAT: &'static str = "an address or a prefix";
+    const EXAMPLES: &'static str = "addresses such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
 }
 
 /// A port, or the first and the last of a range.
@@ -197,6 +263,12 @@ impl<'de> Deserialize<'de> for PortsKey {
         }
         deserializer.deserialize_any(Forms)
     }
+}
+
+impl Listed for PortsKey {
+    const SCHEMA_NAME: &'static str = "PortList";
+    const WHAT: &'static str = "a port";
+    const EXAMPLES: &'static str = "ports such as 443, or ranges such as \"3478-3481\"";
 }
 
 impl JsonSchema for PortsKey {

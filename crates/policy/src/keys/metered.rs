@@ -80,6 +80,7 @@ impl BucketKeys {
     /// The bucket; none when there is a mistake.
     pub(crate) fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<TokenBucketParams> {
         checker.depth(&format!("{path}.depth"), "depth", self.depth);
+        checker.filling(&format!("{path}.depth"), "depth", self.depth, self.rate);
         checker.accept(path, TokenBucketParams::new(self.rate, self.depth))
     }
 }
@@ -124,6 +125,27 @@ impl Checker<'_> {
     }
 }
 
+impl Checker<'_> {
+    /// A bucket of `depth` bytes that takes long to fill at its `rate`: until it is empty nothing is metered, and all that is in it
+    /// leaves at once.
+    pub(crate) fn filling(&mut self, path: &str, key: &str, depth: Bytes, rate: Rate) {
+        let Some(seconds) = depth.0.saturating_mul(8).checked_div(rate.bits_per_sec()) else {
+            return; // Which the parameters refuse.
+        };
+        if seconds < SLOW_TO_FILL {
+            return;
+        }
+        let message = format!(
+            "{key} {depth} is what {rate} send in {seconds} s: so long a burst counts as within the profile"
+        );
+        let usual = Bytes((rate.bits_per_sec() / 80).max(10_000));
+        let help = format!("a depth of a tenth of a second is usual, here \"{usual}\"");
+        self.document.warning(path, message, help);
+    }
+}
+
+/// Seconds in which a bucket should fill: transfers and calls that a burst holds up last no longer than some of them.
+const SLOW_TO_FILL: u64 = 5;
 /// The headers of IPv4 and TCP, without options.
 const LEAST_PACKET: Bytes = Bytes(40);
 /// The MTU of Ethernet.

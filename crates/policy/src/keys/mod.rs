@@ -5,6 +5,7 @@ mod choice;
 mod code_point;
 mod flow_queues;
 mod levels;
+mod list;
 mod matching;
 mod metered;
 mod per;

@@ -7,6 +7,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
 use shortflow_elements::Protocol;
 
+use super::list::Listed;
 use super::{OneOf, choices};
 
 choices!(Protocol as "Protocol" {
@@ -57,6 +58,12 @@ impl JsonSchema for ProtocolKey {
         let name = generator.subschema_for::<OneOf<Protocol>>();
         json_schema!({ "anyOf": [name, { "type": "integer", "minimum": 0, "maximum": 255 }] })
     }
+}
+
+impl Listed for ProtocolKey {
+    const SCHEMA_NAME: &'static str = "ProtocolsOrNumbers";
+    const WHAT: &'static str = "a protocol";
+    const EXAMPLES: &'static str = "protocols such as \"tcp\", or numbers from 0 to 255";
 }
 
 /// Why packets of `protocol` have no ports that one could match; none where they have.

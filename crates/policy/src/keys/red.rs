@@ -214,6 +214,11 @@ impl RedPlan {
         self.params.at_rate(rate).expect("a link has a rate above zero")
     }
 
+    /// All settings, as for a link of 1 bit/s.
+    pub fn settings(&self) -> &RedSettings {
+        self.params.settings()
+    }
+
     /// What the queue holds.
     pub fn limit(&self) -> Length {
         self.params.settings().limit

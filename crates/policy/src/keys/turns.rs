@@ -7,6 +7,7 @@ use super::MatchKeys;
 use crate::check::Checker;
 use crate::scheme::Port;
 use crate::schemes::queues::{QueueKeys, QueuePlan};
+use crate::shadows;
 
 /// A class as it is written: which packets, its share, its queue.
 type WrittenClass<'k, T> = (&'k MatchKeys, Result<T, ParamsError>, &'k QueueKeys);
@@ -50,10 +51,11 @@ impl<T: Copy> Turns<T> {
         let mut classes = Vec::new();
         for (index, (rule, share, queue)) in each.into_iter().enumerate() {
             let path = format!("{path}.{key}.{index}");
-            rules.push((checker.rule(&format!("{path}.match"), rule), index));
+            rules.push((checker.rule(&format!("{path}.match"), index, rule), index));
             let share = checker.accept(&path, share);
             classes.extend(share.zip(queue.check(checker, &format!("{path}.queue"))));
         }
+        shadows::warn_entries(checker.document, &format!("{path}.{key}"), &rules);
         (classes.len() == count).then(|| Turns { classifier: Classifier::new(rules), classes })
     }
 

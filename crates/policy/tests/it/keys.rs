@@ -232,8 +232,9 @@ max_probability = 0.1"#,
         r#"rate = "19 Mbit/s"
 burst = "3 KB"
 overhead = "38 B"
+link_layer = { mpu = "64 B", framing = "atm" }
 queue = { fifo = { limit = "9 pkt" } }"#,
-        "19 Mbit/s 3 KB 38 B",
+        "19 Mbit/s 3 KB overhead 38 mpu 64 atm",
     ),
     (
         "shared-priority",
@@ -280,11 +281,12 @@ idle_timeout = "9 s""#,
     (
         "wfq",
         r#"limit = "60 pkt"
+full = "tail-drop"
 classes = [
   { match = { dscp = "EF" }, weight = "40 kbit/s", per = "flow", limit = "9 pkt", flow_limit = "3 pkt" },
   { weight = "80 kbit/s" },
 ]"#,
-        "Some(Packets(60)) 40000 Flow { limit: Some(Packets(3)) } Some(Packets(9)); 80000 Class None [dscp EF]→0 []→1 else 1",
+        "Some(Packets(60)) TailDrop 40000 Flow { limit: Some(Packets(3)) } Some(Packets(9)); 80000 Class None [dscp EF]→0 []→1 else 1",
     ),
     (
         "wrr",

@@ -1,7 +1,8 @@
 //! Markers by flows, users, senders and streams, as policies name them.
 
 use shortflow_elements::{
-    Address, Conditioner, DropReason, Dscp, Label, Packet, Phase, Protocol, SenderView, TcpFlags,
+    Address, Conditioner, DropReason, Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderView,
+    TcpFlags,
 };
 use shortflow_policy::from_text;
 use shortflow_units::Bytes;
@@ -300,4 +301,29 @@ fn an_account_is_kept_until_it_is_settled_and_a_shorter_timeout_is_refused() {
     );
     let refused = from_text("test.toml", &text, &[]).unwrap_err().to_string();
     assert!(refused.contains("idle_timeout 95 s must be at least 96 s"), "{refused}");
+}
+
+#[test]
+fn a_match_takes_lists_also_from_a_parameter_and_a_port_at_either_end() {
+    let text = "[parameters]\ncalls = [\"EF\", \"CS5\"]\nports = [\"3478-3481\", 8801]\n\
+        [[roles.edge.classes]]\nname = \"marked\"\nmatch = { dscp = \"$calls\" }\nmarker.fixed.dscp = \"AF41\"\n\
+        [[roles.edge.classes]]\nname = \"calls\"\nmatch = { protocol = [\"udp\", 132], port = \"$ports\" }\n\
+        marker.fixed.dscp = \"AF42\"\n\
+        [[roles.edge.classes]]\nname = \"sites\"\nmatch = { src = [\"10.1.0.0/16\", \"2001:db8::/32\"] }\n\
+        marker.fixed.dscp = \"AF43\"\n";
+    let mut edge = conditioner(text);
+    let mut mark = |dscp, protocol, [src_port, dst_port]: [u16; 2], src: &str| {
+        let mut packet = Packet { dscp, ..packet() };
+        let src = src.parse().unwrap();
+        packet.key = FlowKey { protocol, src_port, dst_port, src, ..packet.key };
+        passed(&mut edge, 0, packet).unwrap()
+    };
+    let (be, udp) = (Dscp::BEST_EFFORT, Protocol::UDP);
+    assert_eq!(mark("CS5".parse().unwrap(), udp, [1, 2], "10.0.0.1"), "AF41");
+    assert_eq!(mark(be, udp, [50_000, 3481], "10.0.0.1"), "AF42");
+    assert_eq!(mark(be, Protocol::SCTP, [8801, 50_000], "10.0.0.1"), "AF42");
+    assert_eq!(mark(be, Protocol::TCP, [50_000, 3481], "10.0.0.1"), "BE", "not its protocol");
+    assert_eq!(mark(be, udp, [50_000, 3482], "10.0.0.1"), "BE", "not its port");
+    assert_eq!(mark(be, udp, [1, 2], "10.1.0.1"), "AF43");
+    assert_eq!(mark(be, udp, [1, 2], "2001:db8::1"), "AF43");
 }

@@ -39,16 +39,21 @@ pub(crate) fn read(policy: &Policy) -> Vec<String> {
 /// The conditions of a match.
 fn rule(rule: &MultiField) -> String {
     let mut parts = Vec::new();
-    let prefixes = [("src", &rule.src), ("dst", &rule.dst)];
-    for (name, prefix) in prefixes {
-        parts.extend(
-            prefix.map(|prefix| format!("{name} {}/{}", prefix.network(), prefix.length())),
-        );
+    for (name, prefixes) in [("src", &rule.src), ("dst", &rule.dst)] {
+        for prefix in prefixes.iter().flat_map(|list| list.iter()) {
+            parts.push(format!("{name} {}/{}", prefix.network(), prefix.length()));
+        }
     }
-    for (name, ports) in [("src_port", &rule.src_ports), ("dst_port", &rule.dst_ports)] {
-        parts.extend(ports.as_ref().map(|ports| format!("{name} {:?}", ports.ends())));
+    let ports =
+        [("src_port", &rule.src_ports), ("dst_port", &rule.dst_ports), ("port", &rule.ports)];
+    for (name, ports) in ports {
+        for range in ports.iter().flat_map(|list| list.iter()) {
+            parts.push(format!("{name} {:?}", range.ends()));
+        }
     }
-    parts.extend(rule.protocol.map(|protocol| format!("protocol {}", protocol.0)));
+    for protocol in rule.protocol.iter().flat_map(|list| list.iter()) {
+        parts.push(format!("protocol {}", protocol.0));
+    }
     parts.extend(rule.dscps.map(|set| format!("dscp {}", code_points(set.iter()))));
     parts.extend(rule.sender.map(|sender| {
         format!("{:?} {:?} {:?}", sender.label, sender.sent_up_to, sender.remaining_up_to)
@@ -215,7 +220,8 @@ fn wfq(plan: &WfqParams) -> String {
         .map(|class| format!("{} {:?} {:?}", class.weight().value(), class.share(), class.limit()));
     let classes = classes.collect::<Vec<_>>().join("; ");
     let (limit, otherwise) = (plan.shared_limit(), plan.otherwise());
-    format!("{limit:?} {classes} {} else {otherwise}", rules(plan.classifier()))
+    let full = plan.when_full();
+    format!("{limit:?} {full:?} {classes} {} else {otherwise}", rules(plan.classifier()))
 }
 
 fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
@@ -225,7 +231,7 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
         QueuePlan::Shaper(plan) => {
             let params = plan.params();
             assert_eq!(plan.queue().scheme(), QueuePlan::Shaper(plan.clone()).inner()[0].scheme());
-            format!("{} {} {}", params.rate(), params.burst(), params.overhead())
+            format!("{} {} {}", params.rate(), params.burst(), params.link_layer())
         }
         QueuePlan::StrictPriority(plan) => turns(plan),
         QueuePlan::Wrr(plan) => turns(plan),

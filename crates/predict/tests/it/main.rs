@@ -1,7 +1,10 @@
 //! Predictions against simulations of the same scenarios, against hand computations, and what is refused.
 
 mod against_simulations;
+mod bounds;
+mod invariants;
 mod laws;
 mod ranges;
 mod refusals;
+mod schemes;
 mod shipped;

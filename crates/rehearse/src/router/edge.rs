@@ -1,11 +1,13 @@
 //! The edge of hosts: what a host knows of the connections that send through its device, gathered from the packets
 //! that pass there, from the records of its kernel, and from what its applications say.
 
+use std::sync::Arc;
+
 use shortflow_ebpf::{ConnectionState, Record, Recovery};
 use shortflow_elements::{
     Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderEvent, SenderNews, SenderView, TcpFlags,
 };
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::{Addresses, NodeId, Scenario};
 use shortflow_units::{Bytes, Duration};
 
 use super::frames::Seen;
@@ -29,6 +31,7 @@ pub(crate) struct Edges {
     /// What was seen of each connection by a host that sends in it, by the 5-tuple of what it sends.
     connections: Recent<FlowKey, Connection>,
     applications: Option<Applications>,
+    addresses: Arc<Addresses>,
     /// What queues are to be told.
     news: Vec<(NodeId, SenderNews)>,
 }
@@ -53,7 +56,8 @@ impl Edges {
         scenario: &Scenario,
         applications: Option<Applications>,
     ) -> Self {
-        let mut edges = Edges { specs, applications, ..Edges::of_nobody() };
+        let addresses = Arc::clone(&scenario.addresses);
+        let mut edges = Edges { specs, applications, addresses, ..Edges::of_nobody() };
         edges.bind(scenario);
         edges
     }
@@ -62,7 +66,8 @@ impl Edges {
     pub(crate) fn of_nobody() -> Self {
         let (specs, labels, news) = Default::default();
         let connections = Recent::new(CONNECTIONS);
-        Edges { specs, labels, connections, applications: None, news }
+        let addresses = Arc::new(Addresses::automatic());
+        Edges { specs, labels, connections, applications: None, addresses, news }
     }
 
     /// From now on the policy of `scenario` is bound, which has its own numbers for labels.
@@ -182,7 +187,7 @@ impl Edges {
             let connection = self.connections.get(key);
             let smoothed_rtt = connection.and_then(|connection| connection.smoothed_rtt);
             let news = SenderNews { key, event: SenderEvent::ClosedWindow, smoothed_rtt };
-            self.news.push((NodeId::of_address(key.src), news));
+            self.news.extend(self.addresses.node(key.src).map(|node| (node, news)));
         }
     }
 
@@ -212,13 +217,14 @@ mod tests {
     use super::*;
     use crate::applications::HandedIn;
     use shortflow_elements::Label;
+    use shortflow_scenario::IpVersion;
 
     const SERVER: NodeId = NodeId(1);
     const ACK: TcpFlags = TcpFlags::ACK;
 
     /// What the server sends: its port is 80.
     fn key() -> FlowKey {
-        let (src, dst) = (SERVER.address(), NodeId(0).address());
+        let (src, dst) = (SERVER.automatic(IpVersion::V4), NodeId(0).automatic(IpVersion::V4));
         FlowKey { src, dst, src_port: 80, dst_port: 4000, protocol: Protocol::TCP }
     }
 

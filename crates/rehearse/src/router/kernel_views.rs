@@ -8,7 +8,7 @@ use std::time::{Duration as Time, Instant as WallClock};
 use nix::libc;
 use shortflow_ebpf::{Link, Record, SenderProgram};
 use shortflow_elements::{Packet, Phase, Protocol, SenderView};
-use shortflow_scenario::{NodeId, Overrides, from_texts};
+use shortflow_scenario::{IpVersion, NodeId, Overrides, from_texts};
 use shortflow_testbed::{Device, Home, Host, HostSpec, PortKind, Ports};
 
 use super::{EdgeSpec, Edges, Frames};
@@ -37,7 +37,8 @@ fn hosts(kind: PortKind) -> Option<(Home, [Host; 2], [Device; 2])> {
         let home = Home::find()?;
         let mut ports = Ports::new(&home, kind)?;
         let mut host = |node: NodeId, headroom| {
-            let addresses: Vec<IpAddr> = vec![node.address().into(), node.address_v6().into()];
+            let addresses: Vec<IpAddr> =
+                vec![node.automatic(IpVersion::V4).into(), node.automatic(IpVersion::V6).into()];
             let spec =
                 HostSpec { addresses, mtu: 1500, headroom, queue: 1000, ..HostSpec::default() };
             ports.host(&home, &spec)
@@ -263,10 +264,10 @@ fn a_sender_is_seen_as_its_kernel_tells_it_through_losses_over_all_ports_and_ver
     let loaded = from_texts(&[("s.toml", TEXT)], &Overrides::default()).unwrap();
     let scenario = &loaded.points()[0].scenario;
     for (kind, to) in [
-        (PortKind::Tun, IpAddr::from(RECEIVER.address())),
-        (PortKind::Tun, RECEIVER.address_v6().into()),
-        (PortKind::Packet, RECEIVER.address_v6().into()),
-        (PortKind::Xdp, RECEIVER.address().into()),
+        (PortKind::Tun, IpAddr::from(RECEIVER.automatic(IpVersion::V4))),
+        (PortKind::Tun, RECEIVER.automatic(IpVersion::V6).into()),
+        (PortKind::Packet, RECEIVER.automatic(IpVersion::V6).into()),
+        (PortKind::Xdp, RECEIVER.automatic(IpVersion::V4).into()),
     ] {
         let Some((home, hosts, devices)) = hosts(kind) else { return };
         let specs = vec![Some(EdgeSpec { initial_window: 10 }), None];

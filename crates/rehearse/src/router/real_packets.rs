@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration as Time;
 
-use shortflow_scenario::{NodeId, Overrides, from_texts};
+use shortflow_scenario::{IpVersion, NodeId, Overrides, from_texts};
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Device, Error, Home, Host, Ports};
 use shortflow_units::{Duration, Instant};
@@ -14,7 +14,6 @@ use socket2::{Domain, Protocol, Socket, Type};
 
 use super::{Edges, Routed, Router, Times};
 use crate::clock::Clock;
-use crate::ip::IpVersion;
 use crate::kernel;
 
 const TEXT: &str = r#"
@@ -88,7 +87,7 @@ fn receive(socket: &Socket) -> Vec<u8> {
 
 /// Both addresses of a node.
 fn addresses(node: u32) -> [IpAddr; 2] {
-    [NodeId(node).address().into(), NodeId(node).address_v6().into()]
+    [NodeId(node).automatic(IpVersion::V4).into(), NodeId(node).automatic(IpVersion::V6).into()]
 }
 
 /// So many bytes, no two parts of which are alike.

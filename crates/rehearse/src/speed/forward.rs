@@ -7,14 +7,13 @@ use std::time::{Duration as Wall, Instant as WallClock};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use shortflow_run::{Error, TimingError};
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::{IpVersion, NodeId, Scenario};
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Device, Home, Host, HostSpec, KernelPath};
 use shortflow_units::{Duration, Instant};
 
 use super::{Speed, Way, datagrams, keep_on_processor, lacking};
 use crate::clock::Clock;
-use crate::ip::IpVersion;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::router::{Edges, Router, Times};
 use crate::site::{Asking, Site};
@@ -35,9 +34,9 @@ const MTU: u32 = 1500;
 pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<Speed, Error> {
     let scenario = way.scenario()?;
     let ends = ["sender", "receiver"].map(|name| scenario_node(&scenario, name));
-    let to = SocketAddr::new(ends[1].address().into(), PORT);
+    let to = SocketAddr::new(ends[1].automatic(IpVersion::V4).into(), PORT);
     let specs = ends.map(|node| HostSpec {
-        addresses: vec![node.address().into()],
+        addresses: vec![node.automatic(IpVersion::V4).into()],
         mtu: MTU,
         queue: 1000,
         ..HostSpec::default()
@@ -59,7 +58,7 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
     let mut by_node: Vec<Option<HostSpec>> = scenario.nodes.iter().map(|_| None).collect();
     ends.iter().zip(specs).for_each(|(node, spec)| by_node[node.index()] = Some(spec));
     let mut site = Site::make(&Asking::of(&scenario), by_node, kind, &mut || true)?;
-    let hosts = site.hosts.place(IpVersion::V4, None).hosts;
+    let hosts = site.hosts.place(&scenario, IpVersion::V4, None).hosts;
     let [Some(sender), Some(receiver)] = ends.map(|node| hosts[node.index()].as_ref()) else {
         unreachable!("both ends are hosts")
     };

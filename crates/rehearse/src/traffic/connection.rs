@@ -1,15 +1,13 @@
 //! A connection of a workload: what its two ends say to each other.
 
-use shortflow_elements::{FlowKey, Protocol};
+use shortflow_elements::{Address, FlowKey, Protocol};
 use shortflow_measure::{Ends, Transfer};
-use shortflow_scenario::NodeId;
 use shortflow_sessions::{Account, Costs, Dialogue, Outgoing};
 use shortflow_units::Instant;
 
 use super::end::{ENDLESS, End};
 use super::tcp_info::TcpInfo;
 use crate::applications::HandedIn;
-use crate::ip::IpVersion;
 
 /// Which end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +23,8 @@ pub(crate) enum Side {
 pub(crate) struct Connection {
     pub(crate) workload: u16,
     pub(crate) ends: Ends,
+    /// The 5-tuple of what the client sends.
+    key: FlowKey,
     pub(crate) talk: Talk,
     /// The client, and the server once it has accepted.
     pub(crate) sides: [Option<End>; 2],
@@ -76,14 +76,23 @@ pub(crate) enum Progress {
 
 impl Connection {
     /// A connection that is to be opened at `start`.
-    pub(crate) fn new(workload: u16, ends: Ends, talk: Talk, start: Instant) -> Self {
-        let (sides, handed_in) = ([None, None], Default::default());
-        Connection { workload, ends, talk, sides, handed_in, start, connected_at: Instant::NEVER }
+    pub(crate) fn new(
+        workload: u16,
+        ends: Ends,
+        [src, dst]: [Address; 2],
+        talk: Talk,
+        start: Instant,
+    ) -> Self {
+        let (src_port, dst_port) = (ends.client_port, ends.server_port);
+        let key = FlowKey { src, dst, src_port, dst_port, protocol: Protocol::TCP };
+        let (sides, handed_in, connected_at) = ([None, None], Default::default(), Instant::NEVER);
+        Connection { workload, ends, key, talk, sides, handed_in, start, connected_at }
     }
 
     /// The client begins to open it from this port, with what it sends first.
     pub(crate) fn begin(&mut self, mut client: End, port: u16) {
         self.ends.client_port = port;
+        self.key.src_port = port;
         match &self.talk {
             Talk::Exchange(exchange) => client.write(exchange.request),
             Talk::Bulk { size: None, .. } => client.write(ENDLESS),
@@ -97,11 +106,10 @@ impl Connection {
     }
 
     /// The 5-tuple of what a side sends.
-    pub(crate) fn key(&self, side: Side, ip: IpVersion) -> FlowKey {
-        let from_client = flow_key(self.ends, ip);
+    pub(crate) fn key(&self, side: Side) -> FlowKey {
         match side {
-            Side::Client => from_client,
-            Side::Server => from_client.reversed(),
+            Side::Client => self.key,
+            Side::Server => self.key.reversed(),
         }
     }
 
@@ -242,15 +250,4 @@ impl Connection {
 /// An instant that has come.
 fn happened(at: Instant) -> Option<Instant> {
     (at != Instant::NEVER).then_some(at)
-}
-
-/// The 5-tuple of a connection, from client to server.
-pub(crate) fn flow_key(ends: Ends, ip: IpVersion) -> FlowKey {
-    FlowKey {
-        src: ip.address(NodeId(ends.client)),
-        dst: ip.address(NodeId(ends.server)),
-        src_port: ends.client_port,
-        dst_port: ends.server_port,
-        protocol: Protocol::TCP,
-    }
 }

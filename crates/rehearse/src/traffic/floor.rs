@@ -1,10 +1,12 @@
 //! All connections, and what sessions see of them.
 
 use std::io;
+use std::net::SocketAddr;
 
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
-use shortflow_measure::{Ends, Occasion, Recorder, Transfer};
+use shortflow_elements::{FlowKey, Protocol};
+use shortflow_measure::{self as measure, Ends, Occasion, Recorder, Transfer};
 use shortflow_scenario::{NodeId, Scenario, WorkloadKind};
 use shortflow_sessions::{
     self as sessions, Account, ConnectionId, Costs, Dialogue, Link, Outgoing,
@@ -13,16 +15,15 @@ use shortflow_sim::Tallies;
 use shortflow_units::Instant;
 use socket2::Socket;
 
-use super::connection::{Connection, Progress, Side, Talk, flow_key};
+use super::connection::{Connection, Progress, Side, Talk};
 use super::end::{End, scratch};
 use super::name::Name;
 use super::senders::Senders;
 use super::socket;
 use super::tcp_info::TcpInfo;
-use super::{LoadError, Place};
+use super::{LoadError, Place, address_of};
 use crate::applications::Applications;
 use crate::clock::Clock;
-use crate::ip::IpVersion;
 use crate::kernel::SocketSpec;
 use crate::wait::Wait;
 
@@ -49,9 +50,9 @@ pub(crate) struct Floor<'l> {
     free: Vec<u32>,
     /// Connections that were let go while events of the same round may still name them.
     gone: Vec<u32>,
-    /// Which connection a server accepts, by its ends.
-    expected: FxHashMap<(u32, u16, u32, u16), u32>,
-    listeners: Vec<(NodeId, u16, Socket)>,
+    /// Which connection a server accepts, by what its client sends.
+    expected: FxHashMap<FlowKey, u32>,
+    listeners: Vec<(NodeId, SocketAddr, Socket)>,
     scratch: Vec<u8>,
     /// What sessions are to be told.
     pub(crate) news: Vec<News>,
@@ -80,7 +81,7 @@ impl<'l> Floor<'l> {
             wait: Wait::new(clock)?,
             senders,
             tallies,
-            specs: scenario.workloads.iter().map(|w| SocketSpec::of(&w.tcp, place.ip)).collect(),
+            specs: scenario.workloads.iter().map(|w| SocketSpec::of(w, place.asked)).collect(),
             connections: Vec::new(),
             free: Vec::new(),
             gone: Vec::new(),
@@ -93,14 +94,14 @@ impl<'l> Floor<'l> {
         for (workload, spec) in scenario.workloads.iter().zip(&floor.specs) {
             let Some(port) = port_of(&workload.kind) else { continue };
             for &(_, server) in workload.kind.pairs() {
-                if floor.listeners.iter().any(|(node, at, _)| (*node, *at) == (server, port)) {
+                let at = place.port(server, place.spoken(workload), port);
+                if floor.listeners.iter().any(|(node, other, _)| (*node, *other) == (server, at)) {
                     continue;
                 }
-                let at = place.port(server, port);
                 let socket = place.socket(server, || socket::listen(at, spec))?;
                 let name = Name::Listener(floor.listeners.len() as u32);
                 floor.wait.add(&socket, EpollFlags::EPOLLIN, name.number())?;
-                floor.listeners.push((server, port, socket));
+                floor.listeners.push((server, at, socket));
             }
         }
         Ok(floor)
@@ -144,9 +145,11 @@ impl<'l> Floor<'l> {
             self.connections.push(None);
             self.connections.len() as u32 - 1
         });
-        let connection = Connection::new(workload, ends, talk, start);
+        let ip = self.place.spoken(&self.scenario.workloads[usize::from(workload)]);
+        let addresses = [client, server].map(|node| address_of(self.place.addresses, node, ip));
+        let connection = Connection::new(workload, ends, addresses, talk, start);
         let connection = self.connections[slot as usize].insert(connection);
-        let to = self.place.port(server, server_port);
+        let to = self.place.port(server, ip, server_port);
         let spec = &self.specs[usize::from(workload)];
         // Nobody looks at its SYN before it is told of which workload it is, and what it is for.
         let mut opening = self.place.applications.map(Applications::open);
@@ -166,7 +169,7 @@ impl<'l> Floor<'l> {
                 }
                 for side in [Side::Client, Side::Server] {
                     let (key, handed_in) =
-                        (connection.key(side, self.place.ip), &connection.handed_in[side as usize]);
+                        (connection.key(side), &connection.handed_in[side as usize]);
                     if let Some(opening) = &mut opening {
                         opening.add(key, workload, Some(handed_in.clone()));
                     }
@@ -176,7 +179,10 @@ impl<'l> Floor<'l> {
         );
         match begun {
             Ok(port) => {
-                self.expected.insert((ends.client, port, ends.server, server_port), slot);
+                let [src, dst] = addresses;
+                let (src_port, dst_port, protocol) = (port, server_port, Protocol::TCP);
+                let key = FlowKey { src, dst, src_port, dst_port, protocol };
+                self.expected.insert(key, slot);
             }
             Err(error) => self.error = Some(error),
         }
@@ -193,7 +199,7 @@ impl<'l> Floor<'l> {
     /// When they cannot be waited for, or there are too many.
     pub(crate) fn accept(&mut self, listener: u32) -> Result<(), LoadError> {
         loop {
-            let (node, port, socket) = &self.listeners[listener as usize];
+            let (_, at, socket) = &self.listeners[listener as usize];
             let (socket, from) = match socket.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if socket::is_lasting(&error) => return Err(LoadError::Socket(error)),
@@ -201,8 +207,13 @@ impl<'l> Floor<'l> {
                 Err(_) => return Ok(()),
             };
             socket.set_nonblocking(true).map_err(LoadError::Socket)?;
-            let client = from.as_socket().map(|address| NodeId::of_address(address.ip().into()));
-            let key = client.map(|client| (client.0, socket::port(&from), node.0, *port));
+            let key = from.as_socket().map(|from| FlowKey {
+                src: from.ip().into(),
+                dst: at.ip().into(),
+                src_port: from.port(),
+                dst_port: at.port(),
+                protocol: Protocol::TCP,
+            });
             let slot = key.and_then(|key| self.expected.remove(&key));
             // A connection of somebody else's, such as a program that a user runs, is closed.
             let Some(slot) = slot else { continue };
@@ -233,15 +244,18 @@ impl<'l> Floor<'l> {
             self.give_up(slot);
             return Ok(());
         };
-        self.recorder.goodput(now, connection.workload, came);
+        let to = match side {
+            Side::Client => measure::End::Client,
+            Side::Server => measure::End::Server,
+        };
+        self.recorder.goodput(now, connection.workload, to, came);
         if side == Side::Client && flags.intersects(EpollFlags::EPOLLOUT | EpollFlags::EPOLLIN) {
             connection.on_connected(now);
         }
         match connection.on_read(now, side) {
             Progress::Nothing => {}
             Progress::Complete(transfer) => {
-                let transfer =
-                    with_costs(*transfer, costs(connection, &self.tallies, self.place.ip));
+                let transfer = with_costs(*transfer, costs(connection, &self.tallies));
                 self.recorder.transfer(&transfer);
                 self.senders.ended(now, Occasion::Completed, connection);
             }
@@ -257,7 +271,7 @@ impl<'l> Floor<'l> {
     pub(crate) fn flush(&mut self, slot: u32) -> Result<(), LoadError> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         for side in [Side::Client, Side::Server] {
-            let key = connection.key(side, self.place.ip);
+            let key = connection.key(side);
             let Some(end) = connection.end(side).filter(|end| !end.is_stuck) else { continue };
             let listens = self.place.applications.filter(|to| to.listens());
             let flushed = match listens {
@@ -301,7 +315,7 @@ impl<'l> Floor<'l> {
         }
         self.senders.ended(now, Occasion::Failed, connection);
         for transfer in connection.unfinished(now) {
-            let transfer = with_costs(transfer, costs(connection, &self.tallies, self.place.ip));
+            let transfer = with_costs(transfer, costs(connection, &self.tallies));
             self.recorder.failed_transfer(now, &transfer);
         }
         self.forget(slot);
@@ -322,10 +336,9 @@ impl<'l> Floor<'l> {
 
     /// Lets go of a connection; its sockets close.
     pub(crate) fn forget(&mut self, slot: u32) {
-        if let Some(Connection { ends, .. }) = self.connections[slot as usize].take() {
-            let Ends { client, server, client_port, server_port } = ends;
-            self.expected.remove(&(client, client_port, server, server_port));
-            let key = flow_key(ends, self.place.ip);
+        if let Some(connection) = self.connections[slot as usize].take() {
+            let key = connection.key(Side::Client);
+            self.expected.remove(&key);
             self.tallies.forget(key);
             if let Some(applications) = self.place.applications {
                 [key, key.reversed()].into_iter().for_each(|key| applications.close(key));
@@ -388,8 +401,8 @@ impl sessions::Host for Floor<'_> {
 
     fn account(&mut self, connection: ConnectionId) -> Account {
         let costs = {
-            let (tallies, ip) = (self.tallies.clone(), self.place.ip);
-            costs(self.connection(connection), &tallies, ip)
+            let tallies = self.tallies.clone();
+            costs(self.connection(connection), &tallies)
         };
         self.connection(connection).account(costs)
     }
@@ -430,7 +443,7 @@ fn broken(socket: &Socket) -> io::Error {
 }
 
 /// What a connection has cost, as both kernels and the network tell.
-fn costs(connection: &Connection, tallies: &Tallies, ip: IpVersion) -> Costs {
+fn costs(connection: &Connection, tallies: &Tallies) -> Costs {
     let (mut retransmissions, mut timeouts) = (0, 0);
     for end in connection.sides.iter().flatten() {
         // A server's kernel counts the SYN-ACKs that it has sent again.
@@ -438,7 +451,7 @@ fn costs(connection: &Connection, tallies: &Tallies, ip: IpVersion) -> Costs {
         retransmissions += told.retransmissions.saturating_sub(before.retransmissions);
         timeouts += told.timeouts.unwrap_or(0).saturating_sub(before.timeouts.unwrap_or(0));
     }
-    let tally = tallies.of(flow_key(connection.ends, ip)).unwrap_or_default();
+    let tally = tallies.of(connection.key(Side::Client)).unwrap_or_default();
     // The client's kernel counts the SYNs that it sends again among its retransmissions and timeouts.
     let again = tally.syns[0].saturating_sub(1);
     Costs {

@@ -22,9 +22,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
+use shortflow_elements::Address;
 use shortflow_measure::Recorder;
 use shortflow_run::{Stalls, TcpInfoLog, workload_counter};
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::{Addresses, IpVersion, NodeId, Scenario, Workload};
 use shortflow_sessions::{self as sessions, Sessions};
 use shortflow_sim::Tallies;
 use shortflow_testbed::{Home, Host};
@@ -32,7 +33,7 @@ use shortflow_units::{Duration, Instant};
 
 use crate::applications::Applications;
 use crate::clock::Clock;
-use crate::ip::IpVersion;
+use crate::ip::spoken;
 use crate::record::key_of_stream;
 use crate::router::Times;
 use connection::{Exchange, Talk};
@@ -62,15 +63,22 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 pub(crate) struct Place<'h> {
     pub(crate) home: &'h Home,
     pub(crate) hosts: &'h [Option<Host>],
-    pub(crate) ip: IpVersion,
+    pub(crate) addresses: &'h Addresses,
+    /// What all workloads are asked to speak: IPv6, or what the scenario says.
+    pub(crate) asked: IpVersion,
     /// Where it is told what applications say, if somebody asks.
     pub(crate) applications: Option<&'h Applications>,
 }
 
 impl Place<'_> {
+    /// The version of IP that a workload speaks.
+    fn spoken(self, workload: &Workload) -> IpVersion {
+        spoken(self.asked, workload)
+    }
+
     /// A port of a host.
-    fn port(self, node: NodeId, port: u16) -> SocketAddr {
-        SocketAddr::new(self.ip.address(node).into(), port)
+    fn port(self, node: NodeId, ip: IpVersion, port: u16) -> SocketAddr {
+        SocketAddr::new(address_of(self.addresses, node, ip).into(), port)
     }
 
     /// Makes a socket of a host.
@@ -78,6 +86,11 @@ impl Place<'_> {
         let host = self.hosts[node.index()].as_ref().expect("a workload runs between hosts");
         host.within(self.home, make)?.map_err(LoadError::Socket)
     }
+}
+
+/// The address of a host in a version that its workloads speak, of which each has one.
+pub(crate) fn address_of(addresses: &Addresses, node: NodeId, ip: IpVersion) -> Address {
+    addresses.get(node, ip).expect("hosts speak a version that they have")
 }
 
 /// Why the load could not be made.
@@ -137,11 +150,11 @@ impl<'l> Load<'l> {
         recorder: &'l mut Recorder,
         tcp_info: Option<&'l mut TcpInfoLog>,
     ) -> Result<Self, LoadError> {
-        let (sources, specs) = Sources::new(scenario, seed);
+        let (sources, specs) = Sources::new(scenario, place.asked, seed);
         if let Some(applications) = place.applications {
             let mut opening = applications.open();
             for spec in &specs {
-                opening.add(key_of_stream(spec, place.ip), spec.workload, None);
+                opening.add(key_of_stream(spec, place.addresses), spec.workload, None);
             }
         }
         let mut all = Vec::new();

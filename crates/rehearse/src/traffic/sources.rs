@@ -5,9 +5,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
 
 use shortflow_elements::Dscp;
-use shortflow_scenario::{MOST_STREAMS, NodeId, Scenario, WorkloadKind};
+use shortflow_scenario::{IpVersion, MOST_STREAMS, NodeId, Scenario, WorkloadKind};
 use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
+
+use crate::ip::spoken;
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +28,7 @@ pub(crate) struct StreamSpec {
     pub(crate) workload: u16,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
+    pub(crate) ip: IpVersion,
     /// Its own source port, by which its receiver knows it.
     pub(crate) source_port: u16,
     pub(crate) port: u16,
@@ -48,14 +51,19 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// The arrivals of a replica with this seed, and its streams of datagrams.
-    pub(crate) fn new(scenario: &Scenario, seed: u64) -> (Sources, Vec<StreamSpec>) {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        asked: IpVersion,
+        seed: u64,
+    ) -> (Sources, Vec<StreamSpec>) {
         let (mut sources, mut streams) = (Vec::new(), Vec::new());
         for (index, workload) in (0..).zip(&scenario.workloads) {
-            let name = &workload.name;
+            let (name, ip) = (&workload.name, spoken(asked, workload));
             let mut add = |(from, to): (NodeId, NodeId), port, dscp| {
                 let stream = streams.len() as u32;
                 let source_port = (FIRST_STREAM_PORT + stream) as u16;
-                streams.push(StreamSpec { workload: index, from, to, source_port, port, dscp });
+                let workload = index;
+                streams.push(StreamSpec { workload, from, to, ip, source_port, port, dscp });
                 stream
             };
             match &workload.kind {

@@ -1,12 +1,12 @@
 //! Streams of datagrams over the sockets of hosts, each datagram with the time at which it was sent.
 
-use std::net::UdpSocket;
+use std::net::{SocketAddr, UdpSocket};
 
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
 use shortflow_ebpf::Record;
 use shortflow_measure::Recorder;
-use shortflow_scenario::NodeId;
+use shortflow_scenario::{IpVersion, NodeId};
 use shortflow_units::Instant;
 use socket2::Socket;
 
@@ -14,7 +14,6 @@ use super::name::Name;
 use super::sources::StreamSpec;
 use super::{LoadError, Place, socket};
 use crate::clock::Clock;
-use crate::ip::IpVersion;
 use crate::wait::Wait;
 
 /// Bytes of the UDP header.
@@ -36,12 +35,10 @@ pub(crate) const LARGEST_DATAGRAM: u32 = u16::MAX as u32 - Record::LENGTH as u32
 pub(crate) struct Streams {
     specs: Vec<StreamSpec>,
     senders: Vec<Socket>,
-    receivers: Vec<(NodeId, u16, UdpSocket)>,
+    receivers: Vec<(NodeId, SocketAddr, UdpSocket)>,
     /// The stream of each receiver and source port.
     stream_of: FxHashMap<(NodeId, u16), u32>,
     payload: Vec<u8>,
-    /// Bytes of the headers of a datagram.
-    headers: u32,
 }
 
 impl Streams {
@@ -60,19 +57,18 @@ impl Streams {
             receivers: Vec::new(),
             stream_of: FxHashMap::default(),
             payload: vec![0; LARGEST_DATAGRAM as usize],
-            headers: place.ip.header() + UDP_HEADER,
         };
         for (number, spec) in (0..).zip(&streams.specs) {
-            let StreamSpec { from, to, source_port, port, dscp, .. } = *spec;
+            let StreamSpec { from, to, ip, source_port, port, dscp, .. } = *spec;
             let ends = [(from, source_port), (to, port)];
-            let [near, far] = ends.map(|(node, port)| place.port(node, port));
+            let [near, far] = ends.map(|(node, port)| place.port(node, ip, port));
             streams.senders.push(place.socket(from, || socket::sender(near, far, dscp))?);
             streams.stream_of.insert((to, source_port), number);
-            if !streams.receivers.iter().any(|(node, at, _)| (*node, *at) == (to, port)) {
+            if !streams.receivers.iter().any(|(node, at, _)| (*node, *at) == (to, far)) {
                 let socket = place.socket(to, || socket::receiver(far))?;
                 let name = Name::Receiver(streams.receivers.len() as u32);
                 wait.add(&socket, EpollFlags::EPOLLIN, name.number())?;
-                streams.receivers.push((to, port, socket));
+                streams.receivers.push((to, far, socket));
             }
         }
         Ok(streams)
@@ -86,8 +82,9 @@ impl Streams {
     /// Sends a datagram of `size` bytes, headers included.
     pub(crate) fn send(&mut self, stream: u32, size: u32, clock: Clock, recorder: &mut Recorder) {
         let size = size.min(LARGEST_DATAGRAM);
-        let length = (size.saturating_sub(self.headers) as usize).max(STAMP);
-        let workload = self.specs[stream as usize].workload;
+        let StreamSpec { workload, ip, .. } = self.specs[stream as usize];
+        let headers = ip.header() + UDP_HEADER;
+        let length = (size.saturating_sub(headers) as usize).max(STAMP);
         let now = clock.now();
         self.payload[..STAMP].copy_from_slice(&now.nanos().to_be_bytes());
         recorder.datagram_sent(now, workload, stream);

@@ -2,6 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
+mod addresses;
 #[allow(dead_code)]
 #[path = "../../src/router/frames.rs"]
 mod frames;
@@ -12,6 +13,7 @@ mod many;
 mod passage;
 mod real;
 mod refusals;
+mod shares;
 mod source;
 mod speed;
 #[cfg(feature = "ebpf")]

@@ -2,7 +2,7 @@
 //! fuzz target `route`.
 
 use shortflow_elements::Packet;
-use shortflow_scenario::{NodeId, Overrides, Scenario, from_texts};
+use shortflow_scenario::{IpVersion, NodeId, Overrides, Scenario, from_texts};
 use shortflow_sim::{Hosts, LiveNetwork};
 use shortflow_units::{Duration, Instant};
 use shortflow_wire::{Ip, Layers};
@@ -69,7 +69,8 @@ impl Hosts for Looking<'_> {
         let bytes = self.frames.give_back(&packet);
         assert_eq!(bytes.len(), packet.size as usize);
         let ip = Layers::of_ip(bytes).ip.expect("what came in as a packet goes out as one");
-        let addresses = [node.address().into(), node.address_v6().into()];
+        let addresses =
+            [node.automatic(IpVersion::V4).into(), node.automatic(IpVersion::V6).into()];
         assert!(addresses.contains(&ip.destination()), "{ip:?} at {node:?}");
         let is_known = |sent: &&&[u8]| is_same(&ip, bytes, sent);
         assert!(self.sent.iter().any(|sent| is_known(&sent)), "nobody has sent {bytes:02x?}");

@@ -3,7 +3,7 @@
 
 use shortflow_measure::{Replica, WorkloadResult};
 use shortflow_rehearse::{PortKind, Rehearsal};
-use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Task};
+use shortflow_run::{ClassUse, Engine, Error, Measured, Observers, Outcome, Task};
 use shortflow_scenario::Scenario;
 use shortflow_sim::Simulator;
 use shortflow_units::Duration;
@@ -20,6 +20,25 @@ fn run(engine: &dyn Engine, scenario: &Scenario) -> Result<Outcome, Error> {
 /// rehearsal; on CI there must.
 pub(crate) fn both(scenario: &Scenario) -> Option<[Replica; 2]> {
     beside(Rehearsal::OVER_IPV4, scenario)
+}
+
+/// What a rehearsal found, and how many packets the classes of its policy were given; none, and a word on what is
+/// lacking, where there can be no rehearsal.
+pub(crate) fn outcome(
+    rehearsal: Rehearsal,
+    scenario: &Scenario,
+) -> Option<(Replica, Option<ClassUse>)> {
+    match run(&rehearsal, scenario) {
+        Ok(Outcome { measured: Measured::Replica(replica), classes, .. }) => {
+            Some((*replica, classes))
+        }
+        Ok(_) => panic!("a rehearsal has replicas"),
+        Err(Error::Machine(lacking)) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: needs hosts: {lacking}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// As [`both`], with this way to rehearse. Programs that run in real time too may stop a router for as long as

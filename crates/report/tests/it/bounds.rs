@@ -5,7 +5,7 @@ use serde_json::Value;
 use shortflow_measure::results::Comparison;
 use shortflow_measure::tables::{self as data, Cell, Detail};
 use shortflow_measure::{
-    Item, Manifest, Measure, Plan, Point, Recorder, Replica, Run, SizeClass, Subject, Transfer,
+    Manifest, Measure, Plan, Point, Recorder, Replica, Run, SizeClass, Subject, Transfer,
     WorkloadPlan,
 };
 use shortflow_report::{Table, brief, figures, key_result, page, ranking_table, tables, text};
@@ -19,8 +19,8 @@ fn plan() -> Plan {
     let class = |label: &str, max_bytes| SizeClass { label: label.into(), max_bytes };
     let workload = |name: &&str| WorkloadPlan {
         name: (*name).into(),
-        item: Item::Transfer,
         size_classes: vec![class("small", 1000), class("large", 100_000)],
+        ..Default::default()
     };
     Plan {
         workloads: WORKLOADS.iter().map(workload).collect(),
@@ -87,6 +87,7 @@ fn run(label: &str, slowness: f64) -> Run {
         timing: None,
         sweep: None,
         settings: vec![],
+        warnings: vec![],
         inputs: vec![],
     };
     let replicas = [1, 2].map(|seed| replica(seed, slowness, false));

@@ -191,11 +191,11 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     summary.workloads[0].all.mean = at_least(0.5);
     let told = key_result(&[model.clone(), by("simulate", single(&BEST_EFFORT, 3))]);
     assert!(told.contains("Farthest off: best effort, web of 91 pkt: "), "{told}");
-    assert!(told.contains("(−50 %)") && told.contains("The one lower bound (≥) holds."), "{told}");
+    assert!(told.contains("(−50 %)") && told.contains("The one bound (≥ or ≤) holds."), "{told}");
     model.points[0].summary.workloads[0].all.mean = at_least(2.0);
     let runs = [by("simulate", single(&BEST_EFFORT, 3)), model];
     let told = key_result(&runs);
-    assert!(told.contains("The one lower bound (≥) does not hold: best effort, web: ≥ "), "{told}");
+    assert!(told.contains("The one bound (≥ or ≤) does not hold: best effort, web: ≥ "), "{told}");
     let foretold = json(&runs)["engines"]["foretold"].clone();
     let off = foretold.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
     assert!((off["error"].as_f64().unwrap() + 0.5).abs() < 1e-9, "{off}");

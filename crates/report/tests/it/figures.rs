@@ -1,5 +1,6 @@
 //! The figures: the same bytes each time, and points where they belong.
 
+use shortflow_measure::{Warning, WarningKind};
 use shortflow_report::{Axis, LineFigure, Mark, Series, figures, line_figure};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
@@ -58,7 +59,10 @@ fn a_sweep_that_was_warned_of_shows_its_open_transfers() {
         names.filter(|name| name.starts_with("open")).collect::<Vec<_>>()
     };
     assert_eq!(opens(&runs), [""; 0]);
-    runs[1].points[4].summary.warnings.push("the load does not settle".into());
+    runs[1].points[4]
+        .summary
+        .warnings
+        .push(Warning::new(WarningKind::UnsettledLoad, "the load does not settle"));
     assert_eq!(opens(&runs), ["open-0-1"]);
 }
 

@@ -1,7 +1,7 @@
 //! The HTML pages: self-contained, well-formed, and harmless whatever names are in them.
 
 use shortflow_measure::results::Folder;
-use shortflow_measure::{Run, tables as data};
+use shortflow_measure::{Run, Warning, WarningKind, tables as data};
 use shortflow_report::{CheckRow, ClaimRow, Table, figures, page, study_page};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
@@ -115,7 +115,7 @@ fn names_with_markup_in_them_stay_text() {
     point.summary.workloads[0].name = evil.into();
     point.summary.workloads[0].classes[0].label = evil.into();
     point.summary.ports[0].name = evil.into();
-    point.summary.warnings.push(evil.into());
+    point.summary.warnings.push(Warning::from(evil.to_owned()));
     run.series.iter_mut().for_each(|row| row.port = evil.into());
     let page = page(&[run]);
     assert!(page.contains("&lt;script&gt;alert"));
@@ -128,13 +128,16 @@ fn a_run_read_from_its_folder_gives_the_same_page() {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(home.path()).unwrap();
     folder.write(&run.manifest, &run.points).unwrap();
-    assert_eq!(page(&[Run::read(home.path()).unwrap()]), page(&[run]));
+    assert_eq!(page(&[Run::read(&Folder::open(home.path())).unwrap()]), page(&[run]));
 }
 
 #[test]
 fn warnings_stand_above_the_numbers() {
     let mut run = single(&FAIR_MARKER, 2);
-    run.points[0].summary.warnings.push("the load of web does not settle".into());
+    run.points[0]
+        .summary
+        .warnings
+        .push(Warning::new(WarningKind::UnsettledLoad, "the load of web does not settle"));
     let page = page(&[run]);
     let warning = page.find("the load of web does not settle").unwrap();
     assert!(warning < page.find("<table>").unwrap());

@@ -3,7 +3,7 @@
 use shortflow_measure::Run;
 use shortflow_measure::results::{Input, Setting, Sweep};
 use shortflow_measure::{
-    CodePointCounts, Count, Item, Manifest, Plan, Point, PortCounts, Recorder, Replica, Sample,
+    CodePointCounts, Count, End, Manifest, Plan, Point, PortCounts, Recorder, Replica, Sample,
     SizeClass, Transfer, WorkloadPlan,
 };
 use shortflow_units::{Duration, Instant, Rng};
@@ -64,7 +64,9 @@ fn run(behaviour: &Behaviour, loads: &[&str], replicas: u64, swept: bool) -> Run
             values: loads.iter().map(|load| (*load).to_owned()).collect(),
         }),
         settings: vec![],
+        warnings: vec![],
         inputs: vec![Input {
+            kept: None,
             name: "scenarios/web.toml".into(),
             text: "seed = 1\nduration = \"120 s\"\n\n[links]\nr1-r2 = \"10 Mbit/s\"\n".into(),
         }],
@@ -80,8 +82,10 @@ fn plan() -> Plan {
     let class = |n: &u64| SizeClass { label: format!("{n} pkt"), max_bytes: n * 1000 };
     let workload = |name: &str, size_classes| WorkloadPlan {
         name: name.into(),
-        item: Item::Transfer,
         size_classes,
+        // The backup sends to who did not open the connection.
+        data_to: if name == "backup" { End::Server } else { End::Client },
+        ..Default::default()
     };
     Plan {
         workloads: vec![
@@ -123,7 +127,7 @@ fn replica(behaviour: &Behaviour, load: f64, seed: u64) -> Replica {
             timeouts: u32::from(wait > 1.0),
             ..Default::default()
         };
-        recorder.goodput(at(now), 0, transfer.reply_bytes);
+        recorder.goodput(at(now), 0, End::Client, transfer.reply_bytes);
         recorder.transfer(&transfer);
         let delay = 0.02 + rng.exponential(0.004 * crowd);
         recorder.datagram_sent(at(now), 1, 0);
@@ -138,7 +142,7 @@ fn replica(behaviour: &Behaviour, load: f64, seed: u64) -> Replica {
         reply_bytes: 91_000,
         ..Default::default()
     });
-    recorder.goodput(at(60.0), 2, (20e6 * weather) as u64);
+    recorder.goodput(at(60.0), 2, End::Server, (20e6 * weather) as u64);
     (0..3).for_each(|flow| recorder.long_flow(2, 6_000_000 + flow * 500_000, None));
     queue(&mut recorder, &mut rng, behaviour, load);
     (0..2).for_each(|port| recorder.port(port, counts(behaviour, load * weather)));

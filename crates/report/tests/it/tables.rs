@@ -1,14 +1,22 @@
 //! The tables of a terminal, and the result in a sentence.
 
-use shortflow_measure::Run;
 use shortflow_measure::results::Setting;
-use shortflow_measure::{Estimate, Item, OverSummary, StreamSummary, Summary};
+use shortflow_measure::{
+    Estimate, Item, OverSummary, Run, StreamSummary, Summary, Warning, WarningKind,
+};
 use shortflow_report::{figures, key_result, page, tables, text};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
 fn estimate(mean: f64, half: f64) -> Option<Estimate> {
-    Some(Estimate { mean, low: Some(mean - half), high: Some(mean + half), n: 8, at_least: false })
+    Some(Estimate {
+        mean,
+        low: Some(mean - half),
+        high: Some(mean + half),
+        n: 8,
+        at_least: false,
+        at_most: false,
+    })
 }
 
 /// A run with known numbers for its one-packet transfers.
@@ -140,7 +148,10 @@ fn one_replica_has_no_intervals_and_says_so() {
 #[test]
 fn warnings_come_before_the_tables() {
     let mut run = known("fair marker");
-    run.points[0].summary.warnings.push("the load of web does not settle".into());
+    run.points[0]
+        .summary
+        .warnings
+        .push(Warning::new(WarningKind::UnsettledLoad, "the load of web does not settle"));
     let text = text(&[run], true, usize::MAX);
     assert!(text.find("the load of web").unwrap() < text.find("\x1b[1m").unwrap());
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use shortflow_measure::{Estimate, Recorder, Summary, WorkloadSummary};
+use shortflow_measure::{Estimate, Recorder, Summary, Warning, WarningKind, WorkloadSummary};
 use shortflow_run::{
     Case, Engine, Error, Experiment, Job, Measured, Observers, Outcome, OutputFolder, Refusal,
     Results, SideBySide, Stalls, Task, TimingError, plan, run_jobs, run_tasks,
@@ -72,11 +72,12 @@ impl Engine for Closed {
     }
 
     fn run(&self, task: &Task<'_>, _: Observers<'_>) -> Result<Outcome, Error> {
-        let goodput = Estimate { mean: 9.5e6, low: None, high: None, n: 1, at_least: false };
+        let goodput =
+            Estimate { mean: 9.5e6, low: None, high: None, n: 1, at_least: false, at_most: false };
         let name = task.scenario.workloads[0].name.clone();
         let file = WorkloadSummary { name, goodput: Some(goodput), ..Default::default() };
         let summary = Summary { workloads: vec![file], ..Default::default() };
-        let warnings = vec!["No closed form for jitter.".to_owned()];
+        let warnings = vec![Warning::from("No closed form for jitter.".to_owned())];
         let measured = Measured::Means(Box::new(summary));
         Ok(Outcome { warnings, ..measured.into() })
     }
@@ -89,7 +90,9 @@ fn means_without_replicas_make_a_point_and_a_warning_of_three_replicas_is_told_o
     assert_eq!(points.len(), 2, "two points of the sweep");
     let goodput = points[0].summary.workload("file").unwrap().goodput.unwrap();
     assert_eq!((goodput.mean, goodput.low), (9.5e6, None));
-    assert_eq!(points[0].summary.warnings, ["No closed form for jitter."]);
+    let warnings: Vec<&str> =
+        points[0].summary.warnings.iter().map(|warning| warning.message.as_str()).collect();
+    assert_eq!(warnings, ["No closed form for jitter."]);
     assert!(points[0].replicas.is_empty());
 }
 
@@ -141,8 +144,9 @@ fn an_engine_in_real_time_runs_one_task_at_a_time_and_says_when_it_was_late() {
     let point = &found.cases[0].points[0];
     assert_eq!(point.replicas.len(), 3);
     // The first replica is late by 1 ms, which is allowed; the third by 3 ms.
-    let warnings: Vec<&String> =
-        point.summary.warnings.iter().filter(|w| w.contains("too slow")).collect();
+    let late = |warning: &&Warning| warning.kind == WarningKind::Late;
+    let warnings: Vec<&str> =
+        point.summary.warnings.iter().filter(late).map(|w| w.message.as_str()).collect();
     assert_eq!(
         warnings,
         [
@@ -262,4 +266,58 @@ fn nothing_is_run_when_the_machine_lacks_what_one_engine_needs() {
     let outcomes = run_jobs(&jobs, 1, &AtomicBool::new(false), &());
     assert!(matches!(&outcomes[1], Err(Error::Machine(what)) if what == "no TUN"));
     assert!(ran.lock().unwrap().is_empty());
+}
+
+/// Finds out while it runs that it cannot do the second point, in the first replica.
+struct FailsLate;
+
+impl Engine for FailsLate {
+    fn name(&self) -> &'static str {
+        "fails late"
+    }
+
+    fn identity(&self) -> &str {
+        "1"
+    }
+
+    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
+        let is_second = task.scenario.inputs.overrides.join(" ").contains('2');
+        if is_second && task.replica == 0 {
+            return Err(Refusal("no port is left".to_owned()).into());
+        }
+        let replica = Recorder::new(&plan(task.scenario), observers.transfers).finish()?;
+        Ok(Measured::Replica(Box::new(replica)).into())
+    }
+}
+
+#[test]
+fn a_point_that_fails_is_kept_with_its_reason_and_the_others_go_on() {
+    let home = tempfile::tempdir().unwrap();
+    let output = OutputFolder::prepare(&home.path().join("out"), false).unwrap();
+    let cases = [case(&FailsLate)];
+    let experiment = Experiment {
+        cases: &cases,
+        threads: 4,
+        keeps_transfers: true,
+        tcp_info: None,
+        tap: None,
+        command: "shortflow test",
+    };
+    let found = experiment.run(&output, &AtomicBool::new(false), &()).unwrap();
+    assert_eq!((found.interruption, found.failed_points()), (None, 1));
+    let [first, second] = &found.cases[0].points[..] else { panic!("two points") };
+    assert_eq!((first.replicas.len(), first.failure.as_deref()), (3, None));
+    assert_eq!((second.replicas.len(), second.failure.as_deref()), (0, Some("no port is left")));
+    let warnings = &found.cases[0].manifest.warnings;
+    assert!(warnings.iter().any(|one| one.warning.kind == WarningKind::Failed && one.about == "2"));
+    // Of the point that failed no replica is used, and no rows stay.
+    let entries = std::fs::read_dir(output.publish().unwrap()).unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut rows: Vec<String> = names.filter(|name| name.starts_with("transfers-")).collect();
+    rows.sort();
+    assert_eq!(rows, ["000", "001", "002"].map(|n| format!("transfers-000-{n}.csv")));
 }

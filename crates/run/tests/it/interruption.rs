@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use shortflow_measure::Recorder;
+use shortflow_measure::{Recorder, Warning, WarningKind};
 use shortflow_run::{
     Case, Engine, Error, Experiment, Interruption, Measured, Observers, Outcome, OutputFolder,
     Refusal, Task, plan,
@@ -67,7 +67,8 @@ fn an_interruption_keeps_the_replicas_that_are_complete() {
     assert_eq!(found.interruption, Some(Interruption { kept: 4, all: 6 }));
     let points = &found.cases[0].points;
     assert_eq!([points[0].replicas.len(), points[1].replicas.len()], [2, 2]);
-    let warning = "Interrupted: 2 of 3 replicas are complete.".to_owned();
+    let warning = "Interrupted: 2 of 3 replicas are complete.";
+    let warning = Warning::new(WarningKind::Interrupted, warning);
     assert!(points[0].summary.warnings.contains(&warning));
 }
 

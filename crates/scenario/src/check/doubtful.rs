@@ -35,7 +35,7 @@ fn loses_all(loss: &LossFile) -> bool {
     }
 }
 
-/// A packet of datagrams has headers of UDP and IPv4.
+/// A packet of datagrams has headers of UDP and IP.
 fn small_packets(document: &mut Document, workload: &Workload) {
     let (key, size) = match &workload.kind {
         WorkloadKind::Cbr(cbr) => ("cbr.packet", u64::from(cbr.packet)),
@@ -45,9 +45,11 @@ fn small_packets(document: &mut Document, workload: &Workload) {
         },
         _ => return,
     };
-    if size < u64::from(LEAST_PACKET) {
+    let least = LEAST_PACKET + workload.ip.more();
+    if size < u64::from(least) {
         let message = format!(
-            "a packet of {size} B is smaller than its headers: UDP and IPv4 take {LEAST_PACKET} B"
+            "a packet of {size} B is smaller than its headers: UDP and {} take {least} B",
+            workload.ip.name()
         );
         let help = "sizes of packets include the headers";
         document.warning(&format!("workloads.{}.{key}", workload.name), message, help);

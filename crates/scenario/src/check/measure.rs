@@ -8,6 +8,7 @@ use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration, Size};
 
 use super::topology::Topology;
+use crate::addresses::IpVersion;
 use crate::file::ScenarioFile;
 use crate::model::{Binding, Direction, MeasurePlan, NodeId, SizeClass, Workload};
 use crate::workloads::ResultSizes;
@@ -179,7 +180,10 @@ fn decades() -> Vec<SizeClass> {
 /// The segment by which classes are counted: that of the first workload of transfers.
 fn mss(workloads: &[Workload]) -> u64 {
     let is_sized = |workload: &&Workload| workload.kind.traffic().sizes().is_some();
-    workloads.iter().find(is_sized).map_or(1, |workload| u64::from(workload.tcp.mss))
+    workloads
+        .iter()
+        .find(is_sized)
+        .map_or(1, |workload| u64::from(workload.tcp_over(IpVersion::V4).mss))
 }
 
 /// Whether all replies are listed in segments.

@@ -1,5 +1,6 @@
 //! Checks a scenario: resolves its names, checks ranges, and how settings stand to each other.
 
+mod addresses;
 mod bindings;
 mod doubtful;
 mod limits;
@@ -16,11 +17,12 @@ pub(crate) use workloads::{Checker, MOST_FLOWS, MOST_PER_SECOND};
 use std::sync::Arc;
 
 use shortflow_policy::Policy;
-use shortflow_text::{Diagnostics, Document};
+use shortflow_text::{Diagnostics, Document, WrittenKeys};
 use shortflow_units::Duration;
 
 use crate::file::ScenarioFile;
 use crate::files::Files;
+use crate::load::format_keys;
 use crate::model::{Inputs, Scenario};
 use topology::Topology;
 
@@ -38,10 +40,11 @@ pub(crate) fn check(
     let name = document.title(file.name.clone(), stem);
     frame(document, &file);
     let topology = Topology::check(document, &file);
+    let addresses = addresses::check(document, &file, &topology);
     // Names and paths mean little in a topology that is wrong itself.
     document.checked()?;
     let bindings = bindings::check(document, &file, &topology, policy.as_deref(), &inputs, by_hand);
-    let workloads = workloads::check(document, &file, &topology, &files);
+    let workloads = workloads::check(document, &file, &topology, &addresses, &files);
     if let Some(policy) = &policy {
         bindings::check_labels(document, policy, &workloads);
     }
@@ -60,12 +63,14 @@ pub(crate) fn check(
         warm_up: file.warm_up,
         drain: file.drain,
         nodes: topology.nodes,
+        addresses: Arc::new(addresses),
         links: topology.links,
         bindings,
         policy,
         workloads,
         measure,
         inputs: Inputs { files: files.digests(), ..inputs },
+        written: WrittenKeys::new(document, format_keys),
     };
     doubtful::unmarked(document, &scenario, is_tcp_of_all);
     doubtful::overloaded(document, &scenario);

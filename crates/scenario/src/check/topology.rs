@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use shortflow_elements::dropper::LossParams;
-use shortflow_text::{Document, NAME_RULE, Named, is_name};
-use shortflow_units::{Bytes, Length, Rate};
+use shortflow_text::{Document, NAME_RULE, is_name};
+use shortflow_units::{Bytes, Length, LinkLayer, Rate};
 
 use super::members::members;
-use crate::file::{Group, LinkFile, OneOrList, PerLink, ScenarioFile};
+use crate::file::{LinkFile, OneOrList, PerLink, ScenarioFile};
 use crate::loss;
 use crate::model::{Line, Link, Node, NodeId, NodeKind};
 
@@ -33,8 +33,10 @@ impl Topology {
             joined: BTreeMap::new(),
             islands: Vec::new(),
         };
-        topology.add_nodes(document, "hosts", NodeKind::Host, &file.hosts);
-        topology.add_nodes(document, "routers", NodeKind::Router, &file.routers);
+        let hosts = file.hosts.iter().map(|(name, group)| (name, group.count));
+        topology.add_nodes(document, "hosts", NodeKind::Host, hosts);
+        let routers = file.routers.iter().map(|(name, group)| (name, group.count));
+        topology.add_nodes(document, "routers", NodeKind::Router, routers);
         for (name, link) in file.links.iter() {
             topology.add_links(document, name, link);
         }
@@ -46,14 +48,14 @@ impl Topology {
         topology
     }
 
-    fn add_nodes(
+    fn add_nodes<'f>(
         &mut self,
         document: &mut Document,
         table: &str,
         kind: NodeKind,
-        groups: &Named<Group>,
+        groups: impl Iterator<Item = (&'f str, i64)>,
     ) {
-        for (name, group) in groups.iter() {
+        for (name, count) in groups {
             let path = format!("{table}.{name}");
             if !is_name(name) {
                 document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
@@ -63,31 +65,29 @@ impl Topology {
                 document.mistake_in_key(&path, message, "rename one of them");
             }
             // The name is there, however wrong the number.
-            let count = self.checked_count(document, &format!("{path}.count"), group).unwrap_or(1);
+            let count = self.checked_count(document, &format!("{path}.count"), count).unwrap_or(1);
             let first = self.nodes.len() as u32;
             self.groups.push((name.to_owned(), first..first + count));
             for index in 0..count {
-                let id = first + index;
                 let name = member(name, count, index);
-                let address = NodeId(id).address();
                 let group = self.groups[self.groups.len() - 1].0.clone();
-                self.nodes.push(Node { name, kind, group, address });
+                self.nodes.push(Node { name, kind, group });
             }
         }
     }
 
     /// How many members a group has, of which there is room for so many beside the others.
-    fn checked_count(&self, document: &mut Document, path: &str, group: &Group) -> Option<u32> {
+    fn checked_count(&self, document: &mut Document, path: &str, count: i64) -> Option<u32> {
         let room = i64::from(MOST_NODES) - self.nodes.len() as i64;
-        if (1..=room).contains(&group.count) {
-            return Some(group.count as u32);
+        if (1..=room).contains(&count) {
+            return Some(count as u32);
         }
-        let message = format!("count must be 1 to {MOST_NODES}; found {}", group.count);
+        let message = format!("count must be 1 to {MOST_NODES}; found {count}");
         let help = match self.nodes.len() {
             0 => String::new(),
             others => format!("all hosts and routers count together; there are {others} others"),
         };
-        let help = if group.count < 1 { String::new() } else { help };
+        let help = if count < 1 { String::new() } else { help };
         document.mistake(path, message, help);
         None
     }
@@ -141,6 +141,11 @@ impl Topology {
             })
             .collect();
         Some(found.into_iter().collect::<Option<Vec<_>>>()?.concat())
+    }
+
+    /// The numbers of a group's members.
+    pub(super) fn members(&self, group: &str) -> Option<Range<u32>> {
+        self.groups.iter().find(|(name, _)| name == group).map(|(_, members)| members.clone())
     }
 
     pub(super) fn node(&self, id: NodeId) -> &Node {
@@ -230,6 +235,9 @@ impl Topology {
             document.mistake(&format!("{path}.between"), message, PAIRING);
             return;
         };
+        if !lines.fit(document, &path, pairs.len()) {
+            return;
+        }
         for (index, &(a, b)) in pairs.iter().enumerate() {
             if a == b {
                 let message = format!("`{}` is linked to itself", self.node(a).name);
@@ -266,7 +274,9 @@ fn takes_no_time(line: &Line) -> bool {
 
 /// The rate at which the smallest packet takes a nanosecond.
 fn fastest_without_delay(line: &Line) -> Rate {
-    Rate::from_bits_per_sec(u64::from(LEAST_PACKET + line.overhead) * 8 * 1_000_000_000)
+    Rate::from_bits_per_sec(
+        line.link_layer.wire_size(Bytes(LEAST_PACKET.into())).0 * 8 * 1_000_000_000,
+    )
 }
 
 fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
@@ -302,6 +312,14 @@ impl<T: Copy> PerLink<T> {
         }
     }
 
+    /// How many values a list has; none where it is no list.
+    fn list_length(&self) -> Option<usize> {
+        match self {
+            PerLink::List(values) => Some(values.len()),
+            PerLink::Both(_) | PerLink::Directed { .. } => None,
+        }
+    }
+
     fn all(&self) -> Vec<T> {
         match self {
             PerLink::Both(value) => vec![*value],
@@ -315,7 +333,7 @@ impl<T: Copy> PerLink<T> {
 struct Lines<'f> {
     file: &'f LinkFile,
     limit: PerLink<Length>,
-    overhead: u32,
+    link_layer: LinkLayer,
     loss: [Option<LossParams>; 2],
 }
 
@@ -348,19 +366,53 @@ impl<'f> Lines<'f> {
         for (key, _) in lists.into_iter().filter(|(_, length)| *length == 0) {
             refuse(key, "the list is empty", "list at least one value");
         }
-        let overhead = file.overhead.unwrap_or_default();
-        if overhead > MOST_OVERHEAD {
-            refuse(
-                "overhead",
-                &format!("overhead must be 0 B to {MOST_OVERHEAD}; found {overhead}"),
-                "",
-            );
-        }
+        let layer = file.link_layer.unwrap_or_default();
+        let link_layer = match file.overhead {
+            Some(overhead) => layer.with_overhead(overhead.0 as i64).unwrap_or_else(|| {
+                let most = LinkLayer::MAX_BYTES;
+                let message = format!("overhead must be 0 B to {most} B; found {overhead}");
+                refuse("overhead", &message, "give the bytes of the link's headers");
+                layer
+            }),
+            None => layer,
+        };
         let loss = match &file.loss {
             Some(loss) => loss::both_ways(document, &format!("{path}.loss"), loss)?,
             None => [None, None],
         };
-        fine.then_some(Lines { file, limit, overhead: overhead.0 as u32, loss })
+        fine.then_some(Lines { file, limit, link_layer, loss })
+    }
+
+    /// Whether each list repeats a whole number of times over so many links; no value of another one has its place.
+    fn fit(&self, document: &mut Document, path: &str, links: usize) -> bool {
+        let lists = [
+            ("rate", self.file.rate.list_length()),
+            ("delay", self.file.delay.list_length()),
+            ("queue", self.limit.list_length()),
+        ];
+        let wrong = |length: usize| !links.is_multiple_of(length);
+        let mut fits = true;
+        for (key, length) in lists.into_iter().filter_map(|(key, length)| Some((key, length?))) {
+            if !wrong(length) {
+                continue;
+            }
+            let message = match links {
+                1 => format!("{length} values of `{key}` for one link"),
+                _ => format!("{length} values of `{key}` for {links} links"),
+            };
+            let help = match links {
+                1 => "write one value, or { forward = …, back = … } for the two directions; a [[sweep]] runs the \
+                      scenario with each value of a list"
+                    .to_owned(),
+                _ => format!(
+                    "write one value, or a list that repeats a whole number of times over the links: of {} values",
+                    lengths(links)
+                ),
+            };
+            document.mistake(&format!("{path}.{key}"), message, help);
+            fits = false;
+        }
+        fits
     }
 
     fn line(&self, index: usize, way: Way) -> Line {
@@ -368,10 +420,18 @@ impl<'f> Lines<'f> {
             rate: self.file.rate.of(index, way),
             delay: self.file.delay.of(index, way),
             limit: self.limit.of(index, way),
-            overhead: self.overhead,
+            link_layer: self.link_layer,
             loss: self.loss[way as usize].clone(),
         }
     }
+}
+
+/// The lengths of lists that fit so many links, in words: the greatest ones.
+fn lengths(links: usize) -> String {
+    let fitting = (2..=links).rev().filter(|length| links.is_multiple_of(*length));
+    let mut few: Vec<String> = fitting.take(3).map(|length| length.to_string()).collect();
+    few.reverse();
+    few.join(" or ")
 }
 
 /// Pairs the members of two groups: one to one when they are equal in number, in blocks when one
@@ -401,7 +461,6 @@ pub(super) const PAIRING: &str = "the groups must have the same size, or the siz
 
 const MOST_NODES: u32 = 1_000_000;
 const DEFAULT_LIMIT: u64 = 1000;
-const MOST_OVERHEAD: Bytes = Bytes(65_535);
 
 #[cfg(test)]
 mod tests {

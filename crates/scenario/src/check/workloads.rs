@@ -9,29 +9,42 @@ use shortflow_units::{Duration, Instant};
 
 use super::tcp;
 use super::topology::{PAIRING, Topology, pair_up};
+use crate::addresses::{Addresses, IpVersion};
 use crate::file::{OneOrList, ScenarioFile};
 use crate::files::Files;
 use crate::model::{NodeId, Workload};
-use crate::workloads::WorkloadFile;
+use crate::workloads::{WorkloadFile, WorkloadKind};
 
 /// Resolves all workloads.
 pub(super) fn check(
     document: &mut Document,
     file: &ScenarioFile,
     topology: &Topology,
+    addresses: &Addresses,
     files: &Files<'_>,
 ) -> Vec<Workload> {
     let base = tcp::check(document, "tcp", &file.tcp, &Era::LinuxToday.config());
-    let mut checker = Checker { document, topology, files, base, duration: file.duration };
+    let mut checker = Checker {
+        document,
+        topology,
+        addresses,
+        files,
+        base,
+        duration: file.duration,
+        replicas: file.replicas,
+    };
     file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
 }
 
 pub(crate) struct Checker<'c> {
     pub(crate) document: &'c mut Document,
     topology: &'c Topology,
+    addresses: &'c Addresses,
     pub(crate) files: &'c Files<'c>,
     pub(crate) base: Config,
     duration: Duration,
+    /// How many replicas run.
+    pub(crate) replicas: i64,
 }
 
 impl Checker<'_> {
@@ -42,7 +55,63 @@ impl Checker<'_> {
         }
         let (kind, config) = file.check(self, &path)?;
         let label = file.label().map_or(name, String::as_str).to_owned();
-        Some(Workload { name: name.to_owned(), kind, tcp: Arc::new(config), label })
+        let ip = self.version(&path, &kind)?;
+        let as_over_v4 = Workload {
+            name: name.to_owned(),
+            kind,
+            ip: IpVersion::V4,
+            tcp: Arc::new(config),
+            label,
+        };
+        if as_over_v4.kind.uses_tcp() && u32::from(as_over_v4.tcp.mss) <= ip.more() {
+            let message = format!(
+                "`{name}` speaks IPv6, whose header takes {} bytes more of each packet: nothing is left of `mss`",
+                ip.more()
+            );
+            self.document.mistake(&path, message, "give it a greater `tcp.mss`");
+            return None;
+        }
+        Some(Workload { tcp: as_over_v4.tcp_over(ip), ip, ..as_over_v4 })
+    }
+
+    /// The version of IP that all pairs of a workload speak.
+    fn version(&mut self, path: &str, kind: &WorkloadKind) -> Option<IpVersion> {
+        let mut first: Option<(IpVersion, NodeId, NodeId)> = None;
+        for &(a, b) in kind.pairs() {
+            let Some(ip) = self.addresses.version(a, b) else {
+                let [a, b] = [a, b].map(|node| {
+                    let ip = if self.addresses.get(node, IpVersion::V4).is_some() {
+                        "IPv4"
+                    } else {
+                        "IPv6"
+                    };
+                    format!("`{}` has an {ip} address only", self.topology.node(node).name)
+                });
+                let message = format!("{a}, and {b}: they cannot reach each other");
+                let help =
+                    "list an address of each version: address = [\"100.64.0.1\", \"2001:db8::1\"]";
+                self.document.mistake(path, message, help);
+                return None;
+            };
+            let (of_first, first_a, first_b) = *first.get_or_insert((ip, a, b));
+            if of_first != ip {
+                let pair = |a, b| {
+                    format!("`{}` and `{}`", self.topology.node(a).name, self.topology.node(b).name)
+                };
+                let message = format!(
+                    "{} speak {}, and {} speak {}",
+                    pair(first_a, first_b),
+                    of_first.name(),
+                    pair(a, b),
+                    ip.name()
+                );
+                let help = "one workload speaks one version of IP: make a workload of each, or give all its hosts \
+                            addresses of the same versions";
+                self.document.mistake(path, message, help);
+                return None;
+            }
+        }
+        Some(first.map_or(IpVersion::V4, |(ip, ..)| ip))
     }
 
     /// Time has no more than a nanosecond for each.

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use shortflow_units::{Bytes, Duration, Length, Rate};
+use shortflow_units::{Bytes, Duration, Length, LinkLayer, Rate};
 
 use crate::loss::LossFile;
 
@@ -16,21 +16,24 @@ use crate::loss::LossFile;
 pub(crate) struct LinkFile {
     /// The names of the two ends; forward is from the first to the second.
     pub(crate) between: [String; 2],
-    /// The rate; a list goes round over the links.
+    /// The rate; a list repeats over the links of a group, a whole number of times.
     pub(crate) rate: PerLink<Rate>,
-    /// The propagation delay; a list goes round over the links.
+    /// The propagation delay; a list repeats over the links of a group, a whole number of times.
     pub(crate) delay: PerLink<Duration>,
     /// What the DropTail queue of a port holds where no role puts another queue; 1000 pkt by
     /// default.
     pub(crate) queue: Option<PerLink<Length>>,
-    /// Bytes that the link adds to every packet; 0 B by default.
+    /// Bytes that the link adds to every packet, in the place of the link layer's; 0 B by default.
     pub(crate) overhead: Option<Bytes>,
+    /// How the link frames packets: a name as in tc-cake(8), such as `docsis` or `pppoe-ptm`; or
+    /// `overhead 30 mpu 64 atm`; or a table with `overhead`, `mpu`, `framing`. By default nothing is added.
+    pub(crate) link_layer: Option<LinkLayer>,
     /// Which packets the link loses: a probability, or by code point `{ AF11 = 0.001, rest = 0 }`, or a
     /// model by its name; or by direction, `{ forward = …, back = … }`.
     pub(crate) loss: Option<LossFile>,
 }
 
-/// A value for both directions, one for each, or a list that goes round over the links of a group.
+/// A value for both directions, one for each, or a list that repeats over the links of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PerLink<T> {
     Both(T),

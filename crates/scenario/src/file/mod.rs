@@ -56,10 +56,10 @@ pub(crate) struct ScenarioFile {
     pub(crate) tcp: TcpFile,
     /// Hosts, alone or in groups.
     #[serde(default)]
-    pub(crate) hosts: Named<Group>,
+    pub(crate) hosts: Named<HostGroup>,
     /// Routers, alone or in groups.
     #[serde(default)]
-    pub(crate) routers: Named<Group>,
+    pub(crate) routers: Named<RouterGroup>,
     /// Duplex links, alone or in groups.
     #[serde(default)]
     pub(crate) links: Named<LinkFile>,
@@ -91,10 +91,24 @@ fn one_or_more<T: JsonSchema>(generator: &mut schemars::SchemaGenerator) -> sche
     schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
 }
 
-/// A node, or several alike.
+/// A host, or several alike.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Group {
+pub(crate) struct HostGroup {
+    /// How many; 1 by default.
+    #[serde(default = "one_node")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub(crate) count: i64,
+    /// Its address: one of IPv4, one of IPv6, or a list of one of each; 10.0.0.n and fd00::a00:n for the nth node by
+    /// default. For several hosts the first address, from which they count up, or a prefix such as
+    /// "100.64.0.0/24", whose addresses they get in order.
+    pub(crate) address: Option<OneOrList<String>>,
+}
+
+/// A router, or several alike.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RouterGroup {
     /// How many; 1 by default.
     #[serde(default = "one_node")]
     #[schemars(range(min = 1, max = 1_000_000))]

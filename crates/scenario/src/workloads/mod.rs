@@ -157,6 +157,12 @@ pub trait Traffic {
         None
     }
 
+    /// How many application bytes of replies it asks for in a second while transfers arrive, on average over all
+    /// that may come; `None` where that depends on what it gets.
+    fn asked_bytes_per_second(&self) -> Option<f64> {
+        None
+    }
+
     /// How many of its flows never end.
     fn endless_flows(&self) -> u32 {
         0

@@ -173,6 +173,10 @@ impl Traffic for Plan {
         Some(Arrivals { what: "transfers", per_second: self.rate, start, stop })
     }
 
+    fn asked_bytes_per_second(&self) -> Option<f64> {
+        Some(self.rate * self.reply.mean())
+    }
+
     fn offers(&self, tcp: &Config) -> Option<Vec<Offer>> {
         let (mss, header) = (u64::from(tcp.mss), f64::from(tcp.header));
         let rate = self.rate / self.pairs.len() as f64;

@@ -252,6 +252,18 @@ fn replay_of(
         checker.document.mistake(&key, "the list of logs is empty", "name at least one file");
         return None;
     }
+    if file.file.values.len() as i64 > checker.replicas {
+        let message = format!(
+            "{} logs for {} replicas: each replica plays one, so the last ones are not played",
+            file.file.values.len(),
+            checker.replicas
+        );
+        checker.document.warning(
+            &key,
+            message,
+            "name as many logs as there are replicas, or fewer",
+        );
+    }
     let each = file.file.values.iter().enumerate();
     let logs: Vec<Option<Arc<[Access]>>> = each
         .map(|(index, name)| {

@@ -1,5 +1,6 @@
 //! The scenario format from outside.
 
+mod addresses;
 mod bad;
 mod examples;
 mod offered;

@@ -2,7 +2,7 @@
 
 use shortflow_elements::Dscp;
 use shortflow_elements::dropper::LossParams;
-use shortflow_scenario::{Direction, Overrides, Scenario, WorkloadKind, from_texts};
+use shortflow_scenario::{Direction, NodeId, Overrides, Scenario, WorkloadKind, from_texts};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
 /// 8 users behind 4 access routers, 2 per router; the access routers hang on one core router with
@@ -21,7 +21,7 @@ count = 4
 [links.last_mile]
 between = ["user", "access"]
 rate = { forward = "1 Mbit/s", back = "10 Mbit/s" }
-delay = ["1 ms", "2 ms", "3 ms"]
+delay = ["1 ms", "2 ms", "3 ms", "4 ms"]
 overhead = "18 B"
 
 [links.trunk]
@@ -90,7 +90,9 @@ fn nodes_are_numbered_hosts_first_and_members_have_an_index() {
         [names[0], names[7], names[8], names[9], names[13]],
         ["user[0]", "user[7]", "server", "access[0]", "core"]
     );
-    assert_eq!(scenario.nodes[8].address.to_string(), "10.0.0.9");
+    let server: Vec<String> =
+        scenario.addresses.of(NodeId(8)).map(|address| address.to_string()).collect();
+    assert_eq!(server, ["10.0.0.9", "fd00::a00:9"]);
     assert_eq!(scenario.name, "tree", "a scenario without a name has that of its file");
 }
 
@@ -107,15 +109,37 @@ fn a_greater_group_hangs_on_a_smaller_one_in_blocks() {
 }
 
 #[test]
-fn a_link_has_two_directions_and_a_list_goes_round() {
+fn a_link_layer_is_a_name_its_parts_or_a_table_and_overhead_takes_the_place_of_its_own() {
+    for (written, expected) in [
+        ("link_layer = \"docsis\"", "docsis"),
+        ("link_layer = \"docsis\"\noverhead = \"22 B\"", "overhead 22 mpu 64"),
+        ("link_layer = \"overhead 40 atm\"", "pppoe-llcsnap"),
+        (
+            "link_layer = { overhead = \"-4 B\", mpu = \"60 B\", framing = \"ptm\" }",
+            "overhead -4 mpu 60 ptm",
+        ),
+        ("overhead = \"0 B\"", "raw"),
+    ] {
+        let text = TREE.replace("overhead = \"18 B\"", written);
+        let texts = [("scenario.toml", text.as_str()), ("policy.toml", POLICY)];
+        let loaded =
+            from_texts(&texts, &Overrides::default()).unwrap_or_else(|wrong| panic!("{wrong}"));
+        let link = &loaded.points()[0].scenario.links[0];
+        assert_eq!(link.forward.link_layer.to_string(), expected);
+        assert_eq!(link.back.link_layer, link.forward.link_layer);
+    }
+}
+
+#[test]
+fn a_link_has_two_directions_and_a_list_repeats() {
     let scenario = tree("");
-    let link = &scenario.links[4];
-    assert_eq!(link.name, "last_mile[4]");
+    let link = &scenario.links[5];
+    assert_eq!(link.name, "last_mile[5]");
     assert_eq!(link.forward.rate.to_string(), "1 Mbit/s");
     assert_eq!(link.back.rate.to_string(), "10 Mbit/s");
-    // The fifth of a list of three: 1, 2, 3, 1, 2 ms.
+    // The sixth of a list of four: 1, 2, 3, 4, 1, 2 ms.
     assert_eq!(link.forward.delay, Duration::from_millis(2));
-    assert_eq!(link.forward.overhead, 18);
+    assert_eq!(link.forward.link_layer.to_string(), "overhead 18");
     assert_eq!(link.forward.limit, Length::Packets(1000));
     let trunk = &scenario.links[8];
     assert_eq!(trunk.forward.limit, Length::Bytes(Bytes(64_000)));

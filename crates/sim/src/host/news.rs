@@ -82,5 +82,8 @@ fn tell(fabric: &mut Fabric, flow: &Flow, side: Side, event: SenderEvent) {
     let Endpoint { key, tcp, .. } = &flow.ends[side];
     let (outlet, _) = fabric.outlet(key.src, key.dst);
     let smoothed_rtt = tcp.smoothed_rtt();
-    fabric.tell(outlet, &SenderNews { key: (*key).into(), event, smoothed_rtt });
+    fabric.tell(
+        outlet,
+        &SenderNews { key: key.flow_key(&fabric.pool.addresses), event, smoothed_rtt },
+    );
 }

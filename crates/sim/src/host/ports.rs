@@ -107,7 +107,7 @@ mod tests {
                 dst: NodeId(1),
                 src_port: 0,
                 dst_port: server_port,
-                transport: Transport::TCP,
+                transport: Transport::default(),
             };
             let key = self.ports.assign(key.src, key, &self.flows);
             let application = Application::Bulk { workload: 0, size: None };

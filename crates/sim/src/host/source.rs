@@ -66,6 +66,8 @@ pub(crate) struct Stream {
     pub(crate) node: NodeId,
     pub(crate) key: NodeKey,
     pub(crate) dscp: Dscp,
+    /// Bytes of the headers of each.
+    pub(crate) headers: u32,
 }
 
 /// Connections of one workload: between which nodes, and how they behave.
@@ -74,6 +76,7 @@ pub(crate) struct Connections {
     pub(crate) workload: u16,
     pub(crate) pairs: Vec<(NodeId, NodeId)>,
     pub(crate) port: u16,
+    pub(crate) transport: Transport,
     pub(crate) config: Arc<Config>,
 }
 
@@ -153,7 +156,7 @@ impl Connections {
             dst: server,
             src_port: 0,
             dst_port: self.port,
-            transport: Transport::TCP,
+            transport: self.transport,
         };
         let key = ports.assign(client, key, flows);
         NewFlow { key, config: Arc::clone(&self.config), application }

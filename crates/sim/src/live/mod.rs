@@ -14,11 +14,12 @@ mod glance;
 mod tally;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use shortflow_elements::{FrameId, Packet, SenderNews, SenderView};
 use shortflow_measure::{Recorder, Sample};
-use shortflow_run::Tap;
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_run::{ClassCounts, ClassUse, Tap};
+use shortflow_scenario::{Addresses, NodeId, Scenario};
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
 
@@ -29,6 +30,7 @@ use crate::network::fabric::{Fabric, Totals};
 use crate::network::index::PortId;
 use crate::network::key::NodeKey;
 use crate::network::pool::{Parcel, Resident};
+use crate::record::classes::{BoundRoles, class_counts};
 use crate::record::ports::{Counted, network_counts};
 use crate::record::sampler::Sampler;
 use crate::record::tap::Watcher;
@@ -60,6 +62,10 @@ pub struct LiveNetwork {
     replica: u32,
     measured_from: Instant,
     tallies: Tallies,
+    /// The roles of all ports; none once another policy was bound: its classes are others.
+    roles: Option<Vec<BoundRoles>>,
+    /// What classes were given before the warm-up ended.
+    classes_before: ClassCounts,
     delays: Delays,
     /// Transfers that are open, for time series.
     pub open_transfers: u32,
@@ -82,6 +88,7 @@ impl LiveNetwork {
         let (mut network, watched) = build::network_alone(scenario, replica);
         network.ports.iter_mut().for_each(|hop| hop.port.keep_room());
         let sampler = Sampler::new(&watched, scenario.measure.series_interval);
+        let tallies = Tallies::new(Arc::clone(&network.addresses));
         let mut fabric = Fabric::changeable(network);
         fabric.set_sampler(sampler.next_at());
         LiveNetwork {
@@ -95,7 +102,9 @@ impl LiveNetwork {
             replica,
             delays: Delays::default(),
             measured_from: Instant::START,
-            tallies: Tallies::default(),
+            tallies,
+            roles: Some(BoundRoles::of_ports(scenario)),
+            classes_before: ClassCounts::default(),
             open_transfers: 0,
         }
     }
@@ -125,7 +134,7 @@ impl LiveNetwork {
         hosts: &mut dyn Hosts,
     ) -> Result<(), (Packet, Unroutable)> {
         self.advance(now, hosts);
-        let Some(key) = NodeKey::of(packet.key, self.fabric.network.nodes) else {
+        let Some(key) = NodeKey::from_flow_key(packet.key, &self.fabric.pool.addresses) else {
             return Err((packet, Unroutable::Stranger));
         };
         if key.dst == node {
@@ -160,7 +169,9 @@ impl LiveNetwork {
     /// Something has happened at a sender of the host `node`, at the time that was told last: the queue through
     /// which its packets go is told, if it wants to be.
     pub fn tell(&mut self, node: NodeId, news: &SenderNews, hosts: &mut dyn Hosts) {
-        let Some(key) = NodeKey::of(news.key, self.fabric.network.nodes) else { return };
+        let Some(key) = NodeKey::from_flow_key(news.key, &self.fabric.pool.addresses) else {
+            return;
+        };
         let (outlet, _) = self.fabric.outlet(node, key.dst);
         if key.dst != node && self.fabric.network.ports.get(outlet).is_some() {
             self.fabric.tell(outlet, news);
@@ -196,7 +207,8 @@ impl LiveNetwork {
         let color = self.fabric.network.colors.place(resident.dscp);
         self.tallies.ended(resident.key, color, false);
         self.delays.add(self.fabric.now.since(resident.sent_at));
-        hosts.deliver(self.fabric.now, node, given_back(resident));
+        let packet = given_back(resident, &self.fabric.pool.addresses);
+        hosts.deliver(self.fabric.now, node, packet);
         self.fabric.pool.release(parcel);
     }
 
@@ -206,7 +218,7 @@ impl LiveNetwork {
             let resident = self.fabric.pool.packet(&parcel);
             let color = self.fabric.network.colors.place(resident.dscp);
             self.tallies.ended(resident.key, color, true);
-            hosts.dropped(resident.sent_at, given_back(resident));
+            hosts.dropped(resident.sent_at, given_back(resident, &self.fabric.pool.addresses));
             self.fabric.pool.release(parcel);
         }
     }
@@ -224,6 +236,7 @@ impl LiveNetwork {
         self.sampler.restart(self.fabric.now, &self.fabric.network);
         self.fabric.restart_counters(until);
         self.counted_before = self.counts();
+        self.classes_before = self.class_counts().unwrap_or_default();
         self.measured_from = self.fabric.now;
     }
 
@@ -233,7 +246,9 @@ impl LiveNetwork {
         let measured = self.fabric.now.since(self.measured_from);
         let counted = Counted::of_ports(&mut self.fabric, &self.watched, measured);
         let counted = counted.with(self.counts(), &self.counted_before);
-        LiveRecord { counted, samples: std::mem::take(&mut self.samples) }
+        let warm_up = std::mem::take(&mut self.classes_before);
+        let classes = self.class_counts().map(|whole| ClassUse { warm_up, whole });
+        LiveRecord { counted, samples: std::mem::take(&mut self.samples), classes }
     }
 
     /// From the time that was told last on, the policy of `scenario` is bound to the ports: a scenario that
@@ -241,6 +256,7 @@ impl LiveNetwork {
     /// the order in which the old ones would have sent them, and what those had fixed stays fixed.
     pub fn switch(&mut self, scenario: &Scenario, hosts: &mut dyn Hosts) {
         self.replaced = self.counts();
+        self.roles = None;
         let roles = build::roles(scenario, self.replica);
         assert_eq!(roles.len(), self.fabric.network.ports.len(), "the network is the same");
         for (index, roles) in PortId::first(roles.len()).zip(roles) {
@@ -257,6 +273,11 @@ impl LiveNetwork {
             *counts.entry(name).or_default() += count;
         }
         counts
+    }
+
+    /// How many packets classes were given since the start, while it is the policy of the start.
+    fn class_counts(&self) -> Option<ClassCounts> {
+        self.roles.as_ref().map(|roles| class_counts(&self.fabric.network, roles))
     }
 
     /// What became of the packets of each TCP connection, for another thread to look at too.
@@ -283,6 +304,8 @@ impl LiveNetwork {
 pub struct LiveRecord {
     counted: Counted,
     samples: Vec<Sample>,
+    /// How many packets the classes of the policy were given; none where it was replaced under way.
+    pub classes: Option<ClassUse>,
 }
 
 impl LiveRecord {
@@ -299,7 +322,7 @@ fn name_of(frame: Option<FrameId>) -> FlowId {
 }
 
 /// The packet as its host named it, with the code point and the ECN field that it has now.
-fn given_back(resident: &Resident) -> Packet {
+fn given_back(resident: &Resident, addresses: &Addresses) -> Packet {
     Packet {
         size: resident.size,
         bytes: FrameId::new(resident.flow.0),
@@ -307,6 +330,6 @@ fn given_back(resident: &Resident) -> Packet {
         dscp: resident.dscp,
         ecn: resident.ecn,
         flags: resident.tcp.flags,
-        key: resident.key.into(),
+        key: resident.key.flow_key(addresses),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 use shortflow_elements::{FlowKey, Protocol, TcpFlags};
+use shortflow_scenario::Addresses;
 
 use crate::network::key::NodeKey;
 
@@ -34,17 +35,25 @@ impl ConnectionTally {
 
 /// The latest connection of each 5-tuple, for others to look at while packets pass. So many are remembered
 /// and no more: then one that was silent for the longest, or nearly so, gives way to a new one.
-#[derive(Debug, Clone, Default)]
-pub struct Tallies(Arc<Mutex<Book>>);
+#[derive(Debug, Clone)]
+pub struct Tallies {
+    book: Arc<Mutex<Book>>,
+    addresses: Arc<Addresses>,
+}
 
 /// How many connections are remembered.
 const MOST: usize = 1 << 14;
 
 impl Tallies {
+    /// Nothing yet, between hosts with these addresses.
+    pub(crate) fn new(addresses: Arc<Addresses>) -> Self {
+        Tallies { book: Arc::default(), addresses }
+    }
+
     /// What became so far of the packets of the latest connection with this 5-tuple, from client to server;
     /// none while its opening was not seen, and when it was forgotten.
     pub fn of(&self, key: FlowKey) -> Option<ConnectionTally> {
-        let key = NodeKey::of(key, usize::MAX)?;
+        let key = NodeKey::from_flow_key(key, &self.addresses)?;
         self.with(|book| {
             book.find(key).filter(|known| known.client == key).map(|known| known.tally)
         })
@@ -52,7 +61,7 @@ impl Tallies {
 
     /// The connection is over, and nobody will ask for it any more.
     pub fn forget(&self, key: FlowKey) {
-        if let Some(key) = NodeKey::of(key, usize::MAX) {
+        if let Some(key) = NodeKey::from_flow_key(key, &self.addresses) {
             self.with(|book| book.forget(key));
         }
     }
@@ -90,7 +99,7 @@ impl Tallies {
 
     /// Whoever else looks at them holds them for a moment only.
     fn with<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.book.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -182,14 +191,19 @@ mod tests {
 
     use super::*;
 
+    fn none() -> Tallies {
+        Tallies::new(Arc::new(Addresses::automatic()))
+    }
+
     #[test]
     fn a_connection_begins_with_its_syns_and_another_of_the_same_ports_begins_anew() {
         let key = NodeKey { src: NodeId(1), dst: NodeId(2), src_port: 1024, ..NodeKey::default() };
-        let tallies = Tallies::default();
-        let found = || tallies.of(key.into()).unwrap();
-        assert_eq!(tallies.of(key.into()), None);
+        let tallies = none();
+        let from_client = key.flow_key(&tallies.addresses);
+        let found = || tallies.of(from_client).unwrap();
+        assert_eq!(tallies.of(from_client), None);
         tallies.sent(key.reversed(), TcpFlags::ACK);
-        assert_eq!(tallies.of(key.into()), None, "nobody saw it open");
+        assert_eq!(tallies.of(from_client), None, "nobody saw it open");
         tallies.sent(key, TcpFlags::SYN);
         tallies.ended(key, 3, true);
         tallies.sent(key, TcpFlags::SYN);
@@ -212,7 +226,7 @@ mod tests {
             dst_port: 80,
             ..NodeKey::default()
         };
-        let tallies = Tallies::default();
+        let tallies = none();
         tallies.sent(key(0), TcpFlags::SYN);
         let room = || tallies.with(|book| (book.places.capacity(), book.known.capacity()));
         let before = room();
@@ -230,10 +244,10 @@ mod tests {
     #[test]
     fn what_is_forgotten_makes_room() {
         let key = NodeKey { src: NodeId(1), dst: NodeId(2), ..NodeKey::default() };
-        let tallies = Tallies::default();
+        let tallies = none();
         tallies.sent(key, TcpFlags::SYN);
-        tallies.forget(key.into());
-        assert_eq!(tallies.of(key.into()), None);
+        tallies.forget(key.flow_key(&tallies.addresses));
+        assert_eq!(tallies.of(key.flow_key(&tallies.addresses)), None);
         tallies.sent(NodeKey { src_port: 9, ..key }, TcpFlags::SYN);
         tallies.with(|book| assert_eq!((book.known.len(), book.free.len()), (1, 0)));
     }

@@ -1,5 +1,7 @@
 //! The network in motion: ports, the packets in them, and the events that move these.
 
+use std::sync::Arc;
+
 use shortflow_elements::{DropReason, Drops, Packet, SenderNews, SenderView};
 use shortflow_units::Instant;
 
@@ -75,12 +77,13 @@ impl Fabric {
 
     fn with(network: Network, entities: Entities) -> Self {
         let listens = network.ports.iter().any(|hop| hop.port.listens());
+        let pool = Pool::new(Arc::clone(&network.addresses));
         Fabric {
             network,
             listens,
             now: Instant::START,
             totals: Totals::default(),
-            pool: Pool::default(),
+            pool,
             calendar: Calendar::new(entities.count()),
             entities,
             watcher: None,

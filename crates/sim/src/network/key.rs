@@ -1,7 +1,7 @@
 //! The 5-tuple as the simulator keeps it.
 
-use shortflow_elements::{FlowKey, Protocol};
-use shortflow_scenario::NodeId;
+use shortflow_elements::{Address, FlowKey, Protocol};
+use shortflow_scenario::{Addresses, IpVersion, NodeId};
 
 /// A 5-tuple with nodes for addresses, in 16 bytes. Elements, which know addresses, are shown the
 /// [`FlowKey`] that it stands for.
@@ -16,22 +16,26 @@ pub(crate) struct NodeKey {
     pub(crate) transport: Transport,
 }
 
-/// The protocol of what hosts send, and over which version of IP. It is as wide as the number of a node: a
+/// The protocol of what hosts send, and how their addresses are found. It is as wide as the number of a node: a
 /// key without gaps is copied as one piece, where gaps would be copied byte by byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Transport(u32);
 
 impl Transport {
-    /// TCP over IPv4.
-    pub(crate) const TCP: Transport = Transport::new(Protocol::TCP, false);
-    /// UDP over IPv4.
-    pub(crate) const UDP: Transport = Transport::new(Protocol::UDP, false);
+    /// TCP between automatic addresses of IPv4.
+    const TCP: Transport = Transport(Protocol::TCP.0 as u32);
 
     /// Stands above the number of the protocol where the packets are of IPv6.
     const V6: u32 = 1 << 8;
 
-    const fn new(protocol: Protocol, is_v6: bool) -> Self {
-        Transport(protocol.0 as u32 | if is_v6 { Transport::V6 } else { 0 })
+    /// Stands there where addresses of some hosts are given.
+    const GIVEN: u32 = 1 << 9;
+
+    /// What hosts with these addresses send.
+    pub(crate) fn new(protocol: Protocol, ip: IpVersion, addresses: &Addresses) -> Self {
+        let version = if ip == IpVersion::V6 { Transport::V6 } else { 0 };
+        let given = if addresses.are_given() { Transport::GIVEN } else { 0 };
+        Transport(u32::from(protocol.0) | version | given)
     }
 
     /// The protocol.
@@ -40,9 +44,14 @@ impl Transport {
         Protocol(self.0 as u8)
     }
 
+    /// Whether the addresses are automatic ones of IPv4, as those of most scenarios.
     #[inline]
-    fn is_v6(self) -> bool {
-        self.0 & Transport::V6 != 0
+    fn is_plain(self) -> bool {
+        self.0 < Transport::V6
+    }
+
+    fn ip(self) -> IpVersion {
+        if self.0 & Transport::V6 != 0 { IpVersion::V6 } else { IpVersion::V4 }
     }
 }
 
@@ -65,62 +74,110 @@ impl NodeKey {
         }
     }
 
-    /// What a 5-tuple of addresses stands for; none unless both are of nodes, of which there are so many.
-    pub(crate) fn of(key: FlowKey, nodes: usize) -> Option<NodeKey> {
+    /// What a 5-tuple of addresses stands for; none unless both are of nodes.
+    pub(crate) fn from_flow_key(key: FlowKey, addresses: &Addresses) -> Option<NodeKey> {
         let FlowKey { src_port, dst_port, protocol, .. } = key;
-        let [src, dst] = [key.src, key.dst].map(NodeId::of_address);
-        let transport = Transport::new(protocol, key.src.as_v4().is_none());
-        let found = NodeKey { src, dst, src_port, dst_port, transport };
-        let exist = src.index() < nodes && dst.index() < nodes;
-        (exist && FlowKey::from(found) == key).then_some(found)
+        let [src_ip, ip] = [key.src, key.dst].map(IpVersion::from_address);
+        let [src, dst] = [addresses.node(key.src)?, addresses.node(key.dst)?];
+        let transport = Transport::new(protocol, ip, addresses);
+        (src_ip == ip).then_some(NodeKey { src, dst, src_port, dst_port, transport })
     }
-}
 
-impl From<NodeKey> for FlowKey {
+    /// The 5-tuple of addresses that it stands for.
     #[inline]
-    fn from(key: NodeKey) -> FlowKey {
-        let is_v6 = key.transport.is_v6();
-        let address = if is_v6 { NodeId::address_v6 } else { NodeId::address };
-        FlowKey {
-            src: address(key.src),
-            dst: address(key.dst),
-            src_port: key.src_port,
-            dst_port: key.dst_port,
-            protocol: key.transport.protocol(),
+    pub(crate) fn flow_key(self, addresses: &Addresses) -> FlowKey {
+        if !self.transport.is_plain() {
+            return self.looked_up(addresses);
         }
+        self.between([self.src, self.dst].map(|node| node.automatic(IpVersion::V4)))
+    }
+
+    #[inline(never)]
+    fn looked_up(self, addresses: &Addresses) -> FlowKey {
+        let ip = self.transport.ip();
+        let address = |node| addresses.get(node, ip).expect("hosts speak a version that they have");
+        self.between([self.src, self.dst].map(address))
+    }
+
+    #[inline]
+    fn between(self, [src, dst]: [Address; 2]) -> FlowKey {
+        let (src_port, dst_port) = (self.src_port, self.dst_port);
+        FlowKey { src, dst, src_port, dst_port, protocol: self.transport.protocol() }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use shortflow_scenario::{Overrides, from_texts};
+
     use super::*;
 
     #[test]
     fn elements_are_shown_the_addresses_of_the_nodes() {
+        let addresses = Addresses::automatic();
         let key = NodeKey {
             src: NodeId(3),
             dst: NodeId(70_000),
             src_port: 1024,
             dst_port: 80,
-            transport: Transport::UDP,
+            transport: Transport::new(Protocol::UDP, IpVersion::V4, &addresses),
         };
-        let shown = FlowKey::from(key);
-        assert_eq!([shown.src, shown.dst].map(NodeId::of_address), [key.src, key.dst]);
+        let shown = key.flow_key(&addresses);
+        assert_eq!(
+            [shown.src, shown.dst].map(|at| addresses.node(at)),
+            [Some(key.src), Some(key.dst)]
+        );
         assert_eq!((shown.src_port, shown.dst_port, shown.protocol), (1024, 80, Protocol::UDP));
-        assert_eq!(FlowKey::from(key.reversed()), FlowKey::from(key).reversed());
-        let over_v6 = NodeKey { transport: Transport::new(Protocol::UDP, true), ..key };
-        assert_eq!(FlowKey::from(over_v6).src, "fd00::a00:4".parse().unwrap());
+        assert_eq!(key.reversed().flow_key(&addresses), key.flow_key(&addresses).reversed());
+        let transport = Transport::new(Protocol::UDP, IpVersion::V6, &addresses);
+        let over_v6 = NodeKey { transport, ..key };
+        assert_eq!(over_v6.flow_key(&addresses).src, "fd00::a00:4".parse().unwrap());
+    }
+
+    #[test]
+    fn elements_are_shown_the_addresses_that_hosts_are_given() {
+        let text = r#"
+            duration = "1 s"
+            hosts.a.address = ["100.64.0.7", "2001:db8::7"]
+            hosts.b = {}
+            links.line = { between = ["a", "b"], rate = "1 Mbit/s", delay = "1 ms" }
+            workloads.file.bulk = { from = "a", to = "b" }
+        "#;
+        let loaded = from_texts(&[("s.toml", text)], &Overrides::default()).unwrap();
+        let addresses = &loaded.points()[0].scenario.addresses;
+        for (ip, expected) in [
+            (IpVersion::V4, ["100.64.0.7", "10.0.0.2"]),
+            (IpVersion::V6, ["2001:db8::7", "fd00::a00:2"]),
+        ] {
+            let transport = Transport::new(Protocol::TCP, ip, addresses);
+            let key = NodeKey { dst: NodeId(1), transport, ..NodeKey::default() };
+            let shown = key.flow_key(addresses);
+            assert_eq!([shown.src, shown.dst].map(|address| address.to_string()), expected);
+            assert_eq!(NodeKey::from_flow_key(shown, addresses), Some(key));
+        }
     }
 
     #[test]
     fn addresses_that_are_no_node_s_have_no_key() {
+        let text = r#"
+            duration = "1 s"
+            hosts.a.count = 4
+            routers.r = {}
+            links.line = { between = ["a", "r"], rate = "1 Mbit/s", delay = "1 ms" }
+            workloads.file.bulk = { from = "a[0]", to = "a[1]" }
+        "#;
+        let loaded = from_texts(&[("s.toml", text)], &Overrides::default()).unwrap();
+        let of_five = &loaded.points()[0].scenario.addresses;
         let key = NodeKey { src: NodeId(3), dst: NodeId(4), ..NodeKey::default() };
-        for transport in [Transport::TCP, Transport::new(Protocol::ICMPV6, true)] {
+        let plain = key.flow_key(of_five);
+        let over_v6 = Transport::new(Protocol::ICMPV6, IpVersion::V6, of_five);
+        for transport in [Transport::TCP, over_v6] {
             let key = NodeKey { transport, ..key };
-            assert_eq!(NodeKey::of(key.into(), 5), Some(key));
-            assert_eq!(NodeKey::of(key.into(), 4), None, "there are nodes 0 to 3");
+            assert_eq!(NodeKey::from_flow_key(key.flow_key(of_five), of_five), Some(key));
         }
-        let beside = FlowKey { dst: "fd01::a00:4".parse().unwrap(), ..FlowKey::from(key) };
-        assert_eq!(NodeKey::of(beside, 5), None);
+        let address = |text: &str| text.parse().unwrap();
+        for dst in ["10.0.0.6", "fd01::a00:5", "fd00::a00:5"].map(address) {
+            assert_eq!(NodeKey::from_flow_key(FlowKey { dst, ..plain }, of_five), None, "{dst}");
+        }
     }
 }

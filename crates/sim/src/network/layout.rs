@@ -1,7 +1,9 @@
 //! The network as the engine sees it: ports, routes, and what is bound to them.
 
+use std::sync::Arc;
+
 use shortflow_elements::{Color, Conditioner, Dscp, Label, QueueDiscipline};
-use shortflow_scenario::NodeId;
+use shortflow_scenario::{Addresses, NodeId};
 use shortflow_units::Length;
 
 use crate::network::ends::{FarEnd, NearEnd};
@@ -56,6 +58,7 @@ pub(crate) struct Network {
     /// `r2<-r1`, the far end.
     pub(crate) ingress_names: Vec<String>,
     pub(crate) nodes: usize,
+    pub(crate) addresses: Arc<Addresses>,
     pub(crate) routes: Routes,
     pub(crate) colors: Colors,
     /// The label of each workload's connections, as the policy numbers them.

@@ -1,6 +1,6 @@
 //! The line of a port: one transmission after the other, then the way to the far end.
 
-use shortflow_units::{Duration, Instant, Rate, Remainder, Transmission};
+use shortflow_units::{Bytes, Duration, Instant, LinkLayer, Rate, Remainder, Transmission};
 
 /// What sends packets on their way.
 #[derive(Debug)]
@@ -10,8 +10,8 @@ pub(crate) struct Line {
     /// The time that the last bit of a packet takes to the far end.
     pub(crate) delay: Duration,
     rate: Transmission,
-    /// Bytes that the link adds to each packet.
-    overhead: u32,
+    /// What makes of a packet's bytes those on the wire.
+    link_layer: LinkLayer,
     /// Time for which it was or will be sending, since counting began.
     busy: Duration,
 }
@@ -26,9 +26,9 @@ pub(crate) struct Planned {
 }
 
 impl Line {
-    pub(crate) fn new(rate: Rate, delay: Duration, overhead: u32) -> Self {
+    pub(crate) fn new(rate: Rate, delay: Duration, link_layer: LinkLayer) -> Self {
         let rate = Transmission::at(rate);
-        Line { free_at: Instant::START, delay, rate, overhead, busy: Duration::ZERO }
+        Line { free_at: Instant::START, delay, rate, link_layer, busy: Duration::ZERO }
     }
 
     /// Sends `size` bytes from `starts` on, which is not before the line is free: when they arrive at
@@ -43,7 +43,8 @@ impl Line {
     #[inline(always)]
     pub(crate) fn plan(&self, starts: Instant, size: u32) -> Planned {
         let before = if starts > self.free_at { Remainder::NONE } else { self.rate.remainder() };
-        let (time, remainder) = self.rate.time_after(before, size + self.overhead);
+        let size = self.link_layer.wire_size(Bytes(size.into())).0 as u32;
+        let (time, remainder) = self.rate.time_after(before, size);
         Planned { time, ends: starts + time, remainder }
     }
 

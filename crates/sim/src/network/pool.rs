@@ -6,8 +6,10 @@
 //! as the place of its bytes. A slot that falls free is the next to be used; the pool is as large as
 //! the most packets there ever were at once.
 
+use std::sync::Arc;
+
 use shortflow_elements::{Arrival, Dscp, Ecn, FrameId, Packet, TrafficClass};
-use shortflow_scenario::NodeId;
+use shortflow_scenario::{Addresses, NodeId};
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;
 
@@ -82,10 +84,12 @@ fn size_and_class(size: u32, class: TrafficClass) -> u32 {
 const NO_SLOT: u32 = u32::MAX;
 
 /// All packets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Pool {
     entries: Vec<Resident>,
     free: Vec<u32>,
+    /// The addresses that elements are shown.
+    pub(crate) addresses: Arc<Addresses>,
 }
 
 /// A packet under way, in a cache line of its own.
@@ -109,7 +113,7 @@ pub(crate) struct Resident {
 impl Resident {
     /// What elements see of it.
     #[inline]
-    fn shown(&self, slot: u32) -> Packet {
+    fn shown(&self, slot: u32, addresses: &Addresses) -> Packet {
         Packet {
             size: self.size,
             bytes: FrameId::new(slot),
@@ -117,12 +121,17 @@ impl Resident {
             dscp: self.dscp,
             ecn: self.ecn,
             flags: self.tcp.flags,
-            key: self.key.into(),
+            key: self.key.flow_key(addresses),
         }
     }
 }
 
 impl Pool {
+    /// No packet, of hosts with these addresses.
+    pub(crate) fn new(addresses: Arc<Addresses>) -> Self {
+        Pool { entries: Vec::new(), free: Vec::new(), addresses }
+    }
+
     /// Takes a packet in.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Resident) -> Parcel {
@@ -162,7 +171,7 @@ impl Pool {
         change: impl FnOnce(&mut Packet) -> T,
     ) -> T {
         let resident = &mut self.entries[parcel.slot as usize];
-        let mut packet = resident.shown(parcel.slot);
+        let mut packet = resident.shown(parcel.slot, &self.addresses);
         let result = change(&mut packet);
         resident.dscp = packet.dscp;
         resident.ecn = packet.ecn;
@@ -180,7 +189,7 @@ impl Pool {
 
     /// What elements would see of the packet of a parcel.
     pub(crate) fn shown(&self, parcel: &Parcel) -> Packet {
-        self.packet(parcel).shown(parcel.slot)
+        self.packet(parcel).shown(parcel.slot, &self.addresses)
     }
 
     /// Forgets a packet, which has arrived or was dropped.

@@ -15,7 +15,7 @@ use shortflow_elements::{
     Arrival, Backlog, DropReason, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, SenderNews,
     Verdict,
 };
-use shortflow_units::{Duration, Instant, Length, Rate};
+use shortflow_units::{Duration, Instant, Length, LinkLayer, Rate};
 
 use crate::network::line::Line;
 use crate::network::pool::{Parcel, Pool};
@@ -100,11 +100,11 @@ impl Port {
     pub(crate) fn plain(
         rate: Rate,
         delay: Duration,
-        overhead: u32,
+        link_layer: LinkLayer,
         limit: Length,
         counters: Counters,
     ) -> Self {
-        let line = Line::new(rate, delay, overhead);
+        let line = Line::new(rate, delay, link_layer);
         Port::new(Buffer::Plain(limit), line, counters)
     }
 
@@ -113,10 +113,10 @@ impl Port {
         gate: AnyGate,
         rate: Rate,
         delay: Duration,
-        overhead: u32,
+        link_layer: LinkLayer,
         counters: Counters,
     ) -> Self {
-        let line = Line::new(rate, delay, overhead);
+        let line = Line::new(rate, delay, link_layer);
         Port::new(Buffer::Gated(gate), line, counters)
     }
 
@@ -125,11 +125,11 @@ impl Port {
         queue: Box<dyn QueueDiscipline>,
         rate: Rate,
         delay: Duration,
-        overhead: u32,
+        link_layer: LinkLayer,
         counters: Counters,
     ) -> Self {
         let served = Served { queue, departs_at: Instant::NEVER, is_sending: false };
-        Port::new(Buffer::Policy(served), Line::new(rate, delay, overhead), counters)
+        Port::new(Buffer::Policy(served), Line::new(rate, delay, link_layer), counters)
     }
 
     fn new(buffer: Buffer, line: Line, counters: Counters) -> Self {
@@ -277,6 +277,14 @@ impl Port {
     pub(crate) fn queue_counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         if let Buffer::Policy(served) = &self.buffer {
             served.queue.counters(visit);
+        }
+    }
+
+    /// The policy's queue, where it is asked at each departure.
+    pub(crate) fn policy_queue(&self) -> Option<&dyn QueueDiscipline> {
+        match &self.buffer {
+            Buffer::Policy(served) => Some(&*served.queue),
+            _ => None,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use shortflow_measure::{Replica, TransferSink};
-use shortflow_run::{Error, Refusal, Tap, end_of, workload_counter};
+use shortflow_run::{ClassUse, Error, Refusal, Tap, end_of, workload_counter};
 use shortflow_scenario::Scenario;
 use shortflow_units::Instant;
 
@@ -11,6 +11,7 @@ use crate::build::{self, Build};
 use crate::engine::Engine;
 use crate::host::flow::Side;
 use crate::network::fabric::Totals;
+use crate::record::classes::{BoundRoles, class_counts};
 use crate::record::ports::{Counted, network_counts};
 
 /// What a simulated replica found.
@@ -20,6 +21,8 @@ pub struct Simulated {
     pub replica: Replica,
     /// What the whole network did.
     pub totals: Totals,
+    /// How many packets the classes of the policy were given.
+    pub classes: ClassUse,
 }
 
 /// Runs replica number `replica` of `scenario`.
@@ -58,6 +61,8 @@ pub fn run_replica_before(
     run_until(warm_up, &mut engine, scenario, &mut look)?;
     engine.end_warm_up(measured_until);
     let counted_before = counts(&engine, scenario);
+    let roles = BoundRoles::of_ports(scenario);
+    let classes_before = class_counts(&engine.fabric.network, &roles);
     run_until(measured_until, &mut engine, scenario, &mut look)?;
     record_long_flows(&mut engine, scenario);
     let measured = measured_until.since(warm_up);
@@ -69,9 +74,11 @@ pub fn run_replica_before(
     engine.record_sessions(|workload| scenario.workloads[usize::from(workload)].name.clone());
     engine.fabric.check_conservation();
     engine.fabric.finish_tap().map_err(Error::Trace)?;
+    let whole = class_counts(&engine.fabric.network, &roles);
+    let classes = ClassUse { warm_up: classes_before, whole };
     let totals = engine.fabric.totals;
     let found = Replica { number: replica, ..engine.recorder.finish()? };
-    Ok(Simulated { replica: found, totals })
+    Ok(Simulated { replica: found, totals, classes })
 }
 
 fn run_until(
@@ -87,8 +94,9 @@ fn run_until(
     let [client, server] = [key.src, key.dst].map(|node| &scenario.nodes[node.index()].name);
     let (port, count) = (key.dst_port, engine.ephemeral.count());
     Err(Error::Refused(Refusal(format!(
-        "{client} has {count} open connections to port {port} of {server}, one from each of its ports, \
-         and cannot open another; lower the load, or spread it over more hosts"
+        "{client} has {count} connections to port {port} of {server}, one from each of its ports, and cannot \
+         open another; closed ones count while they are in TIME_WAIT; lower the load, spread it over more \
+         hosts, or shorten `tcp.time_wait`"
     ))))
 }
 

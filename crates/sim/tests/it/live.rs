@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use shortflow_elements::{Dscp, FlowKey, FrameId, Packet};
 use shortflow_measure::results;
 use shortflow_run::{Event, Sight, Tap, end_of};
-use shortflow_scenario::{NodeId, NodeKind, Scenario};
+use shortflow_scenario::{IpVersion, NodeId, NodeKind, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork, Unroutable, run_replica_before};
 use shortflow_units::{Duration, Instant};
 
@@ -161,10 +161,24 @@ fn packets_of_strangers_and_to_nowhere_are_given_back() {
     let stranger = "192.0.2.1".parse().unwrap();
     let mut refused =
         |packet| live.send(Instant::START, a, packet, None, &mut notes).unwrap_err().1;
-    assert_eq!(refused(packet(a.address(), stranger)), Unroutable::Stranger);
-    assert_eq!(refused(packet(stranger, c.address())), Unroutable::Stranger);
-    assert_eq!(refused(packet(c.address(), a.address())), Unroutable::NoWay, "to itself");
-    live.send(Instant::START, a, packet(a.address_v6(), c.address_v6()), None, &mut notes).unwrap();
+    assert_eq!(refused(packet(a.automatic(IpVersion::V4), stranger)), Unroutable::Stranger);
+    assert_eq!(refused(packet(stranger, c.automatic(IpVersion::V4))), Unroutable::Stranger);
+    assert_eq!(
+        refused(packet(c.automatic(IpVersion::V4), a.automatic(IpVersion::V4))),
+        Unroutable::NoWay,
+        "to itself"
+    );
+    live.send(
+        Instant::START,
+        a,
+        packet(a.automatic(IpVersion::V6), c.automatic(IpVersion::V6)),
+        None,
+        &mut notes,
+    )
+    .unwrap();
     live.advance(Instant::START + Duration::from_secs(1), &mut notes);
-    assert_eq!(notes.arrived[0].2, packet(a.address_v6(), c.address_v6()).key);
+    assert_eq!(
+        notes.arrived[0].2,
+        packet(a.automatic(IpVersion::V6), c.automatic(IpVersion::V6)).key
+    );
 }

@@ -1,5 +1,6 @@
 //! Whole simulations against theory, hand computation and laws.
 
+mod addresses;
 mod aggregate;
 mod bench;
 mod censoring;
@@ -7,6 +8,7 @@ mod completion_time;
 mod conservation;
 mod determinism;
 mod end_to_end;
+mod identity;
 mod live;
 mod long_flows;
 mod marking;
@@ -18,6 +20,7 @@ mod random_loss;
 mod schedulers;
 mod sessions;
 mod shaping;
+mod shares;
 mod short_flows;
 mod splitting;
 mod statistics;

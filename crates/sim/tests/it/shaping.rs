@@ -91,3 +91,52 @@ fn red_inside_a_shaper_keeps_the_queue_between_its_thresholds() {
     assert!(router.loss() > Some(0.0));
     assert!((10.0..80.0).contains(&router.mean_queue_packets), "{}", router.mean_queue_packets);
 }
+
+/// Downloads over a cable line of 2 Mbit/s up and 100 Mbit/s down, and a call: the delay of 95 % of what it sends, where
+/// the gateway sends at 95 % of the line's rate and counts packets so.
+fn call_beside_downloads(gateway: &str, line: &str) -> f64 {
+    let shaper = format!("shaper = {{ rate = \"1.9 Mbit/s\"{gateway}, queue.fq-codel = {{}} }}");
+    let policy = format!("[roles.core.queue]\n{shaper}\n");
+    let scenario = format!(
+        r#"
+        duration = "15 s"
+        warm_up = "5 s"
+        policy = "policy.toml"
+        hosts = {{ pc = {{}}, site = {{}} }}
+        routers = {{ router = {{}}, modem = {{}} }}
+        bind = [{{ role = "core", at = "router", to = "modem" }}]
+        [links]
+        lan = {{ between = ["pc", "router"], rate = "1 Gbit/s", delay = "10 us" }}
+        cable = {{ between = ["router", "modem"], rate = "1 Gbit/s", delay = "1 us" }}
+        [links.line]
+        between = ["modem", "site"]
+        rate = {{ forward = "2 Mbit/s", back = "100 Mbit/s" }}
+        delay = "10 ms"
+        queue = "1000 pkt"
+        link_layer = "{line}"
+        [workloads.downloads.bulk]
+        from = "site"
+        to = "pc"
+        flows = 2
+        [workloads.call.cbr]
+        from = "pc"
+        to = "site"
+        rate = "80 kbit/s"
+        packet = "200 B"
+    "#
+    );
+    let replica = run(&scenario_under(&policy, &scenario)).replica;
+    workload(&replica, "call").datagrams.unwrap().percentiles.delay_p95.unwrap()
+}
+
+#[test]
+fn acknowledgements_wait_where_they_are_looked_after_once_the_gateway_counts_them_as_the_line_does()
+{
+    // The smallest frame of DOCSIS is 64 bytes; 40 of an acknowledgement over PPPoE on ADSL are two cells.
+    for line in ["docsis", "pppoe-llcsnap"] {
+        let bare = call_beside_downloads("", line);
+        let counted = call_beside_downloads(&format!(", link_layer = \"{line}\""), line);
+        assert!(bare > 0.2, "{line}: {bare}");
+        assert!(counted < 0.03, "{line}: {counted}");
+    }
+}

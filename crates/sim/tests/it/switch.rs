@@ -3,7 +3,7 @@
 use shortflow_elements::{Dscp, FlowKey, FrameId, Packet, Protocol};
 use shortflow_measure::{PortResult, Recorder, Replica};
 use shortflow_run::plan;
-use shortflow_scenario::{NodeId, Scenario};
+use shortflow_scenario::{IpVersion, NodeId, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork};
 use shortflow_units::{Duration, Instant};
 
@@ -79,7 +79,7 @@ impl Hosts for Notes {
 
 /// A packet of flow number `flow`.
 fn packet(number: u32, flow: u16, size: u32) -> Packet {
-    let [src, dst] = [NodeId(0), NodeId(1)].map(NodeId::address);
+    let [src, dst] = [NodeId(0), NodeId(1)].map(|node| node.automatic(IpVersion::V4));
     let key = FlowKey { src, dst, src_port: 5000 + flow, dst_port: 9, protocol: Protocol::UDP };
     Packet { size, bytes: FrameId::new(number), key, ..Packet::default() }
 }

@@ -192,7 +192,7 @@ fn a_reset_cancels_the_acknowledgement_that_is_due() {
     end.open(now);
     let mut gets = |seq: u32, flags: TcpFlags, payload| {
         let header = TcpHeader { seq, ack: 1, window: 65_535, flags, ..TcpHeader::default() };
-        end.on_segment(now, &header, payload, Ecn::NotEct);
+        end.on_segment(now, now, &header, payload, Ecn::NotEct);
         if flags.has(TcpFlags::SYN) { end.poll_transmit(now).map(|s| s.header.flags) } else { None }
     };
     assert_eq!(gets(0, TcpFlags::SYN, 0), Some(TcpFlags::SYN.with(TcpFlags::ACK)));

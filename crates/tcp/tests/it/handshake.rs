@@ -258,9 +258,9 @@ fn a_marker_sees_what_was_sent_and_what_remains_before_each_segment() {
     while let Some(segment) = client.poll_transmit(now) {
         let view = client.view_of(&segment);
         views.push((segment.payload, view.sent.0, view.remaining.map(|bytes| bytes.0)));
-        server.on_segment(now, &segment.header, segment.payload, segment.ecn);
+        server.on_segment(now, now, &segment.header, segment.payload, segment.ecn);
         while let Some(reply) = server.poll_transmit(now) {
-            client.on_segment(now, &reply.header, reply.payload, reply.ecn);
+            client.on_segment(now, now, &reply.header, reply.payload, reply.ecn);
         }
     }
     let expected = [
@@ -289,9 +289,9 @@ fn a_marker_sees_the_same_before_and_after_a_retransmission() {
     client.open(now);
     client.write(now, 5000);
     let syn = client.poll_transmit(now).unwrap();
-    server.on_segment(now, &syn.header, 0, syn.ecn);
+    server.on_segment(now, now, &syn.header, 0, syn.ecn);
     let reply = server.poll_transmit(now).unwrap();
-    client.on_segment(now, &reply.header, 0, reply.ecn);
+    client.on_segment(now, now, &reply.header, 0, reply.ecn);
     while client.poll_transmit(now).is_some() {}
     let before = client.sender_view();
     assert!(before.sent > Bytes(0));

@@ -18,5 +18,6 @@ mod recovery;
 mod round_trips;
 mod script;
 mod timer;
+mod timestamps;
 mod today;
 mod window;

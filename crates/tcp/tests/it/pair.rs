@@ -30,8 +30,8 @@ impl Pipe {
     }
 }
 
-/// What is on its way: when it comes, in which order it left, to which end, and the segment.
-struct Arrival(Instant, u64, usize, Segment);
+/// What is on its way: when it comes, in which order it left, to which end, the segment, and when it left.
+struct Arrival(Instant, u64, usize, Segment, Instant);
 
 impl PartialEq for Arrival {
     fn eq(&self, other: &Self) -> bool {
@@ -55,9 +55,27 @@ impl Ord for Arrival {
 struct Delivered {
     bytes: Vec<bool>,
     in_order: usize,
+    /// TS.Recent, in milliseconds, once a SYN came with a timestamp.
+    recent: Option<u64>,
+    /// Last.ACK.sent, from the initial sequence number.
+    acknowledged: u32,
 }
 
 impl Delivered {
+    /// Whether a segment of so many sequence numbers from `start` on, which left at `sent_at`, has a timestamp that is not
+    /// older than TS.Recent (RFC 7323 §5.3).
+    fn accepts(&mut self, start: u32, length: u32, sent_at: Instant) -> bool {
+        let value = sent_at.nanos() / 1_000_000;
+        let Some(recent) = self.recent else { return true };
+        if value < recent {
+            return length == 0;
+        }
+        if start <= self.acknowledged && self.acknowledged <= start + length {
+            self.recent = Some(value);
+        }
+        true
+    }
+
     fn take(&mut self, from: usize, payload: usize) {
         self.bytes.resize(self.bytes.len().max(from + payload), false);
         self.bytes[from..from + payload].fill(true);
@@ -151,9 +169,9 @@ impl Pair {
         }
         self.now = arrival.min(timer);
         if arrival <= timer
-            && let Some(Reverse(Arrival(_, _, end, segment))) = self.wire.pop()
+            && let Some(Reverse(Arrival(_, _, end, segment, sent_at))) = self.wire.pop()
         {
-            self.deliver(end, &segment);
+            self.deliver(end, &segment, sent_at);
         } else {
             let end = usize::from(self.ends[1].deadline() < self.ends[0].deadline());
             self.ends[end].on_timer(self.now);
@@ -162,13 +180,24 @@ impl Pair {
         true
     }
 
-    fn deliver(&mut self, end: usize, segment: &Segment) {
-        if segment.payload > 0 {
+    fn deliver(&mut self, end: usize, segment: &Segment, sent_at: Instant) {
+        let flags = segment.header.flags;
+        let start = segment.header.seq.wrapping_sub(self.initial[1 - end]);
+        let fin = u32::from(flags.has(TcpFlags::FIN));
+        let is_accepted = if flags.has(TcpFlags::SYN) {
+            if self.config.header >= 52 && self.delivered[end].recent.is_none() {
+                self.delivered[end].recent = Some(sent_at.nanos() / 1_000_000);
+            }
+            true
+        } else {
+            self.delivered[end].accepts(start, u32::from(segment.payload) + fin, sent_at)
+        };
+        if segment.payload > 0 && is_accepted {
             let first = segment.header.seq.wrapping_sub(self.initial[1 - end].wrapping_add(1));
             self.delivered[end].take(first as usize, usize::from(segment.payload));
         }
         let header = &segment.header;
-        self.ends[end].on_segment(self.now, header, segment.payload, segment.ecn);
+        self.ends[end].on_segment(self.now, sent_at, header, segment.payload, segment.ecn);
         self.transmit(end);
         if self.ends[end].failure().is_none() {
             assert_eq!(self.ends[end].received(), self.delivered[end].in_order as u64);
@@ -181,6 +210,10 @@ impl Pair {
             let name = ["a", "b"][end];
             self.log.push(format!("{} {name} {segment:?}", self.now.nanos()));
             self.check_flight(end, &segment);
+            if segment.header.flags.has(TcpFlags::ACK) {
+                let from = self.initial[1 - end];
+                self.delivered[end].acknowledged = segment.header.ack.wrapping_sub(from);
+            }
             assert!(self.log.len() < 200_000, "the endpoints do not come to an end");
             if end == 0 && (segment.payload > 0 || segment.header.flags.has(TcpFlags::SYN)) {
                 self.numbered.push((self.now, segment.header.seq));
@@ -197,7 +230,7 @@ impl Pair {
             }
             let extra = Duration::from_nanos(self.rng.below(self.pipe.jitter.nanos() + 1));
             let at = self.now + self.pipe.delay + extra;
-            self.wire.push(Reverse(Arrival(at, self.sent, 1 - end, segment)));
+            self.wire.push(Reverse(Arrival(at, self.sent, 1 - end, segment, self.now)));
         }
         self.check_deadline(end);
     }

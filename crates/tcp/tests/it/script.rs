@@ -10,7 +10,7 @@ use std::sync::Arc;
 use shortflow_elements::{Ecn, Phase, TcpFlags};
 use shortflow_tcp::{
     Config, Connection, EcnCapable, Era, Recovery, Role, SackBlocks, Segment, Stamps, State,
-    TcpHeader,
+    TcpHeader, Tsecr,
 };
 use shortflow_units::{Bytes, Duration, Instant};
 
@@ -74,6 +74,8 @@ pub(crate) struct Spec {
     window: u32,
     again: bool,
     answers_again: bool,
+    tsval: Option<Instant>,
+    tsecr: Option<Instant>,
     sack: Vec<(u32, u32)>,
 }
 
@@ -126,6 +128,8 @@ fn bare(flags: TcpFlags) -> Spec {
         window: PEER_WINDOW,
         again: false,
         answers_again: false,
+        tsval: None,
+        tsecr: None,
         sack: Vec::new(),
     }
 }
@@ -164,6 +168,18 @@ impl Spec {
     /// An acknowledgement that answers a retransmission, as timestamps tell.
     pub(crate) fn answering_again(mut self) -> Self {
         self.answers_again = true;
+        self
+    }
+
+    /// It left the peer so many milliseconds after the start, as its timestamp says; else it leaves as it arrives.
+    pub(crate) fn tsval(mut self, millis: u64) -> Self {
+        self.tsval = Some(Instant::START + Duration::from_millis(millis));
+        self
+    }
+
+    /// TSecr says that what left so many milliseconds after the start is answered.
+    pub(crate) fn tsecr(mut self, millis: u64) -> Self {
+        self.tsecr = Some(Instant::START + Duration::from_millis(millis));
         self
     }
 
@@ -290,8 +306,12 @@ impl Script {
         }
         let (flags, window) = (spec.flags, spec.window);
         let stamps = Stamps::default().with(Stamps::ANSWERS_AGAIN, spec.answers_again);
-        let header = TcpHeader { seq, ack: self.peer_ack, window, flags, stamps, sack };
-        self.acts(|connection, now| connection.on_segment(now, &header, spec.payload, spec.ecn))
+        let sent_at = spec.tsval.unwrap_or(self.now);
+        let tsecr = spec.tsecr.map(|tsecr| Tsecr::new(sent_at, tsecr)).unwrap_or_default();
+        let header = TcpHeader { seq, ack: self.peer_ack, window, flags, stamps, tsecr, sack };
+        self.acts(|connection, now| {
+            connection.on_segment(now, sent_at, &header, spec.payload, spec.ecn);
+        })
     }
 
     /// It arrives so many times.
@@ -314,6 +334,9 @@ impl Script {
         assert_eq!(spec.ecn, segment.ecn, "ECN field of {segment:?}");
         assert_eq!(spec.again, segment.is_retransmission, "retransmission? {segment:?}");
         assert_eq!(spec.sack, header.sack.as_slice(), "SACK blocks of {segment:?}");
+        if let Some(tsecr) = spec.tsecr {
+            assert_eq!(header.tsecr, Tsecr::new(at, tsecr), "TSecr of {segment:?}");
+        }
         self
     }
 

@@ -337,6 +337,23 @@ fn a_lone_fin_tells_that_the_data_before_it_are_lost() {
         .sends(data(1001, 1501).with_fin().again());
 }
 
+// RFC 5681 §3.1: the window holds ten segments, and so many are in flight, though not so many bytes. As in Linux 6.18 the FIN is
+// the eleventh. What is lost at the end is told by it a round trip later than if it had left with them.
+#[test]
+fn a_lone_fin_waits_for_room_in_a_full_window() {
+    written_and_closed(true, 9)
+        .sends_segments(1..=9)
+        .sends(data(9001, 9501))
+        .at(200)
+        .gets(acks(8))
+        .sends(fin(9501))
+        .at(300)
+        .gets(acks(8).sacks_octets(&[(9501, 9502)]))
+        .sends(seg(9).again());
+    // One segment less, and there is room.
+    written_and_closed(true, 8).sends_segments(1..=8).sends(data(8001, 8501)).sends(fin(8501));
+}
+
 // RFC 2018 §3 counts octets, and RFC 9293 §3.4 gives the FIN one: it is reported as it was in a capture of Linux 6.18.
 #[test]
 fn a_fin_ahead_of_its_turn_is_reported_as_an_octet() {

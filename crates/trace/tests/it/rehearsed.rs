@@ -238,14 +238,16 @@ fn sent_again(file: &Path, is_its: impl Fn((u16, u16)) -> bool, until: f64) -> u
 fn every_transfer_ends_with_a_look_at_its_sender() {
     let Some(Rehearsed { replica, senders, .. }) = rehearsed() else { return };
     let pages = || senders.iter().filter(|row| row["workload"] == "pages");
+    // A machine that is busy with other things may leave one open when the run ends.
     let ids: Vec<u64> = pages()
-        .filter(|row| row["occasion"] == "completed")
+        .filter(|row| row["occasion"] != "interval")
         .map(|row| row["id"].parse().unwrap())
         .collect();
     assert!(ids.len() as u64 >= replica.workloads[0].all.n(), "{ids:?}");
     assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "each once");
-    let at_end = pages().filter(|row| row["occasion"] == "completed");
-    assert!(at_end.clone().all(|row| row["sender"] == "server" && !row["delivered"].is_empty()));
+    let completed = || pages().filter(|row| row["occasion"] == "completed");
+    assert!(completed().count() as u64 >= replica.workloads[0].all.completion.n());
+    assert!(completed().all(|row| row["sender"] == "server" && !row["delivered"].is_empty()));
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Captured, LOSSY, read, scenario, tool, traced};
+use shortflow_wire::{Ip, Layers, checksum::Sum};
+
+use crate::support::{Captured, LOSSY, Traced, read, scenario, tool, traced};
 
 /// The scenario without loss, and with a queue that holds everything.
 fn clean() -> String {
@@ -63,6 +66,39 @@ fn tshark_finds_nothing_malformed_and_every_checksum_good() {
     for file in [&file, &traced.file] {
         assert_eq!(count(file, "_ws.malformed || _ws.expert.severity == error"), Some(0));
     }
+}
+
+#[test]
+fn hosts_with_ipv6_addresses_send_ipv6_packets_of_the_same_length_with_good_checksums() {
+    let [over_v4, over_v6] = ["", "address = \"2001:db8::7\""].map(|address| {
+        let text = clean().replacen("server = {}", &format!("server = {{ {address} }}"), 1);
+        assert!(address.is_empty() || text.contains(address), "{text}");
+        traced(&scenario(&text), &["server"])
+    });
+    let (_, packets) = read(&over_v6.file);
+    let mut from_server = 0;
+    for packet in &packets {
+        let frame = packet.frame();
+        let layers = Layers::of_ethernet(&frame);
+        let Some(Ip::V6(ip)) = layers.ip else { panic!("{layers:?}") };
+        let [own, other]: [Ipv6Addr; 2] =
+            ["2001:db8::7", "fd00::a00:1"].map(|it| it.parse().unwrap());
+        assert!([(own, other), (other, own)].contains(&(ip.source, ip.destination)), "{ip:?}");
+        assert_ne!(ip.flow_label.value(), 0);
+        let transport = &frame[layers.transport_at..];
+        let (from, to) = (ip.source.into(), ip.destination.into());
+        let sum = Sum::pseudo_header(from, to, ip.next, transport.len() as u32);
+        assert_eq!(sum.with(transport).checksum(), 0);
+        assert_eq!((layers.stop, usize::from(ip.payload_length)), (None, transport.len()));
+        from_server += u32::from(ip.source == own);
+    }
+    assert!(from_server > 100, "{from_server}");
+    let longest = |traced: &Traced| read(&traced.file).1.iter().map(|it| it.length).max();
+    assert_eq!(longest(&over_v6), longest(&over_v4));
+    assert_eq!(
+        count(&over_v6.file, "_ws.malformed || _ws.expert.severity == error").unwrap_or(0),
+        0
+    );
 }
 
 #[test]

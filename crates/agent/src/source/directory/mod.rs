@@ -17,7 +17,7 @@ use crate::ldap;
 use crate::verdict::Verdict;
 use session::Session;
 
-pub use options::{Bind, DirectoryOptions, OptionsError};
+pub use options::{Bind, DirectoryOptions, OptionsError, Transport};
 
 /// How long a server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -25,6 +25,17 @@ pub enum Bind {
     External,
 }
 
+/// What keeps others on the way from reading and changing what a directory says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transport {
+    /// What the URL says: TLS for ldaps://; ldap:// leads to this machine alone.
+    AsUrl,
+    /// A connection of ldap:// is turned into one of TLS first.
+    StartTls,
+    /// Nothing does: ldap:// may lead to another machine.
+    Plaintext,
+}
+
 /// Where a directory is, and who one is there.
 pub struct DirectoryOptions {
     pub(super) url: String,
@@ -46,6 +57,14 @@ pub enum OptionsError {
     /// A password that everybody on the way could read.
     #[error("a password would go to {0} in the clear: use ldaps://, or StartTLS")]
     Clear(String),
+    /// What everybody on the way could change.
+    #[error(
+        "everybody on the way to {0} could change what it says: use ldaps://, or --starttls; on a network that you trust, --allow-plaintext"
+    )]
+    Plaintext(String),
+    /// Nothing is in the clear.
+    #[error("--allow-plaintext is for ldap://: {0} has TLS already, or needs none")]
+    NoPlaintext(String),
     /// Certificates that cannot be used.
     #[error(transparent)]
     Certificates(#[from] CertificatesError),
@@ -56,12 +75,13 @@ impl DirectoryOptions {
     /// or where none is given against those that the machine trusts; `identity` is a certificate of one's own with its key.
     ///
     /// # Errors
-    /// When the URL is of another kind, a password would go in the clear to another machine, or files cannot be read.
+    /// When the URL is of another kind, it leads to another machine without TLS and that was not asked for, a password would go
+    /// there in the clear, or files cannot be read.
     pub fn new(
         url: &str,
         base: &str,
         bind: Bind,
-        starttls: bool,
+        transport: Transport,
         authorities: Option<&Path>,
         identity: Option<(&Path, &Path)>,
     ) -> Result<DirectoryOptions, OptionsError> {
@@ -70,12 +90,23 @@ impl DirectoryOptions {
         if !["ldap", "ldaps", "ldapi"].contains(&scheme) {
             return Err(OptionsError::Url(url.to_owned()));
         }
-        if starttls && scheme != "ldap" {
-            return Err(OptionsError::NoStartTls(url.to_owned()));
+        let starttls = transport == Transport::StartTls;
+        match transport {
+            Transport::StartTls if scheme != "ldap" => {
+                return Err(OptionsError::NoStartTls(url.to_owned()));
+            }
+            Transport::Plaintext if scheme != "ldap" => {
+                return Err(OptionsError::NoPlaintext(url.to_owned()));
+            }
+            _ => {}
         }
-        let is_clear = scheme == "ldap" && !starttls && !is_here(rest);
-        if is_clear && matches!(bind, Bind::Simple { .. }) {
-            return Err(OptionsError::Clear(url.to_owned()));
+        if scheme == "ldap" && !starttls && !is_here(rest) {
+            if matches!(bind, Bind::Simple { .. }) {
+                return Err(OptionsError::Clear(url.to_owned()));
+            }
+            if transport != Transport::Plaintext {
+                return Err(OptionsError::Plaintext(url.to_owned()));
+            }
         }
         let has_tls = scheme == "ldaps" || starttls;
         let tls = has_tls.then(|| client(authorities, identity)).transpose()?;
@@ -109,7 +140,7 @@ fn client(
     let config = match identity {
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
-            let secret = PrivateKeyDer::from_pem_file(key);
+            let secret = PrivateKeyDer::from_pem_slice(&tls::pem(key)?);
             let secret = secret.map_err(|error| CertificatesError::of(key, &error))?;
             let own = builder.with_client_auth_cert(tls::certificates(certificate)?, secret);
             own.map_err(|error| CertificatesError::of(certificate, &error))?

@@ -21,6 +21,10 @@ const OURS: &str = "(|(objectClass=shortflowTextEntry)(objectClass=shortflowPoli
 const NO_SUCH_ENTRY: u32 = 32;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
+/// The most entries of an answer: more than a repository may have with the verdicts of its machines.
+const MAX_ENTRIES: usize = 100_000;
+/// The most bytes of an answer.
+const MAX_BYTES: usize = 64 << 20;
 
 /// What the synchronisation asks for: names alone, since what it says is that something may have changed.
 type Bell = SearchStream<'static, &'static str, Vec<&'static str>>;
@@ -66,14 +70,10 @@ impl Session {
     /// All entries that are ours, in the order of their names, and who changed one of them last.
     pub(super) async fn read(&mut self, base: &str) -> Result<(Vec<Entry>, String), String> {
         let attributes = vec!["*", "modifyTimestamp", "modifiersName"];
-        let found = self.ldap.search(base, Scope::Subtree, OURS, attributes).await;
-        let (found, _) = found
-            .and_then(|found| found.success())
-            .map_err(|error| told("cannot search", &error))?;
+        let found = search(&mut self.ldap, base, Scope::Subtree, OURS, attributes).await?;
         let mut newest = (String::new(), NOBODY.to_owned());
         let mut entries: Vec<Entry> = Vec::new();
-        for found in found.into_iter().filter(|found| !found.is_ref()) {
-            let SearchEntry { dn, attrs, bin_attrs } = SearchEntry::construct(found);
+        for SearchEntry { dn, attrs, bin_attrs } in found {
             let one = |name: &str| attrs.get(name).and_then(|values| values.first()).cloned();
             let changed = one("modifyTimestamp").zip(one("modifiersName"));
             let texts = attrs.into_iter().flat_map(|(name, values)| {
@@ -138,13 +138,53 @@ impl Session {
 }
 
 async fn has_synchronisation(ldap: &mut Ldap) -> Result<bool, String> {
-    let found = ldap.search("", Scope::Base, "(objectClass=*)", vec!["supportedControl"]).await;
-    let (found, _) =
-        found.and_then(|found| found.success()).map_err(|error| told("cannot search", &error))?;
-    let controls = found.into_iter().flat_map(|root| {
-        SearchEntry::construct(root).attrs.remove("supportedControl").unwrap_or_default()
-    });
+    let asked = vec!["supportedControl"];
+    let found = search(ldap, "", Scope::Base, "(objectClass=*)", asked).await?;
+    let controls = found
+        .into_iter()
+        .flat_map(|mut root| root.attrs.remove("supportedControl").unwrap_or_default());
     Ok(controls.into_iter().any(|control| control == SYNCHRONISATION))
+}
+
+/// The entries that a server finds. One that sends more than a repository can be is not heard to its end.
+async fn search(
+    ldap: &mut Ldap,
+    base: &str,
+    scope: Scope,
+    filter: &str,
+    attributes: Vec<&'static str>,
+) -> Result<Vec<SearchEntry>, String> {
+    let cannot = |error: LdapError| told("cannot search", &error);
+    let asked = ldap.streaming_search(base, scope, filter, attributes).await;
+    let mut stream = asked.map_err(cannot)?;
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    while let Some(found) = stream.next().await.map_err(cannot)? {
+        if found.is_ref() || found.is_intermediate() {
+            continue;
+        }
+        let entry = SearchEntry::construct(found);
+        bytes += size(&entry);
+        entries.push(entry);
+        if entries.len() > MAX_ENTRIES || bytes > MAX_BYTES {
+            let megabytes = MAX_BYTES >> 20;
+            return Err(format!(
+                "its answer is too large: more than {MAX_ENTRIES} entries or {megabytes} MB"
+            ));
+        }
+    }
+    stream.finish().await.success().map_err(cannot)?;
+    Ok(entries)
+}
+
+/// The bytes of an entry's names and values.
+fn size(entry: &SearchEntry) -> usize {
+    let texts =
+        entry.attrs.iter().map(|(name, values)| (name, values.iter().map(String::len).sum()));
+    let binary =
+        entry.bin_attrs.iter().map(|(name, values)| (name, values.iter().map(Vec::len).sum()));
+    let attributes: usize =
+        texts.chain(binary).map(|(name, values): (_, usize)| name.len() + values).sum();
+    entry.dn.len() + attributes
 }
 
 async fn bell(ldap: &mut Ldap, base: &str) -> Result<Bell, String> {

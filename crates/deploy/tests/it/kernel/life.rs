@@ -55,7 +55,14 @@ fn what_stands_there_is_known_for_what_was_wanted_and_for_nothing_else() {
         let at = |rate: &str| {
             let rate = Some(rate.parse().unwrap());
             let kernel = settings(&[], false).kernel;
-            let site = Site { rate, speed: None, link_header: 14, kernel, nearest: false };
+            let site = Site {
+                rate,
+                speed: None,
+                link_layer: None,
+                link_header: 14,
+                kernel,
+                nearest: false,
+            };
             Wanted::of(&policy, &[], &site).unwrap()
         };
         let narrow = |wanted: Wanted| {
@@ -119,7 +126,7 @@ fn a_device_that_vanishes_is_told_and_a_device_that_comes_back_is_untouched() {
         assert!(matches!(tc.apply(&steps), Err(Error::Vanished { .. })));
         assert!(matches!(tc.observe(), Err(Error::Vanished { .. })));
         let error = link(DEVICE).unwrap_err();
-        assert_eq!(error.to_string(), "there is no device `sf0`\nthere are lo");
+        assert_eq!(error.to_string(), "unknown device `sf0`\nthere are lo");
         run("ip", "link add sf0 type veth peer name sf9").unwrap();
         assert_eq!(tc.observe().unwrap().root, Root::Default);
     });

@@ -41,7 +41,8 @@ fn queues_only() -> Wanted {
 fn wanted(policy: &Policy, roles: &[&str]) -> Wanted {
     let rate = roles.contains(&"core").then(|| "10 Mbit/s".parse().unwrap());
     let kernel = kernel_without(&[]);
-    let site = Site { rate, speed: None, link_header: 14, kernel, nearest: false };
+    let site =
+        Site { rate, speed: None, link_layer: None, link_header: 14, kernel, nearest: false };
     let roles: Vec<String> = roles.iter().copied().map(str::to_owned).collect();
     Wanted::of(policy, &roles, &site).unwrap()
 }

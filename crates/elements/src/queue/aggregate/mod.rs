@@ -1,6 +1,7 @@
 //! A shaper for the connections of an aggregate, at their source host (Mehra, Tewari & Kandlur 1999,
 //! §4.1, §4.2 and §6).
 
+mod overflow;
 mod params;
 mod stats;
 
@@ -8,7 +9,6 @@ use shortflow_units::{Duration, Instant, Rng};
 
 pub use self::params::{AggregateShaperParams, FreshPackets, ServiceOrder, Triggers};
 use self::stats::Stats;
-use super::ring::fits;
 use crate::packet_store::{PacketList, PacketStore};
 use crate::sharing::{Connections, Seen, Sharing};
 use crate::traits::{SenderEvent, SenderNews};
@@ -41,8 +41,10 @@ use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 /// wait for the coarse timer would let about one packet go at each expiry. A stream that keeps to a bucket
 /// still does when it is spaced at no less than the bucket's rate (Le Boudec & Thiran 2001, theorem 1.5.2).
 ///
-/// A packet that is larger than the profile allows, that does not fit under the limit, or that is of a new
-/// connection where packets of as many wait as may have a share, is dropped as [`DropReason::Overlimit`].
+/// When the limit is reached, the connection of which the most waits loses its newest packet
+/// ([`DropReason::PushedOut`]), unless that is the arrival's own; with a common bucket, of which no connection
+/// has a part, the arrival is dropped. So is, as [`DropReason::Overlimit`], a packet that is larger than the
+/// profile allows, or of a new connection where packets of as many wait as may have a share.
 ///
 /// A packet takes a step for each connection, as how much one may take hangs on what others leave; and, but for
 /// a common bucket, a step for each of them for each that waits, as when the next conforms hangs on all that wait.
@@ -319,9 +321,7 @@ impl AggregateShaper {
 impl QueueDiscipline for AggregateShaper {
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         self.advance(now);
-        if packet.bytes() > self.params.profile.max_packet()
-            || !fits(self.params.limit, self.backlog, &packet)
-        {
+        if packet.bytes() > self.params.profile.max_packet() || !self.make_room(&packet, drops) {
             return drops.push(packet, DropReason::Overlimit);
         }
         match self.connections.see(now, &packet) {

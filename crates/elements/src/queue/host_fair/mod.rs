@@ -94,8 +94,10 @@ const WAYS: usize = 8;
 /// count.
 ///
 /// What the AQM drops is [`DropReason::Early`](crate::DropReason::Early); above the limit, the
-/// fattest queue loses up to half its packets
-/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). As in CAKE, a packet takes as many
+/// queue with the most bytes for what it may send in a turn loses up to half its packets
+/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). CAKE takes the queue with the most bytes:
+/// a host that floods through many flows, each with a short queue, would push out a host with one. As
+/// in CAKE, a packet takes as many
 /// steps as it needs turns: about one for each flow with which its host always has something to
 /// send.
 #[derive(Debug)]

@@ -22,7 +22,8 @@ pub(super) struct Gps {
     flows: Vec<Fluid>,
     /// The weights of all backlogged flows.
     weights: u64,
-    /// Work done that did not move V, below the sum of weights.
+    /// Work done that did not move V yet: less than moves it by one, and what was done of packets
+    /// that were taken back.
     remainder: u128,
 }
 
@@ -88,6 +89,25 @@ impl Gps {
         fluid.finish
     }
 
+    /// Takes back the last packet of `flow`, which is `length` long in the flow's virtual time and
+    /// finishes at `finish`, as if it had not come. What the fluid server has done of it already, it
+    /// does for the others next, so that it never falls behind the line.
+    pub(super) fn take_back(&mut self, flow: u32, weight: u64, length: u128, finish: u128) {
+        let start = finish - length;
+        let done = self.virtual_time.min(finish).saturating_sub(start);
+        self.remainder += done * u128::from(weight);
+        if !self.backlogged.contains(flow) {
+            return;
+        }
+        if start > self.virtual_time {
+            self.flows[flow as usize].finish = start;
+            self.backlogged.set(flow, start);
+        } else {
+            self.backlogged.remove(flow);
+            self.weights -= weight;
+        }
+    }
+
     /// Serves `work` nanobits, and tells of each flow whose backlog ends.
     #[inline]
     pub(super) fn serve(&mut self, work: u128, mut ended: impl FnMut(u32)) {
@@ -149,6 +169,23 @@ mod tests {
         assert!(ended(&mut gps, work(3299)).is_empty());
         // What flow 1 has left, 500 bytes, it has the line for.
         assert_eq!(ended(&mut gps, work(501)), [0, 1]);
+        assert!(gps.is_idle());
+    }
+
+    #[test]
+    fn what_was_done_of_a_packet_that_is_taken_back_is_done_for_the_others() {
+        let mut gps = Gps::new();
+        arrive(&mut gps, 0, 1, 1000);
+        let length = 1000 * virtual_time_per_byte(1);
+        let before = gps.arrive(1, 1, length);
+        let last = gps.arrive(1, 1, length);
+        // Nothing of the last packet is done: it leaves no trace.
+        gps.take_back(1, 1, length, last);
+        assert!(ended(&mut gps, work(1000)).is_empty());
+        // Half of the packet before is done, and of flow 0 too: 500 bytes are left, of which 500 are
+        // done at once.
+        gps.take_back(1, 1, length, before);
+        assert_eq!(ended(&mut gps, 1), [0]);
         assert!(gps.is_idle());
     }
 

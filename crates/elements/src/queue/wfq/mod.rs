@@ -7,12 +7,15 @@
 
 mod gps;
 mod params;
+mod pool;
 
-use shortflow_units::{Instant, Length, Rate, Rng};
+use shortflow_units::{Instant, Rate, Rng};
 
 use self::gps::{Gps, virtual_time_per_byte};
-pub use self::params::{Share, Weight, WfqClass, WfqParams};
+pub use self::params::{Share, Weight, WfqClass, WfqParams, WhenFull};
+use self::pool::{Pool, RelativeLength};
 use super::ranking::Ranking;
+use super::ring::fits;
 use crate::flow_hash::{FlowHash, Hashed};
 use crate::flow_map::FlowMap;
 use crate::slab::{List, Slab};
@@ -22,8 +25,13 @@ use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued
 /// every 5-tuple; first in, first out within a flow, and of packets that would finish at once the
 /// one that came first.
 ///
-/// An arrival that its class or flow has no room for is dropped ([`DropReason::Overlimit`]), and
-/// the fluid server never sees it. A flow of a class is known from its first packet until both
+/// Where flows share a limit and an arrival does not fit, the flow that holds the most behind its first
+/// packet, for its weight, loses its newest packet ([`DropReason::PushedOut`]): as many as the arrival
+/// needs. Where that flow is the arrival's own, or the limit is of one flow alone, the arrival is dropped
+/// ([`DropReason::Overlimit`]). So each flow has room for a packet, however small its weight, and for its
+/// part of what the limit leaves; within it, it loses nothing to a flood of another; [`WhenFull::TailDrop`] is without that protection. Under a limit in
+/// bytes some may be pushed out for an arrival that is refused in the end, when its flow has become
+/// the longest. The fluid server never sees what is refused, and forgets what is pushed out. A flow of a class is known from its first packet until both
 /// servers are through with its last, when nothing of it matters any more: there is no table to
 /// bound beside the limits.
 ///
@@ -40,8 +48,8 @@ pub struct Wfq {
     flows: FlowMap<Name, Flow>,
     packets: Slab<Held>,
     backlog: Backlog,
-    /// Held by classes that have no limit of their own.
-    shared: Backlog,
+    /// One for each class with a limit of its own, one for all others.
+    pools: Vec<Pool>,
     /// How many packets were taken: the number of the next one.
     taken: u64,
     /// Flows with packets by their first packet's virtual finish time, then its number.
@@ -55,7 +63,10 @@ struct ClassState {
     virtual_time_per_byte: u128,
     /// The one flow of a class that is served as such.
     flow: Option<u32>,
-    backlog: Backlog,
+    /// Which limit its packets are under.
+    pool: usize,
+    /// Packets that came.
+    came: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,6 +134,7 @@ impl Wfq {
     pub fn new(params: WfqParams, rate: Rate, mut rng: Rng) -> Self {
         assert!(!rate.is_zero(), "a line has a rate above zero");
         let mut flows = FlowMap::new(FlowHash::seeded(&mut rng), params.classes.len());
+        let (pools, pool_of) = pools(&params);
         let mut classes = Vec::new();
         for (class, WfqClass { weight, share, .. }) in (0..).zip(&params.classes) {
             let flow = Flow { class, packets: List::EMPTY, backlog: Backlog::default() };
@@ -130,7 +142,8 @@ impl Wfq {
             classes.push(ClassState {
                 virtual_time_per_byte: virtual_time_per_byte(weight.value()),
                 flow: (*share == Share::Class).then(|| flows.insert(name, flow)),
-                backlog: Backlog::default(),
+                pool: pool_of[class as usize],
+                came: 0,
             });
         }
         Wfq {
@@ -139,7 +152,7 @@ impl Wfq {
             flows,
             packets: Slab::new(),
             backlog: Backlog::default(),
-            shared: Backlog::default(),
+            pools,
             taken: 0,
             next: Ranking::new(),
             gps: Gps::new(),
@@ -157,20 +170,61 @@ impl Wfq {
         self.flows.len()
     }
 
-    fn has_room_for(&self, packet: &Packet, class: usize, flow: Option<u32>) -> bool {
-        let WfqClass { limit, share, .. } = self.params.classes[class];
-        let fits_class = match limit {
-            Some(limit) => fits(packet, self.classes[class].backlog, limit),
-            None => self.params.shared_limit.is_none_or(|limit| fits(packet, self.shared, limit)),
+    /// Whether `packet` fits beside what its flow, if it is known, holds under its own limit.
+    fn fits_flow(&self, packet: &Packet, class: usize, flow: Option<u32>) -> bool {
+        let Share::Flow { limit: Some(limit) } = self.params.classes[class].share else {
+            return true;
         };
-        let fits_flow = match share {
-            Share::Flow { limit: Some(limit) } => {
-                let held = flow.map_or(Backlog::default(), |flow| self.flows[flow].backlog);
-                fits(packet, held, limit)
+        let held = flow.map_or(Backlog::default(), |flow| self.flows[flow].backlog);
+        fits(limit, held, packet)
+    }
+
+    /// Pushes out what is longer for its weight than the flow of `packet` until it fits; false when
+    /// it does not in the end.
+    fn make_room(
+        &mut self,
+        packet: &Packet,
+        class: usize,
+        flow: Option<u32>,
+        drops: &mut Drops,
+    ) -> bool {
+        let at = self.classes[class].pool;
+        if !self.pools[at].could_hold(packet) {
+            return false;
+        }
+        while !self.pools[at].has_room_for(packet) {
+            let own = self.own_length(packet, class, flow);
+            let Wfq { pools, flows, packets, params, .. } = self;
+            let length_of = |pool: &Pool, flow: u32| length_of(pool, &flows[flow], packets, params);
+            match pools[at].longest(length_of) {
+                Some((longest, victim)) if longest > own => self.push_out(victim, drops),
+                _ => return false,
             }
-            _ => true,
-        };
-        fits_class && fits_flow
+        }
+        true
+    }
+
+    /// What the flow of `packet`, if it is known, would hold with it.
+    fn own_length(&self, packet: &Packet, class: usize, flow: Option<u32>) -> RelativeLength {
+        let flow = flow.map(|flow| &self.flows[flow]).filter(|flow| !flow.packets.is_empty());
+        let Some(flow) = flow else { return 0 };
+        let mut with_arrival = behind_first(flow, &self.packets);
+        with_arrival.add(packet);
+        let weight = self.params.classes[class].weight.value();
+        self.pools[self.classes[class].pool].relative_length(with_arrival, weight)
+    }
+
+    /// Drops the newest packet of `flow`, which is not its first.
+    fn push_out(&mut self, flow: u32, drops: &mut Drops) {
+        let Flow { class, packets, .. } = &mut self.flows[flow];
+        let class = *class as usize;
+        let held = self.packets.pop_back(packets).expect("the longest has more than one");
+        let packet = held.queued.packet;
+        let length = u128::from(packet.size) * self.classes[class].virtual_time_per_byte;
+        let weight = self.params.classes[class].weight.value();
+        self.gps.take_back(flow, weight, length, held.finish);
+        self.backlogs(flow).into_iter().for_each(|backlog| backlog.remove(&packet));
+        drops.push(packet, DropReason::PushedOut);
     }
 
     /// Lets the fluid server do `work`; flows that nothing is left of are forgotten.
@@ -178,37 +232,74 @@ impl Wfq {
         if work == 0 {
             return;
         }
-        let Wfq { gps, flows, classes, .. } = self;
-        gps.serve(work, |flow| forget_if_done(flows, classes, flow));
+        let Wfq { gps, flows, classes, pools, .. } = self;
+        gps.serve(work, |flow| forget_if_done(flows, classes, pools, flow));
     }
 
     /// The books in which a packet of `flow` counts.
-    fn backlogs(&mut self, flow: u32) -> impl Iterator<Item = &mut Backlog> {
+    fn backlogs(&mut self, flow: u32) -> [&mut Backlog; 3] {
         let flow = &mut self.flows[flow];
-        let class = flow.class as usize;
-        let shared = self.params.classes[class].limit.is_none().then_some(&mut self.shared);
-        [&mut self.backlog, &mut self.classes[class].backlog, &mut flow.backlog]
-            .into_iter()
-            .chain(shared)
+        let pool = &mut self.pools[self.classes[flow.class as usize].pool];
+        [&mut self.backlog, pool.held(), &mut flow.backlog]
     }
 }
 
-fn fits(packet: &Packet, held: Backlog, limit: Length) -> bool {
-    match limit {
-        Length::Packets(limit) => held.packets < limit,
-        Length::Bytes(limit) => held.bytes + packet.bytes() <= limit,
+/// The limits, and which of them each class is under.
+fn pools(params: &WfqParams) -> (Vec<Pool>, Vec<usize>) {
+    let pushes_out = params.when_full == WhenFull::PushOut;
+    let mut pools = Vec::new();
+    let sharing = || params.classes.iter().filter(|class| class.limit.is_none());
+    if let Some(limit) = params.shared_limit {
+        let is_shared = sharing().count() > 1 || sharing().any(|one| one.share != Share::Class);
+        pools.push(Pool::new(limit, pushes_out && is_shared));
     }
+    let pool_of = params.classes.iter().map(|class| {
+        let Some(limit) = class.limit else { return 0 };
+        pools.push(Pool::new(limit, pushes_out && class.share != Share::Class));
+        pools.len() - 1
+    });
+    let pool_of = pool_of.collect();
+    (pools, pool_of)
+}
+
+/// What `flow` holds behind its first packet for its weight, in the unit of its `pool`.
+fn length_of(pool: &Pool, flow: &Flow, packets: &Slab<Held>, params: &WfqParams) -> RelativeLength {
+    let weight = params.classes[flow.class as usize].weight.value();
+    pool.relative_length(behind_first(flow, packets), weight)
+}
+
+fn behind_first(flow: &Flow, packets: &Slab<Held>) -> Backlog {
+    let mut backlog = flow.backlog;
+    if let Some(first) = packets.front(flow.packets) {
+        backlog.remove(&first.queued.packet);
+    }
+    backlog
 }
 
 /// Forgets `flow`, which the fluid server is through with, unless it has packets or is a class.
-fn forget_if_done(flows: &mut FlowMap<Name, Flow>, classes: &[ClassState], flow: u32) {
+fn forget_if_done(
+    flows: &mut FlowMap<Name, Flow>,
+    classes: &[ClassState],
+    pools: &mut [Pool],
+    flow: u32,
+) {
     let Flow { class, packets, .. } = flows[flow];
-    if packets.is_empty() && classes[class as usize].flow.is_none() {
+    let class = &classes[class as usize];
+    if packets.is_empty() && class.flow.is_none() {
         flows.remove(flow);
+        pools[class.pool].forget(flow);
     }
 }
 
 impl QueueDiscipline for Wfq {
+    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
+        for (number, class) in self.classes.iter().enumerate() {
+            around.push(number);
+            visit(around, class.came);
+            around.pop();
+        }
+    }
+
     fn reserve(&mut self, packets: usize, flows: usize) {
         // A flow is known a little longer than its packets are held.
         let flows = self.classes.len() + flows;
@@ -216,15 +307,17 @@ impl QueueDiscipline for Wfq {
         self.flows.reserve(flows);
         self.next.reserve(flows);
         self.gps.reserve(flows);
+        self.pools.iter_mut().for_each(|pool| pool.reserve(flows));
     }
 
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let work = self.line.work_until(now);
         self.serve(work);
         let class = self.params.classifier.classify(&packet).unwrap_or(self.params.otherwise);
+        self.classes[class].came += 1;
         let name = Name { class: class as u32, key: packet.key };
         let known = self.classes[class].flow.or_else(|| self.flows.find(&name));
-        if !self.has_room_for(&packet, class, known) {
+        if !self.fits_flow(&packet, class, known) || !self.make_room(&packet, class, known, drops) {
             return drops.push(packet, DropReason::Overlimit);
         }
         if self.backlog.packets == 0 && self.gps.is_idle() {
@@ -237,7 +330,7 @@ impl QueueDiscipline for Wfq {
         let weight = self.params.classes[class].weight.value();
         let length = u128::from(packet.size) * self.classes[class].virtual_time_per_byte;
         let finish = self.gps.arrive(flow, weight, length);
-        self.backlogs(flow).for_each(|backlog| backlog.add(&packet));
+        self.backlogs(flow).into_iter().for_each(|backlog| backlog.add(&packet));
         let number = self.taken;
         self.taken += 1;
         let list = &mut self.flows[flow].packets;
@@ -246,6 +339,11 @@ impl QueueDiscipline for Wfq {
         }
         let queued = Queued { packet, since: now };
         self.packets.push_back(list, Held { finish, number, queued });
+        let pool = &mut self.pools[self.classes[class].pool];
+        if pool.pushes_out() {
+            let length = length_of(pool, &self.flows[flow], &self.packets, &self.params);
+            pool.grew(flow, length);
+        }
     }
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
@@ -259,10 +357,10 @@ impl QueueDiscipline for Wfq {
             Some(head) => self.next.set(flow, (head.finish, head.number)),
             None => self.next.remove(flow),
         }
-        self.backlogs(flow).for_each(|backlog| backlog.remove(&queued.packet));
+        self.backlogs(flow).into_iter().for_each(|backlog| backlog.remove(&queued.packet));
         self.line.start(now, &queued.packet);
         if !self.gps.is_backlogged(flow) {
-            forget_if_done(&mut self.flows, &self.classes, flow);
+            forget_if_done(&mut self.flows, &self.classes, &mut self.pools, flow);
         }
         Some(queued)
     }

@@ -55,6 +55,20 @@ pub enum Share {
     },
 }
 
+/// Which packet is dropped when flows share a limit and an arrival does not fit under it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhenFull {
+    /// The newest packet of the flow that holds the most behind its first packet, for its weight, in the
+    /// unit of the limit. A flow has room for a packet and for its part of the rest of the limit (its
+    /// weight over the weights of the flows that hold packets): within it, it loses nothing, whatever the
+    /// others send.
+    #[default]
+    PushOut,
+    /// The arrival, whoever filled the buffer: a flow that floods it takes the line from the others,
+    /// whatever their weights.
+    TailDrop,
+}
+
 /// A class of [`Wfq`](super::Wfq).
 #[derive(Debug, Clone, Copy)]
 pub struct WfqClass {
@@ -98,11 +112,13 @@ pub struct WfqParams {
     pub(super) classifier: Classifier,
     pub(super) otherwise: usize,
     pub(super) shared_limit: Option<Length>,
+    pub(super) when_full: WhenFull,
 }
 
 impl WfqParams {
     /// `classifier` names the class of a packet; one that it does not match goes to the class
-    /// `otherwise`. Classes without a limit together hold at most `shared_limit`.
+    /// `otherwise`. Classes without a limit together hold at most `shared_limit`. When a shared limit
+    /// is reached, the longest flow for its weight is pushed out ([`WhenFull::PushOut`]).
     pub fn new(
         classes: Vec<WfqClass>,
         classifier: Classifier,
@@ -130,7 +146,22 @@ impl WfqParams {
             }
             None => {}
         }
-        Ok(WfqParams { classes, classifier, otherwise, shared_limit })
+        let when_full = WhenFull::default();
+        Ok(WfqParams { classes, classifier, otherwise, shared_limit, when_full })
+    }
+
+    /// The same with another choice of the packet that is dropped when a shared limit is reached.
+    ///
+    /// # Errors
+    /// No limit is shared by flows: the choice has no effect.
+    pub fn with_when_full(self, when_full: WhenFull) -> Result<Self, ParamsError> {
+        let shares_a_limit = self.classes.iter().filter(|class| class.limit.is_none()).count() > 1;
+        let has_flows = self.classes.iter().any(|class| class.share != Share::Class);
+        if !shares_a_limit && !has_flows {
+            let message = "full has no effect: no classes or flows share a limit";
+            return Err(ParamsError::new("full", message));
+        }
+        Ok(WfqParams { when_full, ..self })
     }
 
     /// The classes.
@@ -146,6 +177,11 @@ impl WfqParams {
     /// The class of packets that no rule matches.
     pub fn otherwise(&self) -> usize {
         self.otherwise
+    }
+
+    /// Which packet is dropped when a shared limit is reached.
+    pub fn when_full(&self) -> WhenFull {
+        self.when_full
     }
 
     /// What the classes without a limit of their own hold together.

@@ -2,6 +2,7 @@
 
 mod earliest;
 mod outlook;
+mod overflow;
 mod params;
 mod regulator;
 mod round;
@@ -54,10 +55,14 @@ const LOW: usize = 2;
 /// A connection takes the rule (class and weight) of the packet with which it begins to wait, and
 /// keeps it until nothing of it waits.
 ///
-/// A packet that does not fit under a limit, or that comes from one connection more than may wait, is
-/// dropped as [`DropReason::Overlimit`].
+/// When the limit of all connections is reached, the connection furthest over its share loses its newest
+/// packet ([`DropReason::PushedOut`]): of the last class that waits, the one that holds the most behind
+/// its first packet for its weight. Where that is the arrival's own, the arrival is dropped. So is, as [`DropReason::Overlimit`],
+/// what does not fit under the limit of its connection, or comes from one connection more than may wait.
 ///
-/// O(log n) per packet for n waiting connections. When tokens are short, one step per connection
+/// O(log n) per packet for n waiting connections, and one step per connection for a packet that is
+/// pushed out: books of who is the longest would cost each packet of hosts that never fill their buffer.
+/// When tokens are short, one step per connection
 /// that waits for them, and a sort of these when one of them is remarked before tokens come: which
 /// packet goes first then hangs on all of them.
 ///
@@ -337,15 +342,12 @@ impl QueueDiscipline for SourceScheduler {
 
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
-        if !fits(self.params.limits.limit, self.backlog, &packet) {
-            return drops.push(packet, DropReason::Overlimit);
-        }
         let Some((place, is_new)) = self.place(now, &packet) else {
             return drops.push(packet, DropReason::Overlimit);
         };
         self.latest = place;
         let held = self.connections[place].packets.backlog();
-        if !self.has_room_for(&packet, held) {
+        if !self.has_room_for(&packet, held) && !self.make_room(now, place, &packet, drops) {
             if is_new {
                 self.close(place);
             }

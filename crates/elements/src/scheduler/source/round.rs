@@ -34,7 +34,7 @@ pub(super) struct Connection {
     /// Packets that may still go in this turn.
     pub(super) left: u32,
     /// The class, counted from 0.
-    class: u8,
+    pub(super) class: u8,
     /// The priority of its head, as of the last look.
     pub(super) priority: u8,
 }

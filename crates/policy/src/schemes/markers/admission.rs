@@ -78,6 +78,7 @@ police = { red = "drop" }
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         if let Some(depth) = self.depth {
             checker.depth(&format!("{path}.depth"), "depth", depth);
+            checker.filling(&format!("{path}.depth"), "depth", depth, self.peak);
         }
         let window = checker.accept(path, LoadWindow::new(self.sample, self.samples));
         let bucket = self.depth.map(|depth| TokenBucketParams::new(self.peak, depth));

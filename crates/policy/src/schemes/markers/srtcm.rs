@@ -47,6 +47,7 @@ marker.srtcm = { cir = "5 Mbit/s", cbs = "15 KB", ebs = "30 KB" }
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         for (key, burst) in [("cbs", self.cbs), ("ebs", self.ebs)] {
             checker.depth(&format!("{path}.{key}"), key, burst);
+            checker.filling(&format!("{path}.{key}"), key, burst, self.cir);
         }
         let mode = color_mode(checker, self.color_aware);
         let params = SrTcmParams::new(self.cir, self.cbs, self.ebs, mode);

@@ -39,6 +39,7 @@ marker.token-bucket = { rate = "5 Mbit/s", depth = "15 KB", per = "source" }
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         checker.depth(&format!("{path}.depth"), "depth", self.depth);
+        checker.filling(&format!("{path}.depth"), "depth", self.depth, self.rate);
         let params = TokenBucketParams::new(self.rate, self.depth);
         Metered::check(checker, path, params, TokenBucket::new, self.per.as_ref())
     }

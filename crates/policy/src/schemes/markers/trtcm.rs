@@ -48,8 +48,9 @@ marker.trtcm = { cir = "5 Mbit/s", cbs = "15 KB", pir = "8 Mbit/s", pbs = "30 KB
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
-        for (key, burst) in [("cbs", self.cbs), ("pbs", self.pbs)] {
+        for (key, burst, rate) in [("cbs", self.cbs, self.cir), ("pbs", self.pbs, self.pir)] {
             checker.depth(&format!("{path}.{key}"), key, burst);
+            checker.filling(&format!("{path}.{key}"), key, burst, rate);
         }
         let mode = color_mode(checker, self.color_aware);
         let params = TrTcmParams::new(self.cir, self.cbs, self.pir, self.pbs, mode);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::QueueDiscipline;
 use shortflow_elements::queue::{Shaper, ShaperParams};
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_units::{Bytes, Instant, LinkLayer, Rate};
 
 use crate::check::Checker;
 use crate::scheme::{Port, QueueScheme};
@@ -22,10 +22,12 @@ pub(crate) struct Keys {
     /// How many bytes may leave after a pause as fast as the line takes them.
     #[serde(default)]
     burst: Bytes,
-    /// How many bytes each packet counts for beside its own: headers that the bottleneck's link
-    /// adds to it.
-    #[serde(default)]
-    overhead: Bytes,
+    /// Bytes that the bottleneck's link adds to each packet, in the place of the link layer's.
+    #[schemars(extend("x-range" = "at most 65535 B"))]
+    overhead: Option<Bytes>,
+    /// How the bottleneck's link frames packets, such as `"docsis"`, `"pppoe-ptm"`, `"overhead 40 mpu 64 atm"`, or a
+    /// table with `overhead`, `mpu` and `framing`. Each packet counts for what it takes there.
+    link_layer: Option<LinkLayer>,
     /// The queue in which packets wait.
     queue: Box<QueueKeys>,
 }
@@ -38,7 +40,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The rate, the burst, and what is counted for each packet.
+    /// The rate, the burst, and the link layer by which packets are counted.
     pub fn params(&self) -> &ShaperParams {
         &self.params
     }
@@ -46,6 +48,21 @@ impl Plan {
     /// The queue in which packets wait.
     pub fn queue(&self) -> &QueuePlan {
         &self.queue
+    }
+}
+
+impl Keys {
+    /// The link layer of the bottleneck.
+    fn link_layer(&self, checker: &mut Checker<'_>, path: &str) -> Option<LinkLayer> {
+        let layer = self.link_layer.unwrap_or_default();
+        let Some(overhead) = self.overhead else { return Some(layer) };
+        let found = layer.with_overhead(overhead.0 as i64);
+        if found.is_none() {
+            let message = format!("overhead must be 0 B to 65535 B; found {overhead}");
+            let help = "give the bytes of the link's headers";
+            checker.document.mistake(&format!("{path}.overhead"), message, help);
+        }
+        found
     }
 }
 
@@ -58,9 +75,10 @@ queue.fq-codel = {}
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.filling(&format!("{path}.burst"), "burst", self.burst, self.rate);
         let params = checker.accept(path, ShaperParams::new(self.rate, self.burst));
         let queue = self.queue.check(checker, &format!("{path}.queue"));
-        let params = params?.with_overhead(self.overhead);
+        let params = params?.with_link_layer(self.link_layer(checker, path)?);
         Some(Plan { params, queue: Box::new(queue?) })
     }
 
@@ -74,7 +92,7 @@ queue.fq-codel = {}
 
     fn shaped_to(plan: &Plan) -> Option<Rate> {
         // What is counted for each packet beside its bytes takes the more, the smaller packets are.
-        (plan.params.overhead() == Bytes::ZERO).then_some(plan.params.rate())
+        (plan.params.link_layer() == LinkLayer::RAW).then_some(plan.params.rate())
     }
 
     fn inner(plan: &Plan) -> Vec<&QueuePlan> {

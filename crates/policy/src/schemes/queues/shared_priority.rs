@@ -99,7 +99,8 @@ impl Bands {
                 self.count += 1;
             }
             BandKeys::Rule(rule) => {
-                self.rules.push((checker.rule(&format!("{path}.match"), rule), self.count));
+                let rule = checker.rule(&format!("{path}.match"), self.count, rule);
+                self.rules.push((rule, self.count));
                 self.has_match = true;
                 self.count += 1;
             }

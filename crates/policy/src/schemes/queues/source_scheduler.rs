@@ -12,6 +12,7 @@ use shortflow_units::{Duration, Length};
 use crate::check::Checker;
 use crate::keys::{BucketKeys, MatchKeys};
 use crate::scheme::{Port, QueueScheme};
+use crate::shadows;
 
 /// A source host's scheduler and shaper over connections. The code points of green, yellow and red
 /// are the priorities HIGH, MED and LOW; others are LOW.
@@ -96,7 +97,7 @@ class = 2
         let mut rules = Vec::new();
         for (index, rule) in self.rules.iter().enumerate() {
             let path = format!("{path}.rules.{index}");
-            matches.push((checker.rule(&format!("{path}.match"), &rule.rule), index));
+            matches.push((checker.rule(&format!("{path}.match"), index, &rule.rule), index));
             rules.extend(checker.accept(&path, ConnectionRule::new(rule.class, rule.weight)));
         }
         let high = self.high.check(checker, &format!("{path}.high"));
@@ -107,6 +108,7 @@ class = 2
         if rules.len() < self.rules.len() {
             return None;
         }
+        shadows::warn_entries(checker.document, &format!("{path}.rules"), &matches);
         let params = params.with_rules(Classifier::new(matches), rules);
         checker.accept(path, params).map(Arc::new)
     }

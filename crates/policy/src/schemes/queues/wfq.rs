@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::Classifier;
-use shortflow_elements::queue::{Share, Weight, Wfq, WfqClass, WfqParams};
+use shortflow_elements::queue::{Share, Weight, Wfq, WfqClass, WfqParams, WhenFull};
 use shortflow_units::{Length, Rate};
 
 use crate::check::Checker;
 use crate::keys::{MatchKeys, OneOf, choices};
 use crate::scheme::{Port, QueueScheme};
+use crate::shadows;
 
 /// Weighted fair queueing, packet by packet: classes share the link in proportion to their weights.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -22,6 +23,9 @@ pub(crate) struct Keys {
     /// What the classes that have no `limit` of their own hold together.
     #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
     limit: Option<Length>,
+    /// Which packet is dropped when a limit is reached that classes or flows share; "push-out" by
+    /// default, which protects what keeps to its share.
+    full: Option<OneOf<WhenFull>>,
     /// The classes. A packet goes to the first whose `match` fits, else to the last.
     #[schemars(extend("x-range" = "at least one"))]
     classes: Vec<ClassKeys>,
@@ -46,6 +50,15 @@ struct ClassKeys {
     /// What each flow of the class holds, where the weight is per flow.
     flow_limit: Option<Length>,
 }
+
+choices!(WhenFull as "WhenFull" {
+    /// The newest of the class, or of the flow with a weight of its own, that holds the most for its
+    /// weight.
+    "push-out" => WhenFull::PushOut,
+    /// The one that arrives, so that a class that floods the buffer takes the link, whatever the
+    /// weights.
+    "tail-drop" => WhenFull::TailDrop,
+});
 
 /// Who has the weight of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,7 +109,7 @@ weight = 1
         let mut classes = Vec::new();
         for (index, class) in self.classes.iter().enumerate() {
             let path = format!("{path}.classes.{index}");
-            rules.push((checker.rule(&format!("{path}.match"), &class.rule), index));
+            rules.push((checker.rule(&format!("{path}.match"), index, &class.rule), index));
             if is_rate(class) != is_rate(&self.classes[0]) {
                 let message = "the weight of one class is a rate, that of another is a number";
                 let help = "write rates for all classes, or numbers for all classes";
@@ -107,8 +120,13 @@ weight = 1
         if classes.len() < self.classes.len() {
             return None;
         }
+        shadows::warn_entries(checker.document, &format!("{path}.classes"), &rules);
         let last = classes.len() - 1;
         let params = WfqParams::new(classes, Classifier::new(rules), last, self.limit);
+        let params = params.and_then(|params| match &self.full {
+            Some(OneOf(when_full)) => params.with_when_full(*when_full),
+            None => Ok(params),
+        });
         checker.accept(path, params)
     }
 

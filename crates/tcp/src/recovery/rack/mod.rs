@@ -17,17 +17,16 @@ use crate::Config;
 use crate::header::{SackBlocks, Stamps, TcpHeader};
 use crate::rtt::PeakDeviation;
 use crate::seq::from_wire;
+use crate::timestamps::in_ticks;
 use tolerance::Tolerance;
 
 pub(crate) use doubt::Doubt;
 pub(crate) use reduction::Reduction;
+use sent::Sent;
 pub(crate) use sent::{Judged, SentSegments, Stamp};
 
 /// What waits for something to arrive are longer by, for timers: also of a probe where more than one segment is outstanding.
 pub(crate) const TIMER_MARGIN: Duration = Duration::from_millis(2);
-
-/// The clock of timestamps, as in Linux.
-const TIMESTAMP_TICK: Duration = Duration::from_millis(1);
 
 /// The probe timeout before there is a round-trip time (RFC 8985 §7.2).
 const FIRST_PROBE: Duration = Duration::from_secs(1);
@@ -46,6 +45,8 @@ pub(crate) struct Rack {
     highest: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
+    /// The greatest reordering extent (RFC 4737 §4.2.1), in bytes.
+    reordering_extent: u64,
     /// Segments that the peer has reported to have got twice.
     reported: u32,
     /// What reports of duplicates have made of the reordering window.
@@ -113,14 +114,6 @@ pub(crate) struct News {
     pub(crate) latest_rtt: Option<Duration>,
 }
 
-/// A round trip that ends `now`, as timestamps have it, whose clock ticks each millisecond (RFC 7323 §5.4); at least one.
-#[cold]
-fn by_timestamps(now: Instant, rtt: Duration) -> Duration {
-    let ticks = |at: u64| at / TIMESTAMP_TICK.nanos();
-    let passed = ticks(now.nanos()) - ticks(now.nanos() - rtt.nanos());
-    Duration::from_nanos(passed.max(1) * TIMESTAMP_TICK.nanos())
-}
-
 /// What the first block reports to have come twice: it lies below what is acknowledged, or in the block behind it (RFC 2883
 /// §5).
 #[cold]
@@ -141,6 +134,7 @@ impl Default for Rack {
             least_rtt: Duration::MAX,
             highest: 0,
             reordering_seen: false,
+            reordering_extent: 0,
             reported: 0,
             tolerance: Tolerance::default(),
             deviation: PeakDeviation::default(),
@@ -170,25 +164,34 @@ impl Rack {
     #[inline]
     pub(crate) fn on_ack(&mut self, now: Instant, sent: &Outstanding, header: &TcpHeader) -> News {
         let mut news = News::default();
+        let tsecr = header.tsecr.end_of_tick(now);
         let mut oldest_again = None;
         let mut is_repeated = false;
+        let (mut advances, mut acks_retransmission) = (false, false);
+        let answers_earlier = |segment: &Sent| match tsecr {
+            Some(tsecr) => tsecr < segment.stamp.at,
+            None => !header.stamps.has(Stamps::ANSWERS_AGAIN),
+        };
         // What is acknowledged in order comes last: RACK.rtt is then the round trip of what was not ahead of its turn.
         // Where queues let later segments overtake earlier ones, theirs is far too short for these. So does Linux.
         if !header.sack.is_empty() {
             news.twice = self.take_report(sent, &header.sack);
             self.take_blocks(now, sent, &header.sack, &mut news);
         }
+        let of_blocks = news.rtt;
         while let Some((segment, bytes)) = self.sent.pop_acknowledged(sent.una) {
+            advances = true;
+            acks_retransmission |= segment.again;
             if bytes == 0 {
                 continue; // it was SACKed before
             }
             news.delivered += bytes;
             news.sent = news.sent.max(Some(segment.stamp.at));
             let rtt = now.since(segment.stamp.at);
-            if segment.again && !header.stamps.has(Stamps::ANSWERS_AGAIN) {
+            if segment.again && answers_earlier(&segment) {
                 // RFC 8985 §6.2, step 2: the time of the retransmission tells nothing.
                 news.answers_at = news.answers_at.or(Some(Instant::START));
-                self.reordering_seen = true;
+                self.note_reordering(segment.stamp.end);
                 continue;
             }
             if segment.again {
@@ -204,12 +207,17 @@ impl Rack {
             }
             self.arrived(segment.stamp, segment.again, rtt);
         }
-        if is_repeated {
+        if let Some(tsecr) = tsecr.filter(|_| advances) {
+            news.answers_at = Some(tsecr);
+            if acks_retransmission {
+                self.sample_by_tsecr(now, tsecr, of_blocks, &mut news);
+            }
+        } else if is_repeated {
             // What timestamps say counts among the least round trips (RFC 8985 §6.2, step 1), as in Linux for the
             // acknowledgements that follow. Else a queue in front of the handshake that is empty by now would make each
             // retransmission look like an earlier one.
             news.latest_rtt = None;
-            news.rtt = oldest_again.map(|rtt| by_timestamps(now, rtt));
+            news.rtt = oldest_again.map(|rtt| in_ticks(now, rtt));
             self.least_rtt = self.least_rtt.min(news.rtt.unwrap_or(Duration::MAX));
         }
         if self.sent.has_reneged() {
@@ -219,6 +227,36 @@ impl Rack {
             self.tolerance.on_arrival(now, sent);
         }
         news
+    }
+
+    /// A segment that is acknowledged in order was sent again, so its last transmission gives no round trip (Karn, RFC 6298 §3).
+    /// As in Linux the sample comes from SACK blocks, or else from TSecr (RFC 7323 §4.1). Without it only segments that overtake
+    /// others would give samples. SRTT, which bounds the reordering window, would be so short that all others seem lost.
+    #[cold]
+    fn sample_by_tsecr(
+        &mut self,
+        now: Instant,
+        tsecr: Instant,
+        of_blocks: Option<Duration>,
+        news: &mut News,
+    ) {
+        news.latest_rtt = None;
+        news.rtt = of_blocks.or_else(|| Some(in_ticks(now, now.since(tsecr))));
+        self.least_rtt = self.least_rtt.min(news.rtt.unwrap_or(Duration::MAX));
+    }
+
+    /// Whether the reordering extent exceeds the duplicate threshold. As in Linux, segments that arrive out of order then open
+    /// the congestion window, too.
+    #[inline]
+    pub(crate) fn reorders_beyond_threshold(&self, mss: u16, config: &Config) -> bool {
+        self.reordering_extent > u64::from(config.duplicate_ack_threshold) * u64::from(mss)
+    }
+
+    /// An original that ends at `end` has arrived after others that were sent later.
+    #[cold]
+    fn note_reordering(&mut self, end: u64) {
+        self.reordering_seen = true;
+        self.reordering_extent = self.reordering_extent.max(self.highest.saturating_sub(end));
     }
 
     /// What the peer reports to have got twice. What a probe sent again tells nothing of how segments overtake each other, nor
@@ -272,7 +310,7 @@ impl Rack {
             }
             *told = (from, to);
             let mut arrived = [None; 2];
-            let mut reordered = false;
+            let mut late = None;
             let (highest, mut top) = (self.highest, self.highest);
             let mut least = self.least_rtt;
             self.sent.sack(from, to, |segment, bytes| {
@@ -286,7 +324,8 @@ impl Rack {
                     }
                 } else {
                     least = least.min(rtt);
-                    reordered |= segment.stamp.end < highest;
+                    let is_late = segment.stamp.end < highest;
+                    late = late.or(is_late.then_some(segment.stamp.end));
                     top = top.max(segment.stamp.end);
                     news.rtt = news.rtt.or(Some(rtt));
                     news.original = news.original.or(Some(segment.stamp.end));
@@ -295,7 +334,9 @@ impl Rack {
             });
             self.highest = top;
             self.least_rtt = least;
-            self.reordering_seen |= reordered;
+            if let Some(end) = late {
+                self.note_reordering(end);
+            }
             if let [Some(latest), Some(last)] = arrived {
                 self.rtt = now.since(last.at);
                 self.latest = self.latest.max(latest);
@@ -314,7 +355,9 @@ impl Rack {
             }
         } else {
             self.least_rtt = self.least_rtt.min(rtt);
-            self.reordering_seen |= stamp.end < self.highest;
+            if stamp.end < self.highest {
+                self.note_reordering(stamp.end);
+            }
             self.highest = self.highest.max(stamp.end);
         }
         self.rtt = rtt;

@@ -79,6 +79,11 @@ impl SentSegments {
         self.in_flight
     }
 
+    /// Segments in flight.
+    pub(crate) fn segments_in_flight(&self) -> usize {
+        self.segments.len() - self.sacked as usize - self.lost as usize
+    }
+
     /// Segments that the peer holds out of order.
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked

@@ -1,47 +1,22 @@
-//! Characters that are not seen but obeyed: by a terminal, by a page, by the direction of writing.
+//! Texts with characters that are not seen but obeyed: by a terminal, by a page, by the direction of writing.
 
-use std::ops::RangeInclusive;
+use shortflow_files::{control_char, control_char_in_lines};
 
 use super::tree::{Item, Value};
 
-/// The first character of `text` that whatever shows the text would obey, or that no page may hold.
-pub(super) fn unseen(text: &str) -> Option<char> {
-    if is_printed(text) {
-        return None;
-    }
-    text.chars().find(|c| is_unseen(*c))
-}
-
-/// Whether all of it is ASCII that is seen, as most is: that is soon said.
-fn is_printed(text: &str) -> bool {
-    text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
-}
-
-fn is_unseen(c: char) -> bool {
-    c.is_control() || (!c.is_ascii() && UNSEEN.iter().any(|range| range.contains(&c)))
-}
-
-/// The same in a text that may go over several lines, with tabs in them.
-pub(super) fn unseen_in_lines(text: &str) -> Option<char> {
-    if is_printed(text) {
-        return None;
-    }
-    text.lines().find_map(|line| line.chars().find(|c| *c != '\t' && is_unseen(*c)))
-}
-
 /// The texts and keys of `item` that hold a character which nobody would see: the place of each, and
 /// its character. Only texts may go over several lines.
-pub(super) fn all_unseen(item: &Item) -> Vec<(std::ops::Range<usize>, char)> {
+pub(super) fn all_control_chars(item: &Item) -> Vec<(std::ops::Range<usize>, char)> {
     match &item.value {
         Value::Text(text) => {
-            unseen_in_lines(text).map(|c| (item.span.clone(), c)).into_iter().collect()
+            control_char_in_lines(text).map(|c| (item.span.clone(), c)).into_iter().collect()
         }
-        Value::List(items) => items.iter().flat_map(all_unseen).collect(),
+        Value::List(items) => items.iter().flat_map(all_control_chars).collect(),
         Value::Table(entries) => entries
             .iter()
             .flat_map(|(key, item)| {
-                let of_key = unseen(&key.name).map(|c| (key.span.clone(), c));
-                of_key.into_iter().chain(all_unseen(item))
+                let of_key = control_char(&key.name).map(|c| (key.span.clone(), c));
+                of_key.into_iter().chain(all_control_chars(item))
             })
             .collect(),
         _ => Vec::new(),
@@ -60,40 +35,11 @@ pub(super) fn message(what: &str, found: char) -> String {
 pub(super) const HELP: &str = "remove it: a text has no characters that steer a terminal or the \
                                direction of writing, and a name has no lines and tabs either";
 
-/// Besides the control characters: what turns the direction of writing (Unicode Standard Annex 9 §2),
-/// parts lines, joins or tags in silence, and the two that XML 1.0 §2.2 does not have. The joiners
-/// U+200C and U+200D are not among them: there are scripts that need them.
-const UNSEEN: [RangeInclusive<char>; 11] = [
-    '\u{061c}'..='\u{061c}',
-    '\u{180e}'..='\u{180e}',
-    '\u{200b}'..='\u{200b}',
-    '\u{200e}'..='\u{200f}',
-    '\u{2028}'..='\u{202e}',
-    '\u{2060}'..='\u{206f}',
-    '\u{feff}'..='\u{feff}',
-    '\u{fff9}'..='\u{fffb}',
-    '\u{fffe}'..='\u{ffff}',
-    '\u{1d173}'..='\u{1d17a}',
-    '\u{e0000}'..='\u{e007f}',
-];
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use super::*;
     use crate::{Document, Override, Source};
-
-    #[test]
-    fn what_is_obeyed_is_found_and_what_is_read_is_not() {
-        for found in ['\u{1b}', '\n', '\t', '\0', '\u{7f}', '\u{9b}', '\u{202e}', '\u{2066}'] {
-            assert_eq!(unseen(&format!("RED{found}")), Some(found));
-        }
-        for text in ["RED, weighted: 50 % (α = ½)", "भाषा", "می\u{200c}خواهم", "👩\u{200d}🔬"]
-        {
-            assert_eq!(unseen(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn a_text_with_a_character_that_is_obeyed_is_refused_at_its_place_wherever_it_stands() {
@@ -125,7 +71,6 @@ mod tests {
         let text = "note = '''\none\r\n\ttwo\n'''\n".to_owned();
         let source = Arc::new(Source { name: "t.toml".to_owned(), text });
         assert!(Document::parse(source, &[]).is_ok());
-        assert_eq!(unseen_in_lines("one\rtwo"), Some('\r'));
     }
 
     #[test]

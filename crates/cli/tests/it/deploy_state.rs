@@ -1,0 +1,310 @@
+//! What a device keeps of a deployment, and what `status` says when somebody changes it.
+
+#![cfg(target_os = "linux")]
+
+use std::process::{Command, Stdio};
+
+use crate::deploy::{AT, STRICT, done, queues, tc, with_a_cable, wrong};
+use crate::support::run;
+
+fn classes() -> String {
+    let ended = Command::new("tc").args(["-d", "class", "show", "dev", "sf0"]).output().unwrap();
+    String::from_utf8(ended.stdout).unwrap()
+}
+
+fn is_well() {
+    let status = done(&["status", "--dev", "sf0"]);
+    assert!(!status.contains("WRONG"), "{status}");
+}
+
+/// Runs the command that `status` gives, for this policy.
+fn put_right(status: &str, policy: &str) {
+    let at = status.find("repair it with `").expect(status) + "repair it with `".len();
+    let command = status[at..].split('`').next().unwrap().replace("POLICY", policy);
+    for command in command.split(" && ") {
+        let (program, arguments) = command.split_once(' ').unwrap();
+        match program {
+            "tc" => tc(arguments),
+            "shortflow" => {
+                let words = arguments.split('\'').enumerate().flat_map(|(at, part)| match at % 2 {
+                    1 => vec![part],
+                    _ => part.split_whitespace().collect(),
+                });
+                done(&words.collect::<Vec<_>>());
+            }
+            other => panic!("{other}: {status}"),
+        }
+    }
+}
+
+#[test]
+fn a_reload_keeps_every_option_that_is_not_given_again_and_says_which() {
+    with_a_cable(|| {
+        let before = queues();
+        let at = ["--dev", "sf0"];
+        let first = ["--rate", "18 Mbit/s", "--set", "parameters.limit=77 pkt", "--nearest"];
+        done(&[&["deploy", STRICT][..], &at, &first].concat());
+        let reload = |more: &[&str]| {
+            let ended = run(&[&["reload"][..], more, &at].concat());
+            assert_eq!(ended.code, Some(0), "{}", ended.err);
+            (ended.out, ended.err)
+        };
+        let (out, err) = reload(&[STRICT]);
+        assert_eq!(out, "sf0: policy \"Strict Priority\", role core, 18 Mbit/s, 3 classes\n");
+        let kept = "kept from the deployment: --set 'parameters.limit=77 pkt' --role core --rate '18 Mbit/s' --nearest";
+        assert!(err.contains(kept), "{err}");
+        assert!(classes().contains("ceil 18Mbit") && queues().contains("limit 77p"));
+
+        // What is given is changed, and the rest stays, from then on.
+        reload(&[STRICT, "--rate", "5 Mbit/s"]);
+        assert!(queues().contains("limit 77p"));
+        assert!(reload(&[STRICT]).0.contains("5 Mbit/s"));
+        let json: serde_json::Value =
+            serde_json::from_str(&done(&["status", "--dev", "sf0", "--json"])).unwrap();
+        let deployed = &json["devices"][0]["deployed"];
+        assert_eq!(deployed["rate_bit_per_s"], 5_000_000, "{deployed}");
+        assert_eq!(deployed["set"][0], "parameters.limit=77 pkt", "{deployed}");
+
+        // Keys are those of a policy; the line is the same for all.
+        let (out, err) = reload(&["policies/best-effort.toml"]);
+        assert!(out.contains("5 Mbit/s"), "{out}");
+        assert!(
+            err.contains(
+                "not kept: --set 'parameters.limit=77 pkt', of policy \"Strict Priority\""
+            ),
+            "{err}"
+        );
+        let (out, err) = reload(&[STRICT, "--reset", "--rate", "9 Mbit/s"]);
+        assert!(out.contains("9 Mbit/s") && !err.contains("kept"), "{err}");
+        assert!(queues().contains("limit 200p"));
+
+        done(&["undeploy", "--dev", "sf0"]);
+        assert_eq!(queues(), before);
+    });
+}
+
+#[test]
+fn what_is_changed_by_hand_is_told_and_the_command_that_is_told_puts_it_right() {
+    with_a_cable(|| {
+        done(&[&["deploy", STRICT][..], &AT].concat());
+        for (change, told) in [
+            (
+                "qdisc change dev sf0 parent 5f00:LEAF handle 5fHANDLE: pfifo limit 7",
+                "the settings of the queue of class \"AF41+CS5+EF\" were changed by hand: pfifo limit 7",
+            ),
+            (
+                "class change dev sf0 parent 5f00:fff0 classid 5f00:LEAF htb rate 1kbit ceil 1mbit prio 0",
+                "the share of class \"AF41+CS5+EF\" was changed by hand: ",
+            ),
+            (
+                "class change dev sf0 parent 5f00: classid 5f00:fff0 htb rate 1mbit",
+                "the rate of the line was changed by hand: ",
+            ),
+            (
+                "qdisc change dev sf0 parent 5f00:5f handle 5f5f: pfifo limit 7",
+                "the settings of the queue of class \"unreadable headers\" were changed by hand",
+            ),
+            (
+                "filter replace dev sf0 parent 5f00: protocol all pref 1 handle 1 bpf bytecode 1,6&0&0&0",
+                "the filter of what finds neighbours was changed by hand",
+            ),
+            (
+                "filter replace dev sf0 parent 5f00: protocol all pref PLACE handle 1 bpf bytecode 1,6&0&0&0",
+                "the filter that tells packets apart was changed by hand",
+            ),
+            (
+                "filter add dev sf0 parent 5f00: protocol ip pref 50 bpf bytecode 1,6&0&0&1593835521",
+                "a filter of somebody else stands at the queues (parent 5f00:, pref 50)",
+            ),
+        ] {
+            let [leaf, handle, place] =
+                if classes().contains(" 5f00:81 ") { ["81", "81", "3"] } else { ["1", "01", "2"] };
+            let change =
+                change.replace("LEAF", leaf).replace("HANDLE", handle).replace("PLACE", place);
+            let words: Vec<String> = change.split(' ').map(|word| word.replace('&', " ")).collect();
+            assert!(Command::new("tc").args(&words).status().unwrap().success(), "{change}");
+            let status = wrong();
+            assert!(status.contains(&format!("WRONG: {told}")), "{change}: {status}");
+            put_right(&status, STRICT);
+            is_well();
+        }
+    });
+}
+
+#[test]
+fn a_root_that_somebody_takes_away_or_puts_another_in_the_place_of_is_missed() {
+    with_a_cable(|| {
+        let before = queues();
+        done(&[&["deploy", STRICT][..], &AT, &["--set", "parameters.limit=77 pkt"]].concat());
+        for (change, told) in [
+            ("qdisc del dev sf0 root", "the queues of role `core` are gone from the device"),
+            (
+                "qdisc replace dev sf0 root handle 9: pfifo limit 9",
+                "the queues of role `core` are gone from the device, and pfifo 9: of somebody else",
+            ),
+        ] {
+            tc(change);
+            let status = wrong();
+            assert!(status.starts_with("sf0: policy \"Strict Priority\""), "{status}");
+            assert!(status.contains(&format!("WRONG: {told}")), "{status}");
+            put_right(&status, STRICT);
+            is_well();
+            assert!(classes().contains("ceil 10Mbit") && queues().contains("limit 77p"));
+        }
+        tc("qdisc del dev sf0 root");
+        done(&["undeploy", "--dev", "sf0"]);
+        assert_eq!(queues(), before);
+    });
+}
+
+#[test]
+fn what_is_likely_to_go_wrong_is_told_on_the_terminal_and_in_json_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("large.toml");
+    let text = std::fs::read_to_string(
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(STRICT),
+    )
+    .unwrap()
+        + "[[roles.edge.classes]]\nname = \"web\"\nmarker.token-bucket = { rate = \"10 Mbit/s\", depth = \"32 MB\" }\n";
+    std::fs::write(&file, text.replace("[roles.edge]\n", "")).unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    let bucket =
+        "depth 32 MB is what 10 Mbit/s send in 25 s: so long a burst counts as within the profile";
+    let checked = run(&["check", &file]);
+    assert!(checked.err.contains(bucket), "{}{}", checked.out, checked.err);
+    assert!(done(&["check", &file, "--json"]).contains(bucket));
+    with_a_cable(move || {
+        let at = ["--role", "core", "--dev", "sf0", "--rate", "1 Mbit/s"];
+        let pieces = "what comes first waits 524 ms for one at 1 Mbit/s";
+        let ended = run(&[&["deploy", &file][..], &at].concat());
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        for told in [bucket, pieces, "switch that off with `ethtool -K sf0 tso off gso off`"] {
+            assert!(ended.err.contains(told), "{}", ended.err);
+        }
+        let json = done(&[&["reload", &file, "--json"][..], &at].concat());
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let warning = json["warnings"][0]["what"].as_str().unwrap();
+        assert!(warning.contains(pieces), "{json}");
+        assert!(json["of_policy"].to_string().contains(bucket), "{json}");
+        assert_eq!(json["rate_bit_per_s"], 1_000_000);
+    });
+}
+
+#[cfg(feature = "ebpf")]
+const BOTH: [&str; 3] = ["policies/dstf.toml", "--role", "edge,core"];
+
+/// Deploys a policy that marks and queues, where the kernel lets it.
+#[cfg(feature = "ebpf")]
+fn is_marking() -> bool {
+    let ended = run(&[&["deploy"][..], &BOTH, &AT].concat());
+    let is_skipped = ended.code == Some(3) && std::env::var_os("CI").is_none();
+    if is_skipped {
+        eprintln!("skipped: needs eBPF: {}", ended.err);
+    } else {
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+    }
+    !is_skipped
+}
+
+#[test]
+#[cfg(feature = "ebpf")]
+fn a_place_for_filters_that_somebody_takes_away_is_missed_with_what_marks() {
+    with_a_cable(|| {
+        let before = queues();
+        if !is_marking() {
+            return;
+        }
+        tc("qdisc del dev sf0 clsact");
+        let status = wrong();
+        let told = "WRONG: the program of role `edge` that marks is gone from the device, and `clsact` with it: nothing is marked";
+        assert!(status.contains(told), "{status}");
+        let command = "shortflow reload POLICY --dev sf0 --role edge,core --rate '10 Mbit/s'";
+        assert!(status.contains(command), "{status}");
+        put_right(&status, BOTH[0]);
+        is_well();
+        done(&["undeploy", "--dev", "sf0"]);
+        assert_eq!(queues(), before);
+    });
+}
+
+#[test]
+#[cfg(feature = "ebpf")]
+fn markers_alone_are_missed_with_the_only_place_that_the_kernel_has_for_them() {
+    with_a_cable(|| {
+        if !is_marking() {
+            return;
+        }
+        done(&["undeploy", "--dev", "sf0"]);
+        let marks = ["--role", "edge", "--dev", "sf0", "--set", "description=\"of theirs\""];
+        done(&[&["deploy", BOTH[0]][..], &marks].concat());
+        is_well();
+        tc("qdisc del dev sf0 clsact");
+        let status = wrong();
+        assert!(
+            status.contains("`clsact` was removed, and the program that marks with it"),
+            "{status}"
+        );
+        put_right(&status, BOTH[0]);
+        is_well();
+        // Who takes away what is gone already is done with it.
+        tc("qdisc del dev sf0 clsact");
+        done(&["undeploy", "--dev", "sf0"]);
+        assert_eq!(run(&["status", "--dev", "sf0"]).code, Some(2));
+        // A device that was made anew has never had it.
+        done(&[&["deploy", BOTH[0]][..], &marks].concat());
+        crate::deploy::ip("link del sf0").unwrap();
+        crate::deploy::ip("link add sf0 type veth peer name sf1").unwrap();
+        assert_eq!(run(&["status", "--dev", "sf0"]).code, Some(2));
+    });
+}
+
+/// Ends the chain of programs before `clsact` for every packet at the egress of sf0, for as long as it runs.
+#[cfg(feature = "ebpf")]
+const TCX: &str = r"
+import ctypes, struct, socket, sys, time
+libc = ctypes.CDLL(None, use_errno=True)
+def bpf(command, attr):
+    buffer = ctypes.create_string_buffer(attr, len(attr))
+    result = libc.syscall(321, command, buffer, len(attr))
+    if result < 0: sys.exit('bpf(%d): errno %d' % (command, ctypes.get_errno()))
+    return result
+code = struct.pack('<BBhi', 0xb7, 0, 0, 0) + struct.pack('<BBhi', 0x95, 0, 0, 0)
+code = ctypes.create_string_buffer(code); gpl = ctypes.create_string_buffer(b'GPL\0')
+program = bpf(5, struct.pack('<IIQQIIQII16sII', 3, 2, ctypes.addressof(code), ctypes.addressof(gpl), 0, 0, 0, 0, 0, b'other_program', 0, 47))
+link = bpf(28, struct.pack('<IIIIIIQ', program, socket.if_nametoindex('sf0'), 47, 0, 0, 0, 0))
+print('attached', flush=True); time.sleep(60)
+";
+
+#[test]
+#[cfg(all(feature = "ebpf", target_arch = "x86_64"))]
+fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
+    use std::io::BufRead;
+    with_a_cable(|| {
+        if !is_marking() {
+            return;
+        }
+        let mut child = Command::new("python3")
+            .args(["-c", TCX])
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python3 is there");
+        let mut line = String::new();
+        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let status = run(&["status", "--dev", "sf0"]);
+        // It goes with who holds it, as by the command.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if line != "attached\n" && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs a kernel with tcx (6.6)");
+        }
+        assert_eq!(status.code, Some(1), "{}", status.out);
+        for told in [
+            "WRONG: the program `other_program` (id ",
+            "stands before ours at the egress (tcx)",
+            "repair it with `bpftool link detach id ",
+        ] {
+            assert!(status.out.contains(told), "{}", status.out);
+        }
+        is_well();
+    });
+}

@@ -1,0 +1,298 @@
+//! What was deployed, and with which options: a text that the kernel keeps twice.
+//!
+//! It stands among the filters of our root and among those of the device's `clsact`. So whoever takes one of the two away
+//! leaves the other, which says what is missing; and `reload` keeps the options that are not given again.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use shortflow_units::{LinkLayer, Rate};
+
+use crate::bytecode::Program;
+use crate::commands::ROOT;
+use crate::converge::Step;
+use crate::memo::short;
+
+/// The place of the record among the filters of the root, behind the memo.
+pub(crate) const AT_ROOT: u16 = 101;
+/// Its place among the filters of `clsact` at the egress, behind the program that marks and its memo.
+pub(crate) const AT_CLSACT: u64 = 0x5348;
+/// How a record begins, of whichever version.
+const BEGINS: &str = "shortflow deployed ";
+
+/// The options of a deployment, as they were given to `deploy` or `reload`.
+///
+/// Whoever adds an option adds it here: all that is here is kept by `reload`, and printed by `status` in the command that
+/// repairs a deployment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// `--rate`; none where the policy's shaper or the device says it.
+    pub rate: Option<Rate>,
+    /// `--link-layer`, `--overhead` and `--mpu` together; none where the policy's shaper says it.
+    pub link_layer: Option<LinkLayer>,
+    /// `--set`: keys of the policy and their values.
+    pub set: Vec<(String, String)>,
+    /// `--label`: labels and who owns the connections that have them.
+    pub labels: Vec<(String, String)>,
+    /// `--nearest`.
+    pub nearest: bool,
+}
+
+/// What was deployed on a device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deployed {
+    /// The name of the policy.
+    pub policy: String,
+    /// The role that marks, where one does.
+    pub marks: Option<String>,
+    /// The role that queues, where one does.
+    pub queues: Option<String>,
+    /// The options.
+    pub options: Options,
+    /// Whether `clsact` was there before.
+    pub(crate) has_found_place: bool,
+}
+
+impl Options {
+    /// The options as words for a shell, each with its value.
+    pub fn words(&self) -> Vec<String> {
+        let Options { rate, link_layer, set, labels, nearest } = self;
+        let of_rate = rate.map(|rate| format!("--rate {}", quoted(&rate.to_string())));
+        let pair = |option: &str, (name, value): &(String, String)| {
+            format!("{option} {}", quoted(&format!("{name}={value}")))
+        };
+        let of_link =
+            link_layer.map(|layer| format!("--link-layer {}", quoted(&layer.to_string())));
+        let mut words: Vec<String> = of_rate.into_iter().chain(of_link).collect();
+        words.extend(set.iter().map(|key| pair("--set", key)));
+        words.extend(labels.iter().map(|label| pair("--label", label)));
+        words.extend(nearest.then(|| "--nearest".to_owned()));
+        words
+    }
+
+    fn text(&self) -> String {
+        let Options { rate, link_layer, set, labels, nearest } = self;
+        let mut text = String::new();
+        let mut line = |line: String| writeln!(text, "{line}").expect("a string takes all");
+        if let Some(rate) = rate {
+            line(format!("rate {}", rate.bits_per_sec()));
+        }
+        if let Some(layer) = link_layer {
+            line(format!("link {layer}"));
+        }
+        for (word, pairs) in [("set", set), ("label", labels)] {
+            for (name, value) in pairs {
+                line(format!("{word} {}\t{}", escaped(name), escaped(value)));
+            }
+        }
+        if *nearest {
+            line("nearest yes".to_owned());
+        }
+        text
+    }
+
+    fn read(&mut self, word: &str, rest: &str) -> Option<()> {
+        let pair = || {
+            let (name, value) = rest.split_once('\t')?;
+            Some((unescaped(name), unescaped(value)))
+        };
+        match word {
+            "rate" => self.rate = Some(Rate::from_bits_per_sec(rest.parse().ok()?)),
+            "link" => self.link_layer = Some(rest.parse().ok()?),
+            "set" => self.set.push(pair()?),
+            "label" => self.labels.push(pair()?),
+            "nearest" => self.nearest = true,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+impl Deployed {
+    /// The roles: the one that marks, and the one that queues.
+    pub fn roles(&self) -> Vec<String> {
+        let mut roles: Vec<String> = self.marks.iter().chain(&self.queues).cloned().collect();
+        roles.dedup();
+        roles
+    }
+
+    /// As it is kept.
+    pub(crate) fn text(&self) -> String {
+        let Deployed { policy, marks, queues, options, has_found_place } = self;
+        let mut text = format!("{BEGINS}1\npolicy {}\n", short(policy));
+        for (word, role) in [("marks", marks), ("queues", queues)] {
+            if let Some(role) = role {
+                writeln!(text, "{word} {}", short(role)).expect("a string takes all");
+            }
+        }
+        if *has_found_place {
+            text += "place found\n";
+        }
+        text + &options.text()
+    }
+
+    /// How long its text is and may be, in bytes, where that is too long.
+    pub(crate) fn excess(&self) -> Option<[usize; 2]> {
+        let found = self.text().len();
+        (found > Program::MOST_TEXT).then_some([found, Program::MOST_TEXT])
+    }
+
+    /// Reads what was kept; none where it is something else, or of another version.
+    pub(crate) fn parse(text: &str) -> Option<Deployed> {
+        let mut lines = text.lines();
+        if lines.next()?.strip_prefix(BEGINS)? != "1" {
+            return None;
+        }
+        let mut deployed = Deployed::default();
+        for line in lines {
+            match line.split_once(' ')? {
+                ("policy", policy) => deployed.policy = policy.to_owned(),
+                ("marks", role) => deployed.marks = Some(role.to_owned()),
+                ("queues", role) => deployed.queues = Some(role.to_owned()),
+                ("place", "found") => deployed.has_found_place = true,
+                (word, rest) => deployed.options.read(word, rest)?,
+            }
+        }
+        Some(deployed)
+    }
+
+    /// The record in a filter at `place`, if there is one.
+    pub(crate) fn held(filter: &Value, place: u64) -> Option<Deployed> {
+        if filter["pref"] != place {
+            return None;
+        }
+        Deployed::parse(&Program::held(filter)?)
+    }
+
+    /// Whether a filter of `clsact` is a record, of whichever version.
+    pub(crate) fn is_record(filter: &Value) -> bool {
+        filter["pref"] == AT_CLSACT
+            && Program::held(filter).is_some_and(|text| text.starts_with(BEGINS))
+    }
+
+    /// Keeps it among the filters of the root.
+    pub(crate) fn at_root(&self, device: &str) -> Step {
+        let place = format!("parent {ROOT:x}: protocol all pref {AT_ROOT}");
+        self.at(device, &place)
+    }
+
+    /// Keeps it among the filters of `clsact`.
+    pub(crate) fn at_clsact(&self, device: &str) -> Step {
+        self.at(device, &format!("egress protocol all pref {AT_CLSACT}"))
+    }
+
+    fn at(&self, device: &str, place: &str) -> Step {
+        let program = Program::passing_by(&self.text());
+        Step::Tc(format!("filter replace dev {device} {place} handle 1 bpf bytecode '{program}'"))
+    }
+
+    /// As a program reads it.
+    pub(crate) fn json(&self) -> Value {
+        let Deployed { policy, marks: _, queues: _, options, has_found_place: _ } = self;
+        let Options { rate, link_layer, set, labels, nearest } = options;
+        let pairs = |pairs: &[(String, String)]| -> Vec<String> {
+            pairs.iter().map(|(name, value)| format!("{name}={value}")).collect()
+        };
+        json!({
+            "policy": policy, "roles": self.roles(), "rate_bit_per_s": rate.map(Rate::bits_per_sec),
+            "link_layer": link_layer,
+            "set": pairs(set), "label": pairs(labels), "nearest": nearest,
+        })
+    }
+}
+
+/// Takes the record of `clsact` away.
+pub(crate) fn remove_record(device: &str) -> Step {
+    Step::Tc(format!("filter del dev {device} egress protocol all pref {AT_CLSACT} handle 1 bpf"))
+}
+
+/// Without what ends a line or a part of it.
+fn escaped(text: &str) -> String {
+    text.replace('\\', r"\\").replace('\n', r"\n").replace('\r', r"\r").replace('\t', r"\t")
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = text.chars();
+    while let Some(next) = rest.next() {
+        plain.push(match next {
+            '\\' => match rest.next() {
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                Some(other) => other,
+                None => '\\',
+            },
+            other => other,
+        });
+    }
+    plain
+}
+
+/// As a shell takes it for one word.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@:+,=/".contains(&byte);
+    match !text.is_empty() && text.bytes().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn everything() -> Deployed {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        Deployed {
+            policy: "Calls First".to_owned(),
+            marks: Some("edge".to_owned()),
+            queues: Some("the core".to_owned()),
+            options: Options {
+                rate: Some(Rate::from_bits_per_sec(18_000_000)),
+                link_layer: Some("overhead 22 mpu 64".parse().unwrap()),
+                set: vec![
+                    pair("parameters.limit", "\"50 pkt\""),
+                    pair("description", "\"two\nlines\\n and\ta tab\""),
+                ],
+                labels: vec![pair("shell", "cgroup:a b/ssh.service"), pair("a=b", "mark:7")],
+                nearest: true,
+            },
+            has_found_place: true,
+        }
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written_and_nothing_else_is_taken_for_one() {
+        let bare = Deployed { policy: "Calls First".to_owned(), ..Deployed::default() };
+        for deployed in [everything(), bare] {
+            assert_eq!(Deployed::parse(&deployed.text()), Some(deployed));
+        }
+        for wrong in ["", "shortflow deployed 2\npolicy x", "shortflow deployed 1\nodd thing"] {
+            assert_eq!(Deployed::parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn options_are_words_for_a_shell() {
+        let words = everything().options.words();
+        assert_eq!(words[0], "--rate '18 Mbit/s'");
+        assert_eq!(words[1], "--link-layer 'overhead 22 mpu 64'");
+        assert_eq!(words[2], "--set 'parameters.limit=\"50 pkt\"'");
+        assert_eq!(
+            words[4..],
+            ["--label 'shell=cgroup:a b/ssh.service'", "--label a=b=mark:7", "--nearest"]
+        );
+    }
+
+    #[test]
+    fn a_word_for_a_shell_is_quoted_where_it_would_be_several() {
+        assert_eq!(
+            quoted("shell=cgroup:system.slice/ssh.service"),
+            "shell=cgroup:system.slice/ssh.service"
+        );
+        assert_eq!(quoted("10 Mbit/s"), "'10 Mbit/s'");
+        assert_eq!(quoted("it's=mark:7"), r"'it'\''s=mark:7'");
+        assert_eq!(quoted(""), "''");
+    }
+}

@@ -1,0 +1,59 @@
+//! The folder for what lasts until the machine stops: `/run/shortflow` of root, or that of a user's session.
+
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::unistd::geteuid;
+use shortflow_files::Dir;
+
+use crate::error::Error;
+
+/// That of root and of services.
+const FOLDER: &str = "/run/shortflow";
+/// The network namespace of the thread.
+const NAMESPACE: &str = "/proc/thread-self/ns/net";
+
+/// The folders that may be it, the one for all first.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let own = std::env::var_os("XDG_RUNTIME_DIR").map(|own| Path::new(&own).join("shortflow"));
+    std::iter::once(PathBuf::from(FOLDER)).chain(own).collect()
+}
+
+/// The first of these folders that is this user's, made where it can be.
+pub(crate) fn own_folder(folders: &[PathBuf]) -> Result<Dir, Error> {
+    let mut refused = Vec::new();
+    for path in folders {
+        match open_own(path) {
+            Ok(folder) => return Ok(folder),
+            Err(error) => refused.push(error),
+        }
+    }
+    // Who may not write there is hardly one who may change devices.
+    let is_denied = |error: &io::Error| {
+        matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
+    };
+    match refused.into_iter().find(|error| !is_denied(error)) {
+        Some(source) if geteuid().is_root() => {
+            Err(Error::Machine { what: "no folder for locks can be made", source })
+        }
+        _ if geteuid().is_root() => Err(Error::NoLocks { folder: FOLDER }),
+        _ => Err(Error::NotAllowed),
+    }
+}
+
+pub(crate) fn open_own(path: &Path) -> io::Result<Dir> {
+    let (around, name) = Dir::around(path)?;
+    let folder = around.make_dir(&name, 0o755)?;
+    let found = folder.own_metadata()?;
+    match found.uid() == geteuid().as_raw() && found.mode() & 0o022 == 0 {
+        true => Ok(folder),
+        false => Err(ErrorKind::PermissionDenied.into()),
+    }
+}
+
+/// The name of a device's file, which ends in `kind`: a device of this name in another network namespace is another one.
+pub(crate) fn file_name(device: &str, kind: &str) -> io::Result<String> {
+    let namespace = std::fs::metadata(NAMESPACE)?;
+    Ok(format!("{:x}-{}-{device}.{kind}", namespace.dev(), namespace.ino()))
+}

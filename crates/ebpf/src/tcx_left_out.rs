@@ -1,0 +1,11 @@
+//! Builds without eBPF, which bring no program to a device before which others could stand.
+
+use crate::TcxProgram;
+use crate::edge::Direction;
+
+impl TcxProgram {
+    /// None: this build cannot ask.
+    pub fn at(_device: u32, _direction: Direction) -> Vec<TcxProgram> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,64 @@
+//! Which connection loses a packet when all of them together hold too much.
+
+use shortflow_units::Length;
+
+use super::AggregateShaper;
+use crate::queue::ring::fits;
+use crate::{Backlog, DropReason, Drops, Packet};
+
+impl AggregateShaper {
+    /// Pushes out packets of connections of which more waits behind the first packet than of that of
+    /// `packet`, with it, until it fits; false when it does not in the end. Under a limit in bytes some may
+    /// be pushed out all the same. One step for each that waits, where the limit is reached.
+    pub(super) fn make_room(&mut self, packet: &Packet, drops: &mut Drops) -> bool {
+        let limit = self.params.limit;
+        if fits(limit, self.backlog, packet) {
+            return true;
+        }
+        if self.is_common() || !fits(limit, Backlog::default(), packet) {
+            return false;
+        }
+        let own = self.connections.find(&packet.key);
+        let line = own.and_then(|number| self.lines.get(number as usize));
+        let mut with_arrival = Backlog::default();
+        if let Some(line) = line.filter(|line| !line.packets.is_empty()) {
+            with_arrival = line.packets.behind_first(&self.store);
+            with_arrival.add(packet);
+        }
+        while !fits(limit, self.backlog, packet) {
+            match self.longest() {
+                Some((longest, place)) if longest > length(limit, with_arrival) => {
+                    self.push_out(place, drops);
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// The longest of those that wait, and its place among them; of equals, the one that waits first.
+    fn longest(&self) -> Option<(u64, usize)> {
+        let each = self.waiting.iter().enumerate().map(|(place, &number)| {
+            let behind = self.lines[number as usize].packets.behind_first(&self.store);
+            (length(self.params.limit, behind), place)
+        });
+        each.reduce(|longest, other| if other.0 > longest.0 { other } else { longest })
+    }
+
+    /// Drops the newest packet, which is not the first, of the connection at `place` among those that wait.
+    fn push_out(&mut self, place: usize, drops: &mut Drops) {
+        let number = self.waiting[place];
+        let packets = &mut self.lines[number as usize].packets;
+        let queued = packets.pop_newest(&mut self.store).expect("more than one waits");
+        self.backlog.remove(&queued.packet);
+        drops.push(queued.packet, DropReason::PushedOut);
+    }
+}
+
+/// In the unit of `limit`.
+fn length(limit: Length, held: Backlog) -> u64 {
+    match limit {
+        Length::Packets(_) => held.packets,
+        Length::Bytes(_) => held.bytes.0,
+    }
+}

@@ -1,0 +1,125 @@
+//! Connections that are open at once: so many at most, and none kept out by those who do nothing.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::socket::Socket;
+
+/// What a connection is at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Activity {
+    /// It is told what happens, and shows no right of its own: the first to go.
+    Watching,
+    /// Its request has not come.
+    Idle,
+    /// It is being answered, or belongs to somebody who showed the right to act: it is not closed for others.
+    Kept,
+}
+
+/// The connections that are open at once.
+#[derive(Debug)]
+pub struct Connections<S> {
+    max: usize,
+    open: Mutex<All<S>>,
+}
+
+/// The last number that was given, and the connections by their numbers.
+type All<S> = (u64, BTreeMap<u64, Open<S>>);
+
+#[derive(Debug)]
+struct Open<S> {
+    socket: S,
+    activity: Activity,
+    since: Instant,
+}
+
+/// A connection's place among them, which is free when this is dropped.
+#[derive(Debug)]
+pub struct Place<S: Socket> {
+    connections: Arc<Connections<S>>,
+    number: u64,
+}
+
+impl<S: Socket> Connections<S> {
+    /// At most so many.
+    pub fn new(max: usize) -> Arc<Connections<S>> {
+        Arc::new(Connections { max, open: Mutex::new((0, BTreeMap::new())) })
+    }
+
+    /// A place for one more; where all are taken, at the cost of the one that has watched or been idle for longest. None
+    /// where none may be closed, or there is no descriptor left.
+    pub fn admit(self: &Arc<Self>, socket: &S) -> Option<Place<S>> {
+        let socket = socket.clone_handle().ok()?;
+        let mut open = self.all();
+        if open.1.len() >= self.max {
+            let rank = |open: &Open<S>| (open.activity, open.since);
+            let closable = open.1.iter().filter(|(_, open)| open.activity != Activity::Kept);
+            let number = *closable.min_by_key(|(_, open)| rank(open))?.0;
+            if let Some(closed) = open.1.remove(&number) {
+                closed.socket.close();
+            }
+        }
+        open.0 += 1;
+        let number = open.0;
+        let entry = Open { socket, activity: Activity::Idle, since: Instant::now() };
+        open.1.insert(number, entry);
+        Some(Place { connections: self.clone(), number })
+    }
+
+    fn all(&self) -> MutexGuard<'_, All<S>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<S: Socket> Place<S> {
+    /// Notes what the connection is at from now on.
+    pub fn is_at(&self, activity: Activity) {
+        if let Some(open) = self.connections.all().1.get_mut(&self.number) {
+            (open.activity, open.since) = (activity, Instant::now());
+        }
+    }
+}
+
+impl<S: Socket> Drop for Place<S> {
+    fn drop(&mut self) {
+        self.connections.all().1.remove(&self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn who_watches_goes_first_then_who_is_idle_and_nobody_who_is_kept() {
+        let connections = Connections::new(3);
+        let mut others: Vec<UnixStream> = Vec::new();
+        let mut admit = || {
+            let (near, far) = UnixStream::pair().unwrap();
+            others.push(far);
+            connections.admit(&near)
+        };
+        let (kept, idle, watching) = (admit().unwrap(), admit().unwrap(), admit().unwrap());
+        kept.is_at(Activity::Kept);
+        watching.is_at(Activity::Watching);
+        let fourth = admit().unwrap();
+        fourth.is_at(Activity::Kept);
+        let fifth = admit().unwrap();
+        fifth.is_at(Activity::Kept);
+        assert!(admit().is_none(), "three are kept");
+        let is_closed = |mut other: &UnixStream| {
+            other.set_nonblocking(true).unwrap();
+            other.read(&mut [0]).is_ok_and(|read| read == 0)
+        };
+        let closed: Vec<bool> = others.iter().map(is_closed).collect();
+        assert_eq!(closed[..5], [false, true, true, false, false]);
+        drop((idle, watching));
+        drop(fifth);
+        let (near, _far) = UnixStream::pair().unwrap();
+        assert!(connections.admit(&near).is_some());
+    }
+}

@@ -1,0 +1,348 @@
+//! Profiles at source hosts: token buckets that hold packets up, or let them pass.
+//!
+//! What a bucket of rate r and depth B lacks of being full is the work of a queue that serves r bytes a second, and a packet
+//! is held up as long as that exceeds B (Le Boudec & Thiran 2001, §1.2.2 and §1.5.1). With M/G/1's mean work D, in seconds,
+//! and its exponential tail, at a load ρ packets are held up for D·exp(−ρ·(B/r)/D) on average. Where that is little of the
+//! time that all takes, the profile does nothing but to what is larger than a bucket; elsewhere there is no closed form. A
+//! host that sends long flows empties its bucket for good: it is a line of the rate r.
+
+use shortflow_elements::queue::AggregateShaperParams;
+use shortflow_elements::scheduler::SourceParams;
+use shortflow_elements::sharing::Sharing;
+use shortflow_models::Range;
+
+use crate::floor;
+use crate::load::value;
+use crate::marks::Hop;
+use crate::network::Network;
+use crate::range::Lack;
+use crate::sizes::mean;
+use crate::traffic::{Demand, Route, Source, Visit};
+use crate::unknown::Unknown;
+
+/// How long packets may be held up, as a part of what their transfer or they take at least.
+const MOST_HELD_UP: f64 = 0.05;
+
+/// The share of a source host's line that may be busy without its classes mattering.
+const MOST_OF_LINE: f64 = 0.1;
+
+/// How many times the window of the last mark long flows must have in flight to have that mark.
+const BEYOND_WINDOW: f64 = 2.0;
+
+/// A token bucket that packets of a line wait for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Profile {
+    /// Bytes per second, and bytes.
+    rate: f64,
+    depth: f64,
+    /// Which packets wait for it.
+    of: Taken,
+    /// Whether connections have parts of it.
+    has_parts: bool,
+}
+
+/// Packets that take tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Taken {
+    All,
+    /// Those of a level.
+    Level(usize),
+}
+
+impl Profile {
+    /// That of an aggregate of connections; else in words what has no closed form.
+    pub(crate) fn of_aggregate(params: &AggregateShaperParams) -> Result<Profile, String> {
+        let AggregateShaperParams { profile, sharing, .. } = params;
+        if profile.peak().is_some() {
+            return Err("an aggregate-shaper with a peak rate".to_owned());
+        }
+        if (profile.max_packet().0 as f64) < FULL {
+            return Err("an aggregate-shaper that drops full packets".to_owned());
+        }
+        Ok(Profile {
+            rate: profile.rate().bytes_per_sec(),
+            depth: profile.depth().0 as f64,
+            of: Taken::All,
+            has_parts: *sharing != Sharing::Common,
+        })
+    }
+
+    /// Those of HIGH and MED of a source host. LOW waits for no tokens.
+    pub(crate) fn of_scheduler(params: &SourceParams) -> Vec<Profile> {
+        let both = [params.high(), params.medium()].into_iter().enumerate();
+        both.map(|(level, bucket)| Profile {
+            rate: bucket.rate().bytes_per_sec(),
+            depth: bucket.burst().0 as f64,
+            of: Taken::Level(level),
+            has_parts: false,
+        })
+        .collect()
+    }
+}
+
+/// Bytes of a full packet.
+const FULL: f64 = 1500.0;
+
+/// Bytes a second that come to a profile, and the squares of those that come at once.
+#[derive(Debug, Clone, Copy, Default)]
+struct Offered {
+    rate: f64,
+    squares: f64,
+}
+
+impl Network {
+    /// Leaves out what profiles at source hosts hold up for so long that it matters.
+    pub(crate) fn leave_out_beyond_profiles(&mut self) {
+        for at in 0..self.lines.len() {
+            self.mark_beyond_overload(at);
+            let found =
+                self.lines[at].profiles.iter().find_map(|profile| self.held_up(at, profile));
+            let is_busy =
+                !self.lines[at].profiles.is_empty() && self.utilisation(at) > MOST_OF_LINE;
+            let busy =
+                || format!("a source host whose line is busy, as at {}", self.lines[at].name);
+            if let Some(why) = found.or_else(|| is_busy.then(busy)) {
+                self.met[at].iter_mut().for_each(|met| met.lacks = Some(why.clone()));
+            }
+        }
+        self.leave_out_small_windows();
+    }
+
+    /// Marks the lines behind a profile as unknown to which more comes than it lets pass.
+    fn mark_beyond_overload(&mut self, at: usize) {
+        let load = |profile: &Profile| self.offered_to(at, profile, None).rate / profile.rate;
+        let loads = self.lines[at].profiles.iter().map(load);
+        let range = Range::from_to_below(0.0, 1.0);
+        let error =
+            loads.filter_map(|load| range.check("the load of the profile", load).err()).next();
+        let Some(error) = error else { return };
+        let why = format!("at {} {error}", self.lines[at].name);
+        let over = self.sources.iter().filter(|source| source.passes(at));
+        let routes = over.flat_map(|source| &source.routes);
+        let hops = routes.flat_map(|route| route.there.iter().chain(&route.back));
+        for line in hops.map(|hop| hop.line) {
+            self.unknown[line].get_or_insert_with(|| Unknown { why: why.clone(), from: 0 });
+        }
+    }
+
+    /// What comes to a profile from others than one of so many sessions of a source.
+    fn offered_to(&self, at: usize, profile: &Profile, own: Option<(usize, f64)>) -> Offered {
+        match profile.of {
+            Taken::All => self.offered(at, profile.rate, own),
+            Taken::Level(level) => self.offered_of_level(at, level),
+        }
+    }
+
+    /// Why there is no closed form for what waits for a profile, if it waits long.
+    fn held_up(&self, at: usize, profile: &Profile) -> Option<String> {
+        let name = &self.lines[at].name;
+        if profile.of == Taken::All && self.bundles.iter().any(|bundle| self.passes(bundle, at)) {
+            return Some(format!("long flows through the profile at {name}"));
+        }
+        let offered = self.offered_to(at, profile, None);
+        if offered.rate >= profile.rate {
+            return None;
+        }
+        let held = offered.held(profile, profile.depth - FULL);
+        // Of messages, each is looked at by its size (`Network::through_profiles`).
+        let is_meant = |source: &&Source| {
+            let by_packet = profile.of != Taken::All || !source.sends_several();
+            by_packet && source.lacks.is_none() && source.passes(at)
+        };
+        let least = self.sources.iter().filter(is_meant);
+        let least = least.map(|source| self.least_time(source)).fold(f64::INFINITY, f64::min);
+        self.check_held(at, held, least).err().map(|why| why.to_string())
+    }
+
+    /// Refuses what is held up for so long of so much time.
+    fn check_held(&self, at: usize, held: f64, time: f64) -> Result<(), Lack> {
+        let what = "how long a profile holds packets up, as a part of what they take,";
+        let part = if held > 0.0 { held / time } else { 0.0 };
+        let range = Range::from_to(0.0, MOST_HELD_UP).check(what, part);
+        range.map_err(|error| Lack::new(format!("at {} {error}", self.lines[at].name)))?;
+        Ok(())
+    }
+
+    /// The mean time of what a source sends over lines that carry nothing else.
+    fn least_time(&self, source: &Source) -> f64 {
+        match &source.demand {
+            Demand::Packets { sizes, .. } => floor::delay(self, source, sizes),
+            Demand::Open { visit, .. } | Demand::Closed { visit, .. } => {
+                floor::visit(self, source, visit, None)
+            }
+            Demand::Endless { .. } => f64::INFINITY,
+        }
+    }
+
+    /// What comes to a line whose profile has this rate.
+    fn offered(&self, at: usize, earned: f64, own: Option<(usize, f64)>) -> Offered {
+        let line = &self.lines[at];
+        let others = |source: usize| match own {
+            Some((own, sessions)) if own == source => 1.0 - 1.0 / sessions,
+            _ => 1.0,
+        };
+        let mut found = Offered::default();
+        for entry in &self.loads.by_line[at] {
+            let rate = self.visits[entry.source] * others(entry.source);
+            found.rate += rate * entry.busy * line.rate;
+            if !entry.is_tcp {
+                found.squares += rate * entry.square * line.rate * line.rate;
+            }
+        }
+        for (number, source) in self.sources.iter().enumerate() {
+            let (Demand::Open { visit, .. } | Demand::Closed { visit, .. }) = &source.demand else {
+                continue;
+            };
+            for route in &source.routes {
+                found.squares += others(number)
+                    * self.visits[number]
+                    * route.share
+                    * at_once(self, source, route, visit, at, earned);
+            }
+        }
+        found
+    }
+
+    /// What comes of a level, window by window, with the packets that open connections.
+    fn offered_of_level(&self, at: usize, level: usize) -> Offered {
+        let line = &self.lines[at];
+        let mut found = Offered::default();
+        for entry in self.loads.by_line[at].iter().filter(|entry| entry.level == level) {
+            let rate = self.visits[entry.source] * value(entry.share, &self.within);
+            found.rate += rate * entry.busy * line.rate;
+            found.squares += rate * entry.burst * line.rate * line.rate;
+        }
+        for (number, source) in self.sources.iter().enumerate() {
+            let (Demand::Open { visit, .. } | Demand::Closed { visit, .. }) = &source.demand else {
+                continue;
+            };
+            let marks = |hop: &Hop| hop.line == at && hop.window > 0.0;
+            for route in &source.routes {
+                if level == 0 && route.there.iter().chain(&route.back).any(marks) {
+                    let rate = self.visits[number] * route.share * visit.connections;
+                    let header = f64::from(source.tcp.header);
+                    found.rate += rate * header;
+                    found.squares += rate * header * header;
+                }
+            }
+        }
+        found
+    }
+
+    /// The seconds that a message of so many bytes takes which takes so long otherwise, through the profiles of its way: what
+    /// is larger than its part of a bucket has the rate for the rest. Refused where others have taken so much of the bucket
+    /// that it matters.
+    pub(crate) fn through_profiles(
+        &self,
+        source: usize,
+        hops: &[Hop],
+        bytes: f64,
+        time: f64,
+    ) -> Result<f64, Lack> {
+        let mut found = time;
+        for at in hops.iter().map(|hop| hop.line) {
+            let profiles = self.lines[at].profiles.iter();
+            for profile in profiles.filter(|profile| profile.of == Taken::All) {
+                let parts = if profile.has_parts { 1.0 + self.open_connections(at) } else { 1.0 };
+                let part = profile.depth / parts;
+                found = found.max((bytes - part) / profile.rate);
+                if self.is_at_rest {
+                    let own = match self.sources[source].demand {
+                        Demand::Closed { sessions, .. } => Some((source, sessions)),
+                        _ => None,
+                    };
+                    let taken = beyond(self, &self.sources[source], hops, bytes, profile.rate);
+                    let held = self.offered_to(at, profile, own).held(profile, part - taken);
+                    self.check_held(at, held, found)?;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The connections that are open over a line, at least.
+    fn open_connections(&self, at: usize) -> f64 {
+        let open = |source: &Source| {
+            let over = source
+                .routes
+                .iter()
+                .filter(|route| route.there.iter().chain(&route.back).any(|hop| hop.line == at));
+            let share: f64 = over.map(|route| route.share).sum();
+            let time = self.least_time(source);
+            let all = match &source.demand {
+                Demand::Packets { .. } | Demand::Endless { .. } => 1.0,
+                Demand::Open { per_second, .. } => per_second * time,
+                Demand::Closed { sessions, visit, .. } if visit.stays() => sessions - 1.0,
+                Demand::Closed { sessions, pause, .. } => (sessions - 1.0) * time / (pause + time),
+            };
+            share * all
+        };
+        self.sources.iter().map(open).sum()
+    }
+
+    /// Leaves out long flows with windows about as small as those by which they are marked.
+    fn leave_out_small_windows(&mut self) {
+        for bundle in &self.bundles {
+            let least = self.hops(bundle).iter().map(|hop| hop.window).fold(0.0, f64::max);
+            let window = bundle.rate * self.round_trip(bundle) / bundle.connections;
+            if window < BEYOND_WINDOW * least {
+                let what =
+                    "long flows with windows about as small as those by which they are marked";
+                let why = format!("{what}, at {}", self.lines[bundle.bottleneck].name);
+                for met in &mut self.met[bundle.bottleneck] {
+                    met.lacks.get_or_insert_with(|| why.clone());
+                }
+            }
+        }
+    }
+}
+
+impl Offered {
+    /// The seconds for which packets are held up that need `left` bytes less of the bucket than it holds: M/G/1's tail beyond.
+    fn held(self, profile: &Profile, left: f64) -> f64 {
+        let load = self.rate / profile.rate;
+        if load >= 1.0 {
+            return f64::INFINITY;
+        }
+        let work = self.squares / (2.0 * profile.rate * profile.rate * (1.0 - load));
+        match work > 0.0 {
+            true => work * libm::exp(-load * left.max(0.0) / profile.rate / work),
+            false => 0.0,
+        }
+    }
+}
+
+/// What a message takes of a bucket faster than that earns: all of a first window, and of what follows, twice as fast as the
+/// slowest line lets acknowledgements come, what is beyond the rate of the profile.
+fn beyond(network: &Network, source: &Source, hops: &[Hop], bytes: f64, earned: f64) -> f64 {
+    let packet = f64::from(source.tcp.mss) + f64::from(source.tcp.header);
+    let first = f64::from(source.tcp.initial_window) * packet;
+    let rates = hops.iter().map(|hop| network.lines[hop.line].rate);
+    let slowest = rates.fold(f64::INFINITY, f64::min);
+    let part = (1.0 - earned / (2.0 * slowest)).max(0.0);
+    bytes.min(first) + (bytes - first).max(0.0) * part
+}
+
+/// The mean square of what a visit takes of a bucket in one direction faster than that earns.
+fn at_once(
+    network: &Network,
+    source: &Source,
+    route: &Route,
+    visit: &Visit,
+    at: usize,
+    earned: f64,
+) -> f64 {
+    let (mss, header) = (f64::from(source.tcp.mss), f64::from(source.tcp.header));
+    let (mut sum, mut squares) = (0.0, 0.0);
+    for message in &visit.messages {
+        let hops = if message.is_there { &route.there } else { &route.back };
+        if !hops.iter().any(|hop| hop.line == at) {
+            continue;
+        }
+        let wire =
+            |size: f64| beyond(network, source, hops, size + (size / mss).ceil() * header, earned);
+        sum += message.count * mean(&message.sizes, wire);
+        squares += message.count * mean(&message.sizes, |size| wire(size) * wire(size));
+    }
+    squares.max(sum * sum)
+}

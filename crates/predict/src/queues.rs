@@ -1,0 +1,543 @@
+//! A policy's queue as bands that closed forms know: which packets go first, and what each band drops.
+//!
+//! Settings are taken apart without `..`: a new one does not compile until it is decided here what it means.
+
+use std::sync::Arc;
+
+use shortflow_elements::queue::{
+    self, Averages, BandOf, CoDelParams, Fairness, FlowQueueSettings, PieSettings, RedSettings,
+    SimaQueueParams, WfqParams, WhenFull,
+};
+use shortflow_elements::{Dscp, Packet, classifier::Classifier};
+use shortflow_models::red::{AboveMax, Level, Spacing};
+use shortflow_policy::QueuePlan;
+use shortflow_policy::keys::RedPlan;
+use shortflow_units::{Length, Rate};
+
+use crate::precedences::{self, PRECEDENCES};
+
+/// Which packets of a band go first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// As they came.
+    Fifo,
+    /// Each flow in its turn.
+    Fair,
+    /// The flow that has sent least.
+    LeastAttained,
+}
+
+/// A queue of a line.
+#[derive(Debug, Clone)]
+pub(crate) struct Band {
+    /// Which of its packets go first.
+    pub(crate) order: Order,
+    /// What each flow's turn is like, where each has one.
+    pub(crate) turns: Option<FlowTurns>,
+    /// Its room.
+    pub(crate) limit: Length,
+    /// The drop curves of its RED, if it has one, the best protected first.
+    pub(crate) curves: Vec<Curve>,
+    /// How drops are spread.
+    pub(crate) spacing: Spacing,
+    /// Whether it marks packets of who understands that, instead of dropping them.
+    pub(crate) marks: bool,
+    /// Which packets the average of a level of its RED counts.
+    pub(crate) averages: Averages,
+    /// Whether an average follows the queue packet by packet, so that its curve is met at each length of the queue.
+    pub(crate) follows: bool,
+    /// From which occupancy of the fuller buffer of its line on packets of each level are dropped, where these are SIMA's drop
+    /// precedences.
+    pub(crate) precedences: Option<[f64; PRECEDENCES]>,
+    /// What it does that has no closed form, once packets wait so long.
+    pub(crate) acts: Option<Acts>,
+    level_of: Option<Arc<QueuePlan>>,
+}
+
+/// Queues of flows, each in its turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlowTurns {
+    /// The seconds that each flow may wait for, and for how long it may wait longer (RFC 8289 §4).
+    pub(crate) target: f64,
+    pub(crate) interval: f64,
+    /// How many queues flows are hashed to.
+    pub(crate) queues: f64,
+    /// Bytes of a turn.
+    pub(crate) quantum: f64,
+    /// Between which hosts the line is shared first, if between any.
+    pub(crate) hosts: Option<Fairness>,
+}
+
+/// What a queue does beyond a mean wait.
+#[derive(Debug, Clone)]
+pub(crate) struct Acts {
+    /// From which mean queue on, in packets; or from which mean wait on, in seconds.
+    pub(crate) from_packets: f64,
+    pub(crate) from_wait: f64,
+    /// Whether it does so as soon as long flows fill any band of the line.
+    pub(crate) shares_room: bool,
+    pub(crate) why: String,
+}
+
+/// A drop curve in packets or in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Curve {
+    min: Length,
+    max: Length,
+    max_probability: f64,
+    above_max: AboveMax,
+}
+
+/// Which band a packet belongs to.
+#[derive(Debug, Clone)]
+enum Rule {
+    First,
+    /// By classes in the policy's order: the band of each, and that of what belongs to none.
+    Classes {
+        classifier: Classifier,
+        places: Vec<usize>,
+        otherwise: usize,
+    },
+    CodePoints(Arc<QueuePlan>),
+    /// By the buffer of SIMA.
+    Precedences(Arc<QueuePlan>),
+}
+
+/// What a class of a weighted scheduler gets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    /// Its weight.
+    pub(crate) weight: f64,
+    /// Bytes that it may send in a turn, where a packet has so many.
+    pub(crate) quantum: f64,
+}
+
+/// The bands of a line, served one after another in their order.
+#[derive(Debug, Clone)]
+pub(crate) struct Bands {
+    pub(crate) each: Vec<Band>,
+    rule: Rule,
+    /// What each band gets where they take turns by weights. Their order is then one reading of several.
+    pub(crate) weights: Option<Vec<Turn>>,
+}
+
+/// Bytes of a full packet, as turns by packets count them.
+const FULL: f64 = 1500.0;
+
+/// So many classes with weights are looked at in every order.
+const MOST_WEIGHTED: usize = 4;
+
+impl Bands {
+    /// One queue in the order of arrival.
+    pub(crate) fn plain(limit: Length) -> Bands {
+        Bands::one(Band::plain(limit))
+    }
+
+    /// One band.
+    pub(crate) fn one(band: Band) -> Bands {
+        Bands { each: vec![band], rule: Rule::First, weights: None }
+    }
+
+    /// A policy's queue, with classes that take turns by weights in the order of this number; else in words what has no closed
+    /// form.
+    pub(crate) fn new(queue: &QueuePlan, reading: usize) -> Result<Bands, String> {
+        match queue {
+            QueuePlan::StrictPriority(turns) => {
+                let each = turns.classes().iter().map(|(_, queue)| Band::new(queue));
+                let each: Vec<Band> = each.collect::<Result<_, _>>()?;
+                let rule = Rule::Classes {
+                    classifier: turns.classifier().clone(),
+                    places: (0..each.len()).collect(),
+                    otherwise: each.len() - 1,
+                };
+                Ok(Bands { each, rule, weights: None })
+            }
+            QueuePlan::SharedPriority(shared) => Ok(Bands {
+                each: vec![Band::plain(shared.limit()); shared.bands()],
+                rule: match shared.band_of() {
+                    BandOf::CodePoint(_) => Rule::CodePoints(Arc::new(queue.clone())),
+                    BandOf::Rules { classifier, otherwise } => {
+                        let (classifier, otherwise) = (classifier.clone(), *otherwise);
+                        let places = (0..shared.bands()).collect();
+                        Rule::Classes { classifier, places, otherwise }
+                    }
+                },
+                weights: None,
+            }),
+            QueuePlan::Drr(turns) => {
+                let each = turns.classes().iter().map(|(quantum, queue)| {
+                    let quantum = quantum.0 as f64;
+                    Ok((Turn { weight: quantum, quantum }, Band::new(queue)?))
+                });
+                weighted(turns.classifier(), each.collect::<Result<_, String>>()?, reading)
+            }
+            QueuePlan::Wrr(turns) => {
+                let each = turns.classes().iter().map(|(packets, queue)| {
+                    let weight = f64::from(*packets);
+                    Ok((Turn { weight, quantum: weight * FULL }, Band::new(queue)?))
+                });
+                weighted(turns.classifier(), each.collect::<Result<_, String>>()?, reading)
+            }
+            QueuePlan::Wfq(wfq) => by_weights(wfq, reading),
+            QueuePlan::Sima(params) => by_precedence(queue, params),
+            other => Band::new(other).map(Bands::one),
+        }
+    }
+
+    /// In how many orders the classes of a queue are looked at.
+    pub(crate) fn readings(queue: &QueuePlan) -> usize {
+        let count = match queue {
+            QueuePlan::Drr(turns) => turns.classes().len(),
+            QueuePlan::Wrr(turns) => turns.classes().len(),
+            QueuePlan::Wfq(wfq) => wfq.classes().len(),
+            QueuePlan::Shaper(shaper) => return Bands::readings(shaper.queue()),
+            _ => 1,
+        };
+        if count <= MOST_WEIGHTED { (1..=count).product() } else { 1 }
+    }
+
+    /// The band of a packet, and its level there.
+    pub(crate) fn place(&self, packet: &Packet) -> (usize, usize) {
+        let band = match &self.rule {
+            Rule::First => 0,
+            Rule::Classes { classifier, places, otherwise } => {
+                classifier.classify(packet).map_or(*otherwise, |class| places[class])
+            }
+            Rule::CodePoints(plan) => match &**plan {
+                QueuePlan::SharedPriority(shared) => match shared.band_of() {
+                    BandOf::CodePoint(table) => table.get(packet.dscp) as usize,
+                    BandOf::Rules { .. } => unreachable!("the rule was made of code points"),
+                },
+                _ => unreachable!("the rule was made of such a queue"),
+            },
+            Rule::Precedences(plan) => match &**plan {
+                QueuePlan::Sima(params) => precedences::place(params, packet.dscp).0,
+                _ => unreachable!("the rule was made of such a queue"),
+            },
+        };
+        (band, self.each[band].level(packet.dscp))
+    }
+}
+
+/// The classes of weighted fair queueing in the order of a reading.
+fn by_weights(wfq: &WfqParams, reading: usize) -> Result<Bands, String> {
+    let acts = match wfq.when_full() {
+        WhenFull::PushOut => None,
+        WhenFull::TailDrop => Some(Acts {
+            from_packets: f64::INFINITY,
+            from_wait: f64::INFINITY,
+            shares_room: true,
+            why: "a full buffer that takes from all who share it".to_owned(),
+        }),
+    };
+    let each = wfq.classes().iter().map(|class| {
+        let turn = Turn { weight: class.weight().value() as f64, quantum: FULL };
+        let limit = class.limit().or(wfq.shared_limit());
+        let mut band = Band::plain(limit.unwrap_or(Length::Packets(u64::MAX)));
+        band.acts = acts.clone();
+        if let queue::Share::Flow { limit: _ } = class.share() {
+            // Each flow has the weight: how many there are decides what the class gets.
+            band.order = Order::Fair;
+            band.turns = Some(FlowTurns::EXACT);
+        }
+        (turn, band)
+    });
+    weighted(wfq.classifier(), each.collect(), reading)
+}
+
+/// The two buffers of SIMA.
+fn by_precedence(queue: &QueuePlan, params: &SimaQueueParams) -> Result<Bands, String> {
+    let of = Arc::new(queue.clone());
+    let precedences = Some(precedences::thresholds(params)?);
+    let one = |limit| Band {
+        precedences,
+        acts: Some(Acts {
+            from_packets: f64::INFINITY,
+            from_wait: f64::INFINITY,
+            shares_room: true,
+            why: "a queue of the kind `sima` that long flows fill".to_owned(),
+        }),
+        level_of: Some(Arc::clone(&of)),
+        ..Band::plain(Length::Bytes(limit))
+    };
+    let each = vec![one(params.real_time().limit()), one(params.non_real_time().limit())];
+    Ok(Bands { each, rule: Rule::Precedences(of), weights: None })
+}
+
+/// Classes with weights in the order of a reading.
+fn weighted(
+    classifier: &Classifier,
+    classes: Vec<(Turn, Band)>,
+    reading: usize,
+) -> Result<Bands, String> {
+    if classes.len() > MOST_WEIGHTED {
+        return Err(format!("more than {MOST_WEIGHTED} classes with weights"));
+    }
+    let order = permutation(classes.len(), reading);
+    let mut places = vec![0; classes.len()];
+    order.iter().enumerate().for_each(|(band, class)| places[*class] = band);
+    let weights = order.iter().map(|class| classes[*class].0).collect();
+    let each = order.iter().map(|class| classes[*class].1.clone()).collect();
+    let otherwise = places[places.len() - 1];
+    let rule = Rule::Classes { classifier: classifier.clone(), places, otherwise };
+    Ok(Bands { each, rule, weights: Some(weights) })
+}
+
+/// The permutation of so many things that has this number, round and round.
+fn permutation(count: usize, number: usize) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..count).collect();
+    let mut number = number;
+    let mut found = Vec::with_capacity(count);
+    while !left.is_empty() {
+        let at = number % left.len();
+        number /= left.len();
+        found.push(left.remove(at));
+    }
+    found
+}
+
+impl FlowTurns {
+    /// Turns of packets without drops.
+    const EXACT: FlowTurns = FlowTurns {
+        target: f64::INFINITY,
+        interval: f64::INFINITY,
+        queues: f64::INFINITY,
+        quantum: FULL,
+        hosts: None,
+    };
+}
+
+impl Band {
+    fn plain(limit: Length) -> Band {
+        Band {
+            order: Order::Fifo,
+            turns: None,
+            limit,
+            curves: Vec::new(),
+            spacing: Spacing::Independent,
+            marks: false,
+            averages: Averages::Shared,
+            follows: false,
+            precedences: None,
+            acts: None,
+            level_of: None,
+        }
+    }
+
+    /// A queue of its own, or inside a band; else in words what has no closed form.
+    fn new(queue: &QueuePlan) -> Result<Band, String> {
+        match queue {
+            QueuePlan::Fifo(fifo) => Ok(Band::plain(fifo.limit())),
+            QueuePlan::Red(red) | QueuePlan::MultiRed(red) => Ok(Band::red(queue, red)),
+            QueuePlan::FqCodel(fair) => Ok(Band::fair(*fair.settings(), None)),
+            QueuePlan::HostFair(fair) => {
+                // Between the hosts of one site addresses of IPv6 are all alike or all different.
+                Ok(Band::fair(*fair.settings(), Some(fair.fairness())))
+            }
+            QueuePlan::Stf(stf) => {
+                let forgets =
+                    stf.most_flows() < LEAST_KNOWN || stf.idle_timeout().as_secs_f64() < LEAST_IDLE;
+                let acts = forgets.then(|| Acts {
+                    from_packets: FAST_AVERAGE,
+                    from_wait: f64::INFINITY,
+                    shares_room: false,
+                    why: "flows that are forgotten while they send".to_owned(),
+                });
+                Ok(Band { order: Order::LeastAttained, acts, ..Band::plain(stf.limit()) })
+            }
+            QueuePlan::Pie(pie) => Ok(Band::pie(*pie.settings())),
+            other => Err(format!("a queue of the kind `{}`", other.scheme())),
+        }
+    }
+
+    fn red(queue: &QueuePlan, red: &RedPlan) -> Band {
+        let params = red.params(Rate::from_bits_per_sec(1));
+        let RedSettings {
+            limit,
+            weight,
+            // The average falls in idle times, of which queues that are worth it have few.
+            idle_packet: _,
+            rate: _,
+            mean_packet,
+            spacing,
+            ecn,
+            spare_below,
+        } = params.settings().clone();
+        let looks_at_packets = mean_packet.is_some() || spare_below > 0;
+        let follows =
+            !looks_at_packets && weight >= FOLLOWING_WEIGHT && spacing != queue::Spacing::Unclamped;
+        let why = if looks_at_packets {
+            Some("RED that looks at single packets")
+        } else if red.averages() != queue::Averages::Shared && red.curves().len() > 1 {
+            Some("RED with an average for each level")
+        } else if spacing == queue::Spacing::Unclamped {
+            Some("RED that stops dropping where its average rises fast")
+        } else if !USUAL_WEIGHTS.contains(&weight) {
+            Some("RED whose average follows single bursts, or almost nothing")
+        } else {
+            None
+        };
+        let curve = |curve: &queue::DropCurve| Curve {
+            min: curve.min_threshold(),
+            max: curve.max_threshold(),
+            max_probability: curve.max_probability(),
+            above_max: match curve.above_max() {
+                queue::AboveMax::Forced => AboveMax::Forced,
+                queue::AboveMax::Gentle => AboveMax::Gentle,
+            },
+        };
+        let curves: Vec<Curve> = red.curves().iter().map(curve).collect();
+        let least = curves.iter().map(|curve| packets(curve.min, FULL)).fold(f64::MAX, f64::min);
+        let part = if weight <= *USUAL_WEIGHTS.end() { SLOW_AVERAGE } else { FAST_AVERAGE };
+        Band {
+            curves,
+            spacing: match spacing {
+                queue::Spacing::Uniform | queue::Spacing::Unclamped => Spacing::Uniform,
+                queue::Spacing::Wait => Spacing::Wait,
+            },
+            marks: ecn.marks(),
+            averages: red.averages(),
+            follows,
+            acts: why.map(|why| Acts {
+                // What an average that follows the queue drops is known as long as no long flow fills it.
+                from_packets: if follows { f64::INFINITY } else { least * part },
+                from_wait: f64::INFINITY,
+                shares_room: false,
+                why: why.to_owned(),
+            }),
+            level_of: Some(Arc::new(queue.clone())),
+            ..Band::plain(limit)
+        }
+    }
+
+    fn fair(settings: FlowQueueSettings, hosts: Option<Fairness>) -> Band {
+        let FlowQueueSettings { limit, queues, quantum, codel, ecn } = settings;
+        let turns = FlowTurns {
+            queues: queues as f64,
+            quantum: quantum.0 as f64,
+            hosts,
+            ..FlowTurns::with(&codel)
+        };
+        Band { order: Order::Fair, turns: Some(turns), marks: ecn.marks(), ..Band::plain(limit) }
+    }
+
+    fn pie(settings: PieSettings) -> Band {
+        // Below its target it drops nothing, however it is set.
+        let PieSettings { limit, target, update: _, max_burst: _, alpha: _, beta: _, ecn } =
+            settings;
+        let acts = Acts {
+            from_packets: f64::INFINITY,
+            from_wait: target.as_secs_f64() * FAST_AVERAGE,
+            shares_room: false,
+            why: "PIE that drops".to_owned(),
+        };
+        Band { marks: ecn.marks(), acts: Some(acts), ..Band::plain(limit) }
+    }
+
+    /// Whether hosts share it first, and then their flows.
+    pub(crate) fn shares_by_hosts(&self) -> bool {
+        self.turns.is_some_and(|turns| turns.hosts.is_some())
+    }
+
+    /// The seconds that each flow may wait for where each has its turn.
+    pub(crate) fn target(&self) -> f64 {
+        self.turns.map_or(0.0, |turns| turns.target)
+    }
+
+    /// That of a source host, which serves levels of packets by the tokens that they wait for.
+    pub(crate) fn by_tokens(queue: &QueuePlan, limit: Length) -> Band {
+        Band { level_of: Some(Arc::new(queue.clone())), ..Band::plain(limit) }
+    }
+
+    fn level(&self, dscp: Dscp) -> usize {
+        match self.level_of.as_deref() {
+            Some(QueuePlan::Red(red) | QueuePlan::MultiRed(red)) => red.level_of(dscp),
+            Some(QueuePlan::SourceScheduler(source)) => {
+                let named = source.code_points().iter().position(|known| *known == dscp);
+                named.unwrap_or(TOKEN_LEVELS - 1)
+            }
+            Some(QueuePlan::Sima(params)) => precedences::place(params, dscp).1,
+            _ => 0,
+        }
+    }
+
+    /// The room in packets of so many bytes for those of a level.
+    pub(crate) fn room_for(&self, level: usize, packet: f64) -> f64 {
+        let part = self.precedences.map_or(1.0, |from| from[level]);
+        part * self.room(packet)
+    }
+
+    /// How many levels of protection it has.
+    pub(crate) fn levels(&self) -> usize {
+        match self.level_of.as_deref() {
+            Some(QueuePlan::SourceScheduler(_)) => TOKEN_LEVELS,
+            Some(QueuePlan::Sima(_)) => PRECEDENCES,
+            _ => self.curves.len().max(1),
+        }
+    }
+
+    /// The room in packets of so many bytes.
+    pub(crate) fn room(&self, packet: f64) -> f64 {
+        packets(self.limit, packet)
+    }
+
+    /// The curves in packets of so many bytes.
+    pub(crate) fn curves_in(&self, packet: f64) -> Vec<Level> {
+        let level = |curve: &Curve| Level {
+            min_threshold: packets(curve.min, packet),
+            max_threshold: packets(curve.max, packet),
+            max_probability: curve.max_probability,
+            above_max: curve.above_max,
+        };
+        self.curves.iter().map(level).collect()
+    }
+}
+
+impl FlowTurns {
+    fn with(codel: &CoDelParams) -> FlowTurns {
+        FlowTurns {
+            target: codel.target().as_secs_f64(),
+            interval: codel.interval().as_secs_f64(),
+            ..FlowTurns::EXACT
+        }
+    }
+}
+
+/// HIGH, MED and LOW of a source host.
+const TOKEN_LEVELS: usize = 3;
+
+/// How many flows must be remembered, and for how many seconds of silence, so that none is forgotten while it sends.
+const LEAST_KNOWN: usize = 64;
+const LEAST_IDLE: f64 = 5.0;
+
+/// The weight of RED's average from which on it follows the queue within a few packets.
+pub(crate) const FOLLOWING_WEIGHT: f64 = 0.3;
+
+/// The weights of RED's average with which it follows a queue that long flows fill, and no single burst.
+const USUAL_WEIGHTS: std::ops::RangeInclusive<f64> = 0.001..=0.005;
+
+/// The part of a threshold up to which a mean queue leaves an average below it: one over hundreds of packets, and one that
+/// follows bursts.
+const SLOW_AVERAGE: f64 = 0.5;
+const FAST_AVERAGE: f64 = 0.25;
+
+fn packets(length: Length, packet: f64) -> f64 {
+    match length {
+        Length::Packets(packets) => packets as f64,
+        Length::Bytes(bytes) => bytes.0 as f64 / packet,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_of_three_classes_is_read_once() {
+        let mut all: Vec<Vec<usize>> = (0..6).map(|number| permutation(3, number)).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 6);
+        assert!(all.iter().all(|one| (0..3).all(|class| one.contains(&class))));
+    }
+}

@@ -1,0 +1,184 @@
+//! Classes that share a line by weights, read in every order in which they could be served.
+//!
+//! Whatever a queue does that never idles, mean waits lie between those of its classes in the orders of strict priority
+//! (Shanthikumar & Yao 1992). So a figure that is nearly the same in all of them is that of the weights, too; where it is not,
+//! there is no closed form here.
+
+use shortflow_measure::{ClassSummary, Estimate, Summary, WorkloadSummary};
+use shortflow_scenario::Scenario;
+
+use crate::lines;
+use crate::network::{Network, settle};
+use crate::pages;
+use crate::summary::{self, Lacking};
+
+/// How many times the least of a figure the greatest may be for both to count as one.
+const ALIKE: f64 = 1.3;
+
+/// A network in one order of its classes, and what is known of it.
+type Reading = (Network, Summary, Vec<Lacking>);
+
+/// Every order that the long flows of a scenario allow.
+pub(crate) fn all(scenario: &Scenario) -> Vec<Reading> {
+    let read = |network: Network| {
+        let (summary, lacking) = summary::of(scenario, &network);
+        (network, summary, lacking)
+    };
+    let networks = (0..lines::readings(scenario)).map(|number| settle(scenario, number));
+    let found: Vec<Reading> = networks.filter(|one| !one.is_misread).map(read).collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let mut network = settle(scenario, 0);
+    network.leave_all_out("long flows in several classes with weights");
+    vec![read(network)]
+}
+
+/// The readings as one: what is nearly the same in all, and why the rest is not known.
+pub(crate) fn combined(scenario: &Scenario, mut readings: Vec<Reading>) -> Reading {
+    let (network, mut summary, mut lacking) = readings.swap_remove(0);
+    if readings.is_empty() {
+        return (network, summary, lacking);
+    }
+    let (wholes, objects) = summary.workloads.split_at_mut(scenario.workloads.len());
+    for (at, one) in wholes.iter_mut().enumerate() {
+        let others: Vec<&WorkloadSummary> =
+            readings.iter().map(|(_, summary, _)| &summary.workloads[at]).collect();
+        let other_lacks = readings.iter().flat_map(|(.., lacking)| lacking);
+        for lacks in other_lacks.filter(|lacks| lacks.workload == at) {
+            let is_known = |known: &Lacking| known.workload == at && known.class == lacks.class;
+            if !lacking.iter().any(is_known) {
+                lacking.push(lacks.clone());
+            }
+        }
+        let least = summary::bounds(scenario, &network, at);
+        for (class, why) in merge(one, &others, &least) {
+            lacking.push(Lacking { workload: at, class, why });
+        }
+        if lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none()) {
+            *one = least;
+        }
+    }
+    for (at, one) in objects.iter_mut().enumerate() {
+        let place = scenario.workloads.len() + at;
+        let others: Vec<&WorkloadSummary> =
+            readings.iter().map(|(_, summary, _)| &summary.workloads[place]).collect();
+        let whole =
+            |index: &usize| one.name == format!("{}/objects", scenario.workloads[*index].name);
+        let Some(index) = (0..scenario.workloads.len()).find(whole) else { continue };
+        let Some(least) = pages::objects(scenario, &network, index, false) else { continue };
+        let is_whole = |lacks: &Lacking| lacks.workload == index && lacks.class.is_none();
+        if merge(one, &others, &least).iter().any(|(class, _)| class.is_none())
+            || lacking.iter().any(is_whole)
+        {
+            *one = least;
+        }
+    }
+    for (at, port) in summary.ports.iter_mut().enumerate() {
+        let others = || readings.iter().map(|(_, summary, _)| &summary.ports[at]);
+        port.mean_wait = port.mean_wait.filter(|_| others().all(|other| other.mean_wait.is_some()));
+        port.loss = port.loss.filter(|_| others().all(|other| other.loss.is_some()));
+        let known = others().all(|other| other.utilisation.is_some());
+        port.utilisation = port.utilisation.filter(|_| known);
+    }
+    (network, summary, lacking)
+}
+
+/// Brings the figures of a workload together; what has no one value, by its class, with the reason, and `least` in its place.
+fn merge(
+    one: &mut WorkloadSummary,
+    others: &[&WorkloadSummary],
+    least: &WorkloadSummary,
+) -> Vec<(Option<String>, String)> {
+    let mut lacking = Vec::new();
+    let mut lacks = |class: Option<&str>, range: (f64, f64)| {
+        let why = format!(
+            "what classes with weights leave one another: between {:.4} and {:.4} s, by the order in which they are served",
+            range.0, range.1
+        );
+        lacking.push((class.map(str::to_owned), why));
+    };
+    if let Some(streams) = &mut one.datagrams {
+        let each = others.iter().map(|other| other.datagrams.as_ref().and_then(|one| one.delay));
+        match together(streams.delay, each) {
+            Ok(delay) => streams.delay = delay,
+            Err(range) => lacks(None, range),
+        }
+        streams.percentiles = Default::default();
+        streams.loss = streams.loss.filter(|_| {
+            others
+                .iter()
+                .all(|other| other.datagrams.as_ref().is_some_and(|one| one.loss.is_some()))
+        });
+    }
+    let of = |label: &str| {
+        let label = label.to_owned();
+        others.iter().map(move |other| {
+            let mut all = std::iter::once(&other.all).chain(&other.classes);
+            all.find(|class| class.label == label)
+        })
+    };
+    let is_one_class = one.classes.len() < 2;
+    one.all = match merge_class(&one.all, of(&one.all.label)) {
+        Ok(class) => class,
+        Err(range) => {
+            lacks(None, range);
+            ClassSummary::default()
+        }
+    };
+    let classes = std::mem::take(&mut one.classes);
+    for class in classes {
+        match merge_class(&class, of(&class.label)) {
+            Ok(merged) => one.classes.push(merged),
+            Err(range) => {
+                let floor = least.class(&class.label).cloned();
+                one.classes.extend(floor.map(|floor| ClassSummary { n: class.n, ..floor }));
+                if !is_one_class {
+                    lacks(Some(&class.label), range);
+                }
+            }
+        }
+    }
+    one.goodput = together(one.goodput, others.iter().map(|other| other.goodput)).unwrap_or(None);
+    lacking
+}
+
+/// A class with the means of all readings in one.
+fn merge_class<'c>(
+    class: &ClassSummary,
+    others: impl Iterator<Item = Option<&'c ClassSummary>> + Clone,
+) -> Result<ClassSummary, (f64, f64)> {
+    let part = |own: Option<Estimate>, of: fn(&ClassSummary) -> Option<Estimate>| {
+        together(own, others.clone().map(|other| other.and_then(of)))
+    };
+    let mean = part(class.mean, |class| class.mean)?;
+    Ok(ClassSummary {
+        mean,
+        handshake: part(class.handshake, |class| class.handshake).unwrap_or(None),
+        request: part(class.request, |class| class.request).unwrap_or(None),
+        reply: part(class.reply, |class| class.reply).unwrap_or(None),
+        ..class.clone()
+    })
+}
+
+/// The geometric mean of the least and the greatest, where these are alike; none where one reading has none.
+fn together(
+    own: Option<Estimate>,
+    others: impl Iterator<Item = Option<Estimate>>,
+) -> Result<Option<Estimate>, (f64, f64)> {
+    let Some(own) = own else { return Ok(None) };
+    let (mut low, mut high, mut is_bound) = (own.mean, own.mean, own.at_least);
+    for other in others {
+        let Some(other) = other else { return Ok(None) };
+        low = low.min(other.mean);
+        high = high.max(other.mean);
+        is_bound |= other.at_least;
+    }
+    if is_bound {
+        return Ok(Some(Estimate::least(low)));
+    }
+    if high > ALIKE * low {
+        return Err((low, high));
+    }
+    Ok(Some(Estimate { mean: (low * high).sqrt(), ..own }))
+}

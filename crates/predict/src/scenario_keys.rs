@@ -1,0 +1,61 @@
+//! Keys of scenarios that have no effect on predictions, each with the reason; what stands here is noted where it is written.
+
+use shortflow_policy::WithoutEffect;
+
+const fn key(scheme: &'static str, key: &'static str, reason: &'static str) -> WithoutEffect {
+    WithoutEffect { scheme, key, reason }
+}
+
+/// The keys of scenarios that have no effect on predictions.
+pub const SCENARIO_KEYS_WITHOUT_EFFECT: &[WithoutEffect] = &[
+    key("scenario", "seed", NO_CHANCE),
+    key("scenario", "drain", STEADY),
+    key("measure", "series_interval", NO_COURSE),
+    key("measure", "flow_samples", NO_COURSE),
+    key("measure", "accesses", NO_PAGES),
+    key("tcp", "slow_start_limit", ONE_TCP),
+    key("tcp", "recovery", ONE_TCP),
+    key("tcp", "tail_loss_probe", ONE_TCP),
+    key("tcp", "cubic", ONE_TCP),
+    key("tcp", "duplicate_ack_threshold", ONE_TCP),
+    key("tcp", "limited_transmit", ONE_TCP),
+    key("tcp", "whole_segments", ONE_TCP),
+    key("tcp", "duplicate_sack", ONE_TCP),
+    key("tcp", "lone_fin", ACKS),
+    key("tcp", "delayed_ack.timeout", ACKS),
+    key("tcp", "adaptive_ack", ACKS),
+    key("tcp", "quick_acks", ACKS),
+    key("tcp", "nagle", ACKS),
+    key("tcp", "rto_initial", TIMEOUTS),
+    key("tcp", "rto_max", TIMEOUTS),
+    key("tcp", "clock_granularity", TIMEOUTS),
+    key("tcp", "timer_tick", TIMEOUTS),
+    key("tcp", "lost_syns_forgiven", TIMEOUTS),
+    key("tcp", "linear_syn_timeouts", TIMEOUTS),
+    key("tcp", "syn_retries", TIMEOUTS),
+    key("tcp", "data_retries", TIMEOUTS),
+    key("tcp", "ecn", MARKS),
+    key("tcp", "ecn_capable", MARKS),
+    key("tcp", "restart_after_idle", FRESH),
+    key("tcp", "time_wait", PORTS),
+    key("workload.bulk", "start_window", BEGUN),
+    key("workload.ftp", "start_window", BEGUN),
+    key("workload.telnet", "start_window", BEGUN),
+    key("workload.web", "start_window", BEGUN),
+    key("workload.web", "page.pool", ALL_PAGES),
+];
+
+const NO_CHANCE: &str = "a prediction draws no random numbers";
+const STEADY: &str = "means of a steady state do not depend on how a run ends";
+const NO_COURSE: &str = "a steady state has no course over time";
+const NO_PAGES: &str = "there are no single pages to log";
+const ONE_TCP: &str =
+    "the closed forms have one TCP: slow start, and the loss recovery of Padhye et al. 2000";
+const ACKS: &str = "the closed forms know how many segments an acknowledgement covers, and not when each one leaves";
+const TIMEOUTS: &str =
+    "the closed forms have no term for the timers of handshakes, nor for the bounds of timeouts";
+const MARKS: &str = "a mark makes a window smaller as a drop does";
+const FRESH: &str = "the closed forms begin each part of a page with the initial window";
+const PORTS: &str = "the closed forms have ports without end";
+const BEGUN: &str = "a steady state has all flows and sessions begun";
+const ALL_PAGES: &str = "means over all pages are those of the distributions";

@@ -1,0 +1,123 @@
+//! Which classes of a policy were given packets, and warnings of those that were not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shortflow_elements::{Conditioner, QueueDiscipline};
+use shortflow_measure::{Warning, WarningKind};
+use shortflow_policy::{ClassId, ClassRule};
+use shortflow_scenario::Scenario;
+
+use crate::case::input_warning;
+
+/// How many packets classes were given, over all places where their roles are bound.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClassCounts(BTreeMap<ClassId, u64>);
+
+/// How many packets classes were given in a run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClassUse {
+    /// Before the warm-up ended.
+    pub warm_up: ClassCounts,
+    /// From the beginning to the end.
+    pub whole: ClassCounts,
+}
+
+/// So many classes of a list are named one by one; of more only the first.
+const MAX_NAMED: usize = 3;
+
+impl ClassCounts {
+    /// Adds what the classes of a role have conditioned at one place.
+    pub fn add_conditioner(&mut self, role: &str, conditioner: &Conditioner) {
+        for (number, class) in conditioner.counters().iter().enumerate() {
+            self.add(role, false, &[number], class.packets.iter().sum());
+        }
+    }
+
+    /// Adds what the classes of a role's queue were given at one place.
+    pub fn add_queue(&mut self, role: &str, queue: &dyn QueueDiscipline) {
+        queue.class_counts(&mut Vec::new(), &mut |numbers, count| {
+            self.add(role, true, numbers, count);
+        });
+    }
+
+    fn add(&mut self, role: &str, is_of_queue: bool, numbers: &[usize], count: u64) {
+        let id = ClassId { role: role.to_owned(), is_of_queue, numbers: numbers.to_vec() };
+        *self.0.entry(id).or_default() += count;
+    }
+
+    fn merge(&mut self, other: ClassCounts) {
+        other.0.into_iter().for_each(|(id, count)| *self.0.entry(id).or_default() += count);
+    }
+
+    fn get(&self, id: &ClassId) -> Option<u64> {
+        self.0.get(id).copied()
+    }
+}
+
+impl ClassUse {
+    /// What two replicas come to together.
+    #[must_use]
+    pub fn and(mut self, other: ClassUse) -> ClassUse {
+        self.warm_up.merge(other.warm_up);
+        self.whole.merge(other.whole);
+        self
+    }
+
+    /// A warning for each bound class that asks for something and matched no packet, or none after the warm-up.
+    /// Those that are `unreachable` have one already. A class that takes the rest asks for nothing.
+    pub fn warnings(&self, scenario: &Scenario, unreachable: &BTreeSet<ClassId>) -> Vec<Warning> {
+        let classes = scenario.policy.iter().flat_map(|policy| &policy.classes);
+        let idle = classes.filter(|class| !unreachable.contains(&class.id));
+        let idle = idle.filter_map(|class| Some((class, self.idle(&class.id)?)));
+        let idle: Vec<(&ClassRule, Idle)> = idle.collect();
+        let beside = |a: &(&ClassRule, Idle), b: &(&ClassRule, Idle)| {
+            a.1 == b.1 && a.0.id.is_beside(&b.0.id)
+        };
+        let mut warnings = Vec::new();
+        for group in idle.chunk_by(beside) {
+            let named = if group.len() > MAX_NAMED { &group[..1] } else { group };
+            let others = group.len() - named.len();
+            warnings.extend(named.iter().map(|(class, idle)| warning(class, *idle, others)));
+        }
+        warnings
+    }
+
+    fn idle(&self, id: &ClassId) -> Option<Idle> {
+        // Of a role that is bound nowhere, and of queues that do not count, nothing is known.
+        let whole = self.whole.get(id)?;
+        let before = self.warm_up.get(id).unwrap_or(0);
+        match whole {
+            0 => Some(Idle::Always),
+            _ if whole == before => Some(Idle::SinceWarmUp),
+            _ => None,
+        }
+    }
+}
+
+/// When a class matched nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Idle {
+    Always,
+    SinceWarmUp,
+}
+
+fn warning(class: &ClassRule, idle: Idle, others: usize) -> Warning {
+    let name = format!("{} in the role `{}`", class.name, class.id.role);
+    let others = match others {
+        0 => String::new(),
+        1 => "; 1 more class in its list did not either".to_owned(),
+        _ => format!("; {others} more classes in its list did not either"),
+    };
+    let (message, help) = match idle {
+        Idle::Always => (
+            format!("{name} matched no packet{others}"),
+            "compare its `match` with what hosts send, and with the classes before it",
+        ),
+        Idle::SinceWarmUp => (
+            format!("{name} matched no packet after the warm-up, only before its end{others}"),
+            "shorten `warm_up`, or let its traffic begin later",
+        ),
+    };
+    let found = class.spot.warning(message, help);
+    Warning { kind: WarningKind::UnmatchedClass, ..input_warning(&found) }
+}

@@ -1,0 +1,49 @@
+//! What still breaks the rules on words. These numbers may only fall.
+
+/// This file.
+pub(super) const BASELINE: &str = "xtask/src/tidy/words/baseline.rs";
+
+/// The sentences above the limit that each page may have.
+pub(super) const MAX_LONG_SENTENCES: usize = 3;
+
+/// The banned phrases that a page, or the sources of a crate, still have.
+pub(super) const PHRASES: &[(&str, usize)] = &[
+    ("THIRD-PARTY.md", 1),
+    ("crates/advise/src", 1),
+    ("crates/agent/src", 27),
+    ("crates/console/src", 1),
+    ("crates/deploy/src", 15),
+    ("crates/ebpf/src", 2),
+    ("crates/elements/src", 1),
+    ("crates/files/src", 1),
+    ("crates/measure/src", 1),
+    ("crates/models/src", 1),
+    ("crates/predict/src", 11),
+    ("crates/rehearse/src", 3),
+    ("crates/report/src", 5),
+    ("crates/scenario/src", 1),
+    ("crates/study/src", 14),
+    ("crates/testbed/src", 1),
+    ("crates/text/src", 1),
+    ("crates/trace/src", 2),
+    ("crates/tune/src", 1),
+    ("docs/adr/0005-random-streams.md", 1),
+    ("docs/adr/0019-segments-with-times.md", 1),
+    ("docs/adr/0025-verdicts-travel-with-the-repository.md", 1),
+    ("docs/flow-splitting.md", 2),
+    ("docs/predict.md", 17),
+    ("docs/tcp-eras.md", 4),
+    ("docs/validation/predictions-of-scenarios-of-every-kind.md", 30),
+    ("docs/writing-files.md", 7),
+    ("papers/cm05/README.md", 2),
+    ("papers/harp05/README.md", 1),
+    ("papers/nt02/README.md", 2),
+];
+
+/// The sentences above the limit that a page still has.
+pub(super) const LONG_SENTENCES: &[(&str, usize)] = &[
+    ("docs/predict.md", 4),
+    ("docs/tcp-eras.md", 4),
+    ("docs/validation/predictions-against-simulations.md", 7),
+    ("docs/writing-files.md", 14),
+];
