@@ -36,6 +36,7 @@ mod error;
 mod kept;
 mod kernel;
 mod memo;
+mod namespace;
 mod observe;
 mod owner;
 #[cfg(feature = "ebpf")]

@@ -8,11 +8,10 @@ use nix::unistd::geteuid;
 use shortflow_files::Dir;
 
 use crate::error::Error;
+use crate::namespace::namespace_id;
 
 /// That of root and of services.
 const FOLDER: &str = "/run/shortflow";
-/// The network namespace of the thread.
-const NAMESPACE: &str = "/proc/thread-self/ns/net";
 
 /// The folders that may be it, the one for all first.
 pub(crate) fn folders() -> Vec<PathBuf> {
@@ -54,6 +53,5 @@ pub(crate) fn open_own(path: &Path) -> io::Result<Dir> {
 
 /// The name of a device's file, which ends in `kind`: a device of this name in another network namespace is another one.
 pub(crate) fn file_name(device: &str, kind: &str) -> io::Result<String> {
-    let namespace = std::fs::metadata(NAMESPACE)?;
-    Ok(format!("{:x}-{}-{device}.{kind}", namespace.dev(), namespace.ino()))
+    Ok(format!("{}-{device}.{kind}", namespace_id()?))
 }

@@ -258,6 +258,25 @@ fn markers_alone_are_missed_with_the_only_place_that_the_kernel_has_for_them() {
     });
 }
 
+#[test]
+#[cfg(feature = "ebpf")]
+fn a_new_namespace_knows_nothing_of_what_was_deployed_in_one_that_is_gone() {
+    let gone = || {
+        with_a_cable(|| {
+            let marks = ["--role", "edge", "--dev", "sf0", "--set", "description=\"of theirs\""];
+            if is_marking() {
+                done(&["undeploy", "--dev", "sf0"]);
+                done(&[&["deploy", BOTH[0]][..], &marks].concat());
+            }
+        });
+    };
+    // The kernel numbers namespaces by the lowest number that is free, and devices likewise.
+    for _ in 0..3 {
+        gone();
+        with_a_cable(|| assert_eq!(done(&["status"]), "nothing is deployed here\n"));
+    }
+}
+
 /// Ends the chain of programs before `clsact` for every packet at the egress of sf0, for as long as it runs.
 #[cfg(feature = "ebpf")]
 const TCX: &str = r"

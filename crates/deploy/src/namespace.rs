@@ -1,0 +1,66 @@
+//! Which network namespace the thread is in.
+
+use std::io;
+use std::os::unix::fs::MetadataExt;
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socket};
+use nix::{getsockopt_impl, libc, sockopt_impl};
+
+/// The network namespace of the thread.
+const NAMESPACE: &str = "/proc/thread-self/ns/net";
+
+sockopt_impl!(
+    /// The number that the kernel gives one network namespace and never again until it restarts (Linux 5.14).
+    NamespaceCookie,
+    GetOnly,
+    libc::SOL_SOCKET,
+    libc::SO_NETNS_COOKIE,
+    u64
+);
+
+/// An identity of the thread's network namespace, for the name of a file.
+///
+/// The inode of a namespace is no such identity, since the next namespace gets that of one that is gone. It serves only
+/// with kernels that know nothing better.
+///
+/// # Errors
+/// When there is no `/proc` and the kernel is older than 5.14.
+pub(crate) fn namespace_id() -> io::Result<String> {
+    let flags = SockFlag::SOCK_CLOEXEC;
+    let cookie = socket(AddressFamily::Unix, SockType::Datagram, flags, None)
+        .and_then(|socket| getsockopt(&socket, NamespaceCookie));
+    if let Ok(cookie) = cookie {
+        return Ok(format!("netns{cookie:x}"));
+    }
+    let inode = std::fs::metadata(NAMESPACE)?;
+    Ok(format!("{:x}-{}", inode.dev(), inode.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sched::{CloneFlags, unshare};
+
+    use super::namespace_id;
+
+    #[test]
+    fn a_namespace_has_not_the_identity_of_one_that_is_gone() {
+        let own = namespace_id().unwrap();
+        assert_eq!(namespace_id().unwrap(), own, "it stays the same");
+        let new_namespace = || {
+            let thread = std::thread::spawn(|| {
+                unshare(CloneFlags::CLONE_NEWNET).map(|()| namespace_id().unwrap())
+            });
+            thread.join().unwrap()
+        };
+        let ids: Result<Vec<String>, _> = (0..8).map(|_| new_namespace()).collect();
+        match ids {
+            Ok(mut ids) => {
+                ids.push(own);
+                ids.sort();
+                ids.dedup();
+                assert_eq!(ids.len(), 9, "{ids:?}");
+            }
+            Err(errno) => eprintln!("skipped: needs the right to make network namespaces: {errno}"),
+        }
+    }
+}
