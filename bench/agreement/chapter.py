@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from casebook import FURTHER, REPLICAS
 from paired import TOLERANCES, UNNOTICED_LOSS, Order, Ratio, Row
 from notes import Note
-from running import LATEST, LONGEST_STALL, MOST_STALLED, Job
+from running import LATEST, LONGEST_STALL, MAX_STALLED, Job
 from shared import Line, Page, causes_below, data_link, grid, versions_line
 
 NAME = "kernel-tcp"
@@ -37,7 +37,7 @@ The simulator's TCP is today's, with timers on the grid of this kernel ([`timer_
 - The tolerances and rules were written before the first run, with one exception: strict priority and WFQ were first
   ordered by the time of web transfers, which these policies do not change.
 - A rehearsal counts if its packets left at most {LATEST * 1e3:.0f} ms late (99th percentile, in its latest replica), and
-  if the machine stalled for at most {MOST_STALLED * 100:.0f} % of the time and {LONGEST_STALL * 1e3:.0f} ms at once. Other
+  if the machine stalled for at most {MAX_STALLED * 100:.0f} % of the time and {LONGEST_STALL * 1e3:.0f} ms at once. Other
   cases run again, alone. If they are late again, the chapter names them and omits their rows.
 - The order of two policies is that of the mean completion time or delay of one workload, or of the mean wait at the
   port.

@@ -19,7 +19,7 @@ ENGINES = ("simulate", REHEARSE)
 # Above these a rehearsal is not believed, as `rehearse` itself warns: the 99th percentile of lateness, in seconds,
 # the share of the time for which the machine stood still, and the longest time for which it did at once, in seconds.
 LATEST = 0.001
-MOST_STALLED = 0.01
+MAX_STALLED = 0.01
 LONGEST_STALL = 0.1
 
 # How often a case is run anew, alone, when its packets were late.
@@ -104,7 +104,7 @@ def why_not_believed(folder: Path) -> str | None:
     for timing in timings(folder):
         if timing["p99"] > LATEST:
             return f"packets were late by {timing['p99'] * 1e3:.2f} ms (p99)"
-        if timing["stalled"] > MOST_STALLED or timing["longest_stall"] > LONGEST_STALL:
+        if timing["stalled"] > MAX_STALLED or timing["longest_stall"] > LONGEST_STALL:
             return (f"the machine stood still for {timing['stalled'] * 100:.1f} % of the time, at most "
                     f"{timing['longest_stall'] * 1e3:.0f} ms at once")  # fmt: skip
     return None

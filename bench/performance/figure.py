@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from math import ceil, log10
 
 from growth import Cost, Growth
-from tables import MOST_GROWTH
+from tables import MAX_GROWTH
 
 PANEL_WIDTH, PANEL_HEIGHT = 300, 200
 LEFT, TOP, GAP, BOTTOM = 60, 36, 60, 48
@@ -30,7 +30,7 @@ STYLE = (
 def figure(found: Growth) -> str:
     """Two panels as SVG, with one scale."""
     largest = max(cost.ns_per_hop for cost in (*found.flows, *found.nodes))
-    limits = [MOST_GROWTH * costs[0].ns_per_hop for costs in (found.flows, found.nodes)]
+    limits = [MAX_GROWTH * costs[0].ns_per_hop for costs in (found.flows, found.nodes)]
     top = nice_step(max(largest, *limits)) * 5
     return "\n".join((
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img">',
@@ -59,7 +59,7 @@ def panel(title: str, costs: Sequence[Cost], left: float, top: float) -> list[st
     def y(value: float) -> float:
         return TOP + (1 - value / top) * PANEL_HEIGHT
 
-    base, limit = y(0), y(MOST_GROWTH * costs[0].ns_per_hop)
+    base, limit = y(0), y(MAX_GROWTH * costs[0].ns_per_hop)
     parts = [text(left, TOP - 14, f"By {title}", "start")]
     for step in range(6):
         value = top / 5 * step

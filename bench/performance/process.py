@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 PR_SET_CHILD_SUBREAPER = 36
-MOST_CPU_S = 1200  # what takes longer is stuck
+MAX_CPU_S = 1200  # what takes longer is stuck
 
 
 class Failed(Exception):
@@ -38,7 +38,7 @@ def measure(command: Sequence[str | Path], stop_s: int | None = None) -> Usage:
     """
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory() as scratch:
-        pid, start = orphan(command, scratch, stop_s or MOST_CPU_S)
+        pid, start = orphan(command, scratch, stop_s or MAX_CPU_S)
         started = monotonic()
         os.close(start)
         status, usage = wait_for(pid)

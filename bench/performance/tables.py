@@ -7,9 +7,9 @@ from peers import Ratio, Result, Sample, Side
 from works import NAMES, PROTOTYPE
 
 # What is wanted of growth.
-MOST_GROWTH = 2.0
-MOST_BYTES_PER_CONNECTION = 1000
-LEAST_EFFICIENCY = 0.9
+MAX_GROWTH = 2.0
+MAX_BYTES_PER_CONNECTION = 1000
+MIN_EFFICIENCY = 0.9
 
 
 def ratios(results: Sequence[Result]) -> str:
@@ -118,8 +118,8 @@ def growth_limits(found: Growth) -> str:
         last_against_first("flows", found.flows),
         last_against_first("nodes", found.nodes),
         [f"bytes per open connection, from {CONNECTIONS[0]:,} to {CONNECTIONS[1]:,}",
-         f"{connection:.0f}", f"≤ {MOST_BYTES_PER_CONNECTION}",
-         met(connection <= MOST_BYTES_PER_CONNECTION)],
+         f"{connection:.0f}", f"≤ {MAX_BYTES_PER_CONNECTION}",
+         met(connection <= MAX_BYTES_PER_CONNECTION)],
         [f"short flows completed of about {short.cost.size:,}", f"{short.completed:,}", "–", "–"],
         ["… CPU seconds", f"{short.cost.cpu_s:.1f}", "–", "–"],
         ["… CPU ns per packet-hop", f"{short.cost.ns_per_hop:.1f}", "–", "–"],
@@ -133,12 +133,12 @@ def growth_limits(found: Growth) -> str:
 def last_against_first(what: str, costs: Sequence[Cost]) -> list[str]:
     found = costs[-1].ns_per_hop / costs[0].ns_per_hop
     sizes = f"{costs[-1].size:,} {what} against {costs[0].size:,}"
-    return [f"CPU per packet-hop, {sizes}", f"{found:.2f}", f"≤ {MOST_GROWTH:g}",
-            met(found <= MOST_GROWTH)]  # fmt: skip
+    return [f"CPU per packet-hop, {sizes}", f"{found:.2f}", f"≤ {MAX_GROWTH:g}",
+            met(found <= MAX_GROWTH)]  # fmt: skip
 
 
 def at_least(what: str, found: float) -> list[str]:
-    return [what, f"{found:.2f}", f"≥ {LEAST_EFFICIENCY:g}", met(found >= LEAST_EFFICIENCY)]
+    return [what, f"{found:.2f}", f"≥ {MIN_EFFICIENCY:g}", met(found >= MIN_EFFICIENCY)]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int]) -> str:

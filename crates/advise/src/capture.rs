@@ -45,7 +45,7 @@ pub(crate) struct Segment {
 }
 
 /// The most that a block of a capture may have.
-const MOST_BLOCK: usize = 16 << 20;
+const MAX_BLOCK: usize = 16 << 20;
 
 const HOW: &str =
     "give a file of tcpdump, Wireshark or `shortflow simulate --trace`, pcap or pcapng";
@@ -90,9 +90,9 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Strin
                 reader.refill().map_err(|_| wrong("it cannot be read".to_owned()))?;
             }
             Err(PcapError::BufferTooSmall) => {
-                let is_grown = reader.grow(MOST_BLOCK);
+                let is_grown = reader.grow(MAX_BLOCK);
                 if !is_grown {
-                    return Err(wrong(format!("a block has more than {MOST_BLOCK} bytes")));
+                    return Err(wrong(format!("a block has more than {MAX_BLOCK} bytes")));
                 }
             }
             Err(_) => return Err(wrong("a block of it is malformed".to_owned())),

@@ -45,7 +45,7 @@ const FEWEST: usize = 10;
 
 /// The largest flow, and how many may come in a second: no scenario has more.
 const LARGEST: u64 = 1_000_000_000_000;
-const MOST_PER_SECOND: f64 = 1e6;
+const MAX_PER_SECOND: f64 = 1e6;
 
 /// Rarer flows than this would not be met in what is simulated.
 const FEWEST_PER_SECOND: f64 = 1e-4;
@@ -188,7 +188,7 @@ impl Flows {
         let all = times().count();
         let what = match all as f64 / span {
             _ if all < FEWEST => "are too few to tell how they come and how large they are",
-            often if often > MOST_PER_SECOND => {
+            often if often > MAX_PER_SECOND => {
                 "begin at the same time, or more than 1000000 in a second"
             }
             rare if rare < FEWEST_PER_SECOND => "begin farther apart than 10000 s on average",

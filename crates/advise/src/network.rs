@@ -58,7 +58,7 @@ impl Times {
 
 /// How many packets a replica may carry: then the 160 of an answer take less than a minute on two cores, at
 /// 0.5 to 0.9 µs for each packet.
-const MOST_PACKETS: f64 = 800_000.0;
+const MAX_PACKETS: f64 = 800_000.0;
 
 /// How many pages are to be read in the measured time of a replica.
 const FEWEST_PAGES: u64 = 10;
@@ -214,7 +214,7 @@ impl Network {
     /// Of how many parts one is simulated.
     fn part(&self) -> u32 {
         let packets = self.packets_per_second() * SHORTEST.all() as f64;
-        (packets / MOST_PACKETS).ceil().max(1.0) as u32
+        (packets / MAX_PACKETS).ceil().max(1.0) as u32
     }
 
     /// About how many packets pass the line in a second, both ways, with the acknowledgements of those that are full.
@@ -296,7 +296,7 @@ impl Network {
     /// How long is simulated: less where more is carried in each second.
     fn times(&self) -> Times {
         let packets = self.packets_per_second();
-        let fits = |times: &&Times| packets * times.all() as f64 <= MOST_PACKETS;
+        let fits = |times: &&Times| packets * times.all() as f64 <= MAX_PACKETS;
         *TIMES.iter().find(fits).unwrap_or(&SHORTEST)
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shortflow_files::{Dir, Kind, NotUtf8, ReadError};
-use shortflow_text::{Diagnostic, Diagnostics, MOST_TEXT, Severity, Source};
+use shortflow_text::{Diagnostic, Diagnostics, MAX_TEXT, Severity, Source};
 
 use crate::fleet::Written;
 use crate::whole::write_beneath;
@@ -20,7 +20,7 @@ use crate::whole::write_beneath;
 pub const FLEET: &str = "fleet.toml";
 
 /// So many files that are left out are named, in folders that deep.
-const MOST_LISTED: usize = 1000;
+const MAX_LISTED: usize = 1000;
 const DEEPEST: u32 = 8;
 
 /// The texts of a repository at one moment: that of the fleet, and those of the policies that it names.
@@ -115,13 +115,13 @@ impl Bundle {
         let is_hidden = |path: &Path| {
             path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
         };
-        let all = dir.walk(Kind::File, MOST_LISTED, DEEPEST).into_iter();
+        let all = dir.walk(Kind::File, MAX_LISTED, DEEPEST).into_iter();
         let seen = all.filter(|path| !is_hidden(path));
         let named = seen.filter_map(|path| path.into_os_string().into_string().ok());
         let is_left = |path: &String| path.ends_with(".toml") && !self.files.contains_key(path);
         let mut found: Vec<String> = named.filter(is_left).collect();
         found.sort();
-        found.truncate(MOST_LISTED);
+        found.truncate(MAX_LISTED);
         found
     }
 
@@ -238,7 +238,7 @@ impl Place<'_> {
         let file: File = self.dir.file(name)?;
         let found = file.metadata()?;
         let is_foreign = found.uid() != self.owner || found.nlink() > 1;
-        Ok((found.uid(), is_foreign, shortflow_files::read_text_of(file, MOST_TEXT)))
+        Ok((found.uid(), is_foreign, shortflow_files::read_text_of(file, MAX_TEXT)))
     }
 }
 

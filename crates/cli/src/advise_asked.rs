@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use shortflow_advise::{Flows, LINES, LineKind, Network, Use, read_capture, read_csv};
-use shortflow_text::{InputFiles, MOST_TEXT};
+use shortflow_text::{InputFiles, MAX_TEXT};
 use shortflow_units::Rate;
 
 use crate::advise_args::Advise;
@@ -80,7 +80,7 @@ fn flows(path: &Path) -> Result<Flows, Failure> {
         let file = shortflow_files::open(path).map_err(|error| unread(error.into()))?;
         return read_capture(&name, file).map_err(Failure::Input);
     }
-    let text = InputFiles::default().read(path, MOST_TEXT).map_err(unread)?;
+    let text = InputFiles::default().read(path, MAX_TEXT).map_err(unread)?;
     read_csv(&name, &text).map_err(Failure::Input)
 }
 

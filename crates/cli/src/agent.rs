@@ -26,7 +26,7 @@ mod on_linux {
     };
 
     use shortflow_console::Guard;
-    use shortflow_text::{InputFiles, MOST_TEXT, name_of};
+    use shortflow_text::{InputFiles, MAX_TEXT, name_of};
 
     use crate::agent_args as args;
     use crate::agent_args::{
@@ -287,7 +287,7 @@ mod on_linux {
     /// `shortflow agent import`.
     fn import(console: &Console, args: &Import) -> Result<(), Failure> {
         let name = name_of(&args.file);
-        let text = InputFiles::default().read(&args.file, MOST_TEXT);
+        let text = InputFiles::default().read(&args.file, MAX_TEXT);
         let text = text.map_err(|error| Failure::Input(format!("cannot read {name}: {error}")))?;
         let bundle = ldap::read(&name, text)?;
         console.warnings(&Fleet::check(&bundle)?.warnings);

@@ -7,7 +7,7 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use shortflow_run::TcpInfoTimes;
-use shortflow_scenario::MOST_REPLICAS;
+use shortflow_scenario::MAX_REPLICAS;
 use shortflow_units::{Bytes, Duration};
 
 use crate::advise_args;
@@ -464,13 +464,13 @@ pub(crate) fn key_and_value(text: &str) -> Result<(String, String), String> {
 }
 
 /// The least of a packet that is of use: up to its ports, whatever the version of IP.
-const LEAST_SNAP: u32 = 64;
+const MIN_SNAP: u32 = 64;
 
 /// How much is stored of a packet.
 fn snap(text: &str) -> Result<u32, String> {
     let size = text.parse::<Bytes>().map_err(|error| error.to_string())?;
-    let size = u32::try_from(size.0).ok().filter(|size| *size >= LEAST_SNAP);
-    size.ok_or_else(|| format!("the stored part of a packet must be {LEAST_SNAP} B to 4 GB"))
+    let size = u32::try_from(size.0).ok().filter(|size| *size >= MIN_SNAP);
+    size.ok_or_else(|| format!("the stored part of a packet must be {MIN_SNAP} B to 4 GB"))
 }
 
 /// When one looks how senders stand.
@@ -488,8 +488,8 @@ fn tcp_info_times(text: &str) -> Result<TcpInfoTimes, String> {
 
 /// The number of replicas, with the range that scenarios have too.
 fn replicas(text: &str) -> Result<u32, String> {
-    let number = text.parse::<u32>().ok().filter(|number| (1..=MOST_REPLICAS).contains(number));
-    number.ok_or_else(|| format!("replicas must be 1 to {MOST_REPLICAS}"))
+    let number = text.parse::<u32>().ok().filter(|number| (1..=MAX_REPLICAS).contains(number));
+    number.ok_or_else(|| format!("replicas must be 1 to {MAX_REPLICAS}"))
 }
 
 /// A policy's path among several that commas part.

@@ -22,7 +22,7 @@ pub(crate) struct Console {
 }
 
 /// Longer lines are hard to read, and in fewer columns nothing can be set.
-const MOST_COLUMNS: usize = 100;
+const MAX_COLUMNS: usize = 100;
 const FEWEST_COLUMNS: usize = 40;
 
 impl Console {
@@ -37,7 +37,7 @@ impl Console {
             is_shared: false,
             color_out: color(io::stdout().is_terminal()),
             color_err: color(io::stderr().is_terminal()),
-            columns: columns().clamp(FEWEST_COLUMNS, MOST_COLUMNS),
+            columns: columns().clamp(FEWEST_COLUMNS, MAX_COLUMNS),
         }
     }
 
@@ -152,7 +152,7 @@ fn say(text: &str) {
 /// As the environment says, else as wide as the terminal is; as many as are read well where there is none.
 fn columns() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    asked.filter(|columns| *columns > 0).or_else(width).unwrap_or(MOST_COLUMNS)
+    asked.filter(|columns| *columns > 0).or_else(width).unwrap_or(MAX_COLUMNS)
 }
 
 #[cfg(target_os = "linux")]

@@ -330,7 +330,7 @@ mod on_linux {
 
     /// What the roles come to, or all that is refused of them.
     fn wanted(policy: &Policy, args: &Deploy, place: &Place) -> Result<Wanted, Failure> {
-        if args.rate.is_some_and(|rate| rate < Wanted::LEAST_RATE) {
+        if args.rate.is_some_and(|rate| rate < Wanted::MIN_RATE) {
             let what = "--rate must be 64 kbit/s or more\ngive a little less than the rate of the bottleneck";
             return Err(Failure::Input(what.to_owned()));
         }

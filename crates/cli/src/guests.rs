@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::live::Screen;
 
 /// The longest line that is shown in one piece.
-const MOST_LINE: u64 = 64 << 10;
+const MAX_LINE: u64 = 64 << 10;
 
 /// Programs, and those who listen to them.
 pub(crate) struct Crew {
@@ -57,14 +57,14 @@ pub(crate) fn host(scenario: &Scenario, name: &str) -> Result<NodeId, Failure> {
         }
         None => format!("unknown host {name}"),
     };
-    let names: Vec<&str> = hosts().map(|node| &*node.name).take(MOST_NAMES + 1).collect();
-    let rest = if names.len() > MOST_NAMES { " …" } else { "" };
-    let names = names[..names.len().min(MOST_NAMES)].join(", ");
+    let names: Vec<&str> = hosts().map(|node| &*node.name).take(MAX_NAMES + 1).collect();
+    let rest = if names.len() > MAX_NAMES { " …" } else { "" };
+    let names = names[..names.len().min(MAX_NAMES)].join(", ");
     Err(Failure::Input(format!("{problem}\nthe hosts are {names}{rest}")))
 }
 
 /// How many hosts are named at most.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 
 /// Refuses programs beside more than one run. `is_measured` is whether replicas count.
 pub(crate) fn refuse_several(loaded: &Loaded, is_measured: bool) -> Result<(), Failure> {
@@ -184,7 +184,7 @@ impl Audience for Crew {
 fn show_lines(reader: PipeReader, host: &str, console: Console, screen: &Screen) {
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();
-    while let Ok(1..) = reader.by_ref().take(MOST_LINE).read_until(b'\n', &mut line) {
+    while let Ok(1..) = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line) {
         screen.print(&console.line_of(host, shown(&line)));
         line.clear();
     }

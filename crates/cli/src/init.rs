@@ -6,7 +6,7 @@ use std::path::Path;
 use shortflow_files::ReadError;
 use shortflow_measure::results::{Error, Folder};
 use shortflow_run::shell_word;
-use shortflow_text::MOST_TEXT;
+use shortflow_text::MAX_TEXT;
 
 use crate::args::Init;
 use crate::console::Console;
@@ -30,7 +30,7 @@ pub(crate) fn init(console: &Console, args: &Init) -> Result<(), Failure> {
 fn refuse_changed(folder: &Path) -> Result<(), Failure> {
     for (path, text) in FILES {
         let place = folder.join(path);
-        match shortflow_files::read(&place, MOST_TEXT) {
+        match shortflow_files::read(&place, MAX_TEXT) {
             Ok(found) if found == text.as_bytes() => {}
             // A file in the way of a folder is named when the folder is made.
             Err(ReadError::Io(error))

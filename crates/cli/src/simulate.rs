@@ -14,7 +14,7 @@ use shortflow_run::{
 };
 use shortflow_scenario::{FileKind, Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
-use shortflow_text::{InputFiles, MOST_TEXT, name_of};
+use shortflow_text::{InputFiles, MAX_TEXT, name_of};
 use shortflow_trace::Request;
 
 use crate::args::{Compare, EngineName, Predict, RunOne, RunOptions, Simulate, TraceOptions};
@@ -326,7 +326,7 @@ fn check_kind(
     wanted: FileKind,
     remedy: &str,
 ) -> Result<(), Failure> {
-    if inputs.read(path, MOST_TEXT).is_err() {
+    if inputs.read(path, MAX_TEXT).is_err() {
         // Whoever reads the file next tells why it cannot be read.
         return Ok(());
     }

@@ -15,7 +15,7 @@ pub struct DiffLine {
 const AROUND: usize = 2;
 /// The most pairs of lines that are compared: some 3000 lines on each side. Of longer texts all lines between the first and
 /// the last that differ count as exchanged.
-const MOST_PAIRS: usize = 10_000_000;
+const MAX_PAIRS: usize = 10_000_000;
 
 /// How `after` differs from `before`, by a longest common subsequence of their lines; empty where it does not.
 pub fn diff(before: &str, after: &str) -> Vec<DiffLine> {
@@ -30,7 +30,7 @@ pub fn diff(before: &str, after: &str) -> Vec<DiffLine> {
     let (mid_old, mid_new) = (&old[head..old.len() - tail], &new[head..new.len() - tail]);
     let line = |sign: char| move |text: &&str| DiffLine { sign, text: (*text).to_owned() };
     let mut all: Vec<DiffLine> = old[..head].iter().map(line(' ')).collect();
-    if mid_old.len() * mid_new.len() <= MOST_PAIRS {
+    if mid_old.len() * mid_new.len() <= MAX_PAIRS {
         common(mid_old, mid_new, |sign, text| all.push(line(sign)(&text)));
     } else {
         all.extend(mid_old.iter().map(line('-')));

@@ -35,7 +35,7 @@ pub enum TokenError {
     },
     /// It can be guessed, or is none.
     #[error(
-        "the first line of {path} is no token: it must have {MOST_SHORT} to {MOST_LONG} letters, digits, `-`, `.` and `_`"
+        "the first line of {path} is no token: it must have {MAX_SHORT} to {MAX_LONG} letters, digits, `-`, `.` and `_`"
     )]
     Unfit {
         /// The file.
@@ -46,8 +46,8 @@ pub enum TokenError {
 /// The most bytes of its file.
 const MAX_FILE: u64 = 4096;
 /// A token has so many characters at least, and at most.
-const MOST_SHORT: usize = 16;
-const MOST_LONG: usize = 512;
+const MAX_SHORT: usize = 16;
+const MAX_LONG: usize = 512;
 
 const FOREIGN: Refusal = Refusal::new(
     "403 Forbidden",
@@ -155,7 +155,7 @@ impl Token {
         let text = String::from_utf8_lossy(&read);
         let line = text.lines().next().unwrap_or_default().trim();
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-        let is_fit = (MOST_SHORT..=MOST_LONG).contains(&line.len()) && line.bytes().all(is_plain);
+        let is_fit = (MAX_SHORT..=MAX_LONG).contains(&line.len()) && line.bytes().all(is_plain);
         if is_fit { Ok(Token(line.to_owned())) } else { Err(TokenError::Unfit { path: name() }) }
     }
 

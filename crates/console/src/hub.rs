@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::model::{About, Snapshot};
 
 /// The most bytes of snapshots that are kept for those who come later, as JSON.
-const MOST_KEPT: usize = 4_000_000;
+const MAX_KEPT: usize = 4_000_000;
 
 /// Keeps what was told last, and wakes those who look.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl Hub {
         let mut state = self.state();
         state.kept_bytes += text.len();
         state.kept.push_back(text);
-        while state.kept_bytes > MOST_KEPT && state.kept.len() > 1 {
+        while state.kept_bytes > MAX_KEPT && state.kept.len() > 1 {
             let oldest = state.kept.pop_front().expect("there are several");
             state.kept_bytes -= oldest.len();
             state.first += 1;
@@ -183,7 +183,7 @@ mod tests {
     fn what_is_kept_has_a_bound_and_who_is_slow_goes_on_with_what_is_left() {
         let hub = hub();
         let mut seen = Seen::default();
-        let name = "x".repeat(MOST_KEPT / 8);
+        let name = "x".repeat(MAX_KEPT / 8);
         let big = Snapshot { at_s: 0.0, places: vec![Place { name, ..Place::default() }] };
         (0..20).for_each(|_| hub.tell(&big));
         let news = hub.news(&mut seen, Duration::ZERO);

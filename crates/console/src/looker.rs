@@ -39,7 +39,7 @@ pub struct Watched {
 /// The least time between two snapshots.
 const LEAST: Duration = Duration::from_millis(500);
 /// So many snapshots a run has at most.
-const MOST_SNAPSHOTS: u64 = 1200;
+const MAX_SNAPSHOTS: u64 = 1200;
 
 impl Watched {
     /// These ports of a scenario, each given by its number among [`ports`].
@@ -49,7 +49,7 @@ impl Watched {
             let (from, to, line) = all[number];
             ((from, to), port_name(scenario, from, to), line.rate.bits_per_sec() as f64)
         };
-        let long = Duration::from_nanos(scenario.duration.nanos() / MOST_SNAPSHOTS);
+        let long = Duration::from_nanos(scenario.duration.nanos() / MAX_SNAPSHOTS);
         Watched {
             ports: numbers.iter().map(port).collect(),
             nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),

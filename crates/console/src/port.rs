@@ -10,7 +10,7 @@ use crate::behaviour::Behaviour;
 use crate::model::{Flow, Role, Stream};
 
 /// The most flows of which is known how they behave; of others each packet is one of its own.
-const MOST_FLOWS: usize = 4096;
+const MAX_FLOWS: usize = 4096;
 /// A flow that is silent for so long is forgotten.
 const FORGET: Duration = Duration::from_secs(20);
 /// So many flows are told.
@@ -70,7 +70,7 @@ impl Port {
     /// What its flow is; a packet that is dropped does not count as sent.
     fn role(&mut self, sight: &Sight<'_>) -> Role {
         let key = sight.packet.key;
-        if self.flows.len() >= MOST_FLOWS && !self.flows.contains_key(&key) {
+        if self.flows.len() >= MAX_FLOWS && !self.flows.contains_key(&key) {
             return Behaviour::new(sight.now).sent(sight.now, sight.packet.size);
         }
         let new = || Seen { behaviour: Behaviour::new(sight.now), bytes: 0 };

@@ -27,7 +27,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// After so long without news something is sent all the same, by which one sees that nobody reads any more.
 const SILENCE: Duration = Duration::from_secs(5);
 /// How fast time may pass in a replay.
-const MOST_SPEED: f64 = 1000.0;
+const MAX_SPEED: f64 = 1000.0;
 
 /// What every answer says to a browser: run what comes from here and nothing else, be in no other page's frame, tell
 /// nobody where one was, keep nothing. The page writes no markup from texts, which Trusted Types enforce.
@@ -161,10 +161,10 @@ fn change(path: &str, body: &[u8]) -> Result<Change, String> {
         }
         ("/pace", [key]) if *key == "restart" && value["restart"] == true => Ok(Change::Restart),
         ("/pace", [key]) if *key == "speed" => {
-            let speed = value["speed"].as_f64().filter(|speed| (0.0..=MOST_SPEED).contains(speed));
+            let speed = value["speed"].as_f64().filter(|speed| (0.0..=MAX_SPEED).contains(speed));
             let speed = speed.ok_or_else(|| {
                 format!(
-                    "`speed` is a number from 0, which stops it, to {MOST_SPEED}; found {}",
+                    "`speed` is a number from 0, which stops it, to {MAX_SPEED}; found {}",
                     value["speed"]
                 )
             })?;

@@ -35,7 +35,7 @@ pub(crate) const MEMO: u16 = 100;
 pub(crate) const MOST: usize = 63;
 
 /// What HTB guarantees to every class, since it does not know a class without: so little that priorities alone count.
-const LEAST_RATE: Rate = Rate::from_bits_per_sec(1000);
+const MIN_RATE: Rate = Rate::from_bits_per_sec(1000);
 
 /// One of two sets of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,14 +159,14 @@ impl<'t> Writer<'t> {
     /// The class of what no filter has told apart. It is served last, and has a hundredth of the line at least: nobody has
     /// said that such packets may wait for minutes.
     pub(crate) fn other(&self, verb: Verb) -> String {
-        let rates = [self.part(100).max(LEAST_RATE), self.tree.rate];
+        let rates = [self.part(100).max(MIN_RATE), self.tree.rate];
         self.class(verb, OTHER, rates, 7, Bytes(1514))
     }
 
     /// One of `count` classes into which nothing is sent any more, for what is left in them: a tenth of the line at least for
     /// all of them together, whatever their priority was.
     pub(crate) fn hurry(&self, minor: u16, count: usize) -> String {
-        let rates = [self.part(10 * count as u64).max(LEAST_RATE), self.tree.rate];
+        let rates = [self.part(10 * count as u64).max(MIN_RATE), self.tree.rate];
         self.class(Verb::Change, minor, rates, 0, Bytes(1514))
     }
 
@@ -270,7 +270,7 @@ impl<'t> Writer<'t> {
         ceiling: Rate,
         quantum: Bytes,
     ) -> String {
-        self.class(verb, minor, [LEAST_RATE, ceiling], priority, quantum)
+        self.class(verb, minor, [MIN_RATE, ceiling], priority, quantum)
     }
 
     fn class(

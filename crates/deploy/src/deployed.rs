@@ -134,7 +134,7 @@ impl Deployed {
     /// How long its text is and may be, in bytes, where that is too long.
     pub(crate) fn excess(&self) -> Option<[usize; 2]> {
         let found = self.text().len();
-        (found > Program::MOST_TEXT).then_some([found, Program::MOST_TEXT])
+        (found > Program::MAX_TEXT).then_some([found, Program::MAX_TEXT])
     }
 
     /// Reads what was kept; none where it is something else, or of another version.

@@ -22,7 +22,7 @@ pub struct Link {
 }
 
 /// The most bytes of a device's name (IFNAMSIZ, and an end).
-const MOST_OF_NAME: usize = 15;
+const MAX_OF_NAME: usize = 15;
 /// The bytes of an Ethernet header.
 const ETHERNET: u64 = 14;
 
@@ -34,7 +34,7 @@ pub fn link(name: &str) -> Result<Link, Error> {
     if name.is_empty() {
         return Err(Error::NoName);
     }
-    if name.len() > MOST_OF_NAME {
+    if name.len() > MAX_OF_NAME {
         return Err(Error::LongName { device: name.to_owned() });
     }
     if !is_plain(name) {
@@ -60,11 +60,11 @@ pub fn is_plain(name: &str) -> bool {
 }
 
 /// The longest name of a device, in bytes (IFNAMSIZ without the zero at its end).
-const MOST_NAME: usize = 15;
+const MAX_NAME: usize = 15;
 
 /// Whether the kernel takes a name for that of a device (`dev_valid_name`); of plain names it refuses these.
 pub fn may_be_device(name: &str) -> bool {
-    name.len() <= MOST_NAME && !name.contains(':') && name != "." && name != ".."
+    name.len() <= MAX_NAME && !name.contains(':') && name != "." && name != ".."
 }
 
 /// The names of all devices that have plain ones; on others nothing is deployed.

@@ -318,7 +318,7 @@ impl EdgeMemo {
     pub(crate) fn excess(policy: &str, edge: &Edge) -> Option<[usize; 2]> {
         // What `verify` adds for a while, an address, twice, and a number; and how many packets were sent.
         const OF_VERIFY: usize = 128 + 32;
-        let (found, most) = (EdgeMemo::of(policy, edge, true).text().len(), Program::MOST_TEXT);
+        let (found, most) = (EdgeMemo::of(policy, edge, true).text().len(), Program::MAX_TEXT);
         (found + OF_VERIFY > most).then_some([found, most - OF_VERIFY])
     }
 

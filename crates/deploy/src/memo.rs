@@ -8,7 +8,7 @@ use crate::commands::{Generation, Writer};
 use crate::tree::Tree;
 
 /// The most of a name that is kept.
-const MOST_OF_NAME: usize = 80;
+const MAX_OF_NAME: usize = 80;
 
 /// What is deployed on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -171,7 +171,7 @@ impl Memo {
 /// A name without what would break a line, and no longer than what fits.
 pub fn short(name: &str) -> String {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
-    name.trim().chars().map(plain).take(MOST_OF_NAME).collect()
+    name.trim().chars().map(plain).take(MAX_OF_NAME).collect()
 }
 
 #[cfg(test)]
@@ -205,6 +205,6 @@ mod tests {
     #[test]
     fn a_name_that_would_break_the_lines_of_a_memo_is_kept_without_what_breaks_them() {
         assert_eq!(short("a\nrate 1"), "a rate 1");
-        assert_eq!(short(&"ä".repeat(100)).chars().count(), MOST_OF_NAME);
+        assert_eq!(short(&"ä".repeat(100)).chars().count(), MAX_OF_NAME);
     }
 }

@@ -29,7 +29,7 @@ fn load(plan: &EdgePlan, link: ebpf::Link) -> Result<EdgeProgram, ebpf::Error> {
 }
 
 /// How many flows are told of each class.
-const MOST_FLOWS: usize = 10;
+const MAX_FLOWS: usize = 10;
 
 /// How EAGAIN reads.
 const BUSY: &str = "os error 11";
@@ -68,7 +68,7 @@ pub(crate) fn bring(
 pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
     let there = EdgeAtDevice::find(link.index, Direction::Egress).ok()??;
     let (counters, tables) = (there.counters(classes).ok()?, there.tables(classes).ok()?);
-    let (flows, buckets) = (there.flows(classes, MOST_FLOWS).ok()?, there.buckets(classes).ok()?);
+    let (flows, buckets) = (there.flows(classes, MAX_FLOWS).ok()?, there.buckets(classes).ok()?);
     let each =
         counters.into_iter().zip(tables).zip(flows).zip(buckets).zip(there.times(classes).ok()?);
     let seen = each.map(|((((colors, table), flows), buckets), times)| ClassSeen {

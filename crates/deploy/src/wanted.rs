@@ -61,7 +61,7 @@ pub enum Unwanted {
 
 impl Wanted {
     /// The least rate of a queue: below it a full packet takes longer than the kernel's timers are made for.
-    pub const LEAST_RATE: Rate = Rate::from_bits_per_sec(64_000);
+    pub const MIN_RATE: Rate = Rate::from_bits_per_sec(64_000);
 
     /// What the `roles` of the policy come to; without names the only one that does something.
     ///

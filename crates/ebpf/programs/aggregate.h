@@ -20,11 +20,11 @@
 
 // Looks at an aggregate that another processor works on, before a packet is taken for one that does not conform: some
 // milliseconds.
-#define MOST_LOOKS (1 << 17)
+#define MAX_LOOKS (1 << 17)
 // Each pass of `level_out` halves what is to be handed out, or those that have room: 62 and 8 times at most.
-#define MOST_PASSES 72
+#define MAX_PASSES 72
 // Round-trip times count up to 2^24 us, so that those of all connections together have 32 bits.
-#define MOST_RTT (1 << 24)
+#define MAX_RTT (1 << 24)
 
 // A walk over the connections of an aggregate, for a packet. What it adds up is in the aggregate: of what is there the kernel's
 // verifier takes no number for known, and does not try one after the other.
@@ -40,7 +40,7 @@ struct walk {
 
 static __always_inline struct connection *connection_at(struct aggregate *in, __u32 number)
 {
-	return &in->each[number & (MOST_CONNECTIONS - 1)];
+	return &in->each[number & (MAX_CONNECTIONS - 1)];
 }
 
 static long sum_rtts(__u32 number, struct walk *walk)
@@ -146,7 +146,7 @@ static __always_inline void level_out(struct walk *walk)
 
 	sums->each = sums->open = 0;
 	bpf_loop(walk->in->numbers, hand_out, walk, 0);
-	bpf_loop(MOST_PASSES, level_once, walk, 0);
+	bpf_loop(MAX_PASSES, level_once, walk, 0);
 	run_over(walk);
 }
 
@@ -245,8 +245,8 @@ static __always_inline void leave(struct walk *walk, struct connection *one)
 
 static __always_inline void set_rtt(struct walk *walk, struct connection *one, __u32 rtt)
 {
-	if (rtt > MOST_RTT - 1)
-		rtt = MOST_RTT - 1;
+	if (rtt > MAX_RTT - 1)
+		rtt = MAX_RTT - 1;
 	if (!walk->class->by_rtt || !rtt || one->rtt == rtt)
 		return;
 	one->rtt = rtt;
@@ -261,7 +261,7 @@ static __always_inline void forget(struct walk *walk, __u32 number)
 	if (one->has_share)
 		leave(walk, one);
 	one->is_known = 0;
-	walk->in->free[walk->in->frees++ & (MOST_CONNECTIONS - 1)] = number;
+	walk->in->free[walk->in->frees++ & (MAX_CONNECTIONS - 1)] = number;
 }
 
 static long look_at(__u32 number, struct walk *walk)
@@ -286,10 +286,10 @@ static long forget_silent(__u32 turn, struct walk *walk)
 	struct sums *sums = &walk->in->sums;
 	__u64 seen_at;
 
-	sums->found = sums->oldest = MOST_CONNECTIONS;
+	sums->found = sums->oldest = MAX_CONNECTIONS;
 	sums->oldest_turn = ~0ULL;
 	bpf_loop(walk->in->numbers, look_at, walk, 0);
-	if (sums->oldest == MOST_CONNECTIONS)
+	if (sums->oldest == MAX_CONNECTIONS)
 		return 1;
 	seen_at = connection_at(walk->in, sums->oldest)->seen_at;
 	if (walk->now < seen_at || walk->now - seen_at <= walk->class->accounts.idle_timeout)
@@ -308,7 +308,7 @@ static __always_inline __u32 number_for_new(struct walk *walk, struct seen *seen
 		seen->has_displaced = 1;
 	}
 	if (in->frees)
-		return in->free[--in->frees & (MOST_CONNECTIONS - 1)];
+		return in->free[--in->frees & (MAX_CONNECTIONS - 1)];
 	return in->numbers++;
 }
 
@@ -320,8 +320,8 @@ static __always_inline struct connection *see_connection(struct walk *walk, cons
 	struct connection *one;
 
 	earn_shared(walk);
-	bpf_loop(MOST_CONNECTIONS + 1, forget_silent, walk, 0);
-	if (sums->found == MOST_CONNECTIONS) {
+	bpf_loop(MAX_CONNECTIONS + 1, forget_silent, walk, 0);
+	if (sums->found == MAX_CONNECTIONS) {
 		seen->is_new = 1;
 		sums->found = number_for_new(walk, seen);
 		one = connection_at(in, sums->found);
@@ -405,7 +405,7 @@ static long look(__u32 turn, struct walk *walk)
 
 static __always_inline int take(struct walk *walk)
 {
-	bpf_loop(MOST_LOOKS, look, walk, 0);
+	bpf_loop(MAX_LOOKS, look, walk, 0);
 	return walk->is_own;
 }
 

@@ -12,13 +12,13 @@
 #include "table.h"
 #include "window.h"
 
-#define MOST_CLASSES 32
-#define MOST_LEVELS 64
+#define MAX_CLASSES 32
+#define MAX_LEVELS 64
 // The most connections of an aggregate; a power of 2.
-#define MOST_CONNECTIONS 256
+#define MAX_CONNECTIONS 256
 // The bounds between which it is counted how long connections took: one less than a power of 2. And the groups of those that
 // have sent about as much.
-#define MOST_TIMES 15
+#define MAX_TIMES 15
 #define SIZES 4
 
 enum { GREEN, YELLOW, RED, COLORS };
@@ -125,7 +125,7 @@ struct sums {
 	__u64 unknown, all, weights, quotient, remainder, given;
 	// What each gets, and how many still have room then; the most room that one has.
 	__u64 each, open, most;
-	// The connection that is looked for, and the one that was silent longest, by their numbers; `MOST_CONNECTIONS` is none.
+	// The connection that is looked for, and the one that was silent longest, by their numbers; `MAX_CONNECTIONS` is none.
 	__u64 oldest_turn;
 	__u32 found, oldest;
 };
@@ -142,14 +142,14 @@ struct aggregate {
 	// How many numbers were ever given to connections, how many of these are free, and how many connections have a share.
 	__u32 numbers, frees, shares, unused;
 	struct sums sums;
-	__u8 free[MOST_CONNECTIONS];
-	struct connection each[MOST_CONNECTIONS];
+	__u8 free[MAX_CONNECTIONS];
+	struct connection each[MAX_CONNECTIONS];
 };
 
 // Thresholds in tokens, and code points of the levels between them.
 struct levels {
-	__u64 thresholds[MOST_LEVELS];
-	__u8 code_points[MOST_LEVELS];
+	__u64 thresholds[MAX_LEVELS];
+	__u8 code_points[MAX_LEVELS];
 	__u64 last;
 };
 
@@ -159,21 +159,21 @@ struct counter {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
+	__uint(max_entries, MAX_CLASSES);
 	__type(key, __u32);
 	__type(value, struct class);
 } classes SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
+	__uint(max_entries, MAX_CLASSES);
 	__type(key, __u32);
 	__type(value, struct state);
 } states SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
+	__uint(max_entries, MAX_CLASSES);
 	__type(key, __u32);
 	__type(value, struct levels);
 } levels SEC(".maps");
@@ -196,7 +196,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MOST_CLASSES * COLORS);
+	__uint(max_entries, MAX_CLASSES * COLORS);
 	__type(key, __u32);
 	__type(value, struct counter);
 } counters SEC(".maps");
@@ -216,7 +216,7 @@ struct table_counter {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MOST_CLASSES);
+	__uint(max_entries, MAX_CLASSES);
 	__type(key, __u32);
 	__type(value, struct table_counter);
 } table_counters SEC(".maps");
@@ -224,14 +224,14 @@ struct {
 // How long the connections of a class took that have sent about as much.
 struct times {
 	// How many took at most as long as each bound, and longer than the one before; of the last nothing is the bound.
-	__u64 parts[MOST_TIMES + 1];
+	__u64 parts[MAX_TIMES + 1];
 	// The nanoseconds of all, and how many connections were forgotten before their end.
 	__u64 sum, unfinished;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, MOST_CLASSES * SIZES);
+	__uint(max_entries, MAX_CLASSES * SIZES);
 	__type(key, __u32);
 	__type(value, struct times);
 } times SEC(".maps");
@@ -249,7 +249,7 @@ const volatile struct {
 	// 2^(-i/64) in parts of 2^-63.
 	__u64 powers[POWERS];
 	// Up to how many nanoseconds and bytes connections are counted together.
-	__u64 times[MOST_TIMES], sizes[SIZES - 1];
+	__u64 times[MAX_TIMES], sizes[SIZES - 1];
 } settings;
 
 #endif

@@ -59,8 +59,8 @@ static __always_inline struct reading read_window(const struct class *class, str
 	__u64 idle = elapsed_since(&tally->at[which], now);
 	struct reading reading;
 
-	if (idle > MOST_IDLE)
-		idle = MOST_IDLE;
+	if (idle > MAX_IDLE)
+		idle = MAX_IDLE;
 	reading.span = class->window + idle;
 	reading.all = tally->held[which] + ((__u64)size << 16);
 	tally->held[which] = reading.all - part(reading.all, idle, reading.span);
@@ -122,7 +122,7 @@ static __always_inline __u64 left_by_green(const struct class *class, const stru
 {
 	__u64 idle = now > tally->at[0] ? now - tally->at[0] : 0, green_span, all;
 
-	green_span = class->window + (idle < MOST_IDLE ? idle : MOST_IDLE);
+	green_span = class->window + (idle < MAX_IDLE ? idle : MAX_IDLE);
 	all = carried(&class->committed, green_span);
 	return all > tally->held[0] ? scaled(all - tally->held[0], span, green_span) : 0;
 }
@@ -168,7 +168,7 @@ static __always_inline __u32 level_of(__u32 number, const struct class *class, c
 		sent = class->most[0];
 	else if (seen.has_displaced && class->rate[0])
 		sent = not_forgotten(class, seen.displaced, seen.displaced_at, now);
-	while (level < MOST_LEVELS - 1 && level < levels->last && levels->thresholds[level] < sent)
+	while (level < MAX_LEVELS - 1 && level < levels->last && levels->thresholds[level] < sent)
 		level++;
 	after = sent + (level < levels->last ? packet->size * PER_BYTE : 0);
 	seen.entry->value = after < class->most[0] ? after : class->most[0];
@@ -480,7 +480,7 @@ static __always_inline struct fate fate_by_level(__u32 number, const struct clas
 		level = meter_by_rate(number, packet, now);
 		fate.color = !level ? RED : level == BEST ? GREEN : YELLOW;
 	}
-	fate.code_point = own->code_points[level & (MOST_LEVELS - 1)];
+	fate.code_point = own->code_points[level & (MAX_LEVELS - 1)];
 	return fate;
 }
 

@@ -15,7 +15,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 // Binary digits behind the point.
 #define POINT 16
 // No connection grows by more segments in a round trip than this, in its root: whatever the clock says.
-#define MOST_RATIO (64ULL << POINT)
+#define MAX_RATIO (64ULL << POINT)
 
 extern __u32 tcp_reno_ssthresh(struct sock *sk) __ksym;
 extern __u32 tcp_reno_undo_cwnd(struct sock *sk) __ksym;
@@ -133,8 +133,8 @@ void BPF_PROG(aggregate_fair_cong_avoid, struct sock *sk, __u32 ack, __u32 acked
 	}
 	if (mean)
 		ratio = ((__u64)member->rtt << POINT) / mean;
-	if (ratio > MOST_RATIO)
-		ratio = MOST_RATIO;
+	if (ratio > MAX_RATIO)
+		ratio = MAX_RATIO;
 	more = window ? acked * (ratio * ratio >> POINT) / window : 0;
 	// A segment for an acknowledgement at most.
 	if (more > 1ULL << POINT)

@@ -14,9 +14,9 @@ enum { LINK_NONE, LINK_ETHERNET };
 enum { ETHERNET_LENGTH = 14, IPV4_LEAST = 20, IPV6_LENGTH = 40 };
 
 // Tags of VLANs that are in the packet itself; a kernel keeps the outermost one beside it.
-#define MOST_TAGS 2
+#define MAX_TAGS 2
 // IPv6 extension headers (RFC 8200 §4.1), as many as crates/wire walks.
-#define MOST_EXTENSIONS 8
+#define MAX_EXTENSIONS 8
 
 enum {
 	HOP_BY_HOP = 0,
@@ -59,7 +59,7 @@ struct packet {
 enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 
 // Before which headers begin that are read without asking the kernel; a power of 2.
-#define MOST_AT (1 << 14)
+#define MAX_AT (1 << 14)
 
 // Reads words of 32 bits, as they are in the packet. Most packets have their headers in one piece, where they are read as they
 // stand; of the others the kernel fetches the pieces.
@@ -68,11 +68,11 @@ static __always_inline int load(struct __sk_buff *skb, __u32 at, __u32 *words, _
 	const __u32 *there;
 	__u64 bounded = at;
 
-	if (at >= MOST_AT)
+	if (at >= MAX_AT)
 		return bpf_skb_load_bytes(skb, at, words, count * sizeof(*words));
 	// That it is less, the verifier is to be told where it is added; compilers would leave that out, if they knew.
 	asm volatile("" : "+r"(bounded));
-	there = (void *)(long)skb->data + (bounded & (MOST_AT - 1));
+	there = (void *)(long)skb->data + (bounded & (MAX_AT - 1));
 	if ((void *)(there + count) > (void *)(long)skb->data_end)
 		return bpf_skb_load_bytes(skb, at, words, count * sizeof(*words));
 	for (__u32 i = 0; i < count; i++)
@@ -102,7 +102,7 @@ static __always_inline int has_ports(__u8 protocol)
 // Walks extension headers from `*at` to `end`; false where there are no ports to be read behind them.
 static __always_inline int skip_extensions(struct __sk_buff *skb, struct packet *packet, __u32 *at, __u32 end)
 {
-	for (int walked = 0; walked < MOST_EXTENSIONS; walked++) {
+	for (int walked = 0; walked < MAX_EXTENSIONS; walked++) {
 		__u8 kind = packet->protocol;
 		__u32 head, length;
 
@@ -259,7 +259,7 @@ static __always_inline int read_packet(struct __sk_buff *skb, __u32 link, struct
 		if (load(skb, at - 4, &head, 1))
 			return 0;
 		kind = bpf_ntohl(head) & 0xffff;
-		for (int tags = 0; tags < MOST_TAGS; tags++) {
+		for (int tags = 0; tags < MAX_TAGS; tags++) {
 			if (kind != ETH_VLAN && kind != ETH_PROVIDER_VLAN && kind != ETH_OLD_PROVIDER_VLAN)
 				break;
 			at += 4;

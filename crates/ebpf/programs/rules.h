@@ -11,7 +11,7 @@
 #include "tcp.h"
 
 // As many as a word has bits.
-#define MOST_RULES 64
+#define MAX_RULES 64
 
 // What rules ask for, as the bits of `settings.asks`: what none asks for is not looked up.
 enum {
@@ -41,8 +41,8 @@ struct of_port {
 
 // By what was sent, or remains: by how many of the bounds, which rise, are below it. The last place is of what nobody knows.
 struct of_progress {
-	__u64 up_to[MOST_RULES];
-	__u64 rules[MOST_RULES + 1];
+	__u64 up_to[MAX_RULES];
+	__u64 rules[MAX_RULES + 1];
 };
 
 struct rules {
@@ -55,14 +55,14 @@ struct rules {
 	__u64 mark[4][256];
 	// Of those that ask for groups of processes, by the bytes of a group's number; which ask for those at a level of the
 	// hierarchy; and which ask for none.
-	__u64 group[8][256], at_level[MOST_RULES], of_any_group;
+	__u64 group[8][256], at_level[MAX_RULES], of_any_group;
 	// Which ask for no progress.
 	__u64 at_any_progress;
 	struct of_progress sent, remaining;
 	__u32 levels;
-	__u8 level[MOST_RULES];
+	__u8 level[MAX_RULES];
 	// The class of each, in the places that `place_of_first` finds.
-	__u8 class[MOST_RULES];
+	__u8 class[MAX_RULES];
 	__u32 unused;
 };
 
@@ -113,8 +113,8 @@ static __always_inline __u64 by_progress(const struct of_progress *of, int is_kn
 	__u64 below = 0;
 
 	if (!is_known)
-		return of->rules[MOST_RULES];
-	for (__u64 step = MOST_RULES / 2; step; step /= 2)
+		return of->rules[MAX_RULES];
+	for (__u64 step = MAX_RULES / 2; step; step /= 2)
 		below += step & -is_below(of->up_to[below + step - 1], bytes);
 	below += is_below(of->up_to[below], bytes);
 	return of->rules[below];
@@ -141,7 +141,7 @@ static __always_inline __u64 by_groups(struct __sk_buff *skb, const struct rules
 {
 	__u64 allowed = known->of_any_group;
 
-	for (__u32 i = 0; i < MOST_RULES && i < known->levels; i++)
+	for (__u32 i = 0; i < MAX_RULES && i < known->levels; i++)
 		allowed |= known->at_level[i] & by_bytes(known->group, 8, bpf_skb_ancestor_cgroup_id(skb, known->level[i]));
 	return allowed;
 }
@@ -166,7 +166,7 @@ static __always_inline __u64 by_headers(const struct rules *known, const struct 
 	return allowed;
 }
 
-// The class of the first rule that matches; `MOST_CLASSES` without one. What the host knows of the sender is asked for where
+// The class of the first rule that matches; `MAX_CLASSES` without one. What the host knows of the sender is asked for where
 // the headers leave rules that ask for it.
 static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet *packet)
 {
@@ -177,7 +177,7 @@ static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet
 
 	known = bpf_map_lookup_elem(&rules, &zero);
 	if (!known)
-		return MOST_CLASSES;
+		return MAX_CLASSES;
 	allowed = by_headers(known, packet);
 	if (settings.asks & ASKS_MARK)
 		allowed &= by_bytes(known->mark, 4, skb->mark);
@@ -188,7 +188,7 @@ static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet
 		allowed &= by_progress(&known->sent, progress.is_known, progress.sent);
 		allowed &= by_progress(&known->remaining, progress.has_end, progress.remaining);
 	}
-	return allowed ? known->class[place_of_first(allowed)] : MOST_CLASSES;
+	return allowed ? known->class[place_of_first(allowed)] : MAX_CLASSES;
 }
 
 #endif

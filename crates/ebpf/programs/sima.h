@@ -11,7 +11,7 @@
 #define FRACTION 44
 #define CHOOSING 6
 #define POWERS (1 << CHOOSING)
-#define MOST_HALVINGS (~0ULL)
+#define MAX_HALVINGS (~0ULL)
 
 // The load of a stream of which nothing was seen.
 #define NOTHING_PARTS (1ULL << 62)
@@ -64,7 +64,7 @@ static __always_inline __u64 halvings_within(const struct decay *decay, __u32 do
 	if (shift >= 0)
 		return parts >> shift;
 	left = -shift;
-	return parts > MOST_HALVINGS >> left ? MOST_HALVINGS : parts << left;
+	return parts > MAX_HALVINGS >> left ? MAX_HALVINGS : parts << left;
 }
 
 // What is left of a load after so many parts of halvings.

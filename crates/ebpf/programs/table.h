@@ -10,10 +10,10 @@
 #include "sima.h"
 
 // The most entries of a table; a power of 2.
-#define MOST_ENTRIES (1 << 16)
+#define MAX_ENTRIES (1 << 16)
 // How many entries of one bucket are looked at. Under a hash with a seed that nobody outside knows, and with as many
 // buckets as entries, more than 32 meet in fewer than one of 10^30 buckets.
-#define MOST_IN_BUCKET 32
+#define MAX_IN_BUCKET 32
 
 // Whose packets are accounted for together.
 enum { BY_NOBODY, BY_FLOW, BY_HOST_PAIR, BY_SOURCE, BY_DESTINATION };
@@ -65,14 +65,14 @@ struct table {
 	// When the newest was seen.
 	__u64 newest_at;
 	struct measured load;
-	struct entry entries[MOST_ENTRIES];
-	struct neighbours neighbours[MOST_ENTRIES];
+	struct entry entries[MAX_ENTRIES];
+	struct neighbours neighbours[MAX_ENTRIES];
 	// Those of the entries, where each has a meter of its own.
-	struct tally tallies[MOST_ENTRIES];
-	__u32 buckets[MOST_ENTRIES];
+	struct tally tallies[MAX_ENTRIES];
+	__u32 buckets[MAX_ENTRIES];
 	// When the connection of each began, where that was seen and its end was not; else 0. Apart from the entries, since it
 	// is looked at when a connection begins and when it ends alone.
-	__u64 begun[MOST_ENTRIES];
+	__u64 begun[MAX_ENTRIES];
 };
 
 // How a class uses its table.
@@ -118,22 +118,22 @@ static __always_inline __u32 *bucket_of(struct table *table, const struct name *
 	hash = mix(hash ^ name->destination[0]);
 	hash = mix(hash ^ name->destination[1]);
 	hash = mix(hash ^ name->rest);
-	return &table->buckets[hash & (MOST_ENTRIES - 1)];
+	return &table->buckets[hash & (MAX_ENTRIES - 1)];
 }
 
 static __always_inline struct entry *entry_at(struct table *table, __u32 place)
 {
-	return &table->entries[(place - 1) & (MOST_ENTRIES - 1)];
+	return &table->entries[(place - 1) & (MAX_ENTRIES - 1)];
 }
 
 static __always_inline struct neighbours *neighbours_of(struct table *table, __u32 place)
 {
-	return &table->neighbours[(place - 1) & (MOST_ENTRIES - 1)];
+	return &table->neighbours[(place - 1) & (MAX_ENTRIES - 1)];
 }
 
 static __always_inline struct tally *tally_of(struct table *table, __u32 place)
 {
-	return &table->tallies[(place - 1) & (MOST_ENTRIES - 1)];
+	return &table->tallies[(place - 1) & (MAX_ENTRIES - 1)];
 }
 
 static __always_inline void name_host(__u64 *name, const __u64 *address, const struct accounts *accounts)
@@ -223,7 +223,7 @@ static __always_inline void leave_bucket(struct table *table, __u32 place, __u64
 	__u32 *link = bucket_of(table, &leaving->name, seed);
 	__u32 before = 0, here = *link;
 
-	for (int i = 0; i < MOST_IN_BUCKET && here; i++) {
+	for (int i = 0; i < MAX_IN_BUCKET && here; i++) {
 		if (here == place) {
 			if (before)
 				entry_at(table, before)->next = leaving->next;
@@ -242,7 +242,7 @@ static __always_inline __u32 place_for_new(struct table *table, const struct acc
 	__u32 place = table->oldest;
 	struct entry *oldest;
 
-	if (table->used < accounts->entries && table->used < MOST_ENTRIES)
+	if (table->used < accounts->entries && table->used < MAX_ENTRIES)
 		return ++table->used;
 	oldest = entry_at(table, place);
 	// One that was silent for too long has gone before, and displaces nothing.
@@ -269,7 +269,7 @@ static __always_inline void note_ends(struct table *table, __u32 place, struct s
 	const struct packet *packet = seen->packet;
 	struct neighbours *own = neighbours_of(table, place);
 	struct entry *entry = entry_at(table, place);
-	__u64 *kept = &table->begun[(place - 1) & (MOST_ENTRIES - 1)], begun = *kept;
+	__u64 *kept = &table->begun[(place - 1) & (MAX_ENTRIES - 1)], begun = *kept;
 
 	if (seen->is_new || is_begun_anew(entry, packet)) {
 		seen->forgotten = begun ? own->bytes : 0;
@@ -297,7 +297,7 @@ static __always_inline void see(struct table *table, const struct accounts *acco
 	if (table->newest_at > seen->now)
 		seen->now = table->newest_at;
 	table->newest_at = seen->now;
-	for (int i = 0; i < MOST_IN_BUCKET && place; i++) {
+	for (int i = 0; i < MAX_IN_BUCKET && place; i++) {
 		entry = entry_at(table, place);
 		if (is_same(&entry->name, name)) {
 			found = place;

@@ -28,9 +28,9 @@ static __always_inline void count_ended(__u32 class, __u64 sent, __u64 took)
 
 	if (!own)
 		return;
-	for (int i = 0; i < MOST_TIMES; i++)
+	for (int i = 0; i < MAX_TIMES; i++)
 		part += took > settings.times[i];
-	own->parts[part & MOST_TIMES]++;
+	own->parts[part & MAX_TIMES]++;
 	own->sum += took;
 }
 

@@ -7,7 +7,7 @@
 #include "kernel.h"
 
 // The longest time between two packets that is told from a longer one.
-#define MOST_IDLE (1ULL << 42)
+#define MAX_IDLE (1ULL << 42)
 
 static __always_inline __u32 bits(__u64 value)
 {

@@ -42,10 +42,10 @@ impl Per {
         table_size: usize,
         idle_timeout: Duration,
     ) -> Result<Self, ParamsError> {
-        if table_size == 0 || table_size > MOST_ENTRIES {
+        if table_size == 0 || table_size > MAX_ENTRIES {
             return Err(ParamsError::new(
                 "table_size",
-                format!("table_size must be 1 to {MOST_ENTRIES}; found {table_size}"),
+                format!("table_size must be 1 to {MAX_ENTRIES}; found {table_size}"),
             ));
         }
         let idle_timeout = above_zero("idle_timeout", idle_timeout)?;
@@ -115,7 +115,7 @@ impl Per {
     }
 }
 
-const MOST_ENTRIES: usize = 1 << 24;
+const MAX_ENTRIES: usize = 1 << 24;
 
 /// What a site or a user of IPv6 is given as a rule (RFC 6177, RFC 8273).
 pub(crate) const IPV6_PREFIX: u8 = 64;

@@ -12,16 +12,16 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use crate::answer::{Answer, Line};
 use crate::bounded::Bounded;
 use crate::connections::{Activity, Connections, Place};
-use crate::request::{MOST_HEAD, Names, Refusal, Request, has_end};
+use crate::request::{MAX_HEAD, Names, Refusal, Request, has_end};
 
 /// How long somebody may take for a request, and to take the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
 /// The most connections at once; for one more, one is closed that watches or has not asked for anything yet.
-const MOST_CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// The most threads at once, those of connections that were closed a moment ago among them.
-const MAX_THREADS: usize = 4 * MOST_CONNECTIONS;
+const MAX_THREADS: usize = 4 * MAX_CONNECTIONS;
 
 /// An address at which one may be asked.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub type Handle<'a> = &'a (dyn Fn(Request) -> Answer<'a> + Sync + 'a);
 
 /// Takes connections until `stop`; each has a thread, which ends with it. One for which there is no thread is closed.
 pub fn serve<'a>(door: &Door, stop: &AtomicBool, handle: Handle<'a>) {
-    let connections = Connections::new(MOST_CONNECTIONS);
+    let connections = Connections::new(MAX_CONNECTIONS);
     let threads = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         while !stop.load(Ordering::Relaxed) {
@@ -130,7 +130,7 @@ fn talk(
     place.is_at(Activity::Idle);
     stream.shutdown(Shutdown::Write)?;
     bounded.take(usize::MAX);
-    bounded.fill(MOST_HEAD, until, |_, _| false).map(drop)
+    bounded.fill(MAX_HEAD, until, |_, _| false).map(drop)
 }
 
 /// A request with its body, or why it is refused.
@@ -139,7 +139,7 @@ fn read(
     names: Names,
     until: Instant,
 ) -> io::Result<Result<Request, Refusal>> {
-    bounded.fill(MOST_HEAD, until, |bytes, _| has_end(bytes))?;
+    bounded.fill(MAX_HEAD, until, |bytes, _| has_end(bytes))?;
     let mut request = match Request::parse(bounded.bytes(), names) {
         Ok(request) => request,
         Err(refusal) => return Ok(Err(refusal)),
@@ -228,9 +228,9 @@ mod tests {
                 Builder::new().spawn_scoped(scope, || serve(&door, &stop, &live)).unwrap();
             let (mut operator, told) = begun(address, "/operator");
             assert_eq!(told, "HTTP/1.1 200 OK");
-            let held: Vec<_> = (0..2 * MOST_CONNECTIONS).map(|_| begun(address, "/")).collect();
+            let held: Vec<_> = (0..2 * MAX_CONNECTIONS).map(|_| begun(address, "/")).collect();
             let silent: Vec<_> =
-                (0..MOST_CONNECTIONS / 2).map(|_| TcpStream::connect(address).unwrap()).collect();
+                (0..MAX_CONNECTIONS / 2).map(|_| TcpStream::connect(address).unwrap()).collect();
             let (_, told) = begun(address, "/operator");
             assert_eq!(told, "HTTP/1.1 200 OK", "beside {} others", held.len() + silent.len());
             stop.store(true, Ordering::Relaxed);

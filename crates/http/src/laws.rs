@@ -1,6 +1,6 @@
 //! What holds of any bytes that are sent as a request.
 
-use super::request::{MOST_BODY, MOST_HEAD, Names, Request, has_end};
+use super::request::{MAX_BODY, MAX_HEAD, Names, Request, has_end};
 
 /// The laws hold of these bytes.
 pub(super) fn hold(bytes: &[u8]) {
@@ -8,10 +8,10 @@ pub(super) fn hold(bytes: &[u8]) {
     let addresses = Request::parse(bytes, Names::Addresses);
     let Ok(request) = loopback else { return };
     assert_eq!(addresses.as_ref(), Ok(&request), "who may ask from elsewhere may ask from here");
-    assert!(has_end(bytes) && request.length <= MOST_BODY && request.body.is_empty());
+    assert!(has_end(bytes) && request.length <= MAX_BODY && request.body.is_empty());
     let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
     let (head, _) = text.split_once("\r\n\r\n").expect("it has an end");
-    assert!(head.len() <= MOST_HEAD, "{text}");
+    assert!(head.len() <= MAX_HEAD, "{text}");
     for name in ["host:", "origin:"] {
         assert!(head.lines().filter(|line| line.starts_with(name)).count() <= 1, "{text}");
     }

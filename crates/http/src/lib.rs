@@ -29,5 +29,5 @@ pub use answer::{Answer, Line};
 pub use bounded::{Bounded, LineTime};
 pub use connections::{Activity, Connections, Place};
 pub use door::{Door, Handle, serve};
-pub use request::{MOST_BODY, MOST_HEAD, Names, Refusal, Request, has_end};
+pub use request::{MAX_BODY, MAX_HEAD, Names, Refusal, Request, has_end};
 pub use socket::Socket;

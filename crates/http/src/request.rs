@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 /// The most bytes of the head of a request.
-pub const MOST_HEAD: usize = 8192;
+pub const MAX_HEAD: usize = 8192;
 /// The most bytes of its body.
-pub const MOST_BODY: usize = 4096;
+pub const MAX_BODY: usize = 4096;
 
 /// By which names this machine may be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,8 +96,8 @@ impl Request {
     /// # Errors
     /// Why it is refused: it is none, is too long, or asks somebody with another name.
     pub fn parse(bytes: &[u8], names: Names) -> Result<Request, Refusal> {
-        let Some(end) = end(bytes).filter(|end| *end <= MOST_HEAD) else {
-            return Err(if bytes.len() >= MOST_HEAD { TOO_LONG } else { BAD });
+        let Some(end) = end(bytes).filter(|end| *end <= MAX_HEAD) else {
+            return Err(if bytes.len() >= MAX_HEAD { TOO_LONG } else { BAD });
         };
         let head = std::str::from_utf8(&bytes[..end]).map_err(|_| BAD)?;
         let mut lines = head.split("\r\n");
@@ -149,7 +149,7 @@ impl Request {
         if length.is_empty() || !length.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(BAD);
         }
-        length.parse().ok().filter(|length| *length <= MOST_BODY).ok_or(TOO_LARGE)
+        length.parse().ok().filter(|length| *length <= MAX_BODY).ok_or(TOO_LARGE)
     }
 }
 
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_request_is_taken_and_everything_else_is_answered_by_what_is_wrong() {
-        let long = format!("GET /metrics HTTP/1.0\r\nA: {}\r\n\r\n", "a".repeat(MOST_HEAD));
+        let long = format!("GET /metrics HTTP/1.0\r\nA: {}\r\n\r\n", "a".repeat(MAX_HEAD));
         for (head, wanted) in [
             ("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:9855\r\n\r\n", "200"),
             ("GET /metrics?a=b HTTP/1.0\r\n\r\n", "200"),
@@ -215,7 +215,7 @@ mod tests {
             ("\r\n\r\n", "400"),
             ("", "400"),
             (&long, "431"),
-            (&long[..MOST_HEAD], "431"),
+            (&long[..MAX_HEAD], "431"),
         ] {
             assert_eq!(status(head), wanted, "{head:?}");
         }

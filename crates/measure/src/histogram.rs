@@ -101,7 +101,7 @@ impl Histogram {
     }
 
     /// The same, rounded down to the least duration of its cell: no more than it truly is.
-    pub(crate) fn least_quantile(&self, quantile: f64) -> Option<f64> {
+    pub(crate) fn min_quantile(&self, quantile: f64) -> Option<f64> {
         let cells = self.cells.as_ref()?;
         let found = cells.value_at_quantile(quantile);
         Some(Self::seconds(cells.lowest_equivalent(found)))

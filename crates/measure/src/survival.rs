@@ -32,7 +32,7 @@ pub struct Survival {
 
 /// How many must lie beyond a percentile for it to be told: with fewer, it is little more than the
 /// longest time that happened to occur.
-const LEAST_BEYOND: f64 = 10.0;
+const MIN_BEYOND: f64 = 10.0;
 
 /// How much longer than a time the end of its cell in a histogram may be.
 const CELL: f64 = 1.001;
@@ -81,7 +81,7 @@ impl Survival {
 
     /// Whether enough of `n` lie beyond a quantile that it means something: at least 10.
     pub fn tells(n: u64, quantile: f64) -> bool {
-        n as f64 * (1.0 - quantile) >= LEAST_BEYOND - 1e-6
+        n as f64 * (1.0 - quantile) >= MIN_BEYOND - 1e-6
     }
 
     /// The complementary distribution: for each time in seconds at which something was completed, the
@@ -100,7 +100,7 @@ impl Survival {
     }
 
     /// The mean in seconds if what is unfinished were completed now.
-    fn least_mean(&self) -> f64 {
+    fn min_mean(&self) -> f64 {
         let cells = self.completed.occupied().chain(self.unfinished.occupied());
         let least = |cell| Histogram::seconds(Histogram::least_of(cell));
         let sum: f64 = cells.map(|(cell, n)| least(cell) * f64::from(n)).sum();
@@ -163,7 +163,7 @@ impl Curve<'_> {
         }
         let beyond = 1.0 - quantile + ROUNDING;
         if of.unfinished.n() as f64 > beyond * of.n() as f64 {
-            return of.if_all_ended_now().least_quantile(quantile).map(Reading::at_least);
+            return of.if_all_ended_now().min_quantile(quantile).map(Reading::at_least);
         }
         let found = self.steps.iter().position(|step| step.longer <= beyond);
         let at = found.expect("what is left after the last step are unfinished ones");
@@ -189,7 +189,7 @@ impl Curve<'_> {
         Some(match growth <= MEAN_TOLERANCE * mean {
             true => Reading::Exact(mean),
             false => Reading::AtLeast {
-                at_least: self.of.least_mean(),
+                at_least: self.of.min_mean(),
                 likely: Some(Likely { estimate: mean, doubled: mean + growth }),
             },
         })
@@ -287,11 +287,11 @@ mod tests {
     }
 
     /// Heavy-tailed times, cut off at ages that are even over a minute, as those of a run are.
-    fn records(seed: u64, n: usize, most_age: f64) -> (Records, Survival) {
+    fn records(seed: u64, n: usize, max_age: f64) -> (Records, Survival) {
         let mut rng = Rng::stream(seed, "records");
         let mut survival = Survival::default();
         let mut one = || {
-            let (time, age) = (rng.pareto(0.5, 1.1), most_age * rng.uniform());
+            let (time, age) = (rng.pareto(0.5, 1.1), max_age * rng.uniform());
             let is_completed = time <= age;
             let known = Duration::from_secs_f64(time.min(age));
             match is_completed {

@@ -16,13 +16,13 @@ pub struct FiniteRoom {
 }
 
 /// The most that can wait for which this is worked out.
-pub const MOST_ROOM: u32 = 2000;
+pub const MAX_ROOM: u32 = 2000;
 
 impl FiniteRoom {
-    /// Of these streams, with `room` for those that wait beside the one that is served, up to [`MOST_ROOM`]. The load is above 0,
+    /// Of these streams, with `room` for those that wait beside the one that is served, up to [`MAX_ROOM`]. The load is above 0,
     /// and may be beyond what is served, up to 100. Takes the square of the room.
     pub fn of(streams: &[Packets], room: u32) -> Result<FiniteRoom, ModelError> {
-        Range::from_to(0.0, f64::from(MOST_ROOM)).check("the room", f64::from(room))?;
+        Range::from_to(0.0, f64::from(MAX_ROOM)).check("the room", f64::from(room))?;
         let rate: f64 = streams.iter().map(|stream| stream.arrival_rate).sum();
         Range::above(0.0).check("the arrival rate per second", rate)?;
         let service = streams.iter().map(|one| one.arrival_rate * one.service).sum::<f64>() / rate;

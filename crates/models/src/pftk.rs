@@ -13,7 +13,7 @@ use crate::solve::falling_root;
 use crate::{ModelError, Range};
 
 /// The least loss that the inverses tell from none.
-const LEAST_LOSS: f64 = 1e-12;
+const MIN_LOSS: f64 = 1e-12;
 
 /// The path and the endpoints of one long connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -109,7 +109,7 @@ pub(crate) fn seconds_per_segment(path: &Path, loss: f64) -> f64 {
 /// a loss below 10⁻¹² are refused too.
 pub fn loss_for_rate(path: &Path, rate: f64) -> Result<f64, ModelError> {
     path.check()?;
-    let most = (1.0 / seconds_per_segment(path, LEAST_LOSS)).min(path.max_window / path.rtt);
+    let most = (1.0 / seconds_per_segment(path, MIN_LOSS)).min(path.max_window / path.rtt);
     let least = 1.0 / seconds_per_segment(path, 1.0);
     Range::between(least, most.max(least)).check("the rate in segments per second", rate)?;
     falling_root("the loss probability", (0.0, 1.0), 1e-6, |loss| {

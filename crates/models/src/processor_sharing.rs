@@ -103,7 +103,7 @@ pub fn least_share_time(lines: &[(f64, f64)]) -> Result<f64, ModelError> {
     let mut values: Vec<f64> = Vec::new();
     for (alone, load) in &loads {
         let mut left = 1.0;
-        for number in 1..=MOST_SHARES {
+        for number in 1..=MAX_SHARES {
             values.push(alone * f64::from(number));
             left *= load;
             if left < NEGLIGIBLE {
@@ -126,7 +126,7 @@ pub fn least_share_time(lines: &[(f64, f64)]) -> Result<f64, ModelError> {
 }
 
 /// The most flows that are counted at a line, and the probability that there are more which is left out.
-const MOST_SHARES: u32 = 20_000;
+const MAX_SHARES: u32 = 20_000;
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// Erlang's C: the probability of waiting for one of `servers` at an `offered` load below them, by the

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use crate::check::check;
 use crate::file::PolicyFile;
 use crate::model::Policy;
-use shortflow_text::{Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, MOST_TEXT};
+use shortflow_text::{Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, MAX_TEXT};
 use shortflow_text::{Override, Source, name_of};
 
 /// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
@@ -27,7 +27,7 @@ pub fn load_from(
     overrides: &[Override],
 ) -> Result<Policy, Diagnostics> {
     let name = name_of(path);
-    match files.read(path, MOST_TEXT) {
+    match files.read(path, MAX_TEXT) {
         Ok(text) => from_text(&name, &text, overrides),
         Err(error) => {
             let message = format!("cannot read {name}: {error}");

@@ -9,7 +9,7 @@ use crate::marks::{Hop, Piece};
 use crate::network::Network;
 use crate::queues::Order;
 use crate::range::{
-    Lack, MOST_BEFORE, MOST_LOAD, MOST_LOST, MOST_RED_LOAD, MOST_SMOOTH_LOAD, is_smooth,
+    Lack, MAX_BEFORE, MAX_LOAD, MAX_LOST, MAX_RED_LOAD, MAX_SMOOTH_LOAD, is_smooth,
 };
 use crate::summary::least_or_mean;
 use crate::traffic::{Ages, Demand, Route, Source};
@@ -79,22 +79,22 @@ fn check(
         let has_windows = network.met[hop.line][..=band].iter().any(|met| met.has_windows);
         if has_windows && !met.is_guaranteed {
             let before = met.behind(source.workload).map_or(met.before, |behind| behind.before);
-            Range::from_to(0.0, MOST_BEFORE)
+            Range::from_to(0.0, MAX_BEFORE)
                 .check("the load of the bands before", before)
                 .map_err(at)?;
         }
         let load = met.before + met.utilisation;
         let is_red = !line.bands()[band].curves.is_empty();
         let most = match has_windows {
-            true if is_red && !is_smooth(met) => MOST_RED_LOAD,
-            true => MOST_LOAD,
-            false => MOST_SMOOTH_LOAD,
+            true if is_red && !is_smooth(met) => MAX_RED_LOAD,
+            true => MAX_LOAD,
+            false => MAX_SMOOTH_LOAD,
         };
         Range::from_to(0.0, most).check("the load with all that goes before", load).map_err(at)?;
         let is_exact = poisson_alone(network, hop.line).is_some();
         if !is_exact {
             let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
-            Range::from_to(0.0, MOST_LOST)
+            Range::from_to(0.0, MAX_LOST)
                 .check("the share of packets that the queue drops", lost)
                 .map_err(at)?;
         }
@@ -110,7 +110,7 @@ fn bands_of(ages: Ages, hop: &Hop) -> impl Iterator<Item = (&Piece, usize)> {
 }
 
 /// What a stream may wait for itself, as a part of its time on the line and its way.
-const MOST_OWN: f64 = 0.1;
+const MAX_OWN: f64 = 0.1;
 
 /// Refuses a stream that takes more than half of its share of a line, or waits for itself there.
 pub(crate) fn check_turn(
@@ -141,13 +141,13 @@ pub(crate) fn check_turn(
     let what = "the rate of a stream, as a part of its share of the line,";
     let part = own / share.max(1e-9);
     let at = |error: ModelError| Lack::new(format!("at {} {error}", line.name));
-    let most = if met.is_filled { MOST_OF_SHARE } else { 1.0 };
+    let most = if met.is_filled { MAX_OF_SHARE } else { 1.0 };
     Range::from_to(0.0, most).check(what, part).map_err(at)?;
     // As M/D/1 at its share; a stream of constant rate waits less, and for others of its own kind all the same.
     let waits = time * part / 2.0 / (1.0 - part).max(1e-9);
     let way: f64 = route.there.iter().map(|hop| network.lines[hop.line].delay).sum();
     let least = if source.is_poisson { waits } else { 0.0 };
-    Range::from_to(0.0, MOST_OWN)
+    Range::from_to(0.0, MAX_OWN)
         .check(
             "what a stream waits for itself, as a part of its delay,",
             least / (way + time + least),
@@ -157,7 +157,7 @@ pub(crate) fn check_turn(
 }
 
 /// The part of its share of a line that long flows fill up to which a stream finds its turn when it comes.
-const MOST_OF_SHARE: f64 = 0.5;
+const MAX_OF_SHARE: f64 = 0.5;
 
 /// Whether what is told to be lost at a line is: not where long flows fill a plain buffer, and where windows come, or
 /// streams that are no Poisson processes, up to a share that hardly matters.

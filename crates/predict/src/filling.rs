@@ -13,22 +13,22 @@ use crate::range::Lack;
 
 /// What a cut of the windows must leave in flight at least, as a part of what the line and its way hold.
 const LEAST: f64 = 0.65;
-const LEAST_OF_CUBIC: f64 = 0.75;
+const MIN_OF_CUBIC: f64 = 0.75;
 
 /// The same where each flow has a queue of its own; and where windows of others come and go beside Reno's there, which takes
 /// long to get back what they leave, or at RED, which then drops more.
-const LEAST_OF_FAIR: f64 = 0.78;
-const LEAST_BESIDE_WINDOWS: f64 = 0.95;
+const MIN_OF_FAIR: f64 = 0.78;
+const MIN_BESIDE_WINDOWS: f64 = 0.95;
 const HARDLY_ANY: f64 = 0.02;
 
 /// The packets that a flow has in flight below which it is as often at a timeout as not, and flows fare differently.
-const LEAST_WINDOW: f64 = 4.0;
+const MIN_WINDOW: f64 = 4.0;
 
 /// The packets that a flow has in flight above which it takes minutes to get back what a cut took.
-pub(crate) const MOST_WINDOW: f64 = 2000.0;
+pub(crate) const MAX_WINDOW: f64 = 2000.0;
 
 /// The round trip in intervals of CoDel beyond which it drops before a window has answered the drop before.
-pub(crate) const MOST_TRIP: f64 = 2.0;
+pub(crate) const MAX_TRIP: f64 = 2.0;
 
 /// Flows at a band.
 pub(crate) struct Filling<'f> {
@@ -58,24 +58,24 @@ impl Filling<'_> {
             }
         }
         let (flows, on_the_way) = (self.flows(), self.rtt * self.capacity);
-        Range::from_to(0.0, MOST_WINDOW)
+        Range::from_to(0.0, MAX_WINDOW)
             .check("the packets that each long flow has in flight", on_the_way / flows.max(1.0))?;
         let others = self.beside.in_windows && self.beside.busy > HARDLY_ANY;
         let (left, least) = match queue.order {
             Order::Fair => {
                 let interval = queue.turns.map_or(f64::INFINITY, |turns| turns.interval);
-                Range::from_to(0.0, MOST_TRIP)
+                Range::from_to(0.0, MAX_TRIP)
                     .check("the round trip, in intervals of CoDel,", self.rtt / interval)?;
                 // One flow cuts its window at a time.
                 let waits = queue.target().max(1.0 / self.capacity);
                 let left = (1.0 - (1.0 - self.kept) / flows.max(1.0)) * (1.0 + waits / self.rtt);
                 let slow = others && self.kept <= RENO_KEEPS;
-                (left, if slow { LEAST_BESIDE_WINDOWS } else { LEAST_OF_FAIR })
+                (left, if slow { MIN_BESIDE_WINDOWS } else { MIN_OF_FAIR })
             }
             _ => {
                 let least = match self.kept > RENO_KEEPS {
-                    _ if others && !is_plain => LEAST_BESIDE_WINDOWS,
-                    true => LEAST_OF_CUBIC,
+                    _ if others && !is_plain => MIN_BESIDE_WINDOWS,
+                    true => MIN_OF_CUBIC,
                     false => LEAST,
                 };
                 (self.kept * (1.0 + self.held() / on_the_way), least)
@@ -117,6 +117,6 @@ impl Filling<'_> {
 
     /// Whether flows have so few packets in flight that they fare differently, and timeouts decide what is lost.
     pub(crate) fn is_crowded(&self, queue: f64) -> bool {
-        self.rtt * self.capacity + queue < LEAST_WINDOW * self.flows()
+        self.rtt * self.capacity + queue < MIN_WINDOW * self.flows()
     }
 }

@@ -23,7 +23,7 @@ const ERRORS: f64 = 3.1;
 fn packet(network: &Network, hops: &[Hop], bytes: f64) -> f64 {
     let each = hops.iter().map(|hop| {
         let line = &network.lines[hop.line];
-        line.least_time(bytes) + line.delay
+        line.min_time(bytes) + line.delay
     });
     each.sum()
 }
@@ -36,7 +36,7 @@ pub(crate) fn delay(network: &Network, source: &Source, sizes: &[(f64, f64)]) ->
 }
 
 /// The least delay of a source's datagrams over any of its routes, which no percentile is below.
-pub(crate) fn least_delay(network: &Network, source: &Source, sizes: &[(f64, f64)]) -> f64 {
+pub(crate) fn min_delay(network: &Network, source: &Source, sizes: &[(f64, f64)]) -> f64 {
     let bytes = sizes.iter().map(|(size, _)| *size).fold(f64::INFINITY, f64::min);
     let each = source.routes.iter().map(|route| packet(network, &route.there, bytes));
     each.fold(f64::INFINITY, f64::min)
@@ -97,13 +97,13 @@ impl Floor {
 }
 
 /// The most payload that long flows get, in bits per second, in a run measured for so many seconds.
-pub(crate) fn most_goodput(network: &Network, source: &Source, measured: f64) -> Option<f64> {
+pub(crate) fn max_goodput(network: &Network, source: &Source, measured: f64) -> Option<f64> {
     let Demand::Endless { connections } = source.demand else { return None };
     let tcp = &source.tcp;
     let (payload, header) = (f64::from(tcp.mss), f64::from(tcp.header));
     let by_line = |hop: &Hop| {
         let line = &network.lines[hop.line];
-        payload * line.most_packets(payload + header, measured) * (1.0 - line.least_loss())
+        payload * line.max_packets(payload + header, measured) * (1.0 - line.min_loss())
     };
     let each = source.routes.iter().map(|route| {
         let trip =
@@ -230,7 +230,7 @@ impl Least<'_> {
         let trip = packet(self.network, data, mss + header) + packet(self.network, answers, header);
         let (full, last) = self.cut(size);
         let smallest = last.min(size.min(mss) + header);
-        let least = |hop: &Hop| self.network.lines[hop.line].least_time(smallest);
+        let least = |hop: &Hop| self.network.lines[hop.line].min_time(smallest);
         let rest =
             (self.bytes(message, size) - data.iter().map(least).fold(0.0, f64::max)).max(0.0);
         let in_bursts = data
@@ -252,7 +252,7 @@ impl Least<'_> {
     fn bytes(&self, message: &Message, size: f64) -> f64 {
         let (full, last) = self.cut(size);
         let packet = f64::from(self.source.tcp.mss + self.source.tcp.header);
-        let at = |line: &Line| full * line.least_time(packet) + line.least_time(last);
+        let at = |line: &Line| full * line.min_time(packet) + line.min_time(last);
         let (data, _) = self.hops(message);
         data.iter().map(|hop| at(&self.network.lines[hop.line])).fold(0.0, f64::max)
     }

@@ -156,7 +156,7 @@ impl Line {
     }
 
     /// Seconds that a packet of so many bytes takes at the line itself, whatever shapes what comes to it.
-    pub(crate) fn least_time(&self, bytes: f64) -> f64 {
+    pub(crate) fn min_time(&self, bytes: f64) -> f64 {
         let (layer, rate) = self.framing[0];
         layer.mean_wire_size(bytes) / rate
     }
@@ -179,16 +179,16 @@ impl Line {
     }
 
     /// The most packets of so many bytes that pass it in a second, on average over so many.
-    pub(crate) fn most_packets(&self, bytes: f64, seconds: f64) -> f64 {
+    pub(crate) fn max_packets(&self, bytes: f64, seconds: f64) -> f64 {
         let shaped = self.shapers().map(|(layer, rate, burst)| {
             let packet = layer.mean_wire_size(bytes);
             (rate + (burst + packet) / seconds) / packet
         });
-        shaped.fold(1.0 / self.least_time(bytes), f64::min)
+        shaped.fold(1.0 / self.min_time(bytes), f64::min)
     }
 
     /// What its link loses of all packets at least: nothing is known where that depends on the code point.
-    pub(crate) fn least_loss(&self) -> f64 {
+    pub(crate) fn min_loss(&self) -> f64 {
         if self.loses_by_code_point { 0.0 } else { self.link_loss }
     }
 

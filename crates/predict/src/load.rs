@@ -13,7 +13,7 @@ use crate::traffic::{Ages, Demand, Message, Route, Source, Visit};
 const BARE_PACKETS: f64 = 2.5;
 
 /// Windows of a message that are looked at one by one: more are alike.
-const MOST_WINDOWS: usize = 64;
+const MAX_WINDOWS: usize = 64;
 
 /// What one visit of a source, or one of its packets, puts on a band of a line.
 #[derive(Debug, Clone, Copy)]
@@ -158,7 +158,7 @@ impl Coming {
 pub(crate) fn windows(segments: f64, tcp: &Config, trip: f64, slowest: f64) -> Vec<(f64, f64)> {
     let mut growing = Growing::new(tcp, f64::from(tcp.initial_window), trip);
     let (mut sent, mut found) = (0.0, Vec::new());
-    while sent < segments && found.len() < MOST_WINDOWS {
+    while sent < segments && found.len() < MAX_WINDOWS {
         let now = growing.window().min(segments - sent);
         found.push((sent, now));
         sent += now;
@@ -190,7 +190,7 @@ impl Growing {
             window: window.min(most),
             growth: slow_start_growth(tcp),
             most,
-            patience: has_hystart.then(|| (shortest / 8.0).clamp(LEAST_DELAY, MOST_DELAY)),
+            patience: has_hystart.then(|| (shortest / 8.0).clamp(MIN_DELAY, MAX_DELAY)),
             shortest,
             since: None,
         }
@@ -219,7 +219,7 @@ impl Growing {
             None => self.window * self.growth,
         };
         let is_late = self.patience.is_some_and(|patience| seconds > self.shortest + patience);
-        if self.since.is_none() && is_late && next >= LEAST_WINDOW {
+        if self.since.is_none() && is_late && next >= MIN_WINDOW {
             self.since = Some(0.0);
         }
         self.window = next.min(self.most);
@@ -227,9 +227,9 @@ impl Growing {
 }
 
 /// HyStart's bounds of the delay that counts, in seconds, and the window below which slow start goes on.
-const LEAST_DELAY: f64 = 0.004;
-const MOST_DELAY: f64 = 0.016;
-const LEAST_WINDOW: f64 = 16.0;
+const MIN_DELAY: f64 = 0.004;
+const MAX_DELAY: f64 = 0.016;
+const MIN_WINDOW: f64 = 16.0;
 
 /// CUBIC's C in segments per cubic second, and what it grows at least in a round (RFC 9438 §4.3, §5).
 const CUBIC: f64 = 0.4;

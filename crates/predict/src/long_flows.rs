@@ -6,7 +6,7 @@ use shortflow_models::red::{Gate, Group};
 use shortflow_models::{ModelError, Range};
 use shortflow_tcp::{Algorithm, Config, RtoFloor};
 
-use crate::filling::{Filling, MOST_WINDOW};
+use crate::filling::{Filling, MAX_WINDOW};
 use crate::load::{Within, acknowledged_segments, growing, value};
 use crate::marks::Piece;
 use crate::network::{Met, Network};
@@ -244,7 +244,7 @@ fn in_order(
     let is_least = curves.is_empty() && is_filled;
     let sure = if is_least && beside.in_windows { SURE } else { 1.0 };
     let full = Gate { limit: room, ..gate };
-    let least_loss = match is_least {
+    let min_loss = match is_least {
         true => full.loss(full.settle(groups)?, &[]) * held / capacity,
         false => 0.0,
     };
@@ -257,7 +257,7 @@ fn in_order(
         loss: loss.collect(),
         is_filled,
         is_least,
-        least_loss,
+        min_loss,
         loses_at_least: is_filled && kept > RENO_KEEPS,
         is_unclear: is_unclear || queue.marks && bundles.iter().any(|bundle| bundle.ecn),
         ..Met::default()
@@ -279,13 +279,13 @@ fn check_paces(network: &Network, bundles: &[&Bundle], is_plain: bool) -> Result
 }
 
 /// The receive window from which on flows that it alone limits fill it: smaller ones wait for acknowledgements that come late.
-const LEAST_LIMIT: f64 = 10.0;
+const MIN_LIMIT: f64 = 10.0;
 
 /// What losses in queues that others fill may take of a long flow, as a part of its rate.
-const MOST_TAKEN: f64 = 0.1;
+const MAX_TAKEN: f64 = 0.1;
 
 /// The loss of links up to which long flows send as Padhye et al. say.
-const MOST_LOST_ALONE: f64 = 0.1;
+const MAX_LOST_ALONE: f64 = 0.1;
 
 /// What flows get that fill no queue of `held` packets per second.
 fn all_alone(
@@ -301,7 +301,7 @@ fn all_alone(
         let by_links = Group { lost_elsewhere: bundle.lost_at_links(network), ..*group };
         let part = 1.0 - rate / alone(&by_links, bundle)?;
         let what = "what losses in queues of others take of a long flow, as a part of its rate,";
-        Range::from_to(0.0, MOST_TAKEN).check(what, part)?;
+        Range::from_to(0.0, MAX_TAKEN).check(what, part)?;
         Ok::<f64, Lack>(rate)
     };
     let rates: Vec<f64> = groups.iter().zip(bundles).map(of).collect::<Result<_, _>>()?;
@@ -316,11 +316,11 @@ fn alone(group: &Group<'_>, bundle: &Bundle) -> Result<f64, ModelError> {
     let Group { connections, path, lost_elsewhere, .. } = group;
     let (most, loss) = (path.max_window / path.rtt, *lost_elsewhere);
     if loss == 0.0 {
-        Range::at_least(LEAST_LIMIT)
+        Range::at_least(MIN_LIMIT)
             .check("the segments that a receiver takes at a time", path.max_window)?;
         return Ok(connections * most);
     }
-    Range::from_to(0.0, MOST_LOST_ALONE)
+    Range::from_to(0.0, MAX_LOST_ALONE)
         .check("the share of packets that links lose of long flows", loss)?;
     let more = match bundle.kept > RENO_KEEPS {
         true => {
@@ -336,7 +336,7 @@ fn alone(group: &Group<'_>, bundle: &Bundle) -> Result<f64, ModelError> {
 fn check_window(group: &Group<'_>) -> Result<(), ModelError> {
     let what = "the segments that a flow has in flight when nothing is lost";
     let window = if group.lost_elsewhere > 0.0 { 0.0 } else { group.path.max_window };
-    Range::from_to(0.0, MOST_WINDOW).check(what, window).map(|_| ())
+    Range::from_to(0.0, MAX_WINDOW).check(what, window).map(|_| ())
 }
 
 /// What flows get of `held` packets per second where each is served in its turn, or who has had least: alike, but for

@@ -6,32 +6,32 @@ use std::collections::BTreeMap;
 use shortflow_models::attained_service::Arrivals;
 use shortflow_models::pftk::Path;
 use shortflow_models::processor_sharing::least_share_time;
-use shortflow_models::short_flow::{MOST_CREDITS, ShortFlow};
+use shortflow_models::short_flow::{MAX_CREDITS, ShortFlow};
 use shortflow_models::sizes::{Choice, Sizes};
 use shortflow_models::{Range, latency};
 use shortflow_tcp::{Algorithm, Config, Recovery, RtoFloor};
 
-use crate::filling::MOST_TRIP;
+use crate::filling::MAX_TRIP;
 use crate::load::{Growing, growing, slow_start_growth, windows};
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
 use crate::queues::Order;
 use crate::range::{
-    Lack, MOST_LESS_SENT, MOST_LOSSES, MOST_LOSSES_CUBIC, MOST_LOST_OF_LONG,
-    MOST_LOST_OF_LONG_CUBIC, of_windows,
+    Lack, MAX_LESS_SENT, MAX_LOSSES, MAX_LOSSES_CUBIC, MAX_LOST_OF_LONG, MAX_LOST_OF_LONG_CUBIC,
+    of_windows,
 };
 use crate::sizes::Listed;
 use crate::traffic::{Demand, Route};
 use crate::visits::slowdown;
 
 /// The greatest load of others beside a message at a line that serves in order, while rates are looked for.
-const MOST_OTHERS: f64 = 0.999;
+const MAX_OTHERS: f64 = 0.999;
 
 /// So many windows of the same size are looked at one by one: more take as long.
-const MOST_ALIKE: u32 = 20;
+const MAX_ALIKE: u32 = 20;
 
 /// Segments up to which losses are followed one by one.
-const MOST_FOLLOWED: u32 = 16;
+const MAX_FOLLOWED: u32 = 16;
 
 /// Messages one way of a route, and their acknowledgements.
 pub(crate) struct Sending<'n> {
@@ -184,7 +184,7 @@ impl<'n> Sending<'n> {
             };
             let free = (1.0 - before).max(1e-3);
             if order == Order::Fifo && !met.is_filled {
-                let others = (met.load_beside(self.source) / free).min(MOST_OTHERS);
+                let others = (met.load_beside(self.source) / free).min(MAX_OTHERS);
                 in_order.push(InOrder { packet: line.time(packet) / free, others });
             }
             let factor = match order {
@@ -332,8 +332,7 @@ impl<'n> Sending<'n> {
         if thresholds.is_empty() {
             let load = per_second * choice.mean_up_to(wire) / capacity;
             if self.network.is_at_rest {
-                Range::from_to(0.0, MOST_LESS_SENT)
-                    .check("the load of what has sent less", load)?;
+                Range::from_to(0.0, MAX_LESS_SENT).check("the load of what has sent less", load)?;
             }
             return Ok(arrivals.continuous(wire)?);
         }
@@ -398,7 +397,7 @@ impl<'n> Sending<'n> {
             if waits {
                 let what =
                     "the round trip of windows that wait for CoDel to drop, in its intervals,";
-                Range::from_to(0.0, MOST_TRIP)
+                Range::from_to(0.0, MAX_TRIP)
                     .check(what, trip / turns.interval)
                     .map_err(|error| Lack::new(format!("at {} {error}", line.name)))?;
             }
@@ -465,7 +464,7 @@ impl<'n> Sending<'n> {
             time += each;
             sent += window;
             alike += u32::from(growing.is_full() && at == self.stretches.len() - 1);
-            if alike >= MOST_ALIKE {
+            if alike >= MAX_ALIKE {
                 // As many more windows as are left, each as long.
                 let more = ((segments - sent) / window).ceil() - 1.0;
                 time += each * more.max(0.0);
@@ -506,10 +505,10 @@ impl<'n> Sending<'n> {
             true => self.patience(rtt),
             false => self.timeout(rtt),
         };
-        let added = if place <= MOST_FOLLOWED {
+        let added = if place <= MAX_FOLLOWED {
             let credits = match last.from > first.from {
                 false => 0.0,
-                true => (last.from / packet + 2.0).min(f64::from(MOST_CREDITS)),
+                true => (last.from / packet + 2.0).min(f64::from(MAX_CREDITS)),
             };
             let with = |green_loss: f64, yellow_loss: f64| {
                 let flow = ShortFlow {
@@ -531,8 +530,8 @@ impl<'n> Sending<'n> {
             let rounds = (segments / 2.0).min(self.most());
             let loss = self.mean_loss(segments * packet, (rounds / 2.0).max(1.0));
             let (most, losses) = match self.tcp.congestion {
-                Algorithm::Cubic => (MOST_LOST_OF_LONG_CUBIC, MOST_LOSSES_CUBIC),
-                _ => (MOST_LOST_OF_LONG, MOST_LOSSES),
+                Algorithm::Cubic => (MAX_LOST_OF_LONG_CUBIC, MAX_LOSSES_CUBIC),
+                _ => (MAX_LOST_OF_LONG, MAX_LOSSES),
             };
             Range::from_to(0.0, losses)
                 .check("the packets that a message loses on average", segments * loss)?;

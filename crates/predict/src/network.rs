@@ -75,7 +75,7 @@ pub(crate) struct Met {
     pub(crate) is_filled: bool,
     /// Whether the wait is a lower bound, and what is lost of all packets: each cut of a window has a loss.
     pub(crate) is_least: bool,
-    pub(crate) least_loss: f64,
+    pub(crate) min_loss: f64,
     /// Whether its losses are lower bounds, since CUBIC's windows are no smaller than Reno's at the same loss.
     pub(crate) loses_at_least: bool,
     /// Whether nothing is told of its losses, nor of its wait as that of all packets: timeouts decide them, marks stand for

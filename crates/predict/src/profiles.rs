@@ -21,10 +21,10 @@ use crate::traffic::{Demand, Route, Source, Visit};
 use crate::unknown::Unknown;
 
 /// How long packets may be held up, as a part of what their transfer or they take at least.
-const MOST_HELD_UP: f64 = 0.05;
+const MAX_HELD_UP: f64 = 0.05;
 
 /// The share of a source host's line that may be busy without its classes mattering.
-const MOST_OF_LINE: f64 = 0.1;
+const MAX_OF_LINE: f64 = 0.1;
 
 /// How many times the window of the last mark long flows must have in flight to have that mark.
 const BEYOND_WINDOW: f64 = 2.0;
@@ -97,8 +97,7 @@ impl Network {
             self.mark_beyond_overload(at);
             let found =
                 self.lines[at].profiles.iter().find_map(|profile| self.held_up(at, profile));
-            let is_busy =
-                !self.lines[at].profiles.is_empty() && self.utilisation(at) > MOST_OF_LINE;
+            let is_busy = !self.lines[at].profiles.is_empty() && self.utilisation(at) > MAX_OF_LINE;
             let busy =
                 || format!("a source host whose line is busy, as at {}", self.lines[at].name);
             if let Some(why) = found.or_else(|| is_busy.then(busy)) {
@@ -150,7 +149,7 @@ impl Network {
             by_packet && source.lacks.is_none() && source.passes(at)
         };
         let least = self.sources.iter().filter(is_meant);
-        let least = least.map(|source| self.least_time(source)).fold(f64::INFINITY, f64::min);
+        let least = least.map(|source| self.min_time(source)).fold(f64::INFINITY, f64::min);
         self.check_held(at, held, least).err().map(|why| why.to_string())
     }
 
@@ -158,13 +157,13 @@ impl Network {
     fn check_held(&self, at: usize, held: f64, time: f64) -> Result<(), Lack> {
         let what = "how long a profile holds packets up, as a part of what they take,";
         let part = if held > 0.0 { held / time } else { 0.0 };
-        let range = Range::from_to(0.0, MOST_HELD_UP).check(what, part);
+        let range = Range::from_to(0.0, MAX_HELD_UP).check(what, part);
         range.map_err(|error| Lack::new(format!("at {} {error}", self.lines[at].name)))?;
         Ok(())
     }
 
     /// The mean time of what a source sends over lines that carry nothing else.
-    fn least_time(&self, source: &Source) -> f64 {
+    fn min_time(&self, source: &Source) -> f64 {
         match &source.demand {
             Demand::Packets { sizes, .. } => floor::delay(self, source, sizes),
             Demand::Open { visit, .. } | Demand::Closed { visit, .. } => {
@@ -268,7 +267,7 @@ impl Network {
                 .iter()
                 .filter(|route| route.there.iter().chain(&route.back).any(|hop| hop.line == at));
             let share: f64 = over.map(|route| route.share).sum();
-            let time = self.least_time(source);
+            let time = self.min_time(source);
             let all = match &source.demand {
                 Demand::Packets { .. } | Demand::Endless { .. } => 1.0,
                 Demand::Open { per_second, .. } => per_second * time,

@@ -125,7 +125,7 @@ pub(crate) struct Bands {
 const FULL: f64 = 1500.0;
 
 /// So many classes with weights are looked at in every order.
-const MOST_WEIGHTED: usize = 4;
+const MAX_WEIGHTED: usize = 4;
 
 impl Bands {
     /// One queue in the order of arrival.
@@ -193,7 +193,7 @@ impl Bands {
             QueuePlan::Shaper(shaper) => return Bands::readings(shaper.queue()),
             _ => 1,
         };
-        if count <= MOST_WEIGHTED { (1..=count).product() } else { 1 }
+        if count <= MAX_WEIGHTED { (1..=count).product() } else { 1 }
     }
 
     /// The band of a packet, and its level there.
@@ -270,8 +270,8 @@ fn weighted(
     classes: Vec<(Turn, Band)>,
     reading: usize,
 ) -> Result<Bands, String> {
-    if classes.len() > MOST_WEIGHTED {
-        return Err(format!("more than {MOST_WEIGHTED} classes with weights"));
+    if classes.len() > MAX_WEIGHTED {
+        return Err(format!("more than {MAX_WEIGHTED} classes with weights"));
     }
     let order = permutation(classes.len(), reading);
     let mut places = vec![0; classes.len()];
@@ -336,7 +336,7 @@ impl Band {
             }
             QueuePlan::Stf(stf) => {
                 let forgets =
-                    stf.most_flows() < LEAST_KNOWN || stf.idle_timeout().as_secs_f64() < LEAST_IDLE;
+                    stf.max_flows() < MIN_KNOWN || stf.idle_timeout().as_secs_f64() < MIN_IDLE;
                 let acts = forgets.then(|| Acts {
                     from_packets: FAST_AVERAGE,
                     from_wait: f64::INFINITY,
@@ -507,8 +507,8 @@ impl FlowTurns {
 const TOKEN_LEVELS: usize = 3;
 
 /// How many flows must be remembered, and for how many seconds of silence, so that none is forgotten while it sends.
-const LEAST_KNOWN: usize = 64;
-const LEAST_IDLE: f64 = 5.0;
+const MIN_KNOWN: usize = 64;
+const MIN_IDLE: f64 = 5.0;
 
 /// The weight of RED's average from which on it follows the queue within a few packets.
 pub(crate) const FOLLOWING_WEIGHT: f64 = 0.3;

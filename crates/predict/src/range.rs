@@ -11,36 +11,36 @@ use crate::traffic::{Demand, Shape, Visit};
 
 /// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which
 /// the models of bursts know nothing.
-pub(crate) const MOST_LOST: f64 = 0.05;
+pub(crate) const MAX_LOST: f64 = 0.05;
 
 /// The share of packets that messages may lose whose losses are not followed one by one: beyond, timeouts decide,
 /// which today's recovery avoids and the model counts.
-pub(crate) const MOST_LOST_OF_LONG: f64 = 0.015;
+pub(crate) const MAX_LOST_OF_LONG: f64 = 0.015;
 
 /// How many packets such a message may lose on average: what one that loses many takes depends on the recovery of its time.
-pub(crate) const MOST_LOSSES: f64 = 1.0;
-pub(crate) const MOST_LOSSES_CUBIC: f64 = 0.5;
+pub(crate) const MAX_LOSSES: f64 = 1.0;
+pub(crate) const MAX_LOSSES_CUBIC: f64 = 0.5;
 
 /// The same of CUBIC, which keeps more of the window of its slow start than the model of Reno counts.
-pub(crate) const MOST_LOST_OF_LONG_CUBIC: f64 = 0.005;
+pub(crate) const MAX_LOST_OF_LONG_CUBIC: f64 = 0.005;
 
 /// The load up to which lines that flows share serve as the models say: where windows come in bursts, where they
 /// come one packet by another, and where those who send wait for what they get.
-pub(crate) const MOST_LOAD: f64 = 0.9;
-pub(crate) const MOST_SMOOTH_LOAD: f64 = 0.98;
-const MOST_CLOSED_LOAD: f64 = 0.6;
-const MOST_ECHO_LOAD: f64 = 0.75;
+pub(crate) const MAX_LOAD: f64 = 0.9;
+pub(crate) const MAX_SMOOTH_LOAD: f64 = 0.98;
+const MAX_CLOSED_LOAD: f64 = 0.6;
+const MAX_ECHO_LOAD: f64 = 0.75;
 
 /// The load up to which transfers alone at RED lose too little for their windows to give way.
-pub(crate) const MOST_RED_LOAD: f64 = 0.5;
+pub(crate) const MAX_RED_LOAD: f64 = 0.5;
 
 /// The load of what has sent less than a transfer has, up to its size, where who has sent least is served: beyond, what has
 /// sent most is pushed out of the queue.
-pub(crate) const MOST_LESS_SENT: f64 = 0.55;
+pub(crate) const MAX_LESS_SENT: f64 = 0.55;
 
 /// The share of time that may go to bands before one in which windows wait: with more, flows make way for one another
 /// in a manner that no form says.
-pub(crate) const MOST_BEFORE: f64 = 0.4;
+pub(crate) const MAX_BEFORE: f64 = 0.4;
 
 /// What bursts may add to the squares of packets, as a part of them, where packets count as coming one by one.
 const SMOOTH: f64 = 0.2;
@@ -101,7 +101,7 @@ pub(crate) fn of_windows(
 fn check_asked(network: &Network, source: usize, hop: &Hop) -> Result<(), ModelError> {
     let is_users = |visit: &Visit| visit.shape != Shape::Echo;
     if matches!(&network.sources[source].demand, Demand::Closed { visit, .. } if is_users(visit)) {
-        Range::from_to(0.0, MOST_CLOSED_LOAD)
+        Range::from_to(0.0, MAX_CLOSED_LOAD)
             .check("the load that users would ask for if none waited", network.asked[hop.line])?;
     }
     Ok(())
@@ -115,19 +115,19 @@ pub(crate) fn is_smooth(met: &Met) -> bool {
 fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(), ModelError> {
     let (line, met) = (&network.lines[hop.line], &network.met[hop.line][piece.places[0].band]);
     let most = match &network.sources[source].demand {
-        Demand::Closed { visit, .. } if visit.shape == Shape::Echo => MOST_ECHO_LOAD,
-        Demand::Closed { .. } => MOST_CLOSED_LOAD,
-        _ if is_smooth(met) => MOST_SMOOTH_LOAD,
-        _ => MOST_LOAD,
+        Demand::Closed { visit, .. } if visit.shape == Shape::Echo => MAX_ECHO_LOAD,
+        Demand::Closed { .. } => MAX_CLOSED_LOAD,
+        _ if is_smooth(met) => MAX_SMOOTH_LOAD,
+        _ => MAX_LOAD,
     };
     let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
     let is_red = !line.bands()[piece.places[0].band].curves.is_empty();
-    let most = if is_red && !is_smooth(met) { most.min(MOST_RED_LOAD) } else { most };
+    let most = if is_red && !is_smooth(met) { most.min(MAX_RED_LOAD) } else { most };
     if !met.is_guaranteed {
-        Range::from_to(0.0, MOST_BEFORE).check("the load of the bands before", met.before)?;
+        Range::from_to(0.0, MAX_BEFORE).check("the load of the bands before", met.before)?;
     }
     let load = met.before + met.utilisation;
     Range::from_to(0.0, most).check("the load with all that goes before", load)?;
-    Range::from_to(0.0, MOST_LOST).check("the share of packets that find the queue full", lost)?;
+    Range::from_to(0.0, MAX_LOST).check("the share of packets that find the queue full", lost)?;
     Ok(())
 }

@@ -151,12 +151,12 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             found.all = least_class("all".to_owned(), 0, Some(least));
         }
         (Demand::Endless { .. }, _) => {
-            let most = floor::most_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
+            let most = floor::max_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
             found.goodput = most.map(Estimate::most);
         }
         (Demand::Packets { per_second, sizes, .. }, _) => {
             let is_one_size = sizes.len() == 1;
-            let least = Estimate::least(floor::least_delay(network, source, sizes));
+            let least = Estimate::least(floor::min_delay(network, source, sizes));
             let at_least = Some(least).filter(|_| is_one_size);
             found.datagrams = Some(DatagramSummary {
                 sent: (per_second * seconds).round() as u64,
@@ -355,7 +355,7 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
             ecn_marks: None,
             loss: waits.filter(|met| !met.is_unclear).and_then(|met| match met.loss[..] {
                 [_] if met.is_least => {
-                    let least = Estimate::of(&[met.least_loss]);
+                    let least = Estimate::of(&[met.min_loss]);
                     least.map(|loss| Estimate { at_least: true, ..loss })
                 }
                 [loss] => least_or_mean(loss, met.loses_at_least),

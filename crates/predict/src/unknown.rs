@@ -16,25 +16,25 @@ use crate::visits;
 
 /// How long others' windows may wait for one another at RED that long flows fill, as a part of the wait there: beyond, RED
 /// drops for their sake.
-const MOST_SWELL: f64 = 0.5;
+const MAX_SWELL: f64 = 0.5;
 
 /// How many times as fast as what is forgotten a long flow must be for its marks to stay.
 const FORGOTTEN: f64 = 3.0;
 
 /// The flows that send at a time for each queue of flows up to which two hardly ever share one.
-const MOST_SHARED: f64 = 0.05;
+const MAX_SHARED: f64 = 0.05;
 
 /// Bytes of a turn beyond which who comes anew sends several packets before the others.
-const MOST_QUANTUM: f64 = 3028.0;
+const MAX_QUANTUM: f64 = 3028.0;
 
 /// Packets that queues of flows must hold together, so that bursts do not push others out.
-const LEAST_ROOM: f64 = 100.0;
+const MIN_ROOM: f64 = 100.0;
 
 /// Bytes of a full packet.
 const FULL: f64 = 1500.0;
 
 /// The load of transfers behind which streams hardly wait that have sent more.
-const MOST_YOUNGER: f64 = 0.1;
+const MAX_YOUNGER: f64 = 0.1;
 
 /// Why nothing is known of bands of a line.
 #[derive(Debug, Clone)]
@@ -52,7 +52,7 @@ impl Unknown {
 }
 
 /// What a packet of an unknown band that is being sent may add to a way, as a part of its propagation.
-const MOST_RESIDUAL: f64 = 0.1;
+const MAX_RESIDUAL: f64 = 0.1;
 
 /// Marks what has no closed form: sources at such lines or with such marks, and lines at which sources send of
 /// which nothing is known.
@@ -98,7 +98,7 @@ fn unknown_at(
     let Unknown { why, from } = unknown[hop.line].as_ref()?;
     let mut places = hop.pieces.iter().flat_map(|piece| &piece.places);
     let way: f64 = route.there.iter().map(|hop| lines[hop.line].delay).sum();
-    let is_slow = lines[hop.line].time(FULL) / 2.0 > MOST_RESIDUAL * way;
+    let is_slow = lines[hop.line].time(FULL) / 2.0 > MAX_RESIDUAL * way;
     (is_slow || places.any(|place| place.band >= *from)).then(|| why.clone())
 }
 
@@ -256,7 +256,7 @@ impl Network {
     pub(crate) fn tell_what_is_unknown(&mut self) {
         for (line, met) in self.lines.iter().zip(&mut self.met) {
             for (band, met) in line.bands().iter().zip(met).filter(|(_, met)| met.is_filled) {
-                if !band.curves.is_empty() && met.swell > MOST_SWELL * met.wait {
+                if !band.curves.is_empty() && met.swell > MAX_SWELL * met.wait {
                     met.lacks.get_or_insert_with(|| {
                         let what = "RED before";
                         let why = "that windows of others fill more than the long flows do";
@@ -329,11 +329,11 @@ impl Network {
                 let Some(turns) = queue.turns else { continue };
                 let busy = (met.utilisation / (1.0 - met.before).max(1e-3)).min(0.99);
                 let active = if met.is_filled { met.permanent } else { busy / (1.0 - busy) };
-                let why = if active > MOST_SHARED * turns.queues {
+                let why = if active > MAX_SHARED * turns.queues {
                     "so few queues that flows share them"
-                } else if turns.quantum > MOST_QUANTUM && (met.is_filled || busy > 0.5) {
+                } else if turns.quantum > MAX_QUANTUM && (met.is_filled || busy > 0.5) {
                     "turns of more than two packets"
-                } else if queue.room(FULL) < LEAST_ROOM {
+                } else if queue.room(FULL) < MIN_ROOM {
                     "so little room that flows push one another out"
                 } else if turns.hosts.is_some_and(|by| !self.has_a_flow_for_each_host(at, by)) {
                     "hosts that have several workloads, between which they share their part"
@@ -462,7 +462,7 @@ impl Network {
             let mut held = self.bundles.iter().filter(|bundle| bundle.bottleneck == hop.line);
             let is_slow =
                 |bundle: &Bundle| bundle.rate * bundle.packet <= rate * bundle.connections;
-            young > MOST_YOUNGER && is_between || held.any(is_slow)
+            young > MAX_YOUNGER && is_between || held.any(is_slow)
         })?;
         let name = &self.lines[at.line].name;
         Some(format!("streams behind what has sent less, as at {name}"))

@@ -13,22 +13,22 @@ use crate::sizes::mean;
 use crate::traffic::{Demand, Message, Route, Shape, Visit};
 
 /// So many objects that come one after another are looked at.
-const MOST_IN_LINE: f64 = 16.0;
+const MAX_IN_LINE: f64 = 16.0;
 
 /// The greatest load of what shares a band, while waits are looked for.
-const MOST_LOAD: f64 = 0.999;
+const MAX_LOAD: f64 = 0.999;
 
 /// How many times longer than alone a flow takes at a band that others share, when its own way carries one in
 /// `limited` of what the line does: processor sharing, with Erlang's servers where several flows fit side by side.
 /// Of its time the part `before` goes to bands before it. `own` is its source and how many of its sessions there are: one does not wait for itself.
 pub(crate) fn slowdown(met: &Met, before: f64, own: Option<(usize, f64)>, limited: f64) -> f64 {
-    let free = (1.0 - before).max(1.0 - MOST_LOAD);
+    let free = (1.0 - before).max(1.0 - MAX_LOAD);
     if met.is_filled && met.permanent == 0.0 {
         // The wait is in the queue.
         return 1.0 / free;
     }
     let servers = (limited * free).floor().max(1.0);
-    let load = (met.open / free).min(MOST_LOAD);
+    let load = (met.open / free).min(MAX_LOAD);
     let waiting = access_limited_time(load, servers, 1.0, 1.0).unwrap_or(1.0 / (1.0 - load));
     let others: f64 = met
         .closed
@@ -186,7 +186,7 @@ impl<'n> Visiting<'n> {
                 let (window, start) = self.after_index(*stays);
                 for &(number, share) in numbers.iter().filter(|one| one.0.round() >= 1.0) {
                     let many = number.round();
-                    let looked_at = many.min(MOST_IN_LINE);
+                    let looked_at = many.min(MAX_IN_LINE);
                     let mut times = 0.0;
                     for at in 0..looked_at as u32 {
                         let place = (f64::from(at) + 0.5) / looked_at * many + 0.5;

@@ -2,7 +2,7 @@
 
 use shortflow_elements::queue::Averages;
 use shortflow_models::Range;
-use shortflow_models::finite_room::{FiniteRoom, MOST_ROOM};
+use shortflow_models::finite_room::{FiniteRoom, MAX_ROOM};
 use shortflow_models::queueing::{CustomerClass, priority_waits};
 use shortflow_models::red::{Gate, Steady};
 
@@ -14,7 +14,7 @@ use crate::traffic::Demand;
 use crate::visits::slowdown;
 
 /// The load that closed loops can come to while their rates are looked for.
-const MOST_ON_THE_WAY: f64 = 0.999;
+const MAX_ON_THE_WAY: f64 = 0.999;
 
 impl Network {
     /// Puts waits and losses to what was found at a line; by which part one of them changed.
@@ -79,7 +79,7 @@ impl Network {
             let free = (1.0 - others).max(0.0) * part;
             met.before = 1.0 - free;
             met.is_guaranteed = true;
-            if let Err(error) = Range::from_to(0.0, MOST_OF_PART).check(
+            if let Err(error) = Range::from_to(0.0, MAX_OF_PART).check(
                 "the load of a class, as a part of what its weight leaves it,",
                 met.utilisation / free,
             ) {
@@ -95,7 +95,7 @@ impl Network {
         let filled = found.iter().position(|met| met.is_filled).expect("long flows fill one");
         let turn = turns[filled].quantum.max(FULL) / line.rate / 2.0;
         let free = (1.0 - found[band].before).max(1e-3);
-        let load = (classes[band].load() / free).min(MOST_ON_THE_WAY);
+        let load = (classes[band].load() / free).min(MAX_ON_THE_WAY);
         let own = match line.bands()[band].order {
             Order::Fifo => residual(&classes[band]) + found[band].bursts / 2.0,
             _ => 0.0,
@@ -111,7 +111,7 @@ impl Network {
 
     /// What Poisson streams alone meet at a plain queue with room for so many packets, where more than hardly any find none.
     fn finite(&self, at: usize, room: f64, full: f64) -> Option<FiniteRoom> {
-        let is_worth_while = full > WORTH_WHILE && room <= f64::from(MOST_ROOM);
+        let is_worth_while = full > WORTH_WHILE && room <= f64::from(MAX_ROOM);
         let streams = is_worth_while.then(|| poisson_alone(self, at)).flatten()?;
         FiniteRoom::of(&streams, room as u32).ok()
     }
@@ -292,7 +292,7 @@ impl Network {
 }
 
 /// The part of what its weight leaves it that a class may want of a line that long flows fill.
-const MOST_OF_PART: f64 = 0.85;
+const MAX_OF_PART: f64 = 0.85;
 
 /// Bytes of a full packet.
 const FULL: f64 = 1500.0;
@@ -304,7 +304,7 @@ const WORTH_WHILE: f64 = 1e-9;
 /// closed loops are still looked for.
 fn served(classes: &[CustomerClass], is_closed: bool) -> Vec<CustomerClass> {
     let all: f64 = classes.iter().map(CustomerClass::load).sum();
-    let part = if is_closed && all > MOST_ON_THE_WAY { MOST_ON_THE_WAY / all } else { 1.0 };
+    let part = if is_closed && all > MAX_ON_THE_WAY { MAX_ON_THE_WAY / all } else { 1.0 };
     let served = |class: &CustomerClass| match class.arrival_rate > 0.0 {
         true => CustomerClass { arrival_rate: class.arrival_rate * part, ..*class },
         false => CustomerClass::constant(0.0, 1.0),

@@ -7,7 +7,7 @@ use shortflow_scenario::{IpVersion, Scenario, Workload, WorkloadKind};
 use shortflow_units::Bytes;
 
 use crate::ip::spoken;
-use crate::traffic::{LARGEST_DATAGRAM, least_datagram};
+use crate::traffic::{LARGEST_DATAGRAM, min_datagram};
 
 /// Bytes of the smallest and of the largest datagram; none where there is no bound, or nothing is sent by UDP.
 fn bounds(kind: &WorkloadKind) -> (Option<Bytes>, Option<Bytes>) {
@@ -30,7 +30,7 @@ pub(crate) fn largest(kind: &WorkloadKind) -> Option<u32> {
 /// Refuses workloads some of whose datagrams are too small by what the scenario says.
 pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusal> {
     for workload in &scenario.workloads {
-        let least = least_datagram(spoken(asked, workload));
+        let least = min_datagram(spoken(asked, workload));
         if let Some(size) = bounds(&workload.kind).0.filter(|size| size.0 < least.into()) {
             return Err(Refusal(format!(
                 "{}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
@@ -48,7 +48,7 @@ pub(crate) fn told_of(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
         matches!(workload.kind, WorkloadKind::Poisson(_)) && bounds(&workload.kind).0.is_none()
     });
     let tell = |workload: &Workload| {
-        let (name, least) = (&workload.name, least_datagram(spoken(asked, workload)));
+        let (name, least) = (&workload.name, min_datagram(spoken(asked, workload)));
         format!(
             "{name}: datagrams below {least} bytes cannot carry the time at which they were sent; they have {least}."
         )

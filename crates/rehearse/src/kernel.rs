@@ -22,10 +22,10 @@ const HEADERS: u16 = 40;
 const TIMESTAMPS: u16 = 12;
 
 /// Bytes of the smallest MTU of IPv6 (RFC 8200 §5), below which a device has none.
-const LEAST_MTU: u32 = 1280;
+const MIN_MTU: u32 = 1280;
 
 /// Bytes of the smallest segment that a socket can be given (`TCP_MIN_MSS` of Linux).
-const LEAST_SEGMENT: u32 = 88;
+const MIN_SEGMENT: u32 = 88;
 
 /// Bytes of the largest one (`MAX_TCP_WINDOW` of Linux).
 const LARGEST_SEGMENT: u32 = 32_767;
@@ -45,7 +45,7 @@ fn name_in_kernel(algorithm: Algorithm) -> &'static str {
 }
 
 /// Hosts of which the last is made within a minute or so.
-const MOST_HOSTS: usize = 2000;
+const MAX_HOSTS: usize = 2000;
 
 /// What one connection is given besides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,10 +87,10 @@ pub(crate) fn hosts(
     asked: IpVersion,
 ) -> Result<(Vec<Option<HostSpec>>, Vec<String>), Refusal> {
     let count = scenario.nodes.iter().filter(|node| node.kind != NodeKind::Router).count();
-    if count > MOST_HOSTS {
+    if count > MAX_HOSTS {
         return Err(Refusal(format!(
             "{count} hosts are more than are rehearsed, each of which is a network of the kernel's own\n\
-             use {MOST_HOSTS} or fewer, or simulate it"
+             use {MAX_HOSTS} or fewer, or simulate it"
         )));
     }
     let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
@@ -103,7 +103,7 @@ pub(crate) fn hosts(
         }
     }
     let packets = scenario.workloads.iter().map(largest_packet);
-    let mtu = packets.max().unwrap_or(1500).max(LEAST_MTU);
+    let mtu = packets.max().unwrap_or(1500).max(MIN_MTU);
     let host = |node: NodeId| -> Result<Option<HostSpec>, Refusal> {
         if scenario.nodes[node.index()].kind == NodeKind::Router {
             return Ok(None);
@@ -276,8 +276,8 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
     }
     let (found, more) = (SocketSpec::of_config(config, ip).mss, ip.more());
     let options = found - segment_of(config, ip);
-    if found < LEAST_SEGMENT {
-        let least = LEAST_SEGMENT + more - options;
+    if found < MIN_SEGMENT {
+        let least = MIN_SEGMENT + more - options;
         let over =
             if more > 0 { format!(", {more} bytes of which IPv6 takes") } else { String::new() };
         return refuse(format!(

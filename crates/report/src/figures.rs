@@ -38,13 +38,13 @@ fn has_points(figure: &LineFigure) -> bool {
 }
 
 /// How many curves one figure can carry.
-const MOST_CURVES: usize = 6;
+const MAX_CURVES: usize = 6;
 
 fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.times.ccdf());
     let series = if let [run] = runs {
         let found = run.points[0].summary.workload(workload);
-        let labels = spread(&classes(runs, workload), MOST_CURVES - 1);
+        let labels = spread(&classes(runs, workload), MAX_CURVES - 1);
         let by_class = labels.iter().filter_map(|label| Some(curve(label, found?.class(label)?)));
         let all = found.map(|w| Series { dashed: true, ..curve("all", &w.all) });
         by_class.chain(all).collect()
@@ -87,7 +87,7 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
         _ => &[Measure::Completion],
     };
     // Of many runs the intervals would hide each other and the points.
-    let has_intervals = runs.len() <= MOST_CURVES;
+    let has_intervals = runs.len() <= MAX_CURVES;
     let mut series = Vec::new();
     for run in runs {
         for measure in measures {
@@ -152,7 +152,7 @@ fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFi
     };
     let labels = classes(runs, workload);
     if let [run] = runs {
-        let mut series: Vec<_> = spread(&labels, MOST_CURVES - 1)
+        let mut series: Vec<_> = spread(&labels, MAX_CURVES - 1)
             .iter()
             .map(|label| curve(run, Some(label), label))
             .collect();
@@ -220,7 +220,7 @@ fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
             }
             let points: Vec<usize> = (0..run.points.len()).collect();
             let curve = |&p: &usize| open_curve(run, p, workload, &cases::point_label(run, p));
-            let series = spread(&points, MOST_CURVES).iter().filter_map(curve).collect();
+            let series = spread(&points, MAX_CURVES).iter().filter_map(curve).collect();
             let of_run = format!(", {}", run.label);
             let name = format!("open-{at}-{number}");
             figures.push(open_figure(name, workload, &of_run, item(workload), series));

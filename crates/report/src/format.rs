@@ -185,7 +185,7 @@ fn rounded_up(value: f64) -> String {
 }
 
 /// An upper bound of a rate in bits per second with the unit that suits it; what is written is an upper bound too.
-pub(crate) fn most_rate(bits: f64) -> String {
+pub(crate) fn max_rate(bits: f64) -> String {
     let (unit, factor) = rate_unit(bits);
     format!("{} {unit}", rounded_up(bits * factor))
 }

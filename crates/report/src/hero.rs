@@ -58,7 +58,7 @@ fn panels(lines: &[RankedRun]) -> Vec<Panel> {
     let is_first = |at: usize| services[..at].iter().all(|s| s.traffic != services[at].traffic);
     let mut chosen: Vec<usize> = (0..services.len()).filter(|at| is_first(*at)).collect();
     chosen.extend((0..services.len()).filter(|at| !is_first(*at)));
-    chosen.truncate(MOST_PANELS);
+    chosen.truncate(MAX_PANELS);
     chosen.sort_unstable();
     let panel = |at: usize| {
         let service = &services[at];
@@ -77,12 +77,12 @@ fn panels(lines: &[RankedRun]) -> Vec<Panel> {
     chosen.into_iter().filter_map(panel).collect()
 }
 
-const MOST_PANELS: usize = 4;
+const MAX_PANELS: usize = 4;
 
 /// The drawing, without what `finish` adds. Lengths are in units of the drawing.
 fn draw(lines: &[RankedRun], panels: &[Panel]) -> String {
     let longest = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or(0);
-    let names = (CHARACTER * longest.min(MOST_NAME) as f64 + 16.0).max(90.0);
+    let names = (CHARACTER * longest.min(MAX_NAME) as f64 + 16.0).max(90.0);
     let step = (WIDTH - names) / panels.len() as f64;
     let height = HEAD + ROW * lines.len() as f64 + 8.0;
     let mut out = format!(
@@ -93,7 +93,7 @@ fn draw(lines: &[RankedRun], panels: &[Panel]) -> String {
     );
     for (row, line) in lines.iter().enumerate() {
         let y = row_middle(row) + 5.0;
-        let name = escape(&shortened(&line.label, MOST_NAME));
+        let name = escape(&shortened(&line.label, MAX_NAME));
         let _ = write!(out, "<text x=\"0\" y=\"{y}\">{name}</text>");
     }
     for (at, panel) in panels.iter().enumerate() {
@@ -113,7 +113,7 @@ const VALUE: f64 = 76.0;
 const CHARACTER: f64 = 7.4;
 const BOLD_CHARACTER: f64 = 8.4;
 /// How many characters of a name are shown.
-const MOST_NAME: usize = 32;
+const MAX_NAME: usize = 32;
 
 fn row_middle(row: usize) -> f64 {
     HEAD + ROW * (row as f64 + 0.5)

@@ -8,7 +8,7 @@ use crate::line::{LineFigure, Mark, Series, Stroke};
 use crate::thin;
 
 /// How many points a curve over time keeps.
-const MOST_SAMPLES: usize = 600;
+const MAX_SAMPLES: usize = 600;
 
 /// The queue of each sampled port over time, in the first replica of the first point: a figure for
 /// each port and run, all on one scale.
@@ -63,7 +63,7 @@ fn curves(run: &Run, port: &str) -> Option<Vec<Series>> {
     let average = of_port().filter_map(|row| Some(mark(row.time_s, row.average? * per_packet)));
     let line = |label: &str, points: Vec<Mark>, stroke| Series {
         label: label.into(),
-        points: thin::every_nth(points, MOST_SAMPLES),
+        points: thin::every_nth(points, MAX_SAMPLES),
         stroke,
         ..Default::default()
     };

@@ -77,7 +77,7 @@ enum Column {
 }
 
 /// More columns than this would not fit on a line.
-const MOST_COLUMNS: usize = 8;
+const MAX_COLUMNS: usize = 8;
 
 /// Each figure where they are few and there is one point; else how far each workload is from the
 /// best; else nothing.
@@ -97,12 +97,12 @@ fn columns(ranking: &Ranking) -> Vec<Column> {
         measures.into_iter().map(column)
     });
     let figures: Vec<Column> = figures.collect();
-    if points.len() == 1 && figures.len() <= MOST_COLUMNS {
+    if points.len() == 1 && figures.len() <= MAX_COLUMNS {
         return figures;
     }
     let ratio = |service: &Service| Column::Ratio { workload: service.workload.clone() };
     let ratios: Vec<Column> = services.iter().map(ratio).collect();
-    if ratios.len() <= MOST_COLUMNS { ratios } else { Vec::new() }
+    if ratios.len() <= MAX_COLUMNS { ratios } else { Vec::new() }
 }
 
 impl Column {
@@ -144,7 +144,7 @@ pub(crate) fn value(figure: &RankFigure) -> String {
     match figure.measure {
         RankMeasure::Loss if found.mean == 0.0 => "0 %".into(),
         RankMeasure::Loss => format!("{} %", two_digits(found.mean * 100.0)),
-        RankMeasure::Goodput if found.at_most => format!("≤ {}", format::most_rate(found.mean)),
+        RankMeasure::Goodput if found.at_most => format!("≤ {}", format::max_rate(found.mean)),
         RankMeasure::Goodput => format::rate(found.mean),
         _ if found.at_least => format!("≥ {}", format::least_seconds(found.mean)),
         _ => format::seconds(found.mean),

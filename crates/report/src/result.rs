@@ -17,7 +17,7 @@ use crate::ranking;
 /// pages, echoes or files took, and against what.
 pub fn key_result(runs: &[Run]) -> String {
     let mut timed = whole_workloads(runs);
-    timed.truncate(MOST_WORKLOADS);
+    timed.truncate(MAX_WORKLOADS);
     if runs.len() > 1 && !ranking::comparable(runs) {
         return "These runs had different arrivals, or different points of a sweep: their scenarios, \
                 lengths, seeds or settings differ. So nothing is ranked, and no gain is told."
@@ -72,7 +72,7 @@ fn without_times(runs: &[Run]) -> String {
 }
 
 /// How many workloads are spoken of; the tables have all.
-const MOST_WORKLOADS: usize = 4;
+const MAX_WORKLOADS: usize = 4;
 
 fn alone(run: &Run, workload: &str) -> Option<String> {
     let all = &run.points[0].summary.workload(workload)?.all;
@@ -112,7 +112,7 @@ fn of_datagrams(run: &Run) -> Vec<String> {
             format::time(&datagrams.delay?),
         ))
     });
-    told.take(MOST_WORKLOADS).collect()
+    told.take(MAX_WORKLOADS).collect()
 }
 
 /// What flows without an end got, workload by workload.
@@ -125,12 +125,12 @@ fn of_long_flows(run: &Run) -> Vec<String> {
     let told = long.filter_map(|workload| {
         let goodput = workload.goodput?;
         let got = match goodput.at_most {
-            true => format!("at most {}", format::most_rate(goodput.mean)),
+            true => format!("at most {}", format::max_rate(goodput.mean)),
             false => format::rate(goodput.mean),
         };
         Some(format!("{} got {got} on average.", workload.name))
     });
-    told.take(MOST_WORKLOADS).collect()
+    told.take(MAX_WORKLOADS).collect()
 }
 
 fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {

@@ -37,16 +37,16 @@ const PALETTE: [(&str, &str); 15] = [
 ];
 
 /// How many runs can be told apart by colour; more than can be seen in a figure.
-const MOST_COLORS: usize = 128;
+const MAX_COLORS: usize = 128;
 
 /// The colour of the `index`-th series. No two of the first hundred are the same.
 pub(crate) fn color(index: usize) -> String {
-    PAIRS[index % MOST_COLORS].0.clone()
+    PAIRS[index % MAX_COLORS].0.clone()
 }
 
 /// All colours, each with what stands for it on dark.
 static PAIRS: LazyLock<Vec<(String, String)>> =
-    LazyLock::new(|| (0..MOST_COLORS).map(pair).collect());
+    LazyLock::new(|| (0..MAX_COLORS).map(pair).collect());
 
 fn pair(index: usize) -> (String, String) {
     match PALETTE.get(index) {
@@ -229,10 +229,10 @@ mod tests {
     #[test]
     fn no_colour_comes_twice_on_light_or_on_dark() {
         for side in [|index| pair(index).0, |index| pair(index).1] {
-            let mut colors: Vec<String> = (0..MOST_COLORS).map(side).collect();
+            let mut colors: Vec<String> = (0..MAX_COLORS).map(side).collect();
             colors.sort();
             colors.dedup();
-            assert_eq!(colors.len(), MOST_COLORS);
+            assert_eq!(colors.len(), MAX_COLORS);
         }
     }
 

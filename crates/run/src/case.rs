@@ -138,14 +138,14 @@ pub(crate) fn distinct(labels: &[String], at: usize, place: &str) -> String {
 pub fn folder_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let mut words: String = name.chars().map(plain).collect();
-    words.truncate(words.floor_char_boundary(MOST_FOLDER_NAME));
+    words.truncate(words.floor_char_boundary(MAX_FOLDER_NAME));
     let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
 /// Bytes of a folder's name; with what stands before and after it, it stays below the 255 bytes that
 /// file systems take.
-const MOST_FOLDER_NAME: usize = 150;
+const MAX_FOLDER_NAME: usize = 150;
 
 #[cfg(test)]
 mod tests {

@@ -170,7 +170,7 @@ impl TimingError {
     pub const LIMIT: Duration = Duration::from_millis(1);
 
     /// The share of the time that may be lost in stalls.
-    pub const MOST_STALLED: f64 = 0.01;
+    pub const MAX_STALLED: f64 = 0.01;
 
     /// The longest stall: half of the least retransmission timeout of Linux (200 ms), so that none expires for it.
     pub const LONGEST_STALL: Duration = Duration::from_millis(100);
@@ -196,7 +196,7 @@ impl TimingError {
     pub fn is_trusted(&self) -> bool {
         let Stalls { share, longest } = self.stalls;
         self.p99 <= TimingError::LIMIT
-            && share <= TimingError::MOST_STALLED
+            && share <= TimingError::MAX_STALLED
             && longest <= TimingError::LONGEST_STALL
     }
 
@@ -213,7 +213,7 @@ impl TimingError {
                  {:.0} % or {} the results cannot be trusted.",
                 100.0 * share,
                 limits.0,
-                100.0 * TimingError::MOST_STALLED,
+                100.0 * TimingError::MAX_STALLED,
                 limits.1,
             );
             Warning::new(WarningKind::Late, message)

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MOST_TEXT, Source, name_of};
+use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MAX_TEXT, Source, name_of};
 
 /// What a file describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl FileKind {
             "duration",
             "policy",
         ];
-        let Ok(text) = inputs.read(path, MOST_TEXT) else { return Ok(FileKind::Scenario) };
+        let Ok(text) = inputs.read(path, MAX_TEXT) else { return Ok(FileKind::Scenario) };
         let source = Arc::new(Source { name: name_of(path), text });
         let document = Document::parse(source.clone(), &[])?;
         let names = document.names_in("");

@@ -53,7 +53,7 @@ mod which_tcp;
 mod workloads;
 
 pub use addresses::{Addresses, IpVersion};
-pub use check::MOST_REPLICAS;
+pub use check::MAX_REPLICAS;
 pub use explain::Topic;
 pub use file_kind::FileKind;
 pub use load::{
@@ -62,8 +62,8 @@ pub use load::{
 pub use loads::{LinkLoad, PointLoads};
 pub use memory::Memory;
 pub use model::{
-    Binding, Direction, Inputs, Line, Link, MOST_STREAMS, MeasurePlan, Node, NodeId, NodeKind,
-    Part, ResultRow, Scenario, SizeClass, Workload,
+    Binding, Direction, Inputs, Line, Link, MAX_STREAMS, MeasurePlan, Node, NodeId, NodeKind, Part,
+    ResultRow, Scenario, SizeClass, Workload,
 };
 pub use offered::{LineLoad, OfferedLoad};
 pub use workloads::{Arrivals, Datagrams, Offer, PairEnd, ResultSizes, Traffic, WorkloadKind};

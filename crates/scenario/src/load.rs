@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use shortflow_policy::{ClassId, Policy};
 use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, Override, Scalar, Severity};
-use shortflow_text::{FormatKeys, MOST_DATA, MOST_TEXT, Source, folder_of, name_of};
+use shortflow_text::{FormatKeys, MAX_DATA, MAX_TEXT, Source, folder_of, name_of};
 
 use crate::bind;
 use crate::check;
@@ -153,7 +153,7 @@ type Read<'r> = &'r dyn Fn(&Path, u64) -> io::Result<String>;
 
 fn load_with(path: &Path, overrides: &Overrides, read: Read<'_>) -> Result<Loaded, Diagnostics> {
     let name = name_of(path);
-    let text = read(path, MOST_TEXT).map_err(|error| unreadable(&name, &error))?;
+    let text = read(path, MAX_TEXT).map_err(|error| unreadable(&name, &error))?;
     let loader = Loader {
         source: Arc::new(Source { name, text }),
         folder: folder_of(path).to_owned(),
@@ -266,7 +266,7 @@ impl Loader<'_> {
     fn read_beside(&self, name: &str) -> Result<(String, String), String> {
         let path = self.folder.join(name);
         let tidied = tidy(&path);
-        let read = |path: &Path| (self.read)(path, MOST_DATA);
+        let read = |path: &Path| (self.read)(path, MAX_DATA);
         let text = read(&path).or_else(|_| read(Path::new(&tidied)));
         let text = text.map_err(|error| reason(&error))?;
         let mut data = self.data.borrow_mut();
@@ -331,7 +331,7 @@ impl Loader<'_> {
             }
         };
         let name = name_of(Path::new(&tidy(&path)));
-        let read = |path: &Path| (self.read)(path, MOST_TEXT);
+        let read = |path: &Path| (self.read)(path, MAX_TEXT);
         let text = match read(&path).or_else(|why| read(Path::new(&name)).map_err(|_| why)) {
             Ok(text) => text,
             Err(error) if self.overrides.policy.is_some() => return Err(unreadable(&name, &error)),

@@ -75,9 +75,9 @@ impl PointLoads {
             let at =
                 if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
             text += &format!("  load offered{at}, without acknowledgements:\n");
-            text.extend(links.iter().take(MOST_LINES).map(|link| link.in_words()));
-            if let [next, ..] = links[links.len().min(MOST_LINES)..] {
-                let more = links.len() - MOST_LINES;
+            text.extend(links.iter().take(MAX_LINES).map(|link| link.in_words()));
+            if let [next, ..] = links[links.len().min(MAX_LINES)..] {
+                let more = links.len() - MAX_LINES;
                 let directions = if more == 1 { "direction" } else { "directions" };
                 let most = percent(next.share);
                 text += &format!("    and {more} more {directions} of links with at most {most}\n");
@@ -148,7 +148,7 @@ fn rate(bits: f64) -> String {
 }
 
 /// So many directions of links are shown.
-const MOST_LINES: usize = 8;
+const MAX_LINES: usize = 8;
 
 #[cfg(test)]
 mod tests {

@@ -13,7 +13,7 @@ use crate::workloads::WorkloadKind;
 
 /// The most streams of datagrams of a scenario, each of which has a UDP source port of its own: those
 /// from 16,384 up.
-pub const MOST_STREAMS: u32 = (1 << 16) - 16_384;
+pub const MAX_STREAMS: u32 = (1 << 16) - 16_384;
 
 /// A node: an index into [`Scenario::nodes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -41,10 +41,10 @@ pub(crate) fn axes(
         axes.push(axis);
     }
     let points = axes.iter().map(|axis| axis.values.len()).try_fold(1_usize, |points, values| {
-        points.checked_mul(values).filter(|points| *points <= MOST_POINTS)
+        points.checked_mul(values).filter(|points| *points <= MAX_POINTS)
     });
     if points.is_none() {
-        let message = format!("the sweeps have more than {MOST_POINTS} combinations");
+        let message = format!("the sweeps have more than {MAX_POINTS} combinations");
         document.mistake("sweep", message, "list fewer values");
     }
     document.checked()?;
@@ -123,7 +123,7 @@ pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<Scalar>> {
     })
 }
 
-const MOST_POINTS: usize = 10_000;
+const MAX_POINTS: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,7 @@ use shortflow_measure::{Recorder, TransferSink};
 use shortflow_policy::{PortSite, Role};
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
 use shortflow_scenario::{
-    Direction, Line, MOST_STREAMS, NodeId, NodeKind, Scenario, Workload, WorkloadKind,
+    Direction, Line, MAX_STREAMS, NodeId, NodeKind, Scenario, Workload, WorkloadKind,
 };
 use shortflow_units::Rng;
 
@@ -278,4 +278,4 @@ fn add_stream(
 const UDP_HEADER: u32 = 8;
 
 /// From here there are as many ports as a scenario may have streams.
-const FIRST_STREAM_PORT: u32 = (1 << 16) - MOST_STREAMS;
+const FIRST_STREAM_PORT: u32 = (1 << 16) - MAX_STREAMS;

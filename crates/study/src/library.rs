@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use shortflow_measure::results;
-use shortflow_text::MOST_DATA;
+use shortflow_text::MAX_DATA;
 
 use crate::calibration::{self, OUTCOME};
 use crate::ledger::Ledger;
@@ -146,7 +146,7 @@ fn read_into(
                 || (prefix.is_empty()
                     && [OUTCOME, rehearsed::FILE, models::FILE].contains(&name.as_str())))
         {
-            let text = shortflow_files::read_text(&path, MOST_DATA);
+            let text = shortflow_files::read_text(&path, MAX_DATA);
             let text = text.map_err(|error| failed(&path)(error.into()))?;
             files.push((format!("{prefix}{name}"), text));
         }

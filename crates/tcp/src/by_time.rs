@@ -354,7 +354,7 @@ impl Sender {
     /// a flight that doubles finds room (as in Linux; RFC 7661 §4.3 has the same half).
     #[inline]
     fn is_window_used(&self) -> bool {
-        let most = self.recovery.rack().map_or(0, |rack| rack.most_in_flight.0);
+        let most = self.recovery.rack().map_or(0, |rack| rack.max_in_flight.0);
         self.window_limited
             || (self.congestion.is_slow_start() && self.congestion.window().0 < 2 * most)
     }

@@ -8,7 +8,7 @@
 /// Bytes of a socket's memory, of which 5 in 8 hold payload, where segments of Ethernet's size come in buffers of 2304 bytes
 /// (`net.ipv4.tcp_rmem`).
 const MEMORY_AT_FIRST: u32 = 131_072;
-const MOST_MEMORY: u32 = 6 << 20;
+const MAX_MEMORY: u32 = 6 << 20;
 
 const fn payload_in(memory: u32) -> u32 {
     memory / 8 * 5
@@ -36,7 +36,7 @@ pub(crate) struct RightSizing {
 impl RightSizing {
     /// A window that has not grown yet, of segments with so many bytes, and grows to this at most.
     pub(crate) fn new(mss: u16, most: u32) -> Self {
-        let most = most.min(payload_in(MOST_MEMORY));
+        let most = most.min(payload_in(MAX_MEMORY));
         RightSizing {
             most,
             clamp: most.min(payload_in(MEMORY_AT_FIRST)),

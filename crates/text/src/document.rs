@@ -225,8 +225,8 @@ impl Document {
         };
         let title = written.unwrap_or(stem);
         let length = title.chars().count();
-        if length > MOST_NAME {
-            let message = format!("{of} has {length} characters; at most {MOST_NAME} are allowed");
+        if length > MAX_NAME {
+            let message = format!("{of} has {length} characters; at most {MAX_NAME} are allowed");
             self.mistake("name", message, help);
         }
         if let Some(found) = control_char(&title) {
@@ -482,10 +482,10 @@ impl Document {
 
 /// Whether a policy, a scenario or a fleet may have this name: [`Document::title`] finds nothing wrong with it.
 pub fn is_title(name: &str) -> bool {
-    name.chars().count() <= MOST_NAME && control_char(name).is_none()
+    name.chars().count() <= MAX_NAME && control_char(name).is_none()
 }
 
 /// The most characters of the name of a policy or a scenario: more fit into no table.
-const MOST_NAME: usize = 200;
+const MAX_NAME: usize = 200;
 
 const UNREADABLE: &str = "dates, and numbers beyond 9223372036854775807, cannot be used here";

@@ -58,10 +58,10 @@ pub fn folder_of(path: &Path) -> &Path {
 }
 
 /// The most bytes of a policy or a scenario, comments and all.
-pub const MOST_TEXT: u64 = 16_000_000;
+pub const MAX_TEXT: u64 = 16_000_000;
 
 /// The most bytes of a table of data that a scenario names, such as a log of accesses.
-pub const MOST_DATA: u64 = 256_000_000;
+pub const MAX_DATA: u64 = 256_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_source_without_end_is_left_at_the_limit() {
         let refused =
-            shortflow_files::read_from(io::repeat(b'#'), MOST_TEXT).unwrap_err().to_string();
+            shortflow_files::read_from(io::repeat(b'#'), MAX_TEXT).unwrap_err().to_string();
         assert_eq!(refused, "it has more than 16 MB, and at most 16 MB are read");
     }
 
@@ -101,9 +101,9 @@ mod tests {
     #[test]
     fn devices_and_folders_are_not_read() {
         let files = InputFiles::default();
-        let refused = files.read(Path::new("/dev/zero"), MOST_TEXT).unwrap_err().to_string();
+        let refused = files.read(Path::new("/dev/zero"), MAX_TEXT).unwrap_err().to_string();
         assert_eq!(refused, "it is a device, not a file");
-        let folder = files.read(Path::new("/"), MOST_TEXT).unwrap_err();
+        let folder = files.read(Path::new("/"), MAX_TEXT).unwrap_err();
         assert_eq!(folder.kind(), io::ErrorKind::IsADirectory);
     }
 

@@ -97,8 +97,8 @@ fn unknown(scenario: &Scenario, name: &str) -> String {
     let ports = between_routers.into_iter().chain(others);
     let mut names = groups;
     names.extend(ports.map(|(from, to)| CapturePoint::Port { from, to }.name(scenario)));
-    let more = if names.len() > MOST_NAMES { ", …" } else { "" };
-    names.truncate(MOST_NAMES);
+    let more = if names.len() > MAX_NAMES { ", …" } else { "" };
+    names.truncate(MAX_NAMES);
     format!(
         "no host or port is called \"{name}\"\nname a host, a group of hosts or a port, as in {}{more}",
         names.join(", ")
@@ -106,4 +106,4 @@ fn unknown(scenario: &Scenario, name: &str) -> String {
 }
 
 /// How many names a message gives.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;

@@ -153,12 +153,12 @@ fn tcp_header(sight: &Sight<'_>) -> TcpHeader {
 fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
     let Sight { packet, header: tcp, tcp: config, .. } = *sight;
     let mut options = TcpOptions::NONE;
-    let least_headers = LEAST_TCP + IpVersion::from_address(packet.key.src).header() as u16;
+    let min_headers = MIN_TCP + IpVersion::from_address(packet.key.src).header() as u16;
     if tcp.flags.has(TcpFlags::SYN)
         && let Some(config) = config
     {
         // RFC 6691: the size without any options.
-        let size = config.mss.saturating_add(config.header.saturating_sub(least_headers));
+        let size = config.mss.saturating_add(config.header.saturating_sub(min_headers));
         options.push(TcpOption::MaximumSegmentSize(size))?;
         if config.recovery.has_sack() {
             options.push(TcpOption::SackPermitted)?;
@@ -178,18 +178,18 @@ fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
         options.push(TcpOption::NoOperation)?;
         options.push(TcpOption::Sack(list))?;
     }
-    let counted = packet.size.saturating_sub(u32::from(packet.payload) + u32::from(least_headers));
+    let counted = packet.size.saturating_sub(u32::from(packet.payload) + u32::from(min_headers));
     options.fill(counted as usize / 4 * 4);
     Ok(options)
 }
 
 /// The least shift by which `window` fits into 16 bits (RFC 7323 §2.3).
 fn window_scale(window: u64) -> u8 {
-    (0..MOST_SCALE).find(|shift| window >> shift <= u64::from(u16::MAX)).unwrap_or(MOST_SCALE)
+    (0..MAX_SCALE).find(|shift| window >> shift <= u64::from(u16::MAX)).unwrap_or(MAX_SCALE)
 }
 
 /// Bytes of the TCP header without options.
-const LEAST_TCP: u16 = 20;
+const MIN_TCP: u16 = 20;
 
 /// RFC 7323 §2.3.
-const MOST_SCALE: u8 = 14;
+const MAX_SCALE: u8 = 14;

@@ -91,7 +91,7 @@ impl Write for Output {
 /// a process has open, and may lead nowhere else; they are taken as they are.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
-    for _ in 0..MOST_LINKS {
+    for _ in 0..MAX_LINKS {
         let is_link = std::fs::symlink_metadata(&target).is_ok_and(|found| found.is_symlink());
         if !is_link || target.starts_with("/proc") {
             return Ok(target);
@@ -103,7 +103,7 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// As many as Linux follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 fn is_written_through(target: &Path, found: &Metadata) -> bool {
     let is_open_elsewhere = target.starts_with("/proc") || target.starts_with("/dev");

@@ -11,8 +11,8 @@ use shortflow_units::{Duration, Length, Rate};
 use toml_edit::DocumentMut;
 
 /// The least interval (RFC 8289 §4.3), and the least target (RFC 8289 §4.4).
-const LEAST_INTERVAL: Duration = Duration::from_millis(100);
-const LEAST_TARGET: Duration = Duration::from_millis(5);
+const MIN_INTERVAL: Duration = Duration::from_millis(100);
+const MIN_TARGET: Duration = Duration::from_millis(5);
 
 /// The target as a part of the interval.
 const TARGET: u64 = 20;
@@ -44,8 +44,8 @@ impl LineFit {
     /// CoDel's interval and target.
     pub fn codel(&self) -> (Duration, Duration) {
         let packet_and_half = whole_ms(transmission(PACKET * 3 / 2, self.slowest));
-        let interval = whole_ms(self.round_trip).max(LEAST_INTERVAL);
-        let target = (interval / TARGET).max(LEAST_TARGET).max(packet_and_half);
+        let interval = whole_ms(self.round_trip).max(MIN_INTERVAL);
+        let target = (interval / TARGET).max(MIN_TARGET).max(packet_and_half);
         // Where full packets ask for a longer target, it stays a tenth of the interval at the most.
         (interval.max(target * 10), target)
     }

@@ -13,7 +13,7 @@ use crate::plane::DataPlane;
 pub(super) const EVERY: Duration = Duration::from_secs(10);
 /// How long one waits after the first failure; each further one doubles it, up to the most.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-const MOST_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A device that has stood for so long is no longer taken for one that somebody else changes.
 const CALM: Duration = Duration::from_secs(5 * 60);
@@ -21,7 +21,7 @@ const CALM: Duration = Duration::from_secs(5 * 60);
 const AGAIN_AND_AGAIN: u32 = 3;
 /// How long such a device is left as it is; doubled with each further time, up to the most.
 const FIRST_TRUCE: Duration = Duration::from_secs(20);
-const MOST_TRUCE: Duration = Duration::from_secs(4 * 60);
+const MAX_TRUCE: Duration = Duration::from_secs(4 * 60);
 
 /// How far a device has come.
 #[derive(Debug, Clone, Default)]
@@ -67,7 +67,7 @@ impl Device {
         self.changes += 1;
         self.changed_at = Some(clock(Duration::ZERO));
         if let Some(further) = self.changes.checked_sub(AGAIN_AND_AGAIN) {
-            let truce = (FIRST_TRUCE * 2u32.pow(further.min(6))).min(MOST_TRUCE);
+            let truce = (FIRST_TRUCE * 2u32.pow(further.min(6))).min(MAX_TRUCE);
             self.next = Some(now + truce);
             self.why = Some(format!(
                 "somebody else has changed it {} times, and it is set right in {} s",
@@ -97,7 +97,7 @@ impl Device {
     fn failed(&mut self, now: Instant, why: &str) {
         let wait = FIRST_WAIT * 2u32.pow(self.failures.min(6));
         self.failures += 1;
-        self.next = Some(now + wait.min(MOST_WAIT));
+        self.next = Some(now + wait.min(MAX_WAIT));
         self.why = Some(why.to_owned());
     }
 }

@@ -31,7 +31,7 @@ const EVERY_UNWATCHED: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(200);
 
 /// So many warnings are told at the head of the page; all stand beside their places.
-const MOST_WARNINGS: usize = 8;
+const MAX_WARNINGS: usize = 8;
 
 const DELAY: &str = "what the queue of a class estimates itself (PIE, CAKE); where it does not, what waits in it, over the rate of \
     the device in the class that goes first, and in others over the rate at which they left since the look before";
@@ -168,8 +168,8 @@ impl Overview {
                 if self.machines.len() > 1 { format!("{}: ", known.name) } else { String::new() };
             all.extend(known.warnings.iter().map(|what| format!("{of}{what}")));
         }
-        if let Some(more) = all.len().checked_sub(MOST_WARNINGS).filter(|more| *more > 0) {
-            all.truncate(MOST_WARNINGS);
+        if let Some(more) = all.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
+            all.truncate(MAX_WARNINGS);
             all.push(format!("and {more} more, which stand under All places"));
         }
         all

@@ -28,4 +28,4 @@ pub(crate) use server::{Asked, Refusal, serve};
 /// The version of the protocol.
 const VERSION: u64 = 1;
 /// The most bytes of a request.
-const MOST_REQUEST: usize = 4096;
+const MAX_REQUEST: usize = 4096;

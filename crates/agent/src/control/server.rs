@@ -20,7 +20,7 @@ use shortflow_files::Dir;
 use shortflow_http::{Activity, Bounded, Connections, LineTime, Place};
 
 use super::request::Ask;
-use super::{MOST_REQUEST, VERSION};
+use super::{MAX_REQUEST, VERSION};
 use crate::source::user;
 
 /// How long somebody may take for a request or to take an answer.
@@ -37,9 +37,9 @@ const NOBODY: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(200);
 /// The most connections at once; for one more, one is closed that watches for somebody else than the agent's user, or has
 /// been silent for longest.
-const MOST_CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 /// The most events that may wait for somebody who watches; who is slower is left.
-const MOST_WAITING: usize = 1000;
+const MAX_WAITING: usize = 1000;
 
 /// A request, who makes it, and where the answer goes.
 pub(crate) struct Asked {
@@ -147,7 +147,7 @@ fn group_of(name: &str) -> io::Result<u32> {
 
 /// Takes connections until `stop`; each has a thread, which ends with it. One for which there is no thread is closed.
 pub(crate) fn serve(control: &Control, requests: &Sender<Asked>, stop: &'static AtomicBool) {
-    let connections = Connections::new(MOST_CONNECTIONS);
+    let connections = Connections::new(MAX_CONNECTIONS);
     while !stop.load(Ordering::Relaxed) {
         let timeout = PollTimeout::try_from(NOBODY).unwrap_or(PollTimeout::MAX);
         let _ = poll(&mut [PollFd::new(control.listener.as_fd(), PollFlags::POLLIN)], timeout);
@@ -186,9 +186,9 @@ fn talk(
     let mut bounded = Bounded::new(stream, stop);
     loop {
         place.is_at(Activity::Idle);
-        let line = match bounded.line(MOST_REQUEST, TIME) {
+        let line = match bounded.line(MAX_REQUEST, TIME) {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let what = format!("a request has at most {MOST_REQUEST} bytes");
+                let what = format!("a request has at most {MAX_REQUEST} bytes");
                 write(stream, &refusal(&what))?;
                 stream.shutdown(std::net::Shutdown::Write)?;
                 bounded.discard(MAX_DISCARDED, Instant::now() + MAX_DISCARD_TIME);
@@ -209,7 +209,7 @@ fn talk(
             }
         };
         let (answer, answered) = channel();
-        let (events, happening) = sync_channel(MOST_WAITING);
+        let (events, happening) = sync_channel(MAX_WAITING);
         let events = (ask == Ask::Watch).then_some(events);
         let asked = Asked { ask, who: who.clone(), answer, events };
         if requests.send(asked).is_err() {

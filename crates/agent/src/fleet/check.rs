@@ -105,9 +105,9 @@ impl<'f> Checker<'f> {
                     let help = "a device is one interface: take one of them out";
                     self.remarks.mistake(&format!("{}.device", path()), message, help);
                 }
-                if let Some(rate) = rate.filter(|rate| *rate < Wanted::LEAST_RATE) {
+                if let Some(rate) = rate.filter(|rate| *rate < Wanted::MIN_RATE) {
                     let message =
-                        format!("{rate} is too slow; at least {} are allowed", Wanted::LEAST_RATE);
+                        format!("{rate} is too slow; at least {} are allowed", Wanted::MIN_RATE);
                     let help = "give the rate of the bottleneck, less a little";
                     self.remarks.mistake(&format!("{}.rate", path()), message, help);
                 }

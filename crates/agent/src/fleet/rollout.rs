@@ -7,10 +7,10 @@ use super::remarks::Remarks;
 use super::select::fits;
 
 /// The longest that machines may wait: whoever wants more is better served by two repositories.
-const MOST_DAYS: u64 = 7;
+const MAX_DAYS: u64 = 7;
 /// The shortest and longest that machines may measure: a second is the least part of a window, of which there are 24.
-const LEAST_WATCH: Duration = Duration::from_secs(24);
-const MOST_WATCH: Duration = Duration::from_secs(3600);
+const MIN_WATCH: Duration = Duration::from_secs(24);
+const MAX_WATCH: Duration = Duration::from_secs(3600);
 
 impl RolloutFile {
     /// Whether a machine is one of those that are first.
@@ -36,15 +36,15 @@ impl RolloutFile {
 /// Refuses a roll-out with which nobody is first, that lasts too long, or that needs what nobody finds.
 pub(super) fn check(file: &FleetFile, remarks: &mut Remarks<'_>) {
     let Some(rollout) = &file.rollout else { return };
-    if Duration::from_nanos(rollout.after.nanos()) > Duration::from_secs(MOST_DAYS * 24 * 3600) {
-        let message = format!("machines may wait {MOST_DAYS} days at most");
+    if Duration::from_nanos(rollout.after.nanos()) > Duration::from_secs(MAX_DAYS * 24 * 3600) {
+        let message = format!("machines may wait {MAX_DAYS} days at most");
         remarks.mistake("rollout.after", message, "write a time such as \"30 min\"");
     }
     if !file.machines.iter().any(|(_, machine)| rollout.is_first(machine)) {
         let help = "nobody would be first: name a tag that a machine has";
         remarks.mistake("rollout.first", "no machine has one of these tags", help);
     }
-    if rollout.watch.is_some() && !(LEAST_WATCH..=MOST_WATCH).contains(&rollout.window()) {
+    if rollout.watch.is_some() && !(MIN_WATCH..=MAX_WATCH).contains(&rollout.window()) {
         let message = "machines may measure from 24 s to 1 h before and after";
         remarks.mistake("rollout.watch", message, "write a time such as \"5 min\"");
     }

@@ -23,7 +23,7 @@ pub use verdicts::{is_verdict, verdict_entry, verdicts, verdicts_unit};
 /// The attribute with a text.
 const TEXT: &str = "shortflowText";
 /// The most entries of a repository: each rule is held against each policy.
-const MOST_ENTRIES: usize = 5000;
+const MAX_ENTRIES: usize = 5000;
 /// The classes of entries.
 const OF_TEXT: &str = "shortflowTextEntry";
 const OF_POLICY: &str = "shortflowPolicy";
@@ -53,12 +53,12 @@ pub fn entries(bundle: &Bundle, base: &str) -> Vec<Entry> {
 /// All mistakes in them, each with its place.
 pub fn bundle(source: &Arc<Source>, entries: &[Entry]) -> Result<Bundle, Diagnostics> {
     let mut found = Finder { source, mistakes: Vec::new(), files: Vec::new() };
-    if let Some(entry) = entries.get(MOST_ENTRIES) {
+    if let Some(entry) = entries.get(MAX_ENTRIES) {
         let help = "a repository has a text for its fleet and one for each policy";
         found.mistake(
             entry,
             "dn",
-            format!("this is entry {}, and at most {MOST_ENTRIES} are read", MOST_ENTRIES + 1),
+            format!("this is entry {}, and at most {MAX_ENTRIES} are read", MAX_ENTRIES + 1),
             help,
         );
         return Err(Diagnostics(found.mistakes));

@@ -26,9 +26,9 @@ const GRACE: Duration = Duration::from_secs(30);
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
 /// The most bytes of an answer.
-const MOST_ANSWER: usize = 64 << 20;
+const MAX_ANSWER: usize = 64 << 20;
 /// The most bytes of memory that the process may have.
-const MOST_MEMORY: u64 = 512 << 20;
+const MAX_MEMORY: u64 = 512 << 20;
 
 /// What the process is asked, a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
@@ -220,8 +220,8 @@ impl Reader {
                 0 => return Err("has ended".to_owned()),
                 read => line.extend_from_slice(&chunk[..read]),
             }
-            if line.len() > MOST_ANSWER {
-                return Err(format!("answers more than {MOST_ANSWER} bytes"));
+            if line.len() > MAX_ANSWER {
+                return Err(format!("answers more than {MAX_ANSWER} bytes"));
             }
         }
         serde_json::from_slice(&line).map_err(|error| format!("answers nonsense: {error}"))
@@ -246,7 +246,7 @@ impl Reader {
 fn cause(status: ExitStatus) -> String {
     match status.signal() {
         // What Rust does when an allocation fails.
-        Some(SIGABRT) => format!("{status}; its limit is {} MB of memory", MOST_MEMORY >> 20),
+        Some(SIGABRT) => format!("{status}; its limit is {} MB of memory", MAX_MEMORY >> 20),
         _ => status.to_string(),
     }
 }
@@ -277,7 +277,7 @@ impl Drop for Apart {
 /// When the kernel does not let it.
 pub fn confine() -> std::io::Result<()> {
     give_up_all_privileges()?;
-    setrlimit(Resource::RLIMIT_AS, MOST_MEMORY, MOST_MEMORY)?;
+    setrlimit(Resource::RLIMIT_AS, MAX_MEMORY, MAX_MEMORY)?;
     Ok(setrlimit(Resource::RLIMIT_CORE, 0, 0)?)
 }
 

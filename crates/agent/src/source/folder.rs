@@ -29,8 +29,8 @@ pub struct Folder {
 /// The folder in it in which machines say what they have found of a version.
 const VERDICTS: &str = "verdicts";
 /// The most of them that are read, and the most bytes of each.
-const MOST_VERDICTS: usize = 5000;
-const MOST_VERDICT: u64 = 4096;
+const MAX_VERDICTS: usize = 5000;
+const MAX_VERDICT: u64 = 4096;
 
 /// What may change what a folder has.
 const CHANGES: AddWatchFlags = AddWatchFlags::IN_CLOSE_WRITE
@@ -155,10 +155,10 @@ fn verdicts(repository: &Path) -> Vec<Verdict> {
     };
     let read = |name: OsString| {
         let verdict: Verdict =
-            serde_json::from_slice(&folder.read(&name, MOST_VERDICT).ok()?).ok()?;
+            serde_json::from_slice(&folder.read(&name, MAX_VERDICT).ok()?).ok()?;
         (name == *format!("{}.json", verdict.machine)).then_some(verdict)
     };
-    let names = folder.names().unwrap_or_default().into_iter().take(MOST_VERDICTS);
+    let names = folder.names().unwrap_or_default().into_iter().take(MAX_VERDICTS);
     names.filter_map(read).collect()
 }
 

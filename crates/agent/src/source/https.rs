@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::CertificateDer;
-use shortflow_text::{Diagnostic, Diagnostics, MOST_TEXT};
+use shortflow_text::{Diagnostic, Diagnostics, MAX_TEXT};
 use ureq::http::header::{AUTHORIZATION, CONTENT_LENGTH, ETAG, IF_NONE_MATCH, TRANSFER_ENCODING};
 use ureq::http::{HeaderValue, StatusCode, Uri};
 use ureq::tls::{Certificate, ClientCert, PrivateKey, RootCerts, TlsConfig};
@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 64_000;
 /// The most bytes of the head of an answer.
-const MOST_HEAD: usize = 16 << 10;
+const MAX_HEAD: usize = 16 << 10;
 
 type Answer = ureq::http::Response<Body>;
 
@@ -154,7 +154,7 @@ impl Https {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(None)
-            .max_response_header_size(MOST_HEAD)
+            .max_response_header_size(MAX_HEAD)
             // Between two readings so much time passes that servers hang up.
             .max_idle_connections(0)
             .user_agent(concat!("shortflow/", env!("CARGO_PKG_VERSION")))
@@ -218,7 +218,7 @@ fn text(answer: &mut Answer) -> Result<String, String> {
                 .to_owned(),
         );
     }
-    let bytes = answer.body_mut().with_config().limit(MOST_TEXT).read_to_vec();
+    let bytes = answer.body_mut().with_config().limit(MAX_TEXT).read_to_vec();
     let bytes = bytes.map_err(|error| told(&error))?;
     String::from_utf8(bytes).map_err(|error| {
         format!("what it sends is not UTF-8 from byte {}", error.utf8_error().valid_up_to() + 1)
@@ -230,7 +230,7 @@ fn told(error: &ureq::Error) -> String {
         ureq::Error::Timeout(_) => "it does not answer in time".to_owned(),
         ureq::Error::HostNotFound => "there is no such host".to_owned(),
         ureq::Error::BodyExceedsLimit(_) => {
-            format!("it sends more than {} MB, and at most so many are read", MOST_TEXT / 1_000_000)
+            format!("it sends more than {} MB, and at most so many are read", MAX_TEXT / 1_000_000)
         }
         ureq::Error::LargeResponseHeader(..) => "the head of its answer is too long".to_owned(),
         ureq::Error::Protocol(error) => format!("what it sends is no answer of HTTP/1.1: {error}"),

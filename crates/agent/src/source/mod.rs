@@ -132,7 +132,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How long nothing must have changed before one reads: who writes several files does so within less.
 const QUIET: Duration = Duration::from_millis(150);
 /// How long one waits for that at most.
-const MOST_UNREST: Duration = Duration::from_secs(3);
+const MAX_UNREST: Duration = Duration::from_secs(3);
 /// After so long one reads in any case: a change may have been missed.
 const IN_ANY_CASE: Duration = Duration::from_secs(30);
 
@@ -172,7 +172,7 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
         }
         is_due = source.wait(LOOK);
         if is_due {
-            let until = Instant::now() + MOST_UNREST;
+            let until = Instant::now() + MAX_UNREST;
             while source.wait(QUIET) && Instant::now() < until && !stop.load(Ordering::Relaxed) {}
             // What else changes until its turn has come is read with it.
             let turn = Instant::now() + turns.wait(changes);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::whole::PRIVATE;
 
 /// Above this size the log is put aside as `.1`, in the place of the one before.
-const MOST_BYTES: u64 = 16_000_000;
+const MAX_BYTES: u64 = 16_000_000;
 
 /// The log, at whose end one writes.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl Log {
 
     /// Writes a line, and brings it to the disk.
     pub(super) fn write(&mut self, value: &Value) -> io::Result<()> {
-        if self.file.metadata()?.len() > MOST_BYTES {
+        if self.file.metadata()?.len() > MAX_BYTES {
             fs::rename(&self.path, self.path.with_extension("jsonl.1"))?;
             self.file = opened(&self.path)?;
         }

@@ -39,7 +39,7 @@ use crate::whole::{PRIVATE, is_unfinished, replace_link, write_beneath};
 use log::Log;
 
 /// The most versions that are kept; older ones are removed.
-const MOST_VERSIONS: usize = 100;
+const MAX_VERSIONS: usize = 100;
 
 /// The most bytes of the log, and of another file of the state, that are read.
 const MAX_LOG: u64 = 64_000_000;
@@ -425,7 +425,7 @@ impl Store {
     /// Removes the oldest versions, up to the most that are kept.
     fn prune(&self, current: u64) {
         let numbers = self.numbers();
-        let old = numbers.len().saturating_sub(MOST_VERSIONS);
+        let old = numbers.len().saturating_sub(MAX_VERSIONS);
         for number in numbers.into_iter().take(old).filter(|number| *number != current) {
             // What cannot be removed costs room, and is tried again with the next version.
             let _ = self.dir.dir("versions").and_then(|dir| dir.remove_tree(name(number)));

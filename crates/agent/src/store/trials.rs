@@ -14,7 +14,7 @@ use crate::verdict::Verdict;
 use crate::whole::write_whole;
 
 /// The most versions found worse of which one knows; older ones are forgotten.
-const MOST_WORSE: usize = 100;
+const MAX_WORSE: usize = 100;
 
 impl Store {
     /// The version on trial, if one is.
@@ -59,7 +59,7 @@ impl Store {
         }
         worse.retain(|(known, _)| known != digest);
         worse.extend(why.map(|why| (digest.to_owned(), why.to_owned())));
-        let forgotten = worse.len().saturating_sub(MOST_WORSE);
+        let forgotten = worse.len().saturating_sub(MAX_WORSE);
         self.set("worse.json", Some(&worse[forgotten..]))
     }
 

@@ -71,7 +71,7 @@ struct Figures {
     /// Until so many of a hundred machines had it on their devices, in seconds: 50, 90, 100.
     converged: [f64; 3],
     reads: usize,
-    most_at_once: usize,
+    max_at_once: usize,
     failed: usize,
     slapd_cpu: f64,
     agents_cpu: f64,
@@ -159,7 +159,7 @@ fn many(machines: usize) -> Option<Figures> {
     Some(Figures {
         converged: [50, 90, 100].map(|part| times[(times.len() * part).div_ceil(100) - 1]),
         reads: reads.all.load(Ordering::Relaxed) - reads_before,
-        most_at_once: reads.most.load(Ordering::Relaxed),
+        max_at_once: reads.most.load(Ordering::Relaxed),
         failed: reads.failed.load(Ordering::Relaxed),
         slapd_cpu: slapd_after.0 - slapd_before.0,
         agents_cpu: agents_after.0 - agents_before.0,
@@ -185,7 +185,7 @@ fn row(machines: usize, of: &Figures) -> String {
     format!(
         "| {machines} | {half:.2} | {most:.2} | {all:.2} | {} | {} | {:.2} | {:.0} | {:.1} | {:.2} |\n",
         of.reads,
-        of.most_at_once,
+        of.max_at_once,
         of.slapd_cpu,
         of.slapd_mb,
         each(of.agents_cpu) * 1e3,

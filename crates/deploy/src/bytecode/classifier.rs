@@ -97,7 +97,7 @@ const IN_V4: [u32; 2] = [IP + 12, IP + 16];
 const IN_V6: [u32; 2] = [IP + 8, IP + 24];
 
 /// The most extension headers that are walked, as in `shortflow-wire`.
-const MOST_EXTENSIONS: usize = 8;
+const MAX_EXTENSIONS: usize = 8;
 const HOP_BY_HOP: u32 = 0;
 const FRAGMENT: u32 = 44;
 const AUTHENTICATION: u32 = 51;
@@ -200,7 +200,7 @@ fn note_v6(program: &mut Assembler, end: usize) {
 /// Walks from the place in the index register to the header of a transport protocol, and notes its ports if that is asked.
 fn walk_extensions(program: &mut Assembler, version: u8, asks_ports: bool, done: Label) {
     let transport = program.label();
-    for walked in 0..MOST_EXTENSIONS {
+    for walked in 0..MAX_EXTENSIONS {
         let [opaque, fragment, authentication, next] = [(); 4].map(|()| program.label());
         program.then(LOAD_NOTE, PROTOCOL);
         // Of extension headers, IPv4 has the authentication header alone.

@@ -36,7 +36,7 @@ impl Program {
     pub const MOST: usize = 4096;
 
     /// The longest text that one holds, in bytes.
-    pub(crate) const MOST_TEXT: usize = 4 * (Program::MOST - 2);
+    pub(crate) const MAX_TEXT: usize = 4 * (Program::MOST - 2);
 
     /// The instructions in order.
     pub fn instructions(&self) -> &[Instruction] {
@@ -46,7 +46,7 @@ impl Program {
     /// A program that takes no packet, steps over `text` and holds it where its operands are.
     ///
     /// # Panics
-    /// When the text has more than [`MOST_TEXT`](Self::MOST_TEXT) bytes.
+    /// When the text has more than [`MAX_TEXT`](Self::MAX_TEXT) bytes.
     pub(crate) fn passing_by(text: &str) -> Program {
         let words = text.as_bytes().chunks(4).map(|bytes| {
             let mut word = [0; 4];

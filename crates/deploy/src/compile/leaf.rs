@@ -17,7 +17,7 @@ use crate::kernel::Kind;
 use crate::tree::{Discipline, Inner};
 
 /// The most bands of `prio` and `ets` (`TCQ_PRIO_BANDS`, `TCQ_ETS_MAX_BANDS`).
-const MOST_BANDS: usize = 16;
+const MAX_BANDS: usize = 16;
 
 /// Classes that take turns by bytes.
 pub(super) struct Rota<'p> {
@@ -182,7 +182,7 @@ impl Compiler<'_> {
         self.refuse_long_turns(rota, path)?;
         let count = rota.classes.len();
         let kind = match (self.lacks(Kind::Drr), self.lacks(Kind::Ets)) {
-            (true, false) if count <= MOST_BANDS => Kind::Ets,
+            (true, false) if count <= MAX_BANDS => Kind::Ets,
             (false, _) => Kind::Drr,
             _ => return Err(vec![Refusal::of_kernel(path, Kind::Drr, "drr")]),
         };
@@ -234,8 +234,8 @@ impl Compiler<'_> {
             refusal.what += "; HTB has up to 8 priorities, and they are the outermost queue alone";
             return Err(vec![refusal]);
         }
-        if each.len() > MOST_BANDS {
-            let what = format!("{} bands are more than the kernel's {MOST_BANDS}", each.len());
+        if each.len() > MAX_BANDS {
+            let what = format!("{} bands are more than the kernel's {MAX_BANDS}", each.len());
             return Err(vec![Refusal::of_policy(
                 path,
                 &what,

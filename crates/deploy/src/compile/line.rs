@@ -15,11 +15,11 @@ use crate::kernel::Kind;
 use crate::tree::{Discipline, Leaf, Tree};
 
 /// The most priorities that HTB has (`TC_HTB_NUMPRIO`).
-const MOST_PRIORITIES: usize = 8;
+const MAX_PRIORITIES: usize = 8;
 /// The largest frame of an Ethernet link: the turn of a class that is alone in its priority.
 pub(super) const FRAME: Bytes = Bytes(1514);
 /// What may leave at once at least: a frame with room for tags.
-const LEAST_BURST: Bytes = Bytes(1600);
+const MIN_BURST: Bytes = Bytes(1600);
 
 /// The tree of the queue of `role`.
 pub(super) fn compile(
@@ -57,7 +57,7 @@ pub(super) fn compile(
     let burst = compiler.burst(&path, rate, own.map(|own| own.burst()));
     let link_layer = compiler.link_layer(&path, own.map(|own| own.link_layer()));
     let mut line = Line { leaves: Vec::new(), priority: 0 };
-    let choice = if priorities(queue) > MOST_PRIORITIES {
+    let choice = if priorities(queue) > MAX_PRIORITIES {
         let waiting = compiler.discipline(queue, &path)?;
         line.add("all", None, FRAME, waiting)
     } else {
@@ -116,7 +116,7 @@ impl Compiler<'_> {
     fn burst(&mut self, path: &str, rate: Rate, asked: Option<Bytes>) -> Bytes {
         let asked = asked.unwrap_or(Bytes::ZERO);
         // A timer may be late by a fraction of a millisecond, and what it is late by must not be lost.
-        let least = Bytes(rate.bits_per_sec() / 8 / 1000).max(LEAST_BURST);
+        let least = Bytes(rate.bits_per_sec() / 8 / 1000).max(MIN_BURST);
         if asked < least {
             let what = format!(
                 "after a pause up to {least} leave at once, and not {asked}: the kernel's timers are no finer"
@@ -207,7 +207,7 @@ impl Compiler<'_> {
             let nearest = "the link layer of the outermost shaper for all packets";
             self.nearest(Refusal::of_policy(path, what, None), nearest, ())?;
         }
-        let burst = Bytes(params.rate().bits_per_sec() / 8 / 1000).max(LEAST_BURST);
+        let burst = Bytes(params.rate().bits_per_sec() / 8 / 1000).max(MIN_BURST);
         if params.burst() != Bytes::ZERO && params.burst() != burst {
             let what =
                 format!("bursts up to {burst} (timer resolution), and not {}", params.burst());

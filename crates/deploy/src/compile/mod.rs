@@ -126,15 +126,15 @@ pub fn compile(policy: &Policy, role: &Role, settings: &Settings) -> Result<Tree
 }
 
 /// The rate up to which a millisecond's bytes fit into the kernel's 32 bits, and some.
-const MOST_RATE: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
+const MAX_RATE: Rate = Rate::from_bits_per_sec(10_000_000_000_000);
 
 /// The tree, if its numbers fit into those of the kernel.
 fn fitting(tree: Tree) -> Result<Tree, Vec<Refusal>> {
     let path = format!("roles.{}.queue", tree.role);
     let refused = |what: String| Err(vec![Refusal::of_policy(&path, &what, None)]);
-    if tree.rate > MOST_RATE {
+    if tree.rate > MAX_RATE {
         return refused(format!(
-            "a line of {} is faster than {MOST_RATE}, which is the most",
+            "a line of {} is faster than {MAX_RATE}, which is the most",
             tree.rate
         ));
     }

@@ -3,7 +3,7 @@
 use shortflow_elements::marker::AggregateMarkerParams;
 use shortflow_elements::sharing::{Depths, Sharing};
 
-use super::{DEEPEST_OF_AGGREGATE, FASTEST, MOST_CONNECTIONS, Unsayable};
+use super::{DEEPEST_OF_AGGREGATE, FASTEST, MAX_CONNECTIONS, Unsayable};
 
 /// Bytes before the connections, and of each.
 pub(super) const HEAD: usize = 424;
@@ -28,7 +28,7 @@ impl Aggregate {
         // Nobody works on it, no packet has come, the peak rate asks for nothing, and nobody holds anything yet.
         let words = [0, 0, now, 0, 0, self.depth];
         let mut bytes: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
-        bytes.resize(HEAD + MOST_CONNECTIONS * CONNECTION, 0);
+        bytes.resize(HEAD + MAX_CONNECTIONS * CONNECTION, 0);
         bytes
     }
 }
@@ -36,9 +36,9 @@ impl Aggregate {
 /// Whether the program has room for it.
 pub(super) fn check(params: &AggregateMarkerParams) -> Result<(), Unsayable> {
     let (profile, found) = (&params.profile, params.connections.connections());
-    if found > MOST_CONNECTIONS {
+    if found > MAX_CONNECTIONS {
         let what = "connections of an aggregate";
-        return Err(Unsayable::TooMany { what, found, most: MOST_CONNECTIONS });
+        return Err(Unsayable::TooMany { what, found, most: MAX_CONNECTIONS });
     }
     if profile.depth().0 > DEEPEST_OF_AGGREGATE {
         return Err(Unsayable::Deep { bytes: profile.depth().0, most: DEEPEST_OF_AGGREGATE });

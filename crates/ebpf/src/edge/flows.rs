@@ -8,14 +8,14 @@ use shortflow_units::Duration;
 
 use super::aggregate::{CONNECTION, HEAD};
 use super::layout::Remembered;
-use super::{EdgeFlow, MOST_CONNECTIONS, MOST_ENTRIES};
+use super::{EdgeFlow, MAX_CONNECTIONS, MAX_ENTRIES};
 
 /// Where things stand in the table, and how long each is.
 const USED: usize = 4;
 const ENTRIES: usize = 64;
 const ENTRY: usize = 64;
 const SEEN_AT: usize = 48;
-const NEIGHBOURS: usize = ENTRIES + MOST_ENTRIES * ENTRY;
+const NEIGHBOURS: usize = ENTRIES + MAX_ENTRIES * ENTRY;
 const NEIGHBOUR: usize = 16;
 const BYTES: usize = 8;
 /// The same of a connection.
@@ -27,7 +27,7 @@ const IS_KNOWN: usize = 84;
 /// too long are none.
 pub(super) fn top(table: &[u8], of: &Remembered, now: u64, most: usize) -> Vec<EdgeFlow> {
     let used = table.get(USED..).and_then(|rest| rest.first_chunk());
-    let used = used.map_or(0, |bytes| u32::from_ne_bytes(*bytes) as usize).min(MOST_ENTRIES);
+    let used = used.map_or(0, |bytes| u32::from_ne_bytes(*bytes) as usize).min(MAX_ENTRIES);
     first((0..used).filter_map(|at| flow(table, of, now, at)), most)
 }
 
@@ -38,7 +38,7 @@ pub(super) fn connections(
     now: u64,
     most: usize,
 ) -> Vec<EdgeFlow> {
-    let places = (0..MOST_CONNECTIONS).map(|at| HEAD + at * CONNECTION);
+    let places = (0..MAX_CONNECTIONS).map(|at| HEAD + at * CONNECTION);
     let known = places.filter(|at| aggregate.get(at + IS_KNOWN).is_some_and(|known| *known != 0));
     let each = known.map(|at| {
         let silent = now.saturating_sub(long(aggregate, at + CONNECTION_SEEN_AT));

@@ -12,7 +12,7 @@ use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per};
 use shortflow_units::{Bytes, Duration, Rate};
 
 use super::aggregate;
-use super::{DEEPEST, EdgeClass, EdgeMeter, MOST_ENTRIES, MOST_LOAD, Unsayable};
+use super::{DEEPEST, EdgeClass, EdgeMeter, MAX_ENTRIES, MAX_LOAD, Unsayable};
 use crate::edge;
 
 /// Bytes of `struct class`.
@@ -150,9 +150,9 @@ impl Accounts {
         table_size: usize,
         idle_timeout: Duration,
     ) -> Result<Accounts, Unsayable> {
-        if table_size > MOST_ENTRIES {
+        if table_size > MAX_ENTRIES {
             let what = "entries of a table";
-            return Err(Unsayable::TooMany { what, found: table_size, most: MOST_ENTRIES });
+            return Err(Unsayable::TooMany { what, found: table_size, most: MAX_ENTRIES });
         }
         let mask = u128::MAX.checked_shl(128 - u32::from(ipv6_prefix)).unwrap_or(0);
         let by = match by {
@@ -297,7 +297,7 @@ fn admission(params: &AdmissionParams) -> Result<Working, Unsayable> {
     let sample = params.window().sample();
     let per_sample = |rate: Rate| u128::from(rate.bits_per_sec()) * u128::from(sample.nanos());
     let target = per_sample(params.target());
-    if target > u128::from(MOST_LOAD * PER_BYTE) {
+    if target > u128::from(MAX_LOAD * PER_BYTE) {
         let bytes = u64::try_from(target / u128::from(PER_BYTE)).unwrap_or(u64::MAX);
         return Err(Unsayable::Load { bytes });
     }

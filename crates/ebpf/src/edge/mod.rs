@@ -53,10 +53,10 @@ pub enum Direction {
 }
 
 /// The most rules of one device.
-pub const MOST_RULES: usize = 64;
+pub const MAX_RULES: usize = 64;
 
 /// The most classes of one device.
-pub const MOST_CLASSES: usize = 32;
+pub const MAX_CLASSES: usize = 32;
 
 /// How a class's packets get a colour. Each has the decisions of the element of the same name; of those upon a
 /// time sliding window it is the form in whole numbers, such as [`IntegerTsw`](shortflow_elements::meter::IntegerTsw).
@@ -185,7 +185,7 @@ impl EdgePlan {
             true => Ok(()),
             false => Err(Unsayable::TooMany { what, found, most }),
         };
-        limit("classes", classes.len(), MOST_CLASSES)?;
+        limit("classes", classes.len(), MAX_CLASSES)?;
         let (mut tables, mut aggregates) = (0, 0);
         let mut class = |class: &EdgeClass| {
             let own = if class.meter.has_aggregate() { aggregates } else { tables };
@@ -290,21 +290,21 @@ pub struct Cost {
 }
 
 /// The most flows or hosts that a class remembers.
-pub const MOST_ENTRIES: usize = 1 << 16;
+pub const MAX_ENTRIES: usize = 1 << 16;
 
 /// The most connections of which is kept what came to them last.
 #[cfg(feature = "ebpf")]
-const MOST_ECHOED: usize = 1 << 16;
+const MAX_ECHOED: usize = 1 << 16;
 
 /// The most connections of an aggregate.
-pub const MOST_CONNECTIONS: usize = 256;
+pub const MAX_CONNECTIONS: usize = 256;
 
 /// The deepest bucket, in bytes, and that of an aggregate.
 const DEEPEST: u64 = 1 << 31;
 const DEEPEST_OF_AGGREGATE: u64 = 1 << 28;
 
 /// The most that admitted streams send in a sample, in bytes.
-const MOST_LOAD: u64 = 1 << 30;
+const MAX_LOAD: u64 = 1 << 30;
 
 /// The greatest mean rate of an aggregate.
 const FASTEST: Rate = Rate::from_bits_per_sec(1_000_000_000_000_000);
@@ -326,7 +326,7 @@ impl fmt::Display for Unsayable {
             }
             Unsayable::Load { bytes } => write!(
                 f,
-                "what is admitted must send at most {MOST_LOAD} bytes in a sample; found {bytes}: ask for shorter samples"
+                "what is admitted must send at most {MAX_LOAD} bytes in a sample; found {bytes}: ask for shorter samples"
             ),
             Unsayable::Fast { rate } => {
                 write!(f, "the rate of an aggregate must be at most {FASTEST}; found {rate}")

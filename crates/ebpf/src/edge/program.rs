@@ -10,7 +10,7 @@ use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use shortflow_elements::meter::POWERS;
 
-use super::{EdgeCounter, EdgePlan, EdgeTable, EdgeTimes, MOST_ECHOED, Trial, layout, times};
+use super::{EdgeCounter, EdgePlan, EdgeTable, EdgeTimes, MAX_ECHOED, Trial, layout, times};
 use crate::error::Program;
 use crate::{Error, Link};
 
@@ -72,7 +72,7 @@ impl EdgeProgram {
         let bounds = bounds.chain(EdgeTimes::SIZES.map(|size| size.0));
         let settings = flags.chain(POWERS.into_iter().chain(bounds).flat_map(u64::to_ne_bytes));
         set(&mut opened, &settings.collect::<Vec<u8>>())?;
-        let received = if plan.echoes { MOST_ECHOED } else { 0 };
+        let received = if plan.echoes { MAX_ECHOED } else { 0 };
         for (name, wanted) in
             [("tables", plan.tables), ("aggregates", plan.aggregates), ("received", received)]
         {

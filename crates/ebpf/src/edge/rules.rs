@@ -7,10 +7,10 @@ use std::net::IpAddr;
 use shortflow_elements::classifier::{AnyOf, DscpSet, MultiField, PortRange, SenderMatch};
 use shortflow_elements::{Label, Prefix, Protocol};
 
-use super::{MOST_RULES, Owner, Unsayable};
+use super::{MAX_RULES, Owner, Unsayable};
 
 /// The most intervals of ports that `struct of_port` tells apart.
-const MOST_INTERVALS: usize = 256;
+const MAX_INTERVALS: usize = 256;
 
 /// Bits of `settings.asks`: what rules ask for.
 #[derive(Debug, Clone, Copy)]
@@ -90,18 +90,18 @@ impl Rules {
         for (fields, class) in rules {
             single.extend(Rule::of_match(fields, *class, owners)?);
         }
-        if single.len() > MOST_RULES {
+        if single.len() > MAX_RULES {
             return Err(Unsayable::TooMany {
                 what: "rules, of which a list of addresses, or `port`, takes several",
                 found: single.len(),
-                most: MOST_RULES,
+                most: MAX_RULES,
             });
         }
         for end in 0..2 {
             let found = boundaries(&single, end).len();
-            if found > MOST_INTERVALS {
+            if found > MAX_INTERVALS {
                 let what = "boundaries of ports";
-                return Err(Unsayable::TooMany { what, found, most: MOST_INTERVALS });
+                return Err(Unsayable::TooMany { what, found, most: MAX_INTERVALS });
             }
         }
         Ok(Rules { bytes: tables(&single), asks: asks(&single), shape: format!("{single:?}") })
@@ -296,8 +296,8 @@ fn tables(rules: &[Rule]) -> Vec<u8> {
     tables.progress(&|rule| rule.sent_up_to);
     tables.progress(&|rule| rule.remaining_up_to);
     tables.bytes.extend((levels.len() as u32).to_ne_bytes());
-    tables.bytes.extend((0..MOST_RULES).map(|at| levels.get(at).copied().unwrap_or(0)));
-    let mut classes = [0; MOST_RULES];
+    tables.bytes.extend((0..MAX_RULES).map(|at| levels.get(at).copied().unwrap_or(0)));
+    let mut classes = [0; MAX_RULES];
     for (number, rule) in rules.iter().enumerate() {
         classes[place_of_first(1 << number)] = rule.class;
     }
@@ -340,7 +340,7 @@ impl Tables<'_> {
         for begin in &begins {
             self.word(&|rule| rule.ports[end].contain(*begin));
         }
-        self.none(MOST_INTERVALS - begins.len());
+        self.none(MAX_INTERVALS - begins.len());
     }
 
     /// The levels at which rules ask for groups, of which the rules are written.
@@ -350,7 +350,7 @@ impl Tables<'_> {
         for level in &levels {
             self.word(&|rule| rule.group().is_some_and(|(_, at)| at == *level));
         }
-        self.none(MOST_RULES - levels.len());
+        self.none(MAX_RULES - levels.len());
         levels.into_iter().collect()
     }
 
@@ -358,12 +358,12 @@ impl Tables<'_> {
     fn progress(&mut self, asked: &dyn Fn(&Rule) -> Option<u64>) {
         let bounds: BTreeSet<u64> = self.rules.iter().filter_map(asked).collect();
         let mut all: Vec<u64> = bounds.iter().copied().collect();
-        all.resize(MOST_RULES, u64::MAX);
+        all.resize(MAX_RULES, u64::MAX);
         self.bytes.extend(all.into_iter().flat_map(u64::to_ne_bytes));
         for bound in &bounds {
             self.word(&|rule| asked(rule).is_none_or(|most| *bound <= most));
         }
-        for _ in bounds.len()..=MOST_RULES {
+        for _ in bounds.len()..=MAX_RULES {
             self.word(&|rule| asked(rule).is_none());
         }
     }

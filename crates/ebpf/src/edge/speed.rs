@@ -18,8 +18,7 @@ use shortflow_units::{Bytes, Duration, Rate, Rng};
 
 use super::program::ECHO;
 use super::{
-    Buckets, Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MOST_CONNECTIONS, MOST_ENTRIES,
-    Owner,
+    Buckets, Cost, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, MAX_CONNECTIONS, MAX_ENTRIES, Owner,
 };
 use crate::error::Program;
 use crate::{Error, Link};
@@ -74,11 +73,11 @@ impl Effort {
         for (what, meter) in meters() {
             add(what, &|| self.plain(&plan(meter.clone())))?;
         }
-        for flows in [30, 1_000, MOST_ENTRIES] {
+        for flows in [30, 1_000, MAX_ENTRIES] {
             add("Fair Marker", &|| self.full(&plan(fair_marker(flows)), flows))?;
             add("DSTF", &|| self.full(&plan(dstf(flows)), flows))?;
         }
-        for flows in [1_000, MOST_ENTRIES] {
+        for flows in [1_000, MAX_ENTRIES] {
             add("token bucket for each flow", &|| {
                 self.full(&plan(token_bucket(Some(each(flows)))), flows)
             })?;
@@ -86,18 +85,16 @@ impl Effort {
         }
         add("what came, for acknowledgements that echo", &|| self.came())?;
         add("admission", &|| self.full(&plan(admission(1_000)), 1_000))?;
-        for connections in [1, 30, MOST_CONNECTIONS] {
+        for connections in [1, 30, MAX_CONNECTIONS] {
             add("aggregate", &|| self.full(&plan(aggregate()), connections))?;
         }
         add("aggregate, a million new flows", &|| {
             self.flooded(&plan(aggregate()))
-                .map(|cost| Cost { flows: Some(MOST_CONNECTIONS), ..cost })
+                .map(|cost| Cost { flows: Some(MAX_CONNECTIONS), ..cost })
         })?;
-        add("Fair Marker, a million new flows", &|| {
-            self.flooded(&plan(fair_marker(MOST_ENTRIES)))
-        })?;
-        add("DSTF, a million new flows", &|| self.flooded(&plan(dstf(MOST_ENTRIES))))?;
-        add("DSTF, flows in one bucket", &|| self.colliding(&plan(dstf(MOST_ENTRIES))))?;
+        add("Fair Marker, a million new flows", &|| self.flooded(&plan(fair_marker(MAX_ENTRIES))))?;
+        add("DSTF, a million new flows", &|| self.flooded(&plan(dstf(MAX_ENTRIES))))?;
+        add("DSTF, flows in one bucket", &|| self.colliding(&plan(dstf(MAX_ENTRIES))))?;
         Ok(found)
     }
 
@@ -150,7 +147,7 @@ impl Effort {
             run(&program, &packet(flow), 1)?;
         }
         let mut flow = others;
-        let cost = self.measure(&program, Some(MOST_ENTRIES), memory, &mut |_| {
+        let cost = self.measure(&program, Some(MAX_ENTRIES), memory, &mut |_| {
             flow += 1;
             packet(flow)
         })?;
@@ -352,7 +349,7 @@ fn aggregate() -> EdgeMeter {
     EdgeMeter::Aggregate(AggregateMarkerParams {
         profile: profile.expect("it is deep enough"),
         sharing: Sharing::Logical(Depths::Equal),
-        connections: ConnectionLimits::new(MOST_CONNECTIONS, hour).expect("they are as many"),
+        connections: ConnectionLimits::new(MAX_CONNECTIONS, hour).expect("they are as many"),
     })
 }
 
@@ -379,7 +376,7 @@ fn bucket(name: &[u64; 5], seed: u64) -> u64 {
         let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^ (x >> 31)
     };
-    name.iter().fold(seed, |hash, word| mix(hash ^ word)) & (MOST_ENTRIES as u64 - 1)
+    name.iter().fold(seed, |hash, word| mix(hash ^ word)) & (MAX_ENTRIES as u64 - 1)
 }
 
 /// A segment of TCP of 1000 bytes, over IPv4 and Ethernet.

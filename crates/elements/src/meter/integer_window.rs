@@ -18,7 +18,7 @@ const PARTS: u32 = 16;
 const LONGEST: u64 = 1 << 42;
 
 /// The most bytes that a rate carries in a window.
-const MOST_BYTES: u128 = 1 << 40;
+const MAX_BYTES: u128 = 1 << 40;
 
 /// A rate as parts of a byte in a nanosecond: `parts`·2^−`shift` of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,7 +137,7 @@ fn pace(key: &'static str, rate: Rate, window: Duration) -> Result<Pace, ParamsE
         return Err(ParamsError::new("window", format!("window {window} must be at most {most}")));
     }
     let bytes = u128::from(rate.bits_per_sec()) * u128::from(window.nanos()) / 8_000_000_000;
-    let pace = Pace::of(rate).filter(|_| bytes <= MOST_BYTES);
+    let pace = Pace::of(rate).filter(|_| bytes <= MAX_BYTES);
     pace.ok_or_else(|| {
         ParamsError::new(
             key,

@@ -29,8 +29,8 @@ impl FlowQueueSettings {
     /// The settings, and the quantum as a deficit.
     pub(super) fn checked(self) -> Result<(Self, Deficit), ParamsError> {
         checked_limit(self.limit)?;
-        if !(1..=MOST_QUEUES).contains(&self.queues) {
-            let message = format!("queues must be 1 to {MOST_QUEUES}; found {}", self.queues);
+        if !(1..=MAX_QUEUES).contains(&self.queues) {
+            let message = format!("queues must be 1 to {MAX_QUEUES}; found {}", self.queues);
             return Err(ParamsError::new("queues", message));
         }
         let quantum = checked_quantum(self.quantum)?;
@@ -39,7 +39,7 @@ impl FlowQueueSettings {
 }
 
 /// So that the buckets of all are at hand.
-const MOST_QUEUES: usize = 65_536;
+const MAX_QUEUES: usize = 65_536;
 
 /// Parameters of [`FqCodel`].
 #[derive(Debug, Clone)]

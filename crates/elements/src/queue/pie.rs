@@ -47,9 +47,9 @@ impl PieParams {
     pub fn new(settings: PieSettings) -> Result<Self, ParamsError> {
         checked_limit(settings.limit)?;
         above_zero("target", settings.target)?;
-        if settings.update < LEAST_UPDATE {
+        if settings.update < MIN_UPDATE {
             let message =
-                format!("update must be at least {LEAST_UPDATE}; found {}", settings.update);
+                format!("update must be at least {MIN_UPDATE}; found {}", settings.update);
             return Err(ParamsError::new("update", message));
         }
         for (name, gain) in [("alpha", settings.alpha), ("beta", settings.beta)] {
@@ -236,7 +236,7 @@ const SCALES: [(f64, f64); 6] = [
 /// §4.1: MEAN_PKTSIZE, in bytes.
 const MEAN_PACKET: u64 = 1024;
 /// An element steps through all updates since the last packet, so they may not be too many.
-const LEAST_UPDATE: Duration = Duration::from_micros(100);
+const MIN_UPDATE: Duration = Duration::from_micros(100);
 /// §4.1: below this probability, a queue of less than half the target drops nothing.
 const SPARED_BELOW: f64 = 0.2;
 /// §5.1: mark_ecnth.

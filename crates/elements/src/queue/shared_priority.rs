@@ -36,7 +36,7 @@ pub enum BandOf {
 
 impl SharedPriorityParams {
     /// The greatest number of bands: one for each code point.
-    pub const MOST_BANDS: usize = 64;
+    pub const MAX_BANDS: usize = 64;
 
     /// Bands by code point: `band_of[dscp]` is the band of a packet, 0 the first served. All bands
     /// together hold at most `limit`, not counting the packet in transmission.
@@ -58,10 +58,10 @@ impl SharedPriorityParams {
 
     fn new(limit: Length, band_of: BandOf, bands: usize) -> Result<Self, ParamsError> {
         let limit = checked_limit(limit)?;
-        if bands > Self::MOST_BANDS {
+        if bands > Self::MAX_BANDS {
             return Err(ParamsError::new(
                 "bands",
-                format!("{bands} bands are too many; at most {} are allowed", Self::MOST_BANDS),
+                format!("{bands} bands are too many; at most {} are allowed", Self::MAX_BANDS),
             ));
         }
         Ok(SharedPriorityParams { limit, band_of, bands })

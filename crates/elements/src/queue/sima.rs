@@ -51,8 +51,8 @@ impl SimaBuffer {
         weight: f64,
         code_points: [Dscp; SimaClass::PRECEDENCES],
     ) -> Result<Self, ParamsError> {
-        if limit == Bytes::ZERO || limit > MOST_BYTES {
-            let message = format!("limit must be 1 B to {MOST_BYTES}; found {limit}");
+        if limit == Bytes::ZERO || limit > MAX_BYTES {
+            let message = format!("limit must be 1 B to {MAX_BYTES}; found {limit}");
             return Err(ParamsError::new("limit", message));
         }
         if !(weight > 0.0 && weight <= 1.0) {
@@ -79,7 +79,7 @@ impl SimaBuffer {
 }
 
 /// With more, the products of [`PrecedenceMap`] would be too long.
-const MOST_BYTES: Bytes = Bytes(1_000_000_000_000);
+const MAX_BYTES: Bytes = Bytes(1_000_000_000_000);
 
 /// Parameters of a [`Sima`] queue.
 #[derive(Debug, Clone)]

@@ -20,22 +20,22 @@ use crate::{Backlog, DropReason, Drops, FlowKey, Packet, ParamsError, QueueDisci
 #[derive(Debug, Clone)]
 pub struct StfParams {
     limit: Length,
-    most_flows: usize,
+    max_flows: usize,
     idle_timeout: Duration,
 }
 
 impl StfParams {
     /// A queue that holds at most `limit`, not counting the packet in transmission, and remembers
-    /// at most `most_flows` flows, each until it has had nothing in the queue for longer than
+    /// at most `max_flows` flows, each until it has had nothing in the queue for longer than
     /// `idle_timeout`.
     pub fn new(
         limit: Length,
-        most_flows: usize,
+        max_flows: usize,
         idle_timeout: Duration,
     ) -> Result<Self, ParamsError> {
         let limit = checked_limit(limit)?;
-        let most_flows = above_zero("flows", most_flows)?;
-        Ok(StfParams { limit, most_flows, idle_timeout: above_zero("idle_timeout", idle_timeout)? })
+        let max_flows = above_zero("flows", max_flows)?;
+        Ok(StfParams { limit, max_flows, idle_timeout: above_zero("idle_timeout", idle_timeout)? })
     }
 
     /// What the queue holds.
@@ -44,8 +44,8 @@ impl StfParams {
     }
 
     /// How many flows are remembered at most.
-    pub fn most_flows(&self) -> usize {
-        self.most_flows
+    pub fn max_flows(&self) -> usize {
+        self.max_flows
     }
 
     /// The silence after which a flow is forgotten.
@@ -176,11 +176,11 @@ impl Stf {
 
     /// Whether a new flow finds a place in the table.
     fn admits(&self) -> bool {
-        self.flows.len() < self.params.most_flows || !self.silent.is_empty()
+        self.flows.len() < self.params.max_flows || !self.silent.is_empty()
     }
 
     fn admit(&mut self, now: Instant, key: FlowKey) -> u32 {
-        if self.flows.len() == self.params.most_flows {
+        if self.flows.len() == self.params.max_flows {
             self.forget_longest_silent();
         }
         let flow = Flow { served: 0, packets: List::EMPTY, silence: 0 };
@@ -223,7 +223,7 @@ impl Stf {
 
 impl QueueDiscipline for Stf {
     fn reserve(&mut self, packets: usize, flows: usize) {
-        let flows = flows.min(self.params.most_flows);
+        let flows = flows.min(self.params.max_flows);
         self.packets.reserve(packets);
         self.flows.reserve(flows);
         self.silences.reserve(flows);

@@ -20,9 +20,9 @@ impl ConnectionLimits {
     /// At most `connections` are known; one more takes the place of the one that has been silent
     /// longest. One that was silent for longer than `idle_timeout` is forgotten.
     pub fn new(connections: usize, idle_timeout: Duration) -> Result<Self, ParamsError> {
-        if !(1..=MOST_CONNECTIONS).contains(&connections) {
+        if !(1..=MAX_CONNECTIONS).contains(&connections) {
             let message =
-                format!("connections must be 1 to {MOST_CONNECTIONS}; found {connections}");
+                format!("connections must be 1 to {MAX_CONNECTIONS}; found {connections}");
             return Err(ParamsError::new("connections", message));
         }
         let idle_timeout = above_zero("idle_timeout", idle_timeout)?;
@@ -41,7 +41,7 @@ impl ConnectionLimits {
 }
 
 /// Handing out tokens takes a step for each connection.
-const MOST_CONNECTIONS: usize = 4096;
+const MAX_CONNECTIONS: usize = 4096;
 
 /// The connections of one aggregate and what each may take of its profile. A connection is known from
 /// its first packet on, whatever that is: a policy that comes into force takes over those that are

@@ -20,7 +20,7 @@ pub enum Detail {
 }
 
 impl Detail {
-    fn most_sizes(self) -> usize {
+    fn max_sizes(self) -> usize {
         if self == Detail::Full { usize::MAX } else { 4 }
     }
 }
@@ -38,7 +38,7 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
     let scale = scale(runs, workload, &[Measure::Completion, Measure::CompletionP99]);
     let (compared, is_paired) = (runs.len() > 1, !runs.iter().any(is_model));
     let (all, item) = (classes(runs, workload), item(runs, workload));
-    let sizes = spread(&all, detail.most_sizes());
+    let sizes = spread(&all, detail.max_sizes());
     let mut columns = vec![Column::of(Measure::Completion)];
     columns.extend(compared.then(|| Column::called_only(&gain_head(runs))));
     let percentiles = [Measure::CompletionMedian, Measure::CompletionP95, Measure::CompletionP99];
@@ -297,8 +297,8 @@ fn fewer_replicas(most: u32, columns: &[Column], rows: &[Row]) -> String {
     }
     match fewer.len() {
         0 => String::new(),
-        n if n > MOST_NUMBERS => {
-            let (shown, more) = (fewer[..MOST_NUMBERS].join(", "), n - MOST_NUMBERS);
+        n if n > MAX_NUMBERS => {
+            let (shown, more) = (fewer[..MAX_NUMBERS].join(", "), n - MAX_NUMBERS);
             format!(" (fewer had such transfers: {shown}, and {more} other figures)")
         }
         _ => format!(" (fewer had such transfers: {})", fewer.join(", ")),
@@ -306,4 +306,4 @@ fn fewer_replicas(most: u32, columns: &[Column], rows: &[Row]) -> String {
 }
 
 /// The numbers of replicas of so many figures are named at most; JSON has them all.
-const MOST_NUMBERS: usize = 6;
+const MAX_NUMBERS: usize = 6;

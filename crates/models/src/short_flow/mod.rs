@@ -23,13 +23,13 @@ mod recursion;
 use crate::{ModelError, Range};
 
 /// Segments up to which every pattern of losses is gone through.
-pub const MOST_ENUMERATED: u32 = 9;
+pub const MAX_ENUMERATED: u32 = 9;
 
 /// Segments up to which the recursion goes: what it keeps grows with their square.
-pub const MOST_SEGMENTS: u32 = 64;
+pub const MAX_SEGMENTS: u32 = 64;
 
 /// Credits up to which the model goes; more than that is all green.
-pub const MOST_CREDITS: u32 = 64;
+pub const MAX_CREDITS: u32 = 64;
 
 /// A flow's path and marks. Times are in seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,7 +131,7 @@ impl ShortFlow {
     /// last acknowledgement (C¹ of §6.1): by every pattern of losses up to 9 segments of a first
     /// window of 1, by the recursion else. Both agree where both run.
     pub fn completion_time(&self, segments: u32) -> Result<f64, ModelError> {
-        if segments <= MOST_ENUMERATED && self.initial_window == 1 {
+        if segments <= MAX_ENUMERATED && self.initial_window == 1 {
             return self.enumerated(segments);
         }
         self.by_recursion(segments)
@@ -140,7 +140,7 @@ impl ShortFlow {
     /// Goes through every pattern of losses: exponential in `segments`, from 1 to 9.
     pub fn enumerated(&self, segments: u32) -> Result<f64, ModelError> {
         let setup = self.setup_time()?;
-        Range::from_to(1.0, f64::from(MOST_ENUMERATED))
+        Range::from_to(1.0, f64::from(MAX_ENUMERATED))
             .check("the length in segments", f64::from(segments))?;
         Ok(setup + enumeration::expected(self, self.first_round(segments)))
     }
@@ -149,7 +149,7 @@ impl ShortFlow {
     /// for each credit that a flow can have; `segments` from 1 to 64.
     pub fn by_recursion(&self, segments: u32) -> Result<f64, ModelError> {
         let setup = self.setup_time()?;
-        Range::from_to(1.0, f64::from(MOST_SEGMENTS))
+        Range::from_to(1.0, f64::from(MAX_SEGMENTS))
             .check("the length in segments", f64::from(segments))?;
         Ok(setup + recursion::expected(self, self.first_round(segments)))
     }
@@ -164,7 +164,7 @@ impl ShortFlow {
         loss.check("the loss probability of yellow", self.yellow_loss)?;
         Range::at_least(1.0)
             .check("the first window in segments", f64::from(self.initial_window))?;
-        Range::from_to(0.0, f64::from(MOST_CREDITS))
+        Range::from_to(0.0, f64::from(MAX_CREDITS))
             .check("the credits of a flow in packets", f64::from(self.credits))?;
         Ok(())
     }

@@ -1,9 +1,9 @@
 //! Every state once, and of its losses only how many there are.
 
-use super::{Growth, MOST_SEGMENTS, ShortFlow, State};
+use super::{Growth, MAX_SEGMENTS, ShortFlow, State};
 
 /// How likely each number of segments, up to the most, is to come through.
-type Arrivals = [f64; MOST_SEGMENTS as usize + 1];
+type Arrivals = [f64; MAX_SEGMENTS as usize + 1];
 
 /// The mean time from `state` until everything is acknowledged.
 pub(super) fn expected(flow: &ShortFlow, state: State) -> f64 {
@@ -14,14 +14,14 @@ pub(super) fn expected(flow: &ShortFlow, state: State) -> f64 {
 /// The times of states that have been worked out.
 struct Table {
     most: u32,
-    most_credits: u32,
+    max_credits: u32,
     times: Vec<f64>,
 }
 
 impl Table {
-    fn of(most: u32, most_credits: u32) -> Self {
-        let states = 2 * (most + 1) * (most + 1) * (most_credits + 1);
-        Table { most, most_credits, times: vec![f64::NAN; states as usize] }
+    fn of(most: u32, max_credits: u32) -> Self {
+        let states = 2 * (most + 1) * (most + 1) * (max_credits + 1);
+        Table { most, max_credits, times: vec![f64::NAN; states as usize] }
     }
 
     /// A window beyond what is left changes nothing, but that it is not a window of one.
@@ -33,7 +33,7 @@ impl Table {
         let growth = u32::from(state.growth == Growth::Avoidance);
         let row =
             (growth * (self.most + 1) + state.left) * (self.most + 1) + state.window.min(self.most);
-        (row * (self.most_credits + 1) + state.credits) as usize
+        (row * (self.max_credits + 1) + state.credits) as usize
     }
 }
 
@@ -89,7 +89,7 @@ fn over_arrivals(flow: &ShortFlow, table: &mut Table, state: State, ahead: u32) 
 
 /// How many of the segments numbered from now in `which`, the first being 1, come through.
 fn arrivals(flow: &ShortFlow, which: std::ops::Range<u32>, credits: u32) -> Arrivals {
-    let mut shares = [0.0; MOST_SEGMENTS as usize + 1];
+    let mut shares = [0.0; MAX_SEGMENTS as usize + 1];
     shares[0] = 1.0;
     for (known, nth) in which.enumerate() {
         let loss = flow.loss(nth, credits);

@@ -85,7 +85,7 @@ fn patterns_and_numbers_of_losses_come_to_the_same_times() {
         for (green_loss, yellow_loss) in [(1e-4, 1e-2), (0.02, 0.2), (0.0, 0.4)] {
             for initial_window in [1, 2, 3] {
                 let flow = ShortFlow { green_loss, yellow_loss, credits, initial_window, ..FLOW };
-                for segments in 1..=MOST_ENUMERATED {
+                for segments in 1..=MAX_ENUMERATED {
                     let pattern = flow.enumerated(segments).unwrap();
                     let number = flow.by_recursion(segments).unwrap();
                     assert!(

@@ -91,7 +91,7 @@ impl Checker<'_> {
         let Length::Bytes(bytes) = limit else { return };
         let what = match bytes {
             Bytes::ZERO => return, // Which the parameters refuse.
-            _ if bytes < LEAST_PACKET => "the smallest packet, 40 B: every packet would be dropped",
+            _ if bytes < MIN_PACKET => "the smallest packet, 40 B: every packet would be dropped",
             _ if bytes < FULL_PACKET => "a full packet of 1500 B, which would always be dropped",
             _ => return,
         };
@@ -106,7 +106,7 @@ impl Checker<'_> {
         if depth == Bytes::ZERO {
             return; // Which the parameters refuse.
         }
-        if depth < LEAST_PACKET {
+        if depth < MIN_PACKET {
             let message =
                 message("the smallest packet, 40 B: no packet would ever find enough tokens");
             self.document.mistake(
@@ -147,7 +147,7 @@ impl Checker<'_> {
 /// Seconds in which a bucket should fill: transfers and calls that a burst holds up last no longer than some of them.
 const SLOW_TO_FILL: u64 = 5;
 /// The headers of IPv4 and TCP, without options.
-const LEAST_PACKET: Bytes = Bytes(40);
+const MIN_PACKET: Bytes = Bytes(40);
 /// The MTU of Ethernet.
 const FULL_PACKET: Bytes = Bytes(1500);
 

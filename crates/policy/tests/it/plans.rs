@@ -246,7 +246,7 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
             format!("{} {} {bands}", plan.limit(), plan.bands())
         }
         QueuePlan::Stf(plan) => {
-            format!("{} {} {}", plan.limit(), plan.most_flows(), plan.idle_timeout())
+            format!("{} {} {}", plan.limit(), plan.max_flows(), plan.idle_timeout())
         }
         QueuePlan::Wfq(plan) => wfq(plan),
         QueuePlan::SourceScheduler(plan) => {

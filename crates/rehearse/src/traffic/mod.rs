@@ -47,7 +47,7 @@ use tcp_info::TcpInfo;
 
 pub(crate) use long::LongFlow;
 pub(crate) use sources::StreamSpec;
-pub(crate) use streams::{LARGEST_DATAGRAM, least_datagram};
+pub(crate) use streams::{LARGEST_DATAGRAM, min_datagram};
 
 /// How long hosts are given to settle before the first arrival.
 pub(crate) const SETTLE: Duration = Duration::from_millis(50);

@@ -5,7 +5,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
 
 use shortflow_elements::Dscp;
-use shortflow_scenario::{IpVersion, MOST_STREAMS, NodeId, Scenario, WorkloadKind};
+use shortflow_scenario::{IpVersion, MAX_STREAMS, NodeId, Scenario, WorkloadKind};
 use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};
 
@@ -164,4 +164,4 @@ impl Source {
 }
 
 /// From here there are as many ports as a scenario may have streams.
-const FIRST_STREAM_PORT: u32 = (1 << 16) - MOST_STREAMS;
+const FIRST_STREAM_PORT: u32 = (1 << 16) - MAX_STREAMS;

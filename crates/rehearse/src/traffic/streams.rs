@@ -23,7 +23,7 @@ const UDP_HEADER: u32 = 8;
 const STAMP: usize = 8;
 
 /// Bytes of the smallest datagram that can carry that, headers included.
-pub(crate) const fn least_datagram(ip: IpVersion) -> u32 {
+pub(crate) const fn min_datagram(ip: IpVersion) -> u32 {
     ip.header() + UDP_HEADER + STAMP as u32
 }
 

@@ -5,7 +5,7 @@ use shortflow_text::Document;
 use shortflow_units::Probability;
 use shortflow_workloads::Sizes;
 
-use super::topology::LEAST_PACKET;
+use super::topology::MIN_PACKET;
 use crate::file::ScenarioFile;
 use crate::loss::LossFile;
 use crate::model::{Binding, Direction, Link, NodeId, Scenario, Workload};
@@ -45,7 +45,7 @@ fn small_packets(document: &mut Document, workload: &Workload) {
         },
         _ => return,
     };
-    let least = LEAST_PACKET + workload.ip.more();
+    let least = MIN_PACKET + workload.ip.more();
     if size < u64::from(least) {
         let message = format!(
             "a packet of {size} B is smaller than its headers: UDP and {} take {least} B",

@@ -5,7 +5,7 @@ use shortflow_units::{Duration, Instant};
 
 use super::topology::Topology;
 use crate::file::ScenarioFile;
-use crate::model::{MOST_STREAMS, MeasurePlan, Workload};
+use crate::model::{MAX_STREAMS, MeasurePlan, Workload};
 use crate::workloads::Arrivals;
 
 /// Refuses more arrivals, streams, samples and routes than a run can have.
@@ -28,7 +28,7 @@ fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
     let Some(found) = workload.kind.traffic().arrivals() else { return };
     let Arrivals { what, per_second: rate, start, stop } = found;
     let arrivals = rate * seconds(start, stop);
-    if arrivals > MOST_ARRIVALS {
+    if arrivals > MAX_ARRIVALS {
         let written = file.workloads.iter().find(|(name, _)| *name == workload.name);
         let key = written.map_or("load", |(_, keys)| keys.load_key());
         let path = format!("workloads.{}.{}.{key}", workload.name, workload.kind.name());
@@ -37,7 +37,7 @@ fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
             number(arrivals),
             number(rate),
             Duration::from_secs_f64(seconds(start, stop)),
-            number(MOST_ARRIVALS),
+            number(MAX_ARRIVALS),
         );
         document.mistake(&path, message, "lower the load, or shorten `duration`");
     }
@@ -49,12 +49,12 @@ fn streams(document: &mut Document, workloads: &[Workload]) {
     for workload in workloads {
         let Some(datagrams) = workload.kind.traffic().datagrams() else { continue };
         streams += datagrams.streams as u64;
-        if streams > u64::from(MOST_STREAMS) {
+        if streams > u64::from(MAX_STREAMS) {
             let message = format!(
                 "with this workload there are {} streams of datagrams; a scenario may have at most {}, \
                  because each needs a source port",
                 number(streams as f64),
-                number(f64::from(MOST_STREAMS)),
+                number(f64::from(MAX_STREAMS)),
             );
             let help = "let fewer hosts send, each at a higher rate";
             document.mistake_in_key(&format!("workloads.{}", workload.name), message, help);
@@ -80,7 +80,7 @@ fn samples(
     for (key, interval, many, what) in asked {
         let Some(interval) = interval.filter(|interval| !interval.is_zero()) else { continue };
         let samples = file.duration.as_secs_f64() / interval.as_secs_f64() * many;
-        if samples > MOST_SAMPLES {
+        if samples > MAX_SAMPLES {
             let plural = if many == 1.0 { "" } else { "s" };
             let message = format!(
                 "this makes about {} samples, of {} {what}{plural} every {interval} for {}; a run may \
@@ -88,7 +88,7 @@ fn samples(
                 number(samples),
                 number(many),
                 file.duration,
-                number(MOST_SAMPLES),
+                number(MAX_SAMPLES),
             );
             let help =
                 format!("lengthen the interval, shorten `duration`, or measure fewer {what}s");
@@ -100,13 +100,13 @@ fn samples(
 /// Nodes with several links have a route to each other.
 fn routes(document: &mut Document, topology: &Topology) {
     let nodes = topology.with_several_links();
-    if nodes > MOST_ROUTED {
+    if nodes > MAX_ROUTED {
         let message = format!(
             "{} hosts and routers have several links, which makes {} routes; at most {} nodes may \
              have several links",
             number(nodes as f64),
             number((nodes as f64).powi(2)),
-            number(MOST_ROUTED as f64),
+            number(MAX_ROUTED as f64),
         );
         let help = "describe fewer routers; hosts with one link need no routes of their own";
         document.mistake_in_key("routers", message, help);
@@ -134,11 +134,11 @@ fn number(value: f64) -> String {
 }
 
 /// So many take hours.
-const MOST_ARRIVALS: f64 = 1e10;
+const MAX_ARRIVALS: f64 = 1e10;
 /// So many rows of a time series take 6 GB.
-const MOST_SAMPLES: f64 = 1e8;
+const MAX_SAMPLES: f64 = 1e8;
 /// So many nodes have a table of routes of 3.6 GB.
-const MOST_ROUTED: usize = 30_000;
+const MAX_ROUTED: usize = 30_000;
 
 #[cfg(test)]
 mod tests {

@@ -130,7 +130,7 @@ fn size_classes(
     match distinct {
         Some(sizes) => {
             let sizes: BTreeSet<Bytes> = sizes.into_iter().flatten().collect();
-            if sizes.len() <= MOST_SIZES {
+            if sizes.len() <= MAX_SIZES {
                 return listed_classes(sizes, in_segments(file).then(|| mss(workloads))).into();
             }
             decades().into()
@@ -192,4 +192,4 @@ fn in_segments(file: &ScenarioFile) -> bool {
 }
 
 /// With more sizes than this, a table with a line for each says little.
-const MOST_SIZES: usize = 20;
+const MAX_SIZES: usize = 20;

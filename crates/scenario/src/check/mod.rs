@@ -12,7 +12,7 @@ pub(crate) mod times;
 mod topology;
 mod workloads;
 
-pub(crate) use workloads::{Checker, MOST_FLOWS, MOST_PER_SECOND};
+pub(crate) use workloads::{Checker, MAX_FLOWS, MAX_PER_SECOND};
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn frame(document: &mut Document, file: &ScenarioFile) {
         );
         document.mistake("duration", message, "");
     }
-    let most = i64::from(MOST_REPLICAS);
+    let most = i64::from(MAX_REPLICAS);
     if !(1..=most).contains(&file.replicas) {
         let message = format!("replicas must be 1 to {most}; found {}", file.replicas);
         document.mistake("replicas", message, "");
@@ -104,4 +104,4 @@ fn frame(document: &mut Document, file: &ScenarioFile) {
 }
 
 /// The most replicas of a point.
-pub const MOST_REPLICAS: u32 = 10_000;
+pub const MAX_REPLICAS: u32 = 10_000;

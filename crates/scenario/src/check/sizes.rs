@@ -123,8 +123,8 @@ pub(crate) fn bytes(document: &mut Document, path: &str, size: Size, mss: u64) -
         return None;
     }
     let bytes = size.bytes(mss);
-    if bytes == Bytes::ZERO || bytes > MOST_BYTES {
-        let message = format!("a size must be above zero and at most {MOST_BYTES}; found {size}");
+    if bytes == Bytes::ZERO || bytes > MAX_BYTES {
+        let message = format!("a size must be above zero and at most {MAX_BYTES}; found {size}");
         document.mistake(path, message, "");
         return None;
     }
@@ -133,4 +133,4 @@ pub(crate) fn bytes(document: &mut Document, path: &str, size: Size, mss: u64) -
 
 /// Far from where sums of weights overflow or lose their digits.
 const WEIGHTS: RangeInclusive<f64> = 1e-9..=1e9;
-const MOST_BYTES: Bytes = Bytes(1_000_000_000_000);
+const MAX_BYTES: Bytes = Bytes(1_000_000_000_000);

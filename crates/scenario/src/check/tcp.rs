@@ -126,17 +126,16 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if config.initial_window == 0 {
         refuse("initial_window", "initial_window must be at least 1; found 0".to_owned(), "");
     }
-    if !(1..=MOST_SEGMENTS).contains(&config.duplicate_ack_threshold) {
+    if !(1..=MAX_SEGMENTS).contains(&config.duplicate_ack_threshold) {
         let found = config.duplicate_ack_threshold;
-        let message =
-            format!("duplicate_ack_threshold must be 1 to {MOST_SEGMENTS}; found {found}");
+        let message = format!("duplicate_ack_threshold must be 1 to {MAX_SEGMENTS}; found {found}");
         refuse("duplicate_ack_threshold", message, "RFC 5681 says 3");
     }
     if config.reference_rtt.is_zero() {
         refuse("reference_rtt", "reference_rtt must be above zero; found 0 ns".to_owned(), "");
     }
-    if !(1..=MOST_SEGMENTS).contains(&config.increase) {
-        let message = format!("increase must be 1 to {MOST_SEGMENTS}; found {}", config.increase);
+    if !(1..=MAX_SEGMENTS).contains(&config.increase) {
+        let message = format!("increase must be 1 to {MAX_SEGMENTS}; found {}", config.increase);
         refuse("increase", message, "1 is Reno's");
     }
     if config.window_rate.is_some_and(|rate| rate.bits_per_sec() == 0) {
@@ -145,9 +144,9 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if config.slow_start_limit == Some(0) {
         refuse("slow_start_limit", "slow_start_limit must be at least 1; found 0".to_owned(), "");
     }
-    if config.quick_acks > MOST_SEGMENTS {
+    if config.quick_acks > MAX_SEGMENTS {
         let message =
-            format!("quick_acks must be 0 to {MOST_SEGMENTS}; found {}", config.quick_acks);
+            format!("quick_acks must be 0 to {MAX_SEGMENTS}; found {}", config.quick_acks);
         refuse("quick_acks", message, "Linux has 16");
     }
     if config.receive_window < Bytes(u64::from(config.mss)) {
@@ -166,10 +165,9 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         refuse("congestion", message, "set ecn = true, and let a queue mark");
     }
     if let Some(DelayedAck { segments, .. }) = config.delayed_ack
-        && !(1..=MOST_SEGMENTS).contains(&segments)
+        && !(1..=MAX_SEGMENTS).contains(&segments)
     {
-        let message =
-            format!("delayed_ack.segments must be 1 to {MOST_SEGMENTS}; found {segments}");
+        let message = format!("delayed_ack.segments must be 1 to {MAX_SEGMENTS}; found {segments}");
         refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
     }
 }
@@ -200,7 +198,7 @@ fn ranges_of_timers(document: &mut Document, path: &str, config: &Config) {
 }
 
 /// So many segments of the greatest size still have a number of bytes that a `u32` can hold.
-const MOST_SEGMENTS: u32 = 65_535;
+const MAX_SEGMENTS: u32 = 65_535;
 
 fn set<T>(into: &mut T, value: Option<T>) {
     if let Some(value) = value {

@@ -78,11 +78,11 @@ impl Topology {
 
     /// How many members a group has, of which there is room for so many beside the others.
     fn checked_count(&self, document: &mut Document, path: &str, count: i64) -> Option<u32> {
-        let room = i64::from(MOST_NODES) - self.nodes.len() as i64;
+        let room = i64::from(MAX_NODES) - self.nodes.len() as i64;
         if (1..=room).contains(&count) {
             return Some(count as u32);
         }
-        let message = format!("count must be 1 to {MOST_NODES}; found {count}");
+        let message = format!("count must be 1 to {MAX_NODES}; found {count}");
         let help = match self.nodes.len() {
             0 => String::new(),
             others => format!("all hosts and routers count together; there are {others} others"),
@@ -275,13 +275,13 @@ fn takes_no_time(line: &Line) -> bool {
 /// The rate at which the smallest packet takes a nanosecond.
 fn fastest_without_delay(line: &Line) -> Rate {
     Rate::from_bits_per_sec(
-        line.link_layer.wire_size(Bytes(LEAST_PACKET.into())).0 * 8 * 1_000_000_000,
+        line.link_layer.wire_size(Bytes(MIN_PACKET.into())).0 * 8 * 1_000_000_000,
     )
 }
 
 fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
     let message = format!(
-        "at {} and without a delay, a packet of {LEAST_PACKET} B would arrive in the same \
+        "at {} and without a delay, a packet of {MIN_PACKET} B would arrive in the same \
          nanosecond in which it is sent",
         line.rate
     );
@@ -293,7 +293,7 @@ fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
 }
 
 /// Bytes of the smallest packet: the headers of UDP and IPv4.
-pub(super) const LEAST_PACKET: u32 = 28;
+pub(super) const MIN_PACKET: u32 = 28;
 
 #[derive(Clone, Copy)]
 enum Way {
@@ -459,7 +459,7 @@ const MEMBERS: &str = "write `name[17]` for one member, or `name[first:end:step]
 pub(super) const PAIRING: &str = "the groups must have the same size, or the size of one must be a multiple of the \
                                    other's";
 
-const MOST_NODES: u32 = 1_000_000;
+const MAX_NODES: u32 = 1_000_000;
 const DEFAULT_LIMIT: u64 = 1000;
 
 #[cfg(test)]

@@ -117,7 +117,7 @@ impl Checker<'_> {
     /// Time has no more than a nanosecond for each.
     pub(crate) fn too_often(&mut self, path: &str, rate: f64) {
         let message = format!(
-            "this makes {rate:.1e} arrivals per second; at most {MOST_PER_SECOND:e} are allowed"
+            "this makes {rate:.1e} arrivals per second; at most {MAX_PER_SECOND:e} are allowed"
         );
         self.document.mistake(path, message, "time is counted in nanoseconds: lower the load");
     }
@@ -201,5 +201,5 @@ impl Checker<'_> {
     }
 }
 
-pub(crate) const MOST_PER_SECOND: f64 = 1e9;
-pub(crate) const MOST_FLOWS: u32 = 1_000_000;
+pub(crate) const MAX_PER_SECOND: f64 = 1e9;
+pub(crate) const MAX_FLOWS: u32 = 1_000_000;

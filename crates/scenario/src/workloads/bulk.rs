@@ -8,7 +8,7 @@ use shortflow_units::{Duration, Size};
 use shortflow_workloads::Bulk;
 
 use super::{PairEnd, Traffic, WorkloadKeys};
-use crate::check::{Checker, MOST_FLOWS, sizes, tcp};
+use crate::check::{Checker, MAX_FLOWS, sizes, tcp};
 use crate::file::{OneOrList, TcpFile};
 use crate::model::{NodeId, Part};
 
@@ -56,8 +56,8 @@ impl WorkloadKeys for Keys {
         let config = tcp::check(checker.document, &format!("{path}.tcp"), &self.tcp, &checker.base);
         let pairs = checker.pairs(path, ("from", &self.from), ("to", &self.to));
         let flows = self.flows.unwrap_or(1);
-        if flows == 0 || flows > MOST_FLOWS {
-            let message = format!("flows must be 1 to {MOST_FLOWS}; found {flows}");
+        if flows == 0 || flows > MAX_FLOWS {
+            let message = format!("flows must be 1 to {MAX_FLOWS}; found {flows}");
             checker.document.mistake(&format!("{path}.flows"), message, "");
         }
         let size = match self.size {

@@ -8,7 +8,7 @@ use shortflow_units::{Duration, Rate};
 use shortflow_workloads::Poisson;
 
 use super::{Arrivals, CODE_POINT, Datagrams, Offer, PairEnd, Traffic, WorkloadKeys};
-use crate::check::{Checker, MOST_PER_SECOND, sizes};
+use crate::check::{Checker, MAX_PER_SECOND, sizes};
 use crate::file::{OneOrList, SizesFile};
 use crate::frequency::Frequency;
 use crate::model::{NodeId, Part};
@@ -81,7 +81,7 @@ impl WorkloadKeys for Keys {
                 return None;
             }
         };
-        if rate > MOST_PER_SECOND {
+        if rate > MAX_PER_SECOND {
             checker.too_often(&format!("{path}.load"), rate);
             return None;
         }

@@ -3,7 +3,7 @@
 use shortflow_units::Duration;
 use shortflow_workloads::Sessions;
 
-use crate::check::{Checker, MOST_FLOWS};
+use crate::check::{Checker, MAX_FLOWS};
 use crate::file::OneOrList;
 use crate::model::NodeId;
 
@@ -29,8 +29,8 @@ impl Checker<'_> {
         let pairs = self.pairs(path, from, to);
         let span = self.span(path, keys.start, keys.stop);
         let count = match (keys.sessions, &pairs) {
-            (Some(count), _) if !(1..=MOST_FLOWS).contains(&count) => {
-                let message = format!("sessions must be 1 to {MOST_FLOWS}; found {count}");
+            (Some(count), _) if !(1..=MAX_FLOWS).contains(&count) => {
+                let message = format!("sessions must be 1 to {MAX_FLOWS}; found {count}");
                 self.document.mistake(&format!("{path}.sessions"), message, "");
                 return None;
             }

@@ -8,7 +8,7 @@ use shortflow_units::{Duration, Rate};
 use shortflow_workloads::{Sizes, Transfers};
 
 use super::{Arrivals, Offer, PairEnd, ResultSizes, Traffic, WorkloadKeys};
-use crate::check::{Checker, MOST_PER_SECOND, sizes, tcp};
+use crate::check::{Checker, MAX_PER_SECOND, sizes, tcp};
 use crate::file::{OneOrList, SizesFile, TcpFile};
 use crate::frequency::Frequency;
 use crate::model::{NodeId, Part};
@@ -143,7 +143,7 @@ impl Keys {
             return None;
         }
         let rate = whole * share;
-        if rate > MOST_PER_SECOND {
+        if rate > MAX_PER_SECOND {
             checker.too_often(&format!("{path}.load"), rate);
             return None;
         }

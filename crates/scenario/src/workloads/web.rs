@@ -226,8 +226,8 @@ fn page_model(
     };
     let objects = times::counts(checker.document, &format!("{path}.objects"), &file.objects);
     let object = sizes::check(checker.document, &format!("{path}.object"), &file.object, mss);
-    if let Some(pool) = file.pool.filter(|pool| !(1..=MOST_PAGES).contains(pool)) {
-        let message = format!("pool must be 1 to {MOST_PAGES}; found {pool}");
+    if let Some(pool) = file.pool.filter(|pool| !(1..=MAX_PAGES).contains(pool)) {
+        let message = format!("pool must be 1 to {MAX_PAGES}; found {pool}");
         checker.document.mistake(&format!("{path}.pool"), message, "");
         return None;
     }
@@ -304,7 +304,7 @@ fn log(checker: &mut Checker<'_>, key: &str, name: &str, clients: u32) -> Option
 /// What browsers of the studies opened at a time, HTTP/1.0 (Noureddine & Tobagi 2002, §2.2.1;
 /// Guo et al. 2005, §4.1).
 const CONNECTIONS: u32 = 4;
-const MOST_PAGES: u32 = 10_000_000;
+const MAX_PAGES: u32 = 10_000_000;
 
 impl Traffic for Plan {
     fn pairs(&self) -> &[(NodeId, NodeId)] {

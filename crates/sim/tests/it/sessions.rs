@@ -171,7 +171,7 @@ fn a_connection_that_is_kept_spares_the_second_page_its_handshake() {
 }
 
 /// What is open at a time at most.
-fn most_at_once(rows: &[&Row]) -> usize {
+fn max_at_once(rows: &[&Row]) -> usize {
     let open_at = |at| rows.iter().filter(|r| r.start <= at && at < r.start + r.completion).count();
     rows.iter().map(|row| open_at(row.start)).max().unwrap_or(0)
 }
@@ -182,7 +182,7 @@ fn a_session_has_no_more_than_its_connections_at_a_time() {
         let text =
             format!("[workloads.web.web]\nhttp = \"1.0\"\nconnections = {connections}\n{PROBE}");
         let (_, rows) = run_with_transfers(&far_apart(&text));
-        assert_eq!(most_at_once(&of(&rows, "web/objects")), connections.min(8), "{connections}");
+        assert_eq!(max_at_once(&of(&rows, "web/objects")), connections.min(8), "{connections}");
     }
 }
 
@@ -468,9 +468,9 @@ fn a_replay_that_overlaps_asks_at_the_logged_times_however_slow_the_network() {
         let web = workload(&slow, "web");
         assert_eq!(web.all.completion.n() + web.open, times.len() as u64);
         // Four clients, at most four connections each, whatever number of pages they load.
-        let most = most_at_once(&of(&rows, "web/objects"));
+        let most = max_at_once(&of(&rows, "web/objects"));
         assert!(http == "1.1" || most <= 16, "{most}");
-        assert!(most_at_once(&of(&rows, "web")) > 4, "pages overlap");
+        assert!(max_at_once(&of(&rows, "web")) > 4, "pages overlap");
     }
 }
 
@@ -479,7 +479,7 @@ fn a_replay_that_waits_begins_a_page_when_the_one_before_is_complete() {
     let (replica, _) = logged("2 Mbit/s");
     let log = replica.accesses["web"].join("\n");
     let (slow, rows) = replayed("300 kbit/s", "1.0", "wait", &log);
-    assert!(most_at_once(&of(&rows, "web")) <= 4, "a page for each client");
+    assert!(max_at_once(&of(&rows, "web")) <= 4, "a page for each client");
     let web = workload(&slow, "web");
     let never = slow.counters["web/pages never begun"] as u64;
     assert!(never > 0);

@@ -9,7 +9,7 @@ use super::verdict::Verdict;
 pub const ERROR: f64 = 0.05;
 
 /// The most replicas that there are of a point: as many as a run of a scenario may have.
-pub const MOST_REPLICAS: u32 = 10_000;
+pub const MAX_REPLICAS: u32 = 10_000;
 
 /// The numbers of replicas at which a claim is looked at, each of which may decide it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -28,10 +28,10 @@ impl TryFrom<Vec<u32>> for Looks {
 
 impl Looks {
     /// Looks at these numbers of replicas; `None` unless there are some and they rise from 2 on, since one
-    /// replica decides nothing, to [`MOST_REPLICAS`].
+    /// replica decides nothing, to [`MAX_REPLICAS`].
     pub fn at(replicas: Vec<u32>) -> Option<Looks> {
         let rises = replicas.is_sorted_by(|a, b| a < b);
-        let is_allowed = |replicas: &u32| (2..=MOST_REPLICAS).contains(replicas);
+        let is_allowed = |replicas: &u32| (2..=MAX_REPLICAS).contains(replicas);
         (rises && !replicas.is_empty() && replicas.iter().all(is_allowed))
             .then_some(Looks(replicas))
     }
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn looks_rise_from_2_replicas_on() {
-        for good in [vec![2], vec![8, 16, 32], vec![2, MOST_REPLICAS]] {
+        for good in [vec![2], vec![8, 16, 32], vec![2, MAX_REPLICAS]] {
             assert_eq!(Looks::at(good.clone()).unwrap().replicas(), good);
         }
         for bad in [vec![], vec![0, 8], vec![1, 8], vec![8, 8], vec![9, 8], vec![8, 10_001]] {

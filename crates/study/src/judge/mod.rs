@@ -33,6 +33,6 @@ mod region;
 mod verdict;
 
 pub use evidence::{Evidence, Shown};
-pub use looks::{ERROR, Looks, MOST_REPLICAS, Sequence};
+pub use looks::{ERROR, Looks, MAX_REPLICAS, Sequence};
 pub use region::{Bound, Region, Tested};
 pub use verdict::Verdict;

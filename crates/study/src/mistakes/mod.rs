@@ -16,7 +16,7 @@ use shortflow_scenario::{Inputs, Scenario};
 use shortflow_text::{Document, Source};
 
 use crate::calibration::{self, Readings};
-use crate::judge::MOST_REPLICAS;
+use crate::judge::MAX_REPLICAS;
 use crate::library::StudyFiles;
 use crate::points::Maker;
 use crate::reproduce::Error;
@@ -213,9 +213,8 @@ pub(crate) fn read_calibration(
     for (number, parameter) in spec.parameters.iter().enumerate() {
         checker.some(&format!("parameters.{number}.readings"), "reading", parameter.readings.len());
     }
-    if !(1..=MOST_REPLICAS).contains(&spec.replicas) {
-        let message =
-            format!("replicas must be from 1 to {MOST_REPLICAS}; found {}", spec.replicas);
+    if !(1..=MAX_REPLICAS).contains(&spec.replicas) {
+        let message = format!("replicas must be from 1 to {MAX_REPLICAS}; found {}", spec.replicas);
         document.mistake("replicas", message, "4 are usual");
     }
     for (number, parameter) in spec.parameters.iter().enumerate() {

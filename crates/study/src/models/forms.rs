@@ -5,7 +5,7 @@ use shortflow_measure::{PortSummary, Summary};
 use shortflow_models::long_flow::{Denominator, LongFlow};
 use shortflow_models::pftk::{self, Path};
 use shortflow_models::queueing::{CustomerClass, fcfs_wait, priority_waits};
-use shortflow_models::short_flow::{MOST_SEGMENTS, ShortFlow, composed_loss};
+use shortflow_models::short_flow::{MAX_SEGMENTS, ShortFlow, composed_loss};
 use shortflow_models::{ModelError, flow_table};
 use shortflow_scenario::Scenario;
 
@@ -215,7 +215,7 @@ impl MeasuredPath {
             credits: self.credits,
             initial_window: tcp.initial_window,
         };
-        if segments <= MOST_SEGMENTS {
+        if segments <= MAX_SEGMENTS {
             return flow.by_recursion(segments).map_err(|e| e.to_string());
         }
         let long = LongFlow {

@@ -7,7 +7,7 @@ use shortflow_units::{Duration, Instant};
 use super::Ack;
 
 /// Below so many segments slow start goes on (§4.3 of the paper).
-const LEAST_WINDOW: f64 = 16.0;
+const MIN_WINDOW: f64 = 16.0;
 
 /// Acknowledgements that follow each other within this are of one train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
@@ -19,8 +19,8 @@ const TRAIN_ALLOWANCE: Duration = Duration::from_millis(1);
 const SAMPLES: u8 = 8;
 
 /// Bounds of the delay that counts, an eighth of the least round trip.
-const LEAST_DELAY: Duration = Duration::from_millis(4);
-const MOST_DELAY: Duration = Duration::from_millis(16);
+const MIN_DELAY: Duration = Duration::from_millis(4);
+const MAX_DELAY: Duration = Duration::from_millis(16);
 
 /// What is known of the rounds of a slow start.
 #[derive(Debug, Default)]
@@ -63,7 +63,7 @@ impl HyStart {
             (self.in_round, self.samples) = (None, 0);
         }
         self.is_found =
-            window >= LEAST_WINDOW && (self.is_long_train(now, least) | self.is_late(rtt, least));
+            window >= MIN_WINDOW && (self.is_long_train(now, least) | self.is_late(rtt, least));
         self.is_found
     }
 
@@ -85,7 +85,7 @@ impl HyStart {
             self.samples += 1;
             return false;
         }
-        in_round > least + (least / 8).clamp(LEAST_DELAY, MOST_DELAY)
+        in_round > least + (least / 8).clamp(MIN_DELAY, MAX_DELAY)
     }
 }
 

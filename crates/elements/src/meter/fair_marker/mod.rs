@@ -66,10 +66,10 @@ impl FairMarkerParams {
     /// zero.
     pub fn new(tsw: TswParams, threshold: u64, table: FlowTableSize) -> Result<Self, ParamsError> {
         match table {
-            FlowTableSize::AtMost(flows) if flows > MOST_FLOWS => {
+            FlowTableSize::AtMost(flows) if flows > MAX_FLOWS => {
                 return Err(ParamsError::new(
                     "table_size",
-                    format!("table_size must be at most {MOST_FLOWS} flows; found {flows}"),
+                    format!("table_size must be at most {MAX_FLOWS} flows; found {flows}"),
                 ));
             }
             FlowTableSize::AtMost(_) => {}
@@ -97,7 +97,7 @@ impl FairMarkerParams {
 }
 
 /// The whole table is allocated at the start.
-const MOST_FLOWS: usize = 1 << 24;
+const MAX_FLOWS: usize = 1 << 24;
 
 /// Counters of a [`FairMarker`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

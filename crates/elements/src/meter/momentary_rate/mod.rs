@@ -51,8 +51,8 @@ pub struct MomentaryRateParams {
 
 /// The least and the most halvings of a load in the time that a byte takes: packets of 40 bytes are then
 /// counted to one part in 2²¹, and none of 65,535 bytes beyond what is told apart at the smallest limit.
-const LEAST_PER_BYTE: f64 = 1.0 / (1 << 27) as f64;
-const MOST_PER_BYTE: f64 = 0.5;
+const MIN_PER_BYTE: f64 = 1.0 / (1 << 27) as f64;
+const MAX_PER_BYTE: f64 = 0.5;
 
 impl MomentaryRateParams {
     /// C, the rate of the access link; the packet whose time on it is a slot; and α, the weight of a
@@ -71,10 +71,10 @@ impl MomentaryRateParams {
         let log_keep = libm::log1p(-weight);
         let per_byte = per_byte(log_keep, slot);
         let per_nano = per_byte * link.bits_per_sec() as f64 / 8e9;
-        if !(LEAST_PER_BYTE..=MOST_PER_BYTE).contains(&per_byte) || per_nano > 1.0 {
+        if !(MIN_PER_BYTE..=MAX_PER_BYTE).contains(&per_byte) || per_nano > 1.0 {
             let message = format!(
                 "weight {weight} with a slot of {slot} at {link} halves a load {per_byte:.1e} times in a byte, \
-                 {per_nano:.1e} times in a nanosecond; it must be {LEAST_PER_BYTE:.1e} to {MOST_PER_BYTE} times, and \
+                 {per_nano:.1e} times in a nanosecond; it must be {MIN_PER_BYTE:.1e} to {MAX_PER_BYTE} times, and \
                  at most once"
             );
             return Err(ParamsError::new("weight", message));
@@ -112,14 +112,14 @@ impl MomentaryRateParams {
     /// from others.
     pub(crate) fn at_rate(&self, bits_per_sec: f64) -> Option<Decay> {
         let [least, most] = self.rates();
-        let per_byte = LEAST_PER_BYTE * most / bits_per_sec;
+        let per_byte = MIN_PER_BYTE * most / bits_per_sec;
         (least..=most).contains(&bits_per_sec).then(|| Decay::of(per_byte))
     }
 
     /// The least and the greatest rate, in bit/s, that can be told from others.
     pub(crate) fn rates(&self) -> [f64; 2] {
         let per_byte = per_byte(self.log_keep, self.slot) * self.link.bits_per_sec() as f64;
-        [MOST_PER_BYTE, LEAST_PER_BYTE].map(|limit| per_byte / limit)
+        [MAX_PER_BYTE, MIN_PER_BYTE].map(|limit| per_byte / limit)
     }
 
     /// How long a silence makes the rate of any packet after it at most `rate`, above zero, as that

@@ -75,7 +75,7 @@ struct Line {
     /// The least goes first.
     turn: u64,
     /// The least that was told, once one was.
-    least_rtt: Option<Duration>,
+    min_rtt: Option<Duration>,
     /// When its head conforms, if nothing else happens meanwhile.
     due_at: Instant,
 }
@@ -374,8 +374,8 @@ impl QueueDiscipline for AggregateShaper {
         let Some(number) = self.connections.find(&news.key) else { return };
         let line = &mut self.lines[number as usize];
         if let Some(rtt) = news.smoothed_rtt {
-            let least = line.least_rtt.map_or(rtt, |least| least.min(rtt));
-            line.least_rtt = Some(least);
+            let least = line.min_rtt.map_or(rtt, |least| least.min(rtt));
+            line.min_rtt = Some(least);
             self.connections.shared.earn(now);
             self.connections.set_rtt(number, least);
             self.look_ahead();

@@ -20,8 +20,8 @@ impl ConnectionRule {
     /// In `class`, from 1 (highly interactive, served first) to 8, with `weight` packets per turn
     /// beside other connections of the class.
     pub fn new(class: u8, weight: u32) -> Result<Self, ParamsError> {
-        if !(1..=MOST_CLASSES).contains(&class) {
-            let message = format!("class must be 1 to {MOST_CLASSES}; found {class}");
+        if !(1..=MAX_CLASSES).contains(&class) {
+            let message = format!("class must be 1 to {MAX_CLASSES}; found {class}");
             return Err(ParamsError::new("class", message));
         }
         Ok(ConnectionRule { class, weight: above_zero("weight", weight)? })
@@ -82,11 +82,9 @@ impl SourceParams {
                 ParamsError::new("limit_per_connection", message)
             })?;
         }
-        if !(1..=MOST_CONNECTIONS).contains(&limits.connections) {
-            let message = format!(
-                "connections must be 1 to {MOST_CONNECTIONS}; found {}",
-                limits.connections
-            );
+        if !(1..=MAX_CONNECTIONS).contains(&limits.connections) {
+            let message =
+                format!("connections must be 1 to {MAX_CONNECTIONS}; found {}", limits.connections);
             return Err(ParamsError::new("connections", message));
         }
         Ok(SourceParams {
@@ -162,6 +160,6 @@ impl SourceParams {
 }
 
 /// More than any host has.
-const MOST_CONNECTIONS: usize = 1 << 20;
+const MAX_CONNECTIONS: usize = 1 << 20;
 /// The paper has three.
-pub(super) const MOST_CLASSES: u8 = 8;
+pub(super) const MAX_CLASSES: u8 = 8;

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use shortflow_units::Instant;
 
-use super::params::MOST_CLASSES;
+use super::params::MAX_CLASSES;
 use super::{ConnectionRule, LOW};
 use crate::FlowKey;
 use crate::chains::{Chain, Chains};
@@ -66,7 +66,7 @@ pub(super) struct Rounds {
 }
 
 const PRIORITIES: usize = LOW + 1;
-const _: () = assert!(MOST_CLASSES as usize * PRIORITIES <= u32::BITS as usize);
+const _: () = assert!(MAX_CLASSES as usize * PRIORITIES <= u32::BITS as usize);
 
 /// Where a connection waits.
 #[derive(Debug, Clone, Copy)]

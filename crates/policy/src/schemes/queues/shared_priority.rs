@@ -46,7 +46,7 @@ bands = ["EF", ["AF11", "AF12"], "rest"]
         for (index, band) in self.bands.iter().enumerate() {
             bands.read(checker, &format!("{path}.bands.{index}"), band);
         }
-        if bands.count == 0 || bands.count > SharedPriorityParams::MOST_BANDS {
+        if bands.count == 0 || bands.count > SharedPriorityParams::MAX_BANDS {
             let message = format!("shared-priority must have 1 to 64 bands; found {}", bands.count);
             let help = "list them in the order of service, for example [\"EF\", \"rest\"]";
             checker.document.mistake(&format!("{path}.bands"), message, help);

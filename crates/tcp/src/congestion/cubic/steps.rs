@@ -18,7 +18,7 @@ const RENO_EIGHTHS: u32 = 15;
 const PRICED_FOR: Duration = Duration::from_millis(31);
 
 /// No segment is cheaper.
-const LEAST_PRICE: u32 = 2;
+const MIN_PRICE: u32 = 2;
 
 /// No segment is dearer while no loss has shown how far the window may go, so that at least a twentieth comes with
 /// each round trip.
@@ -63,7 +63,7 @@ impl Steps {
             is_search,
             reno: window,
             for_reno: 0,
-            price: LEAST_PRICE,
+            price: MIN_PRICE,
             priced: None,
             credit: 0,
         }
@@ -119,7 +119,7 @@ impl Steps {
             Some(ahead @ 1..) => window / ahead,
             _ => u32::MAX,
         };
-        by_curve.min(by_reno).max(LEAST_PRICE)
+        by_curve.min(by_reno).max(MIN_PRICE)
     }
 
     /// `window` and what is bought with these segments and with those before.

@@ -40,7 +40,7 @@ pub(crate) struct Rack {
     /// RACK.rtt: the round trip of what arrived last.
     rtt: Duration,
     /// RACK.min_RTT; of the whole connection, where the RFC would forget old ones.
-    least_rtt: Duration,
+    min_rtt: Duration,
     /// RACK.fack: one past the highest offset that has arrived.
     highest: u64,
     /// RACK.reordering_seen.
@@ -63,7 +63,7 @@ pub(crate) struct Rack {
     /// What to go back to if a reduction turns out to have been without cause, while that is open.
     pub(crate) doubt: Option<Doubt>,
     /// The most that was outstanding in the flight that ends at the second offset.
-    pub(crate) most_in_flight: (u64, u64),
+    pub(crate) max_in_flight: (u64, u64),
 }
 
 /// What the sender's timer waits for.
@@ -131,7 +131,7 @@ impl Default for Rack {
             sent: SentSegments::default(),
             latest: Stamp { at: Instant::START, end: 0 },
             rtt: Duration::ZERO,
-            least_rtt: Duration::MAX,
+            min_rtt: Duration::MAX,
             highest: 0,
             reordering_seen: false,
             reordering_extent: 0,
@@ -143,7 +143,7 @@ impl Default for Rack {
             probe: None,
             has_advanced: false,
             doubt: None,
-            most_in_flight: (0, 0),
+            max_in_flight: (0, 0),
         }
     }
 }
@@ -151,13 +151,13 @@ impl Default for Rack {
 impl Rack {
     /// The handshake took so long: the first of the least round trips.
     pub(crate) fn on_handshake(&mut self, rtt: Duration) {
-        self.least_rtt = self.least_rtt.min(rtt);
+        self.min_rtt = self.min_rtt.min(rtt);
     }
 
     /// Whether a round trip of what was sent again is that of an earlier transmission: shorter than any (RFC 8985
     /// §6.2, step 2). SACK blocks do not say more.
     fn is_of_earlier(&self, rtt: Duration) -> bool {
-        self.least_rtt != Duration::MAX && rtt < self.least_rtt
+        self.min_rtt != Duration::MAX && rtt < self.min_rtt
     }
 
     /// RFC 8985 §6.2, steps 1 to 3.
@@ -218,7 +218,7 @@ impl Rack {
             // retransmission look like an earlier one.
             news.latest_rtt = None;
             news.rtt = oldest_again.map(|rtt| in_ticks(now, rtt));
-            self.least_rtt = self.least_rtt.min(news.rtt.unwrap_or(Duration::MAX));
+            self.min_rtt = self.min_rtt.min(news.rtt.unwrap_or(Duration::MAX));
         }
         if self.sent.has_reneged() {
             self.sent.renege();
@@ -242,7 +242,7 @@ impl Rack {
     ) {
         news.latest_rtt = None;
         news.rtt = of_blocks.or_else(|| Some(in_ticks(now, now.since(tsecr))));
-        self.least_rtt = self.least_rtt.min(news.rtt.unwrap_or(Duration::MAX));
+        self.min_rtt = self.min_rtt.min(news.rtt.unwrap_or(Duration::MAX));
     }
 
     /// Whether the reordering extent exceeds the duplicate threshold. As in Linux, segments that arrive out of order then open
@@ -312,7 +312,7 @@ impl Rack {
             let mut arrived = [None; 2];
             let mut late = None;
             let (highest, mut top) = (self.highest, self.highest);
-            let mut least = self.least_rtt;
+            let mut least = self.min_rtt;
             self.sent.sack(from, to, |segment, bytes| {
                 news.delivered += bytes;
                 news.sent = news.sent.max(Some(segment.stamp.at));
@@ -333,7 +333,7 @@ impl Rack {
                 arrived = [arrived[0].max(Some(segment.stamp)), Some(segment.stamp)];
             });
             self.highest = top;
-            self.least_rtt = least;
+            self.min_rtt = least;
             if let Some(end) = late {
                 self.note_reordering(end);
             }
@@ -354,7 +354,7 @@ impl Rack {
                 return;
             }
         } else {
-            self.least_rtt = self.least_rtt.min(rtt);
+            self.min_rtt = self.min_rtt.min(rtt);
             if stamp.end < self.highest {
                 self.note_reordering(stamp.end);
             }
@@ -392,7 +392,7 @@ impl Rack {
         if is_sure && !self.reordering_seen {
             return Duration::ZERO;
         }
-        (self.least_rtt / 4 * self.tolerance.times()).min(smoothed_rtt)
+        (self.min_rtt / 4 * self.tolerance.times()).min(smoothed_rtt)
     }
 
     /// RFC 8985 §6.3: the retransmission timer expired. What was sent within a round trip may still arrive.
@@ -450,8 +450,8 @@ impl Rack {
     #[inline]
     pub(crate) fn note_use(&mut self, una: u64, max: u64) {
         let outstanding = max - una;
-        if una >= self.most_in_flight.1 || outstanding > self.most_in_flight.0 {
-            self.most_in_flight = (outstanding, max);
+        if una >= self.max_in_flight.1 || outstanding > self.max_in_flight.0 {
+            self.max_in_flight = (outstanding, max);
         }
     }
 }
