@@ -73,6 +73,7 @@ pub use error::Error;
 pub use kept::{forget, kept};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
+pub use namespace::namespace_id;
 pub use observe::{Listings, Observed, Root};
 pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, owner_text, owners};
 pub use reach::{Ends, Reach};

@@ -18,14 +18,14 @@ sockopt_impl!(
     u64
 );
 
-/// An identity of the thread's network namespace, for the name of a file.
+/// The identity of the thread's network namespace, in letters that a file name may have.
 ///
 /// The inode of a namespace is no such identity, since the next namespace gets that of one that is gone. It serves only
 /// with kernels that know nothing better.
 ///
 /// # Errors
 /// When there is no `/proc` and the kernel is older than 5.14.
-pub(crate) fn namespace_id() -> io::Result<String> {
+pub fn namespace_id() -> io::Result<String> {
     let flags = SockFlag::SOCK_CLOEXEC;
     let cookie = socket(AddressFamily::Unix, SockType::Datagram, flags, None)
         .and_then(|socket| getsockopt(&socket, NamespaceCookie));

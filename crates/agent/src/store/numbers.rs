@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde::{Deserialize, Serialize};
+use shortflow_deploy::namespace_id;
 
 use super::{Store, StoreError};
 
@@ -36,6 +37,5 @@ impl Store {
 /// This start of the machine, and the network namespace of the process.
 fn counted_in() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let namespace = fs::read_link("/proc/thread-self/ns/net").unwrap_or_default();
-    format!("{} {}", boot.trim(), namespace.display())
+    format!("{} {}", boot.trim(), namespace_id().unwrap_or_default())
 }
