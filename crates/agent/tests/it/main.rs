@@ -10,6 +10,7 @@ mod console;
 mod dashboard;
 #[cfg(feature = "network")]
 mod directory;
+#[cfg(feature = "network")]
 mod endless_directory;
 mod hostile;
 #[cfg(feature = "network")]
