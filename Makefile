@@ -31,7 +31,7 @@ endif
 .PHONY: manual reference site help toolchain toolchain-for-tests build install demo agent-demo picture test bench bench-router bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test attack attack-short fuzz
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
 
 build: toolchain ## Build target/release/shortflow
 	@$(if $(EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)

@@ -103,7 +103,8 @@ def described(lines: list[str]) -> str:
     text = re.sub(r"\s*\[possible values: (.*?)\]", lambda m: ". Values: " + ", ".join(f"`{v}`" for v in m[1].split(", ")), text)
     text = re.sub(r"\s*Possible values: - ", ". Values: ", text)
     text = re.sub(r" - (\w[\w-]*): +", r"; \1: ", text)
-    return text.replace("..", ".").replace(":. ", ": ")
+    # Where a sentence ended before what follows it, there are two full stops; a range keeps its dots.
+    return re.sub(r"\.\.(?=\s|$)", ".", text).replace(":. ", ": ")
 
 
 def section(found: Help) -> list[str]:

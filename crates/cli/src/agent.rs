@@ -195,8 +195,7 @@ mod on_linux {
         console.print(&format!("Console: {}\n", page.url))?;
         console.note("open it in a browser; Ctrl-C ends it");
         let overview = Overview::of_sockets(&args.socket);
-        page.beside(overview.hub(), &overview, || overview.run(stop));
-        Ok(())
+        page.beside(overview.hub(), &overview, || overview.run(stop))
     }
 
     fn metrics(address: SocketAddr) -> Result<Metrics, Failure> {

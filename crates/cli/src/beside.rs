@@ -1,21 +1,28 @@
-//! Something that goes on beside something else, and ends with it.
+//! Work in a thread that ends with other work.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::Builder;
 
-/// Does something while `beside` goes on, which is told when it is over.
+use crate::failure::Failure;
+
+/// Runs `act` while `beside` runs in another thread; the flag given to `beside` is set when `act` has ended.
+///
+/// # Errors
+/// [`Failure::Machine`] if the machine has no thread left; `act` does not run then.
 pub(crate) fn while_over<T, B: Send>(
     beside: impl FnOnce(&AtomicBool) -> B + Send,
     act: impl FnOnce() -> T,
-) -> T {
+) -> Result<T, Failure> {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| beside(&over));
+        let started = Builder::new().spawn_scoped(scope, || beside(&over));
+        started.map_err(|error| Failure::Machine(format!("cannot start a thread: {error}")))?;
         let _over = Over(&over);
-        act()
+        Ok(act())
     })
 }
 
-/// Tells that something is over when it is dropped, however that comes about.
+/// Sets the flag when it is dropped, even during a panic.
 struct Over<'o>(&'o AtomicBool);
 
 impl Drop for Over<'_> {

@@ -45,13 +45,16 @@ impl Page {
         Ok(Page { door, guard, url: url + &told })
     }
 
-    /// Serves it while something is done.
+    /// Serves the page while `act` runs.
+    ///
+    /// # Errors
+    /// [`Failure::Machine`] if the machine has no thread left.
     pub(crate) fn beside<T>(
         &self,
         hub: &Hub,
         controls: &dyn Controls,
         act: impl FnOnce() -> T,
-    ) -> T {
+    ) -> Result<T, Failure> {
         while_over(|over| serve(&self.door, &self.guard, hub, controls, over), act)
     }
 }

@@ -87,7 +87,7 @@ mod on_linux {
         };
         let Some(web) = &web else { return run() };
         console.note(&format!("console: {}", web.page.url));
-        web.page.beside(web.shown.hub(), &web.shown, run)
+        web.page.beside(web.shown.hub(), &web.shown, run)?
     }
 
     /// Where a rehearsal is shown while it runs.
@@ -247,7 +247,7 @@ mod on_linux {
                 console.note(&format!(
                     "a shell on {name}; the rehearsal ends when it exits; {next}Ctrl-] q quits"
                 ));
-                while_over(|over| shell.talk(board, stop, over), || run(&all, &shell))
+                while_over(|over| shell.talk(board, stop, over), || run(&all, &shell))?
             }
             _ => {
                 let mut found = Ok(false);
@@ -273,6 +273,9 @@ mod on_linux {
     fn watched(crew: &Crew, board: Option<&Board>, act: &mut dyn FnMut()) {
         let (Some(board), Ok(quit)) = (board, stop_on_interrupt()) else { return act() };
         let watch = Watch { board, screen: crew.screen(), quit };
-        while_over(|over| watch.run(over), act);
+        // Without a thread the line is not shown; the run itself goes on.
+        if while_over(|over| watch.run(over), &mut *act).is_err() {
+            act();
+        }
     }
 }

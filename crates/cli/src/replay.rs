@@ -17,6 +17,5 @@ pub(crate) fn replay(console: &Console, args: &console_args::Replay) -> Result<(
     let page = Page::open(console, args.console, &args.token)?;
     console.print(&format!("Console: {}\n", page.url))?;
     console.note("open it in a browser; Ctrl-C ends it");
-    page.beside(replay.hub(), &replay, || replay.run(args.speed, stop));
-    Ok(())
+    page.beside(replay.hub(), &replay, || replay.run(args.speed, stop))
 }

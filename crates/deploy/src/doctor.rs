@@ -152,7 +152,8 @@ fn link_layers() -> Option<Finding> {
         let is_kept = ["overhead 26", "mpu 64b", "linklayer atm"].map(|part| shown.contains(part));
         Some(is_taken && is_kept == [true; 3])
     };
-    let is_kept = std::thread::spawn(trial).join().expect("the trial does not panic")?;
+    let trial = std::thread::Builder::new().spawn(trial).ok()?;
+    let is_kept = trial.join().expect("the trial does not panic")?;
     let found = match is_kept {
         false => Err("HTB keeps no overhead, mpu or linklayer; leave --link-layer out".to_owned()),
         true if is_before(&release(), [5, 17]) => {

@@ -1,6 +1,7 @@
 //! The rehearsal as an engine among others.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread::Builder;
 
 use shortflow_measure::{Recorder, Replica, Warning};
 use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of};
@@ -141,24 +142,38 @@ impl Rehearsal {
             edges: Edges::new(site.edges.clone(), scenario, applications.clone()),
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
-        let (found, busy, routed, tap, attended) = std::thread::scope(|scope| {
-            let closing = attendance.map(Attendance::closing);
-            let attending = attendance.map(|all| scope.spawn(|| all.run(place, scenario, clock)));
-            let writing = writer.map(|writer| scope.spawn(|| writer.run()));
-            let routing = scope.spawn(|| router.run(&stop, &open));
-            // A router that is finished before its time has met with an error.
-            let is_lost = || routing.is_finished() && clock.now() < times.end;
-            let is_over = || attendance.is_some_and(Attendance::is_over);
-            let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
-            let (found, busy) = effort::of(Priority::Load, || load.run(&open, &mut look));
-            // Programs may say their last word while packets are still carried.
-            drop(closing);
-            let attended = attending.map(|all| all.join().expect("programs are only looked at"));
-            stop.store(true, Ordering::Release);
-            let routed = routing.join().expect("the router keeps every packet");
-            let tap = writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
-            (found, busy, routed, tap, attended)
-        });
+        let (found, busy, routed, tap, attended) =
+            std::thread::scope(|scope| -> Result<_, Error> {
+                let closing = attendance.map(Attendance::closing);
+                let routing = Builder::new().spawn_scoped(scope, || router.run(&stop, &open));
+                let routing = routing.map_err(no_thread)?;
+                let start_others = || {
+                    let writing =
+                        writer.map(|writer| Builder::new().spawn_scoped(scope, || writer.run()));
+                    let attending = attendance.map(|all| {
+                        Builder::new().spawn_scoped(scope, || all.run(place, scenario, clock))
+                    });
+                    Ok((attending.transpose()?, writing.transpose()?))
+                };
+                let (attending, writing) = start_others().map_err(|error| {
+                    stop.store(true, Ordering::Release);
+                    no_thread(error)
+                })?;
+                // A router that is finished before its time has met with an error.
+                let is_lost = || routing.is_finished() && clock.now() < times.end;
+                let is_over = || attendance.is_some_and(Attendance::is_over);
+                let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
+                let (found, busy) = effort::of(Priority::Load, || load.run(&open, &mut look));
+                // Programs may say their last word while packets are still carried.
+                drop(closing);
+                let attended =
+                    attending.map(|all| all.join().expect("programs are only looked at"));
+                stop.store(true, Ordering::Release);
+                let routed = routing.join().expect("the router keeps every packet");
+                let tap =
+                    writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
+                Ok((found, busy, routed, tap, attended))
+            })?;
         attended.unwrap_or(Ok(()))?;
         let mut routed: Routed = routed.map_err(refused)?;
         let Some((found, stalls)) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
@@ -203,6 +218,10 @@ fn told_of_hosts(
     let of_packets =
         (lost > 0).then_some(told).into_iter().chain(datagrams::told_of_missing(found));
     Ok(of_packets.chain(site.hosts.told_of_changes(scenario)?).collect())
+}
+
+fn no_thread(error: std::io::Error) -> Error {
+    Error::Machine(format!("cannot start a thread: {error}"))
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {
