@@ -66,8 +66,9 @@ enum End {
     Rst,
 }
 
-/// Sends so many bytes in pieces that the line keeps up with, and ends when all have arrived. The least and the most that lie
-/// between its first and its last packet: the SYN leaves while it is opened, and the FIN while it is closed.
+/// Sends so many bytes in pieces that the line keeps up with, and closes when all have arrived. Returns the range for the
+/// time between its first and its last packet: the SYN leaves while it opens, and the FIN before the peer closes too.
+/// A busy kernel may send the FIN some milliseconds after the call that asks for it.
 fn send(
     to: Destination,
     size: usize,
@@ -86,7 +87,10 @@ fn send(
     stream.read_exact(&mut [0]).unwrap();
     let closing = Instant::now();
     match end {
-        End::Fin => stream.shutdown(Shutdown::Write).unwrap(),
+        End::Fin => {
+            stream.shutdown(Shutdown::Write).unwrap();
+            assert_eq!(stream.read(&mut [0]).unwrap(), 0, "the peer closes too");
+        }
         End::Rst => SockRef::from(&stream).set_linger(Some(Duration::ZERO)).unwrap(),
     }
     if matches!(end, End::Rst) {
