@@ -89,10 +89,10 @@ class Bench:
             raise SystemExit(f"cannot begin: {' '.join(map(str, arguments))}: {done.stderr.decode(errors='replace')}")
         return done
 
-    def look(self, arguments: list, what: str, seconds: float) -> None:
-        """Runs the program for at most this long; that it still runs is no finding."""
+    def look(self, arguments: list, what: str, seconds: float, within: tuple[str, ...] = ()) -> None:
+        """Runs the program for at most this long, by the command `within`; that it still runs is no finding."""
         self.runs += 1
-        command = [str(program()), *map(str, arguments)]
+        command = [*within, str(program()), *map(str, arguments)]
         with tempfile.TemporaryFile() as said:
             process = subprocess.Popen(command, cwd=self.work, stdin=subprocess.DEVNULL, stdout=said, stderr=said, preexec_fn=limits)
             try:

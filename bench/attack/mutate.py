@@ -1,10 +1,12 @@
 """Mutates inputs of every format that the program reads: no panic, no hang, no other exit code."""
 
 import json
+import os
 import pathlib
 import random
 import shutil
 import struct
+import subprocess
 import time
 
 from harness import TOP, Bench, inputs
@@ -107,6 +109,42 @@ class Format:
         self.path.write_bytes(self.seed)
 
 
+class AgentState:
+    """The files of an agent's state: one is mutated, and an agent starts with it in its own network namespace."""
+
+    name = "agent-state"
+
+    def __init__(self, bench: Bench, fleet: pathlib.Path) -> None:
+        self.state, self.seed = bench.work / "agent-state", bench.work / "agent-state-seed"
+        self.command = [
+            "agent", "run", "--source", fleet, "--state", self.state, "--socket", bench.work / "state.sock", "--machine", "gw1",
+        ]
+        shutil.rmtree(self.state, ignore_errors=True)
+        bench.look(self.command, "the program itself: agent run", 3, own_namespace())
+        (self.state / "held.json").write_text('["51ac27cbd00c"]')
+        (self.state / "worse.json").write_text('[["51ac27cbd00c","calls waited 90 ms instead of 20 ms"]]')
+        shutil.copytree(self.state, self.seed, symlinks=True, dirs_exist_ok=True)
+        self.files = [path for path in sorted(self.seed.rglob("*")) if path.is_file() and not path.is_symlink()]
+
+    def attack(self, bench: Bench, dice: random.Random, number: int) -> None:
+        source = dice.choice(self.files)
+        target = self.state / source.relative_to(self.seed)
+        spoil = mutated_json if source.suffix == ".json" and dice.random() < 0.7 else mutated
+        target.write_bytes(spoil(dice, source.read_bytes()))
+        what, found = f"{self.name} {number}: {source.name}", len(bench.findings)
+        bench.look(self.command, what, 1, own_namespace())
+        bench.check_outside(what)
+        if len(bench.findings) > found:
+            print(f"  the input is {bench.keep(self.state, f'{self.name}-{number}')}", flush=True)
+        shutil.rmtree(self.state)
+        shutil.copytree(self.seed, self.state, symlinks=True)
+
+
+def own_namespace() -> tuple[str, ...]:
+    """A command that runs another one in a new network namespace."""
+    return ("unshare", "--net") if os.geteuid() == 0 else ("unshare", "--net", "--map-root-user")
+
+
 def pcap(packets: list[bytes]) -> bytes:
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
     records = [struct.pack("<IIII", 1 + at, 0, len(one), len(one)) + one for at, one in enumerate(packets)]
@@ -146,6 +184,7 @@ def formats(bench: Bench) -> list[Format]:
     report = [["report", "run", "--out", "reported", "--force"]]
     compared = [["report", "compared", "--out", "reported", "--force"]]
     run, study = work / "run", seed_study(work)
+    states = agent_states(bench, files["fleet"])
     studied = [["reproduce", study, "--quick", "--out", "study-out"]]
     return [
         Format("scenario", scenario, [["check", scenario]]),
@@ -158,6 +197,7 @@ def formats(bench: Bench) -> list[Format]:
         Format("pcap", work / "flows.pcap", [[*advise, work / "flows.pcap"]]),
         Format("pcapng", work / "run.pcapng", [[*advise, work / "run.pcapng"]]),
         Format("agent-log", work / "state/log.jsonl", [["agent", "log", "--state", work / "state"]]),
+        *states,
         Format("manifest", run / "manifest.toml", report),
         Format("summary", run / "summary.json", report, is_json=True),
         Format("replicas", run / "replicas.json", report, is_json=True),
@@ -168,6 +208,14 @@ def formats(bench: Bench) -> list[Format]:
         Format("claims", study / "claims.toml", studied, may_run=3),
         Format("calibration", study / "calibration.json", studied, is_json=True, may_run=3),
     ]
+
+
+def agent_states(bench: Bench, fleet: pathlib.Path) -> list[AgentState]:
+    """The agent's state, where this machine has agents and gives them a network namespace."""
+    if subprocess.run([*own_namespace(), "true"], capture_output=True).returncode != 0:
+        bench.skip("network namespaces", "the state of an agent")
+        return []
+    return [AgentState(bench, fleet)]
 
 
 LOG = """\
