@@ -44,7 +44,7 @@ PRINTED = {
     "engines": "For several engines: `same_order`, `rankings` and `foretold`; else null.",
     "engines.same_order": "Whether no two policies are clearly in opposite orders; null if that is unknown.",
     "engines.rankings": "The ranking of each engine: `engine` and `ranking`.",
-    "engines.foretold": "Predicted figures beside measured ones. [Foretold](#foretold)",
+    "engines.foretold": "Predicted figures beside measured ones. [PredictionError](#predictionerror)",
     "warnings": "All warnings. [ScopedWarning](#scopedwarning)",
     "report": "The path of the report; null without one.",
     "programs": "The programs of `rehearse --with` and how they ended; absent without them.",

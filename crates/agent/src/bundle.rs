@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 use shortflow_files::{Dir, Kind, NotUtf8, ReadError};
 use shortflow_text::{Diagnostic, Diagnostics, MAX_TEXT, Severity, Source};
 
+use crate::atomic_file::write_beneath;
 use crate::fleet::Written;
-use crate::whole::write_beneath;
 
 /// The file that says which machine gets which policy.
 pub const FLEET: &str = "fleet.toml";

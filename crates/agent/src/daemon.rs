@@ -14,7 +14,7 @@ use crate::control::{Ask, Asked, Control, Refusal, serve};
 use crate::event::Event;
 use crate::metrics::{self, Metrics};
 use crate::plane::DataPlane;
-use crate::source::{Cues, News, Source, Turns, follow};
+use crate::source::{Cues, News, Source, Stagger, follow};
 use crate::store::{Store, StoreError};
 
 /// How often time brings something.
@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(200);
 
 /// Where a running agent may be asked.
 #[derive(Debug)]
-pub struct Doors {
+pub struct Listeners {
     /// For those who may also have it do something.
     pub control: Control,
     /// For monitoring, where that is wanted.
@@ -39,7 +39,7 @@ pub fn run<P: DataPlane>(
     machine: &str,
     mut source: Box<dyn Source>,
     state: &Path,
-    doors: &Doors,
+    listeners: &Listeners,
     plane: P,
     stop: &'static AtomicBool,
     mut tell: impl FnMut(&Event) + 'static,
@@ -52,22 +52,22 @@ pub fn run<P: DataPlane>(
         let _ = events.send(event.json());
     });
     let mut agent = Agent::start(Instant::now(), machine, &source.name(), opened, plane, told);
-    if doors.metrics.is_some() {
+    if listeners.metrics.is_some() {
         agent.measure();
     }
-    let (nudge, turns) = (AtomicBool::new(false), Turns::new(machine));
+    let (nudge, stagger) = (AtomicBool::new(false), Stagger::new(machine));
     let returns = agent.returns().clone();
     let (offers, offered) = channel();
     let (verdicts, to_tell) = channel();
     let (requests, asked) = channel();
     std::thread::scope(|scope| {
-        let (nudge, turns, returns) = (&nudge, &turns, &returns);
+        let (nudge, stagger, returns) = (&nudge, &stagger, &returns);
         let follow = move || {
-            let cues = Cues { verdicts: &to_tell, nudge, turns, returns, stop };
+            let cues = Cues { verdicts: &to_tell, nudge, stagger, returns, stop };
             follow(source.as_mut(), &cues, |news| give(&offers, news));
         };
         let begun =
-            begin(scope, "source", follow).and_then(|()| attend(scope, doors, requests, stop));
+            begin(scope, "source", follow).and_then(|()| attend(scope, listeners, requests, stop));
         if begun.is_err() {
             stop.store(true, Ordering::Relaxed);
         }
@@ -83,7 +83,7 @@ pub fn run<P: DataPlane>(
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             agent.tick(Instant::now());
-            turns.among(agent.machines());
+            stagger.among(agent.machines());
             if let Some(verdict) = agent.verdict() {
                 // Who follows the source lives as long as the agent does.
                 let _ = verdicts.send(verdict);
@@ -96,7 +96,7 @@ pub fn run<P: DataPlane>(
         // Who has asked for what was not begun is told so.
         drop(asked);
         agent.stop();
-        doors.control.knock();
+        listeners.control.knock();
         begun
     })
 }
@@ -104,19 +104,19 @@ pub fn run<P: DataPlane>(
 /// Answers at all doors until `stop`.
 fn attend<'s>(
     scope: &'s Scope<'s, '_>,
-    doors: &'s Doors,
+    listeners: &'s Listeners,
     requests: Sender<Asked>,
     stop: &'static AtomicBool,
 ) -> Result<(), StoreError> {
-    if let Some(scraped) = &doors.metrics {
+    if let Some(scraped) = &listeners.metrics {
         let requests = requests.clone();
         begin(scope, "metrics", move || metrics::serve(scraped, &requests, stop))?;
     }
-    if let Some(page) = &doors.page {
+    if let Some(page) = &listeners.page {
         let requests = requests.clone();
         begin(scope, "console", move || console::serve(page, requests, stop))?;
     }
-    begin(scope, "control", move || serve(&doors.control, &requests, stop))
+    begin(scope, "control", move || serve(&listeners.control, &requests, stop))
 }
 
 fn begin<'s>(

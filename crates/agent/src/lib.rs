@@ -19,6 +19,7 @@
 #![cfg(target_os = "linux")]
 
 mod agent;
+mod atomic_file;
 mod bundle;
 mod change;
 mod console;
@@ -29,33 +30,32 @@ mod fleet;
 pub mod ldap;
 mod machine;
 mod metrics;
-mod plain;
 mod plane;
 mod privileges;
+mod sanitize;
 mod source;
 mod store;
 mod trial;
 mod verdict;
-mod whole;
 
 pub use agent::{Agent, RollBackError};
 pub use bundle::{Bundle, FLEET, Unreadable};
 pub use change::{Change, Difference, changes};
 pub use console::{Overview, Page};
 pub use control::{Ask, AskError, Control, ask, watch};
-pub use daemon::{Doors, run};
+pub use daemon::{Listeners, run};
 pub use event::{Event, What};
 pub use fleet::{Fleet, Machine, Target};
 pub use machine::{is_machine, this_machine};
 pub use metrics::{Metrics, exposition};
-pub use plain::plain_lines;
 pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
 pub use privileges::give_up_privileges;
-pub use source::{Apart, Fetched, Folder, NotFetched, Returns, Source, confine, serve};
+pub use sanitize::sanitize_lines;
 #[cfg(feature = "network")]
 pub use source::{
     Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
     OptionsError, Transport,
 };
+pub use source::{Fetched, Folder, NotFetched, Returns, Source, Subprocess, confine, serve};
 pub use store::{Store, StoreError, Version};
 pub use verdict::Verdict;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::plain::plain;
+use crate::sanitize::sanitize;
 
 /// What a machine has found a version to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,9 +19,9 @@ pub struct Verdict {
 
 impl Verdict {
     /// The same, in words that may be shown.
-    pub(crate) fn plain(&self) -> Verdict {
+    pub(crate) fn sanitized(&self) -> Verdict {
         let Verdict { machine, digest, is_worse, why } = self;
-        let [machine, digest, why] = [machine, digest, why].map(|text| plain(text));
+        let [machine, digest, why] = [machine, digest, why].map(|text| sanitize(text));
         Verdict { machine, digest, is_worse: *is_worse, why }
     }
 }

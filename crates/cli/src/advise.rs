@@ -15,8 +15,8 @@ use shortflow_tune::{
 };
 
 use crate::advise_args::Advise;
-use crate::advise_asked::network;
 use crate::advise_choice::{Choice, beyond, is_useless, shown};
+use crate::advise_questions::network;
 use crate::console::Console;
 use crate::deployable;
 use crate::failure::Failure;

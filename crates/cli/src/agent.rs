@@ -20,9 +20,9 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_agent::{
-        Ask, AskError, Bundle, Change, Control, Difference, Doors, Event, Fleet, KernelPlane,
+        Ask, AskError, Bundle, Change, Control, Difference, Event, Fleet, KernelPlane, Listeners,
         Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, exposition,
-        give_up_privileges, is_machine, ldap, plain_lines, this_machine, watch,
+        give_up_privileges, is_machine, ldap, sanitize_lines, this_machine, watch,
     };
 
     use shortflow_console::Guard;
@@ -37,7 +37,7 @@ mod on_linux {
     use crate::console::Console;
     use crate::failure::Failure;
     use crate::interrupt::{stop_flag, stop_on_interrupt};
-    use crate::page::{self, NO_CONSOLE, door, given};
+    use crate::page::{self, NO_CONSOLE, given, listen};
 
     impl From<Unreadable> for Failure {
         fn from(error: Unreadable) -> Self {
@@ -148,7 +148,7 @@ mod on_linux {
         let control = control.map_err(|error| {
             Failure::Machine(format!("cannot listen at {}: {error}", args.socket.display()))
         })?;
-        let doors = Doors { control, metrics, page };
+        let listeners = Listeners { control, metrics, page };
         // Of each thread on its own, so before there are others.
         give_up_privileges().map_err(|error| {
             Failure::Machine(format!("cannot drop unneeded capabilities: {error}"))
@@ -157,7 +157,7 @@ mod on_linux {
         let plane = KernelPlane::of_this_machine();
         let console = *console;
         let tell = move |event: &Event| console.happened(&event.at, &event.who, &event.what);
-        Ok(shortflow_agent::run(&machine, source, &args.state, &doors, plane, stop, tell)?)
+        Ok(shortflow_agent::run(&machine, source, &args.state, &listeners, plane, stop, tell)?)
     }
 
     /// The page of `--console`, of which everybody who is not on this machine shows the token.
@@ -176,10 +176,10 @@ mod on_linux {
             );
             return Err(Failure::Input(what));
         }
-        let (door, url) = door(address)?;
+        let (listener, url) = listen(address)?;
         console.note(&format!("console: {url}"));
-        let guard = Guard::new(door.names(), token);
-        Ok(Some(Page { door, guard }))
+        let guard = Guard::new(listener.names(), token);
+        Ok(Some(Page { listener, guard }))
     }
 
     /// `shortflow agent console`.
@@ -213,7 +213,7 @@ mod on_linux {
         let status = ask(&args.at.socket, Ask::Status)?;
         match args.json {
             true => console.print_json(&status)?,
-            false => console.print(&plain_lines(&status_text(&status)))?,
+            false => console.print(&sanitize_lines(&status_text(&status)))?,
         }
         if is_fine(&status) { Ok(()) } else { Err(Failure::Check) }
     }
@@ -320,7 +320,7 @@ mod on_linux {
         let head = |key: &str| event[key].as_str().unwrap_or("?").to_owned();
         let told = parts.join(", ");
         // A log may be older than this program.
-        plain_lines(&format!("{} {} {}: {told}\n", head("at"), head("who"), head("what")))
+        sanitize_lines(&format!("{} {} {}: {told}\n", head("at"), head("who"), head("what")))
     }
 
     fn read(folder: &Path) -> Result<Fleet, Failure> {

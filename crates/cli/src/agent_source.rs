@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use shortflow_agent::{Apart, Folder, Source, confine, serve};
+use shortflow_agent::{Folder, Source, Subprocess, confine, serve};
 
 use crate::agent_args::{From, Given};
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn S
     command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_for_certificates(name)));
     // Ctrl-C is for the agent, with which it ends.
     command.process_group(0);
-    Ok(Box::new(Apart::new(name, command, stop)))
+    Ok(Box::new(Subprocess::new(name, command, stop)))
 }
 
 /// Whether a variable of the surroundings says whom to trust.

@@ -99,7 +99,7 @@ impl Console {
     }
 
     /// Something that nothing refuses, and that is likely to go wrong; with what to do.
-    pub(crate) fn caution(&self, what: &str, remedy: &str) {
+    pub(crate) fn warning(&self, what: &str, remedy: &str) {
         if !self.quiet {
             say(&format!("warning: {what}\n  = help: {remedy}"));
         }
@@ -114,7 +114,7 @@ impl Console {
     #[cfg(target_os = "linux")]
     pub(crate) fn happened(&self, at: &str, who: &str, what: &dyn std::fmt::Display) {
         if !self.quiet {
-            say(&shortflow_agent::plain_lines(&format!("{at} {who}: {what}")));
+            say(&shortflow_agent::sanitize_lines(&format!("{at} {who}: {what}")));
         }
     }
 

@@ -48,19 +48,19 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_deploy::{
-        Caution, Claim, DeviceStatus, Error, Kernel, Kind, Link, Listings, Observed, Owners,
-        Refusal, Root, Settings, Site, Step, Surroundings, Tc, Unwanted, Wanted, any_owners,
-        compile, compile_edge, examine, examine_kernel, forget, kept, link, owners, roles_of,
-        short,
+        DeviceLock, DeviceStatus, Environment, Error, Kernel, Kind, Link, Listings, Observed,
+        Owners, Refusal, Root, Settings, Site, Step, Tc, Unwanted, Wanted, Warning, any_owners,
+        compile, compile_edge, examine, examine_kernel, forget_deployed, link, owners,
+        read_deployed, roles_of, short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
 
     use crate::console::Console;
     use crate::deploy_args::{Deploy, Doctor, Reload, Status, Undeploy};
-    use crate::deploy_kept::{Kept, keep, options};
     use crate::failure::Failure;
     use crate::interrupt::stop_on_interrupt;
+    use crate::reload_options::{KeptOptions, keep, options};
 
     impl From<Error> for Failure {
         fn from(error: Error) -> Self {
@@ -93,7 +93,7 @@ mod on_linux {
             }
         };
         fit?;
-        change(console, args, &policy, &wanted, spot, Kept::default())
+        change(console, args, &policy, &wanted, spot, KeptOptions::default())
     }
 
     /// `shortflow reload`.
@@ -101,14 +101,14 @@ mod on_linux {
         let Reload { deploy: args, reset } = args;
         let spot = Spot::of(args, Place::of(args)?)?;
         let observed = &spot.observed;
-        let lost = kept(&args.dev).filter(|_| !observed.is_ours());
+        let lost = read_deployed(&args.dev).filter(|_| !observed.is_ours());
         if observed.root == Root::Default && !observed.is_ours() && lost.is_none() {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         }
         let mut args = args.clone();
         let (policy, kept) = match observed.deployed().or(lost).filter(|_| !reset) {
             Some(deployed) => keep(console, &mut args, &deployed)?,
-            None => (read(console, &args.policy, &args.set)?, Kept::default()),
+            None => (read(console, &args.policy, &args.set)?, KeptOptions::default()),
         };
         let wanted = wanted(&policy, &args, &spot.place)?;
         change(console, &args, &policy, &wanted, spot, kept)
@@ -139,20 +139,20 @@ mod on_linux {
         policy: &Policy,
         wanted: &Wanted,
         spot: Spot,
-        kept: Kept,
+        kept: KeptOptions,
     ) -> Result<(), Failure> {
         let mut notes = kept.notes();
         let Spot { place, tc, observed } = spot;
         let steps = wanted.steps(&tc, &observed, &args.dev)?;
         notes.extend_from_slice(wanted.notes());
         notes.extend(observed.notes_on(wanted.edge.is_some(), &steps));
-        let cautions = Caution::all(policy, wanted, &args.dev, &place.around);
+        let warnings = Warning::all(policy, wanted, &args.dev, &place.environment);
         if args.dry_run {
-            notes.extend(cautions.iter().map(|caution| format!("warning: {caution}")));
+            notes.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
             return dry_run(console, &place, &notes, &steps);
         }
         notes.iter().for_each(|note| console.note(note));
-        cautions.iter().for_each(|caution| console.caution(&caution.what, &caution.remedy));
+        warnings.iter().for_each(|warning| console.warning(&warning.what, &warning.remedy));
         let applied = wanted.apply(tc, &observed, &steps)?;
         if applied.waiting > 0 {
             let what = format!(
@@ -168,7 +168,7 @@ mod on_linux {
                 "device": args.dev, "policy": wanted.policy, "roles": wanted.roles(),
                 "rate_bit_per_s": wanted.tree.as_ref().map(|tree| tree.rate.bits_per_sec()),
                 "kept": kept.kept, "not_kept": kept.dropped, "notes": notes,
-                "warnings": cautions.iter().map(Caution::json).collect::<Vec<_>>(),
+                "warnings": warnings.iter().map(Warning::json).collect::<Vec<_>>(),
                 "of_policy": crate::check::as_json(&policy.warnings),
             }));
         }
@@ -259,7 +259,7 @@ mod on_linux {
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
     fn way(device: &str, is_dry: bool) -> Result<Tc, Failure> {
         let tc = Tc::new(device);
-        Ok(if is_dry { tc } else { tc.with_claim(Claim::take(device, PATIENCE)?) })
+        Ok(if is_dry { tc } else { tc.with_lock(DeviceLock::take(device, PATIENCE)?) })
     }
 
     /// How long one waits for another command that works on the device.
@@ -271,7 +271,7 @@ mod on_linux {
         link: Option<Link>,
         pub(crate) kernel: Kernel,
         /// What is around the device.
-        around: Surroundings,
+        environment: Environment,
     }
 
     impl Place {
@@ -287,11 +287,11 @@ mod on_linux {
                 Ok(found) => Ok(Place {
                     link: Some(found),
                     kernel: examine_kernel().0,
-                    around: Surroundings::of(&args.dev),
+                    environment: Environment::of(&args.dev),
                 }),
                 Err(Error::NoDevice { .. }) if args.dry_run => {
-                    let (kernel, around) = (Kernel::default(), Surroundings::UNKNOWN);
-                    Ok(Place { link: None, kernel, around })
+                    let (kernel, environment) = (Kernel::default(), Environment::UNKNOWN);
+                    Ok(Place { link: None, kernel, environment })
                 }
                 Err(error) => Err(error.into()),
             }
@@ -358,7 +358,7 @@ mod on_linux {
                 "{option} applies to a queue, but no named role has one\nomit it, or also name a role that queues"
             )));
         }
-        Ok(wanted.with_options(options(args)).behind(place.around.translation))
+        Ok(wanted.with_options(options(args)).behind(place.environment.translation))
     }
 
     fn refused(refusals: &[Refusal]) -> Failure {
@@ -395,14 +395,14 @@ mod on_linux {
         link(&args.dev)?;
         let tc = way(&args.dev, args.dry_run)?;
         let observed = tc.observe()?;
-        let is_lost = !observed.is_ours() && kept(&args.dev).is_some();
+        let is_lost = !observed.is_ours() && read_deployed(&args.dev).is_some();
         let steps = if is_lost { Vec::new() } else { tc.plan_removal(&observed)? };
         if args.dry_run {
             let lines: String = steps.iter().map(|step| format!("{step}\n")).collect();
             return console.print(&lines);
         }
         tc.apply(&steps)?;
-        forget(&args.dev);
+        forget_deployed(&args.dev);
         let lost = match observed.lost_by(&steps) {
             0 => String::new(),
             waiting => format!("; about {waiting} waiting packets are lost"),

@@ -13,9 +13,9 @@
 
 mod advise;
 mod advise_args;
-mod advise_asked;
 mod advise_choice;
-mod advise_words;
+mod advise_questions;
+mod advise_text;
 mod agent;
 mod agent_args;
 #[cfg(target_os = "linux")]
@@ -23,31 +23,30 @@ mod agent_source;
 #[cfg(target_os = "linux")]
 mod agent_status;
 mod args;
+mod background;
 mod bench;
 mod bench_ebpf;
 mod bench_router;
-mod beside;
 mod check;
 mod console;
 mod console_args;
 mod deploy;
 mod deploy_args;
-#[cfg(target_os = "linux")]
-mod deploy_kept;
 mod deployable;
 mod explain;
 mod failure;
 mod generate;
-#[cfg(target_os = "linux")]
-mod guests;
 mod init;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod live;
-mod misuse;
 mod page;
+#[cfg(target_os = "linux")]
+mod programs;
 mod progress;
 mod rehearse;
+#[cfg(target_os = "linux")]
+mod reload_options;
 mod replay;
 mod report;
 mod reproduce;
@@ -55,6 +54,7 @@ mod shipped;
 mod simulate;
 mod tune;
 mod tune_args;
+mod usage_error;
 mod verify;
 
 use std::process::ExitCode;
@@ -66,7 +66,7 @@ use console::Console;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::try_parse().unwrap_or_else(|error| misuse::refuse(error));
+    let arguments = Arguments::try_parse().unwrap_or_else(|error| usage_error::refuse(error));
     let console = Console::new(arguments.quiet, arguments.color);
     match run(&console, &arguments.command) {
         Ok(()) => ExitCode::SUCCESS,

@@ -5,16 +5,16 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::fs::PermissionsExt;
 
 use shortflow_console::{Controls, Guard, Hub, ReplayError, Token, TokenError, serve};
-use shortflow_http::Door;
+use shortflow_http::Listener;
 
-use crate::beside::while_over;
+use crate::background::with_background;
 use crate::console::Console;
 use crate::console_args::TokenFile;
 use crate::failure::Failure;
 
 /// A page that is about to be served.
 pub(crate) struct Page {
-    door: Door,
+    listener: Listener,
     guard: Guard,
     /// Its address, with the token where it is a new one.
     pub(crate) url: String,
@@ -40,9 +40,9 @@ impl Page {
                 (token, told)
             }
         };
-        let (door, url) = door(address)?;
-        let guard = Guard::new(door.names(), Some(token));
-        Ok(Page { door, guard, url: url + &told })
+        let (listener, url) = listen(address)?;
+        let guard = Guard::new(listener.names(), Some(token));
+        Ok(Page { listener, guard, url: url + &told })
     }
 
     /// Serves the page while `act` runs.
@@ -55,7 +55,7 @@ impl Page {
         controls: &dyn Controls,
         act: impl FnOnce() -> T,
     ) -> Result<T, Failure> {
-        while_over(|over| serve(&self.door, &self.guard, hub, controls, over), act)
+        with_background(|over| serve(&self.listener, &self.guard, hub, controls, over), act)
     }
 }
 
@@ -76,9 +76,9 @@ pub(crate) fn given(console: &Console, file: &TokenFile) -> Result<Option<Token>
 }
 
 /// A door at this address, and its URL.
-pub(crate) fn door(address: SocketAddr) -> Result<(Door, String), Failure> {
-    let opened = Door::open(address).and_then(|door| Ok((door.address()?, door)));
-    let (mut at, door) = opened.map_err(|error| {
+pub(crate) fn listen(address: SocketAddr) -> Result<(Listener, String), Failure> {
+    let opened = Listener::open(address).and_then(|listener| Ok((listener.address()?, listener)));
+    let (mut at, listener) = opened.map_err(|error| {
         Failure::Machine(format!(
             "cannot serve the console at {address}: {error}\ngive another address and port; port 0 selects a free one"
         ))
@@ -86,7 +86,7 @@ pub(crate) fn door(address: SocketAddr) -> Result<(Door, String), Failure> {
     if at.ip().is_unspecified() {
         at.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST));
     }
-    Ok((door, format!("http://{at}/")))
+    Ok((listener, format!("http://{at}/")))
 }
 
 impl From<TokenError> for Failure {

@@ -26,7 +26,8 @@ mod on_linux {
     use std::sync::atomic::Ordering;
 
     use shortflow_rehearse::{
-        Attended, Audience, Board, Guest, Guests, IpVersion, OnConsole, PortKind, Rehearsal, User,
+        HostProgram, HostPrograms, InteractiveRehearsal, IpVersion, Monitor, OnConsole, PortKind,
+        ProgramObserver, Rehearsal, User,
     };
     use shortflow_run::{Case, Engine, Error, StartTap, Tap};
     use shortflow_scenario::{Overrides, Scenario};
@@ -35,11 +36,11 @@ mod on_linux {
 
     use super::{Console, Failure, Rehearse};
     use crate::args::{self, RunOne};
-    use crate::beside::while_over;
-    use crate::guests::{Crew, guests, host, refuse_several};
+    use crate::background::with_background;
     use crate::interrupt::stop_on_interrupt;
     use crate::live::{Shell, Watch};
     use crate::page::{NO_CONSOLE, Page};
+    use crate::programs::{ProgramOutput, host, programs, refuse_several};
     use crate::simulate::{Looking, case_with, conduct, overrides, request, target};
 
     /// How long traffic goes on that has no end of its own.
@@ -71,11 +72,12 @@ mod on_linux {
             console.note(&format!("keys: {next}q quits"));
         }
         let is_shown = on_terminal || args.console.is_some();
-        let board = is_shown.then(|| board(args, &cases)).transpose()?;
+        let monitor = is_shown.then(|| monitor(args, &cases)).transpose()?;
         let page =
             args.console.map(|at| Page::open(console, at, &args.console_token)).transpose()?;
-        let web = page.as_ref().zip(board.as_ref()).map(|(page, board)| Web::new(page, board));
-        let shown = Shown { board: board.as_ref(), on_terminal, web: web.as_ref() };
+        let web =
+            page.as_ref().zip(monitor.as_ref()).map(|(page, monitor)| Web::new(page, monitor));
+        let shown = Shown { monitor: monitor.as_ref(), on_terminal, web: web.as_ref() };
         for case in &cases[1..] {
             let scenario = &case.loaded.points()[0].scenario;
             rehearsal.check(scenario).map_err(Error::from)?;
@@ -93,7 +95,7 @@ mod on_linux {
     /// Where a rehearsal is shown while it runs.
     #[derive(Clone, Copy)]
     struct Shown<'s> {
-        board: Option<&'s Board>,
+        monitor: Option<&'s Monitor>,
         /// Whether in a line on the terminal.
         on_terminal: bool,
         web: Option<&'s Web<'s>>,
@@ -106,19 +108,19 @@ mod on_linux {
     }
 
     impl<'w> Web<'w> {
-        fn new(page: &'w Page, board: &Board) -> Web<'w> {
-            Web { page, shown: OnConsole::new(board) }
+        fn new(page: &'w Page, monitor: &Monitor) -> Web<'w> {
+            Web { page, shown: OnConsole::new(monitor) }
         }
     }
 
     impl Shown<'_> {
-        fn looker(&self, scenario: &Scenario) -> Option<Box<dyn Tap>> {
-            self.web.map(|web| web.shown.looker(scenario))
+        fn port_tap(&self, scenario: &Scenario) -> Option<Box<dyn Tap>> {
+            self.web.map(|web| web.shown.port_tap(scenario))
         }
 
         /// What is shown in a line on the terminal, if anything is.
-        fn line(&self) -> Option<&Board> {
-            self.board.filter(|_| self.on_terminal)
+        fn line(&self) -> Option<&Monitor> {
+            self.monitor.filter(|_| self.on_terminal)
         }
     }
 
@@ -159,7 +161,7 @@ mod on_linux {
     }
 
     /// What is shown of the cases, which have one point each.
-    fn board(args: &Rehearse, cases: &[Case<'_>]) -> Result<Board, Failure> {
+    fn monitor(args: &Rehearse, cases: &[Case<'_>]) -> Result<Monitor, Failure> {
         let of_file = |file: &PathBuf| file.display().to_string();
         let places: Vec<String> = args.policies.iter().map(of_file).collect();
         let named = match places.is_empty() {
@@ -167,7 +169,7 @@ mod on_linux {
             false => Case::beside(cases.to_vec(), &places).map_err(Failure::Input)?,
         };
         let policy = |case: Case<'_>| (case.label, case.loaded.points()[0].scenario.clone());
-        Ok(Board::new(named.into_iter().map(policy).collect()))
+        Ok(Monitor::new(named.into_iter().map(policy).collect()))
     }
 
     /// Runs the scenario as long as it lasts, and shows what was measured.
@@ -185,32 +187,35 @@ mod on_linux {
         let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
         let mut looking =
             Looking { trace: trace.as_ref(), tcp_info: args.tcp_info, ..Looking::default() };
-        let look = |scenario: &Scenario| Ok(shown.looker(scenario).expect("there is a console"));
+        let look = |scenario: &Scenario| Ok(shown.port_tap(scenario).expect("there is a console"));
         looking.tap = shown.web.map(|_| &look as &StartTap<'_>);
-        if args.with.is_empty() && shown.board.is_none() {
+        if args.with.is_empty() && shown.monitor.is_none() {
             return conduct(console, options, std::slice::from_ref(case), looking, &target);
         }
         if !args.with.is_empty() {
             refuse_several(loaded, true)?;
         }
-        let all = guests(&loaded.points()[0].scenario, &args.with)?;
-        let crew = Crew::new(*console, &args.with, shown.on_terminal);
-        let guests = (!all.is_empty()).then_some(Guests { all: &all, audience: &crew });
-        let beside = |act: &mut dyn FnMut()| watched(&crew, shown.line(), act);
+        let all = programs(&loaded.points()[0].scenario, &args.with)?;
+        let output = ProgramOutput::new(*console, &args.with, shown.on_terminal);
+        let host_programs =
+            (!all.is_empty()).then_some(HostPrograms { all: &all, audience: &output });
+        let beside = |act: &mut dyn FnMut()| watched(&output, shown.line(), act);
         looking.beside = Some(&beside);
-        let programs = || crew.as_json();
+        let programs = || output.as_json();
         looking.programs = Some(&programs);
-        let engine = Attended { rehearsal, guests, board: shown.board };
+        let engine =
+            InteractiveRehearsal { rehearsal, programs: host_programs, monitor: shown.monitor };
         let cases = Case::by_each(vec![case.clone()], &[&engine]);
         let shared = console.shared();
-        let console_of_run = if shown.on_terminal || guests.is_some() { &shared } else { console };
+        let console_of_run =
+            if shown.on_terminal || host_programs.is_some() { &shared } else { console };
         match conduct(console_of_run, options, &cases, looking, &target) {
             Err(Failure::TooLate) => {
                 // What cannot be trusted is told beside programs that failed.
-                crew.end().inspect_err(|_| console.failure(&Failure::TooLate))?;
+                output.end().inspect_err(|_| console.failure(&Failure::TooLate))?;
                 Err(Failure::TooLate)
             }
-            done => done.and_then(|()| crew.end()),
+            done => done.and_then(|()| output.end()),
         }
     }
 
@@ -224,38 +229,45 @@ mod on_linux {
     ) -> Result<(), Failure> {
         refuse_several(&case.loaded, false)?;
         let scenario = &case.loaded.points()[0].scenario;
-        let mut all = guests(scenario, &args.with)?;
+        let mut all = programs(scenario, &args.with)?;
         console.warnings(&case.loaded.warnings);
         rehearsal.check(scenario).map_err(Error::from)?;
         let told = rehearsal.told_of_tcp(scenario).map_err(Error::from)?;
         told.iter().for_each(|told| console.note(told));
-        let crew = Crew::new(*console, &args.with, shown.on_terminal);
+        let output = ProgramOutput::new(*console, &args.with, shown.on_terminal);
         let stop = stop_on_interrupt()?;
-        let run = |all: &[Guest], audience: &dyn Audience| {
-            let guests = Some(Guests { all, audience });
-            let attended = Attended { rehearsal, guests, board: shown.board };
-            attended.run_until_done(scenario, shown.looker(scenario), &mut || {
+        let run = |all: &[HostProgram], audience: &dyn ProgramObserver| {
+            let host_programs = Some(HostPrograms { all, audience });
+            let interactive =
+                InteractiveRehearsal { rehearsal, programs: host_programs, monitor: shown.monitor };
+            interactive.run_until_done(scenario, shown.port_tap(scenario), &mut || {
                 !stop.load(Ordering::Relaxed)
             })
         };
-        let is_done = match (&args.shell, shown.board) {
-            (Some(name), Some(board)) => {
-                all.push(Guest { host: host(scenario, name)?, command: vec![shell().into()] });
-                let shell = Shell::new(&crew, all.len() - 1)?;
-                let next =
-                    if board.has_others() { "Ctrl-] n switches to the next policy, " } else { "" };
+        let is_done = match (&args.shell, shown.monitor) {
+            (Some(name), Some(monitor)) => {
+                all.push(HostProgram {
+                    host: host(scenario, name)?,
+                    command: vec![shell().into()],
+                });
+                let shell = Shell::new(&output, all.len() - 1)?;
+                let next = if monitor.has_others() {
+                    "Ctrl-] n switches to the next policy, "
+                } else {
+                    ""
+                };
                 console.note(&format!(
                     "a shell on {name}; the rehearsal ends when it exits; {next}Ctrl-] q quits"
                 ));
-                while_over(|over| shell.talk(board, stop, over), || run(&all, &shell))?
+                with_background(|over| shell.talk(monitor, stop, over), || run(&all, &shell))?
             }
             _ => {
                 let mut found = Ok(false);
-                watched(&crew, shown.line(), &mut || found = run(&all, &crew));
+                watched(&output, shown.line(), &mut || found = run(&all, &output));
                 found
             }
         }?;
-        crew.end()?;
+        output.end()?;
         if is_done || args.shell.is_some() && !stop.load(Ordering::Relaxed) {
             return Ok(());
         }
@@ -269,12 +281,12 @@ mod on_linux {
         chosen.or_else(|| own().map(PathBuf::from)).unwrap_or_else(|| "/bin/sh".into())
     }
 
-    /// Does something while the board is shown at the foot of the screen of `crew`, if there is one.
-    fn watched(crew: &Crew, board: Option<&Board>, act: &mut dyn FnMut()) {
-        let (Some(board), Ok(quit)) = (board, stop_on_interrupt()) else { return act() };
-        let watch = Watch { board, screen: crew.screen(), quit };
+    /// Does something while the board is shown at the foot of the screen of `output`, if there is one.
+    fn watched(output: &ProgramOutput, monitor: Option<&Monitor>, act: &mut dyn FnMut()) {
+        let (Some(monitor), Ok(quit)) = (monitor, stop_on_interrupt()) else { return act() };
+        let watch = Watch { monitor, screen: output.screen(), quit };
         // Without a thread the line is not shown; the run itself goes on.
-        if while_over(|over| watch.run(over), &mut *act).is_err() {
+        if with_background(|over| watch.run(over), &mut *act).is_err() {
             act();
         }
     }

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 use shortflow_measure::Run;
 use shortflow_measure::results::{self, REPORT};
-use shortflow_predict::{Foretold, Prediction};
+use shortflow_predict::{Prediction, PredictionCache};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
     Case, Engine, Error, Experiment, Interruption, OutputFolder, Results, StartTap, TcpInfoTimes,
@@ -44,9 +44,9 @@ pub(crate) fn predict(console: &Console, args: &Predict) -> Result<(), Failure> 
     let case = case(&inputs, &Prediction, scenario, policy.as_deref(), options, set)?;
     // Where one point of a sweep has an answer, the others say why they have none.
     let points = case.loaded.points().iter().map(|point| &point.scenario);
-    let foretold = Foretold::of(points);
-    foretold.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
-    let case = Case { engine: &foretold, ..case };
+    let predictions = PredictionCache::of(points);
+    predictions.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
+    let case = Case { engine: &predictions, ..case };
     let target = target(options, &case.loaded.name, "-predicted");
     conduct(console, options, &[case], Looking::default(), &target)
 }
@@ -83,22 +83,23 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     };
     // What the closed forms do not tell, another engine does.
     let points = cases.iter().flat_map(|case| case.loaded.points()).map(|point| &point.scenario);
-    let foretold = args.engines.contains(&EngineName::Predict).then(|| Foretold::of(points));
-    if let (Some(foretold), [_]) = (&foretold, &engines[..]) {
-        foretold.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
+    let predictions =
+        args.engines.contains(&EngineName::Predict).then(|| PredictionCache::of(points));
+    if let (Some(predictions), [_]) = (&predictions, &engines[..]) {
+        predictions.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
     }
-    let cases = Case::by_each(cases, &with(foretold.as_ref(), &engines));
+    let cases = Case::by_each(cases, &with(predictions.as_ref(), &engines));
     let target = target(options, &cases[0].loaded.name, "-compared");
     conduct(console, options, &cases, Looking::default(), &target)
 }
 
 /// These engines, with what is foretold in the place of the one that works it out.
 fn with<'e>(
-    foretold: Option<&'e Foretold>,
+    predictions: Option<&'e PredictionCache>,
     engines: &[&'static dyn Engine],
 ) -> Vec<&'e dyn Engine> {
-    let one = |engine: &'static dyn Engine| match foretold {
-        Some(foretold) if engine.name() == Prediction.name() => foretold as &dyn Engine,
+    let one = |engine: &'static dyn Engine| match predictions {
+        Some(predictions) if engine.name() == Prediction.name() => predictions as &dyn Engine,
         _ => engine,
     };
     engines.iter().map(|engine| one(*engine)).collect()

@@ -14,7 +14,7 @@ use shortflow_sim::Simulator;
 use shortflow_text::{InputFiles, suggestion};
 use shortflow_tune::{
     Candidate, CandidateFile, Candidates, Goal, Limit, Offered, Plan, Standing, Store, Tuned,
-    Varied, assumed_congestion_control, candidates, front_figure, policy_text,
+    Varied, assumed_congestion_control, candidates, pareto_figure, policy_text,
 };
 
 use crate::console::Console;
@@ -226,7 +226,7 @@ impl Told<'_> {
         if let Some(text) = winner {
             folder.write_text(WINNER, text)?;
         }
-        if let Some(figure) = front_figure(self.tuned, self.goals) {
+        if let Some(figure) = pareto_figure(self.tuned, self.goals) {
             folder.write_text("front.svg", &figure.svg)?;
         }
         folder.write_text("tune.json", &format!("{:#}\n", self.json()))

@@ -20,10 +20,10 @@ mod on_linux {
     use std::time::Duration;
 
     use shortflow_deploy::{
-        Astray, Edge, Ends, Owners, Settings, Tree, Wanted, astray, compile, compile_edge_past,
+        Astray, Edge, Endpoints, Owners, Settings, Tree, Wanted, astray, compile, compile_edge_past,
     };
     use shortflow_policy::Policy;
-    use shortflow_verify::{Error, PORT, Passing, Peer, Plan, Switch};
+    use shortflow_verify::{Error, MarkingBypass, PORT, Peer, Plan, Switch};
 
     use super::{Console, Failure, Verify};
     use crate::deploy::{Standing, labelled, standing};
@@ -62,7 +62,7 @@ mod on_linux {
         let owners = labelled(&policy, &args.label)?;
         let passing = edge.map(|marking| passing(&policy, &owners, marking, peer.ip(), &mut plan));
         let passing = passing.transpose()?;
-        let mut passing = passing.map(|edges| Passing::new(tc.clone(), device, &name, edges));
+        let mut passing = passing.map(|edges| MarkingBypass::new(tc.clone(), device, &name, edges));
         let mut switch = match (args.on_off, tree) {
             (None, _) => None,
             (Some(_), None) => {
@@ -192,9 +192,9 @@ mod on_linux {
             pairs: args.on_off.unwrap_or(0).into(),
             ..Plan::to(peer)
         };
-        let ends = Ends { from: own_address(peer)?, to: peer.ip(), port: peer.port() };
+        let endpoints = Endpoints { from: own_address(peer)?, to: peer.ip(), port: peer.port() };
         if let Some(tree) = tree {
-            plan.look_at(tree, ends);
+            plan.look_at(tree, endpoints);
         }
         Ok(plan)
     }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A [`Snapshot`] says how places (ports, devices) stood over one interval; [`About`] what is looked at, and which policies
-//! or versions can be switched to. A [`Looker`] makes snapshots of packets as they pass; a [`Replay`] simulates a run of a
+//! or versions can be switched to. A [`PortTap`] makes snapshots of packets as they pass; a [`Replay`] simulates a run of a
 //! results' folder again and lets its time pass. Who may read and who may change anything is [`Guard`]'s.
 //!
 //! # What this crate does not know
@@ -22,19 +22,19 @@ mod controls;
 mod diff;
 mod guard;
 mod hub;
-mod looker;
 mod model;
-mod once;
 mod port;
+mod port_tap;
 mod replay;
 mod server;
+mod unique_keys;
 
 pub use controls::{Change, Controls, Preview};
 pub use diff::{DiffLine, diff};
 pub use guard::{Guard, Token, TokenError};
 pub use hub::Hub;
-pub use looker::{DELAY, Looker, Watched};
 pub use model::{About, Choice, Flow, Kind, Pace, Place, Role, Snapshot, Stream};
-pub use once::object;
+pub use port_tap::{DELAY, PortTap, Watched};
 pub use replay::{Replay, ReplayError};
 pub use server::serve;
+pub use unique_keys::object;

@@ -19,8 +19,8 @@ use shortflow_text::{Diagnostics, InputFiles};
 use crate::controls::{Change, Controls, Preview};
 use crate::diff::diff;
 use crate::hub::Hub;
-use crate::looker::{DELAY, Looker, Watched};
 use crate::model::{About, Choice, Kind, Pace, Snapshot};
+use crate::port_tap::{DELAY, PortTap, Watched};
 
 /// How often time goes on.
 const STEP: Duration = Duration::from_millis(50);
@@ -137,10 +137,10 @@ impl<'e> Replay<'e> {
     fn record(&self, recording: &Recording, stop: &AtomicBool) {
         let seen = recording.seen.clone();
         let tell = move |snapshot| lock(&seen).push(snapshot);
-        let looker = Looker::new(recording.watched.clone(), Box::new(tell));
+        let port_tap = PortTap::new(recording.watched.clone(), Box::new(tell));
         let observers = Observers {
             transfers: None,
-            tap: Some(Box::new(looker)),
+            tap: Some(Box::new(port_tap)),
             tcp_info: None,
             look: &mut |_| !stop.load(Ordering::Relaxed),
         };

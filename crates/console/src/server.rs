@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::error::Category;
 use serde_json::{Value, json};
-use shortflow_http::{Answer, Door, Line, Refusal, Request};
+use shortflow_http::{Answer, Line, Listener, Refusal, Request};
 
 use crate::assets::ASSETS;
 use crate::controls::{Change, Controls};
 use crate::guard::Guard;
 use crate::hub::{Hub, Seen};
-use crate::once::object;
+use crate::unique_keys::object;
 
 /// How often one looks whether to stop.
 const LOOK: Duration = Duration::from_millis(200);
@@ -53,9 +53,15 @@ const POST: Refusal = Refusal {
 };
 
 /// Serves the page until `stop`.
-pub fn serve(door: &Door, guard: &Guard, hub: &Hub, controls: &dyn Controls, stop: &AtomicBool) {
+pub fn serve(
+    listener: &Listener,
+    guard: &Guard,
+    hub: &Hub,
+    controls: &dyn Controls,
+    stop: &AtomicBool,
+) {
     let site = &Site { guard, hub, controls, stop };
-    shortflow_http::serve(door, stop, &|request| site.answer(&request));
+    shortflow_http::serve(listener, stop, &|request| site.answer(&request));
 }
 
 struct Site<'s> {

@@ -7,9 +7,9 @@ use crate::commands::{
     Generation, LINE, MEMO, MOST, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, Verb, Writer,
 };
 use crate::edge::place;
+use crate::fingerprint::Part;
 use crate::memo::Memo;
 use crate::observe::{Observed, Root};
-use crate::seal::Part;
 use crate::tree::Tree;
 
 /// Something that is done.
@@ -25,7 +25,7 @@ pub enum Step {
         echoes: bool,
     },
     /// Noting how the queues look to tc.
-    Seal,
+    Fingerprint,
 }
 
 impl std::fmt::Display for Step {
@@ -42,7 +42,7 @@ impl std::fmt::Display for Step {
                 }
                 Ok(())
             }
-            Step::Seal => write!(
+            Step::Fingerprint => write!(
                 f,
                 "# then how tc lists all this is noted there, so that `status` sees what somebody changes"
             ),
@@ -129,7 +129,7 @@ impl Way<'_> {
         };
         steps.extend(self.class_of(OTHER));
         steps.extend(others);
-        steps.push(Step::Seal);
+        steps.push(Step::Fingerprint);
         steps.push(self.noted(next));
         steps.extend(self.removal(next.other()));
         Ok(steps)

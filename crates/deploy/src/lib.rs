@@ -22,18 +22,20 @@
 #![cfg(target_os = "linux")]
 
 mod bytecode;
-mod caution;
-mod claim;
+mod class_probe;
 mod columns;
 mod commands;
 mod compile;
 mod converge;
 mod deployed;
+mod deployed_file;
 mod device;
+mod device_lock;
 mod doctor;
 mod edge;
+mod environment;
 mod error;
-mod kept;
+mod fingerprint;
 mod kernel;
 mod memo;
 mod namespace;
@@ -42,48 +44,46 @@ mod owner;
 #[cfg(feature = "ebpf")]
 mod program;
 #[cfg(not(feature = "ebpf"))]
-#[path = "program_left_out.rs"]
+#[path = "program_unavailable.rs"]
 mod program;
-mod reach;
 mod repair;
 mod route;
 mod run_folder;
-mod seal;
 mod status;
-mod surroundings;
 mod tc;
 mod times;
 mod tree;
 mod wanted;
+mod warning;
 mod without_effect;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
-pub use caution::Caution;
-pub use claim::Claim;
+pub use class_probe::{ClassProbe, Endpoints};
 pub use columns::columns;
 pub use compile::{
     Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
 pub use deployed::{Deployed, Options};
+pub use deployed_file::{forget_deployed, read_deployed};
 pub use device::{Link, is_plain, link, may_be_device, numbers};
+pub use device_lock::DeviceLock;
 pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
+pub use environment::{Environment, Translation};
 pub use error::Error;
-pub use kept::{forget, kept};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
 pub use namespace::namespace_id;
 pub use observe::{Listings, Observed, Root};
 pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, owner_text, owners};
-pub use reach::{Ends, Reach};
 pub use repair::Wrong;
 pub use route::{Astray, astray};
 pub use shortflow_ebpf::TcxProgram;
 pub use shortflow_ebpf::edge::{Cost, Effort, Owner};
 pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
-pub use surroundings::{Surroundings, Translation};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted};
+pub use warning::Warning;
 pub use without_effect::WITHOUT_EFFECT;

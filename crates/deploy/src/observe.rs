@@ -9,9 +9,9 @@ use crate::commands::{
 use crate::converge::Step;
 use crate::deployed::{AT_ROOT, Deployed, Options};
 use crate::edge::EdgeObserved;
+use crate::fingerprint::{FINGERPRINT, Fingerprint, Part, PartSettings, part_settings};
 use crate::memo::Memo;
 use crate::repair::lost;
-use crate::seal::{Looks, Part, SEAL, Seal, looks};
 use crate::status::BESIDE;
 
 /// What sends the packets of a device.
@@ -52,15 +52,15 @@ pub struct Observed {
     /// Places and protocols of somebody else's filters there.
     pub(crate) foreign: Vec<(u16, String)>,
     /// How the parts of it look.
-    looks: Looks,
+    part_settings: PartSettings,
     /// How they looked when all was whole.
-    seal: Option<Seal>,
+    fingerprint: Option<Fingerprint>,
     /// The parts that somebody has changed since, with how they look now; nothing where they are gone.
     pub(crate) changed: Vec<(Part, String)>,
 }
 
 /// The places of our filters at our root.
-const PLACES: [u16; 6] = [NEIGHBOURS_FILTER, 2, 3, MEMO, AT_ROOT, SEAL];
+const PLACES: [u16; 6] = [NEIGHBOURS_FILTER, 2, 3, MEMO, AT_ROOT, FINGERPRINT];
 
 /// A discipline and what it has done.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -140,23 +140,25 @@ impl Observed {
             classes: classes_of(listings.classes),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
             foreign,
-            looks: looks(&qdiscs, listings.classes, &with_filters),
-            seal: filters.iter().find_map(Seal::held),
+            part_settings: part_settings(&qdiscs, listings.classes, &with_filters),
+            fingerprint: filters.iter().find_map(Fingerprint::held),
             changed: Vec::new(),
         };
-        let sealed = observed.memo.as_ref().and(observed.seal.as_ref()).zip(observed.live());
-        let changed = sealed.map(|(seal, live)| seal.changes(&observed.looks, live));
+        let fingerprint_now =
+            observed.memo.as_ref().and(observed.fingerprint.as_ref()).zip(observed.live());
+        let changed = fingerprint_now
+            .map(|(fingerprint, live)| fingerprint.changes(&observed.part_settings, live));
         Ok(Observed { changed: changed.unwrap_or_default(), ..observed })
     }
 
     /// The seal of what stands there now; none where no filter sends packets into classes.
-    pub(crate) fn sealed(&self, version: &str) -> Option<Seal> {
-        Some(Seal::of(version, &self.looks, self.live()?))
+    pub(crate) fn fingerprint_now(&self, version: &str) -> Option<Fingerprint> {
+        Some(Fingerprint::of(version, &self.part_settings, self.live()?))
     }
 
     /// Takes nothing for changed that another version of tc listed, which may have other words for the same.
     pub(crate) fn compared_by(&mut self, version: &str) {
-        if self.seal.as_ref().is_some_and(|seal| seal.version != version) {
+        if self.fingerprint.as_ref().is_some_and(|fingerprint| fingerprint.version != version) {
             self.changed.clear();
         }
     }
@@ -183,7 +185,7 @@ impl Observed {
         }
         let queues = memo.queues.iter().map(|(handle, name)| (*handle, name.as_str()));
         let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
-        damage.extend(self.changed.iter().map(|(part, look)| self.change(*part, look)));
+        damage.extend(self.changed.iter().map(|(part, settings)| self.change(*part, settings)));
         damage.extend(self.foreign.iter().map(|(place, _)| {
             format!(
                 "a filter of somebody else stands at the queues (parent {ROOT:x}:, pref {place}), and may send packets elsewhere"
@@ -200,7 +202,7 @@ impl Observed {
     }
 
     /// What somebody has changed of a part, as a sentence.
-    fn change(&self, part: Part, look: &str) -> String {
+    fn change(&self, part: Part, settings: &str) -> String {
         let class = |handle: u16| {
             let names = self.memo.iter().flat_map(|memo| &memo.queues);
             let mut names = names.map(|(handle, name)| (*handle, name.as_str()));
@@ -212,17 +214,19 @@ impl Observed {
         match part {
             Part::Queue(handle) => {
                 let class = class(handle);
-                format!("the settings of the queue of class {class} were changed by hand: {look}")
+                format!(
+                    "the settings of the queue of class {class} were changed by hand: {settings}"
+                )
             }
             Part::Class(ROOT, LINE) => {
-                format!("the rate of the line was changed by hand: {look}")
+                format!("the rate of the line was changed by hand: {settings}")
             }
             Part::Class(ROOT, minor) => {
                 let class = class(ROOT.wrapping_add(minor));
-                format!("the share of class {class} was changed by hand: {look}")
+                format!("the share of class {class} was changed by hand: {settings}")
             }
             Part::Class(major, minor) => {
-                format!("the share of class {major:x}:{minor:x} was changed by hand: {look}")
+                format!("the share of class {major:x}:{minor:x} was changed by hand: {settings}")
             }
             Part::Filter(ROOT, NEIGHBOURS_FILTER) => {
                 "the filter of what finds neighbours was changed by hand".to_owned()
@@ -230,7 +234,7 @@ impl Observed {
             Part::Filter(ROOT, _) => {
                 "the filter that tells packets apart was changed by hand".to_owned()
             }
-            Part::Filter(major, _) if look.is_empty() => {
+            Part::Filter(major, _) if settings.is_empty() => {
                 format!("the filter inside the queue {major:x}: is gone")
             }
             Part::Filter(major, place) => format!(

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use shortflow_ebpf::TcxProgram;
 use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes};
 
-use crate::claim::Claim;
 use crate::columns::columns;
 use crate::deployed::Deployed;
+use crate::deployed_file::read_deployed;
 use crate::device::{Link, link, names};
+use crate::device_lock::DeviceLock;
 use crate::edge::{EdgeMemo, tcx_before};
 use crate::error::Error;
-use crate::kept::kept;
 use crate::memo::Memo;
 use crate::observe::{Observed, Queue, Root};
 use crate::owner::{GroupState, Labelled};
@@ -243,7 +243,7 @@ impl DeviceStatus {
             return Ok(Some(status()));
         }
         let lost = "`clsact` was removed, and the program that marks with it: no packet is marked";
-        Ok(kept(device).map(|deployed| DeviceStatus {
+        Ok(read_deployed(device).map(|deployed| DeviceStatus {
             deployed: Some(deployed),
             is_whole: false,
             damage: vec![lost.to_owned()],
@@ -275,7 +275,7 @@ impl DeviceStatus {
             before: observed.edge.before_told().filter(|_| observed.edge.is_ours()),
             foreign: observed.edge.before(),
             tcx: tcx_before(device, &observed.edge),
-            is_busy: Claim::is_taken(device),
+            is_busy: DeviceLock::is_taken(device),
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
         }

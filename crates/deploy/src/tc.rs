@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use shortflow_ebpf::edge::EdgeProgram;
 
-use crate::claim::Claim;
 use crate::commands::Generation;
 use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
 use crate::device::link;
+use crate::device_lock::DeviceLock;
 use crate::edge::{EdgeMemo, clear_edge};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, Root};
@@ -29,7 +29,7 @@ const LOOK: Duration = Duration::from_millis(10);
 pub struct Tc {
     device: String,
     patience: Duration,
-    claim: Option<Arc<Claim>>,
+    claim: Option<Arc<DeviceLock>>,
     edge: Option<Arc<Edge>>,
     before: Option<EdgeMemo>,
 }
@@ -62,7 +62,7 @@ impl Tc {
 
     /// The same, where no other process may change the device as long as this does.
     #[must_use]
-    pub fn with_claim(self, claim: Claim) -> Tc {
+    pub fn with_lock(self, claim: DeviceLock) -> Tc {
         Tc { claim: Some(Arc::new(claim)), ..self }
     }
 
@@ -123,9 +123,9 @@ impl Tc {
     }
 
     /// Notes how the queues look.
-    fn seal(&self) -> Result<(), Error> {
-        let seal = self.observe()?.sealed(&self.version()?);
-        match seal.map(|seal| seal.at_root(&self.device)) {
+    fn fingerprint(&self) -> Result<(), Error> {
+        let fingerprint = self.observe()?.fingerprint_now(&self.version()?);
+        match fingerprint.map(|fingerprint| fingerprint.at_root(&self.device)) {
             Some(Step::Tc(command)) => self.run(&[&command]),
             _ => Ok(()),
         }
@@ -201,9 +201,9 @@ impl Tc {
                     self.condition(program.as_ref().expect("a step asks for it"))?;
                     applied.commands += 1;
                 }
-                Step::Seal => {
+                Step::Fingerprint => {
                     rest = &rest[1..];
-                    self.seal()?;
+                    self.fingerprint()?;
                     applied.commands += 1;
                 }
                 Step::Tc(_) => {
@@ -314,6 +314,6 @@ fn with_filters(qdiscs: &str) -> Vec<u16> {
 fn command(step: &Step) -> Option<&str> {
     match step {
         Step::Tc(command) => Some(command),
-        Step::Drain(_) | Step::Condition { .. } | Step::Seal => None,
+        Step::Drain(_) | Step::Condition { .. } | Step::Fingerprint => None,
     }
 }

@@ -6,14 +6,14 @@ use shortflow_units::{LinkLayer, Rate};
 use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 use crate::converge::{Step, gets_place};
 use crate::deployed::{Deployed, Options};
+use crate::deployed_file::{forget_deployed, save_deployed};
 use crate::edge::{converge_edge, is_edge};
+use crate::environment::Translation;
 use crate::error::Error;
-use crate::kept::{forget, keep};
 use crate::kernel::{Kernel, Kind};
 use crate::memo::short;
 use crate::observe::{Observed, Root};
 use crate::owner::Owners;
-use crate::surroundings::Translation;
 use crate::tc::{Applied, Tc};
 use crate::tree::Tree;
 use crate::without_effect::WITHOUT_EFFECT;
@@ -221,8 +221,8 @@ impl Wanted {
         let device = tc.device().to_owned();
         let applied = tc.apply(steps)?;
         match (&self.edge, &self.tree) {
-            (Some(_), None) => keep(&device, &self.deployed(observed))?,
-            _ => forget(&device),
+            (Some(_), None) => save_deployed(&device, &self.deployed(observed))?,
+            _ => forget_deployed(&device),
         }
         Ok(applied)
     }

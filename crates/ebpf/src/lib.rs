@@ -23,18 +23,18 @@ mod error;
 #[cfg(feature = "ebpf")]
 mod growth;
 #[cfg(not(feature = "ebpf"))]
-#[path = "growth_left_out.rs"]
+#[path = "growth_unavailable.rs"]
 mod growth;
 mod record;
 #[cfg(feature = "ebpf")]
 mod sender;
 #[cfg(not(feature = "ebpf"))]
-#[path = "left_out.rs"]
+#[path = "sender_unavailable.rs"]
 mod sender;
 #[cfg(feature = "ebpf")]
 mod tcx;
 #[cfg(not(feature = "ebpf"))]
-#[path = "tcx_left_out.rs"]
+#[path = "tcx_unavailable.rs"]
 mod tcx;
 
 /// A program of somebody else that sees a device's packets before those at its `clsact`, ours among them (tcx).

@@ -10,8 +10,8 @@ use std::cmp::Ordering;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::Estimate;
-use crate::foretold::are_of_model;
 use crate::measures::{Measure, Subject};
+use crate::prediction_error::are_of_model;
 use crate::results::Point;
 use crate::summary::{Summary, WorkloadSummary};
 

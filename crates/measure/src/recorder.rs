@@ -10,7 +10,7 @@ use crate::replica::{
     Replica, StreamResult, WorkloadResult,
 };
 use crate::results::{self, TransferSink};
-use crate::settle::OpenOverTime;
+use crate::stability::OpenOverTime;
 use crate::survival::Survival;
 use crate::throughput::ThroughputSamples;
 use crate::transfer::{Transfer, TransferState};

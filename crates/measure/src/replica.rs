@@ -10,7 +10,7 @@ use crate::item::Item;
 use crate::moments::Moments;
 use crate::port::{PortResult, Sample};
 use crate::reading::Reading;
-use crate::settle::OpenOverTime;
+use crate::stability::OpenOverTime;
 use crate::survival::Survival;
 use crate::throughput::ThroughputSamples;
 use crate::transfer::Transfer;

@@ -11,7 +11,7 @@ use crate::reading::Reading;
 use crate::replica::{
     ClassResult, DatagramResult, DelayPercentiles, LongFlows, Replica, StreamResult, WorkloadResult,
 };
-use crate::settle;
+use crate::stability;
 use crate::survival::Survival;
 use crate::warning::{Warning, WarningKind};
 
@@ -283,7 +283,7 @@ impl Summary {
             .collect();
         let warnings = workloads.iter().enumerate().flat_map(|(i, workload)| {
             let starved = starved(&column(replicas, |r| &r.workloads[i]));
-            settle::warnings(workload, replicas.len() as u32).into_iter().chain(starved)
+            stability::warnings(workload, replicas.len() as u32).into_iter().chain(starved)
         });
         let warnings = warnings.collect();
         let ports = (0..first.ports.len())
@@ -376,7 +376,7 @@ fn workload(replicas: &[&WorkloadResult], measured: f64) -> WorkloadSummary {
         fairness: Estimate::share_over(replicas, |w| w.long_flows.as_ref()?.fairness()),
         throughput_variation: long_flows(&|long| long.throughput_variation()),
         idle_samples: long_flows(&|long| Some(long.idle_samples()? as f64)),
-        open_over_time: settle::mean_over_replicas(replicas),
+        open_over_time: stability::mean_over_replicas(replicas),
     }
 }
 

@@ -4,7 +4,7 @@ use shortflow_measure::{DatagramSummary, DelaySummary, Estimate};
 use shortflow_models::delay_tail::{Packets, wait_tail};
 use shortflow_models::{ModelError, Range};
 
-use crate::floor;
+use crate::lower_bound;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
 use crate::queues::Order;
@@ -43,7 +43,7 @@ pub(crate) fn of(
     let has_bands = |hop: &Hop| network.lines[hop.line].bands().len() > 1;
     let is_behind_bands =
         hops().any(|hop| has_bands(hop) && waits_in_plain_buffer(network, hop, ages));
-    let delay = if is_behind_bands { floor::delay(network, source, sizes) } else { delay };
+    let delay = if is_behind_bands { lower_bound::delay(network, source, sizes) } else { delay };
     let loses_at_least =
         hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].loses_at_least));
     let delay = Estimate::of(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });

@@ -41,14 +41,12 @@
 //! put together; it prints nothing and reads no files.
 
 mod datagrams;
-mod filling;
-mod floor;
-mod foretold;
 mod handshake;
 mod invariants;
 mod lines;
 mod load;
 mod long_flows;
+mod lower_bound;
 mod markers;
 mod marks;
 mod messages;
@@ -56,11 +54,13 @@ mod network;
 mod notes;
 mod pages;
 mod precedences;
+mod prediction_cache;
 mod profiles;
 mod queues;
 mod range;
-mod readings;
+mod saturation;
 mod scenario_keys;
+mod service_orders;
 mod sizes;
 mod summary;
 mod traffic;
@@ -73,7 +73,7 @@ use shortflow_measure::{Summary, Warning, WorkloadSummary};
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task};
 use shortflow_scenario::Scenario;
 
-pub use foretold::Foretold;
+pub use prediction_cache::PredictionCache;
 pub use scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
 pub use without_effect::WITHOUT_EFFECT;
 
@@ -126,8 +126,8 @@ impl Predicted {
 }
 
 fn predict(scenario: &Scenario) -> Predicted {
-    let readings = readings::all(scenario);
-    let (network, summary, lacking) = readings::combined(scenario, readings);
+    let readings = service_orders::all(scenario);
+    let (network, summary, lacking) = service_orders::combined(scenario, readings);
     let notes = notes::rests_on(scenario, &network, &summary, &lacking);
     let whole: Vec<_> = lacking.iter().filter(|lacks| lacks.class.is_none()).collect();
     let no_mean = (whole.len() == scenario.workloads.len()).then(|| {

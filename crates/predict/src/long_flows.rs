@@ -6,12 +6,12 @@ use shortflow_models::red::{Gate, Group};
 use shortflow_models::{ModelError, Range};
 use shortflow_tcp::{Algorithm, Config, RtoFloor};
 
-use crate::filling::{Filling, MAX_WINDOW};
 use crate::load::{Within, acknowledged_segments, growing, value};
 use crate::marks::Piece;
 use crate::network::{Met, Network};
 use crate::queues::Order;
 use crate::range::Lack;
+use crate::saturation::{MAX_WINDOW, Saturation};
 use crate::traffic::{Demand, Source};
 
 /// What Reno leaves of a window.
@@ -195,27 +195,28 @@ pub(crate) fn fill(
         .collect();
     let rtt = mean(&|bundle| bundle.path(network, waited).rtt);
     let kept = mean(&|bundle| bundle.kept);
-    let filling = Filling { line, band, bundles: &bundles, beside, packet, capacity, rtt, kept };
+    let saturation =
+        Saturation { line, band, bundles: &bundles, beside, packet, capacity, rtt, kept };
     if queue.order != Order::Fifo {
         let turns = |bundle: &&Bundle| bundle.turns(queue.shares_by_hosts());
         let turns: Vec<f64> = bundles.iter().map(turns).collect();
         let (met, rates) = shared_alike(&groups, &bundles, &turns, held)?;
         if met.is_filled {
-            filling.check()?;
+            saturation.check()?;
         }
         return Ok((met, rates));
     }
-    in_order(network, &filling, &groups, held)
+    in_order(network, &saturation, &groups, held)
 }
 
 /// What flows make of a band whose packets go as they come, of which they get `held` packets per second.
 fn in_order(
     network: &Network,
-    filling: &Filling<'_>,
+    saturation: &Saturation<'_>,
     groups: &[Group<'_>],
     held: f64,
 ) -> Result<(Met, Vec<f64>), Lack> {
-    let &Filling { line, band, bundles, beside, packet, capacity, rtt, kept } = filling;
+    let &Saturation { line, band, bundles, beside, packet, capacity, rtt, kept } = saturation;
     let queue = &line.bands()[band];
     let (curves, room) = (queue.curves_in(packet), queue.room(packet));
     let limit = match curves.is_empty() {
@@ -229,8 +230,8 @@ fn in_order(
     let is_filled = steady.queue > 0.0;
     let rates = match is_filled {
         true => {
-            filling.check()?;
-            filling.check_settled(steady.queue)?;
+            saturation.check()?;
+            saturation.check_settled(steady.queue)?;
             check_paces(network, bundles, curves.is_empty())?;
             groups.iter().map(|group| gate.carried(steady, group)).collect()
         }
@@ -249,8 +250,8 @@ fn in_order(
         false => 0.0,
     };
     let is_unclear = match is_least {
-        true => filling.is_crowded(steady.queue),
-        false => !is_filled || filling.is_empty_at_times(steady.queue),
+        true => saturation.is_crowded(steady.queue),
+        false => !is_filled || saturation.is_empty_at_times(steady.queue),
     };
     let met = Met {
         wait: sure * steady.queue / capacity,

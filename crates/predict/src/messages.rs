@@ -11,7 +11,6 @@ use shortflow_models::sizes::{Choice, Sizes};
 use shortflow_models::{Range, latency};
 use shortflow_tcp::{Algorithm, Config, Recovery, RtoFloor};
 
-use crate::filling::MAX_TRIP;
 use crate::load::{Growing, growing, slow_start_growth, windows};
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
@@ -20,6 +19,7 @@ use crate::range::{
     Lack, MAX_LESS_SENT, MAX_LOSSES, MAX_LOSSES_CUBIC, MAX_LOST_OF_LONG, MAX_LOST_OF_LONG_CUBIC,
     of_windows,
 };
+use crate::saturation::MAX_TRIP;
 use crate::sizes::Listed;
 use crate::traffic::{Demand, Route};
 use crate::visits::slowdown;

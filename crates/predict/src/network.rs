@@ -4,10 +4,10 @@ use shortflow_models::queueing::CustomerClass;
 use shortflow_models::{ModelError, Range};
 use shortflow_scenario::Scenario;
 
-use crate::floor;
 use crate::lines::{Line, lines};
 use crate::load::{Entry, Loads, Within, value};
 use crate::long_flows::{Beside, Bundle, bundles, fill, find_bottlenecks, levels};
+use crate::lower_bound;
 use crate::marks::{Hop, Meters, Piece, Place};
 use crate::queues::Order;
 use crate::traffic::{Demand, Source, sources};
@@ -373,7 +373,7 @@ impl Network {
             let visits = match &source.demand {
                 Demand::Packets { per_second, .. } | Demand::Open { per_second, .. } => *per_second,
                 Demand::Closed { sessions, pause, visit } => {
-                    let least = floor::visit(self, source, visit, None);
+                    let least = lower_bound::visit(self, source, visit, None);
                     sessions / (pause + least).max(1e-9)
                 }
                 Demand::Endless { .. } => continue,

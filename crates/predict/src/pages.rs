@@ -3,7 +3,7 @@
 use shortflow_measure::{ClassSummary, Estimate, WorkloadSummary};
 use shortflow_scenario::{Part, Scenario, SizeClass, Workload};
 
-use crate::floor::{self, Floor};
+use crate::lower_bound::{self, LowerBound};
 use crate::network::Network;
 use crate::range::Lack;
 use crate::summary::{class_of, fewest_visits, least_class, measured};
@@ -91,10 +91,10 @@ impl Objects<'_> {
         let source = &self.network.sources[self.index];
         let seconds = measured(self.scenario, self.workload);
         let visits = fewest_visits(self.network, self.index, seconds);
-        let mut classes = vec![Floor::default(); named.len().max(1)];
-        let mut all = Floor::default();
+        let mut classes = vec![LowerBound::default(); named.len().max(1)];
+        let mut all = LowerBound::default();
         for (size, number, is_index) in self.sizes() {
-            let least = floor::object(self.network, source, self.visit, is_index, size);
+            let least = lower_bound::object(self.network, source, self.visit, is_index, size);
             classes[class_of(named, size)].add(number, least);
             all.add(number, least);
         }

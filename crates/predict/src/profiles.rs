@@ -11,8 +11,8 @@ use shortflow_elements::scheduler::SourceParams;
 use shortflow_elements::sharing::Sharing;
 use shortflow_models::Range;
 
-use crate::floor;
 use crate::load::value;
+use crate::lower_bound;
 use crate::marks::Hop;
 use crate::network::Network;
 use crate::range::Lack;
@@ -165,9 +165,9 @@ impl Network {
     /// The mean time of what a source sends over lines that carry nothing else.
     fn min_time(&self, source: &Source) -> f64 {
         match &source.demand {
-            Demand::Packets { sizes, .. } => floor::delay(self, source, sizes),
+            Demand::Packets { sizes, .. } => lower_bound::delay(self, source, sizes),
             Demand::Open { visit, .. } | Demand::Closed { visit, .. } => {
-                floor::visit(self, source, visit, None)
+                lower_bound::visit(self, source, visit, None)
             }
             Demand::Endless { .. } => f64::INFINITY,
         }

@@ -11,7 +11,7 @@ use shortflow_units::Instant;
 use shortflow_workloads::Bulk;
 
 use crate::datagrams;
-use crate::floor::{self, Floor};
+use crate::lower_bound::{self, LowerBound};
 use crate::network::Network;
 use crate::pages;
 use crate::queues::Order;
@@ -147,20 +147,20 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
     let seconds = measured(scenario, workload);
     match (&source.demand, &workload.kind) {
         (Demand::Endless { .. }, WorkloadKind::Bulk(Bulk { size: Some(size), .. })) => {
-            let least = floor::file(network, source, size.0 as f64);
+            let least = lower_bound::file(network, source, size.0 as f64);
             found.all = least_class("all".to_owned(), 0, Some(least));
         }
         (Demand::Endless { .. }, _) => {
-            let most = floor::max_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
+            let most = lower_bound::max_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
             found.goodput = most.map(Estimate::most);
         }
         (Demand::Packets { per_second, sizes, .. }, _) => {
             let is_one_size = sizes.len() == 1;
-            let least = Estimate::least(floor::min_delay(network, source, sizes));
+            let least = Estimate::least(lower_bound::min_delay(network, source, sizes));
             let at_least = Some(least).filter(|_| is_one_size);
             found.datagrams = Some(DatagramSummary {
                 sent: (per_second * seconds).round() as u64,
-                delay: Some(Estimate::least(floor::delay(network, source, sizes))),
+                delay: Some(Estimate::least(lower_bound::delay(network, source, sizes))),
                 percentiles: DelaySummary {
                     delay_median: at_least,
                     delay_p95: at_least,
@@ -176,7 +176,7 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             let is_sized = matches!(visit.shape, Shape::Exchange | Shape::File);
             let last = visit.messages.last().expect("a visit has a message");
             if !is_sized || last.sizes.is_empty() {
-                let least = floor::visit(network, source, visit, None);
+                let least = lower_bound::visit(network, source, visit, None);
                 found.all = least_class("all".to_owned(), 0, Some(least));
                 let class = pages::class(visit, &scenario.measure.size_classes);
                 let labelled = |class: &SizeClass| least_class(class.label.clone(), 0, Some(least));
@@ -185,10 +185,10 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             }
             let visits = fewest_visits(network, index, seconds);
             let named = &scenario.measure.size_classes[..];
-            let mut classes = vec![Floor::default(); named.len().max(1)];
-            let mut all = Floor::default();
+            let mut classes = vec![LowerBound::default(); named.len().max(1)];
+            let mut all = LowerBound::default();
             for &(size, share) in &last.sizes {
-                let least = floor::visit(network, source, visit, Some(size));
+                let least = lower_bound::visit(network, source, visit, Some(size));
                 classes[class_of(named, size)].add(share, least);
                 all.add(share, least);
             }
@@ -241,7 +241,7 @@ struct Class {
     share: f64,
     /// The sums over visits, each by its share, and the least that they can take.
     sums: Parts,
-    least: Floor,
+    least: LowerBound,
     has_request: bool,
     lacks: Option<Lack>,
 }
@@ -290,7 +290,7 @@ fn classes(
             let class = &mut found[class_of(named, size)];
             class.share += share;
             let source = &network.sources[index];
-            class.least.add(share, floor::visit(network, source, visit, Some(size)));
+            class.least.add(share, lower_bound::visit(network, source, visit, Some(size)));
             let parts = match visiting.of_size(size) {
                 Ok(parts) => parts,
                 Err(why) => {

@@ -9,19 +9,19 @@ use shortflow_scenario::{IpVersion, Scenario};
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
 
-use crate::attended::Attendance;
-use crate::awake::Awake;
-use crate::board::Board;
 use crate::capture::Capture;
 use crate::clock::Clock;
+use crate::cpu_wakers::CpuWakers;
 use crate::datagrams;
-use crate::effort;
+use crate::interactive::Companions;
 use crate::kernel;
+use crate::monitor::Monitor;
 use crate::open_files::refused;
 use crate::realtime::Priority;
 use crate::record::{numbers, record};
 use crate::router::{Edges, Routed, Router, Times};
 use crate::site::{Asking, Site};
+use crate::thread_load;
 use crate::traffic::{Load, ReplicaSeed, SETTLE};
 use crate::without_effect::WITHOUT_EFFECT;
 
@@ -105,25 +105,27 @@ impl Engine for Rehearsal {
 }
 
 impl Rehearsal {
-    /// Runs a task to its end; with `attendance` beside it, which may end it before.
+    /// Runs a task to its end; with `companions` beside it, which may end it before.
     pub(crate) fn run_beside(
         &self,
         task: &Task<'_>,
         observers: Observers<'_>,
-        attendance: Option<&Attendance<'_>>,
+        companions: Option<&Companions<'_>>,
     ) -> Result<Outcome, Error> {
         let Task { scenario, replica } = *task;
         let Observers { transfers, tap, mut tcp_info, look } = observers;
         let (specs, mut warnings) = kernel::hosts(scenario, self.ip)?;
-        let board = attendance.and_then(|attendance| attendance.board);
-        let mut site = Site::make(&asking(scenario, board), specs, self.ports, &mut || look(0.0))?;
+        let monitor = companions.and_then(|companions| companions.monitor);
+        let mut site =
+            Site::make(&asking(scenario, monitor), specs, self.ports, &mut || look(0.0))?;
         let applications = site.applications().map_err(refused)?;
         let mut network = LiveNetwork::new(scenario, replica);
         let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
-        let (_awake, clock) = (Awake::if_virtual(), Clock::beginning_in(SETTLE).map_err(refused)?);
+        let (_awake, clock) =
+            (CpuWakers::if_virtual(), Clock::beginning_in(SETTLE).map_err(refused)?);
         let times = Times::of(scenario);
         let place = site.hosts.place(scenario, self.ip, applications.as_ref());
-        warnings.extend(attendance.and_then(|all| all.prepare(place, scenario)));
+        warnings.extend(companions.and_then(|all| all.prepare(place, scenario)));
         let mut recorder = Recorder::new(&plan(scenario), transfers);
         let seed = ReplicaSeed { replica, seed: seed_of(scenario.seed, replica) };
         let (tallies, log) = (network.tallies(), tcp_info.as_mut());
@@ -138,19 +140,19 @@ impl Rehearsal {
             largest: site.largest,
             streams: numbers(&streams, &scenario.addresses),
             capture,
-            board,
+            monitor,
             edges: Edges::new(site.edges.clone(), scenario, applications.clone()),
         };
         let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
-        let (found, busy, routed, tap, attended) =
+        let (found, busy, routed, tap, interactive) =
             std::thread::scope(|scope| -> Result<_, Error> {
-                let closing = attendance.map(Attendance::closing);
+                let closing = companions.map(Companions::closing);
                 let routing = Builder::new().spawn_scoped(scope, || router.run(&stop, &open));
                 let routing = routing.map_err(no_thread)?;
                 let start_others = || {
                     let writing =
                         writer.map(|writer| Builder::new().spawn_scoped(scope, || writer.run()));
-                    let attending = attendance.map(|all| {
+                    let attending = companions.map(|all| {
                         Builder::new().spawn_scoped(scope, || all.run(place, scenario, clock))
                     });
                     Ok((attending.transpose()?, writing.transpose()?))
@@ -161,25 +163,25 @@ impl Rehearsal {
                 })?;
                 // A router that is finished before its time has met with an error.
                 let is_lost = || routing.is_finished() && clock.now() < times.end;
-                let is_over = || attendance.is_some_and(Attendance::is_over);
+                let is_over = || companions.is_some_and(Companions::is_over);
                 let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
-                let (found, busy) = effort::of(Priority::Load, || load.run(&open, &mut look));
+                let (found, busy) = thread_load::of(Priority::Load, || load.run(&open, &mut look));
                 // Programs may say their last word while packets are still carried.
                 drop(closing);
-                let attended =
+                let interactive =
                     attending.map(|all| all.join().expect("programs are only looked at"));
                 stop.store(true, Ordering::Release);
                 let routed = routing.join().expect("the router keeps every packet");
                 let tap =
                     writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
-                Ok((found, busy, routed, tap, attended))
+                Ok((found, busy, routed, tap, interactive))
             })?;
-        attended.unwrap_or(Ok(()))?;
+        interactive.unwrap_or(Ok(()))?;
         let mut routed: Routed = routed.map_err(refused)?;
         let Some((found, stalls)) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
         warnings.extend(told_of_workloads(scenario, self.ip));
         warnings.extend(told_of(&routed, busy.map_err(refused)?));
-        warnings.extend(attendance.and_then(|all| all.board?.told()));
+        warnings.extend(companions.and_then(|all| all.monitor?.told()));
         let classes = routed.record.as_mut().and_then(|record| record.classes.take());
         let timing = routed.timing.map(|late| late.with(stalls));
         record(found, routed, &streams, scenario, &mut recorder);
@@ -193,8 +195,8 @@ impl Rehearsal {
 }
 
 /// What is asked of hosts, by the policy that is bound first and by those that may be bound later.
-fn asking<'s>(scenario: &'s Scenario, board: Option<&'s Board>) -> Asking<'s> {
-    let later = board.into_iter().flat_map(Board::scenarios);
+fn asking<'s>(scenario: &'s Scenario, monitor: Option<&'s Monitor>) -> Asking<'s> {
+    let later = monitor.into_iter().flat_map(Monitor::scenarios);
     later.fold(Asking::of(scenario), Asking::and)
 }
 
@@ -257,6 +259,6 @@ fn told_of(routed: &Routed, load_is_busy: f64) -> Vec<String> {
             routed.refused
         ));
     }
-    told.extend(effort::told_of(routed.busy, load_is_busy));
+    told.extend(thread_load::told_of(routed.busy, load_is_busy));
     told
 }

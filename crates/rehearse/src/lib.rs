@@ -17,20 +17,19 @@
 #![cfg(target_os = "linux")]
 
 mod applications;
-mod attended;
-mod awake;
-mod board;
 mod capture;
 mod clock;
+mod cpu_wakers;
 mod datagrams;
-mod effort;
 mod engine;
-mod guests;
 mod hosts;
+mod interactive;
 mod ip;
 mod kernel;
+mod monitor;
 mod on_console;
 mod open_files;
+mod programs;
 mod realtime;
 mod recent;
 mod record;
@@ -38,17 +37,18 @@ mod retries;
 mod router;
 mod site;
 mod speed;
+mod thread_load;
 mod traffic;
 mod wait;
 mod without_effect;
 
-pub use attended::Attended;
-pub use board::{Board, WatchedPort};
 pub use engine::Rehearsal;
-pub use guests::{Audience, End, Guest, Guests};
+pub use interactive::InteractiveRehearsal;
+pub use monitor::{Monitor, WatchedPort};
 pub use on_console::OnConsole;
+pub use programs::{End, HostProgram, HostPrograms, ProgramObserver};
 pub use shortflow_scenario::IpVersion;
-pub use shortflow_sim::{Glance, PortGlance};
+pub use shortflow_sim::{NetworkSnapshot, PortSnapshot};
 pub use shortflow_testbed::{PortKind, Streams, Terminal, User};
 pub use speed::{Speed, SpeedPlan, SpeedSummary, Spread, Way, measure_speed, summary};
 pub use without_effect::WITHOUT_EFFECT;

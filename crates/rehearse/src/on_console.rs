@@ -4,13 +4,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shortflow_console::{
-    About, Change, Choice, Controls, DELAY, Hub, Kind, Looker, Preview, Watched, diff,
+    About, Change, Choice, Controls, DELAY, Hub, Kind, PortTap, Preview, Watched, diff,
 };
 use shortflow_run::Tap;
 use shortflow_scenario::Scenario;
 use shortflow_sim::LiveNetwork;
 
-use crate::board::Board;
+use crate::monitor::Monitor;
 
 /// Shows what passes the ports of a board on the live console, from which its policy may be switched.
 pub struct OnConsole(Arc<Shown>);
@@ -27,14 +27,14 @@ struct Shown {
 }
 
 impl OnConsole {
-    /// A console for what `board` shows.
-    pub fn new(board: &Board) -> OnConsole {
+    /// A console for what `monitor` shows.
+    pub fn new(monitor: &Monitor) -> OnConsole {
         let text = |scenario: &Scenario| {
             scenario.inputs.policy.as_ref().map(|(_, text)| text.clone()).unwrap_or_default()
         };
         let policies: Vec<(String, String)> =
-            board.policies().map(|(name, scenario)| (name.clone(), text(scenario))).collect();
-        let (_, scenario) = board.policies().next().expect("a board has a policy");
+            monitor.policies().map(|(name, scenario)| (name.clone(), text(scenario))).collect();
+        let (_, scenario) = monitor.policies().next().expect("a board has a policy");
         let hub = Hub::new(About {
             kind: Kind::Rehearsal,
             title: format!("{}, rehearsed", scenario.name),
@@ -48,7 +48,7 @@ impl OnConsole {
         OnConsole(Arc::new(Shown {
             hub,
             policies,
-            wanted: board.wanted(),
+            wanted: monitor.wanted(),
             said: Mutex::new((0, None)),
             has_begun: AtomicBool::new(false),
         }))
@@ -60,7 +60,7 @@ impl OnConsole {
     }
 
     /// Looks at the packets of a run of this scenario; each is told apart from the one before.
-    pub fn looker(&self, scenario: &Scenario) -> Box<dyn Tap> {
+    pub fn port_tap(&self, scenario: &Scenario) -> Box<dyn Tap> {
         let shown = self.0.clone();
         if shown.has_begun.swap(true, Ordering::Relaxed) {
             shown.hub.change(|about| about.run += 1);
@@ -69,7 +69,7 @@ impl OnConsole {
             let policy = shown.follow();
             shown.hub.tell(&snapshot.under(&shown.policies[policy].0));
         };
-        Box::new(Looker::new(watched(scenario), Box::new(tell)))
+        Box::new(PortTap::new(watched(scenario), Box::new(tell)))
     }
 
     fn found(&self, id: &str) -> Result<usize, String> {

@@ -5,9 +5,9 @@ use shortflow_measure::engines::{cases, done_by, engines};
 use shortflow_measure::results::Comparison;
 use shortflow_measure::{Estimate, Gain, Measure, PointGains, Run};
 
-use crate::foretold::how_far_off;
 use crate::format;
 use crate::order::{Agreement, agreement, ranking_among, ranking_by, told_by_all};
+use crate::prediction_error::how_far_off;
 use crate::ranking::{comparable, table};
 use crate::table::Table;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json as value};
 use shortflow_measure::engines::{are_several, engines};
 use shortflow_measure::results::{Compared, Comparison};
-use shortflow_measure::{Point, Run, foretold, warnings};
+use shortflow_measure::{Point, Run, prediction_errors, warnings};
 
 use crate::order::{Agreement, agreement, ranking_by};
 use crate::ranking::ranking;
@@ -50,7 +50,7 @@ fn by_engine(runs: &[Run]) -> Value {
         |engine: &&str| value!({"engine": engine, "ranking": ranking_by(runs, engine).lines});
     value!({
         "same_order": same_order(runs),
-        "foretold": foretold(runs),
+        "foretold": prediction_errors(runs),
         "rankings": engines(runs).iter().map(ranked).collect::<Vec<_>>(),
     })
 }

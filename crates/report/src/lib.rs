@@ -28,7 +28,6 @@
 mod engines;
 mod figures;
 mod files;
-mod foretold;
 mod format;
 mod hero;
 mod html;
@@ -37,6 +36,7 @@ mod line;
 mod order;
 mod page;
 mod positions;
+mod prediction_error;
 mod queues;
 mod ranking;
 mod result;

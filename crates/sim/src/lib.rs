@@ -48,7 +48,8 @@ mod simulator;
 mod without_effect;
 
 pub use live::{
-    ConnectionTally, Glance, Hosts, LiveNetwork, LiveRecord, PortGlance, Tallies, Unroutable,
+    ConnectionTally, Hosts, LiveNetwork, LiveRecord, NetworkSnapshot, PortSnapshot, Tallies,
+    Unroutable,
 };
 pub use network::fabric::Totals;
 pub use record::replica::{Simulated, run_replica, run_replica_before};

@@ -8,9 +8,9 @@ use shortflow_measure::{Replica, Sample, Survival};
 use shortflow_run::fingerprint;
 
 use crate::distribution::Distribution;
-use crate::found::Found;
-use crate::one_by_one::Item;
+use crate::paired_transfers::Item;
 use crate::points::PointOfRun;
+use crate::stored_replica::StoredReplica;
 
 /// A folder with a file for each finished replica.
 pub(crate) struct Cache {
@@ -46,7 +46,7 @@ impl Cache {
 
     /// The replica kept for this place, if it was made from the same inputs and all that is wanted of
     /// it was kept.
-    pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<Found> {
+    pub(crate) fn read(&self, point: &PointOfRun, number: u32) -> Option<StoredReplica> {
         let folder = self.folder.inside(&point.place);
         let entry: Entry = folder.read_json(&name(point, number)).ok()?;
         // A copy under another name would count twice.
@@ -65,7 +65,7 @@ impl Cache {
         }
         let mut items = entry.items;
         items.retain(|(class, _)| point.items.contains(class));
-        (items.len() == point.items.len()).then_some(Found { replica, items })
+        (items.len() == point.items.len()).then_some(StoredReplica { replica, items })
     }
 
     /// Whether a replica is kept for this place, made from whatever inputs.

@@ -12,10 +12,10 @@ use shortflow_measure::results::{self, Folder};
 use shortflow_report::significant;
 
 use crate::checks::want;
-use crate::kept::{self, Kept};
 use crate::library::StudyFiles;
 use crate::mistakes;
 use crate::points::Maker;
+use crate::replica_selection::{self, SelectedReplicas};
 use crate::reproduce::Error;
 use crate::runs::{Bench, Runs, Wanted};
 use crate::spec::{CalibrationSpec, ChangeSpec, TargetSpec};
@@ -44,7 +44,7 @@ pub struct Calibration {
     pub targets: Vec<Target>,
     /// The replicas that are kept, where the paper says what its users asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kept: Option<Kept>,
+    pub kept: Option<SelectedReplicas>,
     /// Every reading, the one that fits best first.
     pub grid: Vec<Fit>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Readings {
     /// The others that pass.
     pub(crate) others: Vec<Variant>,
     /// The replicas that are kept; all when absent.
-    pub(crate) kept: Option<Kept>,
+    pub(crate) kept: Option<SelectedReplicas>,
     /// Whether the scenarios or policies of the grid have changed since it was run.
     pub(crate) is_stale: bool,
 }
@@ -165,7 +165,9 @@ pub(crate) fn calibrate(
     let mut maker = maker.clone();
     let mut kept = None;
     if let (Some(keep), Some(first)) = (&spec.keep, names.first()) {
-        let Some(found) = kept::keep(keep, &maker, variant(first), bench)? else { return Ok(None) };
+        let Some(found) = replica_selection::select(keep, &maker, variant(first), bench)? else {
+            return Ok(None);
+        };
         maker.numbers = Some(found.replicas.clone());
         kept = Some(found);
     }
@@ -263,7 +265,7 @@ impl Calibration {
     /// The grid as a table in Markdown, the best fit first.
     pub fn table(&self) -> String {
         let mut out = String::new();
-        if let Some(Kept { drawn, replicas }) = &self.kept {
+        if let Some(SelectedReplicas { drawn, replicas }) = &self.kept {
             out += &format!("Of {drawn} replicas drawn, {} are kept.\n\n", replicas.len());
         }
         out += "| reading |";

@@ -4,13 +4,13 @@ use shortflow_measure::Reading;
 
 use crate::distance::greatest_distance;
 use crate::distribution::Distribution;
-use crate::found::Found;
 use crate::judge::{Bound, Evidence, Region, Shown, Tested};
-use crate::one_by_one::share_slower;
+use crate::paired_transfers::share_slower;
 use crate::points::is_same;
 use crate::quantity::Data;
 use crate::runs::Wanted;
 use crate::spec::{CheckSpec, ObservationSpec, Points, Quantity, Rule, Study};
+use crate::stored_replica::StoredReplica;
 
 /// Greatest factor between ours and a paper's figure.
 const FIGURE_FACTOR: f64 = 1.5;
@@ -273,15 +273,18 @@ impl Check<'_> {
             Rule::AtLeast(bound) => (value()?, Region::from(Bound::closed(bound))),
             Rule::Fair => (value()?, Region::from(Bound::closed(FAIR))),
             Rule::DistributionsAlike => {
-                let distance = |ours: (&Found, &Distribution), theirs: (&Found, &Distribution)| {
-                    let (ours, theirs) = (ours.1.times(ours.0)?, theirs.1.times(theirs.0)?);
-                    greatest_distance(ours, theirs).map(Reading::Exact)
-                };
+                let distance =
+                    |ours: (&StoredReplica, &Distribution),
+                     theirs: (&StoredReplica, &Distribution)| {
+                        let (ours, theirs) = (ours.1.times(ours.0)?, theirs.1.times(theirs.0)?);
+                        greatest_distance(ours, theirs).map(Reading::Exact)
+                    };
                 let distances = self.pairs(than()?, case, data, replicas, distance)?;
                 (Evidence::of_values(&distances), Region::to(Bound::closed(DISTANCE)))
             }
             Rule::SlowerOneByOne => {
-                let share = |ours: (&Found, &Distribution), theirs: (&Found, &Distribution)| {
+                let share = |ours: (&StoredReplica, &Distribution),
+                             theirs: (&StoredReplica, &Distribution)| {
                     share_slower(ours.0.items(ours.1)?, theirs.0.items(theirs.1)?)
                 };
                 let shares = self.pairs(than()?, case, data, replicas, share)?;
@@ -311,7 +314,7 @@ impl Check<'_> {
         case: &Case,
         data: &Data,
         replicas: u32,
-        of: impl Fn((&Found, &Distribution), (&Found, &Distribution)) -> Option<T>,
+        of: impl Fn((&StoredReplica, &Distribution), (&StoredReplica, &Distribution)) -> Option<T>,
     ) -> Result<Vec<T>, String> {
         let side = |quantity: &Quantity| {
             let x = quantity.x.unwrap_or(case.x);

@@ -34,36 +34,35 @@ mod checks;
 mod claims_table;
 mod distance;
 mod distribution;
+#[cfg(test)]
+mod end_to_end;
 mod figure;
 pub mod files;
-mod found;
 pub mod judge;
 mod judging;
-mod kept;
 mod ledger;
 mod library;
 mod measure;
 mod mistakes;
 mod models;
-mod one_by_one;
+mod paired_transfers;
 mod points;
 mod quantity;
 mod rehearsed;
 mod replay;
+mod replica_selection;
 mod reproduce;
 mod runs;
 mod settle;
 pub mod spec;
+mod stored_replica;
 mod table;
 mod text;
 mod variant;
-#[cfg(test)]
-mod whole;
 
 pub use calibration::{Calibration, Fit, Target};
 pub use claims_table::claims_table;
 pub use figure::{Figure, FigureCurve, figure};
-pub use kept::Kept;
 pub use ledger::{
     CheckResult, ClaimResult, Counterfactual, Ledger, ObservationResult, ReadingResult, Trial,
 };
@@ -71,6 +70,7 @@ pub use library::StudyFiles;
 pub use models::{Modelled, model};
 pub use quantity::Data;
 pub use rehearsed::{Rehearsed, RehearsedCheck, RehearsedNumber, rehearse};
+pub use replica_selection::SelectedReplicas;
 pub use reproduce::{Error, Options, Reproduced, calibrate, find, reproduce};
 pub use table::{Table, table};
 pub use text::{overview, text};

@@ -5,19 +5,19 @@ use std::collections::BTreeMap;
 use shortflow_measure::{Estimate, Measure, Reading, relative_gain};
 use shortflow_text::suggestion;
 
-use crate::found::Found;
 use crate::measure::measure;
 use crate::points::is_same;
 use crate::spec::{Form, Quantity};
+use crate::stored_replica::StoredReplica;
 
 /// The replicas of all runs, by run and point.
 #[derive(Debug, Default)]
-pub struct Data(BTreeMap<String, Vec<(f64, Vec<Found>)>>);
+pub struct Data(BTreeMap<String, Vec<(f64, Vec<StoredReplica>)>>);
 
 impl Data {
     /// Takes in more replicas of `run` at `x`, after those that there are. Points of a run come in the
     /// order of its sweep.
-    pub fn extend<R: Into<Found>>(&mut self, run: &str, x: f64, replicas: Vec<R>) {
+    pub fn extend<R: Into<StoredReplica>>(&mut self, run: &str, x: f64, replicas: Vec<R>) {
         let replicas = replicas.into_iter().map(Into::into);
         let points = self.0.entry(run.to_owned()).or_default();
         match points.iter_mut().find(|(at, _)| is_same(*at, x)) {
@@ -32,7 +32,7 @@ impl Data {
     }
 
     /// The replicas of `run` at `x`, or at its only point; and that point.
-    pub(crate) fn point(&self, run: &str, x: Option<f64>) -> Option<(f64, &[Found])> {
+    pub(crate) fn point(&self, run: &str, x: Option<f64>) -> Option<(f64, &[StoredReplica])> {
         let x = match (x, self.0.get(run)?.as_slice()) {
             (Some(x), _) => x,
             (None, [(only, _)]) => *only,
@@ -42,7 +42,7 @@ impl Data {
     }
 
     /// The replicas of `run` at `x`.
-    pub(crate) fn replicas(&self, run: &str, x: f64) -> Option<&[Found]> {
+    pub(crate) fn replicas(&self, run: &str, x: f64) -> Option<&[StoredReplica]> {
         let points = self.0.get(run)?;
         points.iter().find(|(at, _)| is_same(*at, x)).map(|(_, r)| r.as_slice())
     }
@@ -119,7 +119,7 @@ impl Data {
 
 /// The counter that a quantity names and no replica has, and those that there are: they are the parts' own, so that
 /// only a run tells their names.
-fn unknown_counter(quantity: &Quantity, replicas: &[Found]) -> Option<String> {
+fn unknown_counter(quantity: &Quantity, replicas: &[StoredReplica]) -> Option<String> {
     let name = quantity.at.as_deref()?;
     let is_counter = matches!(quantity.measure, Measure::Counter | Measure::CounterRate);
     let first = replicas.first().filter(|_| is_counter)?;

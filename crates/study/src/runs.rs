@@ -10,13 +10,13 @@ use shortflow_run::{
 
 use crate::cache::Cache;
 use crate::distribution::Distribution;
-use crate::found::Found;
-use crate::one_by_one;
+use crate::paired_transfers;
 use crate::points::{Maker, PointOfRun, is_same};
 use crate::quantity::Data;
 use crate::replay::replay;
 use crate::reproduce::Error;
 use crate::spec::RunSpec;
+use crate::stored_replica::StoredReplica;
 use crate::variant::Variant;
 
 /// What runs replicas, and where they are kept.
@@ -126,7 +126,7 @@ impl<'s> Runs<'s> {
                                 true => None,
                                 false => bench.cache.read(point, *number),
                             };
-                            let found = kept.unwrap_or_else(|| Found::from(*replica));
+                            let found = kept.unwrap_or_else(|| StoredReplica::from(*replica));
                             of_point.found(*number, found);
                         }
                         Measured::Means(_) => {
@@ -170,7 +170,8 @@ impl<'s> Runs<'s> {
             for (_, x, replicas) in all.of().filter(|(name, ..)| *name == run.name) {
                 let at = self.place(run, x)?;
                 let point = &self.points[at];
-                let first = self.data.replicas(&run.name, x).map_or(0, <[Found]>::len) as u32;
+                let first =
+                    self.data.replicas(&run.name, x).map_or(0, <[StoredReplica]>::len) as u32;
                 let most = self.maker.most().min(run.at_most.unwrap_or(u32::MAX));
                 let numbers: Vec<u32> =
                     (first..replicas.min(most)).map(|place| self.maker.number(place)).collect();
@@ -234,7 +235,7 @@ impl<'s> Runs<'s> {
 }
 
 /// Replicas of a point with their numbers, of which some are there.
-struct OfPoint(Vec<(u32, Option<Found>)>);
+struct OfPoint(Vec<(u32, Option<StoredReplica>)>);
 
 impl OfPoint {
     /// Those of `numbers` that are kept from before.
@@ -252,7 +253,7 @@ impl OfPoint {
         self.0.iter().filter(|(_, found)| found.is_none()).map(|(number, _)| *number)
     }
 
-    fn found(&mut self, number: u32, replica: Found) {
+    fn found(&mut self, number: u32, replica: StoredReplica) {
         if let Some((_, place)) = self.0.iter_mut().find(|(of, _)| *of == number) {
             *place = Some(replica);
         }
@@ -267,7 +268,7 @@ impl OfPoint {
     }
 
     /// Those before the first that is not there.
-    fn take_prefix(&mut self) -> Vec<Found> {
+    fn take_prefix(&mut self) -> Vec<StoredReplica> {
         self.0.iter_mut().map_while(|(_, found)| found.take()).collect()
     }
 }
@@ -288,7 +289,7 @@ impl Observer for Keeper<'_, '_> {
         let point = &self.points[at];
         match &self.transfers {
             Some(folder) if !point.items.is_empty() => {
-                Ok(Some(one_by_one::sink(folder.path(), point.to_run(), at, number)?))
+                Ok(Some(paired_transfers::sink(folder.path(), point.to_run(), at, number)?))
             }
             _ => Ok(None),
         }
@@ -307,7 +308,7 @@ impl Observer for Keeper<'_, '_> {
             let point = &self.points[at];
             let items = match (&self.transfers, point.items.as_slice()) {
                 (Some(folder), wanted @ [_, ..]) => {
-                    one_by_one::take(folder.path(), at, number, wanted, replica)?
+                    paired_transfers::take(folder.path(), at, number, wanted, replica)?
                 }
                 _ => Vec::new(),
             };
@@ -405,7 +406,7 @@ think.exponential = { mean = "= think s" }
 
     /// What came of so many replicas of each point, as `run@x` with its replicas.
     struct Came {
-        points: Vec<(String, Vec<Found>)>,
+        points: Vec<(String, Vec<StoredReplica>)>,
         finished: usize,
         stale: usize,
     }

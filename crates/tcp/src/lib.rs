@@ -60,7 +60,6 @@
 //! | `rtt`, `timestamps`, `ecn`, `seq` | RFC 6298; RFC 7323; RFC 3168; numbers that wrap |
 
 mod ack_delay;
-mod by_time;
 mod config;
 mod congestion;
 mod connection;
@@ -71,6 +70,7 @@ mod handshake;
 mod header;
 mod input;
 mod output;
+mod rack_tlp;
 mod rates;
 mod reassembly;
 mod receiver;

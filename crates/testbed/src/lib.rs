@@ -20,7 +20,7 @@
 
 mod error;
 mod host;
-mod intact;
+mod host_check;
 mod kernel_path;
 mod namespace;
 mod netlink;
@@ -29,7 +29,7 @@ mod program;
 
 pub use error::Error;
 pub use host::{Host, HostSpec, RouteSpec};
-pub use intact::Missing;
+pub use host_check::Missing;
 pub use kernel_path::KernelPath;
 pub use namespace::Home;
 pub use ports::{Device, PortKind, Ports};

@@ -36,9 +36,9 @@ mod frame;
 mod identification;
 mod output;
 mod pcapng;
+mod pipe_writer;
 mod real;
 mod request;
-mod through;
 mod trace;
 
 pub use capture_point::{CapturePoint, both_ends, places};

@@ -4,21 +4,21 @@ use std::fs::Metadata;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::results::{Error, WholeFile};
+use shortflow_measure::results::{Error, ResultFile};
 
-use crate::through::Through;
+use crate::pipe_writer::PipeWriter;
 
 /// What a capture is written to.
 #[derive(Debug)]
 pub(crate) enum Output {
     /// A regular file, which appears when the capture is complete, or replaces an older capture then.
-    Whole(WholeFile),
+    Whole(ResultFile),
     /// A device, a pipe or the like, which gets every block at once and is never replaced.
-    Through {
+    Pipe {
         /// Its name as it was given.
         path: PathBuf,
         /// What is behind the name.
-        file: BufWriter<Through>,
+        file: BufWriter<PipeWriter>,
     },
 }
 
@@ -32,8 +32,8 @@ impl Output {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(failed(error)),
             Ok(found) if is_written_through(&target, &found) => {
-                let file = BufWriter::new(Through::open(&target).map_err(failed)?);
-                return Ok(Output::Through { path: path.to_owned(), file });
+                let file = BufWriter::new(PipeWriter::open(&target).map_err(failed)?);
+                return Ok(Output::Pipe { path: path.to_owned(), file });
             }
             Ok(_) if is_capture(&target).map_err(failed)? => {}
             Ok(_) => {
@@ -41,15 +41,15 @@ impl Output {
                 return Err(failed(io::Error::other(found)));
             }
         }
-        WholeFile::remove_abandoned(&target);
-        WholeFile::create(&target).map(Output::Whole)
+        ResultFile::remove_abandoned(&target);
+        ResultFile::create(&target).map(Output::Whole)
     }
 
     /// Completes the capture.
     pub(crate) fn finish(self) -> Result<(), Error> {
         match self {
             Output::Whole(file) => file.finish(),
-            Output::Through { path, mut file } => {
+            Output::Pipe { path, mut file } => {
                 file.flush().map_err(|source| Error::Io { action: "write", path, source })
             }
         }
@@ -59,7 +59,7 @@ impl Output {
     pub(crate) fn failed(self, why: io::Error) -> Error {
         match self {
             Output::Whole(file) => file.failed(why),
-            Output::Through { path, .. } => Error::Io { action: "write", path, source: why },
+            Output::Pipe { path, .. } => Error::Io { action: "write", path, source: why },
         }
     }
 }
@@ -68,21 +68,21 @@ impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Output::Whole(file) => file.write(bytes),
-            Output::Through { file, .. } => file.write(bytes),
+            Output::Pipe { file, .. } => file.write(bytes),
         }
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Output::Whole(file) => file.write_all(bytes),
-            Output::Through { file, .. } => file.write_all(bytes),
+            Output::Pipe { file, .. } => file.write_all(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Output::Whole(file) => file.flush(),
-            Output::Through { file, .. } => file.flush(),
+            Output::Pipe { file, .. } => file.flush(),
         }
     }
 }

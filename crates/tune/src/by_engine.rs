@@ -9,7 +9,7 @@ use shortflow_run::{
 };
 use shortflow_scenario::Scenario;
 
-use crate::aim::{Goal, Limit};
+use crate::goals::{Goal, Limit};
 use crate::search::{Figures, Measuring};
 use crate::store::Store;
 

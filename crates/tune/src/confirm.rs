@@ -3,7 +3,7 @@
 use serde::Serialize;
 use shortflow_measure::{Estimate, paired};
 
-use crate::aim::Limit;
+use crate::goals::Limit;
 use crate::search::{Figures, beats, means_of_goals};
 
 /// The winner beside others.

@@ -38,32 +38,32 @@
 //! How an engine works: it is given one that makes replicas, and one that has closed forms. It prints nothing; of files it
 //! writes the replicas that it may go on from.
 
-mod aim;
-mod assumed;
+mod assumptions;
 mod by_engine;
 mod candidates;
 mod confirm;
 mod equal_load;
-mod front;
+mod goals;
 mod line_fit;
 mod offered;
+mod pareto_front;
+mod report;
 mod search;
 mod store;
-mod told;
 mod tune;
 mod vary;
 mod winner;
 
-pub use aim::{Goal, Limit};
-pub use assumed::assumed_congestion_control;
+pub use assumptions::assumed_congestion_control;
 pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
 pub use confirm::{Confirmation, Difference, Standing, confirm};
-pub use front::front_figure;
+pub use goals::{Goal, Limit};
 pub use line_fit::LineFit;
 pub use offered::Offered;
+pub use pareto_front::pareto_figure;
+pub use report::in_unit;
 pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
 pub use store::Store;
-pub use told::in_unit;
 pub use tune::{Dropped, Plan, Searched, Tuned, measure, tune};
 pub use vary::{Varied, combinations};
 pub use winner::policy_text;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use shortflow_measure::{Estimate, mean};
 
-use crate::aim::Limit;
+use crate::goals::Limit;
 
 /// What one replica says of a candidate; nothing where it cannot tell.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use serde::Serialize;
 use shortflow_run::{Engine, Error, Progress};
 
-use crate::aim::{Goal, Limit};
 use crate::by_engine::{ByEngine, expected};
 use crate::candidates::Candidate;
 use crate::confirm::{Confirmation, confirm};
+use crate::goals::{Goal, Limit};
 use crate::search::{FEWEST, Figures, Measuring, search};
 use crate::store::Store;
 

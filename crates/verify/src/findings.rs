@@ -7,8 +7,8 @@ use shortflow_deploy::columns;
 use shortflow_elements::Dscp;
 use shortflow_units::{Bytes, Rate};
 
-use crate::apart::{Apart, TellsApart};
 use crate::class::Class;
+use crate::class_separation::{ClassDelays, RelativeDelay};
 use crate::code_points::Arrival;
 use crate::gain::{Gain, Period};
 
@@ -18,7 +18,7 @@ pub struct Findings {
     /// What became of code points.
     pub code_points: Vec<Arrival>,
     /// The classes that probes get into, and what became of them beside long flows.
-    pub classes: Vec<(Class, Apart)>,
+    pub classes: Vec<(Class, ClassDelays)>,
     /// The class of the long flows, among them.
     pub load: Option<usize>,
     /// The classes that no probe gets into.
@@ -40,13 +40,13 @@ impl Findings {
     /// transfers gain or at least do not lose.
     pub fn holds(&self) -> bool {
         let survive = self.code_points.iter().all(Arrival::survives);
-        let apart = self.classes.iter().enumerate().all(|(at, (_, apart))| {
+        let delays = self.classes.iter().enumerate().all(|(at, (_, delays))| {
             Some(at) == self.load
-                || matches!(apart.verdict(), TellsApart::Faster | TellsApart::Slower)
+                || matches!(delays.verdict(), RelativeDelay::Faster | RelativeDelay::Slower)
         });
         let gains =
             self.gain.as_ref().and_then(|gain| gain.ratio).is_none_or(|[_, low, _]| low <= 1.0);
-        survive && apart && gains
+        survive && delays && gains
     }
 
     /// As a person reads it.
@@ -92,21 +92,21 @@ impl Findings {
     fn classes_text(&self) -> String {
         let head = ["class", "probed by", "median", "p95", "lost", "times the load's", ""]
             .map(str::to_owned);
-        let row = |(at, (class, apart)): (usize, &(Class, Apart))| {
-            let verdict = match apart.verdict() {
+        let row = |(at, (class, delays)): (usize, &(Class, ClassDelays))| {
+            let verdict = match delays.verdict() {
                 _ if Some(at) == self.load => "the load's",
-                TellsApart::Faster => "waits less",
-                TellsApart::Slower => "waits more",
-                TellsApart::Alike => "waits as long as bulk",
-                TellsApart::Unknown => "too few probes returned",
+                RelativeDelay::Faster => "waits less",
+                RelativeDelay::Slower => "waits more",
+                RelativeDelay::Alike => "waits as long as bulk",
+                RelativeDelay::Unknown => "too few probes returned",
             };
             vec![
                 class.name.clone(),
                 class.probed_by(),
-                seconds(apart.median),
-                seconds(apart.p95),
-                format!("{:.1} %", 100.0 * apart.loss),
-                apart.ratio.map_or_else(String::new, ratio),
+                seconds(delays.median),
+                seconds(delays.p95),
+                format!("{:.1} %", 100.0 * delays.loss),
+                delays.ratio.map_or_else(String::new, ratio),
                 verdict.to_owned(),
             ]
         };
@@ -132,9 +132,9 @@ impl Findings {
     fn waits_for_pieces(&self) -> bool {
         const PIECE: f64 = 65_536.0 * 8.0;
         let Some(rate) = self.rate else { return false };
-        self.classes.iter().any(|(_, apart)| {
-            let spread = apart.p95.zip(apart.least).map_or(0.0, |(p95, least)| p95 - least);
-            apart.verdict() == TellsApart::Faster
+        self.classes.iter().any(|(_, delays)| {
+            let spread = delays.p95.zip(delays.least).map_or(0.0, |(p95, least)| p95 - least);
+            delays.verdict() == RelativeDelay::Faster
                 && spread > 0.5 * PIECE / rate.bits_per_sec() as f64
         })
     }
@@ -158,7 +158,7 @@ impl Findings {
                 self.long_flows(),
                 times.len(),
                 seconds(period.median()),
-                seconds(crate::apart::quantile(times, 0.95)),
+                seconds(crate::class_separation::quantile(times, 0.95)),
                 period.long_flows / 1e6,
             );
         }
@@ -212,10 +212,10 @@ impl Findings {
                 "survives": arrival.survives(),
             })
         };
-        let class = |(at, (class, apart)): (usize, &(Class, Apart))| {
+        let class = |(at, (class, delays)): (usize, &(Class, ClassDelays))| {
             json!({
-                "class": class.name, "probed_by": class.probed_by(), "median_s": apart.median,
-                "p95_s": apart.p95, "loss": apart.loss, "ratio": apart.ratio,
+                "class": class.name, "probed_by": class.probed_by(), "median_s": delays.median,
+                "p95_s": delays.p95, "loss": delays.loss, "ratio": delays.ratio,
                 "is_of_load": Some(at) == self.load,
             })
         };

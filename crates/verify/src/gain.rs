@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::apart::{interval, quantile};
+use crate::class_separation::{interval, quantile};
 use crate::error::Error;
 use crate::load::Load;
 use crate::probes::sleep_until;

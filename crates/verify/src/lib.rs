@@ -15,16 +15,16 @@
 
 #![cfg(target_os = "linux")]
 
-mod apart;
 mod class;
+mod class_separation;
 mod code_points;
 mod datagrams;
 mod error;
 mod findings;
 mod gain;
 mod load;
+mod marking_bypass;
 mod message;
-mod passing;
 mod peer;
 mod probes;
 mod switch;
@@ -34,7 +34,7 @@ mod verify;
 pub use class::{Class, Way};
 pub use error::Error;
 pub use findings::Findings;
-pub use passing::Passing;
+pub use marking_bypass::MarkingBypass;
 pub use peer::{PORT, Peer, Served};
 pub use switch::Switch;
 pub use verify::{Plan, Told};

@@ -4,18 +4,18 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use shortflow_deploy::{Ends, Tree};
+use shortflow_deploy::{Endpoints, Tree};
 use shortflow_elements::Dscp;
 use shortflow_units::{Bytes, Rate};
 
-use crate::apart::tells_apart;
 use crate::class::{Class, Way};
+use crate::class_separation::class_delays;
 use crate::code_points::code_points;
 use crate::error::Error;
 use crate::findings::Findings;
 use crate::gain::{FILLING, Gain, Period, period};
 use crate::load::Load;
-use crate::passing::Passing;
+use crate::marking_bypass::MarkingBypass;
 use crate::probes::{probe, sleep_until};
 use crate::switch::Switch;
 
@@ -74,12 +74,13 @@ impl Plan {
     }
 
     /// The code points and classes of these queues, too.
-    pub fn look_at(&mut self, tree: &Tree, ends: Ends) {
+    pub fn look_at(&mut self, tree: &Tree, endpoints: Endpoints) {
         self.rate = Some(tree.rate);
         self.code_points = tree.code_points();
-        let load = tree.class_of_flow(ends);
-        for (at, (leaf, reach)) in tree.leaves.iter().zip(tree.reached(ends)).enumerate() {
-            let Some(reach) = reach else {
+        let load = tree.class_of_flow(endpoints);
+        for (at, (leaf, probe)) in tree.leaves.iter().zip(tree.class_probes(endpoints)).enumerate()
+        {
+            let Some(probe) = probe else {
                 self.unreached.push(leaf.name.clone());
                 continue;
             };
@@ -88,8 +89,8 @@ impl Plan {
             }
             self.classes.push(Class {
                 name: leaf.name.clone(),
-                code_point: reach.code_point,
-                way: reach.tcp_port.map_or(Way::Datagram, Way::Connection),
+                code_point: probe.code_point,
+                way: probe.tcp_port.map_or(Way::Datagram, Way::Connection),
             });
         }
     }
@@ -113,7 +114,7 @@ impl Plan {
     /// When the peer does not answer, the kernel refuses something, or it is stopped.
     pub fn conduct(
         &self,
-        mut passing: Option<&mut Passing>,
+        mut passing: Option<&mut MarkingBypass>,
         switch: Option<&mut Switch>,
         told: Told<'_>,
         stop: &AtomicBool,
@@ -144,8 +145,8 @@ impl Plan {
             }
             let seen = probe(self.peer, &self.classes, self.length, stop)?;
             drop(flows);
-            let apart = tells_apart(&seen, load);
-            findings.classes = self.classes.iter().cloned().zip(apart).collect();
+            let delays = class_delays(&seen, load);
+            findings.classes = self.classes.iter().cloned().zip(delays).collect();
         }
         passing.as_mut().map_or(Ok(()), |passing| passing.end())?;
         let measure = || period(self.peer, self.size.0, self.flows, self.length, stop);

@@ -47,7 +47,7 @@ pub enum WireError {
     },
     /// The length is none that the header's length field can say.
     #[error("{0} bytes of content, which the length field cannot say")]
-    Unsayable(usize),
+    InvalidLength(usize),
 }
 
 /// The first `N` bytes.

@@ -127,7 +127,7 @@ impl<'a> OpaqueExtension<'a> {
         let units = units.and_then(|units| units.checked_sub(1));
         // 256 units are said as 255.
         let units = if length == 2048 { Some(u8::MAX) } else { units };
-        let units = units.ok_or(WireError::Unsayable(self.content.len()))?;
+        let units = units.ok_or(WireError::InvalidLength(self.content.len()))?;
         write(out, &[&[self.next.0, units], self.content])
     }
 }
@@ -189,7 +189,7 @@ impl<'a> AuthenticationHeader<'a> {
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         let words = u8::try_from(self.check.len() / 4 + 1).ok();
         let words = words.filter(|_| self.check.len().is_multiple_of(4));
-        let words = words.ok_or(WireError::Unsayable(self.check.len()))?;
+        let words = words.ok_or(WireError::InvalidLength(self.check.len()))?;
         write(
             out,
             &[
@@ -299,9 +299,9 @@ mod tests {
     fn contents_of_lengths_that_cannot_be_said_are_refused() {
         let mut out = [0; 4096];
         let opaque = |content| OpaqueExtension { next: IpProtocol::TCP, content };
-        assert_eq!(opaque(&[0; 7]).emit(&mut out), Err(WireError::Unsayable(7)));
-        assert_eq!(opaque(&[]).emit(&mut out), Err(WireError::Unsayable(0)));
+        assert_eq!(opaque(&[0; 7]).emit(&mut out), Err(WireError::InvalidLength(7)));
+        assert_eq!(opaque(&[]).emit(&mut out), Err(WireError::InvalidLength(0)));
         assert_eq!(opaque(&[0; 2046]).emit(&mut out), Ok(2048));
-        assert_eq!(opaque(&[0; 2054]).emit(&mut out), Err(WireError::Unsayable(2054)));
+        assert_eq!(opaque(&[0; 2054]).emit(&mut out), Err(WireError::InvalidLength(2054)));
     }
 }

@@ -16,8 +16,8 @@ use crate::bundle::Bundle;
 use crate::event::{Event, What, clock, utc, written};
 use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
-use crate::plain::{plain, plain_lines};
 use crate::plane::DataPlane;
+use crate::sanitize::{sanitize, sanitize_lines};
 use crate::source::{Fetched, NotFetched, Returns};
 use crate::store::{Store, StoreError, Version};
 use crate::trial::{Series, Trial};
@@ -223,7 +223,7 @@ impl<P: DataPlane> Agent<P> {
     fn consider(&mut self, now: Instant, offered: Result<Fetched, NotFetched>) {
         let from = self.from.clone();
         if let Err(NotFetched::Unreadable(why)) = offered {
-            let why = plain_lines(&why);
+            let why = sanitize_lines(&why);
             if self.unreadable.as_ref() != Some(&why) {
                 self.unreadable = Some(why.clone());
                 self.happened("agent", What::Unreadable { from, why, stays: self.number() });
@@ -234,9 +234,9 @@ impl<P: DataPlane> Agent<P> {
             self.happened("agent", What::Readable { from });
         }
         let fetched = match offered {
-            Ok(fetched) => Fetched { who: plain(&fetched.who), ..fetched },
+            Ok(fetched) => Fetched { who: sanitize(&fetched.who), ..fetched },
             Err(mistakes) => {
-                let mistakes = plain_lines(&mistakes.to_string());
+                let mistakes = sanitize_lines(&mistakes.to_string());
                 // What makes no repository is told apart by what is wrong with it.
                 let digest = Bundle::new([(String::new(), mistakes.clone())]).digest();
                 if !self.is_settled(&digest) {
@@ -245,7 +245,7 @@ impl<P: DataPlane> Agent<P> {
                 return;
             }
         };
-        self.heard = fetched.verdicts.iter().map(Verdict::plain).collect();
+        self.heard = fetched.verdicts.iter().map(Verdict::sanitized).collect();
         self.untold = self.said.clone().filter(|said| !self.heard.contains(said));
         let whole = fetched.bundle.digest();
         let known = self.offered.as_ref().filter(|known| known.whole == whole);

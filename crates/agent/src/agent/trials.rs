@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use super::{Agent, TRY_AGAIN};
 use crate::event::What;
 use crate::fleet::Fleet;
-use crate::plain::plain;
 use crate::plane::DataPlane;
+use crate::sanitize::sanitize;
 use crate::store::{ANY, StoreError};
 use crate::trial::{Outcome, SETTLE, Trial, waits};
 use crate::verdict::Verdict;
@@ -17,7 +17,7 @@ const SAMPLE: Duration = Duration::from_secs(1);
 impl<P: DataPlane> Agent<P> {
     /// Goes on with what an interruption has left: a version on trial, or one that was being gone back from.
     pub(super) fn go_on_with_trial(&mut self, now: Instant) {
-        self.said = self.store.verdict().as_ref().map(Verdict::plain);
+        self.said = self.store.verdict().as_ref().map(Verdict::sanitized);
         let Some((version, _)) = &self.current else { return };
         // It was written down before the version was; where that was not taken, what is current is what was on trial before.
         let trial = self.store.trial().filter(|trial| trial.good < version.number);
@@ -166,7 +166,7 @@ impl<P: DataPlane> Agent<P> {
 
     fn tell_others(&mut self, digest: &str, is_worse: bool, why: &str) -> Result<(), StoreError> {
         let (machine, digest) = (self.machine.clone(), digest.to_owned());
-        let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() }.plain();
+        let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() }.sanitized();
         self.store.set_verdict(&verdict)?;
         self.untold = Some(verdict.clone());
         self.said = Some(verdict);
@@ -180,7 +180,7 @@ impl<P: DataPlane> Agent<P> {
 
     /// Whether they were told. What a source does not have after that is told again when it is read the next time.
     pub(crate) fn told(&mut self, told: Result<(), String>) {
-        let why = told.err().map(|why| plain(&why));
+        let why = told.err().map(|why| sanitize(&why));
         if why != self.not_told {
             self.not_told.clone_from(&why);
             if let Some(why) = why {

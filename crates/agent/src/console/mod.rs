@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 use shortflow_console::{About, Change, Controls, Guard, Hub, Kind, Place, Preview, Snapshot};
-use shortflow_http::Door;
+use shortflow_http::Listener;
 
 use crate::control::{Ask, Asked, ask};
 use known::Known;
@@ -40,7 +40,7 @@ const DELAY: &str = "what the queue of a class estimates itself (PIE, CAKE); whe
 #[derive(Debug)]
 pub struct Page {
     /// Where one listens.
-    pub door: Door,
+    pub listener: Listener,
     /// Who may.
     pub guard: Guard,
 }
@@ -237,7 +237,7 @@ pub(crate) fn serve(page: &Page, requests: Sender<Asked>, stop: &'static AtomicB
         while begin(scope, move || overview.run(stop)).is_err() && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(EVERY);
         }
-        shortflow_console::serve(&page.door, &page.guard, overview.hub(), overview, stop);
+        shortflow_console::serve(&page.listener, &page.guard, overview.hub(), overview, stop);
     });
 }
 

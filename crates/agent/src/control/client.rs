@@ -11,7 +11,7 @@ use shortflow_http::{Bounded, LineTime};
 
 use super::VERSION;
 use super::request::Ask;
-use crate::plain::plain_lines;
+use crate::sanitize::sanitize_lines;
 
 /// How long an agent may take for all of an answer: it may be at work on a device whose packets must leave first.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -147,12 +147,12 @@ fn parsed(line: &[u8]) -> Option<Value> {
 
 fn show_plainly(value: &mut Value) {
     match value {
-        Value::String(text) => *text = plain_lines(text),
+        Value::String(text) => *text = sanitize_lines(text),
         Value::Array(items) => items.iter_mut().for_each(show_plainly),
         Value::Object(entries) => {
             let all = std::mem::take(entries).into_iter().map(|(key, mut value)| {
                 show_plainly(&mut value);
-                (plain_lines(&key), value)
+                (sanitize_lines(&key), value)
             });
             *entries = all.collect();
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use shortflow_http::{Answer, Door, Refusal, Request};
+use shortflow_http::{Answer, Listener, Refusal, Request};
 
 use super::exposition;
 use crate::control::{Ask, Asked};
@@ -27,7 +27,7 @@ const STOPS: Refusal = Refusal::new("503 Service Unavailable", "the agent is abo
 /// A loopback address at which metrics are told.
 #[derive(Debug)]
 pub struct Metrics {
-    door: Door,
+    listener: Listener,
 }
 
 impl Metrics {
@@ -40,7 +40,7 @@ impl Metrics {
             let what = "metrics are told on loopback alone: 127.0.0.1 or [::1]";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        Ok(Metrics { door: Door::open(address)? })
+        Ok(Metrics { listener: Listener::open(address)? })
     }
 
     /// Where it listens.
@@ -48,13 +48,13 @@ impl Metrics {
     /// # Errors
     /// When the kernel does not say.
     pub fn address(&self) -> io::Result<SocketAddr> {
-        self.door.address()
+        self.listener.address()
     }
 }
 
 /// Answers until `stop`.
 pub(crate) fn serve(metrics: &Metrics, requests: &Sender<Asked>, stop: &AtomicBool) {
-    shortflow_http::serve(&metrics.door, stop, &|request| answer(&request, requests, stop));
+    shortflow_http::serve(&metrics.listener, stop, &|request| answer(&request, requests, stop));
 }
 
 fn answer(request: &Request, requests: &Sender<Asked>, stop: &AtomicBool) -> Answer<'static> {

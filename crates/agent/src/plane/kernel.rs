@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use shortflow_deploy::{
-    Claim, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Translation, Unwanted, Wanted,
-    examine_kernel, forget, link, numbers, owners,
+    DeviceLock, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Translation, Unwanted, Wanted,
+    examine_kernel, forget_deployed, link, numbers, owners,
 };
 
 use super::{DataPlane, Trouble};
@@ -68,7 +68,7 @@ impl DataPlane for KernelPlane {
     fn install(&mut self, target: &Target) -> Result<String, Trouble> {
         let device = &target.device;
         let wanted = self.wanted(target, &link(device)?)?;
-        let tc = Tc::new(device).with_claim(Claim::take(device, PATIENCE)?);
+        let tc = Tc::new(device).with_lock(DeviceLock::take(device, PATIENCE)?);
         let mut observed = tc.observe()?;
         if wanted.tree.is_none() && observed.root == Root::Ours {
             tc.apply(&tc.plan_removal(&observed)?)?;
@@ -89,13 +89,13 @@ impl DataPlane for KernelPlane {
             Err(Error::NoDevice { .. }) => return Ok(()),
             other => other?,
         };
-        let tc = Tc::new(device).with_claim(Claim::take(device, PATIENCE)?);
+        let tc = Tc::new(device).with_lock(DeviceLock::take(device, PATIENCE)?);
         let observed = tc.observe()?;
         match tc.plan_removal(&observed) {
             Err(Error::NotDeployed { .. }) => {}
             steps => drop(tc.apply(&steps?)?),
         }
-        forget(device);
+        forget_deployed(device);
         Ok(())
     }
 

@@ -1,15 +1,15 @@
 //! Where repositories come from.
 
-mod apart;
 mod backoff;
 #[cfg(feature = "network")]
 mod directory;
 mod folder;
 #[cfg(feature = "network")]
 mod https;
+mod stagger;
+mod subprocess;
 #[cfg(feature = "network")]
 mod tls;
-mod turns;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,16 +22,16 @@ use shortflow_text::Diagnostics;
 use crate::bundle::Bundle;
 use crate::verdict::Verdict;
 
-pub use apart::{Apart, confine, serve};
 #[cfg(feature = "network")]
 pub use directory::{Bind, Directory, DirectoryOptions, OptionsError, Transport};
 pub use folder::Folder;
 pub(crate) use folder::user;
 #[cfg(feature = "network")]
 pub use https::{Https, HttpsError, HttpsOptions};
+pub(crate) use stagger::Stagger;
+pub use subprocess::{Subprocess, confine, serve};
 #[cfg(feature = "network")]
 pub use tls::CertificatesError;
-pub(crate) use turns::Turns;
 
 /// What a source has at a moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -143,7 +143,7 @@ pub(crate) struct Cues<'c> {
     /// When it is to be read at once.
     pub(crate) nudge: &'c AtomicBool,
     /// When one reads what has changed.
-    pub(crate) turns: &'c Turns,
+    pub(crate) stagger: &'c Stagger,
     /// How often somebody has gone back.
     pub(crate) returns: &'c Returns,
     /// When one is to stop.
@@ -152,7 +152,7 @@ pub(crate) struct Cues<'c> {
 
 /// Gives what the source has at first, whenever it may have changed and it is the machine's turn, and when it is asked for.
 pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(News)) {
-    let Cues { verdicts, nudge, turns, returns, stop } = cues;
+    let Cues { verdicts, nudge, stagger, returns, stop } = cues;
     let (mut is_due, mut changes) = (true, 0);
     let mut last = Instant::now();
     while !stop.load(Ordering::Relaxed) {
@@ -175,7 +175,7 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
             let until = Instant::now() + MAX_UNREST;
             while source.wait(QUIET) && Instant::now() < until && !stop.load(Ordering::Relaxed) {}
             // What else changes until its turn has come is read with it.
-            let turn = Instant::now() + turns.wait(changes);
+            let turn = Instant::now() + stagger.wait(changes);
             changes += 1;
             while Instant::now() < turn
                 && !(stop.load(Ordering::Relaxed) || nudge.load(Ordering::Relaxed))

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::whole::PRIVATE;
+use crate::atomic_file::PRIVATE;
 
 /// Above this size the log is put aside as `.1`, in the place of the one before.
 const MAX_BYTES: u64 = 16_000_000;

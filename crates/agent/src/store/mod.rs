@@ -33,9 +33,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use shortflow_files::Dir;
 
+use crate::atomic_file::{PRIVATE, is_unfinished, replace_link, write_beneath};
 use crate::bundle::{Bundle, Unreadable};
 use crate::event::Event;
-use crate::whole::{PRIVATE, is_unfinished, replace_link, write_beneath};
 use log::Log;
 
 /// The most versions that are kept; older ones are removed.

@@ -9,9 +9,9 @@ use shortflow_files::Kind;
 
 use super::numbers::Numbers;
 use super::{ANY, MAX_STATE, Store, StoreError, io};
+use crate::atomic_file::write_atomically;
 use crate::trial::Trial;
 use crate::verdict::Verdict;
-use crate::whole::write_whole;
 
 /// The most versions found worse of which one knows; older ones are forgotten.
 const MAX_WORSE: usize = 100;
@@ -114,7 +114,7 @@ impl Store {
         }
         let done = match value {
             Some(value) => {
-                write_whole(&path, &serde_json::to_vec(value).expect("what is kept is JSON"))
+                write_atomically(&path, &serde_json::to_vec(value).expect("what is kept is JSON"))
             }
             None => match self.dir.remove_file(name) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),

@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shortflow_agent::{
-    Ask, Control, DataPlane, Doors, Folder, Overview, Page, StubPlane, Target, Trouble, run,
+    Ask, Control, DataPlane, Folder, Listeners, Overview, Page, StubPlane, Target, Trouble, run,
 };
 use shortflow_console::{Controls, Guard, Token};
-use shortflow_http::Door;
+use shortflow_http::Listener;
 
 use crate::running::{FLEET, Running, TOKEN};
 use crate::support::shipped;
@@ -204,17 +204,17 @@ fn a_switch_that_is_under_way_when_the_agent_is_to_stop_is_ended_and_answered() 
     std::fs::write(path("fleet/fleet.toml"), FLEET).unwrap();
     std::fs::write(path("token"), TOKEN).unwrap();
     let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
-    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
-    let at = door.address().unwrap();
-    let guard = Guard::new(door.names(), Some(Token::read(&path("token")).unwrap()));
+    let listener = Listener::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let at = listener.address().unwrap();
+    let guard = Guard::new(listener.names(), Some(Token::read(&path("token")).unwrap()));
     let control = Control::listen(&path("agent.sock"), None).unwrap();
-    let doors = Doors { control, metrics: None, page: Some(Page { door, guard }) };
+    let listeners = Listeners { control, metrics: None, page: Some(Page { listener, guard }) };
     let ((begins, begun), (end, ends)) = (channel(), channel());
     let (source, state) = (path("fleet"), path("state"));
     let agent = std::thread::spawn(move || {
         let source = Box::new(Folder::new(&source).unwrap());
         let plane = Slow(begins, ends, StubPlane::default());
-        run("gw1", source, &state, &doors, plane, stop, |_| {})
+        run("gw1", source, &state, &listeners, plane, stop, |_| {})
     });
     let installs = |number: u64| {
         begun.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("version {number} is installed"));

@@ -3,8 +3,6 @@
 #![cfg(target_os = "linux")]
 
 mod agents;
-#[cfg(feature = "network")]
-mod apart;
 mod bad;
 mod console;
 mod dashboard;
@@ -30,5 +28,7 @@ mod schema;
 #[cfg(feature = "network")]
 mod slapd;
 mod store;
+#[cfg(feature = "network")]
+mod subprocess;
 mod support;
 mod trials;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{
-    Bind, Bundle, Control, Directory, DirectoryOptions, Doors, FLEET, Fetched, NotFetched, Source,
-    StubPlane, Transport, Verdict, What, run,
+    Bind, Bundle, Control, Directory, DirectoryOptions, FLEET, Fetched, Listeners, NotFetched,
+    Source, StubPlane, Transport, Verdict, What, run,
 };
 
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
@@ -122,14 +122,14 @@ fn many(machines: usize) -> Option<Figures> {
         let (state, installed) = (folder.path().join(format!("m{number}")), installed.clone());
         let control =
             Control::listen(&folder.path().join(format!("m{number}.sock")), None).unwrap();
-        let doors = Doors { control, metrics: None, page: None };
+        let sockets = Listeners { control, metrics: None, page: None };
         let tell = move |event: &shortflow_agent::Event| {
             if matches!(event.what, What::Installed { .. }) {
                 installed.lock().unwrap().push(Instant::now());
             }
         };
         std::thread::spawn(move || {
-            run(&format!("m{number}"), source, &state, &doors, StubPlane::default(), stop, tell)
+            run(&format!("m{number}"), source, &state, &sockets, StubPlane::default(), stop, tell)
                 .unwrap();
         })
     };

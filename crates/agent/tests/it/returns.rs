@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{
-    Agent, Ask, Control, Doors, Fetched, NotFetched, Source, Store, StubPlane, Verdict, ask, run,
+    Agent, Ask, Control, Fetched, Listeners, NotFetched, Source, Store, StubPlane, Verdict, ask,
+    run,
 };
 
 use crate::support::bundle;
@@ -134,13 +135,13 @@ fn a_slow_reading_that_an_order_began_does_not_undo_that_somebody_went_back_mean
     let (state, socket) = (folder.path().join("state"), folder.path().join("agent.sock"));
     let stop: &'static AtomicBool = Box::leak(Box::new(AtomicBool::new(false)));
     let control = Control::listen(&socket, None).unwrap();
-    let doors = Doors { control, metrics: None, page: None };
+    let listeners = Listeners { control, metrics: None, page: None };
     let ((begins, begun), (end, ends)) = (channel(), channel());
     let (tell, told) = channel();
     let agent = std::thread::spawn(move || {
         let tell = move |event: &shortflow_agent::Event| drop(tell.send(event.what.to_string()));
         let source = Box::new(Slow { begins, ends });
-        run("gw1", source, &state, &doors, StubPlane::default(), stop, tell)
+        run("gw1", source, &state, &listeners, StubPlane::default(), stop, tell)
     });
     let until = |begin: &str| loop {
         let told = told.recv_timeout(PATIENCE).expect(begin);

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shortflow_agent::{
-    Ask, AskError, Control, Doors, Folder, Metrics, Page, Source, StoreError, StubPlane, ask, run,
-    watch,
+    Ask, AskError, Control, Folder, Listeners, Metrics, Page, Source, StoreError, StubPlane, ask,
+    run, watch,
 };
 
 use shortflow_console::{Guard, Token};
-use shortflow_http::Door;
+use shortflow_http::Listener;
 
 use crate::support::shipped;
 
@@ -61,13 +61,14 @@ impl Running {
         let address = metrics.address().unwrap();
         let token = folder.path().join("token");
         std::fs::write(&token, TOKEN).unwrap();
-        let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
-        let guard = Guard::new(door.names(), Some(Token::read(&token).unwrap()));
-        let console = door.address().unwrap();
-        let doors = Doors { control, metrics: Some(metrics), page: Some(Page { door, guard }) };
+        let listener = Listener::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let guard = Guard::new(listener.names(), Some(Token::read(&token).unwrap()));
+        let console = listener.address().unwrap();
+        let listeners =
+            Listeners { control, metrics: Some(metrics), page: Some(Page { listener, guard }) };
         let ends = std::thread::spawn(move || {
             let source = Box::new(Folder::new(&source).unwrap());
-            run("gw1", source, &state, &doors, plane(), stop, |_| {})
+            run("gw1", source, &state, &listeners, plane(), stop, |_| {})
         });
         Running { metrics: address, console, folder, stop, ends: Some(ends) }
     }

@@ -1,14 +1,14 @@
 //! The line that says how the network stands.
 
-use shortflow_rehearse::{Board, Glance, PortGlance, WatchedPort};
+use shortflow_rehearse::{Monitor, NetworkSnapshot, PortSnapshot, WatchedPort};
 use shortflow_units::Duration;
 
 /// The time of which the line tells: since the glance before the last, so that it is never short, not even when a key
 /// has the line drawn at once.
 #[derive(Debug)]
 pub(crate) struct Window {
-    from: Glance,
-    last: Glance,
+    from: NetworkSnapshot,
+    last: NetworkSnapshot,
 }
 
 /// How far two glances are apart at least.
@@ -16,18 +16,18 @@ const LEAST: Duration = Duration::from_millis(450);
 
 impl Window {
     /// From now on.
-    pub(crate) fn new(board: &Board) -> Window {
-        Window { from: board.last(), last: board.last() }
+    pub(crate) fn new(monitor: &Monitor) -> Window {
+        Window { from: monitor.last(), last: monitor.last() }
     }
 
     /// What is to be shown of it, in at most `width` columns.
-    pub(crate) fn line(&mut self, board: &Board, hint: &str, width: usize) -> String {
-        let now = board.last();
+    pub(crate) fn line(&mut self, monitor: &Monitor, hint: &str, width: usize) -> String {
+        let now = monitor.last();
         if self.last.ports.is_empty() {
             // Nothing had been seen yet.
             (self.from, self.last) = (now.clone(), now.clone());
         }
-        let line = line(board, &self.from, &now, hint, width);
+        let line = line(monitor, &self.from, &now, hint, width);
         if now.at >= self.last.at + LEAST {
             self.from = std::mem::replace(&mut self.last, now);
         }
@@ -38,7 +38,13 @@ impl Window {
 /// What is shown of the time between two glances, in at most `width` columns: the policy, then each port as far
 /// as there is room, then the delay from host to host, then `hint`. Of a port it is told how long a packet would
 /// wait that came now, and how many do.
-fn line(board: &Board, before: &Glance, now: &Glance, hint: &str, width: usize) -> String {
+fn line(
+    monitor: &Monitor,
+    before: &NetworkSnapshot,
+    now: &NetworkSnapshot,
+    hint: &str,
+    width: usize,
+) -> String {
     let time = now.at.since(before.at.min(now.at));
     let delay = match now.delivered - before.delivered {
         0 => "delay –".to_owned(),
@@ -47,10 +53,10 @@ fn line(board: &Board, before: &Glance, now: &Glance, hint: &str, width: usize) 
             format!("delay {}", millis(took.as_secs_f64() / count as f64))
         }
     };
-    let mut parts = vec![board.policy().to_owned(), delay];
+    let mut parts = vec![monitor.policy().to_owned(), delay];
     let columns = |parts: &[String]| parts.join(GAP).chars().count();
     let stands = before.ports.iter().zip(&now.ports);
-    let ports = board.ports().iter().zip(stands);
+    let ports = monitor.ports().iter().zip(stands);
     let mut ports = ports.map(|(port, (before, now))| of_port(port, before, now, time));
     // The first port comes before the hint, the hint before all other ports.
     parts.splice(1..1, ports.next());
@@ -69,7 +75,12 @@ fn line(board: &Board, before: &Glance, now: &Glance, hint: &str, width: usize) 
 /// Between two parts.
 const GAP: &str = "   ";
 
-fn of_port(port: &WatchedPort, before: &PortGlance, now: &PortGlance, time: Duration) -> String {
+fn of_port(
+    port: &WatchedPort,
+    before: &PortSnapshot,
+    now: &PortSnapshot,
+    time: Duration,
+) -> String {
     // Where counting began anew, as at the end of the warm-up, all of it is since then.
     let grown = |before: u64, now: u64| if now >= before { now - before } else { now };
     let arrived = grown(before.arrived, now.arrived);
@@ -98,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn board() -> Board {
+    fn monitor() -> Monitor {
         let text = r#"
             duration = "1 s"
             hosts = { client = {}, server = {} }
@@ -106,53 +117,53 @@ mod tests {
             workloads.file.bulk = { from = "server", to = "client" }
         "#;
         let loaded = from_texts(&[("s.toml", text)], &Overrides::default()).unwrap();
-        Board::new(vec![("Plain".to_owned(), loaded.points()[0].scenario.clone())])
+        Monitor::new(vec![("Plain".to_owned(), loaded.points()[0].scenario.clone())])
     }
 
-    fn glance(millis: u64, port: PortGlance, delivered: u64) -> Glance {
+    fn snapshot(millis: u64, port: PortSnapshot, delivered: u64) -> NetworkSnapshot {
         let at = Instant::START + Duration::from_millis(millis);
         let took = Duration::from_millis(30 * delivered);
-        Glance { at, ports: vec![PortGlance::default(), port], delivered, took }
+        NetworkSnapshot { at, ports: vec![PortSnapshot::default(), port], delivered, took }
     }
 
-    fn port(arrived: u64, dropped: u64, busy: u64) -> PortGlance {
-        let mut port = PortGlance { arrived, dropped, ..PortGlance::default() };
+    fn port(arrived: u64, dropped: u64, busy: u64) -> PortSnapshot {
+        let mut port = PortSnapshot { arrived, dropped, ..PortSnapshot::default() };
         port.busy = Duration::from_millis(busy);
         port
     }
 
     #[test]
     fn what_changed_is_told_port_by_port_as_far_as_there_is_room() {
-        let before = glance(1000, port(100, 10, 900), 50);
-        let mut now = glance(1500, port(300, 20, 1300), 60);
+        let before = snapshot(1000, port(100, 10, 900), 50);
+        let mut now = snapshot(1500, port(300, 20, 1300), 60);
         now.ports[1].queue.packets = 24;
         now.ports[1].queue.bytes = Bytes(24_000);
         let told = "server->client 24 ms, 24 pkt, loss 5.0 %, 80 % used";
-        let wide = line(&board(), &before, &now, "q quit", 200);
+        let wide = line(&monitor(), &before, &now, "q quit", 200);
         assert_eq!(
             wide,
             format!(
                 "Plain   client->server 0 ms, 0 pkt, loss 0.0 %, 0 % used   {told}   delay 30 ms   q quit"
             )
         );
-        let narrow = line(&board(), &before, &now, "q quit", 100);
+        let narrow = line(&monitor(), &before, &now, "q quit", 100);
         let first = "Plain   client->server 0 ms, 0 pkt, loss 0.0 %, 0 % used   delay 30 ms";
         assert_eq!(narrow, format!("{first}   q quit"));
         assert_eq!(
-            line(&board(), &before, &now, "q quit", 72),
+            line(&monitor(), &before, &now, "q quit", 72),
             first,
             "a port is more than a hint"
         );
-        assert_eq!(line(&board(), &before, &now, "q quit", 10).chars().count(), 10);
+        assert_eq!(line(&monitor(), &before, &now, "q quit", 10).chars().count(), 10);
     }
 
     #[test]
     fn counters_that_began_anew_and_times_without_packets_do_no_harm() {
-        let before = glance(1000, port(100, 10, 900), 50);
-        let now = glance(1500, port(20, 1, 250), 50);
-        let told = line(&board(), &before, &now, "", 200);
+        let before = snapshot(1000, port(100, 10, 900), 50);
+        let now = snapshot(1500, port(20, 1, 250), 50);
+        let told = line(&monitor(), &before, &now, "", 200);
         assert!(told.contains("loss 5.0 %, 50 % used   delay –"), "{told}");
-        let twice = line(&board(), &now, &now, "", 200);
+        let twice = line(&monitor(), &now, &now, "", 200);
         assert!(twice.contains("loss 0.0 %, 0 % used"), "{twice}");
     }
 }

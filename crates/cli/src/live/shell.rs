@@ -15,14 +15,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use nix::pty::{OpenptyResult, Winsize, openpty};
-use shortflow_rehearse::{Audience, Board, End, Streams, Terminal};
+use shortflow_rehearse::{End, Monitor, ProgramObserver, Streams, Terminal};
 
 use super::keys::{Prefixed, Wish};
 use super::line::Window;
 use super::terminal::{Keys, Taken, readable, set_size, size};
 use super::watch::{INTERVAL, STEP};
 use crate::failure::Failure;
-use crate::guests::Crew;
+use crate::programs::ProgramOutput;
 
 /// The fewest rows of a terminal of which one can be spared.
 const FEWEST_ROWS: u16 = 4;
@@ -30,7 +30,7 @@ const FEWEST_ROWS: u16 = 4;
 /// A shell, and the programs beside it.
 pub(crate) struct Shell<'s> {
     /// The programs: all but the last are listened to.
-    crew: &'s Crew,
+    output: &'s ProgramOutput,
     /// The number of the shell among them.
     number: usize,
     /// Our end of its terminal.
@@ -40,8 +40,8 @@ pub(crate) struct Shell<'s> {
 }
 
 impl<'s> Shell<'s> {
-    /// A shell that is the last of the programs of `crew`.
-    pub(crate) fn new(crew: &'s Crew, number: usize) -> Result<Shell<'s>, Failure> {
+    /// A shell that is the last of the programs of `output`.
+    pub(crate) fn new(output: &'s ProgramOutput, number: usize) -> Result<Shell<'s>, Failure> {
         let failed = |error: io::Error| {
             Failure::Machine(format!("cannot create a terminal for the shell: {error}"))
         };
@@ -50,7 +50,7 @@ impl<'s> Shell<'s> {
         // What is cloned is not handed on to programs, as these are.
         let own = |end: OwnedFd| end.try_clone().map_err(failed);
         let (master, slave) = (File::from(own(master)?), Mutex::new(Some(own(slave)?)));
-        Ok(Shell { crew, number, master, slave })
+        Ok(Shell { output, number, master, slave })
     }
 
     /// Refuses to talk to anybody but a terminal.
@@ -66,15 +66,15 @@ impl<'s> Shell<'s> {
     /// Lets the user talk to the shell until it is `over`.
     pub(crate) fn talk(
         &self,
-        board: &Board,
+        monitor: &Monitor,
         quit: &AtomicBool,
         over: &AtomicBool,
     ) -> io::Result<()> {
         let terminal = io::stdin();
         let keys = Keys::take(terminal.as_fd(), Taken::Raw)?;
         let mut view = View::open(self.master.try_clone()?)?;
-        self.crew.screen().set_raw(true);
-        let (mut prefixed, mut window) = (Prefixed::default(), Window::new(board));
+        self.output.screen().set_raw(true);
+        let (mut prefixed, mut window) = (Prefixed::default(), Window::new(monitor));
         let mut buffer = [0; 4096];
         let mut drawn_at = None::<Instant>;
         while !over.load(Ordering::Relaxed) {
@@ -94,7 +94,7 @@ impl<'s> Shell<'s> {
                 let _ = (&self.master).write_all(&others);
                 for wish in wishes {
                     match wish {
-                        Wish::NextPolicy => board.next_policy(),
+                        Wish::NextPolicy => monitor.next_policy(),
                         Wish::Quit => quit.store(true, Ordering::Relaxed),
                     }
                     drawn_at = None;
@@ -102,28 +102,28 @@ impl<'s> Shell<'s> {
             }
             let is_time = drawn_at.is_none_or(|at| at.elapsed() >= INTERVAL);
             if is_time && view.may_draw() {
-                let hint = match (prefixed.is_open, board.has_others()) {
+                let hint = match (prefixed.is_open, monitor.has_others()) {
                     (true, _) => "n next policy, q quit",
                     (false, true) => "Ctrl-] n next policy",
                     (false, false) => "Ctrl-] q quit",
                 };
-                view.draw(|width| window.line(board, hint, width))?;
+                view.draw(|width| window.line(monitor, hint, width))?;
                 drawn_at = Some(Instant::now());
             }
         }
-        self.crew.screen().set_raw(false);
+        self.output.screen().set_raw(false);
         view.close()
     }
 }
 
-impl Audience for Shell<'_> {
+impl ProgramObserver for Shell<'_> {
     fn told(&self, what: &str) {
-        self.crew.told(what);
+        self.output.told(what);
     }
 
-    fn streams(&self, guest: usize) -> io::Result<Streams> {
-        if guest != self.number {
-            return self.crew.streams(guest);
+    fn streams(&self, program: usize) -> io::Result<Streams> {
+        if program != self.number {
+            return self.output.streams(program);
         }
         let slave = self.slave.lock().unwrap_or_else(PoisonError::into_inner).take();
         let slave = slave.expect("a shell is started once");
@@ -131,10 +131,10 @@ impl Audience for Shell<'_> {
         Ok(Streams { input, output, errors: slave.into(), terminal: Terminal::Input })
     }
 
-    fn ended(&self, guest: usize, status: ExitStatus, end: End) {
+    fn ended(&self, program: usize, status: ExitStatus, end: End) {
         // How a shell ends is how its last command did, which the user has seen.
-        if guest != self.number {
-            self.crew.ended(guest, status, end);
+        if program != self.number {
+            self.output.ended(program, status, end);
         }
     }
 }

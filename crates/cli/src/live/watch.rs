@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use shortflow_rehearse::Board;
+use shortflow_rehearse::Monitor;
 
 use super::Screen;
 use super::keys::Wish;
@@ -24,7 +24,7 @@ const COLUMNS: u16 = 80;
 /// Shows a board at the foot of a screen.
 pub(crate) struct Watch<'w> {
     /// What is shown.
-    pub(crate) board: &'w Board,
+    pub(crate) monitor: &'w Monitor,
     /// Where.
     pub(crate) screen: &'w Screen,
     /// What is set to true by the key that asks for the end.
@@ -38,7 +38,7 @@ impl Watch<'_> {
         // Where input comes from elsewhere, there are no keys.
         let keys = input.is_terminal().then(|| Keys::take(input.as_fd(), Taken::Singly).ok());
         let keys = keys.flatten();
-        let (mut window, mut drawn_at) = (Window::new(self.board), None::<Instant>);
+        let (mut window, mut drawn_at) = (Window::new(self.monitor), None::<Instant>);
         while !over.load(Ordering::Relaxed) {
             match &keys {
                 Some(keys) => {
@@ -50,14 +50,14 @@ impl Watch<'_> {
                 None => std::thread::sleep(Duration::from_millis(STEP.into())),
             }
             if drawn_at.is_none_or(|at| at.elapsed() >= INTERVAL) {
-                let hint = match (&keys, self.board.has_others()) {
+                let hint = match (&keys, self.monitor.has_others()) {
                     (None, _) => "",
                     (Some(_), false) => "q quit",
                     (Some(_), true) => "n next policy, q quit",
                 };
                 let columns = size(io::stderr()).map_or(COLUMNS, |size| size.ws_col);
                 let width = usize::from(columns).saturating_sub(1);
-                self.screen.set_foot(window.line(self.board, hint, width));
+                self.screen.set_foot(window.line(self.monitor, hint, width));
                 drawn_at = Some(Instant::now());
             }
         }
@@ -69,7 +69,7 @@ impl Watch<'_> {
         let count = io::stdin().lock().read(&mut keys).unwrap_or(0);
         for wish in keys[..count].iter().filter_map(|key| Wish::of(*key)) {
             match wish {
-                Wish::NextPolicy => self.board.next_policy(),
+                Wish::NextPolicy => self.monitor.next_policy(),
                 Wish::Quit => self.quit.store(true, Ordering::Relaxed),
             }
         }

@@ -16,7 +16,6 @@ mod directory;
 mod disk;
 mod engines;
 mod explain;
-mod guests;
 #[cfg(all(feature = "network", target_os = "linux"))]
 mod https;
 mod inputs;
@@ -27,6 +26,7 @@ mod killed;
 #[cfg(all(target_os = "linux", feature = "ebpf"))]
 mod labels;
 mod predict;
+mod programs;
 mod rehearse;
 mod replay;
 mod reproduce;

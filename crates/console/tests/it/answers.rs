@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 
 use serde_json::Value;
 use shortflow_console::{Guard, Replay, ReplayError, serve};
-use shortflow_http::{Door, Names};
+use shortflow_http::{Listener, Names};
 use shortflow_sim::{LiveNetwork, Simulator};
 
 use crate::support::{Over, TOKEN, asked, compared, for_others, with_replay};
@@ -183,13 +183,13 @@ fn a_console_without_a_token_shows_and_changes_nothing() {
     let path = folder.path().join("compared");
     compared(&path);
     let replay = Replay::open(&path, (0, 0), &Simulator, LiveNetwork::ports_to_watch).unwrap();
-    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
-    let guard = Guard::new(door.names(), None);
+    let listener = Listener::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let guard = Guard::new(listener.names(), None);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| serve(&door, &guard, replay.hub(), &replay, &over));
+        scope.spawn(|| serve(&listener, &guard, replay.hub(), &replay, &over));
         let _over = Over(&over);
-        let at = door.address().unwrap();
+        let at = listener.address().unwrap();
         let events = asked(at, "GET /events", &[], "");
         assert!(events.contains("event: guard\ndata: {\"may_change\":false}"), "{events}");
         for fields in [&[JSON][..], &[JSON, &bearer()], &[JSON, "Authorization: Bearer "]] {

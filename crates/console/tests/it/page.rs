@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_console::{Change, Controls};
-use shortflow_http::{Answer, Door};
+use shortflow_http::{Answer, Listener};
 
 use crate::browser::Browser;
 use crate::support::{Over, TOKEN, with_replay};
@@ -279,13 +279,15 @@ fn a_page_of_another_origin_reads_nothing_and_changes_nothing() {
     let Some(mut browser) = Browser::start() else { return };
     with_replay(1.0, |at, replay| {
         // Another port of this machine is of the same site, and here it even has the token.
-        let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let listener = Listener::open("127.0.0.1:0".parse().unwrap()).unwrap();
         let over = AtomicBool::new(false);
         std::thread::scope(|scope| {
             const PAGE: &str = "<!doctype html><title>evil</title>";
-            scope.spawn(|| shortflow_http::serve(&door, &over, &|_| Answer::ok("text/html", PAGE)));
+            scope.spawn(|| {
+                shortflow_http::serve(&listener, &over, &|_| Answer::ok("text/html", PAGE))
+            });
             let _over = Over(&over);
-            browser.open(&format!("http://{}/", door.address().unwrap()), 800, 600);
+            browser.open(&format!("http://{}/", listener.address().unwrap()), 800, 600);
             browser.until("document.title === 'evil'");
             let sent = |mode: &str, path: &str, fields: &str| {
                 format!(

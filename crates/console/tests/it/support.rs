@@ -10,7 +10,7 @@ use shortflow_console::{
     About, Change, Choice, Controls, Guard, Hub, Kind, Place, Preview, Replay, Role, Snapshot,
     Stream, Token, serve,
 };
-use shortflow_http::{Door, Names};
+use shortflow_http::{Listener, Names};
 use shortflow_run::{Case, Experiment, OutputFolder};
 use shortflow_scenario::Overrides;
 use shortflow_sim::{LiveNetwork, Simulator};
@@ -54,14 +54,14 @@ pub(crate) fn with_replay(speed: f64, act: impl FnOnce(SocketAddr, &Replay<'_>))
     let into = folder.path().join("compared");
     compared(&into);
     let replay = Replay::open(&into, (0, 0), &Simulator, LiveNetwork::ports_to_watch).unwrap();
-    let door = Door::open("127.0.0.1:0".parse().unwrap()).unwrap();
-    let guard = Guard::new(door.names(), Some(token()));
+    let listener = Listener::open("127.0.0.1:0".parse().unwrap()).unwrap();
+    let guard = Guard::new(listener.names(), Some(token()));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| replay.run(speed, &over));
-        scope.spawn(|| serve(&door, &guard, replay.hub(), &replay, &over));
+        scope.spawn(|| serve(&listener, &guard, replay.hub(), &replay, &over));
         let _over = Over(&over);
-        act(door.address().unwrap(), &replay);
+        act(listener.address().unwrap(), &replay);
     });
 }
 
@@ -151,13 +151,13 @@ pub(crate) fn with_machine_at(
         choices: [3, 2, 1].map(choice).into(),
         pace: None,
     });
-    let door = Door::open(address).unwrap();
-    let guard = Guard::new(door.names(), token);
+    let listener = Listener::open(address).unwrap();
+    let guard = Guard::new(listener.names(), token);
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| serve(&door, &guard, &hub, &Machine(&hub), &over));
+        scope.spawn(|| serve(&listener, &guard, &hub, &Machine(&hub), &over));
         let _over = Over(&over);
-        act(door.address().unwrap(), &hub);
+        act(listener.address().unwrap(), &hub);
     });
 }
 
@@ -167,14 +167,14 @@ pub(crate) fn for_others(act: impl FnOnce(SocketAddr)) {
     compared(&folder.path().join("compared"));
     let path = folder.path().join("compared");
     let replay = Replay::open(&path, (0, 0), &Simulator, LiveNetwork::ports_to_watch).unwrap();
-    let door = Door::open("0.0.0.0:0".parse().unwrap()).unwrap();
-    assert_eq!(door.names(), Names::Addresses);
-    let guard = Guard::new(door.names(), Some(token()));
+    let listener = Listener::open("0.0.0.0:0".parse().unwrap()).unwrap();
+    assert_eq!(listener.names(), Names::Addresses);
+    let guard = Guard::new(listener.names(), Some(token()));
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        scope.spawn(|| serve(&door, &guard, replay.hub(), &replay, &over));
+        scope.spawn(|| serve(&listener, &guard, replay.hub(), &replay, &over));
         let _over = Over(&over);
-        act(SocketAddr::from(([127, 0, 0, 1], door.address().unwrap().port())));
+        act(SocketAddr::from(([127, 0, 0, 1], listener.address().unwrap().port())));
     });
 }
 

@@ -31,7 +31,7 @@ fn words(steps: &[Step]) -> Vec<String> {
         }
         Step::Drain(_) => "drain".to_owned(),
         Step::Condition { .. } => "condition".to_owned(),
-        Step::Seal => "seal".to_owned(),
+        Step::Fingerprint => "seal".to_owned(),
     };
     steps.iter().map(short).collect()
 }

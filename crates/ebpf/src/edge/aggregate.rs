@@ -3,7 +3,7 @@
 use shortflow_elements::marker::AggregateMarkerParams;
 use shortflow_elements::sharing::{Depths, Sharing};
 
-use super::{DEEPEST_OF_AGGREGATE, FASTEST, MAX_CONNECTIONS, Unsayable};
+use super::{DEEPEST_OF_AGGREGATE, FASTEST, MAX_CONNECTIONS, Unsupported};
 
 /// Bytes before the connections, and of each.
 pub(super) const HEAD: usize = 424;
@@ -34,17 +34,17 @@ impl Aggregate {
 }
 
 /// Whether the program has room for it.
-pub(super) fn check(params: &AggregateMarkerParams) -> Result<(), Unsayable> {
+pub(super) fn check(params: &AggregateMarkerParams) -> Result<(), Unsupported> {
     let (profile, found) = (&params.profile, params.connections.connections());
     if found > MAX_CONNECTIONS {
         let what = "connections of an aggregate";
-        return Err(Unsayable::TooMany { what, found, most: MAX_CONNECTIONS });
+        return Err(Unsupported::TooMany { what, found, most: MAX_CONNECTIONS });
     }
     if profile.depth().0 > DEEPEST_OF_AGGREGATE {
-        return Err(Unsayable::Deep { bytes: profile.depth().0, most: DEEPEST_OF_AGGREGATE });
+        return Err(Unsupported::Deep { bytes: profile.depth().0, most: DEEPEST_OF_AGGREGATE });
     }
     match profile.rate() {
-        rate if rate > FASTEST => Err(Unsayable::Fast { rate }),
+        rate if rate > FASTEST => Err(Unsupported::Fast { rate }),
         _ => Ok(()),
     }
 }

@@ -12,7 +12,7 @@ use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per};
 use shortflow_units::{Bytes, Duration, Rate};
 
 use super::aggregate;
-use super::{DEEPEST, EdgeClass, EdgeMeter, MAX_ENTRIES, MAX_LOAD, Unsayable};
+use super::{DEEPEST, EdgeClass, EdgeMeter, MAX_ENTRIES, MAX_LOAD, Unsupported};
 use crate::edge;
 
 /// Bytes of `struct class`.
@@ -96,14 +96,14 @@ struct Buckets {
 
 impl Buckets {
     /// Each with a rate of its own.
-    fn apart(buckets: [(Rate, Bytes); 2]) -> Result<Buckets, Unsayable> {
+    fn apart(buckets: [(Rate, Bytes); 2]) -> Result<Buckets, Unsupported> {
         let [first, second] = buckets.map(|(_, bytes)| tokens(bytes.0));
         let depth = [first?, second?];
         Ok(Buckets { rate: buckets.map(|(rate, _)| rate.bits_per_sec()), depth, most: depth })
     }
 
     /// The second filled by what the first cannot hold.
-    fn in_turn(rate: Rate, first: Bytes, second: Bytes) -> Result<Buckets, Unsayable> {
+    fn in_turn(rate: Rate, first: Bytes, second: Bytes) -> Result<Buckets, Unsupported> {
         let most = tokens(first.0.saturating_add(second.0))?;
         let depth = [tokens(first.0)?, tokens(second.0)?];
         Ok(Buckets { rate: [rate.bits_per_sec(), 0], depth, most: [most, 0] })
@@ -119,11 +119,11 @@ impl Buckets {
     }
 }
 
-fn tokens(bytes: u64) -> Result<u64, Unsayable> {
+fn tokens(bytes: u64) -> Result<u64, Unsupported> {
     if bytes <= DEEPEST {
         Ok(bytes * PER_BYTE)
     } else {
-        Err(Unsayable::Deep { bytes, most: DEEPEST })
+        Err(Unsupported::Deep { bytes, most: DEEPEST })
     }
 }
 
@@ -138,7 +138,7 @@ struct Accounts {
 
 impl Accounts {
     /// Of those who have one each; nobody's, where all share one.
-    fn of(per: Option<Per>) -> Result<Accounts, Unsayable> {
+    fn of(per: Option<Per>) -> Result<Accounts, Unsupported> {
         let Some(per) = per else { return Ok(Accounts::default()) };
         let (prefix, size) = (per.ipv6_prefix(), per.table_size());
         Accounts::new(per.aggregate(), prefix, size, per.idle_timeout())
@@ -149,10 +149,10 @@ impl Accounts {
         ipv6_prefix: u8,
         table_size: usize,
         idle_timeout: Duration,
-    ) -> Result<Accounts, Unsayable> {
+    ) -> Result<Accounts, Unsupported> {
         if table_size > MAX_ENTRIES {
             let what = "entries of a table";
-            return Err(Unsayable::TooMany { what, found: table_size, most: MAX_ENTRIES });
+            return Err(Unsupported::TooMany { what, found: table_size, most: MAX_ENTRIES });
         }
         let mask = u128::MAX.checked_shl(128 - u32::from(ipv6_prefix)).unwrap_or(0);
         let by = match by {
@@ -231,13 +231,13 @@ struct Windows {
     only_again: bool,
 }
 
-fn sliding(found: Result<IntegerTswParams, ParamsError>) -> Result<Working, Unsayable> {
-    let window = found.map_err(|error| Unsayable::Window(error.to_string()))?;
+fn sliding(found: Result<IntegerTswParams, ParamsError>) -> Result<Working, Unsupported> {
+    let window = found.map_err(|error| Unsupported::Window(error.to_string()))?;
     Ok(Working { kind: 5, window: Some(window), ..Working::default() })
 }
 
-fn fair_marker(params: &FairMarkerParams) -> Result<Working, Unsayable> {
-    let FlowTableSize::AtMost(flows) = params.table() else { return Err(Unsayable::Endless) };
+fn fair_marker(params: &FairMarkerParams) -> Result<Working, Unsupported> {
+    let FlowTableSize::AtMost(flows) = params.table() else { return Err(Unsupported::Endless) };
     Ok(Working {
         kind: 6,
         accounts: Accounts::new(Aggregate::Flow, 128, flows, Duration::MAX)?,
@@ -246,9 +246,9 @@ fn fair_marker(params: &FairMarkerParams) -> Result<Working, Unsayable> {
     })
 }
 
-fn dstf(params: &DstfParams) -> Result<Working, Unsayable> {
+fn dstf(params: &DstfParams) -> Result<Working, Unsupported> {
     if params.counted() != Counted::Packet {
-        return Err(Unsayable::Payload);
+        return Err(Unsupported::Payload);
     }
     let thresholds = params.levels().thresholds();
     let last = thresholds.last().map_or(0, |last| last.0);
@@ -282,7 +282,7 @@ fn levels(thresholds: &[u64], code_points: &[Dscp]) -> Vec<u8> {
     packed.bytes(&values).long(code_points.len() as u64 - 1).0
 }
 
-fn sima(params: &SimaParams) -> Result<Working, Unsayable> {
+fn sima(params: &SimaParams) -> Result<Working, Unsupported> {
     let meter = params.meter();
     Ok(Working {
         kind: 9,
@@ -293,13 +293,13 @@ fn sima(params: &SimaParams) -> Result<Working, Unsayable> {
     })
 }
 
-fn admission(params: &AdmissionParams) -> Result<Working, Unsayable> {
+fn admission(params: &AdmissionParams) -> Result<Working, Unsupported> {
     let sample = params.window().sample();
     let per_sample = |rate: Rate| u128::from(rate.bits_per_sec()) * u128::from(sample.nanos());
     let target = per_sample(params.target());
     if target > u128::from(MAX_LOAD * PER_BYTE) {
         let bytes = u64::try_from(target / u128::from(PER_BYTE)).unwrap_or(u64::MAX);
-        return Err(Unsayable::Load { bytes });
+        return Err(Unsupported::Load { bytes });
     }
     // A peak is at most the target.
     let [target, declared] = [target, per_sample(params.peak())].map(|tokens| tokens as u64);
@@ -318,7 +318,7 @@ fn admission(params: &AdmissionParams) -> Result<Working, Unsayable> {
     })
 }
 
-fn of_connections(params: &AggregateMarkerParams) -> Result<Working, Unsayable> {
+fn of_connections(params: &AggregateMarkerParams) -> Result<Working, Unsupported> {
     aggregate::check(params)?;
     let (profile, limits) = (&params.profile, params.connections);
     let depth = tokens(profile.depth().0)?;
@@ -343,7 +343,7 @@ fn of_connections(params: &AggregateMarkerParams) -> Result<Working, Unsayable> 
 }
 
 /// Buckets, and whether the colour that a packet comes with counts.
-fn buckets(found: &edge::Buckets) -> Result<Working, Unsayable> {
+fn buckets(found: &edge::Buckets) -> Result<Working, Unsupported> {
     let (kind, buckets, mode) = match found {
         edge::Buckets::TokenBucket(params) => {
             let none = (Rate::from_bits_per_sec(0), Bytes::ZERO);
@@ -367,7 +367,7 @@ fn buckets(found: &edge::Buckets) -> Result<Working, Unsayable> {
     Ok(Working { kind, buckets, mode: Some(mode.clone()), ..Working::default() })
 }
 
-fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
+fn working(meter: &EdgeMeter) -> Result<Working, Unsupported> {
     match meter {
         EdgeMeter::Fixed(color) => Ok(Working { color: Some(*color), ..Working::default() }),
         EdgeMeter::Buckets { buckets: found, per } => {
@@ -394,7 +394,7 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsayable> {
 }
 
 /// A class whose table or aggregate, of those that have one, is number `table`, and hashes under `seed`.
-pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class, Unsayable> {
+pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class, Unsupported> {
     let working = working(&class.meter)?;
     let rates_and_spans = working.spans(working.rates());
     let Working {
@@ -589,7 +589,7 @@ mod tests {
         let both = EdgeClass { meter, code_points: None, police: None };
         assert_eq!(
             class(&both, 0, 0).unwrap_err(),
-            Unsayable::Deep { bytes: DEEPEST + 2, most: DEEPEST }
+            Unsupported::Deep { bytes: DEEPEST + 2, most: DEEPEST }
         );
     }
 }

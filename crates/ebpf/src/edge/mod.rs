@@ -9,7 +9,7 @@ mod device;
 mod flows;
 mod layout;
 #[cfg(not(feature = "ebpf"))]
-#[path = "left_out.rs"]
+#[path = "program_unavailable.rs"]
 mod program;
 #[cfg(feature = "ebpf")]
 mod program;
@@ -17,7 +17,7 @@ mod rules;
 #[cfg(feature = "ebpf")]
 mod speed;
 #[cfg(not(feature = "ebpf"))]
-#[path = "speed_left_out.rs"]
+#[path = "speed_unavailable.rs"]
 mod speed;
 mod times;
 
@@ -168,7 +168,7 @@ impl EdgePlan {
     pub fn new(
         rules: &[(MultiField, usize)],
         classes: &[EdgeClass],
-    ) -> Result<EdgePlan, Unsayable> {
+    ) -> Result<EdgePlan, Unsupported> {
         EdgePlan::with_owners(rules, classes, &[])
     }
 
@@ -180,10 +180,10 @@ impl EdgePlan {
         rules: &[(MultiField, usize)],
         classes: &[EdgeClass],
         owners: &[(Label, Owner)],
-    ) -> Result<EdgePlan, Unsayable> {
+    ) -> Result<EdgePlan, Unsupported> {
         let limit = |what, found: usize, most| match found <= most {
             true => Ok(()),
-            false => Err(Unsayable::TooMany { what, found, most }),
+            false => Err(Unsupported::TooMany { what, found, most }),
         };
         limit("classes", classes.len(), MAX_CLASSES)?;
         let (mut tables, mut aggregates) = (0, 0);
@@ -236,7 +236,7 @@ pub enum Owner {
 
 /// Why the program cannot do what a plan asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unsayable {
+pub enum Unsupported {
     /// There is no room.
     TooMany {
         /// Of what.
@@ -309,40 +309,40 @@ const MAX_LOAD: u64 = 1 << 30;
 /// The greatest mean rate of an aggregate.
 const FASTEST: Rate = Rate::from_bits_per_sec(1_000_000_000_000_000);
 
-impl fmt::Display for Unsayable {
+impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsayable::TooMany { what, found, most } => {
+            Unsupported::TooMany { what, found, most } => {
                 write!(
                     f,
                     "the program has room for {most} {what}; found {found}: put some together, so that the policy has fewer"
                 )
             }
-            Unsayable::Label(_) => {
+            Unsupported::Label(_) => {
                 write!(f, "a rule asks for a label, and nothing says which connections have it")
             }
-            Unsayable::Deep { bytes, most } => {
+            Unsupported::Deep { bytes, most } => {
                 write!(f, "a bucket must hold at most {most} bytes; found {bytes}")
             }
-            Unsayable::Load { bytes } => write!(
+            Unsupported::Load { bytes } => write!(
                 f,
                 "what is admitted must send at most {MAX_LOAD} bytes in a sample; found {bytes}: ask for shorter samples"
             ),
-            Unsayable::Fast { rate } => {
+            Unsupported::Fast { rate } => {
                 write!(f, "the rate of an aggregate must be at most {FASTEST}; found {rate}")
             }
-            Unsayable::Endless => {
+            Unsupported::Endless => {
                 write!(f, "the table of a Fair Marker must have a size; found one without bound")
             }
-            Unsayable::Payload => {
+            Unsupported::Payload => {
                 write!(f, "the program counts whole packets; found a count of payloads alone")
             }
-            Unsayable::Window(why) => f.write_str(why),
+            Unsupported::Window(why) => f.write_str(why),
         }
     }
 }
 
-impl std::error::Error for Unsayable {}
+impl std::error::Error for Unsupported {}
 
 /// What a class has seen since the program was loaded. A packet that a device cuts into segments counts as those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

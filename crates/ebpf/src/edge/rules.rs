@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use shortflow_elements::classifier::{AnyOf, DscpSet, MultiField, PortRange, SenderMatch};
 use shortflow_elements::{Label, Prefix, Protocol};
 
-use super::{MAX_RULES, Owner, Unsayable};
+use super::{MAX_RULES, Owner, Unsupported};
 
 /// The most intervals of ports that `struct of_port` tells apart.
 const MAX_INTERVALS: usize = 256;
@@ -85,13 +85,13 @@ impl Rules {
     pub(super) fn new(
         rules: &[(MultiField, usize)],
         owners: &[(Label, Owner)],
-    ) -> Result<Rules, Unsayable> {
+    ) -> Result<Rules, Unsupported> {
         let mut single = Vec::new();
         for (fields, class) in rules {
             single.extend(Rule::of_match(fields, *class, owners)?);
         }
         if single.len() > MAX_RULES {
-            return Err(Unsayable::TooMany {
+            return Err(Unsupported::TooMany {
                 what: "rules, of which a list of addresses, or `port`, takes several",
                 found: single.len(),
                 most: MAX_RULES,
@@ -101,7 +101,7 @@ impl Rules {
             let found = boundaries(&single, end).len();
             if found > MAX_INTERVALS {
                 let what = "boundaries of ports";
-                return Err(Unsayable::TooMany { what, found, most: MAX_INTERVALS });
+                return Err(Unsupported::TooMany { what, found, most: MAX_INTERVALS });
             }
         }
         Ok(Rules { bytes: tables(&single), asks: asks(&single), shape: format!("{single:?}") })
@@ -115,11 +115,11 @@ impl Rule {
         fields: &MultiField,
         class: usize,
         owners: &[(Label, Owner)],
-    ) -> Result<Vec<Rule>, Unsayable> {
+    ) -> Result<Vec<Rule>, Unsupported> {
         let SenderMatch { label, .. } = fields.sender.unwrap_or_default();
         let owner_of = |label| {
             let found = owners.iter().find(|(known, _)| *known == label);
-            found.map(|(_, owner)| *owner).ok_or(Unsayable::Label(label))
+            found.map(|(_, owner)| *owner).ok_or(Unsupported::Label(label))
         };
         let owner = label.map(owner_of).transpose()?;
         let each = |prefixes: &Option<AnyOf<Prefix>>| match prefixes {

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use shortflow_files::{AtomicFile, Dir, Kind, ReadError};
 
 use super::error::{MAKE_FOLDER, csv_to_io};
-use super::plain::{check_json, check_lines, check_manifest};
+use super::sanitize::{check_json, check_lines, check_manifest};
 use super::series::{SeriesRow, series_rows};
-use super::{Error, Input, MANIFEST, Manifest, Setting, WARNINGS, WholeFile};
+use super::{Error, Input, MANIFEST, Manifest, ResultFile, Setting, WARNINGS};
 use crate::replica::Replica;
 use crate::summary::Summary;
 use crate::survival::Survival;
@@ -203,7 +203,7 @@ impl Folder {
         name: &str,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Error> {
-        WholeFile::create_in(self, name)?.write_with(write)
+        ResultFile::create_in(self, name)?.write_with(write)
     }
 
     /// Writes any other file as text.

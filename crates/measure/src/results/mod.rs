@@ -14,18 +14,19 @@
 //! | `accesses-*.csv` | what clients asked for, when asked for |
 //! | `comparison.json` | of a comparison: the folders of its runs, and how they compare |
 
+mod atomic_file;
 mod comparison;
 mod error;
 mod folder;
 mod manifest;
-mod plain;
 mod rows;
 mod run;
+mod sanitize;
 mod series;
 mod sink;
 mod tcp_sink;
-mod whole;
 
+pub use atomic_file::{ResultFile, write_atomically};
 pub use comparison::{Compared, Comparison};
 pub use error::Error;
 pub use folder::{Folder, Point};
@@ -34,7 +35,6 @@ pub use run::Run;
 pub use series::{SeriesRow, series_rows};
 pub use sink::{RowNames, TransferSink};
 pub use tcp_sink::TcpSink;
-pub use whole::{WholeFile, write_whole};
 
 /// The file whose presence says that a folder of results is complete.
 pub const MANIFEST: &str = "manifest.toml";

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::error::csv_to_io;
-use super::{Error, Folder, WholeFile};
+use super::{Error, Folder, ResultFile};
 
 /// A CSV file, which appears under its name when it is finished.
 #[derive(Debug)]
 pub(crate) struct Rows {
     path: PathBuf,
-    rows: csv::Writer<WholeFile>,
+    rows: csv::Writer<ResultFile>,
     /// The first failure; after it nothing more is written.
     failure: Option<io::Error>,
 }
@@ -21,7 +21,7 @@ impl Rows {
     /// A file with these columns.
     pub(crate) fn create(folder: &Folder, name: &str, columns: &[&str]) -> Result<Self, Error> {
         let path = folder.path().join(name);
-        let file = WholeFile::create_in(folder, name)?;
+        let file = ResultFile::create_in(folder, name)?;
         let mut rows = csv::WriterBuilder::new().from_writer(file);
         let failure = rows.write_record(columns).err().map(csv_to_io);
         Ok(Rows { path, rows, failure })

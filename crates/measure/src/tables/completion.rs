@@ -6,8 +6,8 @@ use crate::cases::{
     by_size, classes, gain, item, spread, summaries, swept_key, transfer_workloads,
 };
 use crate::engines::{are_several, done_by, reference_of};
-use crate::foretold::is_model;
 use crate::measures::{Measure, Subject};
+use crate::prediction_error::is_model;
 use crate::results::{Point, Run};
 
 /// How much of a comparison's completion times is shown.

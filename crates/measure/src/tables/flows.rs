@@ -2,8 +2,8 @@
 
 use super::{Column, Label, Row, Scale, Table, rows_of_cases};
 use crate::cases::{distinct, summaries, workloads};
-use crate::foretold::is_model;
 use crate::measures::{Measure, Subject};
+use crate::prediction_error::is_model;
 use crate::results::Run;
 use crate::summary::WorkloadSummary;
 

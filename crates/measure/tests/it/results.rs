@@ -4,7 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use shortflow_measure::results::{Folder, Input, Setting, write_whole};
+use shortflow_measure::results::{Folder, Input, Setting, write_atomically};
 use shortflow_measure::{
     Ends, Manifest, Point, Recorder, Replica, RowNames, Run, Sample, Transfer, TransferSink,
 };
@@ -150,7 +150,7 @@ fn a_write_that_fails_halfway_leaves_what_was_there() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("summary.json");
     fs::write(&path, "before").unwrap();
-    let error = write_whole(&path, |file| {
+    let error = write_atomically(&path, |file| {
         file.write_all(b"half of")?;
         Err(io::ErrorKind::StorageFull.into())
     })

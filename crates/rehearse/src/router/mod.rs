@@ -26,11 +26,11 @@ use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};
 use shortflow_testbed::Device;
 use shortflow_units::Instant;
 
-use crate::board::{Board, Shown};
 use crate::capture::Capture;
 use crate::clock::Clock;
-use crate::effort::Effort;
+use crate::monitor::{Monitor, Shown};
 use crate::realtime::{Priority, prefer_this_thread};
+use crate::thread_load::ThreadLoad;
 use crate::wait::Wait;
 pub(crate) use edge::{EdgeSpec, Edges};
 pub(crate) use frames::Frames;
@@ -82,7 +82,7 @@ pub(crate) struct Router<'d> {
     /// Where packets are captured, if anywhere.
     pub(crate) capture: Option<Capture>,
     /// Where it is shown how the network stands, if anywhere.
-    pub(crate) board: Option<&'d Board>,
+    pub(crate) monitor: Option<&'d Monitor>,
     /// What hosts know of their connections.
     pub(crate) edges: Edges,
 }
@@ -133,7 +133,7 @@ impl Router<'_> {
     /// When a packet was lost or made: our own mistake, never the input's.
     pub(crate) fn run(self, stop: &AtomicBool, open: &AtomicU32) -> Result<Routed, Errno> {
         let Router { mut network, devices, clock, times, largest, streams, .. } = self;
-        let Router { capture, board, edges, .. } = self;
+        let Router { capture, monitor, edges, .. } = self;
         let mut side = Side {
             devices,
             clock,
@@ -146,10 +146,10 @@ impl Router<'_> {
             edges,
         };
         let preferred = prefer_this_thread(Priority::Router);
-        let effort = Effort::begin()?;
+        let thread_load = ThreadLoad::begin()?;
         let mut wait = side.awaited()?;
         let mut ready = Vec::new();
-        let mut shown = board.map(Shown::new);
+        let mut shown = monitor.map(Shown::new);
         let (mut strangers, mut record, mut is_warm) = (0, None, false);
         loop {
             // Asked before the time: a load that has seen the end of measuring stops a router that has, too.
@@ -183,7 +183,7 @@ impl Router<'_> {
             }
         }
         network.check_conservation();
-        let busy = effort.share()?;
+        let busy = thread_load.share()?;
         let Side { lateness, dropped, refused, capture, .. } = side;
         Ok(Routed {
             record,

@@ -54,7 +54,7 @@ fn carried(act: impl FnOnce(&Home, &Host, &Host)) -> Option<Routed> {
         largest: 1500,
         streams: Default::default(),
         capture: None,
-        board: None,
+        monitor: None,
         edges: Edges::of_nobody(),
     };
     let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));

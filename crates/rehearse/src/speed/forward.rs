@@ -95,7 +95,7 @@ fn route(
         largest,
         streams: Default::default(),
         capture: None,
-        board: None,
+        monitor: None,
         edges,
     };
     let spent = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_err(lacking);

@@ -6,7 +6,7 @@ use shortflow_measure::{Ends, ThroughputSamples};
 use shortflow_units::{Duration, Instant};
 
 use super::connection::{Connection, Side, Talk};
-use super::floor::Floor;
+use super::connections::Connections;
 use super::tcp_info::TcpInfo;
 use crate::router::Times;
 
@@ -44,9 +44,9 @@ impl LongFlows {
     }
 
     /// Looks at them if it is time.
-    pub(crate) fn sample(&mut self, now: Instant, floor: &mut Floor<'_>) {
+    pub(crate) fn sample(&mut self, now: Instant, connections: &mut Connections<'_>) {
         let Some(interval) = self.interval.filter(|_| now >= self.next_at) else { return };
-        for (slot, connection) in floor.connections() {
+        for (slot, connection) in connections.connections() {
             let Some((received, _)) = connection.endless() else { continue };
             self.seen
                 .entry(slot)
@@ -63,7 +63,7 @@ impl LongFlows {
     }
 
     /// What each has got since the warm-up.
-    pub(crate) fn found(&self, floor: &mut Floor<'_>) -> Vec<LongFlow> {
+    pub(crate) fn found(&self, connections: &mut Connections<'_>) -> Vec<LongFlow> {
         let found = |(slot, connection): (u32, &mut Connection)| {
             let (received, before) = connection.endless()?;
             let told = told(connection);
@@ -78,13 +78,13 @@ impl LongFlows {
                 timeouts: since(|info| info.timeouts.unwrap_or(0)),
             })
         };
-        floor.connections().filter_map(found).collect()
+        connections.connections().filter_map(found).collect()
     }
 }
 
 /// The warm-up is over: what endless flows have got so far counts no more.
-pub(crate) fn end_warm_up(floor: &mut Floor<'_>) {
-    for (_, connection) in floor.connections() {
+pub(crate) fn end_warm_up(connections: &mut Connections<'_>) {
+    for (_, connection) in connections.connections() {
         let (received, told) = (connection.received(Side::Server), told(connection));
         if let Talk::Bulk { received_before, told_before, .. } = &mut connection.talk {
             (*received_before, *told_before) = (received, told);

@@ -7,8 +7,8 @@
 //! ```
 
 mod connection;
+mod connections;
 mod end;
-mod floor;
 mod long;
 mod name;
 mod senders;
@@ -37,7 +37,7 @@ use crate::ip::spoken;
 use crate::record::key_of_stream;
 use crate::router::Times;
 use connection::{Exchange, Talk};
-use floor::{Floor, News};
+use connections::{Connections, News};
 use long::LongFlows;
 use name::Name;
 use senders::Senders;
@@ -123,7 +123,7 @@ pub(crate) struct Load<'l> {
     times: Times,
     sources: Sources,
     sessions: Vec<Sessions>,
-    floor: Floor<'l>,
+    connections: Connections<'l>,
     streams: Streams,
     long: LongFlows,
 }
@@ -162,10 +162,11 @@ impl<'l> Load<'l> {
             let source = all.len() as u32;
             all.extend(sessions::build(scenario, index, seed, replica, source));
         }
-        let floor = Floor::new(place, scenario, clock, tallies, recorder, Senders::new(tcp_info))?;
-        let streams = Streams::new(specs, place, &floor.wait)?;
+        let connections =
+            Connections::new(place, scenario, clock, tallies, recorder, Senders::new(tcp_info))?;
+        let streams = Streams::new(specs, place, &connections.wait)?;
         let long = LongFlows::new(scenario.measure.flow_samples, times);
-        Ok(Load { scenario, times, sources, sessions: all, floor, streams, long })
+        Ok(Load { scenario, times, sources, sessions: all, connections, streams, long })
     }
 
     /// The streams of datagrams.
@@ -187,13 +188,13 @@ impl<'l> Load<'l> {
         let (mut ready, mut is_warm, mut found) = (Vec::new(), false, None);
         let mut ends_at = self.times.end;
         loop {
-            let now = self.floor.clock.now();
+            let now = self.connections.clock.now();
             if !is_warm && now >= self.times.warm_up {
                 is_warm = true;
-                long::end_warm_up(&mut self.floor);
+                long::end_warm_up(&mut self.connections);
             }
             if found.is_none() && now >= self.times.measured_until {
-                found = Some(self.long.found(&mut self.floor));
+                found = Some(self.long.found(&mut self.connections));
                 ends_at = self.earliest_end();
             }
             // What is open may go on until the end of the run; a run that waits for nothing ends before.
@@ -207,26 +208,26 @@ impl<'l> Load<'l> {
                 return Ok(None);
             }
             self.act(now)?;
-            self.long.sample(now, &mut self.floor);
-            self.floor.look_at_senders(now);
-            open.store(self.floor.open_connections(), Ordering::Relaxed);
+            self.long.sample(now, &mut self.connections);
+            self.connections.look_at_senders(now);
+            open.store(self.connections.open_connections(), Ordering::Relaxed);
             let next = self.next_at(found.is_some()).min(ends_at);
-            self.floor.wait.until(next, &mut ready)?;
+            self.connections.wait.until(next, &mut ready)?;
             for &(number, flags) in &ready {
                 match Name::of(number) {
-                    Name::Connection { slot, side } => self.floor.serve(slot, side, flags)?,
-                    Name::Listener(listener) => self.floor.accept(listener)?,
+                    Name::Connection { slot, side } => self.connections.serve(slot, side, flags)?,
+                    Name::Listener(listener) => self.connections.accept(listener)?,
                     Name::Receiver(receiver) => {
-                        let Floor { clock, recorder, .. } = &mut self.floor;
+                        let Connections { clock, recorder, .. } = &mut self.connections;
                         self.streams.receive(receiver, *clock, recorder);
                     }
                 }
                 self.tell_sessions()?;
             }
-            self.floor.end_round();
+            self.connections.end_round();
         }
         self.record_open();
-        Ok(Some((found.unwrap_or_default(), self.floor.wait.stalls())))
+        Ok(Some((found.unwrap_or_default(), self.connections.wait.stalls())))
     }
 
     /// When the run may end if nothing is open.
@@ -238,14 +239,14 @@ impl<'l> Load<'l> {
     /// Whether something is open whose completion would still be recorded.
     fn is_awaited(&mut self, now: Instant) -> bool {
         let is_open = |sessions: &Sessions| sessions.unfinished().next().is_some();
-        self.sessions.iter().any(is_open) || self.floor.has_unfinished(now)
+        self.sessions.iter().any(is_open) || self.connections.has_unfinished(now)
     }
 
     fn next_at(&self, is_measured: bool) -> Instant {
         let sessions = self.sessions.iter().map(Sessions::next_at).min();
         let due = self.sources.next_at().min(sessions.unwrap_or(Instant::NEVER));
         let measures = if is_measured { self.times.end } else { self.times.measured_until };
-        due.min(self.long.next_at()).min(self.floor.senders.next_at()).min(measures)
+        due.min(self.long.next_at()).min(self.connections.senders.next_at()).min(measures)
     }
 
     /// Does what is due by `now`.
@@ -255,48 +256,48 @@ impl<'l> Load<'l> {
                 Due::Exchange { at, workload, pair, id, request, reply } => {
                     let requested_at = Instant::NEVER;
                     let exchange = Exchange { id, request, reply, requested_at, is_done: false };
-                    self.floor.open(at, workload, pair, Talk::Exchange(exchange), None);
+                    self.connections.open(at, workload, pair, Talk::Exchange(exchange), None);
                 }
                 Due::Bulk { at, workload, pair, size } => {
                     let told_before = TcpInfo::default();
                     let talk = Talk::Bulk { size, received_before: 0, told_before };
-                    self.floor.open(at, workload, pair, talk, None);
+                    self.connections.open(at, workload, pair, talk, None);
                 }
                 Due::Datagram { stream, size } => {
-                    let Floor { clock, recorder, .. } = &mut self.floor;
+                    let Connections { clock, recorder, .. } = &mut self.connections;
                     self.streams.send(stream, size, *clock, recorder);
                 }
             }
-            self.floor.check()?;
+            self.connections.check()?;
         }
         for sessions in self.sessions.iter_mut().filter(|sessions| sessions.next_at() <= now) {
-            sessions.wake(&mut self.floor);
-            self.floor.check()?;
+            sessions.wake(&mut self.connections);
+            self.connections.check()?;
         }
         self.tell_sessions()
     }
 
     /// Tells sessions what they are to hear of; they may say something that others are to hear of.
     fn tell_sessions(&mut self) -> Result<(), LoadError> {
-        while let Some(News { link, connection, is_lost }) = self.floor.news.pop() {
+        while let Some(News { link, connection, is_lost }) = self.connections.news.pop() {
             let sessions = &mut self.sessions[link.source as usize];
             if is_lost {
-                sessions.lost(&mut self.floor, link.session, connection);
-                self.floor.forget(connection.0);
+                sessions.lost(&mut self.connections, link.session, connection);
+                self.connections.forget(connection.0);
             } else {
-                sessions.heard(&mut self.floor, link.session, connection);
+                sessions.heard(&mut self.connections, link.session, connection);
             }
-            self.floor.check()?;
-            self.floor.flush(connection.0)?;
+            self.connections.check()?;
+            self.connections.flush(connection.0)?;
         }
         Ok(())
     }
 
     /// At the end: what is not complete, and what was never begun.
     fn record_open(&mut self) {
-        self.floor.record_open(self.times.end);
+        self.connections.record_open(self.times.end);
         for sessions in &self.sessions {
-            let recorder = &mut self.floor.recorder;
+            let recorder = &mut self.connections.recorder;
             sessions.unfinished().for_each(|transfer| recorder.open_transfer(&transfer));
             let held_back = sessions.held_back(self.times.end);
             if held_back > 0 {

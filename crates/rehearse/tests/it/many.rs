@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use shortflow_rehearse::{Attended, Audience, End, Guest, Guests, Rehearsal, Streams, Terminal};
+use shortflow_rehearse::{
+    End, HostProgram, HostPrograms, InteractiveRehearsal, ProgramObserver, Rehearsal, Streams,
+    Terminal,
+};
 use shortflow_run::{Engine, Error, Observers, Task};
 use shortflow_scenario::{NodeId, Scenario};
 
@@ -12,7 +15,7 @@ use crate::real::line;
 /// Says nothing to anybody.
 struct Quiet;
 
-impl Audience for Quiet {
+impl ProgramObserver for Quiet {
     fn told(&self, _: &str) {}
 
     fn streams(&self, _: usize) -> std::io::Result<Streams> {
@@ -64,9 +67,9 @@ fn namespaces() -> Option<u64> {
 /// Runs a scenario with a program in its first host that leaves another behind.
 fn run(scenario: &Scenario) -> Result<(), Error> {
     let command = ["/bin/sh", "-c", "setsid sleep 60 & sleep 60"].map(Into::into).into();
-    let all = [Guest { host: NodeId(0), command }];
-    let guests = Some(Guests { all: &all, audience: &Quiet });
-    let engine = Attended { rehearsal: Rehearsal::default(), guests, board: None };
+    let all = [HostProgram { host: NodeId(0), command }];
+    let programs = Some(HostPrograms { all: &all, audience: &Quiet });
+    let engine = InteractiveRehearsal { rehearsal: Rehearsal::default(), programs, monitor: None };
     let observers = Observers { transfers: None, tap: None, tcp_info: None, look: &mut |_| true };
     engine.run(&Task { scenario, replica: 0 }, observers).map(|_| ())
 }

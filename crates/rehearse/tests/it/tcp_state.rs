@@ -1,7 +1,7 @@
 //! Policies that ask for the state of a kernel's TCP, rehearsed for some seconds beside their simulation.
 
 use shortflow_measure::Replica;
-use shortflow_rehearse::{Attended, Board, Rehearsal};
+use shortflow_rehearse::{InteractiveRehearsal, Monitor, Rehearsal};
 use shortflow_run::{Engine, Error, Measured, Observers, Task};
 
 use crate::machine;
@@ -122,19 +122,24 @@ fn a_policy_that_is_switched_to_finds_the_state_of_tcp_and_its_own_labels() {
     let other = other.replace("client =", "label = \"other\", port = 81, client =");
     let both_loads = format!("{pages}\n{other}");
     let under = |policy: &str| (String::new(), site(policy, AT_SERVER, &both_loads));
-    let board = Board::new(SWITCHED.map(under).into());
+    let monitor = Monitor::new(SWITCHED.map(under).into());
     let scenario = under(SWITCHED[0]).1;
-    let attended = Attended { rehearsal: Rehearsal::default(), guests: None, board: Some(&board) };
+    let interactive = InteractiveRehearsal {
+        rehearsal: Rehearsal::default(),
+        programs: None,
+        monitor: Some(&monitor),
+    };
     let mut is_switched = false;
     let mut look = |share: f64| {
         if share > 0.5 && !std::mem::replace(&mut is_switched, true) {
-            board.next_policy();
+            monitor.next_policy();
         }
         true
     };
     let observers = Observers { transfers: None, tap: None, tcp_info: None, look: &mut look };
     let _machine = machine();
-    let found: Replica = match attended.run(&Task { scenario: &scenario, replica: 0 }, observers) {
+    let found: Replica = match interactive.run(&Task { scenario: &scenario, replica: 0 }, observers)
+    {
         Ok(found) => match found.measured {
             Measured::Replica(found) => *found,
             Measured::Means(_) => panic!("a rehearsal has replicas"),

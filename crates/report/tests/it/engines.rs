@@ -196,8 +196,9 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     let runs = [by("simulate", single(&BEST_EFFORT, 3)), model];
     let told = key_result(&runs);
     assert!(told.contains("The one bound (≥ or ≤) does not hold: best effort, web: ≥ "), "{told}");
-    let foretold = json(&runs)["engines"]["foretold"].clone();
-    let off = foretold.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
+    let prediction_errors = json(&runs)["engines"]["foretold"].clone();
+    let off =
+        prediction_errors.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
     assert!((off["error"].as_f64().unwrap() + 0.5).abs() < 1e-9, "{off}");
     assert!(
         text(&runs, false, usize::MAX)

@@ -2,8 +2,8 @@
 
 pub(crate) mod application;
 pub(crate) mod flow;
-pub(crate) mod news;
 pub(crate) mod ports;
 pub(crate) mod reordering;
+pub(crate) mod sender_events;
 pub(crate) mod session;
 pub(crate) mod source;

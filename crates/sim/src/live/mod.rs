@@ -10,7 +10,7 @@
 //! happens at an instant happens then, however late the network is told that it has come: a line that is
 //! asked too late does not become slower.
 
-mod glance;
+mod snapshot;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -35,8 +35,8 @@ use crate::record::ports::{Counted, network_counts};
 use crate::record::sampler::Sampler;
 use crate::record::tap::Watcher;
 
-use glance::Delays;
-pub use glance::{Glance, PortGlance};
+use snapshot::Delays;
+pub use snapshot::{NetworkSnapshot, PortSnapshot};
 pub use tally::{ConnectionTally, Tallies};
 
 /// The hosts around a [`LiveNetwork`].

@@ -9,8 +9,8 @@
 //! When the pipe closes, which it does however this process ends, the init ends, and with the first process of
 //! a PID namespace the kernel ends all others in it: whatever a program has started, daemons too.
 
+mod environment;
 mod init;
-mod surroundings;
 mod user;
 
 use std::ffi::OsString;
@@ -147,7 +147,7 @@ fn live(
     ended: &OnceLock<ExitStatus>,
     over: Receiver<()>,
 ) {
-    let begun = surroundings::enter(network, spec).and_then(|()| Init::start()).and_then(|init| {
+    let begun = environment::enter(network, spec).and_then(|()| Init::start()).and_then(|init| {
         let child = command(spec, streams).spawn();
         let what = "a program could not be started";
         child.map(|child| (init, child)).map_err(|source| Error::Kernel { what, source })

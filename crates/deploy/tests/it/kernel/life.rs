@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use shortflow_deploy::{
-    Claim, DeviceStatus, Error, Kind, Root, Site, Tc, Tree, Wanted, examine, link,
+    DeviceLock, DeviceStatus, Error, Kind, Root, Site, Tc, Tree, Wanted, examine, link,
 };
 
 use super::bench::{DEVICE, given, on_a_bench, run};
@@ -135,12 +135,12 @@ fn a_device_that_vanishes_is_told_and_a_device_that_comes_back_is_untouched() {
 #[test]
 fn one_command_at_a_time_changes_a_device() {
     on_a_bench(|_| {
-        let take = |device: &str| Claim::take(device, Duration::ZERO);
+        let take = |device: &str| DeviceLock::take(device, Duration::ZERO);
         let first = take(DEVICE).unwrap();
         assert!(matches!(take(DEVICE), Err(Error::Claimed { .. })));
         assert!(take("sf7").is_ok(), "another device is free");
         let later = std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| Claim::take(DEVICE, Duration::from_secs(10)));
+            let waiting = scope.spawn(|| DeviceLock::take(DEVICE, Duration::from_secs(10)));
             drop(first);
             waiting.join().unwrap()
         });
@@ -148,7 +148,7 @@ fn one_command_at_a_time_changes_a_device() {
         assert!(later.is_ok() && matches!(take(DEVICE), Err(Error::Claimed { .. })));
         drop(later);
         // A child that another test has forked holds all that is open here until it becomes its program.
-        assert!(Claim::take(DEVICE, Duration::from_secs(10)).is_ok());
+        assert!(DeviceLock::take(DEVICE, Duration::from_secs(10)).is_ok());
     });
 }
 

@@ -1,0 +1,322 @@
+//! What is likely to spoil a deployment though nothing refuses it, each with what to do.
+
+use serde_json::{Value, json};
+use shortflow_elements::{Address, Aggregate, Prefix};
+use shortflow_policy::{MarkerPlan, Policy, TrafficClass};
+use shortflow_units::Duration;
+
+use crate::bytecode::Choice;
+use crate::environment::{Environment, Translation};
+use crate::kernel::Kind;
+use crate::tree::Tree;
+use crate::wanted::Wanted;
+
+/// Something that is likely to spoil a deployment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// What, and what follows from it.
+    pub what: String,
+    /// What to do.
+    pub remedy: String,
+}
+
+impl std::fmt::Display for Warning {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.what, self.remedy)
+    }
+}
+
+/// The largest piece that segmentation offload makes by default (`GSO_LEGACY_MAX_SIZE`), in bytes.
+const PIECE: u64 = 65_536;
+/// How long a piece may take: what comes first waits for one, and a call has some tens of milliseconds.
+const PIECE_MAY_TAKE: Duration = Duration::from_millis(10);
+
+impl Warning {
+    /// As a program reads it.
+    pub fn json(&self) -> Value {
+        json!({ "what": self.what, "remedy": self.remedy })
+    }
+
+    /// What is likely to spoil what the policy comes to at this device, with what is around it.
+    pub fn all(
+        policy: &Policy,
+        wanted: &Wanted,
+        device: &str,
+        environment: &Environment,
+    ) -> Vec<Warning> {
+        let pieces = wanted.tree.as_ref().and_then(|tree| of_pieces(tree, device, environment));
+        let wrapped = of_wrapping(wanted, device, environment);
+        let translated = of_translation(policy, wanted, device, environment);
+        let written = wanted.edge.as_ref().and_then(|_| of_network_control(policy, device));
+        pieces.into_iter().chain(wrapped).chain(translated).chain(written).collect()
+    }
+}
+
+/// Pieces of many packets, which are sent as one: what comes first waits for one of what comes last.
+fn of_pieces(tree: &Tree, device: &str, environment: &Environment) -> Option<Warning> {
+    // CAKE takes pieces apart itself.
+    let is_split = |kind: Kind| [Kind::Cake, Kind::CakeMq].contains(&kind);
+    let has_others = tree.disciplines().into_iter().any(|queue| !is_split(queue.kind));
+    let nanos = (PIECE * 8).saturating_mul(1_000_000_000) / tree.rate.bits_per_sec().max(1);
+    let takes = Duration::from_nanos(nanos);
+    let matters = tree.disciplines().len() > 1 && has_others && takes > PIECE_MAY_TAKE;
+    (matters && environment.offloads != Some(false)).then(|| Warning {
+        what: format!(
+            "packets may come in pieces of up to 64 KB (segmentation offload), and what comes first waits {} ms for one at {}",
+            nanos / 1_000_000,
+            tree.rate
+        ),
+        remedy: format!(
+            "switch that off with `ethtool -K {device} tso off gso off`, and `gro off` on the devices that packets come from"
+        ),
+    })
+}
+
+/// Frames whose packets are inside another header than that of Ethernet or a VLAN.
+fn of_wrapping(wanted: &Wanted, device: &str, environment: &Environment) -> Vec<Warning> {
+    let tells_apart = |tree: &Tree| matches!(tree.choice, Choice::Among { .. });
+    if wanted.edge.is_none() && !wanted.tree.as_ref().is_some_and(tells_apart) {
+        return Vec::new();
+    }
+    let what = |kind: &str| {
+        format!(
+            "packets leave {device} inside {kind}, where code points, ports and addresses are not seen: all of them go to the \
+             last class"
+        )
+    };
+    let pppoe = environment.carries_pppoe.then(|| Warning {
+        what: what("PPPoE"),
+        remedy: "deploy at the device of the session, as ppp0 (`ip link show type ppp` lists them)"
+            .to_owned(),
+    });
+    let mpls = environment.carries_mpls.then(|| Warning {
+        what: what("MPLS"),
+        remedy: "deploy where packets have no label yet, or where they have none any more"
+            .to_owned(),
+    });
+    pppoe.into_iter().chain(mpls).collect()
+}
+
+/// Hosts behind this machine that have one address by the time that their packets come to the device.
+fn of_translation(
+    policy: &Policy,
+    wanted: &Wanted,
+    device: &str,
+    environment: &Environment,
+) -> Vec<Warning> {
+    let roles =
+        [wanted.edge.as_ref().map(|edge| &edge.role), wanted.tree.as_ref().map(|tree| &tree.role)];
+    let roles: Vec<_> = roles.into_iter().flatten().filter_map(|name| policy.role(name)).collect();
+    let classes = || roles.iter().flat_map(|role| &role.classes);
+    let by_host = classes().find(|class| is_by_source(class)).map(|class| &class.name);
+    let of_classes = classes().filter_map(|class| class.rule.src.as_ref());
+    let mut rules: Vec<Prefix> = of_classes.flat_map(|any| any.iter()).copied().collect();
+    if let Some(tree) = &wanted.tree {
+        sources(&tree.choice, &mut rules);
+    }
+    let private = rules.into_iter().find(|prefix| is_private(*prefix));
+    let word = match environment.translation {
+        Translation::Seen => "are translated",
+        // A rule that asks for the address of a LAN is likely at fault; one bucket for each is not.
+        Translation::Unknown if private.is_some() => "may be translated",
+        Translation::Unknown | Translation::None => return Vec::new(),
+    };
+    let remedy = "mark at the hosts or at a router before the translation, tell flows apart by ports or code points, or use \
+                  `host-fair`, whose CAKE sees the addresses behind it";
+    let of_host = by_host.filter(|_| environment.translation == Translation::Seen).map(|name| Warning {
+        what: format!(
+            "source addresses {word} (NAT) before packets come to {device}: class `{name}` has one meter for all hosts behind it"
+        ),
+        remedy: remedy.to_owned(),
+    });
+    let of_rule = private.map(|prefix| Warning {
+        what: format!(
+            "source addresses {word} (NAT) before packets come to {device}: `match.src = \"{}/{}\"` then matches none of the hosts \
+             behind it",
+            prefix.network(),
+            prefix.length()
+        ),
+        remedy: remedy.to_owned(),
+    });
+    of_host.into_iter().chain(of_rule).collect()
+}
+
+/// Whether a class has a meter for each source, or pair of hosts.
+fn is_by_source(class: &TrafficClass) -> bool {
+    let per = match &class.marker {
+        Some(MarkerPlan::TokenBucket(plan)) => plan.per(),
+        Some(MarkerPlan::TwoBuckets(plan)) => plan.per(),
+        Some(MarkerPlan::Srtcm(plan)) => plan.per(),
+        Some(MarkerPlan::Trtcm(plan)) => plan.per(),
+        Some(MarkerPlan::Dstf(plan)) => Some(plan.per()),
+        Some(MarkerPlan::Sima(plan)) => plan.per(),
+        _ => None,
+    };
+    per.is_some_and(|per| matches!(per.aggregate(), Aggregate::Source | Aggregate::HostPair))
+}
+
+/// The prefixes of sources for which rules ask.
+fn sources<T>(choice: &Choice<T>, found: &mut Vec<Prefix>) {
+    let Choice::Among { rules, otherwise } = choice else { return };
+    for (rule, of) in rules {
+        found.extend(rule.src.iter().flat_map(|any| any.iter()));
+        sources(of, found);
+    }
+    sources(otherwise, found);
+}
+
+/// Whether these are addresses of a LAN (RFC 1918, RFC 6598, RFC 4193).
+fn is_private(prefix: Prefix) -> bool {
+    let of = |a: u32, b: u32, length| Prefix::new(Address::v4(a << 24 | b << 16), length);
+    let all = [of(10, 0, 8), of(172, 16, 12), of(192, 168, 16), of(100, 64, 10)];
+    let unique = Prefix::new(Address::v6(0xfc << 120), 7);
+    let mut all = all.into_iter().chain([unique]).map(|prefix| prefix.expect("it is one"));
+    all.any(|private| private.contains(prefix.network()) && private.length() <= prefix.length())
+}
+
+/// CS6 and CS7.
+const NETWORK_CONTROL: [u8; 2] = [48, 56];
+
+/// Code points that are those of routers among each other.
+fn of_network_control(policy: &Policy, device: &str) -> Option<Warning> {
+    let written = policy.written_code_points();
+    let control: Vec<String> = written
+        .into_iter()
+        .filter(|dscp| NETWORK_CONTROL.contains(&dscp.value()))
+        .map(|dscp| dscp.to_string())
+        .collect();
+    (!control.is_empty()).then(|| Warning {
+        what: format!(
+            "packets leave {device} with {}, the code points of network control (RFC 4594 §3.1): a provider may drop them, write \
+             them anew, or prefer them to its own",
+            control.join(" and ")
+        ),
+        remedy: "set other `code_points` where the line is a provider's, such as AF classes, or have the provider's consent"
+            .to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_policy::from_text;
+
+    use super::*;
+    use crate::{Kernel, Site};
+
+    const KNOWN: Environment = Environment {
+        offloads: Some(false),
+        carries_pppoe: false,
+        carries_mpls: false,
+        translation: Translation::None,
+    };
+
+    fn warnings(text: &str, roles: &[&str], rate: &str, environment: Environment) -> Vec<Warning> {
+        let policy = from_text("policy.toml", text, &[]).unwrap();
+        let site = Site {
+            rate: Some(rate.parse().unwrap()),
+            speed: None,
+            link_layer: None,
+            link_header: 14,
+            kernel: Kernel::default(),
+            nearest: false,
+        };
+        let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+        let wanted = Wanted::of(&policy, &roles, &site).unwrap();
+        Warning::all(&policy, &wanted, "wan", &environment)
+    }
+
+    const BANDS: &str = r#"name = "Bands"
+[[roles.core.queue.strict-priority.bands]]
+match = { src = "192.168.9.2/32" }
+queue.fifo = { limit = "50 pkt" }
+[[roles.core.queue.strict-priority.bands]]
+queue.fifo = { limit = "200 pkt" }
+"#;
+
+    fn told(found: &[Warning]) -> String {
+        found.iter().map(|warning| format!("{warning}\n")).collect()
+    }
+
+    #[test]
+    fn pieces_are_told_where_one_takes_long_unless_they_are_switched_off() {
+        let of =
+            |rate, offloads| told(&warnings(BANDS, &[], rate, Environment { offloads, ..KNOWN }));
+        for offloads in [Some(true), None] {
+            let text = of("1 Mbit/s", offloads);
+            assert!(text.contains("waits 524 ms for one at 1 Mbit/s"), "{text}");
+            assert!(text.contains("`ethtool -K wan tso off gso off`"), "{text}");
+            assert_eq!(of("100 Mbit/s", offloads), "");
+        }
+        assert_eq!(of("1 Mbit/s", Some(false)), "");
+    }
+
+    #[test]
+    fn headers_around_packets_are_told_with_what_is_not_seen_inside() {
+        let text = told(&warnings(
+            BANDS,
+            &[],
+            "10 Mbit/s",
+            Environment { carries_pppoe: true, carries_mpls: true, ..KNOWN },
+        ));
+        assert!(text.contains("packets leave wan inside PPPoE, where code points"), "{text}");
+        assert!(text.contains("`ip link show type ppp`"), "{text}");
+        assert!(text.contains("packets leave wan inside MPLS, where code points"), "{text}");
+    }
+
+    #[test]
+    fn hosts_behind_a_translation_are_told_as_one() {
+        let of = |text: &str, roles: &[&str], translation| {
+            told(&warnings(text, roles, "10 Mbit/s", Environment { translation, ..KNOWN }))
+        };
+        let rule = "`match.src = \"192.168.9.2/32\"` then matches none of the hosts behind it";
+        assert!(of(BANDS, &[], Translation::Seen).contains(rule));
+        assert!(of(BANDS, &[], Translation::Unknown).contains("addresses may be translated (NAT)"));
+        assert_eq!(of(BANDS, &[], Translation::None), "");
+        let users = r#"[[roles.edge.classes]]
+name = "users"
+marker.token-bucket = { rate = "250 kbit/s", depth = "6 KB", per = "source" }
+"#;
+        let all =
+            format!("{}{users}", BANDS.replace("src = \"192.168.9.2/32\"", "dscp = \"AF11\""));
+        let text = of(&all, &["edge", "core"], Translation::Seen);
+        assert!(text.contains("class `users` has one meter for all hosts behind it"), "{text}");
+        assert_eq!(of(&all, &["edge", "core"], Translation::Unknown), "");
+        let flows = all.replace("\"source\"", "\"flow\"");
+        assert_eq!(of(&flows, &["edge", "core"], Translation::Seen), "");
+    }
+
+    #[test]
+    fn code_points_of_network_control_on_the_line_are_told() {
+        let text = r#"[[roles.edge.classes]]
+name = "all"
+marker.dstf = {}
+"#;
+        let all = format!("{}{text}", BANDS.replace("src = \"192.168.9.2/32\"", "dscp = \"CS7\""));
+        let text = told(&warnings(&all, &["edge", "core"], "10 Mbit/s", KNOWN));
+        assert!(
+            text.contains("packets leave wan with CS6 and CS7, the code points of network"),
+            "{text}"
+        );
+        assert!(text.contains("set other `code_points`"), "{text}");
+    }
+
+    #[test]
+    fn cake_sees_behind_a_translation() {
+        let text = "[roles.core.queue.host-fair]\nby = \"source\"\necn = true\n";
+        let policy = from_text("policy.toml", text, &[]).unwrap();
+        let site = Site {
+            rate: Some("10 Mbit/s".parse().unwrap()),
+            speed: None,
+            link_layer: None,
+            link_header: 14,
+            kernel: Kernel::default(),
+            nearest: true,
+        };
+        let settings = |translation| {
+            let wanted = Wanted::of(&policy, &[], &site).unwrap().behind(translation);
+            wanted.tree.unwrap().leaves[0].queue.settings.clone()
+        };
+        assert!(settings(Translation::Seen).ends_with(" nat"));
+        assert!(!settings(Translation::None).contains("nat"));
+    }
+}

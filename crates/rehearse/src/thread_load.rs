@@ -1,0 +1,84 @@
+//! How busy a thread is: one that always is carries what it can, and not what the links let through.
+
+use std::time::Instant;
+
+use nix::errno::Errno;
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+
+use crate::realtime::{Priority, prefer_this_thread};
+
+/// The share of the time from which on a thread counts as always busy. The kernel gives others 5 % of the time of
+/// a thread that runs in real time, and more is lost where processors are shared.
+const MOST: f64 = 0.85;
+
+/// What the thread that began this has worked since.
+pub(crate) struct ThreadLoad {
+    begun: Instant,
+    before: f64,
+}
+
+impl ThreadLoad {
+    pub(crate) fn begin() -> Result<ThreadLoad, Errno> {
+        Ok(ThreadLoad { begun: Instant::now(), before: worked()? })
+    }
+
+    /// The share of the time in which the thread has worked. It is asked by the same thread.
+    pub(crate) fn share(&self) -> Result<f64, Errno> {
+        Ok((worked()? - self.before) / self.begun.elapsed().as_secs_f64())
+    }
+}
+
+/// Does something on this thread with this priority, and tells the share of the time in which it has worked.
+pub(crate) fn of<T>(priority: Priority, act: impl FnOnce() -> T) -> (T, Result<f64, Errno>) {
+    let _preferred = prefer_this_thread(priority);
+    let thread_load = ThreadLoad::begin();
+    let done = act();
+    (done, thread_load.and_then(|thread_load| thread_load.share()))
+}
+
+/// What a reader must know of a rehearsal whose network and whose load have worked for these shares of the time.
+pub(crate) fn told_of(network: f64, load: f64) -> Option<String> {
+    let (who, share) =
+        if network >= load { ("carries packets", network) } else { ("makes the load", load) };
+    let told = format!(
+        "The thread that {who} was busy for {:.0} % of the time: what got through may be what this machine can carry, \
+         and not what the links let through. Use slower links, or less traffic.",
+        100.0 * share
+    );
+    (share >= MOST).then_some(told)
+}
+
+/// Seconds of a processor that the thread has used, the kernel's work for it included.
+fn worked() -> Result<f64, Errno> {
+    Ok(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?.num_nanoseconds() as f64 / 1e9)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_thread_that_waits_works_little_and_one_that_does_not_works_much() {
+        let thread_load = ThreadLoad::begin().unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let waited = thread_load.share().unwrap();
+        assert!(waited < 0.2, "{waited}");
+        let (thread_load, begun) = (ThreadLoad::begin().unwrap(), Instant::now());
+        while begun.elapsed() < Duration::from_millis(50) {}
+        // However busy the machine is, it has got further than by waiting.
+        let worked = thread_load.share().unwrap();
+        assert!(worked > waited && worked < 1.1, "{worked}");
+    }
+
+    #[test]
+    fn the_busier_thread_is_told_of_if_it_is_always_busy() {
+        assert_eq!(told_of(0.5, 0.84), None);
+        let told = told_of(0.97, 0.9).unwrap();
+        assert!(told.starts_with("The thread that carries packets was busy for 97 %"), "{told}");
+        let told = told_of(0.2, 0.9).unwrap();
+        assert!(told.starts_with("The thread that makes the load was busy for 90 %"), "{told}");
+    }
+}

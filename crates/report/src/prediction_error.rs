@@ -1,0 +1,81 @@
+//! How near predictions come, in words.
+
+use shortflow_measure::cases::{point_label, swept_key};
+use shortflow_measure::engines::done_by;
+use shortflow_measure::{Estimate, Measure, PredictionError, Run, prediction_errors};
+
+use crate::format;
+use crate::ranking::comparable;
+
+/// How many predictions are near what was found, which is farthest off, and whether bounds are bounds; none where there is
+/// nothing of the kind.
+pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
+    if !comparable(runs) {
+        return None;
+    }
+    let all = prediction_errors(runs);
+    let off: Vec<(&PredictionError, f64)> =
+        all.iter().filter_map(|figure| Some((figure, figure.error?))).collect();
+    let bounds: Vec<&PredictionError> =
+        all.iter().filter(|figure| figure.error.is_none()).collect();
+    let mut said = Vec::new();
+    let farthest = off.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
+    if let Some((figure, error)) = farthest {
+        let near = off.iter().filter(|(_, error)| error.abs() <= NEAR).count();
+        let many = match off.len() {
+            1 => "The one mean that is predicted".to_owned(),
+            all if near == all => format!("All {all} means that are predicted"),
+            all => format!("Of {all} means that are predicted, {near}"),
+        };
+        let verb = match (off.len(), near) {
+            (1, 0) => "is not",
+            (1, _) | (2.., 1) => "is",
+            _ => "are",
+        };
+        said.push(format!(
+            "{many} {verb} within {:.0} % of what was found. Farthest off: {} ({}).",
+            NEAR * 100.0,
+            beside(runs, figure),
+            format::signed(error * 100.0) + " %",
+        ));
+    }
+    let broken: Vec<&&PredictionError> = bounds.iter().filter(|figure| !figure.holds()).collect();
+    said.extend(match (&bounds[..], broken.first()) {
+        ([], _) => None,
+        ([_], None) => Some("The one bound (≥ or ≤) holds.".to_owned()),
+        (all, None) => Some(format!("All {} bounds (≥ or ≤) hold.", all.len())),
+        ([_], Some(figure)) => {
+            Some(format!("The one bound (≥ or ≤) does not hold: {}.", beside(runs, figure)))
+        }
+        (all, Some(figure)) => Some(format!(
+            "Of {} bounds (≥ or ≤), {} {} not hold: {}.",
+            all.len(),
+            broken.len(),
+            if broken.len() == 1 { "does" } else { "do" },
+            beside(runs, figure)
+        )),
+    });
+    (!said.is_empty()).then(|| said.join("\n"))
+}
+
+/// What counts as near, as a part of what was found.
+const NEAR: f64 = 0.2;
+
+/// What was predicted beside what was found.
+fn beside(runs: &[Run], figure: &PredictionError) -> String {
+    let PredictionError {
+        policy, engine, point, workload, class, measure, predicted, found, ..
+    } = figure;
+    let of = class.as_ref().map_or(workload.clone(), |class| format!("{workload} of {class}"));
+    let place = match swept_key(runs) {
+        Some(key) => format!(" at {key} = {}", point_label(&runs[0], *point)),
+        None => String::new(),
+    };
+    let value = |estimate: &Estimate| match measure {
+        Measure::Goodput => format::rate(estimate.mean * 1e6),
+        _ => format::seconds(estimate.mean),
+    };
+    let sign = format::bound(predicted);
+    let (told, seen) = (value(predicted), value(found));
+    format!("{policy}{place}, {of}: {sign}{told} predicted, {seen} {}", done_by(engine))
+}

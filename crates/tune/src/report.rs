@@ -1,0 +1,334 @@
+//! What was found, as a table and in sentences.
+
+use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table};
+use shortflow_measure::{Estimate, Unit};
+
+use crate::confirm::{Difference, Standing};
+use crate::goals::{Goal, Limit};
+use crate::search::FEWEST;
+use crate::tune::{Dropped, Searched, Tuned};
+
+impl Tuned {
+    /// The winner beside the others, on fresh seeds.
+    pub fn table(&self, goals: &[Goal], limits: &[Limit]) -> Table {
+        let goal_columns = goals.iter().map(|goal| column(&goal.text, goal.unit()));
+        let limit_columns = limits.iter().map(|limit| {
+            let head = limit.text.split(['<', '>']).next().unwrap_or(&limit.text).trim();
+            column(head, limit.measure.about().unit)
+        });
+        let difference = column("more than the winner", goals[0].unit());
+        let columns: Vec<Column> = goal_columns.chain(limit_columns).chain([difference]).collect();
+        let row = |(at, standing): (usize, &Standing)| {
+            let goals = goals.iter().zip(&standing.goals);
+            let goals =
+                goals.map(|(goal, found)| Cell::figure(found.map(|f| f.scaled(goal.sign()))));
+            let kept = standing.limits.iter().map(|found| Cell::figure(*found));
+            let difference = match at.checked_sub(1) {
+                None => Cell::Reference,
+                Some(at) => {
+                    Cell::figure(self.confirmed.differences[at].difference.map(|f| f.scaled(-1.0)))
+                }
+            };
+            Row {
+                labels: vec![
+                    Label::Name(standing.label.clone()),
+                    Label::from(kept_in_words(standing, limits)),
+                ],
+                cells: goals.chain(kept).chain([difference]).collect(),
+                starts_group: false,
+            }
+        };
+        Table {
+            title: format!(
+                "Confirmed by {} replicas{} with other seeds than the search; ± and ranges: 95 %",
+                self.fresh,
+                if self.fresh == FEWEST { " (the minimum)" } else { "" }
+            ),
+            labels: vec![
+                "policy".to_owned(),
+                if limits.is_empty() { "" } else { "limits" }.to_owned(),
+            ],
+            columns,
+            rows: self.confirmed.standings.iter().enumerate().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// What came of all candidates in the search.
+    pub fn search_table(&self, goals: &[Goal], limits: &[Limit]) -> Table {
+        let expected = self.searched.iter().any(|one| one.expected.is_some());
+        let head =
+            expected.then(|| column(&format!("{} expected", goals[0].text), goals[0].unit()));
+        let columns =
+            head.into_iter().chain(goals.iter().map(|goal| column(&goal.text, goal.unit())));
+        let row = |one: &Searched| {
+            let figure = |value: Option<f64>, sign: f64| {
+                let pooled = |value: f64| Estimate {
+                    mean: value * sign,
+                    low: None,
+                    high: None,
+                    n: one.replicas,
+                    at_least: false,
+                    at_most: false,
+                };
+                Cell::figure(value.map(pooled))
+            };
+            let foretold = expected.then(|| figure(one.expected, goals[0].sign()));
+            let found = (0..goals.len())
+                .map(|at| figure(one.goals.get(at).copied().flatten(), goals[at].sign()));
+            Row {
+                labels: vec![Label::Name(one.label.clone()), Label::Name(became(one, limits))],
+                cells: foretold.into_iter().chain(found).collect(),
+                starts_group: false,
+            }
+        };
+        Table {
+            title: format!(
+                "Searched among {}, with {} replicas in all",
+                self.searched.len(),
+                self.replicas
+            ),
+            labels: vec!["policy".to_owned(), "outcome".to_owned()],
+            columns: columns.collect(),
+            rows: self.searched.iter().map(row).collect(),
+            ..Table::default()
+        }
+    }
+
+    /// How sure it is, in sentences.
+    pub fn in_words(&self, goals: &[Goal], limits: &[Limit]) -> String {
+        let Some(winner) = self.confirmed.standings.first().filter(|_| self.winner.is_some())
+        else {
+            return self.nobody_in_words(limits);
+        };
+        if !self.is_measured() {
+            let what = &goals[0].text;
+            return format!(
+                "{what} could not be measured: {} has no such traffic, or too little.",
+                goals[0].workload
+            );
+        }
+        let mut told = format!("{} is first by {}.", winner.label, goals[0].text);
+        self.beside(goals).for_each(|(_, beside)| told += &format!("\n{beside}"));
+        for (limit, found) in limits.iter().zip(&winner.limits) {
+            told += &format!("\n{}", standing_in_words(limit, found.as_ref()));
+        }
+        told
+    }
+
+    /// How the winner stands beside each other, by name, in a sentence.
+    pub fn beside(&self, goals: &[Goal]) -> impl Iterator<Item = (&str, String)> {
+        let told = |one| difference_in_words(one, goals);
+        self.confirmed.differences.iter().map(move |one| (one.from.as_str(), told(one)))
+    }
+
+    /// Which limits are not kept, by the winner or by whoever comes nearest.
+    pub fn what_breaks(&self, limits: &[Limit]) -> String {
+        let Some(winner) = self.confirmed.standings.first().filter(|_| self.winner.is_some())
+        else {
+            return self.nobody_in_words(limits);
+        };
+        let broken = limits.iter().zip(&winner.limits).filter(|(limit, found)| {
+            !found.as_ref().is_some_and(|found| limit.is_kept_by(found.mean))
+        });
+        let told = broken.map(|(limit, found)| standing_in_words(limit, found.as_ref()));
+        format!("Under {}: {}", winner.label, told.collect::<Vec<_>>().join(" "))
+    }
+
+    fn nobody_in_words(&self, limits: &[Limit]) -> String {
+        let excess = |one: &Searched| {
+            let of = |(limit, found): (&Limit, &Option<f64>)| match found {
+                Some(found) if limit.is_kept_by(*found) => 0.0,
+                Some(found) => ((found - limit.bound) / limit.bound).abs(),
+                None => f64::INFINITY,
+            };
+            limits.iter().zip(&one.limits).map(of).fold(0.0, f64::max)
+        };
+        let measured = self.searched.iter().filter(|one| one.replicas > 0);
+        let goal = |one: &Searched| one.goals.first().copied().flatten().unwrap_or(f64::INFINITY);
+        let nearest = measured
+            .min_by(|a, b| excess(a).total_cmp(&excess(b)).then(goal(a).total_cmp(&goal(b))));
+        let mut told = "No candidate keeps the limits.".to_owned();
+        if let Some(nearest) = nearest {
+            let broken = limits.iter().zip(&nearest.limits);
+            let broken =
+                broken.filter(|(limit, found)| !found.is_some_and(|at| limit.is_kept_by(at)));
+            let figures = broken.map(|(limit, found)| {
+                let found = found.map_or("too few measurements".to_owned(), |found| {
+                    in_unit(found, limit.measure.about().unit)
+                });
+                format!("{found} instead of {}", limit.text)
+            });
+            let figures: Vec<String> = figures.collect();
+            told += &match figures.len() == limits.len() {
+                true => format!("\n{} comes nearest: {}.", nearest.label, figures.join(", ")),
+                false => format!(
+                    "\n{} comes nearest, and breaks {} of {}: {}.",
+                    nearest.label,
+                    figures.len(),
+                    limits.len(),
+                    figures.join(", ")
+                ),
+            };
+        }
+        told
+    }
+
+    /// Whether the first goal was measured of the winner, without which nothing was won.
+    pub fn is_measured(&self) -> bool {
+        self.confirmed.standings.first().is_some_and(|winner| winner.goals[0].is_some())
+    }
+
+    /// Whether the winner keeps all limits on fresh seeds.
+    pub fn keeps_limits(&self) -> bool {
+        self.winner.is_some() && self.confirmed.standings.first().is_some_and(|winner| winner.keeps)
+    }
+
+    /// Whether it does, and the goal was measured.
+    pub fn is_kept(&self) -> bool {
+        self.is_measured() && self.keeps_limits()
+    }
+}
+
+/// How a figure stands to its limit.
+fn standing_in_words(limit: &Limit, found: Option<&Estimate>) -> String {
+    let text = &limit.text;
+    match found {
+        Some(found) if limit.is_surely_kept_by(found) => format!("{text} is kept."),
+        Some(found) if limit.is_kept_by(found.mean) => {
+            format!("{text} is kept on average, but the interval crosses the limit.")
+        }
+        Some(found) => {
+            let at = in_unit(found.mean, limit.measure.about().unit);
+            format!("{text} is NOT kept: the value is {at}.")
+        }
+        None => format!("{text}: too few measurements."),
+    }
+}
+
+fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
+    let from = &difference.from;
+    let Some(found) = difference.difference else {
+        return format!("Compared with {from}: too few measurements.");
+    };
+    if found.mean == 0.0 && found.low == found.high {
+        return format!("The same as {from} in every replica.");
+    }
+    let unit = goals[0].unit();
+    let by = in_unit(found.mean.abs(), unit);
+    let than = if found.mean <= 0.0 { "Better" } else { "Worse" };
+    let interval = match (found.low, found.high) {
+        (Some(low), Some(high)) => {
+            let [near, far] = if found.mean <= 0.0 { [-high, -low] } else { [low, high] };
+            format!(" ({} to {})", in_unit(near, unit), in_unit(far, unit))
+        }
+        _ => String::new(),
+    };
+    match difference.is_surely_better() || difference.is_surely_worse() {
+        true => format!("{than} than {from} by {by}{interval}."),
+        false => {
+            let than = than.to_lowercase();
+            format!("As good as {from}, within chance: {than} by {by}{interval}.")
+        }
+    }
+}
+
+fn kept_in_words(standing: &Standing, limits: &[Limit]) -> &'static str {
+    match () {
+        () if limits.is_empty() => "",
+        () if standing.surely_keeps => "kept",
+        () if standing.keeps => "kept, not surely",
+        () => "broken",
+    }
+}
+
+fn became(one: &Searched, limits: &[Limit]) -> String {
+    let at = |limit: usize| {
+        let found = one.limits[limit];
+        found.map_or(String::new(), |at| {
+            format!(" ({})", in_unit(at, limits[limit].measure.about().unit))
+        })
+    };
+    // Of those that keep all limits the best go on; then of others those that are least beyond one.
+    let beyond = || {
+        limits
+            .iter()
+            .zip(&one.limits)
+            .position(|(limit, at)| at.is_some_and(|at| !limit.is_kept_by(at)))
+    };
+    match one.dropped {
+        Some(Dropped::Expected) => "far behind by closed forms; not run".to_owned(),
+        Some(Dropped::Breaks(limit)) => {
+            format!("breaks {}{}, after {} replicas", limits[limit].text, at(limit), one.replicas)
+        }
+        Some(Dropped::Behind) => match beyond() {
+            Some(limit) => {
+                let (text, at) = (&limits[limit].text, at(limit));
+                format!("beyond {text}{at}, not surely, after {} replicas", one.replicas)
+            }
+            None => format!("behind, after {} replicas", one.replicas),
+        },
+        None => "confirmed".to_owned(),
+    }
+}
+
+fn column(head: &str, unit: Unit) -> Column {
+    let scale = scale(unit);
+    let name = scale.name();
+    let head =
+        if name.is_empty() || name == "%" { head.to_owned() } else { format!("{head}, {name}") };
+    Column { head, measure: None, scale }
+}
+
+fn scale(unit: Unit) -> Scale {
+    match unit {
+        Unit::Seconds => Scale::Milliseconds,
+        Unit::Share => Scale::Percent,
+        Unit::MegabitsPerSecond => Scale::Megabits,
+        Unit::Packets => Scale::Packets,
+        Unit::None | Unit::PerSecond => Scale::Plain,
+    }
+}
+
+/// A figure in words.
+pub fn in_unit(value: f64, unit: Unit) -> String {
+    let scale = scale(unit);
+    let shown = shortflow_report::significant(value * scale.factor());
+    match scale.name() {
+        "" => shown,
+        name => format!("{shown} {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::offered::Offered;
+
+    #[test]
+    fn who_goes_no_further_for_a_limit_that_may_be_chance_is_told_so_and_not_as_slower() {
+        let limits = [Limit::parse("voice.delay.p99 <= 30 ms", &Offered::for_tests()).unwrap()];
+        let at = |delay, dropped| {
+            let one = Searched {
+                label: "one".to_owned(),
+                expected: None,
+                replicas: 2,
+                goals: vec![Some(1.0)],
+                limits: vec![Some(delay)],
+                dropped,
+            };
+            became(&one, &limits)
+        };
+        let bound = "voice.delay.p99 <= 30 ms";
+        assert_eq!(at(0.02, Some(Dropped::Behind)), "behind, after 2 replicas");
+        assert_eq!(
+            at(0.05, Some(Dropped::Behind)),
+            format!("beyond {bound} (50.0 ms), not surely, after 2 replicas")
+        );
+        assert_eq!(
+            at(0.05, Some(Dropped::Breaks(0))),
+            format!("breaks {bound} (50.0 ms), after 2 replicas")
+        );
+        assert_eq!(at(0.05, None), "confirmed");
+    }
+}
