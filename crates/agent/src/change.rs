@@ -81,11 +81,11 @@ pub fn changes(before: Option<&Machine>, after: Option<&Machine>) -> Vec<Change>
     for (interface, device, target) in after.iter().flat_map(|machine| &machine.devices) {
         seen.insert(device.as_str());
         let difference = match (old.get(device.as_str()), target) {
-            (None, Some(target)) => Difference::New(target.told()),
-            (Some(old), None) => Difference::Gone(old.told()),
+            (None, Some(target)) => Difference::New(target.summary()),
+            (Some(old), None) => Difference::Gone(old.summary()),
             (None, None) => Difference::Same(None),
             (Some(old), Some(target)) => match target.differences(old) {
-                none if none.is_empty() => Difference::Same(Some(target.told())),
+                none if none.is_empty() => Difference::Same(Some(target.summary())),
                 some => Difference::Changed(some),
             },
         };
@@ -93,7 +93,7 @@ pub fn changes(before: Option<&Machine>, after: Option<&Machine>) -> Vec<Change>
     }
     for (device, target) in old {
         if !seen.contains(device) {
-            let difference = Difference::Gone(target.told());
+            let difference = Difference::Gone(target.summary());
             all.push(Change {
                 device: device.to_owned(),
                 interface: target.interface.clone(),
@@ -106,7 +106,7 @@ pub fn changes(before: Option<&Machine>, after: Option<&Machine>) -> Vec<Change>
 
 impl Target {
     /// Its policy, roles and rate.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let mut told = format!("{:?}", self.policy.name);
         if !self.roles.is_empty() {
             told += &format!(", roles {}", self.roles.join(", "));

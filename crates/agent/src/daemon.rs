@@ -139,7 +139,7 @@ fn take_offers<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, offered: 
     for news in offered.try_iter() {
         match news {
             News::Fetched { begun, fetched } => newest = Some((begun, fetched)),
-            News::Told(told) => agent.told(told),
+            News::VerdictSent(result) => agent.verdict_sent(result),
         }
     }
     if let Some((begun, fetched)) = newest

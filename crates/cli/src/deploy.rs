@@ -172,7 +172,7 @@ mod on_linux {
                 "of_policy": crate::check::as_json(&policy.warnings),
             }));
         }
-        console.print(&format!("{}: policy {:?}{}\n", args.dev, wanted.policy, wanted.told()))
+        console.print(&format!("{}: policy {:?}{}\n", args.dev, wanted.policy, wanted.summary()))
     }
 
     /// What stands at a device, and should.
@@ -245,13 +245,13 @@ mod on_linux {
         Err(Failure::Input(format!(
             "{} has {}, but --role names {}\nomit --role, or use --role {}",
             args.dev,
-            told_roles(&played),
-            told_roles(&args.role),
+            roles_text(&played),
+            roles_text(&args.role),
             played.join(",")
         )))
     }
 
-    fn told_roles(names: &[String]) -> String {
+    fn roles_text(names: &[String]) -> String {
         let word = if names.len() == 1 { "the role" } else { "the roles" };
         format!("{word} `{}`", names.join("`, `"))
     }

@@ -141,7 +141,7 @@ impl ProgramOutput {
 }
 
 impl ProgramObserver for ProgramOutput {
-    fn told(&self, what: &str) {
+    fn note(&self, what: &str) {
         if let Some(line) = self.console.note_line(what) {
             self.screen.print(line.as_bytes());
         }

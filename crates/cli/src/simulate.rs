@@ -162,7 +162,8 @@ pub(crate) fn conduct(
     }
     let results = results.expect("what is beside a run lets it run");
     bar.end();
-    let mut results = results.map_err(|error| told(output.by_final_names(error), cases.len()))?;
+    let mut results =
+        results.map_err(|error| failure_of(output.by_final_names(error), cases.len()))?;
     results.failure = results.failure.map(|error| output.by_final_names(error));
     let (are_trusted, failed) = (results.are_trusted(), results.failed_points());
     let all: usize = results.cases.iter().map(|case| case.points.len()).sum();
@@ -215,7 +216,7 @@ fn tell_what_is_kept(
 }
 
 /// Why nothing was found of so many cases.
-fn told(error: Error, cases: usize) -> Failure {
+fn failure_of(error: Error, cases: usize) -> Failure {
     let what = "interrupted before a replica was complete in every compared case; nothing is kept";
     match error {
         Error::Interrupted if cases > 1 => Failure::Interrupted(what.to_owned()),

@@ -87,16 +87,16 @@ fn shortened(all: Vec<DiffLine>) -> Vec<DiffLine> {
 mod tests {
     use super::*;
 
-    fn told(before: &str, after: &str) -> String {
+    fn diff_text(before: &str, after: &str) -> String {
         diff(before, after).iter().map(|line| format!("{}{}|", line.sign, line.text)).collect()
     }
 
     #[test]
     fn what_differs_stands_among_a_few_lines_that_do_not() {
-        assert_eq!(told("a\nb\n", "a\nb\n"), "");
-        assert_eq!(told("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nd\nE\nf\n"), "…| c| d|-e|+E| f|");
-        assert_eq!(told("", "a"), "+a|");
-        assert_eq!(told("a\nb\na\nc", "b\na\na\nc"), "-a| b|+a| a| c|");
+        assert_eq!(diff_text("a\nb\n", "a\nb\n"), "");
+        assert_eq!(diff_text("a\nb\nc\nd\ne\nf\n", "a\nb\nc\nd\nE\nf\n"), "…| c| d|-e|+E| f|");
+        assert_eq!(diff_text("", "a"), "+a|");
+        assert_eq!(diff_text("a\nb\na\nc", "b\na\na\nc"), "-a| b|+a| a| c|");
     }
 
     #[test]

@@ -90,14 +90,14 @@ impl<'s> Site<'s> {
             }
             "/token" => {
                 self.guard.reads(request)?;
-                Ok(told(&json!({ "is_right": self.guard.knows(request) })))
+                Ok(json_answer(&json!({ "is_right": self.guard.knows(request) })))
             }
             "/preview" => {
                 self.guard.reads(request)?;
                 let to = request.query.strip_prefix("to=").and_then(decoded);
                 let Some(to) = to else { return Ok(malformed("say which: /preview?to=ID")) };
                 let preview = self.controls.preview(&to).map(|preview| json!(preview));
-                Ok(preview.map_or_else(|why| failed(&why), |preview| told(&preview)))
+                Ok(preview.map_or_else(|why| failed(&why), |preview| json_answer(&preview)))
             }
             "/switch" | "/pace" => {
                 self.guard.changes(request)?;
@@ -106,7 +106,7 @@ impl<'s> Site<'s> {
                     Err(why) => return Ok(malformed(&why)),
                 };
                 let done = self.controls.act(asked);
-                Ok(done.map_or_else(|why| failed(&why), |()| told(&json!({}))))
+                Ok(done.map_or_else(|why| failed(&why), |()| json_answer(&json!({}))))
             }
             path => {
                 let asset = ASSETS.iter().find(|asset| asset.path == path).ok_or(UNKNOWN)?;
@@ -181,7 +181,7 @@ fn change(path: &str, body: &[u8]) -> Result<Change, String> {
     }
 }
 
-fn told(value: &Value) -> Answer<'static> {
+fn json_answer(value: &Value) -> Answer<'static> {
     Answer::ok("application/json", value.to_string())
 }
 

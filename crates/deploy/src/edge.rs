@@ -123,7 +123,7 @@ impl EdgeObserved {
     }
 
     /// The same, as a sentence where there are any.
-    pub(crate) fn before_told(&self) -> Option<String> {
+    pub(crate) fn earlier_filters_text(&self) -> Option<String> {
         let places: Vec<String> = self.before().iter().map(u64::to_string).collect();
         (!places.is_empty()).then(|| {
             format!(
@@ -174,7 +174,7 @@ pub(crate) fn tcx_before(device: &str, observed: &EdgeObserved) -> Vec<TcxProgra
 }
 
 /// What such a program may do, as a sentence.
-pub(crate) fn tcx_told(program: &TcxProgram) -> String {
+pub(crate) fn tcx_text(program: &TcxProgram) -> String {
     let TcxProgram { id, name, link, direction } = program;
     let link = link.map_or(String::new(), |link| format!(", link {link}"));
     let (at, what) = match direction {

@@ -361,7 +361,7 @@ impl Observed {
                  filters (clsact)"
             )),
         };
-        let before = self.edge.before_told().filter(|_| marks);
+        let before = self.edge.earlier_filters_text().filter(|_| marks);
         lost.into_iter().chain(before).collect()
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::compile::Past;
 use crate::deployed::quoted;
-use crate::edge::{tcx_removal, tcx_told};
+use crate::edge::{tcx_removal, tcx_text};
 use crate::observe::Root;
 use crate::owner::{GroupState, Labelled, OwnedBy};
 use crate::status::DeviceStatus;
@@ -44,7 +44,7 @@ impl Wrong {
         let mended = mended.chain(unseen);
         // Ours comes behind such a program however often it is brought there.
         let tcx = status.tcx.iter().map(|program| Wrong {
-            what: tcx_told(program),
+            what: tcx_text(program),
             command: tcx_removal(&status.device, program),
         });
         mended.chain(tcx).collect()

@@ -272,7 +272,7 @@ impl DeviceStatus {
             root: observed.root.clone(),
             is_whole: observed.is_whole(),
             damage: observed.damage(),
-            before: observed.edge.before_told().filter(|_| observed.edge.is_ours()),
+            before: observed.edge.earlier_filters_text().filter(|_| observed.edge.is_ours()),
             foreign: observed.edge.before(),
             tcx: tcx_before(device, &observed.edge),
             is_busy: DeviceLock::is_taken(device),

@@ -154,7 +154,7 @@ impl Wanted {
     }
 
     /// Whether a queue of it goes by the addresses of hosts.
-    pub fn tells_hosts_apart(&self) -> bool {
+    pub fn distinguishes_hosts(&self) -> bool {
         let queues = self.tree.iter().flat_map(Tree::disciplines);
         queues.map(|queue| queue.kind).any(|kind| [Kind::Cake, Kind::CakeMq].contains(&kind))
     }
@@ -254,7 +254,7 @@ impl Wanted {
     }
 
     /// What it is, as the end of a line on a device and a policy.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let classes = |count: usize| match count {
             1 => "1 class".to_owned(),
             count => format!("{count} classes"),

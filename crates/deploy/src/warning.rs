@@ -233,14 +233,15 @@ queue.fifo = { limit = "50 pkt" }
 queue.fifo = { limit = "200 pkt" }
 "#;
 
-    fn told(found: &[Warning]) -> String {
+    fn warnings_text(found: &[Warning]) -> String {
         found.iter().map(|warning| format!("{warning}\n")).collect()
     }
 
     #[test]
     fn pieces_are_told_where_one_takes_long_unless_they_are_switched_off() {
-        let of =
-            |rate, offloads| told(&warnings(BANDS, &[], rate, Environment { offloads, ..KNOWN }));
+        let of = |rate, offloads| {
+            warnings_text(&warnings(BANDS, &[], rate, Environment { offloads, ..KNOWN }))
+        };
         for offloads in [Some(true), None] {
             let text = of("1 Mbit/s", offloads);
             assert!(text.contains("waits 524 ms for one at 1 Mbit/s"), "{text}");
@@ -252,7 +253,7 @@ queue.fifo = { limit = "200 pkt" }
 
     #[test]
     fn headers_around_packets_are_told_with_what_is_not_seen_inside() {
-        let text = told(&warnings(
+        let text = warnings_text(&warnings(
             BANDS,
             &[],
             "10 Mbit/s",
@@ -266,7 +267,7 @@ queue.fifo = { limit = "200 pkt" }
     #[test]
     fn hosts_behind_a_translation_are_told_as_one() {
         let of = |text: &str, roles: &[&str], translation| {
-            told(&warnings(text, roles, "10 Mbit/s", Environment { translation, ..KNOWN }))
+            warnings_text(&warnings(text, roles, "10 Mbit/s", Environment { translation, ..KNOWN }))
         };
         let rule = "`match.src = \"192.168.9.2/32\"` then matches none of the hosts behind it";
         assert!(of(BANDS, &[], Translation::Seen).contains(rule));
@@ -292,7 +293,7 @@ name = "all"
 marker.dstf = {}
 "#;
         let all = format!("{}{text}", BANDS.replace("src = \"192.168.9.2/32\"", "dscp = \"CS7\""));
-        let text = told(&warnings(&all, &["edge", "core"], "10 Mbit/s", KNOWN));
+        let text = warnings_text(&warnings(&all, &["edge", "core"], "10 Mbit/s", KNOWN));
         assert!(
             text.contains("packets leave wan with CS6 and CS7, the code points of network"),
             "{text}"

@@ -68,13 +68,13 @@ pub trait QueueDiscipline: Send {
     /// the rate that the queue was built for.
     fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
-    /// Whether it wants to be [told](Self::told) of the senders whose packets it holds.
+    /// Whether it wants to be [informed](Self::on_sender_event) of the senders whose packets it holds.
     fn listens(&self) -> bool {
         false
     }
 
     /// Something has happened at `now` at a sender of this queue's host. What waited may be ready by then.
-    fn told(&mut self, _now: Instant, _news: &SenderNews) {}
+    fn on_sender_event(&mut self, _now: Instant, _news: &SenderNews) {}
 
     /// Shows what the queue has counted since the start, each number with its name, for results. The numbers
     /// only grow: results are differences of two looks.

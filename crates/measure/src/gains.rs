@@ -125,7 +125,7 @@ pub(crate) fn pairs_of<'p>(
 
 /// One measure, over the pairs that have it on both sides; none when no pair has.
 fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) -> Option<Gain> {
-    let tells = |replica: &Replica| is_told(measure, replica, what);
+    let tells = |replica: &Replica| has_enough_transfers(measure, replica, what);
     if !pairs.iter().all(|(reference, ours)| tells(reference) && tells(ours)) {
         return None;
     }
@@ -154,7 +154,7 @@ fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) ->
 }
 
 /// Whether a replica has enough transfers for a percentile to mean something.
-fn is_told(measure: Measure, replica: &Replica, what: &Subject<'_>) -> bool {
+fn has_enough_transfers(measure: Measure, replica: &Replica, what: &Subject<'_>) -> bool {
     let quantile = match measure {
         Measure::CompletionMedian => 0.50,
         Measure::CompletionP95 => 0.95,

@@ -30,7 +30,7 @@ impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ModelError::OutOfRange { quantity, found, allowed } => {
-                write!(f, "{quantity} must be {allowed}; found {}", told(*found, *allowed))
+                write!(f, "{quantity} must be {allowed}; found {}", rounded(*found, *allowed))
             }
             ModelError::NotSettled { quantity, residual, steps } => {
                 write!(
@@ -46,7 +46,7 @@ impl fmt::Display for ModelError {
 impl std::error::Error for ModelError {}
 
 /// A number in four digits; in all of them where four would have it lie within the range that it misses.
-fn told(found: f64, allowed: Range) -> f64 {
+fn rounded(found: f64, allowed: Range) -> f64 {
     let short = format!("{found:.3e}").parse().unwrap_or(found);
     if allowed.holds(short) { found } else { short }
 }

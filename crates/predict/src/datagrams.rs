@@ -48,7 +48,7 @@ pub(crate) fn of(
         hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].loses_at_least));
     let delay = Estimate::of(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });
     // What finds a full buffer depends on when flows fill it, and on how others come.
-    let is_known = hops().all(|hop| loses_as_told(network, hop, ages));
+    let is_known = hops().all(|hop| loses_as_predicted(network, hop, ages));
     Ok(DatagramSummary {
         sent: sent.round() as u64,
         delay,
@@ -161,8 +161,8 @@ const MAX_OF_SHARE: f64 = 0.5;
 
 /// Whether what is told to be lost at a line is: not where long flows fill a plain buffer, and where windows come, or
 /// streams that are no Poisson processes, up to a share that hardly matters.
-fn loses_as_told(network: &Network, hop: &Hop, ages: Ages) -> bool {
-    let is_told = |band: usize| {
+fn loses_as_predicted(network: &Network, hop: &Hop, ages: Ages) -> bool {
+    let is_predicted = |band: usize| {
         let met = &network.met[hop.line][band];
         let is_red = !network.lines[hop.line].bands()[band].curves.is_empty();
         match met.is_filled {
@@ -178,7 +178,7 @@ fn loses_as_told(network: &Network, hop: &Hop, ages: Ages) -> bool {
             }
         }
     };
-    !passes(hop, ages, &|band| !is_told(band))
+    !passes(hop, ages, &|band| !is_predicted(band))
 }
 
 /// The share of lost packets that hardly matters.

@@ -207,7 +207,7 @@ impl Line {
     }
 
     /// Whether it treats packets by what is written in them.
-    pub(crate) fn tells_apart(&self) -> bool {
+    pub(crate) fn distinguishes_packets(&self) -> bool {
         self.bands().len() > 1 || self.bands().iter().any(|band| band.levels() > 1)
     }
 

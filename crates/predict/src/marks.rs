@@ -195,7 +195,7 @@ pub(crate) fn hops(
         let line = &lines[at];
         marks.pass(line.conditioned[0], line);
         // Where all are treated alike, it does not matter what is written.
-        let lacks = if line.tells_apart() { marks.lacks.clone() } else { None };
+        let lacks = if line.distinguishes_packets() { marks.lacks.clone() } else { None };
         let pieces = marks.written.iter().map(|written| piece(line, kind, written)).collect();
         let Marks { metered, forgets, window, .. } = marks;
         found.push(Hop { line: at, pieces, metered, forgets, window, lacks });

@@ -99,7 +99,7 @@ fn fill(
             if matches!(visit.shape, Shape::Exchange | Shape::File) {
                 let named = &scenario.measure.size_classes;
                 let classes = classes(network, index, visit, named)?;
-                let some_known = classes.iter().any(|class| class.is_told());
+                let some_known = classes.iter().any(|class| class.is_known());
                 if !some_known {
                     let why = classes.into_iter().find_map(|class| class.lacks);
                     return Err(why.unwrap_or_else(|| Lack::new("nothing is sent".to_owned())));
@@ -247,7 +247,7 @@ struct Class {
 }
 
 impl Class {
-    fn is_told(&self) -> bool {
+    fn is_known(&self) -> bool {
         self.share > 0.0 && self.lacks.is_none()
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusa
 }
 
 /// What a reader must know of workloads whose datagrams may be too small by chance.
-pub(crate) fn told_of(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
+pub(crate) fn size_notes(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
     let by_chance = scenario.workloads.iter().filter(|workload| {
         matches!(workload.kind, WorkloadKind::Poisson(_)) && bounds(&workload.kind).0.is_none()
     });
@@ -57,7 +57,7 @@ pub(crate) fn told_of(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
 }
 
 /// What a reader must know of datagrams that the network has neither dropped nor delivered.
-pub(crate) fn told_of_missing(found: &Replica) -> Option<String> {
+pub(crate) fn missing_note(found: &Replica) -> Option<String> {
     let all = found.workloads.iter().filter_map(|workload| workload.datagrams.as_ref());
     let missing =
         |found: &DatagramResult| found.sent.saturating_sub(found.dropped + found.delivered);

@@ -48,14 +48,14 @@ impl Rehearsal {
     ///
     /// # Errors
     /// When a kernel cannot do what a workload asks for.
-    pub fn told_of_tcp(&self, scenario: &Scenario) -> Result<Vec<String>, Refusal> {
+    pub fn tcp_notes(&self, scenario: &Scenario) -> Result<Vec<String>, Refusal> {
         kernel::hosts(scenario, self.ip).map(|(_, told)| told)
     }
 
     /// What hosts and sockets are given for the TCP of a scenario, as text, to compare with that of another one.
     ///
     /// # Errors
-    /// As of [`told_of_tcp`](Self::told_of_tcp).
+    /// As of [`tcp_notes`](Self::told_of_tcp).
     pub fn tcp_settings(&self, scenario: &Scenario) -> Result<String, Refusal> {
         kernel::settings(scenario, self.ip)
     }
@@ -179,14 +179,14 @@ impl Rehearsal {
         interactive.unwrap_or(Ok(()))?;
         let mut routed: Routed = routed.map_err(refused)?;
         let Some((found, stalls)) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
-        warnings.extend(told_of_workloads(scenario, self.ip));
-        warnings.extend(told_of(&routed, busy.map_err(refused)?));
-        warnings.extend(companions.and_then(|all| all.monitor?.told()));
+        warnings.extend(workload_notes(scenario, self.ip));
+        warnings.extend(carrying_notes(&routed, busy.map_err(refused)?));
+        warnings.extend(companions.and_then(|all| all.monitor?.switches_note()));
         let classes = routed.record.as_mut().and_then(|record| record.classes.take());
         let timing = routed.timing.map(|late| late.with(stalls));
         record(found, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
-        warnings.extend(told_of_hosts(&site, scenario, &found).map_err(lacking)?);
+        warnings.extend(host_notes(&site, scenario, &found).map_err(lacking)?);
         tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
         let failure = tap.map_or(Ok(()), |tap| tap.finish()).map_err(Error::Trace).err();
         let (measured, warnings) = (found.into(), Warning::all(warnings));
@@ -200,14 +200,14 @@ fn asking<'s>(scenario: &'s Scenario, monitor: Option<&'s Monitor>) -> Asking<'s
     later.fold(Asking::of(scenario), Asking::and)
 }
 
-fn told_of_workloads(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
+fn workload_notes(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
     let without_effect = scenario.without_effect(WITHOUT_EFFECT, "rehearse");
-    [datagrams::told_of(scenario, ip), without_effect].concat()
+    [datagrams::size_notes(scenario, ip), without_effect].concat()
 }
 
 /// What a reader must know of packets that were lost before they came to the network, and behind it; and of hosts that have
 /// no network any more.
-fn told_of_hosts(
+fn host_notes(
     site: &Site,
     scenario: &Scenario,
     found: &Replica,
@@ -217,9 +217,8 @@ fn told_of_hosts(
         "{lost} packets of hosts were lost before they came to the network, which this machine cannot carry so fast: \
          what was measured is its own. Use slower links, or fewer of them."
     );
-    let of_packets =
-        (lost > 0).then_some(told).into_iter().chain(datagrams::told_of_missing(found));
-    Ok(of_packets.chain(site.hosts.told_of_changes(scenario)?).collect())
+    let of_packets = (lost > 0).then_some(told).into_iter().chain(datagrams::missing_note(found));
+    Ok(of_packets.chain(site.hosts.change_notes(scenario)?).collect())
 }
 
 fn no_thread(error: std::io::Error) -> Error {
@@ -231,7 +230,7 @@ fn lacking(what: impl std::fmt::Display) -> Error {
 }
 
 /// What a reader must know of how packets were carried.
-fn told_of(routed: &Routed, load_is_busy: f64) -> Vec<String> {
+fn carrying_notes(routed: &Routed, load_is_busy: f64) -> Vec<String> {
     let mut told = Vec::new();
     if routed.not_preferred.is_some() {
         told.push(
@@ -259,6 +258,6 @@ fn told_of(routed: &Routed, load_is_busy: f64) -> Vec<String> {
             routed.refused
         ));
     }
-    told.extend(thread_load::told_of(routed.busy, load_is_busy));
+    told.extend(thread_load::busy_note(routed.busy, load_is_busy));
     told
 }

@@ -62,7 +62,7 @@ impl Hosts {
 
 impl Hosts {
     /// What a reader must know of hosts whose device, address or route somebody has taken away inside.
-    pub(crate) fn told_of_changes(&self, scenario: &Scenario) -> Result<Vec<String>, Error> {
+    pub(crate) fn change_notes(&self, scenario: &Scenario) -> Result<Vec<String>, Error> {
         let mut told = Vec::new();
         for (host, node) in self.all.iter().zip(&scenario.nodes) {
             let Some(host) = host else { continue };

@@ -126,11 +126,11 @@ impl<'a> Companions<'a> {
     /// Prepares the hosts of programs. What a reader of what is measured must know of it.
     pub(crate) fn prepare(&self, place: Place<'_>, scenario: &Scenario) -> Option<String> {
         let programs = self.programs?;
-        let told = programs.choose_congestion(place, scenario)?;
+        let note = programs.choose_congestion(place, scenario)?;
         if self.until == Until::ScenarioEnds {
-            return Some(told);
+            return Some(note);
         }
-        programs.audience.told(&told);
+        programs.audience.note(&note);
         None
     }
 

@@ -95,7 +95,7 @@ impl Monitor {
     }
 
     /// What a reader must know of the policies under which it was measured, if there was more than one.
-    pub(crate) fn told(&self) -> Option<String> {
+    pub(crate) fn switches_note(&self) -> Option<String> {
         let switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
         let told = |(at, policy): &(Instant, usize)| {
             format!("to {} at {:.1} s", self.policies[*policy].0, at.as_secs_f64())

@@ -27,7 +27,7 @@ pub struct HostProgram {
 /// Who hears of programs.
 pub trait ProgramObserver: Sync {
     /// What is good to know before programs begin, where nothing is measured that it could stand beside.
-    fn told(&self, what: &str);
+    fn note(&self, what: &str);
 
     /// What program number `program` reads and writes.
     ///

@@ -38,7 +38,7 @@ pub(crate) fn of<T>(priority: Priority, act: impl FnOnce() -> T) -> (T, Result<f
 }
 
 /// What a reader must know of a rehearsal whose network and whose load have worked for these shares of the time.
-pub(crate) fn told_of(network: f64, load: f64) -> Option<String> {
+pub(crate) fn busy_note(network: f64, load: f64) -> Option<String> {
     let (who, share) =
         if network >= load { ("carries packets", network) } else { ("makes the load", load) };
     let told = format!(
@@ -75,10 +75,10 @@ mod tests {
 
     #[test]
     fn the_busier_thread_is_told_of_if_it_is_always_busy() {
-        assert_eq!(told_of(0.5, 0.84), None);
-        let told = told_of(0.97, 0.9).unwrap();
+        assert_eq!(busy_note(0.5, 0.84), None);
+        let told = busy_note(0.97, 0.9).unwrap();
         assert!(told.starts_with("The thread that carries packets was busy for 97 %"), "{told}");
-        let told = told_of(0.2, 0.9).unwrap();
+        let told = busy_note(0.2, 0.9).unwrap();
         assert!(told.starts_with("The thread that makes the load was busy for 90 %"), "{told}");
     }
 }

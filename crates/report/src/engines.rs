@@ -6,7 +6,7 @@ use shortflow_measure::results::Comparison;
 use shortflow_measure::{Estimate, Gain, Measure, PointGains, Run};
 
 use crate::format;
-use crate::order::{Agreement, agreement, ranking_among, ranking_by, told_by_all};
+use crate::order::{Agreement, agreement, known_to_all, ranking_among, ranking_by};
 use crate::prediction_error::how_far_off;
 use crate::ranking::{comparable, table};
 use crate::table::Table;
@@ -25,14 +25,14 @@ pub(crate) fn rankings(runs: &[Run]) -> Vec<Table> {
 /// figures are.
 pub(crate) fn sentences(runs: &[Run]) -> String {
     let order = in_what_order(runs);
-    let untold = order.is_some().then(|| untold(runs)).flatten();
-    let said = [order, untold, how_far_off(runs), how_far_apart(runs)];
+    let unknown = order.is_some().then(|| unknown_text(runs)).flatten();
+    let said = [order, unknown, how_far_off(runs), how_far_apart(runs)];
     let said: Vec<String> = said.into_iter().flatten().collect();
     if said.is_empty() { "See the tables.".into() } else { said.join("\n") }
 }
 
 fn in_what_order(runs: &[Run]) -> Option<String> {
-    let policies = told_by_all(runs);
+    let policies = known_to_all(runs);
     let rankings =
         engines(runs).into_iter().map(|engine| (engine, ranking_among(runs, engine, &policies)));
     let orders = rankings.clone().map(|(engine, ranking)| {
@@ -88,8 +88,8 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
 }
 
 /// The policies of which an engine tells nothing, in words; none where there are none.
-fn untold(runs: &[Run]) -> Option<String> {
-    let told = told_by_all(runs);
+fn unknown_text(runs: &[Run]) -> Option<String> {
+    let told = known_to_all(runs);
     let others: Vec<&str> = cases(runs).into_iter().filter(|name| !told.contains(name)).collect();
     (comparable(runs) && !others.is_empty())
         .then(|| format!("Not by all engines, and left out of that: {}.", others.join(", ")))

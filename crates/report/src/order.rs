@@ -24,7 +24,7 @@ pub(crate) enum Agreement {
 
 /// The order in which one engine has the policies; a model those of which it tells something.
 pub(crate) fn ranking_by(runs: &[Run], engine: &str) -> Ranking {
-    ranking_among(runs, engine, &told(runs, engine))
+    ranking_among(runs, engine, &known_to(runs, engine))
 }
 
 /// The order of some policies by one engine.
@@ -44,14 +44,14 @@ fn ranked(runs: &[Run], named: &[(&str, &[Point])]) -> Ranking {
 }
 
 /// The policies of which each engine tells something.
-pub(crate) fn told_by_all(runs: &[Run]) -> Vec<&str> {
+pub(crate) fn known_to_all(runs: &[Run]) -> Vec<&str> {
     let is_told =
-        |name: &&str| engines(runs).iter().all(|engine| told(runs, engine).contains(name));
+        |name: &&str| engines(runs).iter().all(|engine| known_to(runs, engine).contains(name));
     cases(runs).into_iter().filter(is_told).collect()
 }
 
 /// The policies of which an engine tells something.
-fn told<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r str> {
+fn known_to<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r str> {
     let all = cases(runs);
     let ranking = ranking_among(runs, engine, &all);
     let is_told = |line: &&RankedRun| line.worst.is_some() || !ranking.unknown;
@@ -63,7 +63,7 @@ fn told<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r str> {
 /// How far the engines agree; none where they did not rank the same, or one policy only.
 pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
     let engines = engines(runs);
-    let policies = told_by_all(runs);
+    let policies = known_to_all(runs);
     let among = |engine: &&str| ranking_among(runs, engine, &policies);
     let rankings: Vec<Ranking> = engines.iter().map(among).collect();
     if !comparable(runs) || policies.len() < 2 {

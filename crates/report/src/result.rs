@@ -187,7 +187,7 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         ));
     }
     if gains.is_empty() {
-        return cannot_tell(reference, ours, workload);
+        return bounds_note(reference, ours, workload);
     }
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
@@ -210,7 +210,7 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
 }
 
 /// Where a mean is only bounded, no gain can be told; which bounds there are is said instead.
-fn cannot_tell(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
+fn bounds_note(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
     let mean = |run: &Run| run.points.first()?.summary.workload(workload)?.all.mean;
     let (ours_mean, reference_mean) = (mean(ours)?, mean(reference)?);
     if !ours_mean.is_bound() && !reference_mean.is_bound() {

@@ -95,12 +95,12 @@ fn section(
 
 fn failing(claim: &ClaimResult) -> Option<String> {
     let is_meant = matches!(claim.verdict, Verdict::Fails | Verdict::Depends);
-    is_meant.then(|| told(claim, Verdict::Fails)).flatten()
+    is_meant.then(|| checks_text(claim, Verdict::Fails)).flatten()
 }
 
 fn open(claim: &ClaimResult) -> Option<String> {
     let is_meant = claim.verdict == Verdict::Unsettled;
-    is_meant.then(|| told(claim, Verdict::Unsettled)).flatten()
+    is_meant.then(|| checks_text(claim, Verdict::Unsettled)).flatten()
 }
 
 fn depending(claim: &ClaimResult) -> Option<String> {
@@ -114,7 +114,7 @@ fn depending(claim: &ClaimResult) -> Option<String> {
 }
 
 /// The checks of a claim that have this verdict; none where it has none.
-fn told(claim: &ClaimResult, verdict: Verdict) -> Option<String> {
+fn checks_text(claim: &ClaimResult, verdict: Verdict) -> Option<String> {
     let checks: Vec<&CheckResult> =
         claim.checks.iter().filter(|check| check.verdict == verdict).collect();
     let first: Vec<String> = checks.iter().take(TOLD).map(|check| one(check)).collect();

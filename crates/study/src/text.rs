@@ -33,7 +33,7 @@ pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
         }
         for check in claim.checks.iter().filter(|check| check.verdict != Verdict::Holds) {
             let word = if check.verdict == Verdict::Fails { "not " } else { "open" };
-            indent(&mut out, &format!("    {word} "), &told(check));
+            indent(&mut out, &format!("    {word} "), &check_text(check));
         }
         for seen in &claim.observations {
             let paper = if seen.paper.is_empty() { "" } else { ", paper " };
@@ -87,7 +87,7 @@ pub fn overview(ledgers: &[Ledger], color: bool) -> String {
 }
 
 /// What a check that does not hold came to.
-fn told(check: &CheckResult) -> String {
+fn check_text(check: &CheckResult) -> String {
     let ours = number(check.ours, check.low, check.high);
     let told = format!("{}: ours {ours}, paper {}", check.what, check.paper);
     match remark(check).as_str() {

@@ -18,7 +18,7 @@ impl Transform for AllowParameters {
     fn transform(&mut self, schema: &mut Schema) {
         without_null(schema);
         // A parameter fits each of the alternatives, so that "exactly one" would refuse it.
-        if !tells_keys_apart(schema)
+        if !has_distinct_keys(schema)
             && let Some(alternatives) = schema.remove("oneOf")
         {
             schema.insert("anyOf".to_owned(), alternatives);
@@ -38,7 +38,7 @@ impl Transform for AllowParameters {
 }
 
 /// Whether the alternatives only say which keys there must be.
-fn tells_keys_apart(schema: &Schema) -> bool {
+fn has_distinct_keys(schema: &Schema) -> bool {
     let Some(Value::Array(forms)) = schema.get("oneOf") else { return false };
     forms.iter().all(|form| form.as_object().is_some_and(|form| form.keys().eq(["required"])))
 }

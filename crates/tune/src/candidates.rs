@@ -113,7 +113,7 @@ pub fn candidates(
         }
         _ => {}
     }
-    tell_apart(&mut found.all);
+    make_labels_unique(&mut found.all);
     Ok(found)
 }
 
@@ -296,7 +296,7 @@ fn candidate(
 }
 
 /// Gives those that would be called the same the names of their files and their numbers too.
-fn tell_apart(found: &mut [Candidate]) {
+fn make_labels_unique(found: &mut [Candidate]) {
     let labels: Vec<String> = found.iter().map(|one| one.label.clone()).collect();
     for (at, one) in found.iter_mut().enumerate() {
         if labels.iter().filter(|label| **label == labels[at]).count() > 1 {

@@ -85,7 +85,7 @@ impl Device {
     }
 
     /// How often it was not as it was left, as a program reads it; null where that has not been for long.
-    pub(super) fn told_changes(&self) -> Value {
+    pub(super) fn changes_json(&self) -> Value {
         match &self.changed_at {
             Some(at) => json!({
                 "times": self.changes, "at": at, "again_and_again": self.changes >= AGAIN_AND_AGAIN,

@@ -29,7 +29,7 @@ impl<P: DataPlane> Agent<P> {
         let current = self.current.as_ref();
         let before = current.and_then(|(_, fleet)| fleet.machine(&self.machine));
         let after = fleet.machine(&self.machine);
-        let told = |change: &Change| {
+        let describe = |change: &Change| {
             format!("{} ({}): {}", change.interface, change.device, change.difference)
         };
         let differing = changes(before, after).into_iter().filter(|it| it.difference.is_change());
@@ -39,7 +39,7 @@ impl<P: DataPlane> Agent<P> {
             from: current
                 .map_or("no version".to_owned(), |(it, _)| format!("version {}", it.number)),
             to: format!("version {to}"),
-            changes: differing.map(|change| told(&change)).collect(),
+            changes: differing.map(|change| describe(&change)).collect(),
             lines,
         })
     }

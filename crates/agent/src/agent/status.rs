@@ -40,10 +40,10 @@ impl<P: DataPlane> Agent<P> {
                     "device": name,
                     "interface": target.map(|target| &target.interface),
                     "policy": target.map(|target| &target.policy.name),
-                    "wanted": target.map(|target| target.told()),
+                    "wanted": target.map(|target| target.summary()),
                     "done": state.is_some_and(|state| state.is_done),
                     "why": state.and_then(|state| state.why.as_ref()),
-                    "changed": state.map(Device::told_changes),
+                    "changed": state.map(Device::changes_json),
                     "waits": self.waits.get(name).map(|classes| {
                         let one = |(class, of): (&String, &Histogram)| {
                             json!({ "class": class, "seconds": of.json() })

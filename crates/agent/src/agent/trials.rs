@@ -42,7 +42,7 @@ impl<P: DataPlane> Agent<P> {
         }
         let new = |good| Trial::new(now, good, fleet.watch, &self.series);
         let trial = match &self.trial {
-            Some(open) if open.may_be_told() => open.clone(),
+            Some(open) if open.is_decidable() => open.clone(),
             // With nothing measured before that one, what is measured of it is better than nothing.
             Some(open) => new(open.good),
             None => new(before.number),
@@ -82,7 +82,9 @@ impl<P: DataPlane> Agent<P> {
         match trial.judge(now, &self.series) {
             None => {}
             Some(Outcome::NoWorse(why)) => self.approve(now, &why),
-            Some(Outcome::Untold { why, may_be_told }) => self.cannot_tell(now, &why, may_be_told),
+            Some(Outcome::Untold { why, is_decidable }) => {
+                self.record_inconclusive(now, &why, is_decidable)
+            }
             Some(Outcome::Worse(why)) => self.go_back(now, &why),
         }
     }
@@ -102,13 +104,13 @@ impl<P: DataPlane> Agent<P> {
     }
 
     /// It is not known whether the version is worse. Who waits for this machine's word goes on waiting.
-    fn cannot_tell(&mut self, now: Instant, why: &str, may_be_told: bool) {
+    fn record_inconclusive(&mut self, now: Instant, why: &str, is_decidable: bool) {
         let Some(trial) = self.trial.take() else { return };
         if trial.untold.is_none() {
             let (digest, others_wait) = (trial.digest.clone(), trial.tells);
             self.happened("agent", What::Untold { digest, why: why.to_owned(), others_wait });
         }
-        if trial.tells || may_be_told {
+        if trial.tells || is_decidable {
             self.trial = Some(trial.anew(now, why.to_owned()));
         } else {
             // What stays of it says nothing to the next start but that it cannot be told.
@@ -159,12 +161,17 @@ impl<P: DataPlane> Agent<P> {
     /// Lets others know, where they wait for this machine's word.
     fn say(&mut self, trial: &Trial, is_worse: bool, why: &str) -> Result<(), StoreError> {
         match trial.tells {
-            true => self.tell_others(&trial.digest, is_worse, why),
+            true => self.publish_verdict(&trial.digest, is_worse, why),
             false => Ok(()),
         }
     }
 
-    fn tell_others(&mut self, digest: &str, is_worse: bool, why: &str) -> Result<(), StoreError> {
+    fn publish_verdict(
+        &mut self,
+        digest: &str,
+        is_worse: bool,
+        why: &str,
+    ) -> Result<(), StoreError> {
         let (machine, digest) = (self.machine.clone(), digest.to_owned());
         let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() }.sanitized();
         self.store.set_verdict(&verdict)?;
@@ -179,8 +186,8 @@ impl<P: DataPlane> Agent<P> {
     }
 
     /// Whether they were told. What a source does not have after that is told again when it is read the next time.
-    pub(crate) fn told(&mut self, told: Result<(), String>) {
-        let why = told.err().map(|why| sanitize(&why));
+    pub(crate) fn verdict_sent(&mut self, result: Result<(), String>) {
+        let why = result.err().map(|why| sanitize(&why));
         if why != self.not_told {
             self.not_told.clone_from(&why);
             if let Some(why) = why {
@@ -236,7 +243,8 @@ impl<P: DataPlane> Agent<P> {
         if !fleet.needs_verdicts || !fleet.first.contains(&self.machine) {
             return;
         }
-        if let Err(error) = self.tell_others(digest, false, &format!("taken by order of {who}")) {
+        if let Err(error) = self.publish_verdict(digest, false, &format!("taken by order of {who}"))
+        {
             self.happened("agent", What::NotKept { why: error.to_string() });
         }
     }

@@ -86,9 +86,11 @@ impl Known {
         let mut places: Vec<Place> =
             told.map(|device| place(&self.name, &status, device, &mut growth)).collect();
         // What was not told yet is told with what is new.
-        for (stream, untold) in places.iter_mut().flat_map(|place| untold(&self.places, place)) {
-            stream.dropped += untold.dropped;
-            stream.marked += untold.marked;
+        for (stream, pending_counts) in
+            places.iter_mut().flat_map(|place| pending_counts(&self.places, place))
+        {
+            stream.dropped += pending_counts.dropped;
+            stream.marked += pending_counts.marked;
         }
         (self.places, self.counters, self.at) = (places, next, Some(now));
     }
@@ -135,7 +137,7 @@ impl Known {
 }
 
 /// The streams of a place, each with what it was among these places.
-fn untold<'p>(
+fn pending_counts<'p>(
     before: &'p [Place],
     place: &'p mut Place,
 ) -> impl Iterator<Item = (&'p mut Stream, &'p Stream)> {

@@ -223,7 +223,7 @@ impl<'f> Checker<'f> {
                 fit.extend(all.filter(|(_, assign)| assign.reaches(name, machine, interface)));
                 fit.iter().for_each(|&(index, _)| reached[index] = true);
                 fit.sort_by_key(|(_, assign)| Reverse(assign.priority));
-                self.told_apart(&fit, name, interface);
+                self.check_priorities(&fit, name, interface);
                 let winner = fit
                     .first()
                     .and_then(|&(index, assign)| Some((index, assign, policies[index].as_ref()?)));
@@ -260,7 +260,7 @@ impl<'f> Checker<'f> {
     }
 
     /// Refuses two assignments with the same claim to an interface.
-    fn told_apart(&mut self, fit: &[(usize, &AssignFile)], machine: &str, interface: &str) {
+    fn check_priorities(&mut self, fit: &[(usize, &AssignFile)], machine: &str, interface: &str) {
         let [(first, one), (second, other), ..] = fit else { return };
         if one.priority == other.priority {
             let message = format!(

@@ -203,7 +203,7 @@ pub(super) fn policy(
     let mut read: Vec<(Rule, &Entry)> = read.collect();
     read.sort_by_key(|(rule, _)| rule.order);
     for two in read.windows(2) {
-        told_apart(found, &two[0], &two[1]);
+        check_orders(found, &two[0], &two[1]);
     }
     let rules: Vec<Rule> = read.into_iter().map(|(rule, _)| rule).collect();
     let title = found.optional(entry, "description").unwrap_or_else(|| path.to_owned());
@@ -213,7 +213,7 @@ pub(super) fn policy(
 }
 
 /// Refuses two rules of which nobody can say which is tried first.
-fn told_apart(
+fn check_orders(
     found: &mut Finder<'_>,
     (one, first): &(Rule, &Entry),
     (other, entry): &(Rule, &Entry),

@@ -59,7 +59,7 @@ pub(crate) fn serve(metrics: &Metrics, requests: &Sender<Asked>, stop: &AtomicBo
 
 fn answer(request: &Request, requests: &Sender<Asked>, stop: &AtomicBool) -> Answer<'static> {
     match (&*request.method, &*request.path) {
-        ("GET", "/metrics") => match told(requests, stop) {
+        ("GET", "/metrics") => match metrics_text(requests, stop) {
             Some(text) => Answer::ok(MEDIA_TYPE, text),
             None => STOPS.into(),
         },
@@ -69,7 +69,7 @@ fn answer(request: &Request, requests: &Sender<Asked>, stop: &AtomicBool) -> Ans
 }
 
 /// The metrics of the agent; none once it is about to stop, since nobody answers then.
-fn told(requests: &Sender<Asked>, stop: &AtomicBool) -> Option<String> {
+fn metrics_text(requests: &Sender<Asked>, stop: &AtomicBool) -> Option<String> {
     let (answer, answered) = channel();
     let asked = Asked { ask: Ask::Status, who: "metrics".to_owned(), answer, events: None };
     requests.send(asked).ok()?;

@@ -47,7 +47,7 @@ impl KernelPlane {
                 Trouble(format!("this cannot be deployed: {}", told.join("; ")))
             }
         })?;
-        Ok(match wanted.tells_hosts_apart() {
+        Ok(match wanted.distinguishes_hosts() {
             true => wanted.behind(Translation::of(&target.device)),
             false => wanted,
         })
@@ -76,7 +76,7 @@ impl DataPlane for KernelPlane {
         }
         let steps = wanted.steps(&tc, &observed, device)?;
         wanted.apply(tc, &observed, &steps)?;
-        Ok(wanted.told())
+        Ok(wanted.summary())
     }
 
     fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {

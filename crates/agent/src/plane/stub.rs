@@ -35,12 +35,12 @@ impl StubPlane {
 impl DataPlane for StubPlane {
     fn install(&mut self, target: &Target) -> Result<String, Trouble> {
         self.try_at(&target.device)?;
-        self.devices.insert(target.device.clone(), target.told());
+        self.devices.insert(target.device.clone(), target.summary());
         Ok(String::new())
     }
 
     fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {
-        Ok(self.devices.get(&target.device) == Some(&target.told()))
+        Ok(self.devices.get(&target.device) == Some(&target.summary()))
     }
 
     fn remove(&mut self, device: &str) -> Result<(), Trouble> {

@@ -175,7 +175,7 @@ impl Https {
         if let Some((tag, _)) = &self.last {
             request = request.header(IF_NONE_MATCH, tag);
         }
-        request.call().map_err(|error| told(&error))
+        request.call().map_err(|error| error_text(&error))
     }
 
     fn read(&mut self) -> Result<Fetched, NotFetched> {
@@ -219,13 +219,13 @@ fn text(answer: &mut Answer) -> Result<String, String> {
         );
     }
     let bytes = answer.body_mut().with_config().limit(MAX_TEXT).read_to_vec();
-    let bytes = bytes.map_err(|error| told(&error))?;
+    let bytes = bytes.map_err(|error| error_text(&error))?;
     String::from_utf8(bytes).map_err(|error| {
         format!("what it sends is not UTF-8 from byte {}", error.utf8_error().valid_up_to() + 1)
     })
 }
 
-fn told(error: &ureq::Error) -> String {
+fn error_text(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "it does not answer in time".to_owned(),
         ureq::Error::HostNotFound => "there is no such host".to_owned(),

@@ -122,7 +122,7 @@ pub(crate) enum News {
     /// What it has, and how often somebody had gone back when the reading began.
     Fetched { begun: u64, fetched: Result<Fetched, NotFetched> },
     /// Whether a verdict was told.
-    Told(Result<(), String>),
+    VerdictSent(Result<(), String>),
 }
 
 /// Where a source does not say who changed it.
@@ -157,7 +157,7 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
     let mut last = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         if let Some(verdict) = verdicts.try_iter().last() {
-            give(News::Told(source.tell(&verdict)));
+            give(News::VerdictSent(source.tell(&verdict)));
         }
         if is_due {
             let begun = returns.count();

@@ -67,7 +67,7 @@ pub(crate) enum Outcome {
     /// It is not, as far as was measured: how far that was.
     NoWorse(String),
     /// It cannot be told: why not, and whether a further window may tell it.
-    Untold { why: String, may_be_told: bool },
+    Untold { why: String, is_decidable: bool },
 }
 
 impl Trial {
@@ -102,7 +102,7 @@ impl Trial {
     }
 
     /// Whether enough was measured before that a version can be held against it.
-    pub(crate) fn may_be_told(&self) -> bool {
+    pub(crate) fn is_decidable(&self) -> bool {
         self.before.values().any(is_enough)
     }
 
@@ -162,7 +162,7 @@ impl Trial {
                 let Some(chance) = measure.chance(before, after) else { continue };
                 judged += 1;
                 if chance < limit {
-                    let told = measure.told(before, after);
+                    let told = measure.describe(before, after);
                     return Some(Outcome::Worse(format!(
                         "{device}: {told}; by chance in {chance:.1e} of cases"
                     )));
@@ -183,11 +183,11 @@ impl Trial {
         };
         if pairs.is_empty() {
             let packets = self.before.values().map(given).sum();
-            return Outcome::Untold { why: few("before", packets), may_be_told: false };
+            return Outcome::Untold { why: few("before", packets), is_decidable: false };
         }
         if let Some((device, _, after)) = pairs.iter().find(|(_, _, after)| !is_enough(after)) {
             let why = format!("{device}: {}", few("since", given(after)));
-            return Outcome::Untold { why, may_be_told: true };
+            return Outcome::Untold { why, is_decidable: true };
         }
         let before: u64 = pairs.iter().map(|(_, before, _)| given(before)).sum();
         let after: u64 = pairs.iter().map(|(_, _, after)| given(after)).sum();
@@ -246,7 +246,7 @@ impl Measure {
         }
     }
 
-    fn told(self, before: &Parts, after: &Parts) -> String {
+    fn describe(self, before: &Parts, after: &Parts) -> String {
         let [old, new] = [before, after].map(|parts| median(self.of(parts)));
         match self {
             Measure::Delay => format!(
@@ -384,7 +384,7 @@ mod tests {
             outcome = trial.judge(device.now, &device.series);
         }
         let why = "too little was measured before";
-        let golden = Outcome::Untold { why: why.to_owned(), may_be_told: false };
+        let golden = Outcome::Untold { why: why.to_owned(), is_decidable: false };
         assert_eq!(outcome, Some(golden));
     }
 
@@ -451,7 +451,8 @@ mod tests {
     #[test]
     fn without_traffic_in_both_windows_nothing_is_told_of_a_version() {
         let (idle, busy) = (|_| [0, 0, 0, 0], |_| [100, 0, 0, 0]);
-        let untold = |why: &str, may_be_told| Outcome::Untold { why: why.to_owned(), may_be_told };
+        let untold =
+            |why: &str, is_decidable| Outcome::Untold { why: why.to_owned(), is_decidable };
         let none =
             untold("too little traffic: 0 packets before, and it takes 100 in each window", false);
         assert_eq!(with_edge(idle, idle), (none.clone(), 125));

@@ -117,8 +117,8 @@ impl<'s> Shell<'s> {
 }
 
 impl ProgramObserver for Shell<'_> {
-    fn told(&self, what: &str) {
-        self.output.told(what);
+    fn note(&self, what: &str) {
+        self.output.note(what);
     }
 
     fn streams(&self, program: usize) -> io::Result<Streams> {

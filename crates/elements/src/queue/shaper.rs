@@ -144,8 +144,8 @@ impl QueueDiscipline for Shaper {
         self.inner.listens()
     }
 
-    fn told(&mut self, now: Instant, news: &SenderNews) {
-        self.inner.told(now, news);
+    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+        self.inner.on_sender_event(now, news);
     }
 
     fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {

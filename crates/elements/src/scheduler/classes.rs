@@ -88,8 +88,8 @@ impl Classes {
     }
 
     /// Each child knows which connections are its own.
-    pub(super) fn told(&mut self, now: Instant, news: &SenderNews) {
-        self.children.iter_mut().for_each(|child| child.told(now, news));
+    pub(super) fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+        self.children.iter_mut().for_each(|child| child.on_sender_event(now, news));
     }
 
     pub(super) fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {

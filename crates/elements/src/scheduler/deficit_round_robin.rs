@@ -118,8 +118,8 @@ impl QueueDiscipline for DeficitRoundRobin {
         self.classes.listens()
     }
 
-    fn told(&mut self, now: Instant, news: &SenderNews) {
-        self.classes.told(now, news);
+    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+        self.classes.on_sender_event(now, news);
     }
 
     fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {

@@ -30,7 +30,7 @@ fn bench(params: AggregateShaperParams) -> Bench<AggregateShaper> {
 
 fn tell(queue: &mut AggregateShaper, now: Instant, flow: u16, event: SenderEvent) {
     let key = p(0).of_flow(flow).packet().key;
-    queue.told(now, &SenderNews { key, event, smoothed_rtt: None });
+    queue.on_sender_event(now, &SenderNews { key, event, smoothed_rtt: None });
 }
 
 fn counted(queue: &dyn QueueDiscipline) -> BTreeMap<&'static str, u64> {
@@ -217,7 +217,7 @@ fn a_bucket_is_as_deep_as_the_round_trip_time_that_the_host_tells_asks_for() {
         let key = of(flow, 0).packet().key;
         let smoothed_rtt = Some(Duration::from_millis(rtt));
         let news = SenderNews { key, event: SenderEvent::IdleAcknowledgement, smoothed_rtt };
-        bench.queue.told(ms(1), &news);
+        bench.queue.on_sender_event(ms(1), &news);
     }
     // After 10 s both are full: 2 packets and 10.
     for number in 0..12 {
@@ -270,7 +270,7 @@ fn run(
                 let key = of(flow, 0).packet().key;
                 let smoothed_rtt = Some(Duration::from_millis(rtt));
                 let event = SenderEvent::ALL[event];
-                queue.told(now, &SenderNews { key, event, smoothed_rtt });
+                queue.on_sender_event(now, &SenderNews { key, event, smoothed_rtt });
             }
             Step::Take => {}
         }

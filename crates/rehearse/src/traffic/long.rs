@@ -66,7 +66,7 @@ impl LongFlows {
     pub(crate) fn found(&self, connections: &mut Connections<'_>) -> Vec<LongFlow> {
         let found = |(slot, connection): (u32, &mut Connection)| {
             let (received, before) = connection.endless()?;
-            let told = told(connection);
+            let told = tcp_info(connection);
             let Talk::Bulk { told_before, .. } = connection.talk else { return None };
             let since = |of: fn(&TcpInfo) -> u32| of(&told).saturating_sub(of(&told_before));
             Some(LongFlow {
@@ -85,7 +85,7 @@ impl LongFlows {
 /// The warm-up is over: what endless flows have got so far counts no more.
 pub(crate) fn end_warm_up(connections: &mut Connections<'_>) {
     for (_, connection) in connections.connections() {
-        let (received, told) = (connection.received(Side::Server), told(connection));
+        let (received, told) = (connection.received(Side::Server), tcp_info(connection));
         if let Talk::Bulk { received_before, told_before, .. } = &mut connection.talk {
             (*received_before, *told_before) = (received, told);
         }
@@ -93,6 +93,6 @@ pub(crate) fn end_warm_up(connections: &mut Connections<'_>) {
 }
 
 /// What the kernel of the sender tells.
-fn told(connection: &mut Connection) -> TcpInfo {
+fn tcp_info(connection: &mut Connection) -> TcpInfo {
     connection.end(Side::Client).map(|end| TcpInfo::of(&end.socket)).unwrap_or_default()
 }

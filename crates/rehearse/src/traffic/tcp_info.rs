@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     /// What a kernel might tell: each field of four bytes is its own place, in recovery.
-    fn told() -> Vec<u8> {
+    fn sample_bytes() -> Vec<u8> {
         let places = (0..LENGTH as u32 / 4).flat_map(|word| (word * 4).to_ne_bytes());
         let mut bytes: Vec<u8> = places.collect();
         bytes[1] = 3;
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn fields_are_read_from_where_the_kernel_has_them() {
-        let info = TcpInfo::read(&told());
+        let info = TcpInfo::read(&sample_bytes());
         let state = info.state;
         assert_eq!((info.retransmissions, info.timeouts), (100, Some(7)));
         assert_eq!((state.phase, state.window, state.threshold), (Phase::Recovery, 80, Some(76)));
@@ -123,19 +123,19 @@ mod tests {
     fn what_an_older_kernel_does_not_tell_is_not_made_up() {
         // Linux 4.17 had 192 bytes, Linux 2.6 104.
         for (length, delivered) in [(240, Some(192)), (196, Some(192)), (192, None), (104, None)] {
-            let info = TcpInfo::read(&told()[..length]);
+            let info = TcpInfo::read(&sample_bytes()[..length]);
             assert_eq!((info.timeouts, info.state.delivered), (None, delivered), "{length}");
             assert_eq!((info.retransmissions, info.state.window), (100, 80));
         }
         for length in 0..=LENGTH {
-            TcpInfo::read(&told()[..length]);
+            TcpInfo::read(&sample_bytes()[..length]);
         }
         assert_eq!(TcpInfo::read(&[]), TcpInfo::default());
     }
 
     #[test]
     fn a_threshold_that_no_loss_has_set_is_none() {
-        let mut bytes = told();
+        let mut bytes = sample_bytes();
         bytes[76..80].copy_from_slice(&NO_THRESHOLD.to_ne_bytes());
         assert_eq!(TcpInfo::read(&bytes).state.threshold, None);
     }

@@ -16,7 +16,7 @@ use crate::real::line;
 struct Quiet;
 
 impl ProgramObserver for Quiet {
-    fn told(&self, _: &str) {}
+    fn note(&self, _: &str) {}
 
     fn streams(&self, _: usize) -> std::io::Result<Streams> {
         let [input, output, errors] = [(); 3].map(|()| std::process::Stdio::null());

@@ -263,7 +263,7 @@ impl Port {
             return Changed::default();
         }
         served.tell(now, self.line.free_at);
-        served.queue.told(now, news);
+        served.queue.on_sender_event(now, news);
         if self.line.free_at <= now {
             return self.serve(now, pool, drops);
         }

@@ -24,7 +24,7 @@ use crate::spec::{CalibrationSpec, Claims, RunSpec, Study};
 use crate::variant::Variant;
 use cases::Cases;
 use checker::Checker;
-use names::told_apart;
+use names::check_unique;
 
 /// Reads the file `name` of a study.
 pub(crate) fn read<T: DeserializeOwned>(files: &StudyFiles, name: &str) -> Result<T, Error> {
@@ -48,7 +48,7 @@ pub(crate) fn read_study(files: &StudyFiles) -> Result<Study, Error> {
     let mut document = document(files, STUDY)?;
     let study: Study = document.read().map_err(Error::Mistakes)?;
     let runs = study.runs.iter().map(|run| run.name.as_str());
-    told_apart(&mut document, "runs", "name", "run", runs);
+    check_unique(&mut document, "runs", "name", "run", runs);
     let changes = || study.readings.iter().chain(&study.counterfactuals);
     let readings = study.readings.len();
     for (index, change) in changes().enumerate() {
@@ -66,9 +66,9 @@ pub(crate) fn read_study(files: &StudyFiles) -> Result<Study, Error> {
         names::rehearsed(&mut document, spec, &study);
     }
     let figures = study.figures.iter().map(|figure| figure.name.as_str());
-    told_apart(&mut document, "figures", "name", "figure", figures);
+    check_unique(&mut document, "figures", "name", "figure", figures);
     let tables = study.tables.iter().map(|table| table.name.as_str());
-    told_apart(&mut document, "tables", "name", "table", tables);
+    check_unique(&mut document, "tables", "name", "table", tables);
     for (index, run) in study.runs.iter().enumerate() {
         names::run(&mut document, &format!("runs.{index}"), run);
     }
@@ -165,7 +165,7 @@ pub(crate) fn read_claims(
     let mut document = document(files, "claims.toml")?;
     let claims: Claims = document.read().map_err(Error::Mistakes)?;
     let ids = claims.claims.iter().map(|claim| claim.id.as_str());
-    told_apart(&mut document, "claim", "id", "claim", ids);
+    check_unique(&mut document, "claim", "id", "claim", ids);
     if claims.claims.is_empty() {
         document.mistake("claim", "there is no claim to be judged", "add a `[[claim]]`");
     }
@@ -219,7 +219,7 @@ pub(crate) fn read_calibration(
     }
     for (number, parameter) in spec.parameters.iter().enumerate() {
         let readings = parameter.readings.iter().map(|reading| reading.name.as_str());
-        told_apart(
+        check_unique(
             &mut document,
             &format!("parameters.{number}.readings"),
             "name",
@@ -308,7 +308,7 @@ mod tests {
     }
 
     /// What is told of a claim with this check, of the study in `home`.
-    fn told_of_check(home: &Path, check: &str) -> String {
+    fn mistakes_of_check(home: &Path, check: &str) -> String {
         let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
         std::fs::write(home.join("claims.toml"), format!("{claim}{check}\n")).unwrap();
         claims_of(&StudyFiles::read(home).unwrap()).unwrap_err().to_string()
@@ -345,7 +345,7 @@ mod tests {
                 9,
             ),
         ] {
-            let told = told_of_check(home.path(), &check);
+            let told = mistakes_of_check(home.path(), &check);
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("claims.toml:{line}:")), "{told}");
         }
@@ -407,7 +407,7 @@ mod tests {
                 9,
             ),
         ] {
-            let told = told_of_check(home.path(), &check);
+            let told = mistakes_of_check(home.path(), &check);
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("claims.toml:{line}:")), "{told}");
         }
@@ -429,7 +429,7 @@ set = ["parameters.delay=0.5"]
 "#;
 
     /// What is told of the study with this behind it.
-    fn told_of(more: &str) -> Option<String> {
+    fn mistakes_of(more: &str) -> Option<String> {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("study.toml"), format!("{STUDY}{more}\n")).unwrap();
         let files = StudyFiles::read(home.path()).unwrap();
@@ -440,7 +440,7 @@ set = ["parameters.delay=0.5"]
 
     #[test]
     fn a_mistake_in_a_study_is_told_with_its_line() {
-        assert_eq!(told_of(""), None);
+        assert_eq!(mistakes_of(""), None);
         let run = "[[runs]]\nname = \"b\"\nscenario = \"line.toml\"\npolicy = \"fifo.toml\"";
         let change = "[[readings]]\nname = \"wide\"\nsays = \"\"";
         let figure = "title = \"\"\nx = \"\"\ny = \"\"";
@@ -474,7 +474,7 @@ set = ["parameters.delay=0.5"]
             (format!("{table}\nrows = [{{ label = \"\", run = \"a\" }}]"), "has 2 points", 18),
             (format!("{table}\nrows = [{{ label = \"\", run = \"a\", x = 3 }}]"), "no point 3", 18),
         ] {
-            let told = told_of(&more).unwrap_or_else(|| panic!("{more}"));
+            let told = mistakes_of(&more).unwrap_or_else(|| panic!("{more}"));
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("study.toml:{line}:")), "{told}");
         }
@@ -513,7 +513,7 @@ set = ["parameters.delay=0.5"]
     }
 
     /// What is told of a calibration of the study above with these lines.
-    fn told_of_calibration(keep: &str, setting: &str) -> Option<String> {
+    fn mistakes_of_calibration(keep: &str, setting: &str) -> Option<String> {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("study.toml"), STUDY).unwrap();
         let text = format!(
@@ -531,7 +531,7 @@ set = ["parameters.delay=0.5"]
     #[test]
     fn a_mistake_in_a_calibration_is_told_with_its_line() {
         let keep = "replicas = 2\nof = 4\nrun = \"a\"\nx = 1\nflows = [1, 2]\nbytes = [1, 2]";
-        assert_eq!(told_of_calibration(keep, "a=1"), None);
+        assert_eq!(mistakes_of_calibration(keep, "a=1"), None);
         for (keep, setting, message, line) in [
             (keep.replace("\"a\"", "\"zz\""), "a=1", "no run `zz`", 17),
             (keep.replace("x = 1", "x = 7"), "a=1", "no point 7", 18),
@@ -541,7 +541,7 @@ set = ["parameters.delay=0.5"]
             (format!("{keep}\nabove = [{{ size = 1, share = [0, 2] }}]"), "a=1", "a range", 21),
             (keep.to_owned(), "parameters.load=2", "sweeps this", 6),
         ] {
-            let told = told_of_calibration(&keep, setting).unwrap_or_else(|| panic!("{keep}"));
+            let told = mistakes_of_calibration(&keep, setting).unwrap_or_else(|| panic!("{keep}"));
             assert!(told.contains(message), "{told}");
             assert!(told.contains(&format!("calibration.toml:{line}:")), "{told}");
         }

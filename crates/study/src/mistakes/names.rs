@@ -6,7 +6,7 @@ use crate::points::is_same;
 use crate::spec::{ChangeSpec, RehearsedSpec, RunSpec, Study};
 
 /// Notes each of `names`, which stand as `key` in the tables of `list`, that another has already.
-pub(super) fn told_apart<'n>(
+pub(super) fn check_unique<'n>(
     document: &mut Document,
     list: &str,
     key: &str,

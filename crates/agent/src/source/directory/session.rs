@@ -45,7 +45,8 @@ impl Session {
             settings = settings.set_config(config);
         }
         let opened = LdapConnAsync::with_settings(settings, &options.url).await;
-        let (connection, mut ldap) = opened.map_err(|error| told("cannot connect", &error))?;
+        let (connection, mut ldap) =
+            opened.map_err(|error| error_text("cannot connect", &error))?;
         tokio::spawn(async move {
             // Whoever waits for an answer hears of the end of the connection.
             let _ = connection.drive().await;
@@ -58,7 +59,7 @@ impl Session {
         if let Some(bound) = bound {
             bound
                 .and_then(|result| result.success())
-                .map_err(|error| told("it does not let us in", &error))?;
+                .map_err(|error| error_text("it does not let us in", &error))?;
         }
         let bell = match has_synchronisation(&mut ldap).await? {
             true => Some(bell(&mut ldap, &options.base).await?),
@@ -107,7 +108,8 @@ impl Session {
         let changes = changes.map(|(name, value)| {
             Mod::Replace(name.clone().into_bytes(), HashSet::from([value.clone()]))
         });
-        let cannot = |error: LdapError| told("cannot say what was found of a version", &error);
+        let cannot =
+            |error: LdapError| error_text("cannot say what was found of a version", &error);
         let changed = self.ldap.modify(&entry.dn, changes.collect()).await.map_err(cannot)?;
         if changed.rc != NO_SUCH_ENTRY {
             return changed.success().map(|_| ()).map_err(cannot);
@@ -154,7 +156,7 @@ async fn search(
     filter: &str,
     attributes: Vec<&'static str>,
 ) -> Result<Vec<SearchEntry>, String> {
-    let cannot = |error: LdapError| told("cannot search", &error);
+    let cannot = |error: LdapError| error_text("cannot search", &error);
     let asked = ldap.streaming_search(base, scope, filter, attributes).await;
     let mut stream = asked.map_err(cannot)?;
     let (mut entries, mut bytes) = (Vec::new(), 0);
@@ -192,10 +194,10 @@ async fn bell(ldap: &mut Ldap, base: &str) -> Result<Bell, String> {
         SyncRequest { mode: RefreshMode::RefreshAndPersist, cookie: None, reload_hint: false };
     let asked =
         ldap.with_controls(request).streaming_search(base, Scope::Subtree, OURS, vec!["1.1"]).await;
-    asked.map_err(|error| told("cannot ask to be told of changes", &error))
+    asked.map_err(|error| error_text("cannot ask to be told of changes", &error))
 }
 
-fn told(what: &str, error: &LdapError) -> String {
+fn error_text(what: &str, error: &LdapError) -> String {
     match error {
         LdapError::LdapResult { result } => {
             let text =

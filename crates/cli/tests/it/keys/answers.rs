@@ -64,7 +64,7 @@ pub(crate) fn rehearsed(loaded: &Loaded) -> Answer {
     let rehearsal = Rehearsal::OVER_IPV4;
     let settings = rehearsal
         .check(scenario)
-        .and_then(|()| Ok((rehearsal.tcp_settings(scenario)?, rehearsal.told_of_tcp(scenario)?)));
+        .and_then(|()| Ok((rehearsal.tcp_settings(scenario)?, rehearsal.tcp_notes(scenario)?)));
     match settings {
         Ok((text, notes)) => Answer::Given { text, notes },
         Err(refusal) => Answer::Refused(refusal.0),

@@ -369,7 +369,7 @@ impl QueueDiscipline for AggregateShaper {
         true
     }
 
-    fn told(&mut self, now: Instant, news: &SenderNews) {
+    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
         self.advance(now);
         let Some(number) = self.connections.find(&news.key) else { return };
         let line = &mut self.lines[number as usize];
