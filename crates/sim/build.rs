@@ -21,5 +21,5 @@ fn main() {
     let version =
         Command::new(compiler).arg("-vV").output().expect("the compiler says its version");
     let version = String::from_utf8(version.stdout).expect("the version is text");
-    println!("cargo::rustc-env=SHORTFLOW_ENGINE={}", identity::of(root, &version));
+    println!("cargo::rustc-env=SHORTFLOW_ENGINE={}", identity::compute(root, &version));
 }

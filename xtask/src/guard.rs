@@ -65,7 +65,7 @@ pub(crate) fn guard(renewal: Option<&str>) -> Result<Judgement, String> {
 /// Holds counts against the figures. Those of another toolchain are shown but do not fail: another
 /// compiler writes other instructions.
 fn judge(figures: &Figures, now: &Set) -> Judgement {
-    let Some(old) = figures.of(&now.toolchain).or_else(|| figures.newest()) else {
+    let Some(old) = figures.latest(&now.toolchain).or_else(|| figures.newest()) else {
         let lines = vec![format!("guard: no figures yet; {}", how_to_renew())];
         return Judgement { lines, passes: false };
     };

@@ -13,7 +13,7 @@ pub(crate) fn write(figure: &Path, root: &Path) -> Result<[PathBuf; 2], String> 
     };
     let svg = fs::read_to_string(figure).map_err(|error| failed(figure, &error))?;
     let pictures =
-        Pictures::of(&svg).ok_or_else(|| failed(figure, &"this is no figure of ours"))?;
+        Pictures::parse(&svg).ok_or_else(|| failed(figure, &"this is no figure of ours"))?;
     let folder = root.join("docs/figures");
     let paths = [folder.join("office-light.svg"), folder.join("office-dark.svg")];
     for (path, text) in paths.iter().zip([&pictures.light, &pictures.dark]) {
@@ -31,7 +31,7 @@ struct Pictures {
 
 impl Pictures {
     /// None where the figure has no style sheet for dark screens.
-    fn of(svg: &str) -> Option<Pictures> {
+    fn parse(svg: &str) -> Option<Pictures> {
         let (before, rest) = svg.split_once("<style>")?;
         let (style, after) = rest.split_once("</style>")?;
         let light = format!("{before}{after}\n");
@@ -65,9 +65,9 @@ mod tests {
                    :is(.figure,.figure *)[fill=\"#fff\"]{fill:#000}\
                    :is(.figure,.figure *)[stroke=\"#fff\"]{stroke:#000}}</style>\
                    <rect fill=\"#fff\" stroke=\"#fff\"/></svg>";
-        let pictures = Pictures::of(svg).unwrap();
+        let pictures = Pictures::parse(svg).unwrap();
         assert_eq!(pictures.light, "<svg><rect fill=\"#fff\" stroke=\"#fff\"/></svg>\n");
         assert_eq!(pictures.dark, "<svg><rect fill=\"#000\" stroke=\"#000\"/></svg>\n");
-        assert_eq!(Pictures::of("<svg></svg>"), None);
+        assert_eq!(Pictures::parse("<svg></svg>"), None);
     }
 }

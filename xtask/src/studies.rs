@@ -42,7 +42,7 @@ pub(crate) fn write(results: Option<&Path>) -> io::Result<Vec<String>> {
     let tree = Tree::of_repository()?;
     let studies = studies(&tree);
     for (path, text) in documents(&tree) {
-        let renewed = Blocks::of(text).renewed(|name| part(path, name, &studies));
+        let renewed = Blocks::new(text).renewed(|name| part(path, name, &studies));
         let renewed = renewed
             .map_err(|(line, mistake)| io::Error::other(format!("{path}:{line}: {mistake}")))?;
         if renewed != text {
@@ -58,7 +58,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let studies = studies(tree);
     let mut findings: Vec<Finding> = studies.iter().flat_map(Study::findings).collect();
     for (path, text) in documents(tree) {
-        let blocks = Blocks::of(text);
+        let blocks = Blocks::new(text);
         match blocks.renewed(|name| part(path, name, &studies)) {
             Ok(renewed) if renewed == text => {}
             Ok(renewed) => {
@@ -80,7 +80,7 @@ fn studies(tree: &Tree) -> Vec<Study> {
         let (id, file) = path.strip_prefix(PAPERS)?.split_once('/')?;
         (file == "study.toml").then(|| id.to_owned())
     };
-    tree.texts().filter_map(|(path, _)| folder(path)).map(|id| Study::of(tree, id)).collect()
+    tree.texts().filter_map(|(path, _)| folder(path)).map(|id| Study::read(tree, id)).collect()
 }
 
 /// The documents that have such parts.

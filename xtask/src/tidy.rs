@@ -73,5 +73,5 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 /// The findings of `check` on a tree in memory, as the user would read them.
 #[cfg(test)]
 pub(crate) fn read(check: fn(&Tree) -> Vec<Finding>, files: &[(&str, &str)]) -> Vec<String> {
-    check(&Tree::of(files)).iter().map(Finding::to_string).collect()
+    check(&Tree::from_files(files)).iter().map(Finding::to_string).collect()
 }

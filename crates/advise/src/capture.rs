@@ -99,7 +99,7 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Strin
         }
     }
     let from = format!("{name} ({})", reading.in_words());
-    Ok(Flows { reading: Some(reading), ..Flows::of(&from, connections.flows())? })
+    Ok(Flows { reading: Some(reading), ..Flows::from_found(&from, connections.flows())? })
 }
 
 /// A frame of a capture.

@@ -93,7 +93,7 @@ pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
         found[way].sizes.push(size);
         found[way].times.push(time);
     }
-    Flows::of(name, found)
+    Flows::from_found(name, found)
 }
 
 const HOW: &str =
@@ -182,7 +182,7 @@ impl Flows {
     ///
     /// # Errors
     /// That they are too few, or come so often or so rarely that nothing can be made of them.
-    pub(crate) fn of(name: &str, found: [Found; 2]) -> Result<Flows, String> {
+    pub(crate) fn from_found(name: &str, found: [Found; 2]) -> Result<Flows, String> {
         let times = || found.iter().flat_map(|found| found.times.iter().copied());
         let span = times().fold(f64::MIN, f64::max) - times().fold(f64::MAX, f64::min);
         let all = times().count();

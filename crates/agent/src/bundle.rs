@@ -82,7 +82,7 @@ impl Bundle {
             let message = format!("{FLEET} is {kind}, and not a file");
             return Err(Diagnostics::one(Diagnostic::of_whole(FLEET, message, help)).into());
         }
-        let (written, mut no_files) = (Written::of(&bundle), BTreeMap::new());
+        let (written, mut no_files) = (Written::parse(&bundle), BTreeMap::new());
         for name in written.policies() {
             let is_missing =
                 || at.dir.metadata(name).is_err_and(|why| why.kind() == ErrorKind::NotFound);
@@ -128,7 +128,7 @@ impl Bundle {
     /// The same without policies that the fleet does not name: what [`read`](Bundle::read) reads.
     #[must_use]
     pub fn needed(self) -> Bundle {
-        let fleet = Written::of(&self);
+        let fleet = Written::parse(&self);
         self.only(&fleet).0
     }
 

@@ -39,7 +39,7 @@ pub(crate) struct Heard<'v> {
 
 impl<'v> Heard<'v> {
     /// Of the version with this digest, where these machines are first; what others say counts for nothing.
-    pub(crate) fn of(verdicts: &'v [Verdict], digest: &str, first: &[String]) -> Heard<'v> {
+    pub(crate) fn new(verdicts: &'v [Verdict], digest: &str, first: &[String]) -> Heard<'v> {
         let counts = |it: &&Verdict| it.digest == digest && first.contains(&it.machine);
         let (worse, good) = verdicts.iter().filter(counts).partition(|verdict| verdict.is_worse);
         Heard { good, worse, needed: first.len() / 2 + 1 }
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_version_goes_on_when_more_than_half_find_it_no_worse_and_nobody_worse() {
         let first = ["a", "b", "c"].map(str::to_owned);
-        let goes = |verdicts: &[Verdict]| Heard::of(verdicts, "new", &first).let_it_go_on();
+        let goes = |verdicts: &[Verdict]| Heard::new(verdicts, "new", &first).let_it_go_on();
         let (a, b) = (verdict("a", "new", false), verdict("b", "new", false));
         assert!(!goes(&[]) && !goes(std::slice::from_ref(&a)));
         assert!(goes(&[a.clone(), b.clone()]));

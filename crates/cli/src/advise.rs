@@ -248,7 +248,7 @@ fn within_limits(
 /// waited less.
 fn estimate(figures: &[shortflow_tune::Figures], at: usize, goal: &Goal) -> Option<Estimate> {
     let values: Vec<f64> = figures.iter().filter_map(|one| one.goals[at]).collect();
-    let found = Estimate::of(&values)?.scaled(goal.sign());
+    let found = Estimate::from_values(&values)?.scaled(goal.sign());
     let is_bound = values.len() < figures.len();
     Some(if is_bound { Estimate { low: None, high: None, at_least: true, ..found } } else { found })
 }

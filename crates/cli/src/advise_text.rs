@@ -121,7 +121,7 @@ impl Advice<'_> {
     /// What the settings of what is advised follow, where some do.
     fn fit(&self) -> Option<LineFit> {
         let has_some = !self.is_today && !self.advised.set.is_empty();
-        LineFit::of(self.advised.scenario()).filter(|_| has_some)
+        LineFit::from_scenario(self.advised.scenario()).filter(|_| has_some)
     }
 
     /// How packets count on the line and at the gateway.

@@ -102,7 +102,7 @@ fn refuse_without_scenario(inputs: &InputFiles, args: &Check) -> Result<(), Fail
         (None, None, Some((key, value))) => format!("--set '{key}={value}'"),
         (None, None, None) => return Ok(()),
     };
-    let is_policy = |path: &PathBuf| matches!(FileKind::of(inputs, path), Ok(FileKind::Policy));
+    let is_policy = |path: &PathBuf| matches!(FileKind::detect(inputs, path), Ok(FileKind::Policy));
     if !args.files.iter().all(is_policy) {
         return Ok(());
     }
@@ -127,7 +127,7 @@ fn of_policies(args: &Check) -> Vec<Override> {
 /// What kind of file it is, and what is in it.
 fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
     // What cannot be read or is no TOML is told by whoever reads it.
-    let kind = FileKind::of(inputs, path)?;
+    let kind = FileKind::detect(inputs, path)?;
     if kind == FileKind::Policy {
         let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;
         let what = policy.summary();

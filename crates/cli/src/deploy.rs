@@ -74,9 +74,9 @@ mod on_linux {
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
         let policy = read(console, &args.policy, &args.set)?;
-        let place = Place::of(args)?;
+        let place = Place::from_args(args)?;
         let wanted = wanted(&policy, args, &place)?;
-        let spot = Spot::of(args, place)?;
+        let spot = Spot::from_args(args, place)?;
         let observed = &spot.observed;
         let fit = {
             let is_same = |there: &str| there == short(&policy.name);
@@ -99,7 +99,7 @@ mod on_linux {
     /// `shortflow reload`.
     pub(crate) fn reload(console: &Console, args: &Reload) -> Result<(), Failure> {
         let Reload { deploy: args, reset } = args;
-        let spot = Spot::of(args, Place::of(args)?)?;
+        let spot = Spot::from_args(args, Place::from_args(args)?)?;
         let observed = &spot.observed;
         let lost = read_deployed(&args.dev).filter(|_| !observed.is_ours());
         if observed.root == Root::Default && !observed.is_ours() && lost.is_none() {
@@ -122,7 +122,7 @@ mod on_linux {
     }
 
     impl Spot {
-        fn of(args: &Deploy, place: Place) -> Result<Spot, Failure> {
+        fn from_args(args: &Deploy, place: Place) -> Result<Spot, Failure> {
             let tc = way(&args.dev, args.dry_run)?;
             let observed = match &place.link {
                 Some(_) => tc.observe()?,
@@ -189,7 +189,7 @@ mod on_linux {
 
     /// What stands at a device, and what the policy comes to there; with the options that are deployed where none are given.
     pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing, Failure> {
-        let Spot { place, tc, observed } = Spot::of(args, Place::of(args)?)?;
+        let Spot { place, tc, observed } = Spot::from_args(args, Place::from_args(args)?)?;
         let (Some(name), Some(deployed)) = (observed.policy(), observed.deployed()) else {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         };
@@ -282,12 +282,12 @@ mod on_linux {
     }
 
     impl Place {
-        fn of(args: &Deploy) -> Result<Place, Failure> {
+        fn from_args(args: &Deploy) -> Result<Place, Failure> {
             match link(&args.dev) {
                 Ok(found) => Ok(Place {
                     link: Some(found),
                     kernel: examine_kernel().0,
-                    environment: Environment::of(&args.dev),
+                    environment: Environment::detect(&args.dev),
                 }),
                 Err(Error::NoDevice { .. }) if args.dry_run => {
                     let (kernel, environment) = (Kernel::default(), Environment::UNKNOWN);
@@ -343,13 +343,12 @@ mod on_linux {
             nearest: args.nearest,
         };
         let owners = labelled(policy, &args.label)?;
-        let wanted =
-            Wanted::of_owners(policy, &args.role, &site, &owners).map_err(
-                |unwanted| match unwanted {
-                    Unwanted::Roles(what) => Failure::Input(what),
-                    Unwanted::Refused(refusals) => refused(&refusals),
-                },
-            )?;
+        let wanted = Wanted::from_policy_with_owners(policy, &args.role, &site, &owners).map_err(
+            |unwanted| match unwanted {
+                Unwanted::Roles(what) => Failure::Input(what),
+                Unwanted::Refused(refusals) => refused(&refusals),
+            },
+        )?;
         let of_queue =
             [("--rate", args.rate.is_some()), ("--link-layer", args.link.layer().is_some())];
         let given = of_queue.into_iter().find(|(_, is_given)| *is_given);
@@ -437,7 +436,7 @@ mod on_linux {
     fn look(args: &Status) -> Result<Vec<DeviceStatus>, Failure> {
         let Some(device) = &args.dev else { return Ok(DeviceStatus::all()?) };
         link(device)?;
-        let found = DeviceStatus::of(device)?;
+        let found = DeviceStatus::read(device)?;
         found
             .map(|status| vec![status])
             .ok_or_else(|| Error::NotDeployed { device: device.clone() }.into())

@@ -44,7 +44,7 @@ pub(crate) fn predict(console: &Console, args: &Predict) -> Result<(), Failure> 
     let case = case(&inputs, &Prediction, scenario, policy.as_deref(), options, set)?;
     // Where one point of a sweep has an answer, the others say why they have none.
     let points = case.loaded.points().iter().map(|point| &point.scenario);
-    let predictions = PredictionCache::of(points);
+    let predictions = PredictionCache::new(points);
     predictions.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
     let case = Case { engine: &predictions, ..case };
     let target = target(options, &case.loaded.name, "-predicted");
@@ -84,7 +84,7 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     // What the closed forms do not tell, another engine does.
     let points = cases.iter().flat_map(|case| case.loaded.points()).map(|point| &point.scenario);
     let predictions =
-        args.engines.contains(&EngineName::Predict).then(|| PredictionCache::of(points));
+        args.engines.contains(&EngineName::Predict).then(|| PredictionCache::new(points));
     if let (Some(predictions), [_]) = (&predictions, &engines[..]) {
         predictions.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
     }
@@ -332,7 +332,7 @@ fn check_kind(
         // Whoever reads the file next tells why it cannot be read.
         return Ok(());
     }
-    match FileKind::of(inputs, path) {
+    match FileKind::detect(inputs, path) {
         Ok(found) if found != wanted => Err(Failure::Input(format!(
             "{} is a {}, not a {}\n{remedy}",
             name_of(path),

@@ -43,7 +43,7 @@ const MAX_SNAPSHOTS: u64 = 1200;
 
 impl Watched {
     /// These ports of a scenario, each given by its number among [`ports`].
-    pub fn of(scenario: &Scenario, numbers: &[usize]) -> Watched {
+    pub fn new(scenario: &Scenario, numbers: &[usize]) -> Watched {
         let all: Vec<_> = ports(scenario).collect();
         let port = |&number: &usize| {
             let (from, to, line) = all[number];

@@ -99,7 +99,7 @@ impl<'e> Replay<'e> {
                 path.display()
             )));
         }
-        let open = |run: &&Run| Recording::of(run, point, replica, watch);
+        let open = |run: &&Run| Recording::open(run, point, replica, watch);
         let recordings = simulated.iter().map(open).collect::<Result<Vec<_>, _>>()?;
         let state = State { chosen: 0, before: None, speed: 1.0, at_s: 0.0, told: 0, run: 1 };
         let hub = Hub::new(about(&recordings, &state, replica));
@@ -242,7 +242,7 @@ impl Controls for Replay<'_> {
 }
 
 impl Recording {
-    fn of(
+    fn open(
         run: &Run,
         point: usize,
         replica: u32,
@@ -280,7 +280,7 @@ impl Recording {
         let expected = found.and_then(|all| all.iter().find(|found| found.number == replica));
         Ok(Recording {
             policy: policy.map(|input| input.text.clone()).unwrap_or_default(),
-            watched: Watched::of(&scenario, &watch(&scenario)),
+            watched: Watched::new(&scenario, &watch(&scenario)),
             expected: expected.cloned(),
             scenario,
             label,
@@ -321,7 +321,8 @@ fn give<'r>(run: &'r Run, inputs: &InputFiles) -> Result<Option<&'r Input>, Repl
         // The policy is the second where there is one; a digest is no policy.
         let as_policy = InputFiles::default();
         as_policy.give(path, &input.text);
-        if at == 0 && FileKind::of(&as_policy, path).is_ok_and(|kind| kind == FileKind::Policy) {
+        if at == 0 && FileKind::detect(&as_policy, path).is_ok_and(|kind| kind == FileKind::Policy)
+        {
             inputs.give(path, &input.text);
             policy = Some(input);
         }

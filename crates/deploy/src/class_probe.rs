@@ -44,7 +44,7 @@ impl Tree {
         for tcp_port in ways {
             for code_point in &code_points {
                 let probe = ClassProbe { code_point: *code_point, tcp_port };
-                class_probes[*self.choice.of(&packet(endpoints, probe))].get_or_insert(probe);
+                class_probes[*self.choice.select(&packet(endpoints, probe))].get_or_insert(probe);
             }
         }
         class_probes
@@ -55,7 +55,7 @@ impl Tree {
     /// The class of a connection to the peer's port that nobody marks.
     pub fn class_of_flow(&self, endpoints: Endpoints) -> usize {
         let probe = ClassProbe { code_point: Dscp::BEST_EFFORT, tcp_port: Some(endpoints.port) };
-        *self.choice.of(&packet(endpoints, probe))
+        *self.choice.select(&packet(endpoints, probe))
     }
 
     /// The code points that tell classes apart, and best effort's before them.
@@ -102,13 +102,13 @@ fn packet(endpoints: Endpoints, probe: ClassProbe) -> Packet {
 
 impl<T> Choice<T> {
     /// The class of a packet.
-    fn of(&self, packet: &Packet) -> &T {
+    fn select(&self, packet: &Packet) -> &T {
         match self {
             Choice::Class(class) => class,
             Choice::Among { rules, otherwise } => rules
                 .iter()
                 .find(|(rule, _)| rule.matches(packet))
-                .map_or_else(|| otherwise.of(packet), |(_, of)| of.of(packet)),
+                .map_or_else(|| otherwise.select(packet), |(_, of)| of.select(packet)),
         }
     }
 }

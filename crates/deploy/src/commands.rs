@@ -48,7 +48,7 @@ pub enum Generation {
 
 impl Generation {
     /// The generation of a number; none of those that belong to neither.
-    pub(crate) fn of(number: u16) -> Option<Generation> {
+    pub(crate) fn from_number(number: u16) -> Option<Generation> {
         match number {
             0x01..=0x3f => Some(Generation::First),
             0x81..=0xbf => Some(Generation::Second),

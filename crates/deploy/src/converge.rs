@@ -259,7 +259,7 @@ impl Way<'_> {
 
     fn noted(&self, generation: Generation) -> Step {
         let has_found_place = self.observed.place_was_found();
-        let memo = Memo { has_found_place, ..Memo::of(self.tree, generation) };
+        let memo = Memo { has_found_place, ..Memo::from_tree(self.tree, generation) };
         Step::Tc(self.writer(generation).memo(&memo.text()))
     }
 

@@ -82,7 +82,7 @@ pub struct EdgeObserved {
 
 impl EdgeObserved {
     /// From the disciplines and filters that tc lists.
-    pub(crate) fn of(qdiscs: &[Value], egress: &[Value], ingress: &[Value]) -> EdgeObserved {
+    pub(crate) fn parse(qdiscs: &[Value], egress: &[Value], ingress: &[Value]) -> EdgeObserved {
         EdgeObserved {
             memo: egress.iter().find_map(memo_of),
             has_program: egress.iter().any(|it| is_program(it, NAME)),
@@ -234,7 +234,7 @@ pub fn converge_edge(
 ) -> Vec<Step> {
     let Some(edge) = edge else { return without_edge(device, observed) };
     let sent = edge.takes_all.then_some(observed.sent.unwrap_or(0));
-    let memo = EdgeMemo { sent, ..EdgeMemo::of(policy, edge, observed.found_place()) };
+    let memo = EdgeMemo { sent, ..EdgeMemo::new(policy, edge, observed.found_place()) };
     let mut steps = Vec::new();
     if !observed.has_place {
         steps.push(place(device));
@@ -299,7 +299,7 @@ fn memo_of(filter: &Value) -> Option<EdgeMemo> {
 }
 
 impl EdgeMemo {
-    fn of(policy: &str, edge: &Edge, has_found_place: bool) -> EdgeMemo {
+    fn new(policy: &str, edge: &Edge, has_found_place: bool) -> EdgeMemo {
         let named = |Labelled { name, owned_by }| Labelled { name: short(&name), owned_by };
         EdgeMemo {
             policy: short(policy),
@@ -318,13 +318,13 @@ impl EdgeMemo {
     pub(crate) fn excess(policy: &str, edge: &Edge) -> Option<[usize; 2]> {
         // What `verify` adds for a while, an address, twice, and a number; and how many packets were sent.
         const OF_VERIFY: usize = 128 + 32;
-        let (found, most) = (EdgeMemo::of(policy, edge, true).text().len(), Program::MAX_TEXT);
+        let (found, most) = (EdgeMemo::new(policy, edge, true).text().len(), Program::MAX_TEXT);
         (found + OF_VERIFY > most).then_some([found, most - OF_VERIFY])
     }
 
     /// Whether the program came of this role of a policy, and does the same.
     pub fn is_of(&self, policy: &str, edge: &Edge) -> bool {
-        *self == EdgeMemo { sent: self.sent, ..EdgeMemo::of(policy, edge, self.has_found_place) }
+        *self == EdgeMemo { sent: self.sent, ..EdgeMemo::new(policy, edge, self.has_found_place) }
     }
 
     /// Whether it does so but for the packets to one host, which it leaves as they are.
@@ -449,7 +449,7 @@ mod tests {
         let program =
             r#"{"pref":21318,"options":{"handle":"0x5346","bpf_name":"shortflow_edge:[6]"}}"#;
         let steps = |egress: &str, ingress: &str| {
-            let observed = EdgeObserved::of(&place, &qdiscs(egress), &qdiscs(ingress));
+            let observed = EdgeObserved::parse(&place, &qdiscs(egress), &qdiscs(ingress));
             clear_edge("eth0", &observed).iter().map(Step::to_string).collect::<Vec<_>>()
         };
         let ours = format!("[{program}]");

@@ -38,7 +38,7 @@ impl Environment {
     };
 
     /// Those of the device of this name, in the network namespace of the thread.
-    pub fn of(device: &str) -> Environment {
+    pub fn detect(device: &str) -> Environment {
         let features = ask("ethtool", &["-k", device]);
         let sessions = std::fs::read_to_string("/proc/thread-self/net/pppoe").unwrap_or_default();
         let routes = ["-4", "-6"].map(|family| {
@@ -50,14 +50,14 @@ impl Environment {
             carries_pppoe: has_session(&sessions, device),
             carries_mpls: routes.iter().any(|text| has_labels(text, device, true))
                 || has_labels(&labels, device, false),
-            translation: Translation::of(device),
+            translation: Translation::detect(device),
         }
     }
 }
 
 impl Translation {
     /// By the rules of nftables, and of iptables where its own are listed.
-    pub fn of(device: &str) -> Translation {
+    pub fn detect(device: &str) -> Translation {
         let nft = ask("nft", &["-j", "list", "ruleset"]);
         let iptables = ask("iptables-save", &["-t", "nat"]);
         let seen = nft.as_deref().is_some_and(|text| nft_translates(text, device))

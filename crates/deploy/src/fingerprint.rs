@@ -38,7 +38,7 @@ pub(crate) type PartSettings = BTreeMap<Part, String>;
 impl Part {
     /// Whether it belongs to what carries packets when `live` does.
     fn is_live(self, live: Generation) -> bool {
-        let of = |number: u16| Generation::of(number) == Some(live);
+        let of = |number: u16| Generation::from_number(number) == Some(live);
         match self {
             Part::Queue(ROOT) => true,
             Part::Queue(handle) => {
@@ -144,7 +144,11 @@ pub(crate) struct Fingerprint {
 
 impl Fingerprint {
     /// The seal of what looks so, where `live` carries the packets.
-    pub(crate) fn of(version: &str, part_settings: &PartSettings, live: Generation) -> Fingerprint {
+    pub(crate) fn new(
+        version: &str,
+        part_settings: &PartSettings,
+        live: Generation,
+    ) -> Fingerprint {
         let parts = part_settings.iter().filter(|(part, _)| part.is_live(live));
         let parts = parts.map(|(part, settings)| (part.to_string(), fnv(settings)));
         Fingerprint { version: version.to_owned(), parts: parts.collect() }
@@ -246,7 +250,7 @@ class htb 5f00:81 parent 5f00:fff0 leaf 5f81: prio 0 quantum 1514 rate 1Kbit cei
 
     #[test]
     fn settings_are_compared_and_not_counters_flows_or_what_is_left_of_an_earlier_policy() {
-        let fingerprint = Fingerprint::of("6.1", &listed(50, 1, CLASSES, &[1]), Generation::First);
+        let fingerprint = Fingerprint::new("6.1", &listed(50, 1, CLASSES, &[1]), Generation::First);
         assert_eq!(Fingerprint::parse(&fingerprint.text()), Some(fingerprint.clone()));
         let changes =
             |part_settings: PartSettings| fingerprint.changes(&part_settings, Generation::First);
@@ -269,7 +273,7 @@ class htb 5f00:81 parent 5f00:fff0 leaf 5f81: prio 0 quantum 1514 rate 1Kbit cei
 
     #[test]
     fn filters_inside_queues_are_missed_and_those_of_others_are_seen() {
-        let fingerprint = Fingerprint::of("6.1", &listed(50, 1, CLASSES, &[1]), Generation::First);
+        let fingerprint = Fingerprint::new("6.1", &listed(50, 1, CLASSES, &[1]), Generation::First);
         let changes = |inner: &[u64]| {
             let changes = fingerprint.changes(&listed(50, 1, CLASSES, inner), Generation::First);
             changes

@@ -45,7 +45,7 @@ pub struct Instead {
 
 impl Instead {
     /// Those of this tree.
-    pub(crate) fn of(tree: &Tree) -> Instead {
+    pub(crate) fn from_tree(tree: &Tree) -> Instead {
         Instead {
             policy: short(&tree.policy),
             shape: tree.shape(),
@@ -57,7 +57,7 @@ impl Instead {
 
 impl Memo {
     /// That of a tree in this generation.
-    pub(crate) fn of(tree: &Tree, generation: Generation) -> Memo {
+    pub(crate) fn from_tree(tree: &Tree, generation: Generation) -> Memo {
         let queues = Writer::new("", tree, generation).queues().into_iter();
         Memo {
             policy: short(&tree.policy),
@@ -83,7 +83,7 @@ impl Memo {
 
     /// Whether it stands in the place of a tree.
     pub fn is_instead_of(&self, tree: &Tree) -> bool {
-        self.instead == Some(Instead::of(tree))
+        self.instead == Some(Instead::from_tree(tree))
             && self.is_named(&self.policy, &tree.role, tree.rate)
     }
 

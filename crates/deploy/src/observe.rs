@@ -120,7 +120,7 @@ impl Observed {
         let root = root.map_or(Root::Default, root_of);
         let memo: Option<Memo> = filters.iter().find_map(memo_of);
         let has_found_place = memo.as_ref().map(|memo| memo.has_found_place);
-        let mut edge = EdgeObserved::of(&qdiscs, &egress, &ingress);
+        let mut edge = EdgeObserved::parse(&qdiscs, &egress, &ingress);
         edge.has_found_place = has_found_place;
         let places = filters.iter().filter(|it| it["options"].is_object());
         let queues: Vec<Queue> = qdiscs.iter().filter_map(queue_of).collect();
@@ -153,7 +153,7 @@ impl Observed {
 
     /// The seal of what stands there now; none where no filter sends packets into classes.
     pub(crate) fn fingerprint_now(&self, version: &str) -> Option<Fingerprint> {
-        Some(Fingerprint::of(version, &self.part_settings, self.live()?))
+        Some(Fingerprint::new(version, &self.part_settings, self.live()?))
     }
 
     /// Takes nothing for changed that another version of tc listed, which may have other words for the same.
@@ -176,7 +176,7 @@ impl Observed {
         let mut damage: Vec<String> = self.removed().collect();
         let Some(memo) = &self.memo else { return damage };
         let live = self.live();
-        let is_live = |handle: u16| Generation::of(handle.wrapping_sub(ROOT)) == live;
+        let is_live = |handle: u16| Generation::from_number(handle.wrapping_sub(ROOT)) == live;
         if live.is_none() || !memo.queues.iter().all(|(handle, _)| is_live(*handle)) {
             damage.push("the filter that tells packets apart is gone".to_owned());
         }
@@ -333,7 +333,8 @@ impl Observed {
 
     /// The classes of a generation, with how many packets wait in each.
     pub(crate) fn classes_of(&self, generation: Generation) -> impl Iterator<Item = (u16, u64)> {
-        let of = move |(minor, _): &&(u16, u64)| Generation::of(*minor) == Some(generation);
+        let of =
+            move |(minor, _): &&(u16, u64)| Generation::from_number(*minor) == Some(generation);
         self.classes.iter().filter(of).copied()
     }
 
@@ -486,7 +487,7 @@ fn classes_of(text: &str) -> Vec<(u16, u64)> {
 mod tests {
     use super::*;
 
-    fn of(qdiscs: &str, classes: &str, filters: &str) -> Result<Observed, String> {
+    fn observed(qdiscs: &str, classes: &str, filters: &str) -> Result<Observed, String> {
         Observed::parse(&Listings { qdiscs, classes, filters, ..Listings::default() })
     }
 
@@ -507,7 +508,7 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
 
     #[test]
     fn whose_root_it_is_is_told_by_more_than_its_handle() {
-        let root = |text: &str| of(text, "", "").unwrap().root;
+        let root = |text: &str| observed(text, "", "").unwrap().root;
         assert_eq!(root("[]"), Root::Default);
         assert_eq!(root(r#"[{"kind":"mq","handle":"0:","root":true}]"#), Root::Default);
         let ours = r#"[{"kind":"htb","handle":"5f00:","root":true,"options":{"r2q":24320,"default":"0x5f"}}]"#;
@@ -523,9 +524,9 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
 
     #[test]
     fn what_tc_says_in_another_way_is_a_mistake_and_no_panic() {
-        assert!(of("nonsense", "", "").is_err());
-        assert!(of("{}", "", "").is_err());
-        let odd = of(r#"[{"root":true},{"handle":7}]"#, "class\nclass htb\n", "[{}]");
+        assert!(observed("nonsense", "", "").is_err());
+        assert!(observed("{}", "", "").is_err());
+        let odd = observed(r#"[{"root":true},{"handle":7}]"#, "class\nclass htb\n", "[{}]");
         assert_eq!(odd.unwrap().classes, []);
     }
 
@@ -537,7 +538,7 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
                 {"peak_delay_us":90,"avg_delay_us":20,"sparse_flows":1,"bulk_flows":2,"unresponsive_flows":0},
                 {"peak_delay_us":40,"avg_delay_us":30,"sparse_flows":4,"bulk_flows":0,"unresponsive_flows":0}]},
             {"kind":"red","handle":"5f04:"}, {"kind":"cake","handle":"5f05:"}]"#;
-        let found = of(text, "", "").unwrap();
+        let found = observed(text, "", "").unwrap();
         let told: Vec<_> =
             found.queues.iter().map(|queue| (queue.handle, queue.delay_us, queue.flows)).collect();
         let expected = [
@@ -555,7 +556,7 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
         let text = r#"[{"kind":"fq_codel","handle":"5f01:","packets":5,"bytes":70,"drops":1,"ecn_mark":2},
             {"kind":"red","handle":"5f02:","marked":3},
             {"kind":"cake","handle":"5f03:","tins":[{"ecn_mark":4},{"ecn_mark":5}]}]"#;
-        let found = of(text, "", "").unwrap();
+        let found = observed(text, "", "").unwrap();
         let marks: Vec<_> = found.queues.iter().map(|queue| (queue.handle, queue.marks)).collect();
         assert_eq!(marks, [(0x5f01, 2), (0x5f02, 3), (0x5f03, 9)]);
         let first = found.queue(0x5f01).unwrap();

@@ -68,7 +68,7 @@ impl Owners {
     }
 
     /// The label's owner.
-    pub(crate) fn of(&self, label: Label) -> Option<&Labelled> {
+    pub(crate) fn find(&self, label: Label) -> Option<&Labelled> {
         self.0.iter().find(|(known, _)| *known == label).map(|(_, labelled)| labelled)
     }
 
@@ -147,7 +147,7 @@ pub fn owners(policy: &Policy, given: &[(String, String)]) -> Result<Owners, Str
                 policy.name
             ));
         }
-        if owners.of(label).is_some() {
+        if owners.find(label).is_some() {
             return Err(format!("{name}: it is given twice"));
         }
         let owned_by = owner(text).map_err(|why| format!("{name}: {why}"))?;

@@ -82,7 +82,7 @@ pub struct ClassSeen {
 type Look = fn(&Link, usize) -> Option<Vec<ClassSeen>>;
 
 impl EdgeStatus {
-    fn of(device: &str, memo: &EdgeMemo, look: Look) -> EdgeStatus {
+    fn new(device: &str, memo: &EdgeMemo, look: Look) -> EdgeStatus {
         let seen = link(device).ok().and_then(|link| look(&link, memo.classes.len()));
         let with_state = |label: &Labelled| (label.clone(), label.owned_by.group());
         let labels = memo.labels.iter().map(with_state).collect();
@@ -206,7 +206,7 @@ impl DeviceStatus {
     ///
     /// # Errors
     /// When the device is not there, or tc cannot be run or read.
-    pub fn of(device: &str) -> Result<Option<DeviceStatus>, Error> {
+    pub fn read(device: &str) -> Result<Option<DeviceStatus>, Error> {
         DeviceStatus::looked(device, program::seen)
     }
 
@@ -214,7 +214,7 @@ impl DeviceStatus {
     /// tables take long to read; none where nothing is deployed.
     ///
     /// # Errors
-    /// As of [`of`](Self::of).
+    /// As of [`read`](Self::read).
     pub fn of_counters(device: &str) -> Result<Option<DeviceStatus>, Error> {
         DeviceStatus::looked(device, program::colors)
     }
@@ -226,7 +226,7 @@ impl DeviceStatus {
     pub fn all() -> Result<Vec<DeviceStatus>, Error> {
         let mut all = Vec::new();
         for device in names()? {
-            match DeviceStatus::of(&device) {
+            match DeviceStatus::read(&device) {
                 Ok(status) => all.extend(status),
                 // It went away after it was named.
                 Err(Error::Vanished { .. }) => {}
@@ -266,7 +266,7 @@ impl DeviceStatus {
             memo: observed.memo.clone(),
             edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus {
                 sent: observed.edge.sent.zip(memo.sent).map(|(now, then)| now.saturating_sub(then)),
-                ..EdgeStatus::of(device, memo, look)
+                ..EdgeStatus::new(device, memo, look)
             }),
             deployed: observed.deployed(),
             root: observed.root.clone(),

@@ -306,7 +306,7 @@ fn with_filters(qdiscs: &str) -> Vec<u16> {
     let is_one = |qdisc: &&Value| ["prio", "drr", "ets"].iter().any(|kind| qdisc["kind"] == *kind);
     let handle = |qdisc: &Value| {
         let handle = u16::from_str_radix(qdisc["handle"].as_str()?.strip_suffix(':')?, 16).ok()?;
-        Generation::of(handle.wrapping_sub(crate::commands::ROOT)).map(|_| handle)
+        Generation::from_number(handle.wrapping_sub(crate::commands::ROOT)).map(|_| handle)
     };
     listed.iter().filter(is_one).filter_map(handle).collect()
 }

@@ -114,7 +114,7 @@ impl Tree {
     /// The same, for the place of another one, where it stands for a while.
     #[must_use]
     pub fn instead_of(self, other: &Tree) -> Tree {
-        Tree { role: other.role.clone(), instead: Some(Instead::of(other)), ..self }
+        Tree { role: other.role.clone(), instead: Some(Instead::from_tree(other)), ..self }
     }
 
     /// All queueing disciplines below the line, in the order of their numbers.

@@ -67,15 +67,15 @@ impl Wanted {
     ///
     /// # Errors
     /// When the roles are not those of one device, or all that is refused of them.
-    pub fn of(policy: &Policy, roles: &[String], site: &Site) -> Result<Wanted, Unwanted> {
-        Wanted::of_owners(policy, roles, site, &Owners::new())
+    pub fn from_policy(policy: &Policy, roles: &[String], site: &Site) -> Result<Wanted, Unwanted> {
+        Wanted::from_policy_with_owners(policy, roles, site, &Owners::new())
     }
 
     /// The same, where connections of this host have labels by who owns them.
     ///
     /// # Errors
-    /// As of [`of`](Self::of).
-    pub fn of_owners(
+    /// As of [`from_policy`](Self::from_policy).
+    pub fn from_policy_with_owners(
         policy: &Policy,
         roles: &[String],
         site: &Site,

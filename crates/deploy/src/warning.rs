@@ -221,7 +221,7 @@ mod tests {
             nearest: false,
         };
         let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
-        let wanted = Wanted::of(&policy, &roles, &site).unwrap();
+        let wanted = Wanted::from_policy(&policy, &roles, &site).unwrap();
         Warning::all(&policy, &wanted, "wan", &environment)
     }
 
@@ -314,7 +314,7 @@ marker.dstf = {}
             nearest: true,
         };
         let settings = |translation| {
-            let wanted = Wanted::of(&policy, &[], &site).unwrap().behind(translation);
+            let wanted = Wanted::from_policy(&policy, &[], &site).unwrap().behind(translation);
             wanted.tree.unwrap().leaves[0].queue.settings.clone()
         };
         assert!(settings(Translation::Seen).ends_with(" nat"));

@@ -82,7 +82,7 @@ impl Record {
             1 => Record::Request,
             2 => Record::Connection(ConnectionState {
                 is_opening: OPENING.contains(&bytes[at::STATE]),
-                recovery: Recovery::of(bytes[at::RECOVERY]),
+                recovery: Recovery::from_number(bytes[at::RECOVERY]),
                 congestion_window: four(at::CONGESTION_WINDOW),
                 threshold: four(at::THRESHOLD),
                 peer_window: four(at::PEER_WINDOW),
@@ -96,7 +96,7 @@ impl Record {
 
 impl Recovery {
     /// By the kernel's number.
-    fn of(number: u8) -> Recovery {
+    fn from_number(number: u8) -> Recovery {
         match number {
             1 => Recovery::Disorder,
             2 => Recovery::Reduced,

@@ -25,14 +25,14 @@ impl FlowHash {
 
     /// The hash of `name`.
     #[inline]
-    pub(crate) fn of(&self, name: &impl Hashed) -> u64 {
+    pub(crate) fn hash(&self, name: &impl Hashed) -> u64 {
         name.hashed(self.seed)
     }
 
     /// A number from 0 to `buckets - 1` for `key`.
     #[inline]
     pub(crate) fn bucket(&self, key: &FlowKey, buckets: usize) -> usize {
-        ((u128::from(self.of(key)) * buckets as u128) >> 64) as usize
+        ((u128::from(self.hash(key)) * buckets as u128) >> 64) as usize
     }
 }
 
@@ -119,7 +119,7 @@ mod tests {
                 // 255 degrees of freedom: 346 above and 179 below are 1 in 10,000 each.
                 assert!((179.0..346.0).contains(&spread), "{what}, seed {name}: χ² = {spread}");
                 // A hash table looks at the last bits, and at the first seven.
-                let low = (0..KEYS).map(|n| hash.of(&key(n)) as usize % BUCKETS);
+                let low = (0..KEYS).map(|n| hash.hash(&key(n)) as usize % BUCKETS);
                 let spread = chi_square(low);
                 assert!((179.0..346.0).contains(&spread), "{what}, last bits: χ² = {spread}");
             }
@@ -131,7 +131,7 @@ mod tests {
         let hash = FlowHash::seeded(&mut Rng::stream(1, "hosts"));
         for high in [0, 0x2001_0db8_0000_0000] {
             let host = |n: u32| Address::v6(u128::from(high + u64::from(n)) << 64 | 1);
-            let spread = chi_square((0..KEYS).map(|n| hash.of(&host(n)) as usize % BUCKETS));
+            let spread = chi_square((0..KEYS).map(|n| hash.hash(&host(n)) as usize % BUCKETS));
             assert!((179.0..346.0).contains(&spread), "χ² = {spread}");
         }
     }
@@ -152,7 +152,7 @@ mod tests {
                     .map(|n| {
                         let mut other = key(n * 7919);
                         flip(&mut other, bit);
-                        (hash.of(&key(n * 7919)) ^ hash.of(&other)).count_ones()
+                        (hash.hash(&key(n * 7919)) ^ hash.hash(&other)).count_ones()
                     })
                     .sum();
                 // 32 of 64 bits on average; of 1000 keys, five standard deviations are 0.6.
@@ -168,7 +168,7 @@ mod tests {
         let udp = FlowKey { protocol: Protocol::UDP, ..key };
         let swapped_ports = FlowKey { src_port: 80, dst_port: 5000, ..key };
         for other in [udp, key.reversed(), swapped_ports] {
-            assert_ne!(hash.of(&key), hash.of(&other));
+            assert_ne!(hash.hash(&key), hash.hash(&other));
         }
     }
 

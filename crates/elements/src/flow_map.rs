@@ -33,7 +33,7 @@ impl<N: Hashed, T> FlowMap<N, T> {
     pub(crate) fn reserve(&mut self, flows: usize) {
         let FlowMap { hash, numbers, flows: known, free } = self;
         let more = (2 * flows).saturating_sub(numbers.len());
-        numbers.reserve(more, |&at| hash.of(&known[at as usize].0));
+        numbers.reserve(more, |&at| hash.hash(&known[at as usize].0));
         known.reserve(flows.saturating_sub(known.len()));
         free.reserve(flows.saturating_sub(free.len()));
     }
@@ -45,14 +45,15 @@ impl<N: Hashed, T> FlowMap<N, T> {
 
     #[inline]
     pub(crate) fn find(&self, name: &N) -> Option<u32> {
-        let found =
-            self.numbers.find(self.hash.of(name), |&number| self.flows[number as usize].0 == *name);
+        let found = self
+            .numbers
+            .find(self.hash.hash(name), |&number| self.flows[number as usize].0 == *name);
         found.copied()
     }
 
     /// Adds a flow whose name is not there, and gives its number.
     pub(crate) fn insert(&mut self, name: N, flow: T) -> u32 {
-        let hash_of_name = self.hash.of(&name);
+        let hash_of_name = self.hash.hash(&name);
         let number = match self.free.pop() {
             Some(number) => {
                 self.flows[number as usize] = (name, flow);
@@ -64,13 +65,13 @@ impl<N: Hashed, T> FlowMap<N, T> {
             }
         };
         let FlowMap { hash, flows, .. } = self;
-        self.numbers.insert_unique(hash_of_name, number, |&at| hash.of(&flows[at as usize].0));
+        self.numbers.insert_unique(hash_of_name, number, |&at| hash.hash(&flows[at as usize].0));
         number
     }
 
     pub(crate) fn remove(&mut self, number: u32) {
         self.numbers
-            .find_entry(self.hash.of(&self.flows[number as usize].0), |&at| at == number)
+            .find_entry(self.hash.hash(&self.flows[number as usize].0), |&at| at == number)
             .expect("a flow with a number is in the table")
             .remove();
         self.free.push(number);

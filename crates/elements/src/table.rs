@@ -97,7 +97,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         let entries = entries.min(self.bounds.entries);
         let LruTable { hash, places, entries: known, .. } = self;
         let more = (2 * entries).saturating_sub(places.len());
-        places.reserve(more, |&at| hash.of(&known[at as usize].key));
+        places.reserve(more, |&at| hash.hash(&known[at as usize].key));
         known.reserve(entries.saturating_sub(known.len()));
     }
 
@@ -122,7 +122,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         let now =
             self.entries.get(self.newest as usize).map_or(now, |entry| now.max(entry.seen_at));
         self.forget_silent(now);
-        let hash = self.hash.of(&key);
+        let hash = self.hash.hash(&key);
         let entries = &self.entries;
         let found = self.places.find(hash, |&place| entries[place as usize].key == key);
         let place = match found {
@@ -181,7 +181,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         };
         self.link_newest(place);
         let LruTable { entries, hash: hashes, .. } = self;
-        self.places.insert_unique(hash, place, |&at| hashes.of(&entries[at as usize].key));
+        self.places.insert_unique(hash, place, |&at| hashes.hash(&entries[at as usize].key));
         place
     }
 
@@ -192,7 +192,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         entry.newer = self.free;
         self.free = place;
         self.places
-            .find_entry(self.hash.of(&entry.key), |&at| at == place)
+            .find_entry(self.hash.hash(&entry.key), |&at| at == place)
             .expect("a linked entry is in the hash table")
             .remove();
     }

@@ -32,7 +32,7 @@ fn is_false(value: &bool) -> bool {
 
 impl Estimate {
     /// The estimate from one value per replica; none when there is no value.
-    pub fn of(values: &[f64]) -> Option<Estimate> {
+    pub fn from_values(values: &[f64]) -> Option<Estimate> {
         let mean = mean(values)?;
         let n = values.len();
         let half = (n > 1).then(|| {
@@ -53,7 +53,7 @@ impl Estimate {
     /// The estimate from what each replica says; a lower bound as soon as one of them is.
     pub fn of_readings(readings: &[Reading]) -> Option<Estimate> {
         let values: Vec<f64> = readings.iter().map(|reading| reading.value()).collect();
-        let estimate = Estimate::of(&values)?;
+        let estimate = Estimate::from_values(&values)?;
         Some(match readings.iter().any(|reading| reading.is_bound()) {
             true => Estimate { low: None, high: None, at_least: true, ..estimate },
             false => estimate,
@@ -88,7 +88,7 @@ impl Estimate {
 
     /// The estimate from the replicas in which `measure` has a value.
     pub fn over<T>(replicas: &[T], measure: impl Fn(&T) -> Option<f64>) -> Option<Estimate> {
-        Estimate::of(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
+        Estimate::from_values(&replicas.iter().filter_map(measure).collect::<Vec<_>>())
     }
 
     /// The estimate from the replicas in which `measure` says something; a lower bound where some of them say
@@ -138,7 +138,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 /// # Panics
 /// When the runs differ in their number of replicas.
 pub fn paired(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
-    Estimate::of(&pairwise(reference, ours, |reference, ours| ours - reference))
+    Estimate::from_values(&pairwise(reference, ours, |reference, ours| ours - reference))
 }
 
 /// The relative gain of `ours` over `reference` in percent, replica by replica.
@@ -146,7 +146,7 @@ pub fn paired(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
 /// # Panics
 /// When the runs differ in their number of replicas.
 pub fn paired_gain(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
-    Estimate::of(&pairwise(reference, ours, relative_gain))
+    Estimate::from_values(&pairwise(reference, ours, relative_gain))
 }
 
 /// The relative gain of `ours` over `reference` in percent, pair by pair; none where a side is known to a
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn four_replicas_give_the_interval_that_a_hand_computes() {
         // Mean 5, squares 4+1+1+4 = 10, deviation √(10/3), error √(10/12), times 3.182.
-        let estimate = Estimate::of(&[3.0, 4.0, 6.0, 7.0]).unwrap();
+        let estimate = Estimate::from_values(&[3.0, 4.0, 6.0, 7.0]).unwrap();
         assert_eq!(estimate.mean, 5.0);
         assert!((estimate.half_width().unwrap() - 2.905).abs() < 0.001);
         assert!((estimate.low.unwrap() - 2.095).abs() < 0.001);
@@ -213,9 +213,9 @@ mod tests {
 
     #[test]
     fn one_replica_has_no_interval_and_none_has_no_mean() {
-        let one = Estimate::of(&[3.0]).unwrap();
+        let one = Estimate::from_values(&[3.0]).unwrap();
         assert_eq!((one.mean, one.low, one.high, one.n), (3.0, None, None, 1));
-        assert_eq!(Estimate::of(&[]), None);
+        assert_eq!(Estimate::from_values(&[]), None);
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!((estimate.mean, estimate.low, estimate.at_least), (3.0, None, true));
         assert_eq!(estimate.known(), None);
         let exact = [Reading::Exact(1.0), Reading::Exact(3.0)];
-        assert_eq!(Estimate::of_readings(&exact), Estimate::of(&[1.0, 3.0]));
+        assert_eq!(Estimate::of_readings(&exact), Estimate::from_values(&[1.0, 3.0]));
         assert_eq!(paired_gain_of_readings(&exact, &readings), None);
         assert_eq!(paired_gain_of_readings(&exact, &exact).unwrap().mean, 0.0);
     }
@@ -244,7 +244,7 @@ mod tests {
         let ours = [9.0, 19.0, 29.0];
         let difference = paired(&reference, &ours).unwrap();
         assert_eq!((difference.mean, difference.half_width()), (-1.0, Some(0.0)));
-        assert!(!Estimate::of(&reference).unwrap().differs_from(19.0));
+        assert!(!Estimate::from_values(&reference).unwrap().differs_from(19.0));
         assert!(difference.differs_from(0.0));
     }
 

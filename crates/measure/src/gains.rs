@@ -129,7 +129,8 @@ fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) ->
     if !pairs.iter().all(|(reference, ours)| tells(reference) && tells(ours)) {
         return None;
     }
-    let readings = pairs.iter().filter_map(|(r, o)| measure.of(r, what).zip(measure.of(o, what)));
+    let readings =
+        pairs.iter().filter_map(|(r, o)| measure.read(r, what).zip(measure.read(o, what)));
     let (reference, ours): (Vec<Reading>, Vec<Reading>) = readings.unzip();
     if reference.is_empty() {
         return None;
@@ -173,7 +174,7 @@ fn percent(better: Better, reference: &[f64], ours: &[f64]) -> Option<Estimate> 
     match better {
         Better::Higher => {
             let gain = |(reference, ours): (&f64, &f64)| -relative_gain(*reference, *ours);
-            Estimate::of(&reference.iter().zip(ours).map(gain).collect::<Vec<_>>())
+            Estimate::from_values(&reference.iter().zip(ours).map(gain).collect::<Vec<_>>())
         }
         Better::Lower | Better::Neither => paired_gain(reference, ours),
     }
@@ -185,7 +186,7 @@ fn geometric(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
         return None;
     }
     let logs: Vec<f64> = reference.iter().zip(ours).map(|(r, o)| libm::log(o / r)).collect();
-    let logs = Estimate::of(&logs)?;
+    let logs = Estimate::from_values(&logs)?;
     let (low, high) = (logs.low.map(libm::exp), logs.high.map(libm::exp));
     Some(Estimate { mean: libm::exp(logs.mean), low, high, ..logs })
 }

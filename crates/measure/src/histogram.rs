@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use shortflow_units::Rng;
 
-    fn of(durations: &[Duration]) -> Histogram {
+    fn from_durations(durations: &[Duration]) -> Histogram {
         let mut histogram = Histogram::default();
         durations.iter().for_each(|duration| histogram.record(*duration));
         histogram
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn percentiles_are_within_a_thousandth_of_those_of_the_sorted_durations() {
         let mut sorted = durations(10_000);
-        let histogram = of(&sorted);
+        let histogram = from_durations(&sorted);
         sorted.sort();
         for quantile in [0.01, 0.25, 0.5, 0.9, 0.95, 0.99, 0.999, 1.0] {
             let rank = (quantile * 10_000.0_f64).ceil() as usize;
@@ -232,8 +232,8 @@ mod tests {
     #[test]
     fn no_percentile_lies_beyond_the_shortest_and_the_longest_duration() {
         // The cell of 200,004.3 µs ends at 200,063 µs.
-        let alike = of(&[Duration::from_nanos(200_004_300); 50]);
-        let mut joined = of(&[Duration::from_nanos(200_004_300)]);
+        let alike = from_durations(&[Duration::from_nanos(200_004_300); 50]);
+        let mut joined = from_durations(&[Duration::from_nanos(200_004_300)]);
         joined.merge(&alike);
         for histogram in [alike, joined] {
             assert_eq!([0.01, 0.5, 1.0].map(|q| histogram.quantile(q)), [Some(0.200_004_3); 3]);
@@ -245,21 +245,21 @@ mod tests {
         // 100,032 to 100,095 µs are one cell; its median is in the middle, between 1 and 9 s the least.
         let mut many = vec![Duration::from_micros(100_040); 100];
         many.extend([Duration::from_micros(1), Duration::from_secs(9)]);
-        let median = of(&many).quantile(0.5).unwrap();
+        let median = from_durations(&many).quantile(0.5).unwrap();
         assert!((median - 0.100_063_5).abs() < 1e-6, "{median}");
     }
 
     #[test]
     fn joining_histograms_gives_what_one_histogram_would() {
         let durations = durations(1000);
-        let mut joined = of(&durations[..300]);
-        joined.merge(&of(&durations[300..]));
-        assert_eq!(joined, of(&durations));
+        let mut joined = from_durations(&durations[..300]);
+        joined.merge(&from_durations(&durations[300..]));
+        assert_eq!(joined, from_durations(&durations));
     }
 
     #[test]
     fn a_histogram_reads_back_as_it_was_written() {
-        for histogram in [Histogram::default(), of(&durations(500))] {
+        for histogram in [Histogram::default(), from_durations(&durations(500))] {
             let text = serde_json::to_string(&histogram).unwrap();
             assert_eq!(serde_json::from_str::<Histogram>(&text).unwrap(), histogram);
         }
@@ -267,15 +267,15 @@ mod tests {
 
     #[test]
     fn the_complementary_distribution_falls_to_zero_at_the_longest() {
-        let histogram = of(&[100, 200, 200, 400].map(Duration::from_micros));
+        let histogram = from_durations(&[100, 200, 200, 400].map(Duration::from_micros));
         assert_eq!(histogram.ccdf(), [(0.0001, 0.75), (0.0002, 0.25), (0.0004, 0.0)]);
     }
 
     #[test]
     fn what_is_beyond_the_range_counts_at_its_end() {
-        let histogram = of(&[Duration::from_secs(1_000_000)]);
+        let histogram = from_durations(&[Duration::from_secs(1_000_000)]);
         assert_eq!(histogram.quantile(1.0), Some(1_000_000.0), "the longest is known");
-        assert_eq!(of(&[Duration::ZERO]).n(), 1);
+        assert_eq!(from_durations(&[Duration::ZERO]).n(), 1);
     }
 
     #[test]

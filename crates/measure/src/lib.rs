@@ -31,7 +31,7 @@
 //!     recorder.transfer(&Transfer { reply, ..Default::default() });
 //!     recorder.finish()
 //! };
-//! let summary = Summary::of(&[replica(190)?, replica(210)?]);
+//! let summary = Summary::from_replicas(&[replica(190)?, replica(210)?]);
 //! let mean = summary.workload("web").unwrap().all.mean.unwrap();
 //! assert_eq!((mean.mean, mean.n), (0.2, 2));
 //! # Ok::<(), shortflow_measure::results::Error>(())

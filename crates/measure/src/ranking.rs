@@ -122,7 +122,7 @@ pub enum RankMeasure {
 
 impl RankMeasure {
     /// Which measure that is of this traffic.
-    pub const fn of(self, traffic: Traffic) -> Measure {
+    pub const fn for_traffic(self, traffic: Traffic) -> Measure {
         match (self, traffic) {
             (RankMeasure::Mean, Traffic::Datagrams) => Measure::Delay,
             (RankMeasure::P95, Traffic::Datagrams) => Measure::DelayP95,
@@ -139,7 +139,7 @@ impl RankMeasure {
 impl Ranking {
     /// Ranks runs of the same scenario, each with its name and its points. Workloads that are parts
     /// of others, as `web/objects`, do not count by themselves.
-    pub fn of(runs: &[(&str, &[Point])]) -> Ranking {
+    pub fn new(runs: &[(&str, &[Point])]) -> Ranking {
         Ranking::by(runs, false)
     }
 
@@ -303,7 +303,7 @@ fn value(summary: &Summary, name: &str, traffic: Traffic, figure: RankMeasure) -
         RankMeasure::Goodput => summary.workload(name)?.goodput,
         _ => {
             let what = Subject { workload: name, ..Subject::default() };
-            figure.of(traffic).estimate(summary, &what)
+            figure.for_traffic(traffic).estimate(summary, &what)
         }
     }
 }
@@ -413,7 +413,7 @@ mod tests {
         let points: Vec<Vec<Point>> = runs.iter().map(|(_, served)| point(served)).collect();
         let runs: Vec<(&str, &[Point])> =
             runs.iter().zip(&points).map(|((label, _), points)| (*label, &points[..])).collect();
-        let lines = Ranking::of(&runs).lines.into_iter();
+        let lines = Ranking::new(&runs).lines.into_iter();
         lines
             .map(|line| {
                 let worst = line.worst.unwrap();
@@ -446,7 +446,7 @@ mod tests {
         assert_eq!([&order[0].0[..], &order[1].0, &order[2].0], ["1", "0", "20"]);
         assert!(close(order[0].2, 1.0) && close(order[1].2, 1.0) && close(order[2].2, 20.0));
         let points = [20, 1, 0].map(|lost| point(&served(lost)));
-        let ranking = Ranking::of(&["20", "1", "0"].map({
+        let ranking = Ranking::new(&["20", "1", "0"].map({
             let mut points = points.iter();
             move |label| (label, points.next().unwrap().as_slice())
         }));
@@ -467,7 +467,7 @@ mod tests {
     fn who_serves_nothing_at_all_comes_last_and_json_keeps_it() {
         let served = |page| Served { page, delay: 20, lost: 0, download: 1_000_000 };
         let (nothing, some) = (point(&served(None)), point(&served(Some(900))));
-        let ranking = Ranking::of(&[("nothing", &nothing[..]), ("some", &some[..])]);
+        let ranking = Ranking::new(&[("nothing", &nothing[..]), ("some", &some[..])]);
         assert_eq!(ranking.lines[1].label, "nothing");
         assert_eq!(ranking.lines[1].worst.as_ref().unwrap().ratio, f64::INFINITY);
         let text = serde_json::to_string(&ranking).unwrap();
@@ -480,7 +480,7 @@ mod tests {
         let served = |page| Served { page: Some(page), delay: 20, lost: 0, download: 1_000_000 };
         let steady = [point(&served(200)), point(&served(200))].concat();
         let breaks = [point(&served(100)), point(&served(900))].concat();
-        let ranking = Ranking::of(&[("breaks", &breaks[..]), ("steady", &steady[..])]);
+        let ranking = Ranking::new(&[("breaks", &breaks[..]), ("steady", &steady[..])]);
         let worst = ranking.lines[1].worst.as_ref().unwrap();
         assert_eq!((&ranking.lines[1].label[..], worst.point), ("breaks", 1));
         assert!(close(worst.ratio, 4.5));
@@ -499,6 +499,6 @@ mod tests {
 
     #[test]
     fn no_runs_have_no_ranking() {
-        assert_eq!(Ranking::of(&[]), Ranking::default());
+        assert_eq!(Ranking::new(&[]), Ranking::default());
     }
 }

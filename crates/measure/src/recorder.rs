@@ -71,7 +71,7 @@ impl Recorder {
             streams: plan
                 .streams
                 .iter()
-                .map(|stream| stream.clone().map(StreamTracker::of))
+                .map(|stream| stream.clone().map(StreamTracker::new))
                 .collect(),
             replica: Replica {
                 number: 0,
@@ -299,11 +299,11 @@ impl Recorder {
                     dropped: tracker.dropped,
                     delivered: tracker.delay.n(),
                     delay: tracker.delay.mean(),
-                    percentiles: DelayPercentiles::of(&tracker.delays),
+                    percentiles: DelayPercentiles::from_survival(&tracker.delays),
                     delay_deviation: tracker.delay.deviation(),
                     delay_max: tracker.delay.max(),
                     jitter: tracker.jitter.mean(),
-                    jitter_percentiles: JitterPercentiles::of(&tracker.jitters),
+                    jitter_percentiles: JitterPercentiles::from_survival(&tracker.jitters),
                 });
             }
         }
@@ -319,7 +319,7 @@ impl Recorder {
 }
 
 impl StreamTracker {
-    fn of(plan: StreamPlan) -> Self {
+    fn new(plan: StreamPlan) -> Self {
         StreamTracker {
             plan,
             delay: Moments::default(),
@@ -337,7 +337,7 @@ impl StreamTracker {
             dropped: self.dropped,
             delivered: self.delay.n(),
             delay: self.delay.mean(),
-            percentiles: DelayPercentiles::of(&self.delays),
+            percentiles: DelayPercentiles::from_survival(&self.delays),
             delay_max: self.delay.max(),
         }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    fn of(reading: &Reading) -> Option<Spread> {
+    fn from_reading(reading: &Reading) -> Option<Spread> {
         match *reading {
             Reading::Exact(value) => Some(Spread { low: value, estimate: value, high: value }),
             Reading::AtLeast { at_least, likely } => {
@@ -36,7 +36,8 @@ impl Spread {
     /// The spreads of these readings where what is open moves their mean by little; none where it may move it
     /// by more, or nobody knows.
     pub(crate) fn all(readings: &[Reading]) -> Option<Vec<Spread>> {
-        let spreads: Vec<Spread> = readings.iter().map(Spread::of).collect::<Option<_>>()?;
+        let spreads: Vec<Spread> =
+            readings.iter().map(Spread::from_reading).collect::<Option<_>>()?;
         let mean_of = |of: fn(&Spread) -> f64| mean(&spreads.iter().map(of).collect::<Vec<_>>());
         let (estimate, high) = (mean_of(|s| s.estimate)?, mean_of(|s| s.high)?);
         (high - estimate <= MEAN_TOLERANCE * estimate.abs()).then_some(spreads)
@@ -55,7 +56,8 @@ pub(crate) fn estimate(readings: &[Reading]) -> Option<Estimate> {
 /// The estimate over replicas, its interval from the lower end if all that is open had completed at once to the
 /// upper end if it took twice as long.
 fn over(spreads: &[Spread]) -> Option<Estimate> {
-    let of = |of: fn(&Spread) -> f64| Estimate::of(&spreads.iter().map(of).collect::<Vec<_>>());
+    let of =
+        |of: fn(&Spread) -> f64| Estimate::from_values(&spreads.iter().map(of).collect::<Vec<_>>());
     let (low, high) = (of(|s| s.low)?.low, of(|s| s.high)?.high);
     Some(Estimate { low, high, ..of(|s| s.estimate)? })
 }
@@ -95,15 +97,15 @@ mod tests {
             [Reading::Exact(1.9), Reading::Exact(2.1), Reading::Exact(2.0), open(2.0, 2.02, 2.1)];
         let found = estimate(&readings).unwrap();
         assert!(!found.at_least && (found.mean - 2.005).abs() < 1e-12, "{found:?}");
-        let least = Estimate::of(&[1.9, 2.1, 2.0, 2.0]).unwrap();
-        let most = Estimate::of(&[1.9, 2.1, 2.0, 2.1]).unwrap();
+        let least = Estimate::from_values(&[1.9, 2.1, 2.0, 2.0]).unwrap();
+        let most = Estimate::from_values(&[1.9, 2.1, 2.0, 2.1]).unwrap();
         assert_eq!((found.low, found.high), (least.low, most.high));
         let gain =
             paired_gain_of_readings(&readings, &readings.map(|r| r.map(|x| x / 2.0))).unwrap();
         assert!((gain.mean - 50.0).abs() < 1e-12, "{gain:?}");
         // If ours were completed at once and the reference took longer, and the other way round.
-        let best = Estimate::of(&[50.0, 50.0, 50.0, 100.0 * (2.1 - 1.0) / 2.1]).unwrap();
-        let worst = Estimate::of(&[50.0, 50.0, 50.0, 100.0 * (2.0 - 1.05) / 2.0]).unwrap();
+        let best = Estimate::from_values(&[50.0, 50.0, 50.0, 100.0 * (2.1 - 1.0) / 2.1]).unwrap();
+        let worst = Estimate::from_values(&[50.0, 50.0, 50.0, 100.0 * (2.0 - 1.05) / 2.0]).unwrap();
         assert!((gain.high.unwrap() - best.high.unwrap()).abs() < 1e-9, "{gain:?}");
         assert!((gain.low.unwrap() - worst.low.unwrap()).abs() < 1e-9, "{gain:?}");
     }

@@ -276,7 +276,7 @@ impl Summary {
     ///
     /// # Panics
     /// When there is no replica.
-    pub fn of(replicas: &[Replica]) -> Summary {
+    pub fn from_replicas(replicas: &[Replica]) -> Summary {
         let first = replicas.first().expect("a summary needs at least one replica");
         let workloads: Vec<_> = (0..first.workloads.len())
             .map(|i| workload(&column(replicas, |r| &r.workloads[i]), first.measured))

@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use shortflow_units::Rng;
 
-    fn of(completed: &[u64], unfinished: &[u64]) -> Survival {
+    fn from_millis(completed: &[u64], unfinished: &[u64]) -> Survival {
         let mut survival = Survival::default();
         completed.iter().for_each(|ms| survival.complete(Duration::from_millis(*ms)));
         unfinished.iter().for_each(|ms| survival.leave_unfinished(Duration::from_millis(*ms)));
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn a_quantile_that_the_data_do_not_reach_is_a_bound() {
         // Four of ten are still under way when the last has been completed: S ends at 0.4.
-        let survival = of(&[10, 20, 30, 40, 50, 60], &[70, 80, 90, 100]);
+        let survival = from_millis(&[10, 20, 30, 40, 50, 60], &[70, 80, 90, 100]);
         let median = survival.quantile(0.5).unwrap().exact().unwrap();
         assert!((median - 0.050).abs() < 1e-4, "{median}");
         assert!((survival.quantile(0.6).unwrap().exact().unwrap() - 0.060).abs() < 1e-4);
@@ -352,21 +352,21 @@ mod tests {
         // slow ones, and the 99th percentile at 950 ms; all of them could end at 101 ms.
         let mut completed: Vec<u64> = vec![10; 969];
         completed.extend((0..20).map(|i| 800 + 10 * i));
-        let survival = of(&completed, &[100; 11]);
+        let survival = from_millis(&completed, &[100; 11]);
         let bound = survival.quantile(0.99).unwrap();
-        let ended = of(&[completed.as_slice(), &[101; 11]].concat(), &[]);
+        let ended = from_millis(&[completed.as_slice(), &[101; 11]].concat(), &[]);
         assert!(bound.is_bound());
         assert!(bound.value() <= ended.quantile(0.99).unwrap().value());
         // With ten, the percentile would be exceeded by no more than these, whatever becomes of them.
         completed.push(10);
-        let survival = of(&completed, &[100; 10]);
+        let survival = from_millis(&completed, &[100; 10]);
         assert!(survival.quantile(0.99).unwrap().exact().is_some());
     }
 
     #[test]
     fn what_is_still_young_moves_no_figure() {
         let many: Vec<u64> = (1..=1000).collect();
-        let survival = of(&many, &[0, 0, 0]);
+        let survival = from_millis(&many, &[0, 0, 0]);
         let p99 = survival.quantile(0.99).unwrap().exact().unwrap();
         assert!((p99 / 0.990 - 1.0).abs() < 1e-3, "{p99}");
         let mean = survival.curve().restricted_mean().unwrap().exact().unwrap();
@@ -375,7 +375,7 @@ mod tests {
 
     #[test]
     fn without_anything_unfinished_the_quantiles_are_those_of_the_histogram() {
-        let survival = of(&[10, 20, 30, 40], &[]);
+        let survival = from_millis(&[10, 20, 30, 40], &[]);
         let median = survival.completed.quantile(0.5).map(Reading::Exact);
         assert_eq!(survival.quantile(0.5), median);
         assert_eq!(survival.curve().restricted_mean(), None);
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn nothing_completed_is_known_to_take_longer() {
-        let survival = of(&[], &[500, 700]);
+        let survival = from_millis(&[], &[500, 700]);
         assert!(survival.quantile(0.5).unwrap().is_bound());
         assert!(survival.curve().restricted_mean().unwrap().is_bound());
         assert_eq!(Survival::default().quantile(0.5), None);
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn a_percentile_needs_ten_beyond_it() {
-        let of_n = |n: u64| of(&vec![10; n as usize], &[]);
+        let of_n = |n: u64| from_millis(&vec![10; n as usize], &[]);
         assert_eq!(of_n(19).telling_quantile(0.5), None);
         assert!(of_n(20).telling_quantile(0.5).is_some());
         assert_eq!(of_n(199).telling_quantile(0.95), None);
@@ -409,7 +409,7 @@ mod tests {
         assert_eq!(joined.n(), 600);
         let text = serde_json::to_string(&joined).unwrap();
         assert_eq!(serde_json::from_str::<Survival>(&text).unwrap(), joined);
-        let all_completed = of(&[10], &[]);
+        let all_completed = from_millis(&[10], &[]);
         let text = serde_json::to_string(&all_completed).unwrap();
         assert_eq!(text, serde_json::to_string(&all_completed.completed).unwrap());
         assert_eq!(serde_json::from_str::<Survival>(&text).unwrap(), all_completed);

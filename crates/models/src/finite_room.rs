@@ -21,7 +21,7 @@ pub const MAX_ROOM: u32 = 2000;
 impl FiniteRoom {
     /// Of these streams, with `room` for those that wait beside the one that is served, up to [`MAX_ROOM`]. The load is above 0,
     /// and may be beyond what is served, up to 100. Takes the square of the room.
-    pub fn of(streams: &[Packets], room: u32) -> Result<FiniteRoom, ModelError> {
+    pub fn new(streams: &[Packets], room: u32) -> Result<FiniteRoom, ModelError> {
         Range::from_to(0.0, f64::from(MAX_ROOM)).check("the room", f64::from(room))?;
         let rate: f64 = streams.iter().map(|stream| stream.arrival_rate).sum();
         Range::above(0.0).check("the arrival rate per second", rate)?;
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn without_room_a_share_is_lost_as_erlang_says_and_nobody_waits() {
         for load in [0.1, 0.9, 3.0] {
-            let found = FiniteRoom::of(&one(load, 1.0), 0).unwrap();
+            let found = FiniteRoom::new(&one(load, 1.0), 0).unwrap();
             assert!((found.lost - load / (1.0 + load)).abs() < 1e-12, "{found:?}");
             assert!(found.wait.abs() < 1e-9, "{found:?}");
         }
@@ -97,17 +97,17 @@ mod tests {
     #[test]
     fn with_much_room_it_is_the_queue_without_a_bound() {
         let class = CustomerClass::constant(0.8, 1.0);
-        let found = FiniteRoom::of(&one(0.8, 1.0), 500).unwrap();
+        let found = FiniteRoom::new(&one(0.8, 1.0), 500).unwrap();
         assert!((found.wait / fcfs_wait(&[class]).unwrap() - 1.0).abs() < 1e-6, "{found:?}");
         assert!(found.lost < 1e-9, "{found:?}");
     }
 
     #[test]
     fn an_overload_loses_what_is_not_served() {
-        let found = FiniteRoom::of(&one(2.0, 1.0), 300).unwrap();
+        let found = FiniteRoom::new(&one(2.0, 1.0), 300).unwrap();
         assert!((found.lost - 0.5).abs() < 1e-6, "{found:?}");
         assert!((found.wait - 300.0).abs() < 3.0, "{found:?}");
-        assert!(FiniteRoom::of(&one(1000.0, 1.0), 300).is_err(), "no number is that small");
+        assert!(FiniteRoom::new(&one(1000.0, 1.0), 300).is_err(), "no number is that small");
     }
 
     /// Plays a server with room for five that wait; two sizes.
@@ -117,7 +117,7 @@ mod tests {
             Packets { arrival_rate: 0.6, service: 0.5 },
             Packets { arrival_rate: 0.3, service: 2.0 },
         ];
-        let found = FiniteRoom::of(&streams, 5).unwrap();
+        let found = FiniteRoom::new(&streams, 5).unwrap();
         let mut state = 0x5eed_u64;
         let mut dice = move || {
             state ^= state >> 12;

@@ -104,7 +104,7 @@ pub fn page() -> String {
 
 impl Scheme {
     /// What the keys of type `K` say about themselves.
-    pub(crate) fn of<K: JsonSchema>(
+    pub(crate) fn new<K: JsonSchema>(
         kind: SchemeKind,
         name: String,
         source: &'static str,

@@ -201,7 +201,7 @@ macro_rules! register_markers {
         /// What there is to say about each marker.
         pub(crate) fn schemes() -> Vec<crate::explain::Scheme> {
             use crate::scheme::MarkerScheme;
-            vec![$(crate::explain::Scheme::of::<$module::Keys>(
+            vec![$(crate::explain::Scheme::new::<$module::Keys>(
                 crate::explain::SchemeKind::Marker,
                 $crate::scheme::kebab(stringify!($module)),
                 $module::Keys::SOURCE,
@@ -311,7 +311,7 @@ macro_rules! register_queues {
         /// What there is to say about each queue.
         pub(crate) fn schemes() -> Vec<crate::explain::Scheme> {
             use crate::scheme::QueueScheme;
-            vec![$(crate::explain::Scheme::of::<$module::Keys>(
+            vec![$(crate::explain::Scheme::new::<$module::Keys>(
                 crate::explain::SchemeKind::Queue,
                 $crate::scheme::kebab(stringify!($module)),
                 $module::Keys::SOURCE,

@@ -21,7 +21,7 @@ const NO_WAIT: f64 = 0.01;
 const HALVINGS: u32 = 60;
 
 /// Of a source of packets of these sizes, of which so many are sent.
-pub(crate) fn of(
+pub(crate) fn delay_and_loss(
     network: &Network,
     source: &Source,
     sizes: &[(f64, f64)],
@@ -46,7 +46,8 @@ pub(crate) fn of(
     let delay = if is_behind_bands { lower_bound::delay(network, source, sizes) } else { delay };
     let loses_at_least =
         hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].loses_at_least));
-    let delay = Estimate::of(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });
+    let delay =
+        Estimate::from_values(&[delay]).map(|delay| Estimate { at_least: is_bound, ..delay });
     // What finds a full buffer depends on when flows fill it, and on how others come.
     let is_known = hops().all(|hop| loses_as_predicted(network, hop, ages));
     Ok(DatagramSummary {
@@ -247,7 +248,7 @@ fn percentiles(
     let streams = poisson_alone(network, longest.line)?;
     let base = |size: f64| delay(network, source, &route.there, ages, size) - all;
     let at = |share: f64| {
-        quantile(&streams, sizes, &base, share).ok().and_then(|at| Estimate::of(&[at]))
+        quantile(&streams, sizes, &base, share).ok().and_then(|at| Estimate::from_values(&[at]))
     };
     Some(DelaySummary { delay_median: at(0.5), delay_p95: at(0.95), delay_p99: at(0.99) })
 }

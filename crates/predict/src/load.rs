@@ -53,7 +53,7 @@ pub(crate) struct Loads {
 
 impl Loads {
     /// Of sources whose number of visits is known or looked for; what is endless is looked for packet by packet.
-    pub(crate) fn of(lines: &[Line], sources: &[Source]) -> Loads {
+    pub(crate) fn new(lines: &[Line], sources: &[Source]) -> Loads {
         let mut loads = Loads { by_line: vec![Vec::new(); lines.len()], metered: Vec::new() };
         for (index, source) in sources.iter().enumerate() {
             let mut known = BTreeMap::new();

@@ -95,7 +95,12 @@ impl Marking<'_> {
         self.blind(params.mode())?;
         let [green, _, red] = self.role.code_points;
         let red = self.policed(class, Color::Red, red)?;
-        self.metered_by(class, Rates::of(params.committed_rate()), [green, red, red], 0.0)
+        self.metered_by(
+            class,
+            Rates::from_committed(params.committed_rate()),
+            [green, red, red],
+            0.0,
+        )
     }
 
     /// A two rate three colour marker (RFC 2698): green up to the committed rate, yellow up to the peak rate.
@@ -140,7 +145,7 @@ impl Marking<'_> {
         if self.kind.packet > profile.max_packet().0 as f64 {
             return Ok(vec![Written::all(0.0, self.policed(class, Color::Yellow, yellow)?)]);
         }
-        self.metered_by(class, Rates::of(profile.rate()), [green, yellow, yellow], 0.0)
+        self.metered_by(class, Rates::from_committed(profile.rate()), [green, yellow, yellow], 0.0)
     }
 
     /// SIMA's drop precedence, by the mean rate of what comes against the nominal one.
@@ -152,7 +157,7 @@ impl Marking<'_> {
         if sima.per().is_some() {
             return Err(self.none("a momentary rate for each user"));
         }
-        let meter = self.meter(class, Rates::of(sima.nominal_rate()), 0.0)?;
+        let meter = self.meter(class, Rates::from_committed(sima.nominal_rate()), 0.0)?;
         let mut code_points = Vec::new();
         for (precedence, dscp) in sima.code_points().iter().enumerate() {
             let dscp = self.policed(class, precedences::color(precedence), *dscp)?;

@@ -13,7 +13,7 @@ use crate::load::acknowledged_segments;
 
 impl SlowStart {
     /// That of these settings.
-    pub(crate) fn of(tcp: &Config) -> SlowStart {
+    pub(crate) fn from_config(tcp: &Config) -> SlowStart {
         let most = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
         let growth = if tcp.quick_acks > 0 { 1.0 } else { 1.0 / acknowledged_segments(tcp) };
         SlowStart { first: f64::from(tcp.initial_window).min(most), growth, most }
@@ -121,7 +121,7 @@ pub(crate) struct Rates {
 
 impl Rates {
     /// A profile alone.
-    pub(crate) fn of(committed: Rate) -> Rates {
+    pub(crate) fn from_committed(committed: Rate) -> Rates {
         let committed = committed.bytes_per_sec();
         Rates { committed, peak: committed }
     }
@@ -300,20 +300,25 @@ impl<'m> Marking<'m> {
             Some(MarkerPlan::Fixed(fixed)) => match fixed.bucket() {
                 None => Ok(all(self.policed(class, Color::Green, fixed.dscp())?)),
                 Some(bucket) => {
-                    let rates = Rates::of(self.shared(bucket)?.rate());
+                    let rates = Rates::from_committed(self.shared(bucket)?.rate());
                     self.metered_by(class, rates, [fixed.dscp(); 3], 0.0)
                 }
             },
             Some(MarkerPlan::TokenBucket(bucket)) => {
-                let rates = Rates::of(self.shared(bucket)?.rate());
+                let rates = Rates::from_committed(self.shared(bucket)?.rate());
                 self.metered_by(class, rates, colors, 0.0)
             }
             Some(MarkerPlan::Tsw2cm(tsw)) => {
-                self.metered_by(class, Rates::of(tsw.committed_rate()), colors, 0.0)
+                self.metered_by(class, Rates::from_committed(tsw.committed_rate()), colors, 0.0)
             }
             Some(MarkerPlan::FairMarker(fair)) => {
                 let first = fair.threshold() as f64 * self.kind.packet;
-                self.metered_by(class, Rates::of(fair.tsw().committed_rate()), colors, first)
+                self.metered_by(
+                    class,
+                    Rates::from_committed(fair.tsw().committed_rate()),
+                    colors,
+                    first,
+                )
             }
             Some(MarkerPlan::Aggregate(aggregate)) => self.by_aggregate(class, aggregate),
             Some(MarkerPlan::Srtcm(plan)) => self.by_sr_tcm(class, plan),

@@ -239,7 +239,7 @@ pub(crate) fn settle(scenario: &Scenario, reading: usize) -> Network {
     let lines = lines(scenario, reading);
     let mut meters = Meters::default();
     let sources = sources(scenario, &lines, &mut meters);
-    let loads = Loads::of(&lines, &sources);
+    let loads = Loads::new(&lines, &sources);
     let met = lines
         .iter()
         .map(|line| vec![Met { loss: vec![line.link_loss], ..Met::default() }; line.bands().len()])

@@ -128,7 +128,7 @@ impl Objects<'_> {
         let class = |label: String, (count, sum): (f64, f64)| ClassSummary {
             label,
             n: (count * pages).round() as u64,
-            mean: Estimate::of(&[sum / count]),
+            mean: Estimate::from_values(&[sum / count]),
             ..Default::default()
         };
         let mut found = self.empty();

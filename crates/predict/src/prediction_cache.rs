@@ -19,7 +19,7 @@ pub struct PredictionCache {
 
 impl PredictionCache {
     /// Works these scenarios out.
-    pub fn of<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> PredictionCache {
+    pub fn new<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> PredictionCache {
         let (mut all, mut lacking, mut has_some) = (BTreeMap::new(), None, false);
         for scenario in scenarios {
             let found = predict(scenario);

@@ -21,7 +21,7 @@ type Reading = (Network, Summary, Vec<Lacking>);
 /// Every order that the long flows of a scenario allow.
 pub(crate) fn all(scenario: &Scenario) -> Vec<Reading> {
     let read = |network: Network| {
-        let (summary, lacking) = summary::of(scenario, &network);
+        let (summary, lacking) = summary::summarize(scenario, &network);
         (network, summary, lacking)
     };
     let networks = (0..lines::readings(scenario)).map(|number| settle(scenario, number));

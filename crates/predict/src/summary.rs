@@ -30,7 +30,7 @@ pub(crate) struct Lacking {
 }
 
 /// The summary, and why there is no closed form for what it leaves out.
-pub(crate) fn of(scenario: &Scenario, network: &Network) -> (Summary, Vec<Lacking>) {
+pub(crate) fn summarize(scenario: &Scenario, network: &Network) -> (Summary, Vec<Lacking>) {
     let mut lacking = Vec::new();
     let mut workloads = Vec::new();
     for (index, workload) in scenario.workloads.iter().enumerate() {
@@ -83,17 +83,18 @@ fn fill(
     let rate = network.visits[index];
     match &source.demand {
         Demand::Packets { sizes, ages, .. } => {
-            found.datagrams = Some(datagrams::of(network, source, sizes, *ages, rate * seconds)?);
+            found.datagrams =
+                Some(datagrams::delay_and_loss(network, source, sizes, *ages, rate * seconds)?);
         }
         Demand::Endless { .. } => {
             let bundles = || network.bundles.iter().filter(|bundle| bundle.source == index);
             let bits = bundles().map(|bundle| bundle.rate * bundle.payload * 8.0).sum::<f64>();
-            found.goodput = Estimate::of(&[bits]);
+            found.goodput = Estimate::from_values(&[bits]);
             let each = bundles().flat_map(|bundle| {
                 let each = bundle.rate / bundle.connections;
                 std::iter::repeat_n(each, bundle.connections as usize)
             });
-            found.fairness = Estimate::of(&[jain(each)?]);
+            found.fairness = Estimate::from_values(&[jain(each)?]);
         }
         Demand::Open { visit, .. } | Demand::Closed { visit, .. } => {
             if matches!(visit.shape, Shape::Exchange | Shape::File) {
@@ -116,7 +117,7 @@ fn fill(
                 found.all = ClassSummary {
                     label: "all".to_owned(),
                     n: (rate * seconds).round() as u64,
-                    mean: Estimate::of(&[time]),
+                    mean: Estimate::from_values(&[time]),
                     ..Default::default()
                 };
                 let class = pages::class(visit, &scenario.measure.size_classes);
@@ -256,7 +257,8 @@ impl Class {
             let n = (self.share * number).round() as u64;
             return least_class(self.label.clone(), n, self.least.of_run(number));
         }
-        let mean = |sum: f64| Estimate::of(&[sum / self.share]).filter(|_| self.share > 0.0);
+        let mean =
+            |sum: f64| Estimate::from_values(&[sum / self.share]).filter(|_| self.share > 0.0);
         ClassSummary {
             label: self.label.clone(),
             n: (self.share * number).round() as u64,
@@ -324,7 +326,7 @@ fn whole(classes: &[Class], number: f64) -> ClassSummary {
 /// A loss; where it is a lower bound, less what Padhye's formula may be off, on which that rests.
 pub(crate) fn least_or_mean(loss: f64, is_least: bool) -> Option<Estimate> {
     let part = if is_least { 1.0 - PFTK_OFF } else { 1.0 };
-    Estimate::of(&[loss * part]).map(|loss| Estimate { at_least: is_least, ..loss })
+    Estimate::from_values(&[loss * part]).map(|loss| Estimate { at_least: is_least, ..loss })
 }
 
 /// How far Padhye et al. 2000 may be off, as a part.
@@ -346,16 +348,18 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
         });
         PortSummary {
             name: line.name.clone(),
-            utilisation: Estimate::of(&[network.utilisation(at) * line.part]).filter(|_| is_known),
+            utilisation: Estimate::from_values(&[network.utilisation(at) * line.part])
+                .filter(|_| is_known),
             mean_queue_packets: None,
             mean_queue_bytes: None,
             mean_wait: waits.filter(|met| !met.is_unclear || met.is_least).and_then(|met| {
-                Estimate::of(&[met.wait]).map(|wait| Estimate { at_least: met.is_least, ..wait })
+                Estimate::from_values(&[met.wait])
+                    .map(|wait| Estimate { at_least: met.is_least, ..wait })
             }),
             ecn_marks: None,
             loss: waits.filter(|met| !met.is_unclear).and_then(|met| match met.loss[..] {
                 [_] if met.is_least => {
-                    let least = Estimate::of(&[met.min_loss]);
+                    let least = Estimate::from_values(&[met.min_loss]);
                     least.map(|loss| Estimate { at_least: true, ..loss })
                 }
                 [loss] => least_or_mean(loss, met.loses_at_least),

@@ -92,7 +92,7 @@ impl Ages {
         Ages { begin: f64::INFINITY, end: f64::INFINITY, rate: f64::INFINITY };
 
     /// Of flows of a workload that send so many bytes a second.
-    fn of(scenario: &Scenario, workload: &Workload, rate: f64) -> Ages {
+    fn new(scenario: &Scenario, workload: &Workload, rate: f64) -> Ages {
         let (mut begin, mut end) =
             (scenario.warm_up.as_secs_f64(), scenario.duration.as_secs_f64());
         if let Some(arrivals) = workload.kind.traffic().arrivals() {
@@ -188,7 +188,7 @@ fn source(
     workload: &Workload,
 ) -> Source {
     let mut kind = kind(scenario, workload);
-    let (demand, lacks) = demand(workload, Ages::of(scenario, workload, kind.rate));
+    let (demand, lacks) = demand(workload, Ages::new(scenario, workload, kind.rate));
     let comes_and_goes = comes_and_goes(scenario, workload);
     let mut demand = demand;
     let ways = ways(scenario, lines, workload.kind.traffic().pairs());
@@ -267,7 +267,7 @@ fn kind(scenario: &Scenario, workload: &Workload) -> Kind {
         packet: mss + header,
         header,
         rate: 0.0,
-        window: SlowStart::of(&workload.tcp),
+        window: SlowStart::from_config(&workload.tcp),
     };
     match &workload.kind {
         WorkloadKind::Transfers(transfers) => kind.ports.1 = transfers.port,

@@ -113,7 +113,7 @@ impl Network {
     fn finite(&self, at: usize, room: f64, full: f64) -> Option<FiniteRoom> {
         let is_worth_while = full > WORTH_WHILE && room <= f64::from(MAX_ROOM);
         let streams = is_worth_while.then(|| poisson_alone(self, at)).flatten()?;
-        FiniteRoom::of(&streams, room as u32).ok()
+        FiniteRoom::new(&streams, room as u32).ok()
     }
 
     /// How many packets of a band wait, as far as a wait for bands up to its own with its mean is exponential. Of such a wait

@@ -86,7 +86,7 @@ impl Applications {
     }
 
     /// What is said of packets of this 5-tuple.
-    pub(crate) fn of(&self, key: &FlowKey) -> Said {
+    pub(crate) fn get(&self, key: &FlowKey) -> Said {
         let mut table = lock(&self.0.said);
         let Table { open, over } = &mut *table;
         open.get(key).or_else(|| over.get(*key).map(|said| &*said)).cloned().unwrap_or_default()
@@ -158,8 +158,8 @@ mod tests {
         let applications = Applications::new(true).unwrap();
         let key = FlowKey { src_port: 4000, ..FlowKey::default() };
         applications.open().add(key, 3, Some(HandedIn::default()));
-        assert_eq!(applications.of(&key).workload, Some(3));
-        let stranger = applications.of(&key.reversed());
+        assert_eq!(applications.get(&key).workload, Some(3));
+        let stranger = applications.get(&key.reversed());
         assert_eq!((stranger.workload, stranger.handed_in.is_none()), (None, true));
     }
 
@@ -174,13 +174,13 @@ mod tests {
         for number in 1..100_000 {
             applications.open().add(key(number), 3, Some(HandedIn::default()));
             applications.close(key(number));
-            assert_eq!(applications.of(&key(number)).workload, Some(3), "its last packets");
+            assert_eq!(applications.get(&key(number)).workload, Some(3), "its last packets");
         }
         let table = lock(&applications.0.said);
         assert_eq!((table.open.len(), table.over.len() <= 2 * OVER), (1, true));
         drop(table);
-        assert_eq!(applications.of(&key(0)).workload, Some(7), "it is open, however old");
-        assert_eq!(applications.of(&key(1)).workload, None);
+        assert_eq!(applications.get(&key(0)).workload, Some(7), "it is open, however old");
+        assert_eq!(applications.get(&key(1)).workload, None);
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let key = FlowKey { src_port: 4000, ..FlowKey::default() };
         for workload in 0..3 {
             applications.open().add(key, workload, None);
-            assert_eq!(applications.of(&key).workload, Some(workload));
+            assert_eq!(applications.get(&key).workload, Some(workload));
             applications.close(key);
         }
     }

@@ -78,7 +78,7 @@ impl Engine for Rehearsal {
     }
 
     fn ready_for(&self, scenario: &Scenario) -> Result<(), Error> {
-        let asking = Asking::of(scenario);
+        let asking = Asking::for_scenario(scenario);
         asking.program()?;
         asking.growth().map(|_| ())
     }
@@ -123,7 +123,7 @@ impl Rehearsal {
         let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
         let (_awake, clock) =
             (CpuWakers::if_virtual(), Clock::beginning_in(SETTLE).map_err(refused)?);
-        let times = Times::of(scenario);
+        let times = Times::new(scenario);
         let place = site.hosts.place(scenario, self.ip, applications.as_ref());
         warnings.extend(companions.and_then(|all| all.prepare(place, scenario)));
         let mut recorder = Recorder::new(&plan(scenario), transfers);
@@ -165,7 +165,8 @@ impl Rehearsal {
                 let is_lost = || routing.is_finished() && clock.now() < times.end;
                 let is_over = || companions.is_some_and(Companions::is_over);
                 let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
-                let (found, busy) = thread_load::of(Priority::Load, || load.run(&open, &mut look));
+                let (found, busy) =
+                    thread_load::measure(Priority::Load, || load.run(&open, &mut look));
                 // Programs may say their last word while packets are still carried.
                 drop(closing);
                 let interactive =
@@ -197,7 +198,7 @@ impl Rehearsal {
 /// What is asked of hosts, by the policy that is bound first and by those that may be bound later.
 fn asking<'s>(scenario: &'s Scenario, monitor: Option<&'s Monitor>) -> Asking<'s> {
     let later = monitor.into_iter().flat_map(Monitor::scenarios);
-    later.fold(Asking::of(scenario), Asking::and)
+    later.fold(Asking::for_scenario(scenario), Asking::and)
 }
 
 fn workload_notes(scenario: &Scenario, ip: IpVersion) -> Vec<String> {

@@ -62,7 +62,7 @@ pub(crate) struct SocketSpec {
 
 impl SocketSpec {
     /// The sockets of a workload, where the rehearsal asks for this version of IP.
-    pub(crate) fn of(workload: &Workload, asked: IpVersion) -> Self {
+    pub(crate) fn for_workload(workload: &Workload, asked: IpVersion) -> Self {
         SocketSpec::of_config(&base(workload), spoken(asked, workload))
     }
 
@@ -113,9 +113,11 @@ pub(crate) fn hosts(
         };
         let mut of_host = tcp().filter(own);
         let first = of_host.next();
-        let (settings, route) = first.map_or_else(Default::default, |first| of(&base(first)));
+        let (settings, route) =
+            first.map_or_else(Default::default, |first| host_settings(&base(first)));
         if let Some(first) = first
-            && let Some(other) = of_host.find(|other| of(&base(other)) != (settings.clone(), route))
+            && let Some(other) =
+                of_host.find(|other| host_settings(&base(other)) != (settings.clone(), route))
         {
             return Err(Refusal(format!(
                 "{} has one kernel, whose TCP cannot be that of {} and of {} at once\n\
@@ -125,7 +127,7 @@ pub(crate) fn hosts(
                 other.name
             )));
         }
-        let addresses = scenario.addresses.of(node).map(IpAddr::from).collect();
+        let addresses = scenario.addresses.of_node(node).map(IpAddr::from).collect();
         let settings = with_all(settings);
         Ok(Some(HostSpec { addresses, mtu, queue: QUEUE, route, settings, ..HostSpec::default() }))
     };
@@ -140,7 +142,8 @@ pub(crate) fn hosts(
 pub(crate) fn settings(scenario: &Scenario, asked: IpVersion) -> Result<String, Refusal> {
     let (hosts, _) = hosts(scenario, asked)?;
     let tcp = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
-    let sockets: Vec<SocketSpec> = tcp.map(|workload| SocketSpec::of(workload, asked)).collect();
+    let sockets: Vec<SocketSpec> =
+        tcp.map(|workload| SocketSpec::for_workload(workload, asked)).collect();
     Ok(format!("{hosts:?} {sockets:?}"))
 }
 
@@ -219,7 +222,7 @@ fn release() -> String {
 type Settings = Vec<(&'static str, String)>;
 
 /// The settings of a host whose connections are like this.
-fn of(config: &Config) -> (Settings, RouteSpec) {
+fn host_settings(config: &Config) -> (Settings, RouteSpec) {
     let switch = |on: bool| u8::from(on).to_string();
     let mut settings = vec![
         ("ipv4/tcp_sack", switch(config.recovery.has_sack())),
@@ -231,7 +234,7 @@ fn of(config: &Config) -> (Settings, RouteSpec) {
         ("ipv4/tcp_recovery", switch(config.recovery == Recovery::Rack)),
         ("ipv4/tcp_early_retrans", if has_probes(config) { "3" } else { "0" }.to_owned()),
     ];
-    settings.extend(retries::of(config).iter().flat_map(Retries::settings));
+    settings.extend(retries::from_config(config).iter().flat_map(Retries::settings));
     let route = RouteSpec {
         initial_window: Some(config.initial_window),
         initial_receive_window: None,
@@ -305,7 +308,7 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
 /// What the kernel does otherwise than the TCP of a workload, which was set up for something else.
 fn done_otherwise(workload: &Workload) -> Option<String> {
     let config = &base(workload);
-    let of_retries = retries::of(config);
+    let of_retries = retries::from_config(config);
     let retries = of_retries.iter().filter(|one| one.differs()).map(|one| one.name);
     let kernel = Era::LinuxToday.config();
     let others = differing(config, &kernel).into_iter();
@@ -430,7 +433,8 @@ mod tests {
     fn a_host_tells_losses_by_time_and_probes_only_if_its_tcp_does() {
         let base = Era::LinuxToday.config();
         let found = |recovery, tail_loss_probe| {
-            let (settings, _) = of(&Config { recovery, tail_loss_probe, ..base.clone() });
+            let (settings, _) =
+                host_settings(&Config { recovery, tail_loss_probe, ..base.clone() });
             let of = |name: &str| settings.iter().find(|(key, _)| *key == name).unwrap().1.clone();
             ["ipv4/tcp_sack", "ipv4/tcp_recovery", "ipv4/tcp_early_retrans"].map(of)
         };
@@ -449,7 +453,7 @@ mod tests {
             linear_syn_timeouts: 0,
             ..base.clone()
         };
-        let (settings, _) = of(&config);
+        let (settings, _) = host_settings(&config);
         for (file, value) in [
             ("ipv4/tcp_syn_retries", "3"),
             ("ipv4/tcp_synack_retries", "3"),
@@ -458,7 +462,7 @@ mod tests {
             assert!(settings.contains(&(file, value.to_owned())), "{file}");
         }
         let of_files = |config: &Config| -> Vec<(&str, String)> {
-            let mut settings = of(config).0;
+            let mut settings = host_settings(config).0;
             settings.retain(|(file, _)| file.contains("retries"));
             settings
         };
@@ -466,7 +470,7 @@ mod tests {
         assert_eq!(of_files(&base), six.map(|file| (file, "6".to_owned())), "5 SYN-ACKs by itself");
         let for_ever = Config { syn_retries: None, data_retries: Some(300), ..base };
         assert_eq!(of_files(&for_ever), []);
-        let differing = retries::of(&for_ever);
+        let differing = retries::from_config(&for_ever);
         let names: Vec<&str> =
             differing.iter().filter(|one| one.differs()).map(|one| one.name).collect();
         assert_eq!(names, ["syn_retries", "data_retries"]);
@@ -475,7 +479,8 @@ mod tests {
     #[test]
     fn a_host_reports_duplicates_only_if_its_tcp_does() {
         for (duplicate_sack, expected) in [(true, "1"), (false, "0")] {
-            let (settings, _) = of(&Config { duplicate_sack, ..Era::LinuxToday.config() });
+            let (settings, _) =
+                host_settings(&Config { duplicate_sack, ..Era::LinuxToday.config() });
             assert!(settings.contains(&("ipv4/tcp_dsack", expected.to_owned())));
         }
     }

@@ -122,7 +122,7 @@ impl Shown {
 }
 
 fn watched(scenario: &Scenario) -> Watched {
-    Watched::of(scenario, &LiveNetwork::ports_to_watch(scenario))
+    Watched::new(scenario, &LiveNetwork::ports_to_watch(scenario))
 }
 
 fn choices(policies: &[(String, String)], current: usize, before: Option<usize>) -> Vec<Choice> {

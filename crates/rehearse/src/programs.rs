@@ -216,7 +216,7 @@ fn names(scenario: &Scenario) -> Arc<[(IpAddr, String)]> {
         let plain = node.name.replace('[', "-").replace(']', "");
         let is_free = scenario.nodes.iter().all(|other| other.name != plain);
         let name = if is_free { format!("{} {plain}", node.name) } else { node.name.clone() };
-        for address in scenario.addresses.of(number) {
+        for address in scenario.addresses.of_node(number) {
             names.push((address.into(), name.clone()));
         }
     }

@@ -40,7 +40,7 @@ impl<K: Copy + Eq + Hash, V> Recent<K, V> {
     }
 
     /// What is remembered of a key; of one that is new or forgotten, a fresh value.
-    pub(crate) fn of(&mut self, key: K) -> &mut V
+    pub(crate) fn get_or_insert(&mut self, key: K) -> &mut V
     where
         V: Default,
     {
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_flood_of_new_keys_takes_no_more_than_its_room_and_what_is_asked_for_stays() {
         let mut recent = Recent::new(100);
-        *recent.of(7_u32) = "kept";
+        *recent.get_or_insert(7_u32) = "kept";
         for key in 1000..50_000 {
             recent.put(key, "flood");
             assert!(recent.len() <= 200, "{}", recent.len());
@@ -77,7 +77,7 @@ mod tests {
             }
         }
         assert_eq!(recent.get(1000), None);
-        assert_eq!(recent.of(1000), &mut "", "afresh");
+        assert_eq!(recent.get_or_insert(1000), &mut "", "afresh");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(crate) struct Site {
 
 impl<'s> Asking<'s> {
     /// What the policy of a scenario asks.
-    pub(crate) fn of(scenario: &'s Scenario) -> Self {
+    pub(crate) fn for_scenario(scenario: &'s Scenario) -> Self {
         let nodes = (0..).map(NodeId).take(scenario.nodes.len());
         let mut bindings = scenario.bindings.iter();
         let of_tcp = bindings.find(|binding| {
@@ -63,7 +63,7 @@ impl<'s> Asking<'s> {
     /// And what another asks besides, which may be bound later: it finds all known as if it had been bound before.
     #[must_use]
     pub(crate) fn and(mut self, later: &'s Scenario) -> Self {
-        let Asking { nodes, of_tcp, listens, .. } = Asking::of(later);
+        let Asking { nodes, of_tcp, listens, .. } = Asking::for_scenario(later);
         self.nodes.iter_mut().zip(nodes).for_each(|(asked, more)| *asked = more.max(*asked));
         Asking { of_tcp: self.of_tcp.or(of_tcp), listens: self.listens | listens, ..self }
     }

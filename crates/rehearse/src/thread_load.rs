@@ -30,7 +30,7 @@ impl ThreadLoad {
 }
 
 /// Does something on this thread with this priority, and tells the share of the time in which it has worked.
-pub(crate) fn of<T>(priority: Priority, act: impl FnOnce() -> T) -> (T, Result<f64, Errno>) {
+pub(crate) fn measure<T>(priority: Priority, act: impl FnOnce() -> T) -> (T, Result<f64, Errno>) {
     let _preferred = prefer_this_thread(priority);
     let thread_load = ThreadLoad::begin();
     let done = act();

@@ -123,7 +123,7 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
         gains.iter().filter(|at| engine_of(&at.reference) != engine_of(&at.ours)).collect();
     let figures: Vec<Figure<'_>> = across
         .into_iter()
-        .flat_map(|at| at.gains.iter().filter_map(move |gain| Figure::of(at, gain)))
+        .flat_map(|at| at.gains.iter().filter_map(move |gain| Figure::new(at, gain)))
         .collect();
     if figures.is_empty() {
         return None;
@@ -158,7 +158,7 @@ struct Figure<'g> {
 }
 
 impl Figure<'_> {
-    fn of<'g>(at: &'g PointGains, gain: &'g Gain) -> Option<Figure<'g>> {
+    fn new<'g>(at: &'g PointGains, gain: &'g Gain) -> Option<Figure<'g>> {
         Some(Figure { at, gain, words: of_interest(gain)?, ratio: gain.ratio? })
     }
 

@@ -94,7 +94,7 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
             let mark = |(at, label): (usize, &&str)| {
                 let what = Subject { workload, class: Some(label), ..Subject::default() };
                 let found = measure.estimate(&run.points[0].summary, &what)?;
-                let mark = Mark::of(at as f64 + 1.0, &found);
+                let mark = Mark::from_estimate(at as f64 + 1.0, &found);
                 Some(if has_intervals { mark } else { Mark { low: None, high: None, ..mark } })
             };
             let name = measure.about().column;
@@ -275,7 +275,7 @@ fn open_figure(
 /// A point for each point of the sweep at which `measure` has a value.
 fn marks(run: &Run, measure: impl Fn(usize) -> Option<shortflow_measure::Estimate>) -> Vec<Mark> {
     let places = positions(run);
-    let mark = |point| Some(Mark::of(places.x(point), &measure(point)?));
+    let mark = |point| Some(Mark::from_estimate(places.x(point), &measure(point)?));
     (0..run.points.len()).filter_map(mark).collect()
 }
 

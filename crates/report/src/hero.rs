@@ -135,7 +135,7 @@ fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String 
     let longest = found.iter().flatten().filter_map(|figure| figure.value);
     let most = longest.map(|v| v.high.unwrap_or(v.mean).max(v.mean)).fold(0.0, f64::max);
     let scale = if most > 0.0 { (width - VALUE) / most } else { 0.0 };
-    let better = match panel.measure.of(panel.traffic).about().better {
+    let better = match panel.measure.for_traffic(panel.traffic).about().better {
         Better::Higher => "more is better",
         Better::Lower | Better::Neither => "less is better",
     };

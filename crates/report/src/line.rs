@@ -132,7 +132,7 @@ pub struct Mark {
 
 impl Mark {
     /// A point with the interval of `estimate`.
-    pub fn of(x: f64, estimate: &Estimate) -> Mark {
+    pub fn from_estimate(x: f64, estimate: &Estimate) -> Mark {
         Mark {
             x,
             y: estimate.mean,

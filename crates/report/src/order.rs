@@ -40,7 +40,7 @@ pub(crate) fn ranking_among(runs: &[Run], engine: &str, policies: &[&str]) -> Ra
 
 /// In the order of means where one of all these runs is of a model, which has no percentiles.
 fn ranked(runs: &[Run], named: &[(&str, &[Point])]) -> Ranking {
-    if runs.iter().any(is_model) { Ranking::of_means(named) } else { Ranking::of(named) }
+    if runs.iter().any(is_model) { Ranking::of_means(named) } else { Ranking::new(named) }
 }
 
 /// The policies of which each engine tells something.
@@ -108,7 +108,7 @@ fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
     };
     let replicas = a.points.first().map_or(0, |point| point.replicas.len());
     let apart: Option<Vec<f64>> = (0..replicas).map(|at| apart(runs, a, b, at)).collect();
-    let apart = apart.and_then(|values| Estimate::of(&values));
+    let apart = apart.and_then(|values| Estimate::from_values(&values));
     let by_model = || {
         let named = [(pair[0], &a.points[..]), (pair[1], &b.points[..])];
         let lines = ranked(runs, &named).lines;

@@ -13,7 +13,7 @@ use crate::table::{Row, Table};
 pub fn ranking(runs: &[Run]) -> Ranking {
     let named: Vec<(&str, &[Point])> =
         runs.iter().map(|run| (run.label.as_str(), &run.points[..])).collect();
-    Ranking::of(&named)
+    Ranking::new(&named)
 }
 
 /// The ranking as a table; none for one run, and where the runs have nothing that can be compared:

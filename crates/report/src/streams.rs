@@ -24,7 +24,7 @@ fn figure(runs: &[Run], workload: &str, at: usize) -> Option<LineFigure> {
         let prefix = if runs.len() > 1 { format!("{}, ", run.label) } else { String::new() };
         let curve = |label: &str, dashed, time: fn(&StreamSummary) -> Option<Estimate>| {
             let mark = |stream: &StreamSummary| {
-                Some(Mark::of(stream.rate as f64 * factor, &time(stream)?))
+                Some(Mark::from_estimate(stream.rate as f64 * factor, &time(stream)?))
             };
             let mut points: Vec<Mark> = found.streams.iter().filter_map(mark).collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));

@@ -76,7 +76,7 @@ impl Experiment<'_> {
         };
         progress.begins(jobs.len(), 0);
         let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
-        let ends: Vec<End> = outcomes.iter().map(End::of).collect();
+        let ends: Vec<End> = outcomes.iter().map(End::from_outcome).collect();
         let results = gather(self.cases, &places, outcomes, self.command)?;
         watch.remove_orphans(&ends)?;
         Ok(results)
@@ -146,7 +146,7 @@ enum End {
 }
 
 impl End {
-    fn of(outcome: &Result<Outcome, Error>) -> End {
+    fn from_outcome(outcome: &Result<Outcome, Error>) -> End {
         match outcome {
             Ok(_) => End::Complete,
             Err(Error::Refused(_)) => End::Failed,

@@ -124,7 +124,7 @@ impl Addresses {
     }
 
     /// The addresses of a node: IPv4 first.
-    pub fn of(&self, node: NodeId) -> impl Iterator<Item = Address> {
+    pub fn of_node(&self, node: NodeId) -> impl Iterator<Item = Address> {
         IpVersion::ALL.into_iter().filter_map(move |ip| self.get(node, ip))
     }
 
@@ -166,10 +166,10 @@ mod tests {
     fn nodes_without_addresses_of_their_own_have_automatic_ones_of_both_versions() {
         let addresses = Addresses::new(5, &[]);
         let shown: Vec<String> =
-            addresses.of(NodeId(3)).map(|address| address.to_string()).collect();
+            addresses.of_node(NodeId(3)).map(|address| address.to_string()).collect();
         assert_eq!(shown, ["10.0.0.4", "fd00::a00:4"]);
         for node in [0, 4].map(NodeId) {
-            assert!(addresses.of(node).all(|address| addresses.node(address) == Some(node)));
+            assert!(addresses.of_node(node).all(|address| addresses.node(address) == Some(node)));
         }
         for stranger in ["10.0.0.0", "10.0.0.6", "fd01::a00:4", "::a00:4", "9.255.255.255"] {
             assert_eq!(addresses.node(address(stranger)), None, "{stranger}");
@@ -185,7 +185,7 @@ mod tests {
             (NodeId(2), [None, Some(address("2001:db8::1"))]),
         ];
         let addresses = Addresses::new(4, &given);
-        let of = |node| addresses.of(NodeId(node)).collect::<Vec<_>>();
+        let of = |node| addresses.of_node(NodeId(node)).collect::<Vec<_>>();
         assert_eq!(of(1), [address("100.64.0.1")]);
         assert_eq!(of(2), [address("2001:db8::1")]);
         assert_eq!(of(3), [address("10.0.0.4"), address("fd00::a00:4")]);

@@ -25,7 +25,7 @@ impl FileKind {
 
     /// Tells a policy from a scenario by the tables that only one of them has. A file that cannot be
     /// read counts as a scenario: whoever reads it next tells why.
-    pub fn of(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
+    pub fn detect(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
         const OF_POLICY: [&str; 2] = ["roles", "code_points"];
         const OF_SCENARIO: [&str; 9] = [
             "hosts",

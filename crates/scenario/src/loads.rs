@@ -38,7 +38,7 @@ pub struct LinkLoad {
 impl Loaded {
     /// What is offered at each point of the sweep.
     pub fn loads(&self) -> Vec<PointLoads> {
-        self.points().iter().map(PointLoads::of).collect()
+        self.points().iter().map(PointLoads::new).collect()
     }
 
     /// The links that have most to carry, at the point of the sweep that loads them most, in lines;
@@ -53,11 +53,11 @@ impl Loaded {
 }
 
 impl PointLoads {
-    fn of(point: &SweepPoint) -> Self {
+    fn new(point: &SweepPoint) -> Self {
         let (scenario, load) = (&point.scenario, point.scenario.offered_load());
         PointLoads {
             point: point.label.clone(),
-            links: load.lines.iter().map(|line| LinkLoad::of(scenario, line)).collect(),
+            links: load.lines.iter().map(|line| LinkLoad::new(scenario, line)).collect(),
             elastic: load.elastic.iter().map(|&at| scenario.workloads[at].name.clone()).collect(),
         }
     }
@@ -93,7 +93,7 @@ impl PointLoads {
 }
 
 impl LinkLoad {
-    fn of(scenario: &Scenario, line: &LineLoad) -> Self {
+    fn new(scenario: &Scenario, line: &LineLoad) -> Self {
         let node = |node: NodeId| scenario.nodes[node.index()].name.clone();
         let workload = |(&at, &bits): (&usize, &f64)| (scenario.workloads[at].name.clone(), bits);
         LinkLoad {

@@ -87,7 +87,7 @@ fn lack(scenario: &Scenario, rule: &MultiField, any_traffic: bool) -> Option<Lac
     };
     for (key, prefixes) in [("src", &rule.src), ("dst", &rule.dst)] {
         let Some(prefixes) = prefixes else { continue };
-        let mut addresses = hosts().flat_map(|node| scenario.addresses.of(node));
+        let mut addresses = hosts().flat_map(|node| scenario.addresses.of_node(node));
         if !addresses.any(|address| lies_in(prefixes, address)) {
             return Some(Lack::Address(key, written(prefixes)));
         }

@@ -23,7 +23,7 @@ pub(crate) const LOCK: &str = "Cargo.lock";
 
 /// A hash (FNV-1a) of the sources below `root`, of the versions of all dependencies, and of the compiler, as
 /// `rustc -vV` describes it.
-pub(crate) fn of(root: &Path, compiler: &str) -> String {
+pub(crate) fn compute(root: &Path, compiler: &str) -> String {
     let sources = CRATES.iter().flat_map(|name| files(&root.join("crates").join(name).join("src")));
     let read = |path: PathBuf| fs::read(&path).expect("a source file can be read");
     let texts = sources.chain([root.join(LOCK)]).map(read).chain([compiler.as_bytes().to_vec()]);

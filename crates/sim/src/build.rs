@@ -123,7 +123,7 @@ fn hop(
         .as_ref()
         .map(|loss| LinkLoss::new(loss.clone(), Rng::stream(seed, &format!("{name}/loss"))));
     let (near, far) = conditioners(scenario, seed, from, to, line);
-    Hop { port, from, to, near: NearEnd::of(near), far: FarEnd::of(loss, far), through: None }
+    Hop { port, from, to, near: NearEnd::new(near), far: FarEnd::new(loss, far), through: None }
 }
 
 /// What conditions packets before the port's queue, and where they enter the next node.

@@ -121,7 +121,7 @@ impl Engine {
     fn account_lost(&mut self) {
         while let Some(parcel) = self.fabric.take_lost() {
             let packet = self.fabric.pool.packet(&parcel);
-            if let Some(id) = StreamId::of(packet.flow) {
+            if let Some(id) = StreamId::from_flow(packet.flow) {
                 let stream = &self.streams[id.index()];
                 self.recorder.datagram_dropped(packet.sent_at, stream.workload, id.0);
             } else if let Some(flow) = self.flows.get_mut(packet.flow)
@@ -139,7 +139,7 @@ impl Engine {
     fn deliver(&mut self, parcel: Parcel) {
         let packet = self.fabric.pool.packet(&parcel);
         let id = packet.flow;
-        if let Some(stream) = StreamId::of(id) {
+        if let Some(stream) = StreamId::from_flow(id) {
             return self.deliver_datagram(stream, parcel);
         }
         let flow = self.flows.get_mut(id);
@@ -159,7 +159,7 @@ impl Engine {
         }
         let heard = self.fabric.listens().then(|| {
             let is_bare = packet.payload == 0 && packet.tcp.flags.only_acknowledge();
-            (Before::of(&end.tcp), is_bare)
+            (Before::new(&end.tcp), is_bare)
         });
         end.tcp.on_segment(now, packet.sent_at, &packet.tcp, packet.payload, packet.ecn);
         let acknowledges_first = end.tcp.acknowledges_first();

@@ -59,7 +59,7 @@ impl Cache {
         let mut replica = Replica { accesses, series, ..entry.replica };
         let mut kept = entry.distributions;
         for wanted in &point.distributions {
-            let Some(place) = wanted.of(&mut replica) else { continue };
+            let Some(place) = wanted.find_mut(&mut replica) else { continue };
             let at = kept.iter().position(|(distribution, _)| distribution == wanted)?;
             *place = kept.swap_remove(at).1;
         }
@@ -88,7 +88,7 @@ impl Cache {
     ) -> Result<(), Error> {
         let mut replica = result.clone();
         let distributions = point.distributions.iter().filter_map(|wanted| {
-            let histogram = std::mem::take(wanted.of(&mut replica)?);
+            let histogram = std::mem::take(wanted.find_mut(&mut replica)?);
             Some((wanted.clone(), histogram))
         });
         let entry = Entry {

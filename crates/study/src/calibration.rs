@@ -94,7 +94,7 @@ impl Readings {
     ///
     /// # Errors
     /// When the calibration was not run, or is of another `calibration.toml`.
-    pub(crate) fn of(maker: &Maker<'_>) -> Result<Readings, Error> {
+    pub(crate) fn load(maker: &Maker<'_>) -> Result<Readings, Error> {
         let files = maker.files;
         let Some(text) = files.text(SPEC) else { return Ok(Readings::default()) };
         let spec: CalibrationSpec = mistakes::read(files, SPEC)?;
@@ -132,7 +132,7 @@ impl CalibrationSpec {
         let is_complete = names.len() == self.parameters.len();
         let changes: Option<Vec<ChangeSpec>> =
             self.parameters.iter().zip(names).map(reading).collect();
-        changes.filter(|_| is_complete).map(Variant::of)
+        changes.filter(|_| is_complete).map(Variant::new)
     }
 
     /// All readings: every way to read each parameter with every way to read the others.
@@ -338,8 +338,8 @@ ours = { run = "a", x = 1 }
             let files = StudyFiles::find(name).unwrap();
             let study = mistakes::read_study(files).unwrap();
             for engine in ["1", "2"] {
-                let maker = Maker::of(files, &study, &study.full.duration, engine);
-                let readings = Readings::of(&maker).unwrap();
+                let maker = Maker::new(files, &study, &study.full.duration, engine);
+                let readings = Readings::load(&maker).unwrap();
                 assert!(!readings.is_stale, "{name}: calibrate it anew");
             }
         }

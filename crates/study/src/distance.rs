@@ -35,7 +35,7 @@ mod tests {
 
     use super::*;
 
-    fn of(millis: &[u64]) -> Survival {
+    fn from_millis(millis: &[u64]) -> Survival {
         let mut survival = Survival::default();
         millis.iter().for_each(|time| survival.complete(Duration::from_millis(*time)));
         survival
@@ -43,11 +43,12 @@ mod tests {
 
     #[test]
     fn the_distance_is_the_greatest_over_all_times() {
-        let distance = |a: &[u64], b: &[u64]| greatest_distance(&of(a), &of(b)).unwrap();
+        let distance =
+            |a: &[u64], b: &[u64]| greatest_distance(&from_millis(a), &from_millis(b)).unwrap();
         assert_eq!(distance(&[10, 20, 30, 40], &[10, 20, 30, 40]), 0.0);
         assert_eq!(distance(&[10, 20, 30, 40], &[110, 120, 130, 140]), 1.0);
         assert_eq!(distance(&[10, 20, 30, 40], &[10, 20, 330, 340]), 0.5);
         assert_eq!(distance(&[10, 20, 330, 340], &[10, 20, 30, 40]), 0.5, "either way");
-        assert_eq!(greatest_distance(&of(&[]), &of(&[10])), None);
+        assert_eq!(greatest_distance(&from_millis(&[]), &from_millis(&[10])), None);
     }
 }

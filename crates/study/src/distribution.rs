@@ -57,7 +57,7 @@ impl Distribution {
 
     /// Takes all other completion times out of a replica: they are the most of what it holds.
     pub(crate) fn forget_others(shown: &[Distribution], replica: &mut Replica) {
-        let each = shown.iter().map(|shown| shown.of(replica).map(std::mem::take));
+        let each = shown.iter().map(|shown| shown.find_mut(replica).map(std::mem::take));
         let kept: Vec<Option<Survival>> = each.collect();
         for workload in &mut replica.workloads {
             for class in workload.classes.iter_mut().chain([&mut workload.all]) {
@@ -65,14 +65,14 @@ impl Distribution {
             }
         }
         for (shown, kept) in shown.iter().zip(kept) {
-            if let (Some(place), Some(kept)) = (shown.of(replica), kept) {
+            if let (Some(place), Some(kept)) = (shown.find_mut(replica), kept) {
                 *place = kept;
             }
         }
     }
 
     /// Its place in a replica, if that has such a class.
-    pub(crate) fn of<'a>(&self, replica: &'a mut Replica) -> Option<&'a mut Survival> {
+    pub(crate) fn find_mut<'a>(&self, replica: &'a mut Replica) -> Option<&'a mut Survival> {
         let workload = replica.workloads.iter_mut().find(|w| w.name == self.workload)?;
         Some(&mut workload.class_mut(&self.class)?.times)
     }

@@ -65,7 +65,7 @@ fn draw(figure: &figure::Figure) -> Figure {
             let points: Vec<_> = curve.points.iter().map(|(x, value)| (*x, value.mean)).collect();
             Series::curve(&curve.label, &points)
         } else {
-            let marks = curve.points.iter().map(|(x, estimate)| Mark::of(*x, estimate));
+            let marks = curve.points.iter().map(|(x, estimate)| Mark::from_estimate(*x, estimate));
             let label = curve.label.clone();
             Series { label, points: marks.collect(), ..Series::default() }
         };

@@ -19,7 +19,7 @@ pub(crate) fn measure(
         limit: quantity.limit,
         above: quantity.above.as_deref(),
     };
-    quantity.measure.of(replica, &subject)
+    quantity.measure.read(replica, &subject)
 }
 
 #[cfg(test)]
@@ -106,13 +106,13 @@ mod tests {
         }
     }
 
-    fn of(workload: &str, quantity: &str, class: Option<&str>) -> Option<f64> {
+    fn value_of(workload: &str, quantity: &str, class: Option<&str>) -> Option<f64> {
         let text = format!("run = \"a\"\nworkload = \"{workload}\"\n{quantity}");
         measure(&toml::from_str(&text).unwrap(), &replica(), class)?.exact()
     }
 
     fn value(quantity: &str) -> Option<f64> {
-        of("web", quantity, None)
+        value_of("web", quantity, None)
     }
 
     #[test]
@@ -125,13 +125,13 @@ mod tests {
 
     #[test]
     fn a_stream_has_its_own_delay_and_loss() {
-        let of = |measure: &str, stream: &str| {
+        let value_of = |measure: &str, stream: &str| {
             value(&format!("measure = \"{measure}\"\nstream = \"{stream}\""))
         };
-        assert_eq!(of("delay", "a->b #4"), Some(0.079));
-        assert_eq!(of("delay-max", "a->b #4"), Some(0.172));
-        assert_eq!(of("datagram-loss", "a->b #4"), Some(0.1));
-        assert_eq!(of("delay", "a->b #5"), None);
+        assert_eq!(value_of("delay", "a->b #4"), Some(0.079));
+        assert_eq!(value_of("delay-max", "a->b #4"), Some(0.172));
+        assert_eq!(value_of("datagram-loss", "a->b #4"), Some(0.1));
+        assert_eq!(value_of("delay", "a->b #5"), None);
     }
 
     #[test]
@@ -145,11 +145,11 @@ mod tests {
         near("measure = \"completion-deviation\"", 7.0_f64.sqrt());
         near("measure = \"completion-variation\"", 7.0_f64.sqrt() / 3.0);
         near("measure = \"completed-rate\"", 0.3);
-        let small = |quantity| of("web", quantity, Some("up to 10 KB"));
+        let small = |quantity| value_of("web", quantity, Some("up to 10 KB"));
         assert_eq!(small("measure = \"completion-max\""), Some(2.0));
         assert_eq!(small("measure = \"completed-rate\""), Some(0.2));
-        assert_eq!(of("web", "measure = \"completion-max\"", Some("all")), Some(6.0));
-        assert_eq!(of("long", "measure = \"completion-max\"", None), None, "none completed");
+        assert_eq!(value_of("web", "measure = \"completion-max\"", Some("all")), Some(6.0));
+        assert_eq!(value_of("long", "measure = \"completion-max\"", None), None, "none completed");
     }
 
     #[test]
@@ -165,7 +165,11 @@ mod tests {
     #[test]
     fn packet_loss_is_of_all_packets_of_completed_transfers() {
         assert_eq!(value("measure = \"packet-loss\""), Some(0.015));
-        assert_eq!(of("long", "measure = \"packet-loss\"", None), None, "no packet is counted");
+        assert_eq!(
+            value_of("long", "measure = \"packet-loss\"", None),
+            None,
+            "no packet is counted"
+        );
     }
 
     #[test]
@@ -177,7 +181,7 @@ mod tests {
 
     #[test]
     fn long_flows_have_goodput_a_mean_rate_and_fairness() {
-        let long = |quantity| of("long", quantity, None);
+        let long = |quantity| value_of("long", quantity, None);
         assert_eq!(long("measure = \"goodput\""), Some(4.0));
         assert_eq!(long("measure = \"long-flow-rate\""), Some(4.0 / 3.0));
         // (1 + 3 + 0)² / (3·(1 + 9 + 0))
@@ -189,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_long_flow_that_got_nothing_has_idle_samples_and_no_variation() {
-        let long = |quantity| of("long", quantity, None);
+        let long = |quantity| value_of("long", quantity, None);
         // Of 0, 2, 4 the mean is 2 and the deviation 2; of 1, 1 it is 0.
         assert_eq!(long("measure = \"throughput-variation\""), Some(0.5));
         assert_eq!(long("measure = \"idle-samples\""), Some(3.0));

@@ -58,7 +58,7 @@ pub(crate) struct Maker<'s> {
 
 impl<'s> Maker<'s> {
     /// Of a study whose claims are not known: of every replica, and nothing is kept to be compared.
-    pub(crate) fn of(
+    pub(crate) fn new(
         files: &'s StudyFiles,
         study: &'s Study,
         duration: &'s str,

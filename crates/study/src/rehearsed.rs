@@ -100,7 +100,7 @@ pub fn rehearse(
         compared: &alike,
         one_by_one: &one_by_one,
         numbers: readings.kept.as_ref().map(|kept| kept.replicas.clone()),
-        ..Maker::of(files, &study, &effort.duration, engine.identity())
+        ..Maker::new(files, &study, &effort.duration, engine.identity())
     };
     let change = ChangeSpec::of_settings("rehearsed", set);
     let mut pending = Vec::new();
@@ -165,7 +165,7 @@ impl Rehearsed {
     }
 
     /// That of a study, if it is of the study's claims as they are.
-    fn of(files: &StudyFiles) -> Option<Rehearsed> {
+    fn load(files: &StudyFiles) -> Option<Rehearsed> {
         let rehearsed: Rehearsed = serde_json::from_str(files.text(FILE)?).ok()?;
         (rehearsed.of == digest(files.text(CLAIMS)?)).then_some(rehearsed)
     }
@@ -173,7 +173,7 @@ impl Rehearsed {
 
 /// Writes what was rehearsed of a study beside the checks of its ledger. Those of a short form are others.
 pub(crate) fn write_beside(ledger: &mut Ledger, files: &StudyFiles) {
-    let Some(rehearsed) = Rehearsed::of(files).filter(|_| !ledger.quick) else { return };
+    let Some(rehearsed) = Rehearsed::load(files).filter(|_| !ledger.quick) else { return };
     for RehearsedCheck { claim, place, found, .. } in &rehearsed.checks {
         let claim = ledger.claims.iter_mut().find(|of_ledger| of_ledger.id == *claim);
         if let Some(check) = claim.and_then(|claim| claim.checks.get_mut(*place)) {
@@ -194,7 +194,7 @@ mod tests {
             if files.text(FILE).is_none() {
                 continue;
             }
-            let rehearsed = Rehearsed::of(files);
+            let rehearsed = Rehearsed::load(files);
             let rehearsed = rehearsed.unwrap_or_else(|| panic!("{name}: rehearse it again"));
             let ledgers = StudyFiles::committed();
             let ledger = ledgers.iter().find(|ledger| ledger.study == name).unwrap();

@@ -49,7 +49,7 @@ pub(crate) fn select(
         }
         let replicas = runs.data().replicas(&spec.run, spec.x).unwrap_or_default();
         for number in kept.drawn..drawn {
-            let asked = Asked::of(&replicas[number as usize], spec)
+            let asked = Asked::from_replica(&replicas[number as usize], spec)
                 .map_err(|message| Error::Requests { run: spec.run.clone(), message })?;
             if asked.is_within(spec) {
                 kept.replicas.push(number);
@@ -70,7 +70,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(replica: &Replica, spec: &KeepSpec) -> Result<Asked, String> {
+    fn from_replica(replica: &Replica, spec: &KeepSpec) -> Result<Asked, String> {
         let lines = replica.accesses.get(&spec.workload);
         let lines = lines.ok_or_else(|| format!("workload {} asks for nothing", spec.workload))?;
         let accesses =
@@ -121,7 +121,7 @@ mod tests {
     fn a_replica_is_kept_when_what_is_asked_for_lies_in_every_range() {
         let is_kept = |flows, share| {
             let spec = spec(flows, share);
-            Asked::of(&replica(), &spec).unwrap().is_within(&spec)
+            Asked::from_replica(&replica(), &spec).unwrap().is_within(&spec)
         };
         assert!(is_kept("[3, 3]", "[0.59, 0.61]"));
         assert!(!is_kept("[4, 9]", "[0.59, 0.61]"), "three files, not four");

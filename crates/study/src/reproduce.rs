@@ -216,8 +216,8 @@ pub(crate) fn judged_by(
     effort: &Effort,
     quick: bool,
 ) -> Result<(Readings, Claims), Error> {
-    let maker = Maker::of(files, study, &effort.duration, engine.identity());
-    let readings = Readings::of(&maker)?;
+    let maker = Maker::new(files, study, &effort.duration, engine.identity());
+    let readings = Readings::load(&maker)?;
     let plans = mistakes::read_scenarios(&maker, &readings, quick)?;
     mistakes::check_shown(files, study, &plans)?;
     let claims = mistakes::read_claims(files, study, &plans)?;
@@ -243,7 +243,7 @@ pub fn calibrate(
     let mut spec = mistakes::read_calibration(files, &study)?;
     study.name_workload(spec.quantities_mut());
     let duration = spec.duration.as_ref().unwrap_or(&study.full.duration);
-    let maker = Maker::of(files, &study, duration, engine.identity());
+    let maker = Maker::new(files, &study, duration, engine.identity());
     mistakes::check_grid(&maker, &spec)?;
     let mut bench = bench(engine, options, stop, progress)?;
     calibration::calibrate(&spec, text, &maker, &mut bench)

@@ -52,7 +52,7 @@ impl Wanted {
         self.0.into_keys()
     }
 
-    fn of(&self) -> impl Iterator<Item = (&str, f64, u32)> {
+    fn iter(&self) -> impl Iterator<Item = (&str, f64, u32)> {
         self.0.iter().flat_map(|(run, points)| {
             points.iter().map(move |(x, replicas)| (run.as_str(), *x, *replicas))
         })
@@ -159,7 +159,7 @@ impl<'s> Runs<'s> {
         bench: &mut Bench<'_>,
     ) -> Result<Vec<(usize, OfPoint)>, Error> {
         let mut all = wanted.clone();
-        for (name, x, replicas) in wanted.of() {
+        for (name, x, replicas) in wanted.iter() {
             let Some(accesses) = self.spec(name).and_then(|run| run.accesses.as_ref()) else {
                 continue;
             };
@@ -167,7 +167,7 @@ impl<'s> Runs<'s> {
         }
         let mut absent = Vec::new();
         for run in &self.maker.study.runs {
-            for (_, x, replicas) in all.of().filter(|(name, ..)| *name == run.name) {
+            for (_, x, replicas) in all.iter().filter(|(name, ..)| *name == run.name) {
                 let at = self.place(run, x)?;
                 let point = &self.points[at];
                 let first =
@@ -415,7 +415,7 @@ think.exponential = { mean = "= think s" }
     fn run_by(engine: &str, home: &Path, replicas_until_stop: usize) -> Came {
         let study: Study = toml::from_str(STUDY).unwrap();
         let cache = Cache::open(Folder::create(home).unwrap(), engine);
-        let maker = Maker::of(&FILES, &study, &study.full.duration, engine);
+        let maker = Maker::new(&FILES, &study, &study.full.duration, engine);
         let mut runs = Runs::new(&maker, Variant::default());
         let mut wanted = Wanted::default();
         for run in &study.runs {
@@ -492,7 +492,7 @@ think.exponential = { mean = "= think s" }
         let home = tempfile::tempdir().unwrap();
         let study: Study = toml::from_str(STUDY).unwrap();
         let cache = Cache::open(Folder::create(home.path()).unwrap(), "1");
-        let maker = Maker::of(&FILES, &study, &study.full.duration, "1");
+        let maker = Maker::new(&FILES, &study, &study.full.duration, "1");
         let mut runs = Runs::new(&maker, Variant::default());
         let stop = AtomicBool::new(false);
         let (engine, threads, progress) = (&Simulator, 1, &());

@@ -11,7 +11,7 @@ pub(crate) struct Variant {
 
 impl Variant {
     /// Under these readings.
-    pub(crate) fn of(readings: Vec<ChangeSpec>) -> Variant {
+    pub(crate) fn new(readings: Vec<ChangeSpec>) -> Variant {
         Variant { changes: readings }
     }
 
@@ -71,7 +71,7 @@ mod tests {
     fn a_later_change_wins_over_an_earlier_one_and_over_the_run() {
         let heavy = change("name = \"heavy\"\nset = [\"load=2\"]\nscenarios = [\"tree.toml\"]");
         let other = change("name = \"pie\"\npolicies = { \"red.toml\" = \"pie.toml\" }");
-        let variant = Variant::of(vec![heavy]).with(&other);
+        let variant = Variant::new(vec![heavy]).with(&other);
         let (tree, chain) = (run("tree.toml"), run("chain.toml"));
         assert_eq!(variant.name(), "heavy+pie");
         assert_eq!(

@@ -28,7 +28,7 @@ impl Headers {
 
     /// The headers of the packet that is seen. A packet that is longer than an IP packet can be
     /// says that it is as long as can be.
-    pub(crate) fn of(sight: &Sight<'_>) -> Headers {
+    pub(crate) fn new(sight: &Sight<'_>) -> Headers {
         let mut bytes = [0; Self::MOST];
         let length = emit(&mut bytes, sight).expect("the array is as long as all headers");
         let frame_length = length as u32 + u32::from(sight.packet.payload);

@@ -83,7 +83,7 @@ impl Trace {
                 (&self.frame[..stored], self.frame.len() as u32)
             }
             None => {
-                headers = Headers::of(sight);
+                headers = Headers::new(sight);
                 (headers.as_slice(), headers.frame_length)
             }
         };
@@ -161,7 +161,7 @@ fn begin(
     }
     let nodes = (0..).map(NodeId).zip(&scenario.nodes);
     let names = nodes.flat_map(|(id, node)| {
-        scenario.addresses.of(id).map(|address| (IpAddr::from(address), node.name.as_str()))
+        scenario.addresses.of_node(id).map(|address| (IpAddr::from(address), node.name.as_str()))
     });
     writer.names(names)?;
     Ok(writer)

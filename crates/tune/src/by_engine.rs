@@ -33,8 +33,8 @@ pub(crate) struct ByEngine<'a> {
 impl ByEngine<'_> {
     fn figures(&self, replica: &Replica) -> Figures {
         Figures {
-            goals: self.goals.iter().map(|goal| goal.of(replica)).collect(),
-            limits: self.limits.iter().map(|limit| limit.of(replica)).collect(),
+            goals: self.goals.iter().map(|goal| goal.read(replica)).collect(),
+            limits: self.limits.iter().map(|limit| limit.read(replica)).collect(),
         }
     }
 }

@@ -213,7 +213,7 @@ fn fitted(inputs: &InputFiles, scenario: &Path, base: &Overrides) -> Vec<(String
     let Ok(loaded) = load_from(inputs, scenario, base) else { return Vec::new() };
     let Some(point) = loaded.points().first() else { return Vec::new() };
     let text = point.scenario.inputs.policy.as_ref().map_or("", |(_, text)| text);
-    LineFit::of(&point.scenario).map_or_else(Vec::new, |fit| fit.settings(text))
+    LineFit::from_scenario(&point.scenario).map_or_else(Vec::new, |fit| fit.settings(text))
 }
 
 /// What a combination that cannot be is called.

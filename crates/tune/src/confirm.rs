@@ -76,8 +76,9 @@ fn standing(
 ) -> Standing {
     let means = means_of_goals(figures);
     let goals = 0..means.len();
-    let goal = |at: usize| all(figures, |one| one.goals[at]).and_then(|v| Estimate::of(&v));
-    let of = |at: usize| all(figures, |one| one.limits[at]).and_then(|v| Estimate::of(&v));
+    let goal =
+        |at: usize| all(figures, |one| one.goals[at]).and_then(|v| Estimate::from_values(&v));
+    let of = |at: usize| all(figures, |one| one.limits[at]).and_then(|v| Estimate::from_values(&v));
     let found: Vec<Option<Estimate>> = (0..limits.len()).map(of).collect();
     let each = |holds: fn(&Limit, &Estimate) -> bool| {
         let mut pairs = limits.iter().zip(&found);
@@ -103,7 +104,7 @@ mod tests {
     use super::*;
     use crate::offered::Offered;
 
-    fn of(name: &str, goals: &[f64], delays: &[f64]) -> (String, Vec<Figures>) {
+    fn candidate(name: &str, goals: &[f64], delays: &[f64]) -> (String, Vec<Figures>) {
         let one = |(goal, delay): (&f64, &f64)| Figures {
             goals: vec![Some(*goal)],
             limits: vec![Some(*delay)],
@@ -119,8 +120,11 @@ mod tests {
     fn differences_are_taken_replica_by_replica() {
         // The replicas differ far more than the two in each of them.
         let delays = [0.01, 0.011, 0.01];
-        let winner = of("A", &[1.0, 5.0, 9.0], &delays);
-        let others = [of("B", &[1.1, 5.12, 9.09], &delays), of("C", &[2.0, 4.0, 9.0], &delays)];
+        let winner = candidate("A", &[1.0, 5.0, 9.0], &delays);
+        let others = [
+            candidate("B", &[1.1, 5.12, 9.09], &delays),
+            candidate("C", &[2.0, 4.0, 9.0], &delays),
+        ];
         let [near, far] = others;
         let found = confirm(&[winner, near, far], &limits()).differences;
         assert!(found[0].is_surely_better());
@@ -131,16 +135,16 @@ mod tests {
 
     #[test]
     fn a_limit_may_be_kept_without_anybody_being_sure() {
-        let found = confirm(&[of("A", &[1.0, 1.0], &[0.020, 0.035])], &limits());
+        let found = confirm(&[candidate("A", &[1.0, 1.0], &[0.020, 0.035])], &limits());
         assert!(found.standings[0].keeps && !found.standings[0].surely_keeps);
         assert!(found.differences.is_empty());
     }
 
     #[test]
     fn where_a_replica_cannot_tell_nothing_is_said() {
-        let mut silent = of("B", &[1.0, 1.0], &[0.02, 0.02]);
+        let mut silent = candidate("B", &[1.0, 1.0], &[0.02, 0.02]);
         silent.1[1] = Figures { goals: vec![None], limits: vec![None] };
-        let found = confirm(&[of("A", &[1.0, 1.0], &[0.02, 0.02]), silent], &limits());
+        let found = confirm(&[candidate("A", &[1.0, 1.0], &[0.02, 0.02]), silent], &limits());
         assert_eq!(found.differences[0].difference, None);
         assert_eq!((found.standings[1].goals[0], found.standings[1].keeps), (None, false));
     }

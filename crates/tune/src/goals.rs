@@ -106,9 +106,9 @@ impl Goal {
 
     /// What a replica says of it, with its [sign](Self::sign): the completion time of transfers, the delay of
     /// datagrams, goodput or loss.
-    pub fn of(&self, replica: &Replica) -> Option<f64> {
+    pub fn read(&self, replica: &Replica) -> Option<f64> {
         let what = Subject { workload: &self.workload, ..Subject::default() };
-        let found = self.measures.iter().find_map(|measure| measure.of(replica, &what)?.exact());
+        let found = self.measures.iter().find_map(|measure| measure.read(replica, &what)?.exact());
         found.map(|found| found * self.sign())
     }
 
@@ -197,9 +197,9 @@ impl Limit {
     }
 
     /// What a replica says of it. What is known to a bound only counts as that.
-    pub fn of(&self, replica: &Replica) -> Option<f64> {
+    pub fn read(&self, replica: &Replica) -> Option<f64> {
         let what = Subject { workload: &self.workload, ..Subject::default() };
-        Some(self.measure.of(replica, &what)?.value())
+        Some(self.measure.read(replica, &what)?.value())
     }
 
     /// Whether a figure keeps it.
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn a_limit_is_surely_broken_where_the_whole_interval_is_beyond_it() {
         let limit = Limit::parse("voice.delay.p99 <= 30 ms", &workloads()).unwrap();
-        let found = |values: &[f64]| Estimate::of(values).unwrap();
+        let found = |values: &[f64]| Estimate::from_values(values).unwrap();
         let (under, near, over) = (
             found(&[0.010, 0.011, 0.012]),
             found(&[0.02, 0.03, 0.06]),

@@ -33,7 +33,7 @@ pub struct LineFit {
 
 impl LineFit {
     /// Of a scenario; none where nothing goes over TCP, or its policy queues nowhere.
-    pub fn of(scenario: &Scenario) -> Option<LineFit> {
+    pub fn from_scenario(scenario: &Scenario) -> Option<LineFit> {
         let slowest = slowest_queue(scenario)?;
         let paths = paths(scenario);
         let round_trip = paths.iter().map(|path| path.round_trip).max()?;
@@ -192,7 +192,7 @@ mod tests {
         );
         let texts = [("s.toml", text.as_str()), ("p.toml", policy)];
         let loaded = from_texts(&texts, &Overrides::default()).unwrap_or_else(|e| panic!("{e}"));
-        LineFit::of(&loaded.points()[0].scenario).unwrap()
+        LineFit::from_scenario(&loaded.points()[0].scenario).unwrap()
     }
 
     fn ms(ms: u64) -> Duration {

@@ -19,7 +19,7 @@ pub fn pareto_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
     let mut front: Vec<Mark> = standings
         .iter()
         .filter(|one| one.on_front)
-        .filter_map(|one| place(&one.goals).map(|(x, y)| Mark::of(x, &y)))
+        .filter_map(|one| place(&one.goals).map(|(x, y)| Mark::from_estimate(x, &y)))
         .collect();
     if front.is_empty() {
         return None;
@@ -31,7 +31,7 @@ pub fn pareto_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
         let (x, y) = place(&one.goals)?;
         Some(Series {
             label: one.label.clone(),
-            points: vec![Mark::of(x, &y)],
+            points: vec![Mark::from_estimate(x, &y)],
             ..Series::default()
         })
     });

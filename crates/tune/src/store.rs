@@ -105,7 +105,7 @@ workloads.web.transfers = { client = "a", server = "b", rate = "5 /s", request.c
         for workload in ["calls", "web"] {
             let what = Subject { workload, ..Subject::default() };
             for measure in Measure::ALL {
-                assert_eq!(measure.of(&kept, &what), measure.of(&found, &what), "{measure:?}");
+                assert_eq!(measure.read(&kept, &what), measure.read(&found, &what), "{measure:?}");
             }
         }
         assert_eq!(store.read(&Task { replica: 4, ..task }), None, "another replica");

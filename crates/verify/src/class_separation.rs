@@ -73,7 +73,7 @@ pub(crate) fn class_delays(seen: &[Seen], load: usize) -> Vec<ClassDelays> {
 
 /// The mean of logarithms of ratios as a ratio, with its interval; none of fewer than three.
 pub(crate) fn interval(logs: &[f64]) -> Option<[f64; 3]> {
-    let estimate = Estimate::of(logs).filter(|_| logs.len() >= 3)?;
+    let estimate = Estimate::from_values(logs).filter(|_| logs.len() >= 3)?;
     let half = estimate.half_width()?;
     Some([estimate.mean.exp(), (estimate.mean - half).exp(), (estimate.mean + half).exp()])
 }

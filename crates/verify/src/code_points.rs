@@ -34,7 +34,7 @@ impl Arrival {
         self.there == [self.written]
     }
 
-    fn of(written: Dscp, seen: &Seen) -> Arrival {
+    fn new(written: Dscp, seen: &Seen) -> Arrival {
         let each = |at: usize| {
             let came = seen.answers.iter().filter_map(|answer| Some(answer.code_points?[at]));
             by_frequency(came)
@@ -72,7 +72,7 @@ pub(crate) fn code_points(
     };
     let classes: Vec<Class> = written.iter().map(class).collect();
     let seen = probe(peer, &classes, LENGTH, stop)?;
-    let arrivals = written.iter().zip(&seen).map(|(written, seen)| Arrival::of(*written, seen));
+    let arrivals = written.iter().zip(&seen).map(|(written, seen)| Arrival::new(*written, seen));
     let arrivals: Vec<Arrival> = arrivals.collect();
     match arrivals.iter().any(|arrival| arrival.back > 0) {
         true => Ok(arrivals),

@@ -68,7 +68,7 @@ pub struct Gain {
 
 impl Gain {
     /// What these pairs say, each a period with the policy and one without.
-    pub fn of(pairs: &[[Period; 2]]) -> Gain {
+    pub fn from_pairs(pairs: &[[Period; 2]]) -> Gain {
         let of = |at: usize| pairs.iter().map(move |pair| &pair[at]);
         let times = |at: usize| {
             let mut times: Vec<f64> =
@@ -107,10 +107,14 @@ mod tests {
     fn the_gain_is_that_of_pairs_and_not_of_times_of_day() {
         let pairs: Vec<[Period; 2]> =
             [0.1, 0.2, 0.4].map(|base| [period(0.5 * base, 0), period(base, 1)]).to_vec();
-        let gain = Gain::of(&pairs);
+        let gain = Gain::from_pairs(&pairs);
         let [ratio, low, high] = gain.ratio.unwrap();
         assert!((ratio - 0.5).abs() < 1e-9 && high - low < 1e-9, "{low} {ratio} {high}");
         assert_eq!((gain.medians[0], gain.failed), (Some(0.1), [0, 3]));
-        assert_eq!(Gain::of(&pairs[..2]).ratio, None, "two pairs have no interval worth telling");
+        assert_eq!(
+            Gain::from_pairs(&pairs[..2]).ratio,
+            None,
+            "two pairs have no interval worth telling"
+        );
     }
 }

@@ -166,7 +166,7 @@ impl Plan {
                     switch.on()?;
                     pairs.push([with, without]);
                 }
-                findings.gain = Some(Gain::of(&pairs));
+                findings.gain = Some(Gain::from_pairs(&pairs));
             }
         }
         Ok(findings)

@@ -259,7 +259,7 @@ impl Layers {
         let first = match ip {
             Ip::V4(header) => {
                 let identification = u32::from(header.identification);
-                self.fragment = Fragment::of(header.fragmentation, identification);
+                self.fragment = Fragment::new(header.fragmentation, identification);
                 header.protocol
             }
             Ip::V6(header) => header.next,
@@ -288,7 +288,7 @@ impl Layers {
         {
             let extension = extension.map_err(Stop::Malformed)?;
             if let Extension::Fragment(header) = extension {
-                self.fragment = Fragment::of((&header).into(), header.identification);
+                self.fragment = Fragment::new((&header).into(), header.identification);
             }
             self.protocol = Some(walk.next_kind());
             self.continue_at(start + walk.length(), end);
@@ -349,7 +349,7 @@ impl Layers {
 
 impl Fragment {
     /// `None` for a whole packet.
-    fn of(place: Fragmentation, identification: u32) -> Option<Fragment> {
+    fn new(place: Fragmentation, identification: u32) -> Option<Fragment> {
         let (offset, has_more) = (place.offset(), place.has_more());
         place.is_fragment().then_some(Fragment { offset, has_more, identification })
     }

@@ -32,7 +32,7 @@ impl Figures {
     }
 
     /// The newest of this toolchain.
-    pub(super) fn of(&self, toolchain: &str) -> Option<&Set> {
+    pub(super) fn latest(&self, toolchain: &str) -> Option<&Set> {
         self.0.iter().rev().find(|set| set.toolchain == toolchain)
     }
 

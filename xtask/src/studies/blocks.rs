@@ -10,7 +10,7 @@ pub(super) struct Blocks<'a>(Vec<&'a str>);
 pub(super) type Mistake = (usize, String);
 
 impl<'a> Blocks<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Blocks(text.lines().collect())
     }
 
@@ -47,20 +47,20 @@ mod tests {
     #[test]
     fn only_what_stands_between_the_comments_changes() {
         let text = "# A\n<!-- begin: x -->\nold\nolder\n<!-- end: x -->\n\nB\n";
-        let renewed = Blocks::of(text).renewed(|name| Ok(format!("new {name}\n")));
+        let renewed = Blocks::new(text).renewed(|name| Ok(format!("new {name}\n")));
         assert_eq!(renewed, Ok("# A\n<!-- begin: x -->\n\nnew x\n\n<!-- end: x -->\n\nB\n".into()));
     }
 
     #[test]
     fn a_document_without_parts_stays_as_it_is() {
         let text = "# A\n\n<!-- a comment -->\nB\n";
-        assert_eq!(Blocks::of(text).renewed(|_| Err("none".into())), Ok(text.into()));
+        assert_eq!(Blocks::new(text).renewed(|_| Err("none".into())), Ok(text.into()));
     }
 
     #[test]
     fn a_part_that_does_not_end_is_a_mistake() {
         let text = "# A\n<!-- begin: x -->\n<!-- end: y -->\n";
-        let mistake = Blocks::of(text).renewed(|_| Ok(String::new()));
+        let mistake = Blocks::new(text).renewed(|_| Ok(String::new()));
         assert_eq!(mistake, Err((2, "the part `x` does not end".into())));
     }
 }

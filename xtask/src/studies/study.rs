@@ -67,7 +67,7 @@ const VERDICTS: [&str; 4] = ["holds", "fails", "depends", "unsettled"];
 
 impl Study {
     /// The study in `papers/<id>/`. Mistakes in its TOML are for the crate `study` to find.
-    pub(super) fn of(tree: &Tree, id: String) -> Study {
+    pub(super) fn read(tree: &Tree, id: String) -> Study {
         let text = |name: &str| tree.text(&format!("{PAPERS}{id}/{name}"));
         let title = text("study.toml").and_then(|text| toml::from_str::<StudyFile>(text).ok());
         let claims = text("claims.toml").and_then(|text| toml::from_str::<ClaimsFile>(text).ok());
@@ -237,9 +237,11 @@ mod tests {
         fs::create_dir_all(results.join("a")).unwrap();
         fs::create_dir_all(top.join("papers/a")).unwrap();
         let claims = "[[claim]]\nid = \"a.1\"\nclaim = \"Faster.\"\n";
-        let tree =
-            Tree::of(&[("papers/a/study.toml", "title = \"A\""), ("papers/a/claims.toml", claims)]);
-        let study = Study::of(&tree, "a".to_owned());
+        let tree = Tree::from_files(&[
+            ("papers/a/study.toml", "title = \"A\""),
+            ("papers/a/claims.toml", claims),
+        ]);
+        let study = Study::read(&tree, "a".to_owned());
         let ledger = |quick: bool| {
             let claim = r#"{ "id": "a.1", "verdict": "holds" }"#;
             let text = format!(r#"{{ "quick": {quick}, "claims": [{claim}] }}"#);

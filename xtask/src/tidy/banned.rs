@@ -60,10 +60,10 @@ const BANS: [Ban; 21] = [
 
 /// Finds banned text in code; comments and literals may say what they like.
 pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
-    let kinds = kinds::of(tree);
+    let kinds = kinds::parse(tree);
     let mut findings = Vec::new();
     for (path, text) in tree.texts_with("rs") {
-        let code = Code::of(text);
+        let code = Code::new(text);
         let test_lines = code.test_lines();
         for (number, line) in code.lines() {
             let in_test =

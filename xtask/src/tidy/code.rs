@@ -24,7 +24,7 @@ pub(crate) struct Function {
 }
 
 impl Code {
-    pub(crate) fn of(source: &str) -> Self {
+    pub(crate) fn new(source: &str) -> Self {
         let mut text = String::with_capacity(source.len());
         let mut strings = Vec::new();
         let mut rest = source;
@@ -208,7 +208,7 @@ mod tests {
 
     /// The code, with `~` where a literal was.
     fn text(source: &str) -> String {
-        Code::of(source).text.replace(FILLER, "~")
+        Code::new(source).text.replace(FILLER, "~")
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn a_line_counts_when_it_holds_more_than_a_comment() {
         let source = "//! Doc.\n\n/* a\n b */\nfn f() {\n    \"text\n    more\" // c\n}\n";
-        assert_eq!(Code::of(source).count(), 4);
+        assert_eq!(Code::new(source).count(), 4);
     }
 
     #[test]
@@ -242,7 +242,7 @@ mod tests {
             last_line,
         };
         assert_eq!(
-            Code::of(source).functions(),
+            Code::new(source).functions(),
             [function("outer", 2, 7), function("inner", 6, 6)]
         );
     }
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_test_module_reaches_to_its_closing_brace() {
         let source = "fn f() {}\n#[cfg(test)]\nmod tests {\n    fn g() {}\n}\nfn h() {}\n";
-        assert_eq!(Code::of(source).test_lines(), vec![2..6; 1]);
-        assert_eq!(Code::of("#[cfg(test)]\nmod tests;\nfn f() {}\n").test_lines(), []);
+        assert_eq!(Code::new(source).test_lines(), vec![2..6; 1]);
+        assert_eq!(Code::new("#[cfg(test)]\nmod tests;\nfn f() {}\n").test_lines(), []);
     }
 }

@@ -23,7 +23,7 @@ pub(crate) enum Kind {
 pub(crate) type Kinds = BTreeMap<String, Kind>;
 
 /// The kinds that the block gives.
-pub(crate) fn of(tree: &Tree) -> Kinds {
+pub(crate) fn parse(tree: &Tree) -> Kinds {
     let text = tree.text(ARCHITECTURE).unwrap_or("");
     read(text).into_iter().filter_map(|(_, name, kind)| Some((name.to_owned(), kind?))).collect()
 }

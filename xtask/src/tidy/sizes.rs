@@ -21,7 +21,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     for (path, text) in tree.texts_with("rs") {
-        let code = Code::of(text);
+        let code = Code::new(text);
         let lines = code.count();
         if lines > LINES_PER_FILE {
             findings.push(Finding::new(

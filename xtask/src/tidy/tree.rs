@@ -46,7 +46,7 @@ impl Tree {
 
     /// A tree in memory.
     #[cfg(test)]
-    pub(crate) fn of(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn from_files(files: &[(&str, &str)]) -> Self {
         let file = |&(path, text): &(&str, &str)| File {
             path: path.to_owned(),
             bytes: text.len() as u64,

@@ -69,7 +69,7 @@ fn in_program(tree: &Tree, bans: &[Ban]) -> Vec<Finding> {
     let mut found: BTreeMap<&str, Vec<Finding>> = BTreeMap::new();
     for (path, text) in tree.texts_with("rs") {
         let Some(folder) = source_folder(path) else { continue };
-        let code = Code::of(text);
+        let code = Code::new(text);
         let test_lines = code.test_lines();
         for (line, literal) in code.messages(text) {
             if !test_lines.iter().any(|test| test.contains(&line)) {

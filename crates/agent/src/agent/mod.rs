@@ -255,7 +255,7 @@ impl<P: DataPlane> Agent<P> {
         {
             return;
         }
-        let fleet = Written::of(&fetched.bundle);
+        let fleet = Written::parse(&fetched.bundle);
         // A policy that nobody names makes no new version.
         let (bundle, is_whole) = fetched.bundle.only(&fleet);
         let digest = if is_whole { whole.clone() } else { bundle.digest() };
@@ -301,7 +301,7 @@ impl<P: DataPlane> Agent<P> {
             // It stays known that it is not kept until it is, or the source has something else.
             pending.at = now + TRY_AGAIN;
             let (fetched, digest) = (pending.fetched.clone(), pending.digest.clone());
-            let fleet = Written::of(&fetched.bundle);
+            let fleet = Written::parse(&fetched.bundle);
             self.judge(now, fetched, digest, fleet);
         }
         if let Some(waiting) = &mut self.waiting {
@@ -353,7 +353,7 @@ impl<P: DataPlane> Agent<P> {
 
     /// What a repository comes to for this machine: of a fleet of many thousands it keeps its own part.
     fn own_part(&self, bundle: &Bundle) -> Result<Fleet, Diagnostics> {
-        Written::of(bundle).check(bundle, Some(&self.machine))
+        Written::parse(bundle).check(bundle, Some(&self.machine))
     }
 
     /// The number of the version that counts.
@@ -400,7 +400,7 @@ impl<P: DataPlane> Agent<P> {
         if !fleet.needs_verdicts {
             return is_early;
         }
-        let heard = Heard::of(&self.heard, digest, &fleet.first);
+        let heard = Heard::new(&self.heard, digest, &fleet.first);
         waiting.needed = Some(heard.needed);
         waiting.good = heard.good.iter().map(|verdict| verdict.machine.clone()).collect();
         let worse =

@@ -23,7 +23,7 @@ impl<P: DataPlane> Agent<P> {
         let trial = self.store.trial().filter(|trial| trial.good < version.number);
         let Some(trial) = trial else { return };
         let tells = trial.tells;
-        let trial = trial.of(&version.digest, tells);
+        let trial = trial.for_version(&version.digest, tells);
         let why = self.why_worse(&trial.digest);
         self.trial = Some(trial);
         if let Some(why) = why {
@@ -47,7 +47,7 @@ impl<P: DataPlane> Agent<P> {
             Some(open) => new(open.good),
             None => new(before.number),
         };
-        Some(trial.of(digest, machine.is_first && fleet.needs_verdicts))
+        Some(trial.for_version(digest, machine.is_first && fleet.needs_verdicts))
     }
 
     /// Measures also where no version needs it, for those who ask for metrics.

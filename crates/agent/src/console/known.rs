@@ -167,7 +167,7 @@ struct Growth<'g> {
 
 impl Growth<'_> {
     /// By how much this number has grown; none where it is not told, is new, or began anew.
-    fn of(&mut self, key: String, value: &Value) -> Option<f64> {
+    fn increase(&mut self, key: String, value: &Value) -> Option<f64> {
         let value = value.as_f64()?;
         let before = self.before.get(&key).copied();
         self.next.insert(key, value);
@@ -183,7 +183,7 @@ impl Growth<'_> {
 
     /// Bits per second, of a number of bytes.
     fn rate(&mut self, key: String, bytes: &Value) -> Option<f64> {
-        let grown = self.of(key, bytes)?;
+        let grown = self.increase(key, bytes)?;
         self.seconds.map(|seconds| 8.0 * grown / seconds)
     }
 }
@@ -236,8 +236,8 @@ fn stream(
         delay_s: class["delay_s"].as_f64().or_else(|| wait(&class["waiting_bytes"], left_by)),
         delay_p95_s: None,
         rate_bit_per_s: own_rate,
-        dropped: packets(growth.of(key("dropped"), &class["dropped"])),
-        marked: packets(growth.of(key("marked"), &class["marked"])),
+        dropped: packets(growth.increase(key("dropped"), &class["dropped"])),
+        marked: packets(growth.increase(key("marked"), &class["marked"])),
         waiting: class["waiting"].as_u64(),
         name,
     }

@@ -65,7 +65,7 @@ impl Overview {
             let asks = move |what| ask(&path, what).map_err(|error| error.to_string());
             Asking { ask: Box::new(asks), known: Mutex::new(Known::new(name)) }
         };
-        Overview::of(paths.iter().map(asking).collect())
+        Overview::new(paths.iter().map(asking).collect())
     }
 
     /// The agent that takes these requests, as long as it does.
@@ -79,10 +79,10 @@ impl Overview {
             answered.recv().map_err(|_| ended())?.map_err(|refusal| refusal.why)
         };
         let known = Mutex::new(Known::new("this machine".to_owned()));
-        Overview::of(vec![Asking { ask: Box::new(asks), known }])
+        Overview::new(vec![Asking { ask: Box::new(asks), known }])
     }
 
-    fn of(machines: Vec<Asking>) -> Overview {
+    fn new(machines: Vec<Asking>) -> Overview {
         let hub = Hub::new(About {
             kind: Kind::Agents,
             title: "Policy agent".to_owned(),

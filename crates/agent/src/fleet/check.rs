@@ -229,7 +229,8 @@ impl<'f> Checker<'f> {
                     .and_then(|&(index, assign)| Some((index, assign, policies[index].as_ref()?)));
                 let target = winner.map(|(index, assign, assigned)| {
                     matched.push(&*assigned.policy);
-                    let labels = labels::of(machine, &assigned.policy).map(|(name, _)| name);
+                    let labels =
+                        labels::of_machine(machine, &assigned.policy).map(|(name, _)| name);
                     let is_new = tried.insert((index, assigned.rate(of), labels.collect()));
                     let target = || assigned.at(assign, machine, (interface, of));
                     if is_new {
@@ -342,7 +343,7 @@ impl Assigned {
         machine: &MachineFile,
         (interface, of): (&str, &InterfaceFile),
     ) -> Target {
-        let labels = labels::of(machine, &self.policy);
+        let labels = labels::of_machine(machine, &self.policy);
         Target {
             interface: interface.to_owned(),
             device: of.device.clone(),

@@ -28,7 +28,7 @@ pub(super) fn check(name: &str, machine: &MachineFile, remarks: &mut Remarks<'_>
 }
 
 /// The labels of a machine that a policy matches, and whose they are.
-pub(super) fn of<'m>(
+pub(super) fn of_machine<'m>(
     machine: &'m MachineFile,
     policy: &'m Policy,
 ) -> impl Iterator<Item = (&'m str, &'m str)> {

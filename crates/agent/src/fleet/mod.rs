@@ -88,7 +88,7 @@ impl Fleet {
     /// # Errors
     /// All mistakes in them, each with its place.
     pub fn check(bundle: &Bundle) -> Result<Fleet, Diagnostics> {
-        Written::of(bundle).check(bundle, None)
+        Written::parse(bundle).check(bundle, None)
     }
 
     /// The machine of this name.
@@ -121,7 +121,7 @@ impl Target {
     pub fn wanted(&self, site: Site, owners: &Owners) -> Result<Wanted, Unwanted> {
         let site =
             Site { rate: self.rate, link_layer: self.link_layer, nearest: self.nearest, ..site };
-        let wanted = Wanted::of_owners(&self.policy, &self.roles, &site, owners)?;
+        let wanted = Wanted::from_policy_with_owners(&self.policy, &self.roles, &site, owners)?;
         Ok(wanted.with_options(Options {
             rate: self.rate,
             link_layer: self.link_layer,

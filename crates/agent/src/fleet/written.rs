@@ -19,7 +19,7 @@ pub(crate) struct Written {
 
 impl Written {
     /// That of a repository.
-    pub(crate) fn of(bundle: &Bundle) -> Written {
+    pub(crate) fn parse(bundle: &Bundle) -> Written {
         let Some(text) = bundle.text(FLEET) else {
             let help = Some("it says which machine gets which policy".to_owned());
             let message = format!("there is no {FLEET}");
@@ -110,10 +110,10 @@ mod tests {
                      [rollout]\nfirst = [\"first\"]\nafter = \"1 min\"\n";
         let bundle = repository(fleet);
         let whole = Fleet::check(&bundle).unwrap();
-        let one = Written::of(&bundle).check(&bundle, Some("b")).unwrap();
+        let one = Written::parse(&bundle).check(&bundle, Some("b")).unwrap();
         assert_eq!(format!("{:?}", one.machines), format!("[{:?}]", whole.machine("b").unwrap()));
         assert_eq!((one.count, &one.first, &one.name), (2, &whole.first, &whole.name));
-        let none = Written::of(&bundle).check(&bundle, Some("c")).unwrap();
+        let none = Written::parse(&bundle).check(&bundle, Some("c")).unwrap();
         assert!(none.machines.is_empty() && none.count == 2);
     }
 
@@ -122,7 +122,7 @@ mod tests {
         let fleet = "[machines.a]\ninterfaces.wan = { device = \"eth/0\", rate = \"9 Mbit/s\" }\n\
                      [machines.b]\ninterfaces.wan = { device = \"eth1\" }\n[[assign]]\npolicy = \"policies/p.toml\"\n";
         let bundle = repository(fleet);
-        let found = Written::of(&bundle).check(&bundle, Some("b")).unwrap_err();
+        let found = Written::parse(&bundle).check(&bundle, Some("b")).unwrap_err();
         let told: Vec<(usize, &str)> =
             found.0.iter().map(|found| (found.line(), found.message.as_str())).collect();
         let rate =

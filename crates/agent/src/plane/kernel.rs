@@ -48,7 +48,7 @@ impl KernelPlane {
             }
         })?;
         Ok(match wanted.distinguishes_hosts() {
-            true => wanted.behind(Translation::of(&target.device)),
+            true => wanted.behind(Translation::detect(&target.device)),
             false => wanted,
         })
     }
@@ -108,6 +108,6 @@ impl DataPlane for KernelPlane {
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {
-        Ok(DeviceStatus::of(device)?.map_or(Value::Null, |status| status.json()))
+        Ok(DeviceStatus::read(device)?.map_or(Value::Null, |status| status.json()))
     }
 }

@@ -107,7 +107,8 @@ fn client(
     if let Some((certificate, key)) = identity {
         let chain = own(tls::certificates(certificate)?);
         let pem = tls::pem(key)?;
-        let key = PrivateKey::from_pem(&pem).map_err(|error| CertificatesError::of(key, &error))?;
+        let key =
+            PrivateKey::from_pem(&pem).map_err(|error| CertificatesError::new(key, &error))?;
         config = config.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
     }
     Ok(config.build())

@@ -16,7 +16,7 @@ pub struct CertificatesError {
 }
 
 impl CertificatesError {
-    pub(super) fn of(path: &Path, why: &dyn std::fmt::Display) -> CertificatesError {
+    pub(super) fn new(path: &Path, why: &dyn std::fmt::Display) -> CertificatesError {
         CertificatesError { path: path.display().to_string(), why: why.to_string() }
     }
 }
@@ -26,7 +26,7 @@ const MAX_PEM: u64 = 4_000_000;
 
 /// What a file of certificates or keys has.
 pub(super) fn pem(path: &Path) -> Result<Vec<u8>, CertificatesError> {
-    shortflow_files::read_input(path, MAX_PEM).map_err(|error| CertificatesError::of(path, &error))
+    shortflow_files::read_input(path, MAX_PEM).map_err(|error| CertificatesError::new(path, &error))
 }
 
 /// The authorities of this file, or where none is given those that the machine trusts.
@@ -43,9 +43,9 @@ pub(super) fn authorities(
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificatesError> {
     let pem = pem(path)?;
     let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
-    let found = read.map_err(|error| CertificatesError::of(path, &error))?;
+    let found = read.map_err(|error| CertificatesError::new(path, &error))?;
     match found.is_empty() {
-        true => Err(CertificatesError::of(path, &"there is no certificate in it")),
+        true => Err(CertificatesError::new(path, &"there is no certificate in it")),
         false => Ok(found),
     }
 }

@@ -96,7 +96,7 @@ impl Trial {
 
     /// Of the version with this digest. Where another one was on trial and is not judged yet, what was good and measured
     /// before that stays.
-    pub(crate) fn of(self, digest: &str, tells: bool) -> Trial {
+    pub(crate) fn for_version(self, digest: &str, tells: bool) -> Trial {
         let digest = digest.to_owned();
         Trial { digest, tells, untold: None, began: None, looks: 0, ..self }
     }
@@ -218,7 +218,7 @@ enum Measure {
 impl Measure {
     const ALL: [Measure; 4] = [Measure::Delay, Measure::Loss, Measure::Policed, Measure::Sent];
 
-    fn of(self, parts: &Parts) -> &[f64] {
+    fn values(self, parts: &Parts) -> &[f64] {
         match self {
             Measure::Delay => &parts.delays,
             Measure::Loss => &parts.losses,
@@ -229,7 +229,7 @@ impl Measure {
 
     /// How likely the window after is so much worse by chance alone; none where too little was measured.
     fn chance(self, before: &Parts, after: &Parts) -> Option<f64> {
-        let [old, new] = [before, after].map(|parts| self.of(parts));
+        let [old, new] = [before, after].map(|parts| self.values(parts));
         if old.len() < FEW || new.len() < FEW {
             return None;
         }
@@ -247,7 +247,7 @@ impl Measure {
     }
 
     fn describe(self, before: &Parts, after: &Parts) -> String {
-        let [old, new] = [before, after].map(|parts| median(self.of(parts)));
+        let [old, new] = [before, after].map(|parts| median(self.values(parts)));
         match self {
             Measure::Delay => format!(
                 "packets of the class served first wait {:.1} ms, before {:.1} ms (medians)",
@@ -320,7 +320,7 @@ mod tests {
                 let (delay, drops) = before();
                 self.second(delay, drops);
             }
-            let mut trial = Trial::new(self.now, 1, WINDOW, &self.series).of("abc", false);
+            let mut trial = Trial::new(self.now, 1, WINDOW, &self.series).for_version("abc", false);
             trial.is_installed(self.now, true);
             for seconds in 1.. {
                 let (delay, drops) = after();
@@ -376,7 +376,7 @@ mod tests {
         for _ in 0..30 {
             device.second(0.001, 0);
         }
-        let mut trial = Trial::new(device.now, 1, WINDOW, &device.series).of("abc", false);
+        let mut trial = Trial::new(device.now, 1, WINDOW, &device.series).for_version("abc", false);
         trial.is_installed(device.now, true);
         let mut outcome = None;
         while outcome.is_none() {
@@ -410,7 +410,7 @@ mod tests {
             now += Duration::from_secs(1);
             second(now, &mut series, before(number));
         }
-        let mut trial = Trial::new(now, 1, WINDOW, &series).of("abc", true);
+        let mut trial = Trial::new(now, 1, WINDOW, &series).for_version("abc", true);
         trial.is_installed(now, true);
         for number in 1.. {
             now += Duration::from_secs(1);
@@ -501,11 +501,11 @@ mod tests {
         for _ in 0..120 {
             device.second(0.001, 1);
         }
-        let trial = Trial::new(device.now, 3, WINDOW, &device.series).of("abc", true);
+        let trial = Trial::new(device.now, 3, WINDOW, &device.series).for_version("abc", true);
         let text = serde_json::to_string(&trial).unwrap();
         assert_eq!(serde_json::from_str::<Trial>(&text).unwrap(), trial);
         assert_eq!((trial.window(), trial.before["eth0"].delays.len()), (WINDOW, 24));
         let next = Trial { digest: "def".to_owned(), tells: false, ..trial.clone() };
-        assert_eq!(trial.of("def", false), next);
+        assert_eq!(trial.for_version("def", false), next);
     }
 }

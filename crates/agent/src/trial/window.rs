@@ -122,7 +122,7 @@ impl Counts {
         [first_sent, first_dropped, sent, dropped, policed]
     }
 
-    fn of([first_sent, first_dropped, sent, dropped, policed]: [u64; 5]) -> Counts {
+    fn from_array([first_sent, first_dropped, sent, dropped, policed]: [u64; 5]) -> Counts {
         Counts { first_sent, first_dropped, sent, dropped, policed }
     }
 
@@ -133,7 +133,7 @@ impl Counts {
     fn with(self, other: Counts, each: fn(u64, u64) -> u64) -> Counts {
         let (mut all, other) = (self.all(), other.all());
         all.iter_mut().zip(other).for_each(|(one, other)| *one = each(*one, other));
-        Counts::of(all)
+        Counts::from_array(all)
     }
 }
 

@@ -32,7 +32,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn of(machine: &str, state: &Path) -> Bench {
+    fn new(machine: &str, state: &Path) -> Bench {
         let events = Rc::new(RefCell::new(Vec::new()));
         let heard = events.clone();
         let tell = Box::new(move |event: &shortflow_agent::Event| {
@@ -84,7 +84,7 @@ fn verdict(machine: &str, rate: &str, is_worse: bool) -> Verdict {
 #[test]
 fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.told();
@@ -115,7 +115,7 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     assert_eq!(bench.version(), 1);
     assert!(bench.agent.status()["worse"].is_string());
     drop(bench);
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("90 Mbit/s");
     assert_eq!(bench.version(), 1);
     bench.offer("80 Mbit/s");
@@ -137,7 +137,7 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
 #[test]
 fn a_version_that_is_no_worse_stays_and_others_are_told() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.offer("90 Mbit/s");
@@ -153,13 +153,13 @@ fn a_version_that_is_no_worse_stays_and_others_are_told() {
 #[test]
 fn killed_while_a_version_is_on_trial_it_goes_on_with_what_was_measured_before() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.offer("90 Mbit/s");
     bench.seconds(10, 40.0);
     drop(bench);
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     assert_eq!(bench.agent.status()["trial"]["against"], 1);
     bench.seconds(27, 40.0);
     assert_eq!(bench.version(), 1);
@@ -168,7 +168,7 @@ fn killed_while_a_version_is_on_trial_it_goes_on_with_what_was_measured_before()
 #[test]
 fn killed_while_it_goes_back_it_goes_on_going_back() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.offer("90 Mbit/s");
@@ -176,7 +176,7 @@ fn killed_while_it_goes_back_it_goes_on_going_back() {
     // As it is between the two steps: what is worse is written, and the version still counts.
     let worse = json!([[digest("90 Mbit/s"), "eth0: packets wait"]]).to_string();
     std::fs::write(state.path().join("worse.json"), worse).unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     assert_eq!(bench.version(), 1);
     assert_eq!(bench.agent.status()["worse"], Value::Null, "nothing is offered yet");
     bench.offer("90 Mbit/s");
@@ -189,7 +189,7 @@ fn killed_while_it_goes_back_it_goes_on_going_back() {
 #[test]
 fn a_version_that_comes_while_another_is_on_trial_is_held_against_the_last_good_one() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.offer("90 Mbit/s");
@@ -203,7 +203,7 @@ fn a_version_that_comes_while_another_is_on_trial_is_held_against_the_last_good_
 #[test]
 fn machines_that_are_not_first_wait_for_a_good_word_and_are_halted_by_a_bad_one() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw2", state.path());
+    let mut bench = Bench::new("gw2", state.path());
     bench.offer("95 Mbit/s");
     bench.offer("90 Mbit/s");
     bench.seconds(3600, 2.0);
@@ -237,7 +237,7 @@ fn machines_that_are_not_first_wait_for_a_good_word_and_are_halted_by_a_bad_one(
 #[test]
 fn whoever_waits_may_be_told_to_take_it() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw2", state.path());
+    let mut bench = Bench::new("gw2", state.path());
     bench.offer("95 Mbit/s");
     bench.verdicts = vec![verdict("gw1", "90 Mbit/s", true)];
     bench.offer("90 Mbit/s");
@@ -281,7 +281,7 @@ fn a_folder_carries_the_word_of_machines_and_takes_nothing_else_for_one() {
 #[test]
 fn a_machine_without_traffic_approves_nothing_until_somebody_says_so() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.load = 0;
     bench.offer("95 Mbit/s");
     bench.seconds(70, 0.0);
@@ -306,7 +306,7 @@ fn a_machine_without_traffic_approves_nothing_until_somebody_says_so() {
 #[test]
 fn a_version_since_which_nothing_is_sent_is_approved_as_soon_as_something_is() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.offer("90 Mbit/s");
@@ -322,7 +322,7 @@ fn a_version_since_which_nothing_is_sent_is_approved_as_soon_as_something_is() {
 #[test]
 fn what_another_machine_says_reaches_no_terminal_as_more_than_letters() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw2", state.path());
+    let mut bench = Bench::new("gw2", state.path());
     bench.offer("95 Mbit/s");
     let why = format!("\u{1b}[2Jgone\n2026-11-26T02:10:00Z root: all is well {}", "x".repeat(9000));
     bench.verdicts = vec![Verdict { why, ..verdict("gw1", "90 Mbit/s", true) }];
@@ -339,7 +339,7 @@ fn what_another_machine_says_reaches_no_terminal_as_more_than_letters() {
 #[test]
 fn what_was_found_is_in_the_status_as_long_as_it_cannot_be_written() {
     let state = tempfile::tempdir().unwrap();
-    let mut bench = Bench::of("gw1", state.path());
+    let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.offer("90 Mbit/s");

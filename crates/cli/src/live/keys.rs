@@ -11,7 +11,7 @@ pub(crate) enum Wish {
 
 impl Wish {
     /// What a single key asks for.
-    pub(crate) fn of(key: u8) -> Option<Wish> {
+    pub(crate) fn from_key(key: u8) -> Option<Wish> {
         match key {
             b'n' => Some(Wish::NextPolicy),
             b'q' => Some(Wish::Quit),
@@ -38,7 +38,7 @@ impl Prefixed {
             match (std::mem::take(&mut self.is_open), key) {
                 (false, PREFIX) => self.is_open = true,
                 (false, _) | (true, PREFIX) => others.push(key),
-                (true, _) => wishes.extend(Wish::of(key)),
+                (true, _) => wishes.extend(Wish::from_key(key)),
             }
         }
         (others, wishes)

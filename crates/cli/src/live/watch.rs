@@ -67,7 +67,7 @@ impl Watch<'_> {
     fn read_keys(&self) {
         let mut keys = [0; 64];
         let count = io::stdin().lock().read(&mut keys).unwrap_or(0);
-        for wish in keys[..count].iter().filter_map(|key| Wish::of(*key)) {
+        for wish in keys[..count].iter().filter_map(|key| Wish::from_key(*key)) {
             match wish {
                 Wish::NextPolicy => self.monitor.next_policy(),
                 Wish::Quit => self.quit.store(true, Ordering::Relaxed),

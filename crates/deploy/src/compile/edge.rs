@@ -122,7 +122,7 @@ fn label_of(class: &TrafficClass) -> Option<Label> {
 
 /// Whether somebody owns what a class asks for.
 fn owned(class: &TrafficClass, policy: &Policy, owners: &Owners, path: &str) -> Compiled<()> {
-    let Some(label) = label_of(class).filter(|label| owners.of(*label).is_none()) else {
+    let Some(label) = label_of(class).filter(|label| owners.find(*label).is_none()) else {
         return Ok(());
     };
     let name = policy.label_name(label);

@@ -157,12 +157,12 @@ impl EdgeAtDevice {
         libbpf_rs::set_print(None);
         // Who asks needs no program, so any file stands for one.
         match hook(io::stdin().as_fd(), device, direction).query() {
-            Ok(id) => EdgeAtDevice::of(id),
+            Ok(id) => EdgeAtDevice::from_id(id),
             Err(_) => Ok(None),
         }
     }
 
-    fn of(id: u32) -> Result<Option<EdgeAtDevice>, Error> {
+    fn from_id(id: u32) -> Result<Option<EdgeAtDevice>, Error> {
         let wanted = ProgInfoQueryOptions::default().include_map_ids(true);
         let mut programs = ProgInfoIter::with_query_opts(wanted);
         let found = programs
@@ -234,7 +234,7 @@ impl EdgeAtDevice {
         let [described, tables, aggregates] =
             [self.map("classes")?, self.map("tables")?, self.map("aggregates")?];
         let class = |class| {
-            let of = Remembered::of(&read(&described, class)?);
+            let of = Remembered::parse(&read(&described, class)?);
             match of.by {
                 None if of.is_aggregate => {
                     Ok(flows::connections(&read(&aggregates, of.table)?, &of, now()?, most))

@@ -138,7 +138,7 @@ struct Accounts {
 
 impl Accounts {
     /// Of those who have one each; nobody's, where all share one.
-    fn of(per: Option<Per>) -> Result<Accounts, Unsupported> {
+    fn from_per(per: Option<Per>) -> Result<Accounts, Unsupported> {
         let Some(per) = per else { return Ok(Accounts::default()) };
         let (prefix, size) = (per.ipv6_prefix(), per.table_size());
         Accounts::new(per.aggregate(), prefix, size, per.idle_timeout())
@@ -265,7 +265,7 @@ fn dstf(params: &DstfParams) -> Result<Working, Unsupported> {
             most: [most, 0],
         },
         threshold: params.crowded().nanos(),
-        accounts: Accounts::of(Some(per))?,
+        accounts: Accounts::from_per(Some(per))?,
         levels: Some(levels(&thresholds, params.levels().code_points())),
         ..Working::default()
     })
@@ -286,7 +286,7 @@ fn sima(params: &SimaParams) -> Result<Working, Unsupported> {
     let meter = params.meter();
     Ok(Working {
         kind: 9,
-        accounts: Accounts::of(params.per())?,
+        accounts: Accounts::from_per(params.per())?,
         decays: Some([meter.silence(), meter.sending(), params.first_threshold()]),
         levels: Some(levels(&[], params.code_points())),
         ..Working::default()
@@ -312,7 +312,7 @@ fn admission(params: &AdmissionParams) -> Result<Working, Unsupported> {
         kind: 11,
         buckets,
         threshold: params.window().samples().into(),
-        accounts: Accounts::of(Some(params.streams()))?,
+        accounts: Accounts::from_per(Some(params.streams()))?,
         load: Some(Load { sample: sample.nanos(), target, declared }),
         ..Working::default()
     })
@@ -371,7 +371,7 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsupported> {
     match meter {
         EdgeMeter::Fixed(color) => Ok(Working { color: Some(*color), ..Working::default() }),
         EdgeMeter::Buckets { buckets: found, per } => {
-            Ok(Working { accounts: Accounts::of(*per)?, ..buckets(found)? })
+            Ok(Working { accounts: Accounts::from_per(*per)?, ..buckets(found)? })
         }
         EdgeMeter::Tsw2Cm(params) => sliding(IntegerTswParams::two_colors(params)),
         EdgeMeter::Tsw3Cm(params) => sliding(IntegerTswParams::three_colors(params)),
@@ -534,7 +534,7 @@ pub(super) struct Remembered {
 #[cfg(feature = "ebpf")]
 impl Remembered {
     /// From `struct class`.
-    pub(super) fn of(class: &[u8]) -> Remembered {
+    pub(super) fn parse(class: &[u8]) -> Remembered {
         let idle_timeout = class[place::IDLE_TIMEOUT].first_chunk();
         let by = match class[place::BY] {
             1 => Some(Aggregate::Flow),

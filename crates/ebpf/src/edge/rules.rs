@@ -148,8 +148,8 @@ impl Rule {
         let SenderMatch { label: _, sent_up_to, remaining_up_to } =
             fields.sender.unwrap_or_default();
         Rule {
-            src: Addresses::of(src),
-            dst: Addresses::of(dst),
+            src: Addresses::from_prefix(src),
+            dst: Addresses::from_prefix(dst),
             ports,
             protocols: fields.protocol.as_ref().map_or([u64::MAX; 4], protocols),
             code_points: fields.dscps.map_or(u64::MAX, code_points),
@@ -224,7 +224,7 @@ fn boundaries(rules: &[Rule], end: usize) -> BTreeSet<u16> {
 }
 
 impl Addresses {
-    fn of(prefix: Option<Prefix>) -> Addresses {
+    fn from_prefix(prefix: Option<Prefix>) -> Addresses {
         let Some(prefix) = prefix else {
             return Addresses { bits: Masked::default(), family: None };
         };
@@ -393,7 +393,8 @@ mod tests {
     fn a_prefix_is_of_its_own_family_alone() {
         let of = |text: &str, length| {
             let prefix = Prefix::new(text.parse().unwrap(), length).unwrap();
-            let Addresses { bits: Masked { value, mask }, family } = Addresses::of(Some(prefix));
+            let Addresses { bits: Masked { value, mask }, family } =
+                Addresses::from_prefix(Some(prefix));
             (family.unwrap(), [value, mask])
         };
         assert_eq!(of("10.1.0.0", 16), (Family::V4, [0xffff_0a01_0000, u128::MAX << 16]));

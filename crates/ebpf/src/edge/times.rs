@@ -90,7 +90,7 @@ pub(super) fn read(
     let class = |class: usize| {
         let described = classes.lookup(&(class as u32).to_ne_bytes(), MapFlags::ANY);
         let described = described.map_err(&reading)?.unwrap_or_default();
-        if Remembered::of(&described).by != Some(Aggregate::Flow) {
+        if Remembered::parse(&described).by != Some(Aggregate::Flow) {
             return Ok(None);
         }
         let mut groups = [EdgeTimes::default(); 4];

@@ -32,7 +32,7 @@ impl Packets {
         self.below(n) == 0
     }
 
-    fn of<T: Copy>(&mut self, among: &[T]) -> T {
+    fn pick<T: Copy>(&mut self, among: &[T]) -> T {
         among[self.below(among.len() as u64) as usize]
     }
 
@@ -82,7 +82,7 @@ impl Packets {
         packet[0] = 0x02;
         if self.one_in(8) {
             for _ in 0..=self.below(3) {
-                let kind = self.of(&[[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]]);
+                let kind = self.pick(&[[0x81, 0x00], [0x88, 0xa8], [0x91, 0x00]]);
                 packet.extend(kind);
                 packet.extend(self.bytes(2));
             }
@@ -136,10 +136,10 @@ impl Packets {
 
     /// What follows the header of IP, and its protocol: with extension headers now and then, and up to 1400 bytes.
     fn payload(&mut self, version: u8) -> (u8, Vec<u8>) {
-        let protocol = self.of(&[6, 6, 6, 17, 17, 1, 58, 50, 132, 33, 136, 59]);
+        let protocol = self.pick(&[6, 6, 6, 17, 17, 1, 58, 50, 132, 33, 136, 59]);
         let mut transport = Vec::new();
         for _ in 0..2 {
-            let port: u16 = self.of(&[80, 443, 22, 5004, 50_000]);
+            let port: u16 = self.pick(&[80, 443, 22, 5004, 50_000]);
             transport.extend((port + self.below(3) as u16).to_be_bytes());
         }
         transport.extend(self.bytes(8));
@@ -147,10 +147,10 @@ impl Packets {
         let rest = if self.one_in(2) { 0 } else { self.below(1386) as usize };
         transport.resize(14 + 6 + rest, 0);
         let (mut next, mut all) = (protocol, transport);
-        let longest = self.of(&[1, 1, 1, 3, 3, 3, 3, 11]);
+        let longest = self.pick(&[1, 1, 1, 3, 3, 3, 3, 11]);
         let chain = self.below(longest);
         for _ in 0..chain {
-            let kind = if version == 4 { 51 } else { self.of(&EXTENSIONS) };
+            let kind = if version == 4 { 51 } else { self.pick(&EXTENSIONS) };
             let units = self.below(3) as u8;
             let length = match kind {
                 44 => 8,

@@ -401,7 +401,7 @@ fn a_mark_is_that_of_a_rule_only_where_all_its_bytes_are() {
 struct Drawn(Rng);
 
 impl Drawn {
-    fn of<T: Copy>(&mut self, among: &[T]) -> T {
+    fn pick<T: Copy>(&mut self, among: &[T]) -> T {
         among[self.0.below(among.len() as u64) as usize]
     }
 
@@ -410,7 +410,7 @@ impl Drawn {
     }
 
     fn port(&mut self) -> u16 {
-        self.of(&[0, 1, 2, 79, 80, 81, 443, 5_000, 32_767, 32_768, 65_534, 65_535])
+        self.pick(&[0, 1, 2, 79, 80, 81, 443, 5_000, 32_767, 32_768, 65_534, 65_535])
     }
 
     fn ports(&mut self) -> Option<AnyOf<PortRange>> {
@@ -422,31 +422,31 @@ impl Drawn {
 
     /// A list of one of these lengths.
     fn list<T>(&mut self, lengths: &[usize], one: impl Fn(&mut Drawn) -> T) -> Option<AnyOf<T>> {
-        let length = self.of(lengths);
+        let length = self.pick(lengths);
         AnyOf::from_list((0..length).map(|_| one(self)).collect::<Vec<_>>())
     }
 
     fn address(&mut self, is_ipv6: bool) -> u128 {
-        let low = self.of(&[0, 1, 255, 256, 0x0a00_0001, 0x0a00_0002, 0x0aff_ffff, u32::MAX]);
-        let high = self.of(&[0, 0xffff << 32, 1 << 127, 0xfd << 120, u128::MAX << 32]);
+        let low = self.pick(&[0, 1, 255, 256, 0x0a00_0001, 0x0a00_0002, 0x0aff_ffff, u32::MAX]);
+        let high = self.pick(&[0, 0xffff << 32, 1 << 127, 0xfd << 120, u128::MAX << 32]);
         if is_ipv6 { high | u128::from(low) } else { mapped(low) }
     }
 
     fn prefix(&mut self) -> Prefix {
         let is_ipv6 = self.one_in(2);
         let bits = self.address(is_ipv6);
-        let length = self.of(&[0, 1, 8, 24, 31, 32]);
+        let length = self.pick(&[0, 1, 8, 24, 31, 32]);
         one_prefix(bits, if is_ipv6 { 4 * length } else { 96 + length })
     }
 
     fn bytes(&mut self) -> u32 {
-        self.of(&[0, 1, 999, 1_000, 1_001, u32::MAX - 1])
+        self.pick(&[0, 1, 999, 1_000, 1_001, u32::MAX - 1])
     }
 
     fn rule(&mut self) -> MultiField {
         let mut rule = all();
         // Some ask for nothing, most for one thing, few for much.
-        for _ in 0..self.of(&[0, 1, 1, 1, 2, 2, 3, 6]) {
+        for _ in 0..self.pick(&[0, 1, 1, 1, 2, 2, 3, 6]) {
             let sender = rule.sender.unwrap_or_default();
             match self.0.below(10) {
                 0 => rule.src = self.list(&[1, 1, 2, 3], Drawn::prefix),
@@ -455,13 +455,13 @@ impl Drawn {
                 3 => rule.dst_ports = self.ports(),
                 4 => {
                     rule.protocol = self.list(&[1, 1, 2, 3], |drawn| {
-                        Protocol(drawn.of(&[0, 1, 6, 17, 44, 58, 255]))
+                        Protocol(drawn.pick(&[0, 1, 6, 17, 44, 58, 255]))
                     });
                 }
                 5 => rule.ports = self.ports(),
                 6 => {
                     let set = (0..self.0.below(3))
-                        .fold(DscpSet::EMPTY, |set, _| set.with(dscp(self.of(&[0, 1, 46, 63]))));
+                        .fold(DscpSet::EMPTY, |set, _| set.with(dscp(self.pick(&[0, 1, 46, 63]))));
                     rule.dscps = Some(set);
                 }
                 7 => {
@@ -505,8 +505,8 @@ impl Drawn {
             is_ipv6,
             src: self.address(is_ipv6),
             dst: self.address(is_ipv6),
-            protocol: self.of(&[6, 6, 17, 17, 1, 58, 255]),
-            code_point: self.of(&[0, 1, 46, 63]),
+            protocol: self.pick(&[6, 6, 17, 17, 1, 58, 255]),
+            code_point: self.pick(&[0, 1, 46, 63]),
             ports: [self.port(), self.port()],
             is_late: self.one_in(8),
             transport: if self.one_in(8) { 3 } else { 8 },
@@ -514,7 +514,7 @@ impl Drawn {
         if self.one_in(3) {
             return (sent, Told::default());
         }
-        let mark = self.of(&[0, 7, 1 << 31, u32::MAX, 5]);
+        let mark = self.pick(&[0, 7, 1 << 31, u32::MAX, 5]);
         let remaining = self.one_in(2).then(|| self.bytes());
         (sent, Told { mark, sent: Some(self.bytes()), remaining })
     }
@@ -525,7 +525,7 @@ fn a_packet_is_of_the_first_of_any_rules_whatever_these_ask_for() {
     let (mut found, mut none) = (0, 0);
     for seed in 0..40 {
         let mut drawn = Drawn(Rng::stream(seed, "rules"));
-        let count = drawn.of(&[1, 2, 7, 33, 63, 64]);
+        let count = drawn.pick(&[1, 2, 7, 33, 63, 64]);
         let rules = drawn.rules(count);
         let Some(mut pair) = Pair::new(rules, &[7, 1 << 31, u32::MAX]) else { return };
         for _ in 0..1_000 {

@@ -296,13 +296,13 @@ struct Model {
 }
 
 impl Model {
-    fn of(bytes: u64) -> usize {
+    fn class(bytes: u64) -> usize {
         [10_000, 100_000, 1_000_000].into_iter().filter(|most| bytes > *most).count()
     }
 
     fn forget(&mut self, port: u16) {
         let gone = self.flows.remove(&port).expect("it is known");
-        self.times[Model::of(gone.bytes)].unfinished += u64::from(gone.begun.is_some());
+        self.times[Model::class(gone.bytes)].unfinished += u64::from(gone.begun.is_some());
     }
 
     /// A packet, as the `turn`th, in a table of so many flows that forgets after so long.
@@ -325,7 +325,7 @@ impl Model {
         if flags & (FIN | RST) != 0
             && let Some(begun) = known.begun.take()
         {
-            let (took, group) = (now - begun, Model::of(known.bytes));
+            let (took, group) = (now - begun, Model::class(known.bytes));
             let bounds = EdgeTimes::BOUNDS.into_iter();
             let part = bounds.filter(|bound| took > bound.nanos()).count();
             self.times[group].parts[part] += 1;

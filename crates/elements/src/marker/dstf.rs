@@ -106,7 +106,7 @@ impl DstfParams {
 
 /// No count is greater: the last threshold and a packet.
 fn most(levels: &SizeLevels) -> Tokens {
-    levels.last_threshold().plus(Tokens::of(LARGEST_PACKET))
+    levels.last_threshold().plus(Tokens::from_bytes(LARGEST_PACKET))
 }
 
 /// An IP packet is no longer (RFC 791 §3.1).
@@ -167,7 +167,7 @@ impl Marker for DstfMarker {
             Counted::Packet => packet.bytes(),
             Counted::Payload => Bytes(u64::from(packet.payload)),
         };
-        *seen.value = sent.plus(Tokens::of(bytes)).min(self.most);
+        *seen.value = sent.plus(Tokens::from_bytes(bytes)).min(self.most);
         self.counts.count(level, packet);
         self.levels.mark(level, packet)
     }

@@ -48,7 +48,7 @@ impl SizeLevels {
             return Err(ParamsError::new("code_points", message));
         }
         Ok(SizeLevels {
-            thresholds: thresholds.iter().copied().map(Tokens::of).collect(),
+            thresholds: thresholds.iter().copied().map(Tokens::from_bytes).collect(),
             code_points,
         })
     }
@@ -166,7 +166,7 @@ mod tests {
     fn a_size_has_the_first_level_whose_threshold_it_does_not_exceed() {
         let code_points = SizeLevels::default_code_points(8);
         let levels = SizeLevels::new(&SizeLevels::HARP, code_points).unwrap();
-        let level = |bytes| levels.level(Tokens::of(Bytes(bytes)));
+        let level = |bytes| levels.level(Tokens::from_bytes(Bytes(bytes)));
         assert_eq!([0, 5_000, 5_001, 10_000, 10_001].map(level), [0, 0, 1, 1, 2]);
         assert_eq!([300_000, 300_001, 1_200_000, 1_200_001].map(level), [5, 6, 6, 7]);
     }

@@ -64,7 +64,7 @@ impl Marker for SrptMarker {
     fn mark(&mut self, _now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color {
         let levels = &self.params.levels;
         let level = match sender.and_then(|sender| sender.remaining) {
-            Some(remaining) => levels.level(Tokens::of(remaining)),
+            Some(remaining) => levels.level(Tokens::from_bytes(remaining)),
             None => {
                 self.unknown += 1;
                 self.params.unknown

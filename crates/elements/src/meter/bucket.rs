@@ -12,7 +12,7 @@ pub(crate) struct Tokens(u128);
 
 impl Tokens {
     #[inline]
-    pub(crate) fn of(bytes: Bytes) -> Self {
+    pub(crate) fn from_bytes(bytes: Bytes) -> Self {
         Tokens(u128::from(bytes.0) * PER_BYTE)
     }
 
@@ -88,7 +88,7 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn full(depth: Bytes) -> Self {
-        let depth = Tokens::of(depth);
+        let depth = Tokens::from_bytes(depth);
         Bucket { depth, held: depth }
     }
 
@@ -150,8 +150,9 @@ mod tests {
 
     #[test]
     fn without_a_rate_nothing_is_ever_earned() {
-        let time =
-            |rate, bytes| time_to_earn(Rate::from_bits_per_sec(rate), Tokens::of(Bytes(bytes)));
+        let time = |rate, bytes| {
+            time_to_earn(Rate::from_bits_per_sec(rate), Tokens::from_bytes(Bytes(bytes)))
+        };
         assert_eq!(time(0, 1), Duration::MAX);
         assert_eq!(time(3, 1), Duration::from_nanos(2_666_666_667));
         assert_eq!(time(8, 1), Duration::from_secs(1));

@@ -31,7 +31,7 @@ pub struct Pace {
 
 impl Pace {
     /// The pace of `rate`, rounded down to one part in 2³¹.
-    fn of(rate: Rate) -> Option<Pace> {
+    fn from_rate(rate: Rate) -> Option<Pace> {
         // A bit per second is 2¹⁶/(8·10⁹) parts in a nanosecond.
         let nanos =
             |shift: u32| (u128::from(rate.bits_per_sec()) << (PARTS - 3 + shift)) / 1_000_000_000;
@@ -137,7 +137,7 @@ fn pace(key: &'static str, rate: Rate, window: Duration) -> Result<Pace, ParamsE
         return Err(ParamsError::new("window", format!("window {window} must be at most {most}")));
     }
     let bytes = u128::from(rate.bits_per_sec()) * u128::from(window.nanos()) / 8_000_000_000;
-    let pace = Pace::of(rate).filter(|_| bytes <= MAX_BYTES);
+    let pace = Pace::from_rate(rate).filter(|_| bytes <= MAX_BYTES);
     pace.ok_or_else(|| {
         ParamsError::new(
             key,
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_share_above_a_rate_is_that_of_the_formula() {
         for rate in [1_000, 560_000, 8_000_000, 100_000_000_000] {
-            let pace = Pace::of(Rate::from_bits_per_sec(rate)).unwrap();
+            let pace = Pace::from_rate(Rate::from_bits_per_sec(rate)).unwrap();
             let mut rng = Rng::stream(rate, "spans");
             for _ in 0..100_000 {
                 let span = 10f64.powf(3.0 + 9.0 * rng.uniform()) as u64;

@@ -90,7 +90,7 @@ impl Meter for SrTcm {
         self.excess.fill(overflow);
 
         // RFC 2697 §3; colour-blind is colour-aware with every packet green.
-        let tokens = Tokens::of(packet.bytes());
+        let tokens = Tokens::from_bytes(packet.bytes());
         let incoming = self.params.mode.incoming(packet);
         if incoming == Color::Green && self.committed.try_take(tokens) {
             Color::Green

@@ -54,7 +54,11 @@ impl Meter for TokenBucket {
     #[inline]
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color {
         self.bucket.fill(Tokens::earned(self.params.rate, self.earned.until(now)));
-        if self.bucket.try_take(Tokens::of(packet.bytes())) { Color::Green } else { Color::Yellow }
+        if self.bucket.try_take(Tokens::from_bytes(packet.bytes())) {
+            Color::Green
+        } else {
+            Color::Yellow
+        }
     }
 }
 

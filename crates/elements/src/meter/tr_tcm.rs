@@ -101,7 +101,7 @@ impl Meter for TrTcm {
         self.peak.fill(Tokens::earned(self.params.peak_rate, elapsed));
 
         // RFC 2698 §3; colour-blind is colour-aware with every packet green.
-        let tokens = Tokens::of(packet.bytes());
+        let tokens = Tokens::from_bytes(packet.bytes());
         let incoming = self.params.mode.incoming(packet);
         if incoming == Color::Red || !self.peak.try_take(tokens) {
             Color::Red

@@ -53,7 +53,7 @@ impl Meter for TwoBuckets {
         self.green.fill(Tokens::earned(self.params.green.rate, elapsed));
         self.yellow.fill(Tokens::earned(self.params.yellow.rate, elapsed));
 
-        let tokens = Tokens::of(packet.bytes());
+        let tokens = Tokens::from_bytes(packet.bytes());
         let incoming = self.params.mode.incoming(packet);
         if incoming == Color::Green && self.green.try_take(tokens) {
             Color::Green

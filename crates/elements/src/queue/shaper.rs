@@ -84,7 +84,7 @@ impl Shaper {
     #[inline]
     fn pay(&mut self, now: Instant, packet: &Packet) {
         self.earn(now);
-        let price = Tokens::of(self.params.link_layer.wire_size(packet.bytes()));
+        let price = Tokens::from_bytes(self.params.link_layer.wire_size(packet.bytes()));
         self.owed = self.bucket.take_up_to(price);
         self.free_at = self.earned.at() + time_to_earn(self.params.rate, self.owed);
     }

@@ -229,7 +229,7 @@ mod tests {
         Connections::new(profile, sharing, limits, Rng::stream(1, "connections"))
     }
 
-    fn of(port: u16, flags: TcpFlags) -> Packet {
+    fn packet(port: u16, flags: TcpFlags) -> Packet {
         let mut packet = Packet { flags, size: 1_500, ..test_packet() };
         packet.key.src_port = port;
         packet
@@ -243,7 +243,7 @@ mod tests {
     fn a_connection_is_known_until_it_is_silent_for_too_long_or_gives_way() {
         let mut connections = two();
         let mut is_new =
-            |at, port| connections.see(secs(at), &of(port, TcpFlags::ACK)).unwrap().is_new;
+            |at, port| connections.see(secs(at), &packet(port, TcpFlags::ACK)).unwrap().is_new;
         assert_eq!([is_new(0, 1), is_new(1, 2), is_new(2, 1)], [true, true, false]);
         assert!(is_new(3, 3), "it takes the place of 2");
         assert_eq!([is_new(4, 1), is_new(5, 2)], [false, true]);
@@ -256,36 +256,36 @@ mod tests {
     fn one_that_waits_is_not_forgotten_and_where_all_wait_no_new_one_comes_in() {
         let mut connections = two();
         for port in [1, 2] {
-            let seen = connections.see(secs(0), &of(port, TcpFlags::ACK)).unwrap();
+            let seen = connections.see(secs(0), &packet(port, TcpFlags::ACK)).unwrap();
             connections.set_waiting(seen.number, true);
         }
-        assert!(connections.see(secs(99), &of(3, TcpFlags::ACK)).is_none());
-        let second = connections.find(&of(2, TcpFlags::ACK).key).unwrap();
+        assert!(connections.see(secs(99), &packet(3, TcpFlags::ACK)).is_none());
+        let second = connections.find(&packet(2, TcpFlags::ACK).key).unwrap();
         connections.set_waiting(second, false);
-        assert!(connections.see(secs(99), &of(3, TcpFlags::ACK)).unwrap().is_new);
-        assert!(connections.find(&of(1, TcpFlags::ACK).key).is_some());
+        assert!(connections.see(secs(99), &packet(3, TcpFlags::ACK)).unwrap().is_new);
+        assert!(connections.find(&packet(1, TcpFlags::ACK).key).is_some());
     }
 
     #[test]
     fn the_share_of_a_connection_that_closes_is_the_others_at_once() {
         let mut connections = two();
-        let [first, second] =
-            [1, 2].map(|port| connections.see(secs(0), &of(port, TcpFlags::ACK)).unwrap().number);
+        let [first, second] = [1, 2]
+            .map(|port| connections.see(secs(0), &packet(port, TcpFlags::ACK)).unwrap().number);
         // 1500 bytes each; nothing is left of the second's.
-        assert!(connections.shared.admit(second, &of(2, TcpFlags::ACK)));
-        assert!(!connections.shared.conforms(second, &of(2, TcpFlags::ACK)));
-        connections.passed(first, &of(1, TcpFlags::FIN.with(TcpFlags::ACK)));
-        connections.see(secs(0), &of(2, TcpFlags::ACK));
+        assert!(connections.shared.admit(second, &packet(2, TcpFlags::ACK)));
+        assert!(!connections.shared.conforms(second, &packet(2, TcpFlags::ACK)));
+        connections.passed(first, &packet(1, TcpFlags::FIN.with(TcpFlags::ACK)));
+        connections.see(secs(0), &packet(2, TcpFlags::ACK));
         connections.shared.earn(Instant::from_nanos(1_000_000));
-        assert!(connections.shared.admit(second, &of(2, TcpFlags::ACK)), "what the first had");
+        assert!(connections.shared.admit(second, &packet(2, TcpFlags::ACK)), "what the first had");
 
         // An acknowledgement after the FIN has a share for the moment, and a SYN opens it anew.
-        let late = connections.see(secs(2), &of(1, TcpFlags::ACK)).unwrap();
+        let late = connections.see(secs(2), &packet(1, TcpFlags::ACK)).unwrap();
         assert!(!late.is_new);
-        connections.passed(first, &of(1, TcpFlags::ACK));
+        connections.passed(first, &packet(1, TcpFlags::ACK));
         assert!(!connections.flows[first].has_share);
-        connections.see(secs(2), &of(1, TcpFlags::SYN));
-        connections.passed(first, &of(1, TcpFlags::SYN));
+        connections.see(secs(2), &packet(1, TcpFlags::SYN));
+        connections.passed(first, &packet(1, TcpFlags::SYN));
         assert!(connections.flows[first].has_share);
     }
 }

@@ -42,7 +42,7 @@ pub struct SharedProfile {
 impl SharedProfile {
     /// A full bucket, without connections.
     pub fn new(profile: AggregateProfile, sharing: Sharing) -> Self {
-        let depth = units(Tokens::of(profile.depth()));
+        let depth = units(Tokens::from_bytes(profile.depth()));
         let tokens = SharedTokens::new(sharing, depth);
         let (earned, peak_free_at) = (Earned::default(), Instant::START);
         SharedProfile { profile, sharing, tokens, earned, peak_free_at }
@@ -136,7 +136,7 @@ impl SharedProfile {
 const LONGEST_RTT: u64 = (1 << 24) - 1;
 
 fn price(packet: &Packet) -> Units {
-    units(Tokens::of(packet.bytes()))
+    units(Tokens::from_bytes(packet.bytes()))
 }
 
 /// The tokens as a number that can be subtracted from. What no time could spend counts as much.

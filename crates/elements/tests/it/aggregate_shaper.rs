@@ -25,7 +25,7 @@ fn of_profile(profile: AggregateProfile, sharing: Sharing, limit: u64) -> Aggreg
 }
 
 fn bench(params: AggregateShaperParams) -> Bench<AggregateShaper> {
-    Bench::of(AggregateShaper::new(params, rng()))
+    Bench::new(AggregateShaper::new(params, rng()))
 }
 
 fn tell(queue: &mut AggregateShaper, now: Instant, flow: u16, event: SenderEvent) {
@@ -41,16 +41,16 @@ fn counted(queue: &dyn QueueDiscipline) -> BTreeMap<&'static str, u64> {
     counted
 }
 
-fn of(flow: u16, number: u32) -> P {
+fn packet(flow: u16, number: u32) -> P {
     p(number).of_flow(flow)
 }
 
 /// A bucket of 1500 bytes, of which the first packet leaves 500; it is full again at each expiry.
 fn three_connections_wait(order: ServiceOrder) -> Vec<u32> {
     let mut bench = bench(params(1_500, Sharing::Common).with_order(order));
-    bench.at(ms(0)).takes(of(1, 1)).gives(of(1, 1)).takes(of(1, 2)).takes(of(1, 3));
-    bench.at(ms(1)).takes(of(2, 4));
-    bench.at(ms(2)).takes(of(3, 5)).gives_nothing();
+    bench.at(ms(0)).takes(packet(1, 1)).gives(packet(1, 1)).takes(packet(1, 2)).takes(packet(1, 3));
+    bench.at(ms(1)).takes(packet(2, 4));
+    bench.at(ms(2)).takes(packet(3, 5)).gives_nothing();
     let expire = |at| {
         bench.at(ms(at - 1)).gives_nothing();
         let packet = bench.at(ms(at)).next().expect("the timer lets one go");
@@ -68,13 +68,13 @@ fn a_peak_rate_spaces_what_conforms_without_waiting_for_the_timer() {
     let profile = profile.with_peak(mbit(8)).unwrap();
     let mut bench = bench(of_profile(profile, Sharing::Common, 20));
     for number in 1..=5 {
-        bench.at(ms(0)).takes(of(1, number));
+        bench.at(ms(0)).takes(packet(1, number));
     }
     for (at, number) in [(0, 1), (1, 2), (2, 3), (3, 4)] {
-        bench.at(ms(at)).gives(of(1, number)).gives_nothing();
+        bench.at(ms(at)).gives(packet(1, number)).gives_nothing();
     }
     bench.at(ms(14)).gives_nothing();
-    bench.at(ms(15)).gives(of(1, 5)).gives_nothing();
+    bench.at(ms(15)).gives(packet(1, 5)).gives_nothing();
 }
 
 #[test]
@@ -93,8 +93,13 @@ fn first_come_first_served_goes_by_when_a_connection_became_non_compliant() {
 fn the_least_recently_served_goes_before_who_waits_longer() {
     for (order, first) in [(ServiceOrder::FirstCome, 3), (ServiceOrder::LeastRecentlyServed, 4)] {
         let mut bench = bench(params(2_500, Sharing::Common).with_order(order));
-        bench.at(ms(0)).takes(of(2, 1)).gives(of(2, 1)).takes(of(1, 2)).gives(of(1, 2));
-        bench.at(ms(1)).takes(of(1, 3)).takes(of(2, 4)).gives_nothing();
+        bench
+            .at(ms(0))
+            .takes(packet(2, 1))
+            .gives(packet(2, 1))
+            .takes(packet(1, 2))
+            .gives(packet(1, 2));
+        bench.at(ms(1)).takes(packet(1, 3)).takes(packet(2, 4)).gives_nothing();
         // 500 bytes were left, 125 come each millisecond: by 16 ms there are 2500.
         let packet = bench.at(ms(16)).next().map(|packet| number_of(&packet));
         assert_eq!(packet, Some(first), "{order:?}");
@@ -106,7 +111,7 @@ fn the_least_recently_served_goes_before_who_waits_longer() {
 fn a_trigger_lets_a_packet_go_before_the_timer_and_shapes_more_accurately() {
     for (triggers, goes_at, late) in [(Triggers::ALL, 9, 5_000), (Triggers::NONE, 15, 11_000)] {
         let mut bench = bench(params(1_500, Sharing::Common).with_triggers(triggers));
-        bench.at(ms(0)).takes(of(1, 1)).gives(of(1, 1)).takes(of(1, 2));
+        bench.at(ms(0)).takes(packet(1, 1)).gives(packet(1, 1)).takes(packet(1, 2));
         // 500 bytes are left, so 1000 have come by 4 ms.
         tell(&mut bench.queue, ms(3), 1, SenderEvent::Acknowledgement);
         bench.at(ms(3)).gives_nothing();
@@ -115,7 +120,7 @@ fn a_trigger_lets_a_packet_go_before_the_timer_and_shapes_more_accurately() {
         if goes_at > 9 {
             bench.at(ms(goes_at - 1)).gives_nothing();
         }
-        bench.at(ms(goes_at)).gives(of(1, 2));
+        bench.at(ms(goes_at)).gives(packet(1, 2));
         let counted = counted(&bench.queue);
         assert_eq!(counted["shaping error, sum (us)"], late);
         assert_eq!((counted["packets passed at once"], counted["packets shaped"]), (1, 1));
@@ -135,9 +140,9 @@ fn each_event_is_a_trigger_only_where_it_is_named() {
         for named in SenderEvent::ALL {
             let triggers = Triggers::NONE.with(named);
             let mut bench = bench(params(1_500, Sharing::Common).with_triggers(triggers));
-            bench.at(ms(0)).takes(of(1, 1)).gives(of(1, 1)).takes(of(1, 2));
+            bench.at(ms(0)).takes(packet(1, 1)).gives(packet(1, 1)).takes(packet(1, 2));
             if event == SenderEvent::NewConnection {
-                bench.at(ms(9)).takes(of(2, 3));
+                bench.at(ms(9)).takes(packet(2, 3));
             } else {
                 tell(&mut bench.queue, ms(9), 1, event);
             }
@@ -150,7 +155,7 @@ fn each_event_is_a_trigger_only_where_it_is_named() {
 #[test]
 fn what_is_told_of_a_connection_that_has_sent_nothing_here_is_no_trigger() {
     let mut bench = bench(params(1_500, Sharing::Common));
-    bench.at(ms(0)).takes(of(1, 1)).gives(of(1, 1)).takes(of(1, 2));
+    bench.at(ms(0)).takes(packet(1, 1)).gives(packet(1, 1)).takes(packet(1, 2));
     tell(&mut bench.queue, ms(9), 7, SenderEvent::Acknowledgement);
     bench.at(ms(9)).gives_nothing();
 }
@@ -160,9 +165,9 @@ fn what_is_told_of_a_connection_that_has_sent_nothing_here_is_no_trigger() {
 fn a_fresh_packet_waits_its_turn_at_a_common_bucket_unless_it_may_overtake() {
     for (fresh, goes) in [(FreshPackets::InTurn, None), (FreshPackets::Overtake, Some(3))] {
         let mut bench = bench(params(1_500, Sharing::Common).with_fresh_packets(fresh));
-        bench.at(ms(0)).takes(of(2, 9)).gives(of(2, 9)).takes(of(1, 2));
+        bench.at(ms(0)).takes(packet(2, 9)).gives(packet(2, 9)).takes(packet(1, 2));
         // 1500 bytes are there at 8 ms, and nobody has looked.
-        bench.at(ms(8)).takes(of(2, 3));
+        bench.at(ms(8)).takes(packet(2, 3));
         let packet = bench.at(ms(8)).next().map(|packet| number_of(&packet));
         assert_eq!(packet, goes, "{fresh:?}");
     }
@@ -174,7 +179,12 @@ fn a_fresh_packet_waits_its_turn_at_a_common_bucket_unless_it_may_overtake() {
 fn an_acknowledgement_lets_its_own_connection_go_where_fresh_packets_overtake() {
     for (fresh, goes) in [(FreshPackets::InTurn, 2), (FreshPackets::Overtake, 3)] {
         let mut bench = bench(params(1_500, Sharing::Common).with_fresh_packets(fresh));
-        bench.at(ms(0)).takes(of(2, 9)).gives(of(2, 9)).takes(of(1, 2)).takes(of(2, 3));
+        bench
+            .at(ms(0))
+            .takes(packet(2, 9))
+            .gives(packet(2, 9))
+            .takes(packet(1, 2))
+            .takes(packet(2, 3));
         tell(&mut bench.queue, ms(8), 2, SenderEvent::Acknowledgement);
         let packet = bench.at(ms(8)).next().map(|packet| number_of(&packet));
         assert_eq!(packet, Some(goes), "{fresh:?}");
@@ -185,26 +195,30 @@ fn an_acknowledgement_lets_its_own_connection_go_where_fresh_packets_overtake() 
 #[test]
 fn a_share_of_its_own_suffices_whoever_else_waits() {
     let mut bench = bench(params(4_000, Sharing::Partitioned(Depths::Equal)));
-    bench.at(ms(0)).takes(of(1, 1)).takes(of(2, 2)).gives(of(1, 1)).gives(of(2, 2));
+    bench.at(ms(0)).takes(packet(1, 1)).takes(packet(2, 2)).gives(packet(1, 1)).gives(packet(2, 2));
     // Both are full after 48 ms: 2000 bytes each.
     let mut at = bench.at(ms(100));
     for number in 3..6 {
-        at = at.takes(of(1, number));
+        at = at.takes(packet(1, number));
     }
-    at.takes(of(2, 6)).gives(of(1, 3)).gives(of(1, 4)).gives(of(2, 6)).gives_nothing();
+    at.takes(packet(2, 6))
+        .gives(packet(1, 3))
+        .gives(packet(1, 4))
+        .gives(packet(2, 6))
+        .gives_nothing();
 }
 
 #[test]
 fn what_can_never_go_and_what_does_not_fit_is_dropped() {
     let mut bench = bench(params(1_500, Sharing::Common));
     bench.at(ms(0)).drops(p(1).sized(1_501), DropReason::Overlimit);
-    bench.at(ms(0)).takes(of(1, 2)).takes(of(1, 3)).takes(of(2, 4)).takes(of(3, 5));
+    bench.at(ms(0)).takes(packet(1, 2)).takes(packet(1, 3)).takes(packet(2, 4)).takes(packet(3, 5));
     // Three may have a share; packets of all of them wait.
-    bench.at(ms(0)).drops(of(4, 6), DropReason::Overlimit);
+    bench.at(ms(0)).drops(packet(4, 6), DropReason::Overlimit);
     for number in 7..23 {
-        bench.at(ms(1)).takes(of(1, number));
+        bench.at(ms(1)).takes(packet(1, number));
     }
-    bench.at(ms(1)).drops(of(1, 23), DropReason::Overlimit);
+    bench.at(ms(1)).drops(packet(1, 23), DropReason::Overlimit);
     bench.holds(20, 20_000);
 }
 
@@ -212,16 +226,16 @@ fn what_can_never_go_and_what_does_not_fit_is_dropped() {
 #[test]
 fn a_bucket_is_as_deep_as_the_round_trip_time_that_the_host_tells_asks_for() {
     let mut bench = bench(params(12_000, Sharing::Partitioned(Depths::ByRtt)));
-    bench.at(ms(0)).takes(of(1, 1)).takes(of(2, 2)).gives(of(1, 1)).gives(of(2, 2));
+    bench.at(ms(0)).takes(packet(1, 1)).takes(packet(2, 2)).gives(packet(1, 1)).gives(packet(2, 2));
     for (flow, rtt) in [(1, 100), (2, 500)] {
-        let key = of(flow, 0).packet().key;
+        let key = packet(flow, 0).packet().key;
         let smoothed_rtt = Some(Duration::from_millis(rtt));
         let news = SenderNews { key, event: SenderEvent::IdleAcknowledgement, smoothed_rtt };
         bench.queue.on_sender_event(ms(1), &news);
     }
     // After 10 s both are full: 2 packets and 10.
     for number in 0..12 {
-        bench.at(ms(10_000)).takes(of(1, number)).takes(of(2, 100 + number)).next();
+        bench.at(ms(10_000)).takes(packet(1, number)).takes(packet(2, 100 + number)).next();
     }
     let counted = counted(&bench.queue);
     assert_eq!(counted["packets passed at once"], 2 + 2 + 10);
@@ -264,10 +278,10 @@ fn run(
         }
         match step {
             Step::Send(flow, size) => {
-                queue.enqueue(now, of(flow, number).sized(size).packet(), &mut drops);
+                queue.enqueue(now, packet(flow, number).sized(size).packet(), &mut drops);
             }
             Step::Tell(flow, event, rtt) => {
-                let key = of(flow, 0).packet().key;
+                let key = packet(flow, 0).packet().key;
                 let smoothed_rtt = Some(Duration::from_millis(rtt));
                 let event = SenderEvent::ALL[event];
                 queue.on_sender_event(now, &SenderNews { key, event, smoothed_rtt });

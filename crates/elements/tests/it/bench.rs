@@ -86,7 +86,7 @@ pub(crate) struct Bench<Q> {
 }
 
 impl<Q: QueueDiscipline> Bench<Q> {
-    pub(crate) fn of(queue: Q) -> Self {
+    pub(crate) fn new(queue: Q) -> Self {
         Bench { queue, drops: Drops::default() }
     }
 

@@ -7,7 +7,7 @@ use shortflow_units::{Bytes, Length};
 use crate::bench::{Bench, ms, p};
 
 fn fifo(limit: Length) -> Bench<Fifo> {
-    Bench::of(Fifo::new(FifoParams::new(limit).unwrap()))
+    Bench::new(Fifo::new(FifoParams::new(limit).unwrap()))
 }
 
 #[test]

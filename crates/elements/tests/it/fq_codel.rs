@@ -13,7 +13,7 @@ pub(crate) struct Line<Q> {
 }
 
 impl<Q: QueueDiscipline> Line<Q> {
-    pub(crate) fn of(queue: Q) -> Self {
+    pub(crate) fn new(queue: Q) -> Self {
         Line { queue, drops: Drops::default() }
     }
 
@@ -66,7 +66,7 @@ pub(crate) fn patient(limit: u64, queues: usize) -> FlowQueueSettings {
 }
 
 fn fq_codel(settings: FlowQueueSettings) -> Line<FqCodel> {
-    Line::of(FqCodel::new(FqCodelParams::new(settings).unwrap(), Rng::stream(1, "fq-codel")))
+    Line::new(FqCodel::new(FqCodelParams::new(settings).unwrap(), Rng::stream(1, "fq-codel")))
 }
 
 /// One flow of packets 0 to 199, queued at the start.

@@ -12,7 +12,7 @@ use crate::fq_codel::{Line, patient, settings};
 
 fn host_fair(settings: FlowQueueSettings, fairness: Fairness) -> Line<HostFair> {
     let params = HostFairParams::new(settings, fairness).unwrap();
-    Line::of(HostFair::new(params, Rng::stream(1, "host-fair")))
+    Line::new(HostFair::new(params, Rng::stream(1, "host-fair")))
 }
 
 /// A packet of 1000 bytes from `src` to `dst`.
@@ -61,7 +61,7 @@ fn a_host_with_sixteen_flows_and_one_with_a_single_flow_share_equally() {
 
     // The same flows under FQ-CoDel, which knows no hosts: sixteen to one.
     let params = FqCodelParams::new(patient(1000, 1024)).unwrap();
-    let mut line = Line::of(FqCodel::new(params, Rng::stream(3, "fq-codel")));
+    let mut line = Line::new(FqCodel::new(params, Rng::stream(3, "fq-codel")));
     let counts = served(&mut line, &flows, 3400, |key| number(key.src));
     assert!(counts[&2].abs_diff(200) <= 2, "{counts:?}");
 }
@@ -144,7 +144,7 @@ fn addresses_of_one_ipv6_subnet_are_one_host_unless_longer_prefixes_are_asked_fo
     let share = |length: u8| {
         let params = HostFairParams::new(patient(1000, 1024), Fairness::Source).unwrap();
         let params = params.with_ipv6_prefix(length).unwrap();
-        let mut line = Line::of(HostFair::new(params, Rng::stream(1, "host-fair")));
+        let mut line = Line::new(HostFair::new(params, Rng::stream(1, "host-fair")));
         // Sixteen addresses of one subnet, and one of another.
         let sources: Vec<Address> =
             (0..17_u128).map(|n| Address::v6((0x2001_0db8 << 96) + ((n / 16) << 64) + n)).collect();

@@ -29,7 +29,7 @@ pub(crate) fn curve(min: u64, max: u64, max_probability: f64, above_max: AboveMa
 }
 
 fn red(settings: RedSettings, curve: DropCurve) -> Bench<Red> {
-    Bench::of(Red::new(RedParams::new(settings, curve).unwrap(), Rng::stream(1, "red")))
+    Bench::new(Red::new(RedParams::new(settings, curve).unwrap(), Rng::stream(1, "red")))
 }
 
 /// Holds the queue at `length` packets and offers `count` more: which of them were dropped.

@@ -26,7 +26,7 @@ fn two_levels(averages: Averages) -> Bench<Red> {
     let curves = vec![curve(60, 140, 0.1, AboveMax::Forced), curve(5, 60, 0.2, AboveMax::Forced)];
     let levels = DscpTable::filled(1).with(Dscp::AF11, 0);
     let params = RedParams::with_levels(settings, curves, levels, averages).unwrap();
-    Bench::of(Red::new(params, Rng::stream(1, "red")))
+    Bench::new(Red::new(params, Rng::stream(1, "red")))
 }
 
 /// What each level is judged by once the queue holds 4 green and 3 yellow packets.
@@ -143,7 +143,7 @@ fn three_priorities(thresholds: [(u64, u64); 3]) -> Bench<Red> {
     let curves = thresholds.map(|(min, max)| curve(min, max, 0.1, AboveMax::Forced));
     let levels = DscpTable::filled(2).with(Dscp::AF11, 0).with(Dscp::AF12, 1);
     let params = RedParams::with_levels(settings, curves.to_vec(), levels, Averages::Coupled);
-    Bench::of(Red::new(params.unwrap(), Rng::stream(1, "red")))
+    Bench::new(Red::new(params.unwrap(), Rng::stream(1, "red")))
 }
 
 #[test]

@@ -29,14 +29,14 @@ fn wrr(weights: [u32; 3], first: impl QueueDiscipline + 'static) -> Bench<Weight
     let [a, b, c] = weights;
     let children: Vec<(u32, Box<dyn QueueDiscipline>)> =
         vec![(a, Box::new(first)), (b, Box::new(fifo())), (c, Box::new(fifo()))];
-    Bench::of(WeightedRoundRobin::new(by_code_point(), children, 2).unwrap())
+    Bench::new(WeightedRoundRobin::new(by_code_point(), children, 2).unwrap())
 }
 
 fn drr(quanta: [u64; 3], first: impl QueueDiscipline + 'static) -> Bench<DeficitRoundRobin> {
     let [a, b, c] = quanta.map(Bytes);
     let children: Vec<(Bytes, Box<dyn QueueDiscipline>)> =
         vec![(a, Box::new(first)), (b, Box::new(fifo())), (c, Box::new(fifo()))];
-    Bench::of(DeficitRoundRobin::new(by_code_point(), children, 2).unwrap())
+    Bench::new(DeficitRoundRobin::new(by_code_point(), children, 2).unwrap())
 }
 
 fn of_class(class: usize, number: u32) -> P {

@@ -14,7 +14,7 @@ fn params(burst: u64) -> ShaperParams {
 
 fn shaper(params: ShaperParams) -> Bench<Shaper> {
     let fifo = Fifo::new(FifoParams::new(Length::Packets(100)).unwrap());
-    Bench::of(Shaper::new(params, Box::new(fifo)))
+    Bench::new(Shaper::new(params, Box::new(fifo)))
 }
 
 #[test]

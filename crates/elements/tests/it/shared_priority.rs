@@ -13,7 +13,7 @@ fn queue(limit: Length) -> Bench<SharedPriority> {
     let bands = (0..64).fold(DscpTable::filled(0), |bands, value| {
         bands.with(Dscp::new(63 - value).unwrap(), value)
     });
-    Bench::of(SharedPriority::new(SharedPriorityParams::by_code_point(limit, bands).unwrap()))
+    Bench::new(SharedPriority::new(SharedPriorityParams::by_code_point(limit, bands).unwrap()))
 }
 
 /// Packet `number` of this band.
@@ -78,7 +78,7 @@ fn a_band_may_be_named_by_a_rule() {
     };
     let classifier = Classifier::new(vec![(from(5), 0), (from(6), 1)]);
     let params = SharedPriorityParams::by_rules(Length::Packets(3), classifier, 2).unwrap();
-    let mut queue = Bench::of(SharedPriority::new(params));
+    let mut queue = Bench::new(SharedPriority::new(params));
     queue.at(ms(0)).takes(p(1)).takes(p(2).of_flow(6)).takes(p(3).of_flow(5));
     queue.at(ms(1)).pushes_out(p(4).of_flow(6), &[p(1)]);
     queue.at(ms(2)).gives(p(3).of_flow(5)).gives(p(2).of_flow(6)).gives(p(4).of_flow(6));

@@ -12,19 +12,19 @@ fn queue(map: PrecedenceMap) -> Bench<Sima> {
     let buffer =
         |limit, class: SimaClass| SimaBuffer::new(Bytes(limit), 1.0, class.code_points()).unwrap();
     let buffers = (buffer(10_000, RealTime), buffer(20_000, NonRealTime));
-    Bench::of(Sima::new(SimaQueueParams::new(buffers.0, buffers.1, map).unwrap()))
+    Bench::new(Sima::new(SimaQueueParams::new(buffers.0, buffers.1, map).unwrap()))
 }
 
 /// Packet `number` of this class and precedence.
-fn of(class: SimaClass, precedence: usize, number: u32) -> P {
+fn packet(class: SimaClass, precedence: usize, number: u32) -> P {
     p(number).marked(class.code_points()[precedence])
 }
 
 #[test]
 fn real_time_goes_first_and_each_buffer_is_first_in_first_out() {
     let mut queue = queue(PrecedenceMap::default());
-    let (a, b) = (of(NonRealTime, 7, 1), of(NonRealTime, 6, 2));
-    let (c, d) = (of(RealTime, 6, 3), of(RealTime, 7, 4));
+    let (a, b) = (packet(NonRealTime, 7, 1), packet(NonRealTime, 6, 2));
+    let (c, d) = (packet(RealTime, 6, 3), packet(RealTime, 7, 4));
     queue.at(ms(0)).takes(a).takes(b).takes(c).takes(d);
     queue.at(ms(1)).gives(c).gives(d).gives(a).gives(b).gives_nothing();
 }
@@ -33,18 +33,21 @@ fn real_time_goes_first_and_each_buffer_is_first_in_first_out() {
 fn the_allowed_precedence_follows_the_fuller_buffer_as_the_ceiling_of_seven_times_its_share() {
     let mut queue = queue(PrecedenceMap::CeilingOfGreater);
     // An empty node takes all; with 1 of 10 held in RT, ⌈0.7⌉ = 1, for both classes alike.
-    queue.at(ms(0)).takes(of(RealTime, 0, 1));
-    queue.at(ms(1)).drops(of(RealTime, 0, 2), Forced).drops(of(NonRealTime, 0, 3), Forced);
-    queue.at(ms(2)).takes(of(NonRealTime, 1, 4)).takes(of(RealTime, 1, 5));
+    queue.at(ms(0)).takes(packet(RealTime, 0, 1));
+    queue.at(ms(1)).drops(packet(RealTime, 0, 2), Forced).drops(packet(NonRealTime, 0, 3), Forced);
+    queue.at(ms(2)).takes(packet(NonRealTime, 1, 4)).takes(packet(RealTime, 1, 5));
     // 2 of 10: ⌈1.4⌉ = 2; the 1 of 20 in NRT does not count beside it.
-    queue.at(ms(3)).drops(of(NonRealTime, 1, 6), Forced).takes(of(NonRealTime, 2, 7));
+    queue.at(ms(3)).drops(packet(NonRealTime, 1, 6), Forced).takes(packet(NonRealTime, 2, 7));
     queue.holds(4, 4_000);
     (8..16).for_each(|number| {
-        queue.at(ms(4)).takes(of(RealTime, 7, number));
+        queue.at(ms(4)).takes(packet(RealTime, 7, number));
     });
     // 10 of 10: 7 is allowed, but there is no room in RT; NRT has room.
-    queue.at(ms(5)).drops(of(RealTime, 7, 16), Overlimit).drops(of(NonRealTime, 6, 17), Forced);
-    queue.at(ms(6)).takes(of(NonRealTime, 7, 18));
+    queue
+        .at(ms(5))
+        .drops(packet(RealTime, 7, 16), Overlimit)
+        .drops(packet(NonRealTime, 6, 17), Forced);
+    queue.at(ms(6)).takes(packet(NonRealTime, 7, 18));
 }
 
 #[test]
@@ -55,10 +58,10 @@ fn each_map_is_its_formula() {
         for (class, number) in
             [(RealTime, 1), (RealTime, 2), (RealTime, 3), (NonRealTime, 4), (NonRealTime, 5)]
         {
-            queue.at(ms(0)).takes(of(class, 7, number));
+            queue.at(ms(0)).takes(packet(class, 7, number));
         }
         // One that is dropped takes the sample.
-        let _ = queue.at(ms(1)).offered(of(NonRealTime, 0, 6));
+        let _ = queue.at(ms(1)).offered(packet(NonRealTime, 0, 6));
         queue.queue.allowed_precedence()
     };
     // ⌈2.1⌉, ⌊2.4⌋, ⌈1.4⌉, ⌊1.6⌋.
@@ -75,30 +78,30 @@ fn the_average_follows_what_is_held_by_its_weight_at_each_arrival() {
     };
     let buffers = (buffer(0.5, RealTime), buffer(0.25, NonRealTime));
     let params = SimaQueueParams::new(buffers.0, buffers.1, PrecedenceMap::default()).unwrap();
-    let mut queue = Bench::of(Sima::new(params));
+    let mut queue = Bench::new(Sima::new(params));
     // The samples of RT are 0, 1000 and 2000: 0, 500, 1250; ⌈0.875⌉ = 1.
     (1..4).for_each(|number| {
-        queue.at(ms(0)).takes(of(RealTime, 7, number));
+        queue.at(ms(0)).takes(packet(RealTime, 7, number));
     });
     assert_eq!(queue.queue.allowed_precedence(), 1);
     // 3000: 2125, ⌈1.4875⌉ = 2. A packet that is dropped took its sample too.
-    queue.at(ms(1)).drops(of(NonRealTime, 1, 4), Forced);
+    queue.at(ms(1)).drops(packet(NonRealTime, 1, 4), Forced);
     // Once it is empty, arrivals let the average fall below a byte, 2125/2^12, and 0 passes again.
     (1..4).for_each(|number| {
-        queue.at(ms(2)).gives(of(RealTime, 7, number));
+        queue.at(ms(2)).gives(packet(RealTime, 7, number));
     });
     (0..11).for_each(|_| {
-        queue.at(ms(3)).drops(of(NonRealTime, 0, 5), Forced);
+        queue.at(ms(3)).drops(packet(NonRealTime, 0, 5), Forced);
     });
-    queue.at(ms(4)).takes(of(NonRealTime, 0, 6));
+    queue.at(ms(4)).takes(packet(NonRealTime, 0, 6));
 }
 
 #[test]
 fn a_packet_of_no_code_point_of_the_node_is_the_least_protected() {
     let mut queue = queue(PrecedenceMap::default());
     queue.at(ms(0)).takes(p(1));
-    queue.at(ms(1)).takes(of(RealTime, 7, 2)).drops(p(3), Forced);
-    queue.at(ms(2)).gives(of(RealTime, 7, 2)).gives(p(1));
+    queue.at(ms(1)).takes(packet(RealTime, 7, 2)).drops(p(3), Forced);
+    queue.at(ms(2)).gives(packet(RealTime, 7, 2)).gives(p(1));
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub(crate) fn scheduler(
 
 /// Buckets of 1000 and 2000 bytes, and remarking after 200 ms.
 fn source() -> Bench<SourceScheduler> {
-    Bench::of(scheduler(LIMITS, 8_000, [1000, 2000], Duration::from_millis(200)))
+    Bench::new(scheduler(LIMITS, 8_000, [1000, 2000], Duration::from_millis(200)))
 }
 
 fn high(number: u32) -> P {
@@ -269,7 +269,8 @@ fn each_limit_drops_what_no_longer_fits() {
         limit_per_connection: Some(Length::Packets(2)),
         connections: 2,
     };
-    let mut queue = Bench::of(scheduler(per_connection, 8_000, [9, 9], Duration::from_millis(200)));
+    let mut queue =
+        Bench::new(scheduler(per_connection, 8_000, [9, 9], Duration::from_millis(200)));
     queue.at(ms(0)).takes(low(1)).takes(low(2)).drops(low(3), Overlimit);
     queue.at(ms(0)).takes(low(4).of_flow(1)).drops(low(5).of_flow(2), Overlimit);
     queue.at(ms(0)).takes(low(6).of_flow(1)).gives(low(1)).takes(low(7));

@@ -56,7 +56,7 @@ fn fifo(packets: u64) -> Fifo {
 fn ef_first(ef: impl QueueDiscipline + 'static) -> Bench<StrictPriority> {
     let is_ef = MultiField { dscps: Some(DscpSet::EMPTY.with(Dscp::EF)), ..MultiField::default() };
     let classifier = Classifier::new(vec![(is_ef, 0)]);
-    Bench::of(StrictPriority::new(classifier, vec![Box::new(ef), Box::new(fifo(2))], 1).unwrap())
+    Bench::new(StrictPriority::new(classifier, vec![Box::new(ef), Box::new(fifo(2))], 1).unwrap())
 }
 
 fn ef(number: u32) -> P {

@@ -36,7 +36,7 @@ fn queue(weights: &[f64]) -> Wfq {
     Wfq::new(by_flow(classes, Some(Length::Packets(1000))), mbit(8), rng())
 }
 
-fn of(flow: u16, number: u32) -> P {
+fn packet(flow: u16, number: u32) -> P {
     p(number).of_flow(flow)
 }
 
@@ -61,7 +61,7 @@ fn sent(queue: &mut Wfq, rate: Rate, arrivals: &[Arrival]) -> (Vec<Instant>, Vec
             line.set_remainder(Remainder::NONE);
         }
         while let Some(arrival) = arrivals.get(next).filter(|arrival| arrival.at <= free_at) {
-            let packet = of(arrival.flow, next as u32).sized(arrival.size);
+            let packet = packet(arrival.flow, next as u32).sized(arrival.size);
             queue.enqueue(arrival.at, packet.packet(), &mut drops);
             next += 1;
         }
@@ -222,7 +222,7 @@ proptest! {
 fn saturated(queue: &mut Wfq, sizes: &[u32], line: Rate, packets: u32) -> Vec<u64> {
     let (mut drops, mut sent) = (Drops::default(), vec![0; sizes.len()]);
     let offer = |queue: &mut Wfq, now, flow: u16| {
-        let packet = of(flow, 0).sized(sizes[usize::from(flow)]).packet();
+        let packet = packet(flow, 0).sized(sizes[usize::from(flow)]).packet();
         queue.enqueue(now, packet, &mut Drops::default());
     };
     let mut now = Instant::START;
@@ -263,16 +263,19 @@ fn a_line_that_is_slower_than_said_is_shared_in_the_same_way() {
 
 #[test]
 fn a_flow_that_comes_back_has_no_claim_to_what_it_left_unused() {
-    let mut queue = Bench::of(queue(&[1.0, 1.0]));
+    let mut queue = Bench::new(queue(&[1.0, 1.0]));
     for number in 0..20 {
-        queue.at(ms(0)).takes(of(0, number));
+        queue.at(ms(0)).takes(packet(0, number));
     }
     for at in 0..10 {
-        queue.at(ms(at.into())).gives(of(0, at));
+        queue.at(ms(at.into())).gives(packet(0, at));
     }
-    queue.at(ms(10)).takes(of(1, 30)).takes(of(1, 31)).takes(of(1, 32));
+    queue.at(ms(10)).takes(packet(1, 30)).takes(packet(1, 31)).takes(packet(1, 32));
     // From here on they take turns: flow 1 does not make up for ten packets.
-    for (at, packet) in [of(0, 10), of(1, 30), of(0, 11), of(1, 31), of(0, 12)].iter().enumerate() {
+    for (at, packet) in [packet(0, 10), packet(1, 30), packet(0, 11), packet(1, 31), packet(0, 12)]
+        .iter()
+        .enumerate()
+    {
         queue.at(ms(10 + at as u64)).gives(*packet);
     }
 }
@@ -291,11 +294,11 @@ fn a_flow_that_keeps_to_its_reserved_rate_waits_no_longer_than_its_bound() {
     let (mut now, mut next) = (0, 0);
     while now < 60_000_000 {
         while next <= now {
-            queue.enqueue(us(next), of(0, 0).sized(250).packet(), &mut drops);
+            queue.enqueue(us(next), packet(0, 0).sized(250).packet(), &mut drops);
             next += 50_000;
         }
         while queue.backlog().packets < 40 {
-            queue.enqueue(us(now), of(1, 0).sized(1500).packet(), &mut drops);
+            queue.enqueue(us(now), packet(1, 0).sized(1500).packet(), &mut drops);
         }
         let given = queue.dequeue(us(now), &mut drops).unwrap();
         now += if given.packet.size == 250 { 200 } else { 1200 };
@@ -315,10 +318,17 @@ fn a_full_class_does_not_touch_the_others_and_classes_may_share_a_limit() {
     let own = WfqClass::new(weight, Share::Class, Some(Length::Packets(2))).unwrap();
     let classes = vec![own, class(1.0, Share::Class), class(1.0, Share::Class)];
     let params = by_flow(classes, Some(Length::Bytes(Bytes(3000))));
-    let mut queue = Bench::of(Wfq::new(params, mbit(8), rng()));
-    queue.at(ms(0)).takes(of(1, 1)).takes(of(1, 2)).takes(of(2, 3));
-    queue.at(ms(0)).drops(of(2, 4), DropReason::Overlimit).drops(of(1, 5), DropReason::Overlimit);
-    queue.at(ms(0)).takes(of(0, 6)).takes(of(0, 7)).drops(of(0, 8), DropReason::Overlimit);
+    let mut queue = Bench::new(Wfq::new(params, mbit(8), rng()));
+    queue.at(ms(0)).takes(packet(1, 1)).takes(packet(1, 2)).takes(packet(2, 3));
+    queue
+        .at(ms(0))
+        .drops(packet(2, 4), DropReason::Overlimit)
+        .drops(packet(1, 5), DropReason::Overlimit);
+    queue
+        .at(ms(0))
+        .takes(packet(0, 6))
+        .takes(packet(0, 7))
+        .drops(packet(0, 8), DropReason::Overlimit);
     queue.holds(5, 5000);
 }
 
@@ -326,40 +336,43 @@ fn a_full_class_does_not_touch_the_others_and_classes_may_share_a_limit() {
 fn the_class_that_holds_the_most_for_its_weight_is_pushed_out_of_a_full_buffer() {
     let classes = [3.0, 1.0, 1.0].map(|weight| class(weight, Share::Class)).to_vec();
     let params = by_flow(classes, Some(Length::Packets(10)));
-    let mut queue = Bench::of(Wfq::new(params.clone(), mbit(8), rng()));
+    let mut queue = Bench::new(Wfq::new(params.clone(), mbit(8), rng()));
     for number in 0..8 {
-        queue.at(ms(0)).takes(of(1, number));
+        queue.at(ms(0)).takes(packet(1, number));
     }
-    queue.at(ms(0)).takes(of(2, 20)).takes(of(2, 21));
+    queue.at(ms(0)).takes(packet(2, 20)).takes(packet(2, 21));
     // Class 1 holds 7 behind its first, and would hold 8; class 2 has room for a third.
-    queue.at(ms(0)).drops(of(1, 8), DropReason::Overlimit);
-    queue.at(ms(0)).pushes_out(of(2, 22), &[of(1, 7)]).pushes_out(of(0, 30), &[of(1, 6)]);
+    queue.at(ms(0)).drops(packet(1, 8), DropReason::Overlimit);
+    queue
+        .at(ms(0))
+        .pushes_out(packet(2, 22), &[packet(1, 7)])
+        .pushes_out(packet(0, 30), &[packet(1, 6)]);
     // Behind its first, class 0 holds a third of what it does for its weight.
     for (number, pushed_out) in [(31, 5), (32, 4)] {
-        queue.at(ms(0)).pushes_out(of(0, number), &[of(1, pushed_out)]);
+        queue.at(ms(0)).pushes_out(packet(0, number), &[packet(1, pushed_out)]);
     }
     // 4 of class 1, 3 of class 2, 3 of class 0.
-    queue.at(ms(0)).drops(of(2, 23), DropReason::Overlimit);
+    queue.at(ms(0)).drops(packet(2, 23), DropReason::Overlimit);
     queue.holds(10, 10_000);
     let queue = Wfq::new(params.with_when_full(WhenFull::TailDrop).unwrap(), mbit(8), rng());
-    let mut queue = Bench::of(queue);
+    let mut queue = Bench::new(queue);
     for number in 0..10 {
-        queue.at(ms(0)).takes(of(1, number));
+        queue.at(ms(0)).takes(packet(1, number));
     }
-    queue.at(ms(0)).drops(of(0, 30), DropReason::Overlimit);
+    queue.at(ms(0)).drops(packet(0, 30), DropReason::Overlimit);
 }
 
 #[test]
 fn under_a_limit_in_bytes_as_many_are_pushed_out_as_the_arrival_needs() {
     let classes = vec![class(1.0, Share::Class); 2];
     let params = by_flow(classes, Some(Length::Bytes(Bytes(3000))));
-    let mut queue = Bench::of(Wfq::new(params, mbit(8), rng()));
+    let mut queue = Bench::new(Wfq::new(params, mbit(8), rng()));
     for number in 0..6 {
-        queue.at(ms(0)).takes(of(0, number).sized(500));
+        queue.at(ms(0)).takes(packet(0, number).sized(500));
     }
-    let large = of(1, 10).sized(1200);
-    queue.at(ms(0)).pushes_out(large, &[5, 4, 3].map(|number| of(0, number).sized(500)));
-    queue.at(ms(0)).drops(of(1, 11).sized(3001), DropReason::Overlimit);
+    let large = packet(1, 10).sized(1200);
+    queue.at(ms(0)).pushes_out(large, &[5, 4, 3].map(|number| packet(0, number).sized(500)));
+    queue.at(ms(0)).drops(packet(1, 11).sized(3001), DropReason::Overlimit);
     queue.holds(4, 2700);
 }
 
@@ -375,7 +388,7 @@ fn a_full_shared_buffer_leaves_the_shares_as_the_weights() {
         let mut now = Instant::START;
         for _ in 0..20_000 {
             for flow in [3, 0, 2, 1, 2, 0, 1, 3, 2] {
-                let packet = of(flow, 0).sized(sizes[usize::from(flow)]).packet();
+                let packet = packet(flow, 0).sized(sizes[usize::from(flow)]).packet();
                 queue.enqueue(now, packet, &mut drops);
             }
             let reasons = drops.drain().map(|dropped| dropped.reason);
@@ -392,30 +405,34 @@ fn a_full_shared_buffer_leaves_the_shares_as_the_weights() {
 #[test]
 fn a_flow_may_have_a_limit_within_that_of_its_class() {
     let share = Share::Flow { limit: Some(Length::Packets(2)) };
-    let mut queue = Bench::of(Wfq::new(
+    let mut queue = Bench::new(Wfq::new(
         by_flow(vec![class(1.0, share)], Some(Length::Packets(3))),
         mbit(8),
         rng(),
     ));
-    queue.at(ms(0)).takes(of(7, 1)).takes(of(7, 2)).drops(of(7, 3), DropReason::Overlimit);
-    queue.at(ms(0)).takes(of(8, 4)).drops(of(8, 5), DropReason::Overlimit);
-    queue.at(ms(1)).gives(of(7, 1)).gives(of(8, 4)).takes(of(8, 6)).takes(of(7, 7));
+    queue
+        .at(ms(0))
+        .takes(packet(7, 1))
+        .takes(packet(7, 2))
+        .drops(packet(7, 3), DropReason::Overlimit);
+    queue.at(ms(0)).takes(packet(8, 4)).drops(packet(8, 5), DropReason::Overlimit);
+    queue.at(ms(1)).gives(packet(7, 1)).gives(packet(8, 4)).takes(packet(8, 6)).takes(packet(7, 7));
 }
 
 #[test]
 fn a_flow_is_forgotten_when_the_fluid_is_through_with_it() {
     let share = Share::Flow { limit: None };
     let params = by_flow(vec![class(1.0, share)], Some(Length::Packets(9)));
-    let mut queue = Bench::of(Wfq::new(params, mbit(8), rng()));
-    queue.at(ms(0)).takes(of(1, 1)).takes(of(2, 2)).takes(of(2, 3)).gives(of(1, 1));
-    queue.at(ms(1)).gives(of(2, 2));
+    let mut queue = Bench::new(Wfq::new(params, mbit(8), rng()));
+    queue.at(ms(0)).takes(packet(1, 1)).takes(packet(2, 2)).takes(packet(2, 3)).gives(packet(1, 1));
+    queue.at(ms(1)).gives(packet(2, 2));
     assert_eq!(queue.queue.flows(), 2);
     // At 2 ms the fluid server is through with flow 1 and with half of flow 2.
-    queue.at(ms(2)).takes(of(3, 4));
+    queue.at(ms(2)).takes(packet(3, 4));
     assert_eq!(queue.queue.flows(), 2);
-    queue.at(ms(2)).gives(of(2, 3));
+    queue.at(ms(2)).gives(packet(2, 3));
     // Nothing of flow 2 waits, but the fluid server has half of this packet and of flow 3's.
-    queue.at(ms(3)).gives(of(3, 4));
+    queue.at(ms(3)).gives(packet(3, 4));
     assert_eq!(queue.queue.flows(), 2);
     queue.at(ms(4)).gives_nothing();
     assert_eq!(queue.queue.flows(), 0);

@@ -117,7 +117,7 @@ impl Measure {
     }
 
     /// What one replica says of it, or nothing when it has nothing of this kind.
-    pub fn of(self, replica: &Replica, what: &Subject<'_>) -> Option<Reading> {
+    pub fn read(self, replica: &Replica, what: &Subject<'_>) -> Option<Reading> {
         (vocabulary::DEFINITIONS[self as usize].one)(replica, what)
     }
 
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn of_one_replica_the_summary_says_what_the_replica_says() {
         let replica = replica();
-        let summary = Summary::of(std::slice::from_ref(&replica));
+        let summary = Summary::from_replicas(std::slice::from_ref(&replica));
         let all = Subject {
             workload: "all",
             at: Some("r1->r2"),
@@ -255,7 +255,7 @@ mod tests {
             let what = Subject { class, ..all };
             for measure in Measure::ALL {
                 let name = measure.about().name;
-                let Some(one) = measure.of(&replica, &what) else {
+                let Some(one) = measure.read(&replica, &what) else {
                     panic!("the replica says nothing of {name} of {class:?}")
                 };
                 let (value, is_bound) = match measure.cell(&summary, &what) {

@@ -20,13 +20,16 @@ pub(super) fn rate(replica: &Replica, bytes: u64) -> Option<Reading> {
 }
 
 /// The workload.
-pub(super) fn of<'r>(replica: &'r Replica, what: &Subject<'_>) -> Option<&'r WorkloadResult> {
+pub(super) fn workload_of<'r>(
+    replica: &'r Replica,
+    what: &Subject<'_>,
+) -> Option<&'r WorkloadResult> {
     replica.workload(what.workload)
 }
 
 /// Its size class, or all of it.
 pub(super) fn of_class<'r>(replica: &'r Replica, what: &Subject<'_>) -> Option<&'r ClassResult> {
-    of(replica, what)?.class(what.class.unwrap_or("all"))
+    workload_of(replica, what)?.class(what.class.unwrap_or("all"))
 }
 
 /// The share of transfers that took longer than the limit.
@@ -41,12 +44,12 @@ pub(super) fn per_transfer(
     what: &Subject<'_>,
     count: fn(&WorkloadResult) -> u64,
 ) -> Option<Reading> {
-    exact(of(replica, what)?.per_transfer(count))
+    exact(workload_of(replica, what)?.per_transfer(count))
 }
 
 /// The long flows of a workload.
 pub(super) fn long_flows<'r>(replica: &'r Replica, what: &Subject<'_>) -> Option<&'r LongFlows> {
-    of(replica, what)?.long_flows.as_ref()
+    workload_of(replica, what)?.long_flows.as_ref()
 }
 
 /// What is told of all datagrams of a workload, and of each of its streams.
@@ -60,7 +63,7 @@ pub(super) struct Delays {
 
 /// The datagrams of the stream, or of all the workload.
 pub(super) fn delays(replica: &Replica, what: &Subject<'_>) -> Option<Delays> {
-    let workload = of(replica, what)?;
+    let workload = workload_of(replica, what)?;
     let Some(name) = what.stream else {
         let all = workload.datagrams.as_ref()?;
         return Some(Delays {

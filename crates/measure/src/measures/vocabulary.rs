@@ -1,7 +1,8 @@
 //! Every measure, each in one place.
 
 use super::replica::{
-    arrived, delays, exact, long_flows, loss, number, of, of_class, per_transfer, rate, share_over,
+    arrived, delays, exact, long_flows, loss, number, of_class, per_transfer, rate, share_over,
+    workload_of,
 };
 use super::summary::{
     count, data_goodput, figure, summed, summed_class, summed_code_point, summed_datagrams,
@@ -191,7 +192,7 @@ measures! {
         unit: None,
         better: Lower,
         meaning: "Transfers open at the end of the run.",
-        one: |r, w| number(of(r, w)?.open),
+        one: |r, w| number(workload_of(r, w)?.open),
         all: |s, w| count(summed(s, w)?.open),
     }
     OfferedLoad {
@@ -201,8 +202,8 @@ measures! {
         better: Neither,
         meaning: "Reply bytes that a workload of transfers requests per second, as configured: the mean over all \
              possible runs.",
-        one: |r, w| exact(Some(of(r, w)?.offered? / 1e6)),
-        all: |s, w| figure(Estimate::of(&[summed(s, w)?.offered_load? / 1e6])),
+        one: |r, w| exact(Some(workload_of(r, w)?.offered? / 1e6)),
+        all: |s, w| figure(Estimate::from_values(&[summed(s, w)?.offered_load? / 1e6])),
     }
     RealisedLoad {
         name: "realised-load",
@@ -211,7 +212,7 @@ measures! {
         better: Neither,
         meaning: "Reply bytes that it requested per second in this run: heavy-tailed sizes may stay above or below \
              their mean for long.",
-        one: |r, w| rate(r, of(r, w).filter(|found| found.offered.is_some())?.asked_bytes),
+        one: |r, w| rate(r, workload_of(r, w).filter(|found| found.offered.is_some())?.asked_bytes),
         all: |s, w| figure(summed(s, w)?.realised_load.map(|bits| bits.scaled(1e-6))),
     }
     Goodput {
@@ -220,7 +221,7 @@ measures! {
         unit: MegabitsPerSecond,
         better: Higher,
         meaning: "Application bytes delivered in order per second, in both directions together.",
-        one: |r, w| rate(r, of(r, w)?.delivered_bytes),
+        one: |r, w| rate(r, workload_of(r, w)?.delivered_bytes),
         all: |s, w| figure(summed(s, w)?.goodput.map(|bits| bits.scaled(1e-6))),
     }
     DataGoodput {
@@ -229,7 +230,7 @@ measures! {
         unit: MegabitsPerSecond,
         better: Higher,
         meaning: "Application bytes of replies and of long flows delivered in order per second.",
-        one: |r, w| rate(r, of(r, w)?.delivered_data_bytes()),
+        one: |r, w| rate(r, workload_of(r, w)?.delivered_data_bytes()),
         all: |s, w| figure(data_goodput(summed(s, w)?).map(|bits| bits.scaled(1e-6))),
     }
     RequestGoodput {
@@ -238,7 +239,7 @@ measures! {
         unit: MegabitsPerSecond,
         better: Higher,
         meaning: "Application bytes of requests, which go the other way, delivered in order per second.",
-        one: |r, w| rate(r, of(r, w)?.delivered_request_bytes),
+        one: |r, w| rate(r, workload_of(r, w)?.delivered_request_bytes),
         all: |s, w| figure(summed(s, w)?.request_goodput.map(|bits| bits.scaled(1e-6))),
     }
     BytesAbove {
@@ -248,7 +249,7 @@ measures! {
         better: Neither,
         meaning: "Share of the reply bytes, of completed and other transfers, that belong to transfers larger than a \
              size class.",
-        one: |r, w| exact(of(r, w)?.bytes_above(w.above?)),
+        one: |r, w| exact(workload_of(r, w)?.bytes_above(w.above?)),
     }
     PacketLoss {
         name: "packet-loss",
@@ -256,7 +257,7 @@ measures! {
         unit: Share,
         better: Lower,
         meaning: "Share of the packets of completed transfers that were dropped at any place.",
-        one: |r, w| exact(of(r, w)?.packet_loss()),
+        one: |r, w| exact(workload_of(r, w)?.packet_loss()),
         all: |s, w| figure(summed(s, w)?.packet_loss),
     }
     Retransmissions {
@@ -382,7 +383,7 @@ measures! {
         unit: Seconds,
         better: Lower,
         meaning: "Standard deviation of the delay of datagrams that arrived.",
-        one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.delay_deviation),
+        one: |r, w| exact(workload_of(r, w)?.datagrams.as_ref()?.delay_deviation),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.delay_deviation),
     }
     Jitter {
@@ -391,7 +392,7 @@ measures! {
         unit: Seconds,
         better: Lower,
         meaning: "Mean absolute difference between the delays of consecutive datagrams of a stream (RFC 3550).",
-        one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter),
+        one: |r, w| exact(workload_of(r, w)?.datagrams.as_ref()?.jitter),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter),
     }
     JitterMedian {
@@ -400,7 +401,7 @@ measures! {
         unit: Seconds,
         better: Lower,
         meaning: "Absolute difference of such delays that 50 % of them do not exceed.",
-        one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_median),
+        one: |r, w| exact(workload_of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_median),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_median),
     }
     JitterP95 {
@@ -409,7 +410,7 @@ measures! {
         unit: Seconds,
         better: Lower,
         meaning: "Absolute difference of such delays that 95 % of them do not exceed.",
-        one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p95),
+        one: |r, w| exact(workload_of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p95),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p95),
     }
     JitterP99 {
@@ -418,7 +419,7 @@ measures! {
         unit: Seconds,
         better: Lower,
         meaning: "Absolute difference of such delays that 99 % of them do not exceed.",
-        one: |r, w| exact(of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p99),
+        one: |r, w| exact(workload_of(r, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p99),
         all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.jitter_percentiles.jitter_p99),
     }
     DatagramLoss {

@@ -50,11 +50,16 @@ impl Point {
     /// A point from its replicas.
     pub fn new(settings: Vec<Setting>, replicas: Vec<Replica>) -> Point {
         if !Replica::are_identical(&replicas) {
-            return Point { settings, summary: Summary::of(&replicas), replicas, failure: None };
+            return Point {
+                settings,
+                summary: Summary::from_replicas(&replicas),
+                replicas,
+                failure: None,
+            };
         }
         // One run several times over is one sample, and has no interval.
         let mut summary =
-            Summary { replicas: replicas.len() as u32, ..Summary::of(&replicas[..1]) };
+            Summary { replicas: replicas.len() as u32, ..Summary::from_replicas(&replicas[..1]) };
         summary.warnings.push(identical(replicas.len()));
         Point { settings, summary, replicas, failure: None }
     }

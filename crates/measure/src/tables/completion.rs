@@ -39,12 +39,12 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
     let (compared, is_paired) = (runs.len() > 1, !runs.iter().any(is_model));
     let (all, item) = (classes(runs, workload), item(runs, workload));
     let sizes = spread(&all, detail.max_sizes());
-    let mut columns = vec![Column::of(Measure::Completion)];
+    let mut columns = vec![Column::for_measure(Measure::Completion)];
     columns.extend(compared.then(|| Column::called_only(&gain_head(runs))));
     let percentiles = [Measure::CompletionMedian, Measure::CompletionP95, Measure::CompletionP99];
-    columns.extend(percentiles.map(Column::of));
+    columns.extend(percentiles.map(Column::for_measure));
     let columns = columns.into_iter().map(|column| column.in_scale(scale));
-    let completed = Column::of(Measure::Completed).called(item.plural());
+    let completed = Column::for_measure(Measure::Completed).called(item.plural());
     let columns: Vec<Column> =
         columns.chain((detail == Detail::Full).then_some(completed)).collect();
     let mut rows = Vec::new();
@@ -99,14 +99,14 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
     let sizes = spread(&classes(runs, workload), 4);
     let all = Subject { workload, ..Subject::default() };
     let mut told: Vec<(Column, Subject<'_>)> = Vec::new();
-    let mean = || Column::of(Measure::Completion).in_scale(scale);
+    let mean = || Column::for_measure(Measure::Completion).in_scale(scale);
     told.extend(
         sizes.iter().map(|size| (mean().called(*size), Subject { class: Some(size), ..all })),
     );
     told.push((mean().called("all"), all));
-    let p99 = Column::of(Measure::CompletionP99).in_scale(scale).called("p99 of all");
+    let p99 = Column::for_measure(Measure::CompletionP99).in_scale(scale).called("p99 of all");
     told.push((p99, all));
-    told.push((Column::of(Measure::Open).called("open at end"), all));
+    told.push((Column::for_measure(Measure::Open).called("open at end"), all));
     let mut rows = Vec::new();
     for_each_case(runs, |names, point, first| {
         if point.failure.is_some() || point.summary.workload(workload).is_some() {
@@ -145,8 +145,8 @@ pub fn parts(runs: &[Run]) -> Vec<Table> {
 
 fn parts_of(runs: &[Run], workload: &str) -> Table {
     let scale = scale(runs, workload, &[Measure::Completion]);
-    let whole = Column::of(Measure::Completion).called("in all");
-    let parts = [Measure::Handshake, Measure::Request, Measure::Reply].map(Column::of);
+    let whole = Column::for_measure(Measure::Completion).called("in all");
+    let parts = [Measure::Handshake, Measure::Request, Measure::Reply].map(Column::for_measure);
     let columns = parts.into_iter().chain([whole]).map(|column| column.in_scale(scale));
     let columns: Vec<Column> = columns.collect();
     let mut rows = Vec::new();
@@ -189,7 +189,7 @@ pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Tabl
                 let share = |limit: &f64| {
                     let limit = Some(*limit);
                     let what = Subject { workload, class: size, limit, ..Subject::default() };
-                    cell(&Column::of(Measure::ShareOver), point, &what)
+                    cell(&Column::for_measure(Measure::ShareOver), point, &what)
                 };
                 let head = [workload, size.unwrap_or("all")].map(Label::from);
                 let head = head.into_iter().take(if sizes { 2 } else { 1 });
@@ -202,7 +202,8 @@ pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Tabl
         }
         rows.extend(of_workload);
     }
-    let column = |limit: &f64| Column::of(Measure::ShareOver).called(format!("over {limit} s"));
+    let column =
+        |limit: &f64| Column::for_measure(Measure::ShareOver).called(format!("over {limit} s"));
     let title = "What share took longer; what is open at the end counts as under way up to its age";
     let labels: &[&str] = if sizes { &["workload", "size"] } else { &["workload"] };
     Some(Table::of_cases(runs, title, labels, limits.iter().map(column).collect(), rows))

@@ -29,8 +29,8 @@ pub fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
         Measure::DataGoodput,
         Measure::RequestGoodput,
     ];
-    let rates = rates.map(|measure| Column::of(measure).in_scale(scale)).into_iter();
-    let columns: Vec<Column> = rates.chain(others.map(Column::of)).collect();
+    let rates = rates.map(|measure| Column::for_measure(measure).in_scale(scale)).into_iter();
+    let columns: Vec<Column> = rates.chain(others.map(Column::for_measure)).collect();
     let has = |w: &WorkloadSummary| w.goodput.is_some() || w.completed + w.open > 0;
     let title = format!(
         "Traffic: load and goodput in {}, what was completed, and what each sent again \
@@ -43,7 +43,7 @@ pub fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
 /// The variation of long flows' throughput over time; none where it was not sampled.
 pub fn throughput(runs: &[Run]) -> Option<Table> {
     let title = "Long flows over time: variation of each one's throughput, intervals without any";
-    let columns = [Measure::ThroughputVariation, Measure::IdleSamples].map(Column::of);
+    let columns = [Measure::ThroughputVariation, Measure::IdleSamples].map(Column::for_measure);
     let was_sampled = |w: &WorkloadSummary| w.idle_samples.is_some();
     by_workload(runs, &workloads(runs), title.to_owned(), columns.into(), was_sampled)
 }
@@ -51,13 +51,13 @@ pub fn throughput(runs: &[Run]) -> Option<Table> {
 /// Delay and loss of datagrams; none when there were none.
 pub fn datagrams(runs: &[Run]) -> Option<Table> {
     let columns = vec![
-        Column::of(Measure::Sent),
-        Column::of(Measure::Delay).with_unit(),
-        Column::of(Measure::DelayMedian),
-        Column::of(Measure::DelayP95),
-        Column::of(Measure::DelayP99),
-        Column::of(Measure::DelayDeviation),
-        Column::of(Measure::DatagramLoss),
+        Column::for_measure(Measure::Sent),
+        Column::for_measure(Measure::Delay).with_unit(),
+        Column::for_measure(Measure::DelayMedian),
+        Column::for_measure(Measure::DelayP95),
+        Column::for_measure(Measure::DelayP99),
+        Column::for_measure(Measure::DelayDeviation),
+        Column::for_measure(Measure::DatagramLoss),
     ];
     let title = "Datagrams: delay and loss".to_owned();
     by_workload(runs, &workloads(runs), title, columns, |w| w.datagrams.is_some())
@@ -67,10 +67,10 @@ pub fn datagrams(runs: &[Run]) -> Option<Table> {
 pub fn jitter(runs: &[Run]) -> Option<Table> {
     let title = "Datagrams: jitter, the difference of consecutive delays, in ms".to_owned();
     let columns = vec![
-        Column::of(Measure::Jitter).called("mean"),
-        Column::of(Measure::JitterMedian),
-        Column::of(Measure::JitterP95),
-        Column::of(Measure::JitterP99),
+        Column::for_measure(Measure::Jitter).called("mean"),
+        Column::for_measure(Measure::JitterMedian),
+        Column::for_measure(Measure::JitterP95),
+        Column::for_measure(Measure::JitterP99),
     ];
     let has = |w: &WorkloadSummary| w.datagrams.as_ref().is_some_and(|d| d.jitter.is_some());
     by_workload(runs, &workloads(runs), title, columns, has)
@@ -114,12 +114,12 @@ pub fn streams(runs: &[Run]) -> Vec<Table> {
 
 fn streams_of(runs: &[Run], workload: &str) -> Option<Table> {
     let columns = vec![
-        Column::of(Measure::Sent),
-        Column::of(Measure::Delay).called("mean delay").with_unit(),
-        Column::of(Measure::DelayP95),
-        Column::of(Measure::DelayP99),
-        Column::of(Measure::DelayMax).with_unit(),
-        Column::of(Measure::DatagramLoss),
+        Column::for_measure(Measure::Sent),
+        Column::for_measure(Measure::Delay).called("mean delay").with_unit(),
+        Column::for_measure(Measure::DelayP95),
+        Column::for_measure(Measure::DelayP99),
+        Column::for_measure(Measure::DelayMax).with_unit(),
+        Column::for_measure(Measure::DatagramLoss),
     ];
     let all = || summaries(runs).filter_map(|s| s.workload(workload)).flat_map(|w| &w.streams);
     let mut rows = Vec::new();

@@ -160,7 +160,7 @@ impl Scale {
 
 impl Column {
     /// A column of `measure`, called as that says; times in milliseconds.
-    fn of(measure: Measure) -> Column {
+    fn for_measure(measure: Measure) -> Column {
         let about = measure.about();
         let scale = match about.unit {
             Unit::Seconds => Scale::Milliseconds,

@@ -11,11 +11,11 @@ use crate::summary::{CodePointSummary, Summary};
 /// The ports' own figures.
 pub fn ports(runs: &[Run]) -> Table {
     let columns = vec![
-        Column::of(Measure::Utilisation),
-        Column::of(Measure::MeanQueue).with_unit(),
-        Column::of(Measure::MeanWait).with_unit(),
-        Column::of(Measure::Loss),
-        Column::of(Measure::EcnMarks),
+        Column::for_measure(Measure::Utilisation),
+        Column::for_measure(Measure::MeanQueue).with_unit(),
+        Column::for_measure(Measure::MeanWait).with_unit(),
+        Column::for_measure(Measure::Loss),
+        Column::for_measure(Measure::EcnMarks),
     ];
     let rows_of = |port: &str| {
         let what = Subject { at: Some(port), ..Subject::default() };
@@ -27,8 +27,11 @@ pub fn ports(runs: &[Run]) -> Table {
 
 /// What share of packets each port dropped, by code point; none when nothing was dropped at all.
 pub fn loss(runs: &[Run]) -> Option<Table> {
-    let columns =
-        vec![Column::of(Measure::Arrived), Column::of(Measure::Loss), Column::called_only("why")];
+    let columns = vec![
+        Column::for_measure(Measure::Arrived),
+        Column::for_measure(Measure::Loss),
+        Column::called_only("why"),
+    ];
     let has_names = runs.len() > 1 || swept_key(runs).is_some();
     let mut rows = Vec::new();
     for port in port_names(runs).into_iter().filter(|port| is_lossy(runs, port)) {

@@ -66,7 +66,7 @@ fn the_bytes_above_a_class_are_those_of_larger_replies() {
     assert_eq!(web.bytes_above("11 pkt"), Some(0.75));
     assert_eq!(web.bytes_above("91 pkt"), None, "no such class");
     assert_eq!(record(&[]).workloads[0].bytes_above("1 pkt"), None, "no byte");
-    let summary = Summary::of(&[replica.clone(), replica]);
+    let summary = Summary::from_replicas(&[replica.clone(), replica]);
     assert_eq!(summary.workloads[0].class("11 pkt").unwrap().reply_bytes, 8000);
 }
 
@@ -80,8 +80,11 @@ fn what_started_before_the_warm_up_ended_counts_in_no_mean() {
 #[test]
 fn packet_loss_is_of_what_completed_transfers_sent_after_the_warm_up() {
     let sent = |start, sent, dropped| Transfer { sent, dropped, ..transfer(start, ms(1), 500) };
-    let summary =
-        Summary::of(&[record(&[sent(5.0, 100, 50), sent(20.0, 30, 0), sent(30.0, 70, 2)])]);
+    let summary = Summary::from_replicas(&[record(&[
+        sent(5.0, 100, 50),
+        sent(20.0, 30, 0),
+        sent(30.0, 70, 2),
+    ])]);
     let web = summary.workload("web").unwrap();
     assert_eq!(web.packet_loss.unwrap().mean, 0.02);
     assert_eq!(web.all.deviation.unwrap().mean, 0.0, "each took 101 ms");
@@ -90,8 +93,8 @@ fn packet_loss_is_of_what_completed_transfers_sent_after_the_warm_up() {
 #[test]
 fn the_summary_of_several_replicas_pools_their_distributions() {
     let (one, two) = (many(1, 400), many(2, 400));
-    let summary = Summary::of(&[record(&one), record(&two)]);
-    let all_in_one = Summary::of(&[record(&[one, two].concat())]);
+    let summary = Summary::from_replicas(&[record(&one), record(&two)]);
+    let all_in_one = Summary::from_replicas(&[record(&[one, two].concat())]);
     for (pooled, single) in summary.classes().zip(all_in_one.classes()) {
         assert_eq!(pooled.times, single.times);
         assert_eq!((pooled.n, pooled.max), (single.n, single.max));
@@ -112,7 +115,7 @@ fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
     for start in [5.0, 60.0, 100.0] {
         recorder.open_transfer(&unfinished(at(start), 500));
     }
-    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let summary = Summary::from_replicas(&[recorder.finish().unwrap()]);
     let web = summary.workload("web").unwrap();
     assert_eq!((web.open, web.oldest_open, web.class("1 pkt").unwrap().open), (3, 50.0, 3));
     assert_eq!(
@@ -131,7 +134,7 @@ fn a_transfer_that_its_tcp_gave_up_is_counted_and_warned_of() {
     many(1, 50).iter().for_each(|transfer| recorder.transfer(transfer));
     recorder.failed_transfer(at(40.0), &unfinished(at(5.0), 500)); // from the warm-up
     recorder.failed_transfer(at(60.0), &unfinished(at(20.0), 500));
-    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let summary = Summary::from_replicas(&[recorder.finish().unwrap()]);
     let web = summary.workload("web").unwrap();
     assert_eq!((web.failed, web.open, web.completed), (1, 0, 50));
     assert_eq!(
@@ -157,10 +160,10 @@ fn a_load_that_does_not_settle_is_warned_of() {
             recorder.open_transfer(&unfinished(transfer.start, transfer.reply_bytes));
         }
     }
-    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let summary = Summary::from_replicas(&[recorder.finish().unwrap()]);
     let warnings = messages(&summary);
     assert!(warnings[0].starts_with("the load of web does not settle"), "{warnings:?}");
-    assert!(Summary::of(&[record(&many(3, 1000))]).warnings.is_empty());
+    assert!(Summary::from_replicas(&[record(&many(3, 1000))]).warnings.is_empty());
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn a_stream_that_is_set_apart_has_its_own_delay_and_loss() {
     assert_eq!((streams[1].delay, streams[1].loss()), (None, None));
     // All streams count in the workload, set apart or not.
     assert_eq!(replica.workloads[0].datagrams.unwrap().delivered, 3);
-    let summary = Summary::of(&[replica]);
+    let summary = Summary::from_replicas(&[replica]);
     assert_eq!(summary.workloads[0].streams[0].delay_max.unwrap().mean, 0.030);
 }
 
@@ -264,7 +267,7 @@ fn what_is_open_at_the_end_counts_as_under_way_up_to_its_age_in_the_share_over_a
     assert!(near(all.share_over(0).unwrap(), over_5), "{:?}", all.share_over(0));
     assert!(near(all.share_over(1).unwrap(), over_10), "{:?}", all.share_over(1));
     assert_eq!(all.share_over(2), None, "the plan has two limits");
-    let summary = Summary::of(&[replica]);
+    let summary = Summary::from_replicas(&[replica]);
     let class = summary.workloads[0].class("1 pkt").unwrap();
     let limits: Vec<f64> = class.over.iter().map(|over| over.limit).collect();
     assert_eq!(limits, [5.0, 10.0]);
@@ -280,7 +283,7 @@ fn goodput_is_what_was_delivered_over_the_measured_time() {
     recorder.goodput(at(20.0), 0, End::Server, 12_500_000);
     recorder.long_flow(0, 100_000_000, None);
     recorder.long_flow(0, 25_000_000, None);
-    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let summary = Summary::from_replicas(&[recorder.finish().unwrap()]);
     let web = &summary.workloads[0];
     assert_eq!(web.goodput.unwrap().mean, 11e6, "both ways together");
     assert_eq!(web.data_goodput.unwrap().mean, 10e6);
@@ -312,7 +315,7 @@ fn loss_at_a_port_is_told_by_code_point_and_reason() {
             ..Default::default()
         },
     );
-    let summary = Summary::of(&[recorder.finish().unwrap()]);
+    let summary = Summary::from_replicas(&[recorder.finish().unwrap()]);
     let port = summary.port("r1->r2").unwrap();
     assert_eq!(port.utilisation.unwrap().mean, 0.9);
     assert_eq!(port.loss.unwrap().mean, 0.05);
@@ -326,11 +329,12 @@ fn loss_at_a_port_is_told_by_code_point_and_reason() {
 #[test]
 fn a_percentile_of_few_transfers_is_that_of_all_replicas_or_absent() {
     let (one, two) = (many(1, 120), many(2, 120));
-    let summary = Summary::of(&[record(&one), record(&two)]);
+    let summary = Summary::from_replicas(&[record(&one), record(&two)]);
     let all = &summary.workloads[0].all;
     // 120 of a replica tell its median, 240 together tell a 95th percentile, and nothing a 99th.
     assert_eq!(all.median.map(|median| (median.n, median.low.is_some())), Some((2, true)));
-    let together = Summary::of(&[record(&[one, two].concat())]).workloads[0].all.p95.unwrap();
+    let together =
+        Summary::from_replicas(&[record(&[one, two].concat())]).workloads[0].all.p95.unwrap();
     assert_eq!(all.p95.map(|p95| (p95.mean, p95.low)), Some((together.mean, None)));
     assert_eq!(all.p99, None);
 }

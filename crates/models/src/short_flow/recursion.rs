@@ -7,7 +7,7 @@ type Arrivals = [f64; MAX_SEGMENTS as usize + 1];
 
 /// The mean time from `state` until everything is acknowledged.
 pub(super) fn expected(flow: &ShortFlow, state: State) -> f64 {
-    let mut table = Table::of(state.left.max(2), flow.credits);
+    let mut table = Table::new(state.left.max(2), flow.credits);
     time(flow, &mut table, state)
 }
 
@@ -19,7 +19,7 @@ struct Table {
 }
 
 impl Table {
-    fn of(most: u32, max_credits: u32) -> Self {
+    fn new(most: u32, max_credits: u32) -> Self {
         let states = 2 * (most + 1) * (most + 1) * (max_credits + 1);
         Table { most, max_credits, times: vec![f64::NAN; states as usize] }
     }

@@ -34,7 +34,7 @@ pub(crate) struct PerSettings {
 }
 
 impl PerSettings {
-    fn of(each: OneOf<Option<Aggregate>>) -> Self {
+    fn new(each: OneOf<Option<Aggregate>>) -> Self {
         PerSettings { each, table_size: table_size(), idle_timeout: None, ipv6_prefix: None }
     }
 }
@@ -64,7 +64,7 @@ impl<'de> Deserialize<'de> for PerKey {
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<PerKey, E> {
                 let each = OneOf::<Option<Aggregate>>::deserialize(text.into_deserializer())?;
-                Ok(PerKey(PerSettings::of(each)))
+                Ok(PerKey(PerSettings::new(each)))
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PerKey, A::Error> {
                 let map = de::value::MapAccessDeserializer::new(map);

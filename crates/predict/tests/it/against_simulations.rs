@@ -31,7 +31,7 @@ pub(crate) fn simulated(scenario: &Scenario, replicas: u32) -> Summary {
             Measured::Means(_) => panic!("the simulator measures"),
         })
         .collect();
-    Summary::of(&replicas)
+    Summary::from_replicas(&replicas)
 }
 
 /// Holds a predicted figure within a share of a simulated one.

@@ -132,7 +132,7 @@ impl Draws {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn of<'t>(&mut self, all: &[&'t str]) -> &'t str {
+    fn pick<'t>(&mut self, all: &[&'t str]) -> &'t str {
         all[(self.next() * all.len() as f64) as usize]
     }
 }
@@ -181,7 +181,7 @@ fn no_line_carries_more_than_its_rate() {
         let (delay, load) = (2.0 + 100.0 * draws.next(), 0.05 + 0.4 * draws.next());
         let line = format!(r#"rate = "{rate:.0} bit/s", delay = "{delay:.3} ms""#);
         let each = load * rate;
-        let dscp = draws.of(&["EF", "BE"]);
+        let dscp = draws.pick(&["EF", "BE"]);
         let calls = format!(
             "[workloads.calls.poisson]\nfrom = \"b[1]\"\nto = \"a[1]\"\nload = \"{each:.0} bit/s\"\n\
              size.constant = \"400 B\"\ndscp = \"{dscp}\"\n"
@@ -190,8 +190,8 @@ fn no_line_carries_more_than_its_rate() {
             "[workloads.web.transfers]\nclient = \"a[2]\"\nserver = \"b[2]\"\nload = \"{each:.0} bit/s\"\n\
              request.constant = \"400 B\"\nreply.constant = \"20 KB\"\n"
         );
-        let beside = draws.of(&[calls.as_str(), web.as_str(), ""]);
-        let name = draws.of(&policies);
+        let beside = draws.pick(&[calls.as_str(), web.as_str(), ""]);
+        let name = draws.pick(&policies);
         let Some(found) = predicted(&line, &format!("{LONG}{beside}"), &policy(name)) else {
             continue;
         };

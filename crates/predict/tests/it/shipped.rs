@@ -51,7 +51,7 @@ fn figures(summary: &Summary) -> Vec<(String, Estimate)> {
     found
 }
 
-fn of(summary: &Summary, what: &str) -> f64 {
+fn value(summary: &Summary, what: &str) -> f64 {
     let found = figures(summary).into_iter().find(|(of, _)| of == what);
     found.unwrap_or_else(|| panic!("nothing is told of {what}")).1.mean
 }
@@ -82,10 +82,10 @@ fn what_is_told_as_a_bound_is_one_in_shipped_scenarios_that_long_flows_fill_unde
 fn behind_who_has_sent_least_a_flow_without_an_end_hardly_delays_others() {
     let (model, simulation) = told("voice-and-web", "stf").unwrap();
     for what in ["voice_up: delay", "web"] {
-        holds(what, of(&model, what), of(&simulation, what), 0.05);
+        holds(what, value(&model, what), value(&simulation, what), 0.05);
     }
     let (model, simulation) = told("office", "stf").unwrap();
-    holds("pages", of(&model, "pages"), of(&simulation, "pages"), 0.1);
+    holds("pages", value(&model, "pages"), value(&simulation, "pages"), 0.1);
 }
 
 /// Pages of which every reader's are younger than the calls go before these.
@@ -102,7 +102,7 @@ fn a_queue_that_small_packets_share_is_as_long_as_all_of_them_together() {
         let (model, simulation) = told("voice-and-web", policy).unwrap();
         for what in ["voice_up: delay", "web"] {
             let name = format!("{policy}, {what}");
-            holds(&name, of(&model, what), of(&simulation, what), 0.25);
+            holds(&name, value(&model, what), value(&simulation, what), 0.25);
         }
     }
 }

@@ -94,12 +94,12 @@ impl Edges {
     /// A host sends a packet: what it knows of the sender, if somebody asks.
     pub(crate) fn sent(&mut self, node: NodeId, packet: &Packet, seen: Seen) -> Option<SenderView> {
         let EdgeSpec { initial_window } = self.spec(node)?;
-        let said = self.applications.as_ref()?.of(&packet.key);
+        let said = self.applications.as_ref()?.get(&packet.key);
         let view = SenderView { label: self.label(&said), ..SenderView::default() };
         let Some(numbers) = seen.numbers.filter(|_| packet.key.protocol == Protocol::TCP) else {
             return Some(view);
         };
-        let connection = self.connections.of(packet.key);
+        let connection = self.connections.get_or_insert(packet.key);
         if connection.sequences.begins_anew(packet.flags, numbers) {
             let received = connection.received;
             *connection = Connection::default();
@@ -150,7 +150,7 @@ impl Edges {
         };
         let (Some(_), Some(applications)) = (self.spec(node), &self.applications) else { return };
         let key = packet.key.reversed();
-        let connection = self.connections.of(key);
+        let connection = self.connections.get_or_insert(key);
         let is_opening = packet.flags.has(TcpFlags::SYN) && !packet.flags.has(TcpFlags::ACK);
         if is_opening && connection.sequences.sent() > 0 {
             *connection = Connection::default();
@@ -166,7 +166,7 @@ impl Edges {
         let Some(event) = heard.map(|heard| match heard {
             SenderEvent::Acknowledgement => {
                 let handed_in =
-                    applications.of(&key).handed_in.and_then(|handed_in| handed_in.bytes());
+                    applications.get(&key).handed_in.and_then(|handed_in| handed_in.bytes());
                 match handed_in.is_some_and(|bytes| bytes <= connection.sequences.sent()) {
                     true => SenderEvent::IdleAcknowledgement,
                     false => SenderEvent::Acknowledgement,

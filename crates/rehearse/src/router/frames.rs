@@ -45,7 +45,7 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     /// Those of a packet that is a segment.
-    pub(crate) fn of(layers: &Layers) -> Option<Numbers> {
+    pub(crate) fn from_layers(layers: &Layers) -> Option<Numbers> {
         let Transport::Tcp(header) = &layers.transport else { return None };
         Some(Numbers {
             sequence: header.sequence,
@@ -86,7 +86,7 @@ impl Frames {
         frame.place = record.map_or(0, |_| Record::LENGTH)..length;
         let layers = Layers::of_ip(&frame.bytes[frame.place.clone()]);
         frame.ds = layers.ds_place();
-        frame.seen = Seen { numbers: Numbers::of(&layers), record };
+        frame.seen = Seen { numbers: Numbers::from_layers(&layers), record };
         // Routers do so too: a size that is not there would be sent over the line (RFC 1812 §5.2.2).
         let is_whole = layers.missing == 0;
         let packet = layers.descriptor(FrameId::new(number)).filter(|_| is_whole);

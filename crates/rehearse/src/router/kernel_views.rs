@@ -61,11 +61,11 @@ fn hosts(kind: PortKind) -> Option<(Home, [Host; 2], [Device; 2])> {
 }
 
 /// `struct tcp_info` of linux/tcp.h.
-struct Told([u8; 240]);
+struct RawTcpInfo([u8; 240]);
 
-impl Told {
+impl RawTcpInfo {
     #[allow(unsafe_code)]
-    fn of(stream: &TcpStream) -> Told {
+    fn read(stream: &TcpStream) -> RawTcpInfo {
         let mut bytes = [0; 240];
         let mut length = bytes.len() as libc::socklen_t;
         let (to, at) = (bytes.as_mut_ptr().cast(), &raw mut length);
@@ -73,7 +73,7 @@ impl Told {
         // SAFETY: the descriptor is open, and the kernel writes at most `length` bytes, which there are.
         let done = unsafe { libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, to, at) };
         assert_eq!((done, length as usize), (0, bytes.len()), "Linux 6.7 tells so much");
-        Told(bytes)
+        RawTcpInfo(bytes)
     }
 
     fn four(&self, at: usize) -> u32 {
@@ -187,11 +187,11 @@ impl Network {
 
     /// Waits until the sender's kernel has taken all answers (`tcpi_segs_in`), and all that it sent is here
     /// (`tcpi_segs_out`): it does both when it has time, and nothing is lost on the way.
-    fn settle(&mut self, stream: &TcpStream) -> Told {
+    fn settle(&mut self, stream: &TcpStream) -> RawTcpInfo {
         let begun = WallClock::now();
         loop {
             while self.send() {}
-            let told = Told::of(stream);
+            let told = RawTcpInfo::read(stream);
             if [told.four(136), told.four(140)] == self.passed {
                 return told;
             }
@@ -201,7 +201,7 @@ impl Network {
 
     /// Holds what the last segment told against what the kernel says now and said `before` it took the last answer:
     /// the segment was sent at one of both times, since a kernel may send more when it is told that a segment has left.
-    fn compare(&mut self, before: &Told, now: &Told) {
+    fn compare(&mut self, before: &RawTcpInfo, now: &RawTcpInfo) {
         let Some(view) = self.last.take() else { return };
         let micros = view.smoothed_rtt.unwrap().nanos() / 1000;
         let found = (view.window_segments.unwrap(), view.phase.unwrap(), micros);
@@ -219,7 +219,7 @@ fn sent(
     [sender, receiver]: &[Host; 2],
     network: &mut Network,
     to: SocketAddr,
-) -> Told {
+) -> RawTcpInfo {
     let listener = receiver.within(home, || TcpListener::bind(to)).unwrap().unwrap();
     std::thread::scope(|scope| {
         let receiving = scope.spawn(move || {
@@ -245,7 +245,7 @@ fn sent(
         stream.set_nonblocking(true).unwrap();
         let (zeros, mut to_write) = ([0; 65_536], BYTES);
         // tcpi_bytes_acked counts the SYN too.
-        while Told::of(&stream).eight(120) <= BYTES {
+        while RawTcpInfo::read(&stream).eight(120) <= BYTES {
             let bytes = to_write.min(zeros.len() as u64) as usize;
             to_write -= stream.write(&zeros[..bytes]).unwrap_or(0) as u64;
             let before = network.settle(&stream);
@@ -255,7 +255,7 @@ fn sent(
             assert!(begun.elapsed() < Time::from_secs(20), "{:?}", network.counted);
         }
         assert_eq!(receiving.join().unwrap(), BYTES);
-        Told::of(&stream)
+        RawTcpInfo::read(&stream)
     })
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct Times {
 }
 
 impl Times {
-    pub(crate) fn of(scenario: &Scenario) -> Times {
+    pub(crate) fn new(scenario: &Scenario) -> Times {
         Times {
             warm_up: Instant::START + scenario.warm_up,
             measured_until: Instant::START + scenario.duration,

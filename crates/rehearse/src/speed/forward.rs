@@ -57,7 +57,7 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
     };
     let mut by_node: Vec<Option<HostSpec>> = scenario.nodes.iter().map(|_| None).collect();
     ends.iter().zip(specs).for_each(|(node, spec)| by_node[node.index()] = Some(spec));
-    let mut site = Site::make(&Asking::of(&scenario), by_node, kind, &mut || true)?;
+    let mut site = Site::make(&Asking::for_scenario(&scenario), by_node, kind, &mut || true)?;
     let hosts = site.hosts.place(&scenario, IpVersion::V4, None).hosts;
     let [Some(sender), Some(receiver)] = ends.map(|node| hosts[node.index()].as_ref()) else {
         unreachable!("both ends are hosts")

@@ -15,7 +15,7 @@ pub struct Spread {
 
 impl Spread {
     /// None of no figures.
-    fn of(mut figures: Vec<f64>) -> Option<Spread> {
+    fn from_values(mut figures: Vec<f64>) -> Option<Spread> {
         figures.sort_by(f64::total_cmp);
         let (&least, &most) = (figures.first()?, figures.last()?);
         let (low, high) = (figures[(figures.len() - 1) / 2], figures[figures.len() / 2]);
@@ -55,7 +55,7 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
         let is_own = |at: &usize| (found[*at].size, found[*at].way) == (size, way);
         let own: Vec<usize> = (0..found.len()).filter(is_own).collect();
         let of = |figure: fn(&Speed) -> Option<f64>| {
-            Spread::of(own.iter().filter_map(|&at| figure(&found[at])).collect())
+            Spread::from_values(own.iter().filter_map(|&at| figure(&found[at])).collect())
         };
         let beside = |at: &usize| {
             let fifo = fifo_beside(found, *at, |speed| Some(speed.per_second))?;
@@ -69,8 +69,8 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
             size,
             per_second: of(|speed| Some(speed.per_second))?,
             cpu_nanos: of(|speed| speed.cpu_nanos),
-            of_fifo: Spread::of(own.iter().filter_map(beside).collect()),
-            of_fifo_by_cpu: Spread::of(own.iter().filter_map(beside_by_cpu).collect()),
+            of_fifo: Spread::from_values(own.iter().filter_map(beside).collect()),
+            of_fifo_by_cpu: Spread::from_values(own.iter().filter_map(beside_by_cpu).collect()),
             late_nanos: of(|speed| speed.late_nanos.map(|nanos| nanos as f64)),
         })
     };

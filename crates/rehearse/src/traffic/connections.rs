@@ -81,7 +81,11 @@ impl<'l> Connections<'l> {
             wait: Wait::new(clock)?,
             senders,
             tallies,
-            specs: scenario.workloads.iter().map(|w| SocketSpec::of(w, place.asked)).collect(),
+            specs: scenario
+                .workloads
+                .iter()
+                .map(|w| SocketSpec::for_workload(w, place.asked))
+                .collect(),
             connections: Vec::new(),
             free: Vec::new(),
             gone: Vec::new(),
@@ -451,11 +455,11 @@ fn costs(connection: &Connection, tallies: &Tallies) -> Costs {
     let (mut retransmissions, mut timeouts) = (0, 0);
     for end in connection.sides.iter().flatten() {
         // A server's kernel counts the SYN-ACKs that it has sent again.
-        let (told, before) = (TcpInfo::of(&end.socket), end.told_at_first);
+        let (told, before) = (TcpInfo::query(&end.socket), end.told_at_first);
         retransmissions += told.retransmissions.saturating_sub(before.retransmissions);
         timeouts += told.timeouts.unwrap_or(0).saturating_sub(before.timeouts.unwrap_or(0));
     }
-    let tally = tallies.of(connection.key(Side::Client)).unwrap_or_default();
+    let tally = tallies.get(connection.key(Side::Client)).unwrap_or_default();
     // The client's kernel counts the SYNs that it sends again among its retransmissions and timeouts.
     let again = tally.syns[0].saturating_sub(1);
     Costs {

@@ -67,7 +67,7 @@ impl End {
 
     /// The end of the server, which its kernel has just accepted.
     pub(crate) fn accepted(socket: Socket, handed_in: HandedIn) -> Self {
-        let told_at_first = TcpInfo::of(&socket);
+        let told_at_first = TcpInfo::query(&socket);
         End { told_at_first, ..End::new(socket, EpollFlags::EPOLLIN, handed_in) }
     }
 
@@ -92,9 +92,9 @@ impl End {
         if self.fresh == 0 {
             return self.flush().map(|()| false);
         }
-        let (before, waiting) = (TcpInfo::of(&self.socket), self.to_write);
+        let (before, waiting) = (TcpInfo::query(&self.socket), self.to_write);
         self.flush()?;
-        let after = TcpInfo::of(&self.socket);
+        let after = TcpInfo::query(&self.socket);
         let taken = waiting - self.to_write;
         let unsent = u64::from(after.unsent);
         // What was sent meanwhile is missing.

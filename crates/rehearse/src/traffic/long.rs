@@ -94,5 +94,5 @@ pub(crate) fn end_warm_up(connections: &mut Connections<'_>) {
 
 /// What the kernel of the sender tells.
 fn tcp_info(connection: &mut Connection) -> TcpInfo {
-    connection.end(Side::Client).map(|end| TcpInfo::of(&end.socket)).unwrap_or_default()
+    connection.end(Side::Client).map(|end| TcpInfo::query(&end.socket)).unwrap_or_default()
 }

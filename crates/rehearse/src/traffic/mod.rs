@@ -214,7 +214,7 @@ impl<'l> Load<'l> {
             let next = self.next_at(found.is_some()).min(ends_at);
             self.connections.wait.until(next, &mut ready)?;
             for &(number, flags) in &ready {
-                match Name::of(number) {
+                match Name::from_number(number) {
                     Name::Connection { slot, side } => self.connections.serve(slot, side, flags)?,
                     Name::Listener(listener) => self.connections.accept(listener)?,
                     Name::Receiver(receiver) => {

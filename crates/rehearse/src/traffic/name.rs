@@ -27,7 +27,7 @@ impl Name {
     }
 
     /// What stands for the number.
-    pub(crate) fn of(number: u64) -> Name {
+    pub(crate) fn from_number(number: u64) -> Name {
         let index = number as u32;
         if number & RECEIVER != 0 {
             return Name::Receiver(index);
@@ -50,7 +50,7 @@ mod tests {
         let connections = sides.map(|side| Name::Connection { slot: u32::MAX, side });
         let others = [Name::Listener(0), Name::Listener(u32::MAX), Name::Receiver(7)];
         for name in connections.into_iter().chain(others) {
-            assert_eq!(Name::of(name.number()), name);
+            assert_eq!(Name::from_number(name.number()), name);
         }
     }
 }

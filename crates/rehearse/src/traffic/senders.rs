@@ -78,7 +78,7 @@ impl<'l> Senders<'l> {
         let Some(log) = &mut self.log else { return };
         let side = of.sender();
         let Some(end) = &of.sides[side as usize] else { return };
-        let TcpInfo { state, .. } = TcpInfo::of(&end.socket);
+        let TcpInfo { state, .. } = TcpInfo::query(&end.socket);
         let (ends, is_server) = (of.ends, side == Side::Server);
         log.sink.write(&TcpSample { at, occasion, workload, id, ends, is_server, state });
     }

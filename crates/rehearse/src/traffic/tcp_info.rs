@@ -33,7 +33,7 @@ const ESTABLISHED: u8 = 1;
 
 impl TcpInfo {
     /// What the kernel tells now; nothing of a socket that it no longer knows.
-    pub(crate) fn of(socket: &Socket) -> TcpInfo {
+    pub(crate) fn query(socket: &Socket) -> TcpInfo {
         let mut bytes = [0; LENGTH];
         let mut length = LENGTH as libc::socklen_t;
         #[allow(unsafe_code)]

@@ -303,7 +303,7 @@ enum Way {
 
 impl<T: Copy> PerLink<T> {
     /// The value for the link `index` of its group.
-    fn of(&self, index: usize, way: Way) -> T {
+    fn get(&self, index: usize, way: Way) -> T {
         match (self, way) {
             (PerLink::Both(value), _) => *value,
             (PerLink::List(values), _) => values[index % values.len()],
@@ -417,9 +417,9 @@ impl<'f> Lines<'f> {
 
     fn line(&self, index: usize, way: Way) -> Line {
         Line {
-            rate: self.file.rate.of(index, way),
-            delay: self.file.delay.of(index, way),
-            limit: self.limit.of(index, way),
+            rate: self.file.rate.get(index, way),
+            delay: self.file.delay.get(index, way),
+            limit: self.limit.get(index, way),
             link_layer: self.link_layer,
             loss: self.loss[way as usize].clone(),
         }

@@ -92,7 +92,7 @@ impl Traffic for Plan {
     }
 
     fn sizes(&self) -> Option<ResultSizes> {
-        ResultSizes::of(self.size.distinct())
+        ResultSizes::from_distinct(self.size.distinct())
     }
 
     fn open(&self, _: f64) -> f64 {

@@ -236,7 +236,7 @@ pub enum ResultSizes {
 }
 
 impl ResultSizes {
-    fn of(distinct: Option<Vec<Bytes>>) -> Option<ResultSizes> {
+    fn from_distinct(distinct: Option<Vec<Bytes>>) -> Option<ResultSizes> {
         Some(distinct.map_or(ResultSizes::Any, ResultSizes::Listed))
     }
 }

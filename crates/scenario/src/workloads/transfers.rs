@@ -165,7 +165,7 @@ impl Traffic for Plan {
     }
 
     fn sizes(&self) -> Option<ResultSizes> {
-        ResultSizes::of(self.reply.distinct())
+        ResultSizes::from_distinct(self.reply.distinct())
     }
 
     fn arrivals(&self) -> Option<Arrivals> {

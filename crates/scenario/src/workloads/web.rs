@@ -327,7 +327,7 @@ impl Traffic for Plan {
     }
 
     fn sizes(&self) -> Option<ResultSizes> {
-        ResultSizes::of(page_sizes(&self.visits))
+        ResultSizes::from_distinct(page_sizes(&self.visits))
     }
 
     fn open(&self, _: f64) -> f64 {

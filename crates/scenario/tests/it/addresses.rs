@@ -34,8 +34,9 @@ fn scenario(customers: &str, server: &str) -> Scenario {
 
 /// The addresses of customers, by their place in the group, each with a blank between versions.
 fn addresses(scenario: &Scenario, customers: &[u32]) -> Vec<String> {
-    let of =
-        |node| scenario.addresses.of(node).map(|a| a.to_string()).collect::<Vec<_>>().join(" ");
+    let of = |node| {
+        scenario.addresses.of_node(node).map(|a| a.to_string()).collect::<Vec<_>>().join(" ")
+    };
     customers.iter().map(|at| of(NodeId(1 + at))).collect()
 }
 
@@ -46,7 +47,7 @@ fn hosts_have_the_addresses_that_they_are_given_and_others_keep_theirs() {
         addresses(&found, &[0, 1, 254, 255, 299]),
         ["100.64.0.1", "100.64.0.2", "100.64.0.255", "100.64.1.0", "100.64.1.44"]
     );
-    let server: Vec<String> = found.addresses.of(NodeId(0)).map(|a| a.to_string()).collect();
+    let server: Vec<String> = found.addresses.of_node(NodeId(0)).map(|a| a.to_string()).collect();
     assert_eq!(server, ["10.0.0.1", "fd00::a00:1"]);
     let router = NodeId(301);
     assert_eq!(found.addresses.node("10.0.1.46".parse().unwrap()), Some(router));

@@ -91,7 +91,7 @@ fn nodes_are_numbered_hosts_first_and_members_have_an_index() {
         ["user[0]", "user[7]", "server", "access[0]", "core"]
     );
     let server: Vec<String> =
-        scenario.addresses.of(NodeId(8)).map(|address| address.to_string()).collect();
+        scenario.addresses.of_node(NodeId(8)).map(|address| address.to_string()).collect();
     assert_eq!(server, ["10.0.0.9", "fd00::a00:9"]);
     assert_eq!(scenario.name, "tree", "a scenario without a name has that of its file");
 }

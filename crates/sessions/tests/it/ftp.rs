@@ -3,7 +3,7 @@
 use crate::network::Bench;
 
 fn sending() -> Bench {
-    Bench::of(
+    Bench::new(
         r#"
         [workloads.files.ftp]
         from = "user"

@@ -23,7 +23,7 @@ pub(crate) fn ms(millis: u64) -> Instant {
 
 impl Bench {
     /// Sessions of one workload between `user` and `server`.
-    pub(crate) fn of(workload: &str) -> Self {
+    pub(crate) fn new(workload: &str) -> Self {
         let hosts = r#"
             duration = "60 s"
             hosts = { user = {}, server = {} }

@@ -3,7 +3,7 @@
 use crate::network::Bench;
 
 fn typing() -> Bench {
-    Bench::of(
+    Bench::new(
         r#"
         [workloads.keys.telnet]
         client = "user"

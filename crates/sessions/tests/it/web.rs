@@ -3,7 +3,7 @@
 use crate::network::Bench;
 
 fn browsing(keys: &str) -> Bench {
-    Bench::of(&format!(
+    Bench::new(&format!(
         r#"
         [workloads.web.web]
         client = "user"

@@ -17,7 +17,7 @@ pub(crate) struct Before {
 }
 
 impl Before {
-    pub(crate) fn of(tcp: &Connection) -> Self {
+    pub(crate) fn new(tcp: &Connection) -> Self {
         let view = tcp.sender_view();
         Before {
             acknowledged: tcp.acknowledged(),
@@ -28,7 +28,7 @@ impl Before {
 
     /// The same where the application has just handed in data.
     pub(crate) fn writing(tcp: &Connection) -> Self {
-        Before { written: None, ..Before::of(tcp) }
+        Before { written: None, ..Before::new(tcp) }
     }
 
     /// What a segment, of which the connection knows by now, was to the sender. A bare one acknowledges and

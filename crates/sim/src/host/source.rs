@@ -43,7 +43,7 @@ impl StreamId {
 
     /// The stream that a flow's name names; none if it names a connection.
     #[inline]
-    pub(crate) fn of(flow: FlowId) -> Option<StreamId> {
+    pub(crate) fn from_flow(flow: FlowId) -> Option<StreamId> {
         (flow.0 & StreamId::MARK != 0).then_some(StreamId(flow.0 & !StreamId::MARK))
     }
 

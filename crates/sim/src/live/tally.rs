@@ -52,7 +52,7 @@ impl Tallies {
 
     /// What became so far of the packets of the latest connection with this 5-tuple, from client to server;
     /// none while its opening was not seen, and when it was forgotten.
-    pub fn of(&self, key: FlowKey) -> Option<ConnectionTally> {
+    pub fn get(&self, key: FlowKey) -> Option<ConnectionTally> {
         let key = NodeKey::from_flow_key(key, &self.addresses)?;
         self.with(|book| {
             book.find(key).filter(|known| known.client == key).map(|known| known.tally)
@@ -200,10 +200,10 @@ mod tests {
         let key = NodeKey { src: NodeId(1), dst: NodeId(2), src_port: 1024, ..NodeKey::default() };
         let tallies = none();
         let from_client = key.flow_key(&tallies.addresses);
-        let found = || tallies.of(from_client).unwrap();
-        assert_eq!(tallies.of(from_client), None);
+        let found = || tallies.get(from_client).unwrap();
+        assert_eq!(tallies.get(from_client), None);
         tallies.sent(key.reversed(), TcpFlags::ACK);
-        assert_eq!(tallies.of(from_client), None, "nobody saw it open");
+        assert_eq!(tallies.get(from_client), None, "nobody saw it open");
         tallies.sent(key, TcpFlags::SYN);
         tallies.ended(key, 3, true);
         tallies.sent(key, TcpFlags::SYN);
@@ -247,7 +247,7 @@ mod tests {
         let tallies = none();
         tallies.sent(key, TcpFlags::SYN);
         tallies.forget(key.flow_key(&tallies.addresses));
-        assert_eq!(tallies.of(key.flow_key(&tallies.addresses)), None);
+        assert_eq!(tallies.get(key.flow_key(&tallies.addresses)), None);
         tallies.sent(NodeKey { src_port: 9, ..key }, TcpFlags::SYN);
         tallies.with(|book| assert_eq!((book.known.len(), book.free.len()), (1, 0)));
     }

@@ -31,7 +31,7 @@ pub(crate) struct FarEnd {
 
 impl NearEnd {
     /// None where there is nothing to pass.
-    pub(crate) fn of(conditioner: Option<Conditioner>) -> Option<Box<Self>> {
+    pub(crate) fn new(conditioner: Option<Conditioner>) -> Option<Box<Self>> {
         let is_empty = conditioner.is_none();
         (!is_empty).then(|| Box::new(NearEnd { conditioner, is_watched: false }))
     }
@@ -59,7 +59,7 @@ pub(crate) enum Shown {
 
 impl FarEnd {
     /// None where there is nothing to pass.
-    pub(crate) fn of(
+    pub(crate) fn new(
         loss: Option<LinkLoss>,
         conditioner: Option<Conditioner>,
     ) -> Option<Box<Self>> {
@@ -73,13 +73,13 @@ impl Hop {
     pub(crate) fn condition(&mut self, near: Option<Conditioner>, far: Option<Conditioner>) {
         match &mut self.near {
             Some(end) if end.is_watched || near.is_some() => end.conditioner = near,
-            end => *end = NearEnd::of(near),
+            end => *end = NearEnd::new(near),
         }
         match &mut self.far {
             Some(end) if end.is_watched || end.loss.is_some() || far.is_some() => {
                 end.conditioner = far;
             }
-            end => *end = FarEnd::of(None, far),
+            end => *end = FarEnd::new(None, far),
         }
     }
 }

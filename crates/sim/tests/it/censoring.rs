@@ -43,7 +43,7 @@ fn p99(queue: &str, drain: &str, seed: u32) -> P99 {
     let mut times: Vec<f64> = completed.map(|row| row[3].parse().unwrap()).collect();
     times.sort_by(f64::total_cmp);
     let of_completed = times[(0.99 * times.len() as f64) as usize];
-    let summary = Summary::of(&[outcome.replica]);
+    let summary = Summary::from_replicas(&[outcome.replica]);
     let web = summary.workload("web").expect("a workload");
     P99 { reported: web.all.p99.expect("more than a thousand transfers"), of_completed }
 }

@@ -14,7 +14,7 @@ fn another_dependency_compiler_or_source_makes_another_engine() {
         fs::write(source(name), name).unwrap();
     }
     let lock = |text: &str| fs::write(root.path().join(engine::LOCK), text).unwrap();
-    let of = |compiler: &str| engine::of(root.path(), compiler);
+    let of = |compiler: &str| engine::compute(root.path(), compiler);
     lock("libm 0.2.11");
     let first = of("rustc 1.89.0");
     assert_eq!(of("rustc 1.89.0"), first);

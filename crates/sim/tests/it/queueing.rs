@@ -134,7 +134,7 @@ fn waits(replicas: &[Replica], index: usize, sizes: &Sizes) -> Vec<f64> {
 
 /// Holds a measured wait against theory; in units of a mean service time.
 fn holds(what: &str, load: f64, values: &[f64], theory: f64) {
-    let found = Interval::of(values, RISK);
+    let found = Interval::from_values(values, RISK);
     let unit = MEAN_PACKET * SECONDS_PER_BYTE;
     println!(
         "{what}, load {load}: wait {:.4} ± {:.4} ({:.1} %), theory {:.4}",

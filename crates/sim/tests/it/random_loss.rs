@@ -49,7 +49,7 @@ fn rates(recovery: &str, rto_min: &str, loss: f64) -> Rates {
     );
     let runs = replicas(&scenario(&text), REPLICAS);
     let of = |rate: &dyn Fn(&shortflow_measure::Replica) -> f64| {
-        Interval::of(&runs.iter().map(rate).collect::<Vec<_>>(), 0.05)
+        Interval::from_values(&runs.iter().map(rate).collect::<Vec<_>>(), 0.05)
     };
     Rates {
         sent: of(&|run| counts(run, "a->b", "BE").arrived.packets as f64 / run.measured),

@@ -35,7 +35,7 @@ const PROBE: &str = r#"
     think.constant = "2 s"
 "#;
 
-fn of<'r>(rows: &'r [Row], workload: &str) -> Vec<&'r Row> {
+fn rows_of<'r>(rows: &'r [Row], workload: &str) -> Vec<&'r Row> {
     rows.iter().filter(|row| row.workload == workload).collect()
 }
 
@@ -54,7 +54,7 @@ fn about(nanos: u64, expected: u64) -> bool {
 fn an_http_1_0_page_takes_its_index_and_then_two_rounds_of_four_connections() {
     let scenario = far_apart(&format!("[workloads.web.web]\nhttp = \"1.0\"\n{PROBE}"));
     let (outcome, rows) = run_with_transfers(&scenario);
-    let (pages, objects) = (of(&rows, "web"), of(&rows, "web/objects"));
+    let (pages, objects) = (rows_of(&rows, "web"), rows_of(&rows, "web/objects"));
 
     let first: Vec<(u64, u64)> =
         objects[..9].iter().map(|row| (row.start / MS, row.completion / MS)).collect();
@@ -80,7 +80,7 @@ fn the_next_page_is_asked_for_a_think_time_after_the_last_byte() {
     for http in ["1.0", "1.1"] {
         let scenario = far_apart(&format!("[workloads.web.web]\nhttp = \"{http}\"\n{PROBE}"));
         let (_, rows) = run_with_transfers(&scenario);
-        let pages = of(&rows, "web");
+        let pages = rows_of(&rows, "web");
         for pair in pages.windows(2) {
             assert_eq!(pair[1].start, pair[0].start + pair[0].completion + 2_000 * MS);
         }
@@ -97,7 +97,7 @@ fn the_next_page_is_asked_for_a_think_time_after_the_last_byte() {
 fn an_http_1_1_page_comes_over_one_connection_with_its_objects_in_order_and_no_gap() {
     let scenario = far_apart(&format!("[workloads.web.web]\nhttp = \"1.1\"\n{PROBE}"));
     let (_, rows) = run_with_transfers(&scenario);
-    let (pages, objects) = (of(&rows, "web"), of(&rows, "web/objects"));
+    let (pages, objects) = (rows_of(&rows, "web"), rows_of(&rows, "web/objects"));
 
     assert!(about(pages[0].completion, 800), "{:?}", pages[0]);
     let embedded = &objects[1..9];
@@ -130,7 +130,7 @@ fn a_page_without_an_index_and_with_gaps_comes_object_by_object() {
         accesses = true
     "#;
     let (outcome, rows) = run_with_transfers(&far_apart(text));
-    let (pages, objects) = (of(&rows, "web"), of(&rows, "web/objects"));
+    let (pages, objects) = (rows_of(&rows, "web"), rows_of(&rows, "web/objects"));
     assert_eq!(starts(&objects[..4]), [0, 700, 1300, 3400]);
     assert_eq!(starts(&pages[..2]), [0, 3400]);
     // The rest is the reply, from its first packet at 150 to its last byte at 1400.
@@ -150,7 +150,7 @@ fn without_an_index_http_1_0_loads_objects_from_the_beginning_as_many_as_it_may(
     let text = format!("[workloads.web.web]\nhttp = \"1.0\"\n{PROBE}")
         .replace("page.index.constant = \"1 KB\"", "");
     let (_, rows) = run_with_transfers(&far_apart(&text));
-    let (pages, objects) = (of(&rows, "web"), of(&rows, "web/objects"));
+    let (pages, objects) = (rows_of(&rows, "web"), rows_of(&rows, "web/objects"));
     // Ten segments take 400 ms from the SYN.
     assert_eq!(starts(&objects[..9]), [0, 0, 0, 0, 400, 400, 400, 400, 2800]);
     assert!(about(pages[0].completion, 800) && about(pages[0].handshake, 100), "{:?}", pages[0]);
@@ -164,7 +164,7 @@ fn a_connection_that_is_kept_spares_the_second_page_its_handshake() {
              [measure]\nports = [\"user->server\"]"
         );
         let (_, rows) = run_with_transfers(&far_apart(&text));
-        of(&rows, "web").iter().take(3).map(|row| row.handshake / MS).collect::<Vec<_>>()
+        rows_of(&rows, "web").iter().take(3).map(|row| row.handshake / MS).collect::<Vec<_>>()
     };
     assert_eq!(handshakes(true), [100, 0, 0]);
     assert_eq!(handshakes(false), [100, 100, 100]);
@@ -182,7 +182,11 @@ fn a_session_has_no_more_than_its_connections_at_a_time() {
         let text =
             format!("[workloads.web.web]\nhttp = \"1.0\"\nconnections = {connections}\n{PROBE}");
         let (_, rows) = run_with_transfers(&far_apart(&text));
-        assert_eq!(max_at_once(&of(&rows, "web/objects")), connections.min(8), "{connections}");
+        assert_eq!(
+            max_at_once(&rows_of(&rows, "web/objects")),
+            connections.min(8),
+            "{connections}"
+        );
     }
 }
 
@@ -208,7 +212,7 @@ fn what_a_page_has_cost_is_what_its_parts_have_cost() {
     for http in ["1.0", "1.1"] {
         let (outcome, rows) = run_with_transfers(&scenario(&text.replace("HTTP", http)));
         let sum = |name: &str| {
-            let rows = of(&rows, name);
+            let rows = rows_of(&rows, name);
             let of = |field: fn(&Row) -> u64| rows.iter().map(|row| field(row)).sum::<u64>();
             (
                 of(|r| r.reply_bytes),
@@ -336,7 +340,7 @@ fn an_echo_takes_a_round_trip_and_the_next_character_comes_a_pause_later() {
         ports = ["user->server", "server->user"]
         "#,
     ));
-    let echoes = of(&rows, "type");
+    let echoes = rows_of(&rows, "type");
     let first: Vec<_> =
         echoes[..3].iter().map(|row| (row.start / MS, row.completion / MS)).collect();
     assert_eq!(first, [(300, 100), (600, 100), (900, 100)]);
@@ -380,7 +384,7 @@ fn a_file_is_sent_over_its_own_connection_and_the_next_after_a_pause() {
         stop = "10 s"
         "#,
     ));
-    let files = of(&rows, "files");
+    let files = rows_of(&rows, "files");
     let first: Vec<_> =
         files[..3].iter().map(|row| (row.start / MS, row.completion / MS)).collect();
     assert_eq!(first, [(0, 450), (950, 450), (1900, 450)]);
@@ -438,7 +442,7 @@ fn replayed(rate: &str, http: &str, busy: &str, log: &str) -> (Replica, Vec<Row>
 }
 
 fn by_id(rows: &[Row]) -> BTreeMap<u64, &Row> {
-    of(rows, "web").into_iter().map(|row| (row.id, row)).collect()
+    rows_of(rows, "web").into_iter().map(|row| (row.id, row)).collect()
 }
 
 #[test]
@@ -468,9 +472,9 @@ fn a_replay_that_overlaps_asks_at_the_logged_times_however_slow_the_network() {
         let web = workload(&slow, "web");
         assert_eq!(web.all.completion.n() + web.open, times.len() as u64);
         // Four clients, at most four connections each, whatever number of pages they load.
-        let most = max_at_once(&of(&rows, "web/objects"));
+        let most = max_at_once(&rows_of(&rows, "web/objects"));
         assert!(http == "1.1" || most <= 16, "{most}");
-        assert!(max_at_once(&of(&rows, "web")) > 4, "pages overlap");
+        assert!(max_at_once(&rows_of(&rows, "web")) > 4, "pages overlap");
     }
 }
 
@@ -479,7 +483,7 @@ fn a_replay_that_waits_begins_a_page_when_the_one_before_is_complete() {
     let (replica, _) = logged("2 Mbit/s");
     let log = replica.accesses["web"].join("\n");
     let (slow, rows) = replayed("300 kbit/s", "1.0", "wait", &log);
-    assert!(max_at_once(&of(&rows, "web")) <= 4, "a page for each client");
+    assert!(max_at_once(&rows_of(&rows, "web")) <= 4, "a page for each client");
     let web = workload(&slow, "web");
     let never = slow.counters["web/pages never begun"] as u64;
     assert!(never > 0);
@@ -504,7 +508,7 @@ fn sessions_stand_still_at_their_stop_and_start_within_their_window() {
          start_window = \"10 s\"\nstop = \"30 s\"\n{PROBE}"
     );
     let (_, rows) = run_with_transfers(&scenario(&text));
-    let starts: Vec<u64> = of(&rows, "web").iter().map(|row| row.start).collect();
+    let starts: Vec<u64> = rows_of(&rows, "web").iter().map(|row| row.start).collect();
     let first = *starts.iter().min().unwrap();
     assert!((5_000 * MS..6_000 * MS).contains(&first), "{first}");
     assert!(starts.iter().all(|at| *at < 30_000 * MS));

@@ -56,7 +56,7 @@ fn stays_within_5_percent(loss: f64) {
         initial_window: 1,
     };
     let runs = replicas(&scenario(&text(loss)), 4);
-    let summary = shortflow_measure::Summary::of(&runs);
+    let summary = shortflow_measure::Summary::from_replicas(&runs);
     for segments in 1..=9 {
         let model = flow.completion_time(segments).unwrap();
         let found = summary.workload(&format!("of{segments}")).unwrap().all.mean.unwrap().mean;

@@ -11,7 +11,7 @@ pub(crate) struct Interval {
 
 impl Interval {
     /// The interval that misses the true mean with probability `risk`, by Student's distribution.
-    pub(crate) fn of(values: &[f64], risk: f64) -> Interval {
+    pub(crate) fn from_values(values: &[f64], risk: f64) -> Interval {
         let n = values.len() as f64;
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -154,7 +154,7 @@ impl Evidence {
     /// With how many replicas a test at level `error` would tell the truth from `bound`, if the truth
     /// is what these say and they spread as they do; `None` where that is more than anybody runs.
     pub fn replicas_to_tell_from(&self, bound: f64, error: f64) -> Option<u32> {
-        let distance = Mean::of(&self.pairs.against(bound));
+        let distance = Mean::from_values(&self.pairs.against(bound));
         let spread = distance.deviation();
         if distance.n < 2 || distance.mean == 0.0 || !spread.is_finite() {
             return None;
@@ -181,7 +181,7 @@ impl Evidence {
 
 impl Pairs {
     fn tail(&self, bound: f64, side: f64, or_equal: bool) -> f64 {
-        let distance = Mean::of(&self.against(bound));
+        let distance = Mean::from_values(&self.against(bound));
         if distance.n < 2 || distance.mean.is_nan() {
             return 1.0;
         }
@@ -212,8 +212,10 @@ impl Pairs {
     /// The estimate and its interval; `None` without a replica.
     fn shown(&self, error: f64) -> Option<Shown> {
         match self {
-            Pairs::Values(values) => Mean::of(values).interval(error),
-            Pairs::Logarithms(values) => Some(Mean::of(values).interval(error)?.map(libm::exp)),
+            Pairs::Values(values) => Mean::from_values(values).interval(error),
+            Pairs::Logarithms(values) => {
+                Some(Mean::from_values(values).interval(error)?.map(libm::exp))
+            }
             Pairs::Fractions(pairs) => fieller(pairs, error),
         }
     }
@@ -241,7 +243,7 @@ struct Mean {
 }
 
 impl Mean {
-    fn of(values: &[f64]) -> Mean {
+    fn from_values(values: &[f64]) -> Mean {
         let n = values.len();
         let mean = values.iter().sum::<f64>() / n as f64;
         // Values that are all the same have no spread, whatever their mean was rounded to.
@@ -305,8 +307,8 @@ fn student(n: usize) -> StudentsT {
 /// told from zero.
 fn fieller(pairs: &[(f64, f64)], error: f64) -> Option<Shown> {
     let n = pairs.len();
-    let ours = Mean::of(&pairs.iter().map(|(ours, _)| *ours).collect::<Vec<_>>());
-    let theirs = Mean::of(&pairs.iter().map(|(_, theirs)| *theirs).collect::<Vec<_>>());
+    let ours = Mean::from_values(&pairs.iter().map(|(ours, _)| *ours).collect::<Vec<_>>());
+    let theirs = Mean::from_values(&pairs.iter().map(|(_, theirs)| *theirs).collect::<Vec<_>>());
     let ratio = ours.mean / theirs.mean;
     if ratio.is_nan() {
         return None;

@@ -278,8 +278,8 @@ mod tests {
 
     fn claims_of(files: &StudyFiles) -> Result<Claims, Error> {
         let study = read_study(files)?;
-        let maker = Maker::of(files, &study, &study.full.duration, "1");
-        let plans = read_scenarios(&maker, &Readings::of(&maker)?, false)?;
+        let maker = Maker::new(files, &study, &study.full.duration, "1");
+        let plans = read_scenarios(&maker, &Readings::load(&maker)?, false)?;
         check_shown(files, &study, &plans)?;
         read_claims(files, &study, &plans)
     }
@@ -498,8 +498,8 @@ set = ["parameters.delay=0.5"]
             std::fs::write(home.path().join("study.toml"), study).unwrap();
             let files = StudyFiles::read(home.path()).unwrap();
             let study = read_study(&files).unwrap();
-            let maker = Maker::of(&files, &study, &study.full.duration, "1");
-            let read = Readings::of(&maker).and_then(|r| read_scenarios(&maker, &r, true));
+            let maker = Maker::new(&files, &study, &study.full.duration, "1");
+            let read = Readings::load(&maker).and_then(|r| read_scenarios(&maker, &r, true));
             read.map(|_| ()).unwrap_err().to_string()
         };
         let changed = told(&STUDY.replace("parameters.delay=0.5", "parameters.dellay=0.5"));
@@ -576,7 +576,7 @@ ours = { run = "best-effort", x = 1, workload = "ftp" }
             let files = StudyFiles::read(home.path()).unwrap();
             let study = Study { counterfactuals: Vec::new(), ..read_study(&files).unwrap() };
             let spec = read_calibration(&files, &study);
-            let maker = Maker::of(&files, &study, &study.full.duration, "1");
+            let maker = Maker::new(&files, &study, &study.full.duration, "1");
             spec.and_then(|spec| check_grid(&maker, &spec)).err().map(|error| error.to_string())
         };
         assert_eq!(told("", ""), None);

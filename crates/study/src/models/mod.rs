@@ -218,7 +218,7 @@ impl SimulatedRuns<'_> {
         let Some(at) = self.run(simulated, replicas)? else { return Ok(None) };
         let run = &self.kept[at];
         let (scenario, replicas) = (&run.scenario, &run.replicas[..replicas as usize]);
-        let inputs = Inputs { scenario, summary: &Summary::of(replicas) };
+        let inputs = Inputs { scenario, summary: &Summary::from_replicas(replicas) };
         let value = check.model.value(Some(&inputs)).map_err(|told| failed(&told))?;
         let subject = Subject {
             workload: &simulated.workload,
@@ -229,7 +229,7 @@ impl SimulatedRuns<'_> {
         let found: Option<Vec<Reading>> = replicas
             .iter()
             .map(|replica| {
-                let reading = simulated.measure.of(replica, &subject)?;
+                let reading = simulated.measure.read(replica, &subject)?;
                 Some(Reading::Exact(reading.exact()? - simulated.less))
             })
             .collect();
@@ -353,7 +353,7 @@ impl Modelled {
     }
 
     /// That of a study, if it is of its claims as they are.
-    fn of(files: &StudyFiles) -> Option<Modelled> {
+    fn load(files: &StudyFiles) -> Option<Modelled> {
         let modelled: Modelled = serde_json::from_str(files.text(FILE)?).ok()?;
         (modelled.of == digest(files.text(SPEC)?)).then_some(modelled)
     }
@@ -362,7 +362,7 @@ impl Modelled {
 /// Puts the claims of a study's formulas among those of its ledger, in the order of their numbers, in place of any that
 /// are there.
 pub(crate) fn join(ledger: &mut Ledger, files: &StudyFiles) {
-    let Some(modelled) = Modelled::of(files) else { return };
+    let Some(modelled) = Modelled::load(files) else { return };
     let is_of_formulas = |id: &str| modelled.claims.iter().any(|claim| claim.id == id);
     ledger.claims.retain(|claim| !is_of_formulas(&claim.id));
     ledger.claims.extend(modelled.claims);
@@ -382,7 +382,7 @@ mod tests {
                 continue;
             }
             let spec: Spec = mistakes::read(files, SPEC).unwrap();
-            let modelled = Modelled::of(files);
+            let modelled = Modelled::load(files);
             let modelled = modelled.unwrap_or_else(|| panic!("{name}: reproduce it with --models"));
             let ids = |all: &mut dyn Iterator<Item = &String>| all.cloned().collect::<Vec<_>>();
             let claimed = ids(&mut spec.claim.iter().map(|claim| &claim.id));
@@ -394,7 +394,7 @@ mod tests {
     fn formulas_alone_come_to_what_is_committed() {
         for name in StudyFiles::names() {
             let files = StudyFiles::find(name).unwrap();
-            let Some(modelled) = Modelled::of(files) else { continue };
+            let Some(modelled) = Modelled::load(files) else { continue };
             let spec: Spec = mistakes::read(files, SPEC).unwrap();
             for (spec, result) in spec.claim.iter().zip(&modelled.claims) {
                 for (check, found) in spec.check.iter().zip(&result.checks) {

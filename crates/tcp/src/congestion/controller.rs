@@ -14,7 +14,7 @@ pub(crate) enum Controller {
 }
 
 impl Controller {
-    pub(crate) fn of(control: impl CongestionControl + 'static) -> Self {
+    pub(crate) fn new(control: impl CongestionControl + 'static) -> Self {
         Controller::Other(Box::new(Box::new(control)))
     }
 }

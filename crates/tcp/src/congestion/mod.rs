@@ -80,7 +80,7 @@ impl Algorithm {
                     let cubic = Cubic::new(config.mss, window).in_form(config.cubic);
                     let cubic =
                         if config.whole_segments { cubic.in_whole_segments() } else { cubic };
-                    Controller::of(if config.hystart { cubic.with_hystart() } else { cubic })
+                    Controller::new(if config.hystart { cubic.with_hystart() } else { cubic })
                 },
             },
             Algorithm::Dctcp => Row {
@@ -88,7 +88,7 @@ impl Algorithm {
                 title: "DCTCP",
                 about: "a decrease by the share of marked bytes (RFC 8257); needs ecn = true",
                 echo: EchoRule::Exact,
-                make: |config, window| Controller::of(Dctcp::new(aimd(config, window))),
+                make: |config, window| Controller::new(Dctcp::new(aimd(config, window))),
             },
             Algorithm::ConstantRate => Row {
                 name: "constant-rate",
@@ -97,7 +97,7 @@ impl Algorithm {
                 echo: EchoRule::UntilReduced,
                 make: |config, window| {
                     let (reno, mss) = (aimd(config, window), config.mss);
-                    Controller::of(Growth::constant_rate(reno, mss, config.reference_rtt))
+                    Controller::new(Growth::constant_rate(reno, mss, config.reference_rtt))
                 },
             },
             Algorithm::IncreaseByK => Row {
@@ -108,7 +108,7 @@ impl Algorithm {
                 echo: EchoRule::UntilReduced,
                 make: |config, window| {
                     let (reno, mss) = (aimd(config, window), config.mss);
-                    Controller::of(Growth::by(reno, mss, config.increase, config.reference_rtt))
+                    Controller::new(Growth::by(reno, mss, config.increase, config.reference_rtt))
                 },
             },
             Algorithm::AggregateFair => Row {
@@ -120,7 +120,7 @@ impl Algorithm {
                 make: |config, window| {
                     let reno = aimd(config, window);
                     let alone = AggregateRtts::default();
-                    Controller::of(Growth::aggregate_fair(reno, config.mss, &alone))
+                    Controller::new(Growth::aggregate_fair(reno, config.mss, &alone))
                 },
             },
         }
@@ -159,7 +159,7 @@ impl Config {
         let window = Bytes(u64::from(self.initial_window) * u64::from(self.mss));
         let growth = Growth::aggregate_fair(aimd(self, window), self.mss, aggregate);
         match self.window_rate {
-            Some(rate) => Box::new(RateWindow::new(Controller::of(growth), self.mss, rate)),
+            Some(rate) => Box::new(RateWindow::new(Controller::new(growth), self.mss, rate)),
             None => Box::new(growth),
         }
     }
@@ -168,7 +168,7 @@ impl Config {
 /// `control` with the rate window of `config`, if it has one.
 fn bounded(config: &Config, control: Controller) -> Controller {
     match config.window_rate {
-        Some(rate) => Controller::of(RateWindow::new(control, config.mss, rate)),
+        Some(rate) => Controller::new(RateWindow::new(control, config.mss, rate)),
         None => control,
     }
 }

@@ -60,7 +60,7 @@ fn a_receiver_without_sack_reports_no_blocks() {
 /// The receiver of the examples: segments of 500 bytes, and all before 5000 has come.
 fn at_5000() -> Script {
     let config = Arc::new(Config { mss: 500, ..sack() });
-    Script::of(Connection::new(config, Role::Active))
+    Script::new(Connection::new(config, Role::Active))
         .opens()
         .sends(syn(0))
         .at(100)

@@ -8,7 +8,7 @@ use shortflow_tcp::{Connection, Failure, Role, State};
 use crate::script::*;
 
 fn end(role: Role, initial: u32) -> Script {
-    Script::of(Connection::new(Arc::new(newreno()), role).with_initial_sequence(initial)).opens()
+    Script::new(Connection::new(Arc::new(newreno()), role).with_initial_sequence(initial)).opens()
 }
 
 /// An end that is ESTABLISHED, sends `send` next and expects `receive`.

@@ -208,7 +208,7 @@ fn the_stream_crosses_the_end_of_the_sequence_space() {
     let initial = u32::MAX - 1500;
     let connection =
         Connection::new(Arc::new(newreno()), Role::Active).with_initial_sequence(initial);
-    Script::of(connection)
+    Script::new(connection)
         .opens()
         .sends(syn(initial))
         .writes_segments(3)

@@ -61,7 +61,7 @@ fn listening(config: Config, rate: Option<Rate>) -> (Script, Arc<Mutex<Heard>>) 
     let control = Listener { heard: Arc::clone(&heard), rate, echo: EchoRule::UntilReduced };
     let end = Connection::new(Arc::new(config), Role::Active);
     let end = end.with_congestion_control(Box::new(control));
-    let script = Script::of(end).opens().sends(syn(0)).at(100).gets(syn_ack(0, 1)).sends(ack(1));
+    let script = Script::new(end).opens().sends(syn(0)).at(100).gets(syn_ack(0, 1)).sends(ack(1));
     (script, heard)
 }
 
@@ -108,7 +108,7 @@ fn a_control_is_told_the_bytes_of_an_echo() {
     let heard = Arc::new(Mutex::new(Heard::default()));
     let control = Listener { heard: Arc::clone(&heard), rate: None, echo: EchoRule::UntilReduced };
     let end = Connection::new(Arc::new(Config { ecn: true, ..newreno() }), Role::Active);
-    Script::of(end.with_congestion_control(Box::new(control)))
+    Script::new(end.with_congestion_control(Box::new(control)))
         .opens()
         .sends(syn(0).with_flag(TcpFlags::ECE).with_flag(TcpFlags::CWR))
         .at(100)
@@ -136,7 +136,7 @@ fn an_exact_echo_tells_of_each_segment_whether_it_was_marked() {
     let delay = DelayedAck { timeout: Duration::from_millis(100), segments: 2 };
     let config = Config { ecn: true, delayed_ack: Some(delay), ..newreno() };
     let end = Connection::new(Arc::new(config), Role::Active);
-    Script::of(end.with_congestion_control(control))
+    Script::new(end.with_congestion_control(control))
         .opens()
         .sends(syn(0).with_flag(ece).with_flag(TcpFlags::CWR))
         .at(100)

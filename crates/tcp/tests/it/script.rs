@@ -221,12 +221,12 @@ pub(crate) struct Script {
 
 /// An active endpoint.
 pub(crate) fn script(config: Config) -> Script {
-    Script::of(Connection::new(Arc::new(config), Role::Active))
+    Script::new(Connection::new(Arc::new(config), Role::Active))
 }
 
 /// A passive endpoint.
 pub(crate) fn passive(config: Config) -> Script {
-    Script::of(Connection::new(Arc::new(config), Role::Passive))
+    Script::new(Connection::new(Arc::new(config), Role::Passive))
 }
 
 /// An active endpoint at 100 ms, after a handshake of one round trip of 100 ms.
@@ -235,7 +235,7 @@ pub(crate) fn established(config: Config) -> Script {
 }
 
 impl Script {
-    pub(crate) fn of(connection: Connection) -> Self {
+    pub(crate) fn new(connection: Connection) -> Self {
         let now = Instant::START;
         Script { connection, now, sent: VecDeque::new(), counted: (0, 0), peer_seq: 0, peer_ack: 0 }
     }

@@ -29,15 +29,15 @@ impl User {
         if !unistd::geteuid().is_root() || uid.is_root() {
             return None;
         }
-        User::of(uid)
+        User::from_uid(uid)
     }
 
     /// The user of this process.
     pub fn own() -> Option<User> {
-        User::of(unistd::geteuid())
+        User::from_uid(unistd::geteuid())
     }
 
-    fn of(uid: Uid) -> Option<User> {
+    fn from_uid(uid: Uid) -> Option<User> {
         let Some(known) = unistd::User::from_uid(uid).ok()? else {
             return Some(User::unknown(uid));
         };

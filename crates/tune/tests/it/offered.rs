@@ -50,7 +50,7 @@ fn of_a_workload_of_each_kind_what_is_offered_is_measured_and_nothing_else() {
     for offered in Offered::by(scenario) {
         let what = Subject { workload: &offered.workload, ..Subject::default() };
         for measure in &asked {
-            let found = measure.of(&replica, &what).map(|reading| reading.value());
+            let found = measure.read(&replica, &what).map(|reading| reading.value());
             // A goodput of nothing is none: whoever has one has got something here.
             let is_there = found.is_some_and(|value| *measure != Measure::Goodput || value > 0.0);
             let (name, of) = (measure.about().name, &offered.workload);

@@ -131,7 +131,7 @@ fn client(
     let mut roots = RootCertStore::empty();
     let (usable, _) = roots.add_parsable_certificates(tls::authorities(authorities)?);
     if let Some(path) = authorities.filter(|_| usable == 0) {
-        return Err(CertificatesError::of(
+        return Err(CertificatesError::new(
             path,
             &"no certificate in it can be that of an authority",
         ));
@@ -141,9 +141,9 @@ fn client(
         None => builder.with_no_client_auth(),
         Some((certificate, key)) => {
             let secret = PrivateKeyDer::from_pem_slice(&tls::pem(key)?);
-            let secret = secret.map_err(|error| CertificatesError::of(key, &error))?;
+            let secret = secret.map_err(|error| CertificatesError::new(key, &error))?;
             let own = builder.with_client_auth_cert(tls::certificates(certificate)?, secret);
-            own.map_err(|error| CertificatesError::of(certificate, &error))?
+            own.map_err(|error| CertificatesError::new(certificate, &error))?
         }
     };
     Ok(Arc::new(config))

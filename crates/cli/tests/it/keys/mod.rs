@@ -311,7 +311,7 @@ fn account(table: &Table, policy: &str, networks: &[String], prefix: &str) -> Ve
             set.iter().map(|(key, value)| (named(key), value.clone())).collect();
         let each = networks.iter().enumerate();
         each.map(|(at, network)| {
-            loaded(policy, network, &set).map(|loaded| Answers::of(&loaded, at == 0))
+            loaded(policy, network, &set).map(|loaded| Answers::new(&loaded, at == 0))
         })
         .collect()
     };
@@ -347,7 +347,7 @@ struct Answers {
 }
 
 impl Answers {
-    fn of(loaded: &Loaded, is_simulated: bool) -> Answers {
+    fn new(loaded: &Loaded, is_simulated: bool) -> Answers {
         let scenario = &loaded.points()[0].scenario;
         let policy = scenario.policy.as_ref().expect("a policy is bound");
         Answers {

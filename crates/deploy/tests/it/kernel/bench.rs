@@ -111,7 +111,7 @@ impl Bench {
 
     /// How the device stands.
     pub(crate) fn status(&self) -> DeviceStatus {
-        DeviceStatus::of(DEVICE).unwrap().expect("something is deployed")
+        DeviceStatus::read(DEVICE).unwrap().expect("something is deployed")
     }
 
     /// All that there is to see of devices and their queues, without what they have done.

@@ -63,7 +63,7 @@ fn what_stands_there_is_known_for_what_was_wanted_and_for_nothing_else() {
                 kernel,
                 nearest: false,
             };
-            Wanted::of(&policy, &[], &site).unwrap()
+            Wanted::from_policy(&policy, &[], &site).unwrap()
         };
         let narrow = |wanted: Wanted| {
             let mut tree = wanted.tree.unwrap();

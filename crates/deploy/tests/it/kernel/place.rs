@@ -44,7 +44,7 @@ fn wanted(policy: &Policy, roles: &[&str]) -> Wanted {
     let site =
         Site { rate, speed: None, link_layer: None, link_header: 14, kernel, nearest: false };
     let roles: Vec<String> = roles.iter().copied().map(str::to_owned).collect();
-    Wanted::of(policy, &roles, &site).unwrap()
+    Wanted::from_policy(policy, &roles, &site).unwrap()
 }
 
 /// What stands there, and what is to be done for this to stand there.

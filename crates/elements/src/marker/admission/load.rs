@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     fn kilobytes(count: u64) -> Tokens {
-        Tokens::of(Bytes(1000 * count))
+        Tokens::from_bytes(Bytes(1000 * count))
     }
 
     fn at(millis: u64) -> Instant {

@@ -203,7 +203,7 @@ impl AdmissionControl {
             self.stats.beyond_peak += 1;
             return Color::Yellow;
         }
-        self.load.count(Tokens::of(packet.bytes()));
+        self.load.count(Tokens::from_bytes(packet.bytes()));
         Color::Green
     }
 }

@@ -72,7 +72,7 @@ pub struct Decay {
 
 impl Decay {
     /// So many halvings each, rounded down to one part in 2³¹; from 2⁻⁷⁶ to 1.
-    pub(super) fn of(halvings: f64) -> Decay {
+    pub(super) fn from_halvings(halvings: f64) -> Decay {
         let (mantissa, power) = libm::frexp(halvings);
         Decay { parts: libm::ldexp(mantissa, 32) as u64, shift: 32 - FRACTION as i32 - power }
     }
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_decay_counts_any_time_and_ends_at_2_to_the_20_halvings() {
-        let second = Decay::of(12.5e-9);
+        let second = Decay::from_halvings(12.5e-9);
         for (span, halvings) in [(1, 12.5e-9), (1_000_000_000, 12.5), (3_600_000_000_000, 45_000.0)]
         {
             let found = libm::ldexp(second.within(span) as f64, -(FRACTION as i32));
@@ -216,8 +216,8 @@ mod tests {
             );
         }
         assert_eq!(second.within(u64::MAX), u64::MAX);
-        assert_eq!(Decay::of(1.0).within(1 << 20), u64::MAX);
-        assert_eq!(Decay::of(1.0).within((1 << 20) - 1), ((1 << 20) - 1) << FRACTION);
+        assert_eq!(Decay::from_halvings(1.0).within(1 << 20), u64::MAX);
+        assert_eq!(Decay::from_halvings(1.0).within((1 << 20) - 1), ((1 << 20) - 1) << FRACTION);
     }
 
     #[test]

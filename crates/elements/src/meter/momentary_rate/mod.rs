@@ -79,7 +79,7 @@ impl MomentaryRateParams {
             );
             return Err(ParamsError::new("weight", message));
         }
-        let [silence, sending] = [per_nano, per_byte].map(Decay::of);
+        let [silence, sending] = [per_nano, per_byte].map(Decay::from_halvings);
         Ok(MomentaryRateParams { link, slot, weight, log_keep, silence, sending })
     }
 
@@ -113,7 +113,7 @@ impl MomentaryRateParams {
     pub(crate) fn at_rate(&self, bits_per_sec: f64) -> Option<Decay> {
         let [least, most] = self.rates();
         let per_byte = MIN_PER_BYTE * most / bits_per_sec;
-        (least..=most).contains(&bits_per_sec).then(|| Decay::of(per_byte))
+        (least..=most).contains(&bits_per_sec).then(|| Decay::from_halvings(per_byte))
     }
 
     /// The least and the greatest rate, in bit/s, that can be told from others.

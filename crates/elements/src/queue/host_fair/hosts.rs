@@ -38,14 +38,14 @@ impl Hosts {
         let Hosts { hash, places, hosts: known, free } = self;
         // Twice the hosts: then removals never make it grow, only tidy itself.
         let more = (2 * hosts).saturating_sub(places.len());
-        places.reserve(more, |&at| hash.of(&known[at as usize].address));
+        places.reserve(more, |&at| hash.hash(&known[at as usize].address));
         known.reserve(hosts.saturating_sub(known.len()));
         free.reserve(hosts.saturating_sub(free.len()));
     }
 
     /// Counts a queue of the host at `address` that is now listed.
     pub(super) fn enter(&mut self, address: Address) -> HostSlot {
-        let hashed = self.hash.of(&address);
+        let hashed = self.hash.hash(&address);
         let hosts = &self.hosts;
         let found = self.places.find(hashed, |&at| hosts[at as usize].address == address);
         if let Some(&place) = found {
@@ -64,7 +64,7 @@ impl Hosts {
             }
         };
         let Hosts { hash, hosts, .. } = self;
-        self.places.insert_unique(hashed, place, |&at| hash.of(&hosts[at as usize].address));
+        self.places.insert_unique(hashed, place, |&at| hash.hash(&hosts[at as usize].address));
         HostSlot(place)
     }
 
@@ -86,7 +86,7 @@ impl Hosts {
         host.queues -= 1;
         if host.queues == 0 {
             debug_assert_eq!(host.bulk, 0, "a queue that holds packets is listed");
-            let found = self.places.find_entry(self.hash.of(&host.address), |&at| at == place);
+            let found = self.places.find_entry(self.hash.hash(&host.address), |&at| at == place);
             found.expect("a host with a listed queue is in the hash table").remove();
             self.free.push(place);
         }

@@ -29,7 +29,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// A mean packet takes this time.
-    pub(super) fn of(packet_time: Duration) -> Self {
+    pub(super) fn from_packet_time(packet_time: Duration) -> Self {
         Pace { packet_time, packets_per_nano: 1.0 / packet_time.nanos() as f64 }
     }
 
@@ -163,7 +163,7 @@ mod tests {
     impl Queue {
         /// In which w_q is `weight`, and a mean packet takes so many ms.
         fn new(weight: f64, millis: u64) -> Self {
-            let pace = Pace::of(Duration::from_millis(millis));
+            let pace = Pace::from_packet_time(Duration::from_millis(millis));
             Queue { weight: Weight::new(weight), pace, average: Average::default() }
         }
 
@@ -247,7 +247,7 @@ mod tests {
         queue.sample(0);
         queue.remove(16, 10);
         queue.average.settle(ms(12), &queue.pace, &queue.weight);
-        queue.pace = Pace::of(Duration::from_millis(4));
+        queue.pace = Pace::from_packet_time(Duration::from_millis(4));
         let average = queue.sample(20);
         // A packet of 2 ms and two of 4 ms: 4 · 0.75³.
         assert!((average - 1.6875).abs() < 1e-12, "{average}");
@@ -255,7 +255,7 @@ mod tests {
 
     #[test]
     fn averages_that_were_idle_for_different_times_fall_by_different_shares() {
-        let (weight, pace) = (Weight::new(0.25), Pace::of(Duration::from_millis(2)));
+        let (weight, pace) = (Weight::new(0.25), Pace::from_packet_time(Duration::from_millis(2)));
         let mut averages = [10, 12, 10].map(|emptied| {
             let mut average = Average::default();
             average.add(16);

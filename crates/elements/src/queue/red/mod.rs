@@ -80,7 +80,7 @@ impl RedGate {
         RedGate {
             levels: Levels::new(rules.levels()),
             rules,
-            pace: Pace::of(settings.rate.time_for(settings.idle_packet)),
+            pace: Pace::from_packet_time(settings.rate.time_for(settings.idle_packet)),
             backlog: Backlog::default(),
             ecn_marks: 0,
             idle_packet: settings.idle_packet,
@@ -226,7 +226,7 @@ impl Gate for RedGate {
         let packet_time = rate.time_for(self.idle_packet);
         let RedGate { levels, pace, rules, .. } = self;
         levels.iter_mut().for_each(|level| level.average.settle(now, pace, &rules.weight));
-        self.pace = Pace::of(packet_time);
+        self.pace = Pace::from_packet_time(packet_time);
     }
 
     /// The average of the last level; unless averages are per level, it counts all packets.

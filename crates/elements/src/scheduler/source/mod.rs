@@ -186,7 +186,7 @@ impl SourceScheduler {
         {
             return Some((self.latest, false));
         }
-        let hashed = self.hash.of(&packet.key);
+        let hashed = self.hash.hash(&packet.key);
         let connections = &self.connections;
         let found =
             self.places.find(hashed, |&place| connections[place as usize].key == packet.key);
@@ -284,7 +284,7 @@ impl SourceScheduler {
         let mut is_blocked = [false; LOW];
         for round in self.rounds.waiting() {
             let priority = round.priority;
-            let mut places = self.rounds.of(round);
+            let mut places = self.rounds.places(round);
             let Some(is_blocked) = is_blocked.get_mut(priority) else {
                 return places.next().map(|place| (place, LOW));
             };

@@ -29,20 +29,20 @@ impl Regulator {
     /// Whether a packet of `size` bytes finds its tokens, as of the last [`fill`](Self::fill).
     #[inline]
     pub(super) fn admits(&self, size: u32) -> bool {
-        self.bucket.holds(Tokens::of(Bytes(u64::from(size))))
+        self.bucket.holds(Tokens::from_bytes(Bytes(u64::from(size))))
     }
 
     /// Takes the tokens of `packet`, which is admitted.
     #[inline]
     pub(super) fn take(&mut self, packet: &Packet) {
-        let taken = self.bucket.try_take(Tokens::of(packet.bytes()));
+        let taken = self.bucket.try_take(Tokens::from_bytes(packet.bytes()));
         assert!(taken, "only a packet that finds its tokens is sent");
     }
 
     /// When a packet of `size` bytes finds its tokens if no other takes any; never when it is greater
     /// than the bucket.
     pub(super) fn admits_at(&self, size: u32) -> Instant {
-        match self.bucket.time_until(Tokens::of(Bytes(u64::from(size))), self.rate) {
+        match self.bucket.time_until(Tokens::from_bytes(Bytes(u64::from(size))), self.rate) {
             Some(time) => self.earned.at() + time,
             None => Instant::NEVER,
         }

@@ -135,13 +135,13 @@ impl Rounds {
 
     /// The places of a round, in turn.
     #[inline]
-    pub(super) fn of(&self, round: Round) -> impl Iterator<Item = usize> + '_ {
+    pub(super) fn places(&self, round: Round) -> impl Iterator<Item = usize> + '_ {
         self.chains.iter(&self.rounds[round.class][round.priority])
     }
 
     /// The places of all rounds but those of LOW, each with its class.
     pub(super) fn regulated(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let rounds = self.waiting().filter(|round| round.priority != LOW);
-        rounds.flat_map(|round| self.of(round).map(move |place| (round.class, place)))
+        rounds.flat_map(|round| self.places(round).map(move |place| (round.class, place)))
     }
 }

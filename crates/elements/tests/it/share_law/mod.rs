@@ -93,7 +93,7 @@ struct Kind {
 
 impl Setup {
     /// With the shares of `shares`.
-    fn of(&self, shares: Shares) -> Setup {
+    fn with_shares(&self, shares: Shares) -> Setup {
         let mut setup = self.clone();
         match shares {
             Shares::Weights | Shares::WeightsInPackets => {}
@@ -211,7 +211,7 @@ struct Outcome {
 
 /// Sends what `setup` says through `queue` over the line.
 fn outcome(setup: &Setup, kind: &Kind) -> Outcome {
-    let setup = &setup.of(kind.shares);
+    let setup = &setup.with_shares(kind.shares);
     let mut queue = (kind.build)(setup, setup.limit(kind));
     let light_rate = setup.asks * setup.share(kind.shares) * LINE;
     let rate = |class| if class == setup.light { light_rate } else { setup.flood * LINE };
