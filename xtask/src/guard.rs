@@ -13,7 +13,7 @@ use figures::{Counts, Figures, Set};
 pub(crate) const FIGURES: &str = "bench/guard/counts.toml";
 
 /// How much more a work may take than the figures say.
-const ALLOWED: f64 = 1.03;
+const MAX_RATIO: f64 = 1.03;
 
 /// A small version of a work of `bench/works`.
 struct Work {
@@ -83,7 +83,7 @@ fn judge(figures: &Figures, now: &Set) -> Judgement {
     let passes = !changes.iter().any(Change::is_worse);
     if !passes {
         lines.push(format!(
-            "guard: more than {ALLOWED} times the instructions; make it faster again, or {}",
+            "guard: more than {MAX_RATIO} times the instructions; make it faster again, or {}",
             how_to_renew()
         ));
     } else if changes.iter().any(Change::is_better) {
@@ -114,11 +114,11 @@ impl Change {
     }
 
     fn is_worse(&self) -> bool {
-        self.ratio() > ALLOWED
+        self.ratio() > MAX_RATIO
     }
 
     fn is_better(&self) -> bool {
-        self.ratio() < 1.0 / ALLOWED
+        self.ratio() < 1.0 / MAX_RATIO
     }
 
     fn line(&self) -> String {

@@ -35,7 +35,7 @@ struct Sent {
 }
 
 /// More connections are not kept.
-const MOST: usize = 1_000_000;
+const MAX_CONNECTIONS: usize = 1_000_000;
 
 impl Connections {
     /// Takes a packet, in the order of the capture. Gives why it belongs to no flow, where that is so.
@@ -61,8 +61,8 @@ impl Connections {
         } else {
             why = Some(Why::Begun);
         }
-        match self.open.len() + self.over.len() > MOST {
-            true => Err(format!("it has more than {MOST} connections")),
+        match self.open.len() + self.over.len() > MAX_CONNECTIONS {
+            true => Err(format!("it has more than {MAX_CONNECTIONS} connections")),
             false => Ok(why),
         }
     }

@@ -25,7 +25,7 @@ pub(crate) struct Inner<'b> {
 const MAX_LAYERS: usize = 16;
 
 /// The longest packet that a header without the jumbo option tells.
-const LONGEST: usize = 65_535;
+const MAX_PACKET: usize = 65_535;
 
 /// Links of PPP, and of PPPoE without Ethernet (tcpdump.org's list of link types).
 const PPP: Linktype = Linktype(9);
@@ -289,12 +289,15 @@ fn jumbo(rest: &Rest<'_>) -> Option<usize> {
 /// The packet with a length in its header that readers of headers understand: that which it has, or the longest there is.
 fn with_length(bytes: &[u8], length: usize) -> Cow<'_, [u8]> {
     let is_v4 = bytes[0] >> 4 == 4;
-    let (at, told) =
-        if is_v4 { (2, length.min(LONGEST)) } else { (4, length.min(LONGEST).saturating_sub(40)) };
+    let (at, told) = if is_v4 {
+        (2, length.min(MAX_PACKET))
+    } else {
+        (4, length.min(MAX_PACKET).saturating_sub(40))
+    };
     let told = (told as u16).to_be_bytes();
     match bytes.get(at..at + 2) {
         Some(found) if found != told => {
-            let mut mended = bytes[..bytes.len().min(LONGEST)].to_vec();
+            let mut mended = bytes[..bytes.len().min(MAX_PACKET)].to_vec();
             mended[at..at + 2].copy_from_slice(&told);
             Cow::Owned(mended)
         }

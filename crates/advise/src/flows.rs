@@ -41,14 +41,14 @@ impl Direction {
 const CLASSES: usize = 20;
 
 /// Fewer flows than this are no distribution.
-const FEWEST: usize = 10;
+const MIN_FLOWS: usize = 10;
 
 /// The largest flow, and how many may come in a second: no scenario has more.
-const LARGEST: u64 = 1_000_000_000_000;
+const MAX_FLOW_BYTES: u64 = 1_000_000_000_000;
 const MAX_PER_SECOND: f64 = 1e6;
 
 /// Rarer flows than this would not be met in what is simulated.
-const FEWEST_PER_SECOND: f64 = 1e-4;
+const MIN_PER_SECOND: f64 = 1e-4;
 
 /// Reads `start_s,bytes,direction` lines, the direction being `up` or `down`; the first line names the columns, in any order,
 /// and others are ignored.
@@ -131,9 +131,9 @@ fn row(
         let how = "write seconds since any instant, as in `12.5`";
         wrong(start, format!("`{time}` is no time"), how)
     })?;
-    let found = size.parse().ok().filter(|size| (1..=LARGEST).contains(size));
+    let found = size.parse().ok().filter(|size| (1..=MAX_FLOW_BYTES).contains(size));
     let size = found.ok_or_else(|| {
-        let how = format!("write bytes, from 1 to {LARGEST}");
+        let how = format!("write bytes, from 1 to {MAX_FLOW_BYTES}");
         wrong(bytes, format!("`{size}` is no size"), &how)
     })?;
     match way {
@@ -187,20 +187,20 @@ impl Flows {
         let span = times().fold(f64::MIN, f64::max) - times().fold(f64::MAX, f64::min);
         let all = times().count();
         let what = match all as f64 / span {
-            _ if all < FEWEST => "are too few to tell how they come and how large they are",
+            _ if all < MIN_FLOWS => "are too few to tell how they come and how large they are",
             often if often > MAX_PER_SECOND => {
                 "begin at the same time, or more than 1000000 in a second"
             }
-            rare if rare < FEWEST_PER_SECOND => "begin farther apart than 10000 s on average",
+            rare if rare < MIN_PER_SECOND => "begin farther apart than 10000 s on average",
             _ => "",
         };
         if !what.is_empty() {
-            let how = format!("give {FEWEST} or more that begin at different times, in seconds");
+            let how = format!("give {MIN_FLOWS} or more that begin at different times, in seconds");
             return Err(format!("{name}: {all} flows {what}\n{how}"));
         }
         let [down, up] = found.map(|Found { mut sizes, times }| {
             // A capture may have counted more of one.
-            sizes.iter_mut().for_each(|size| *size = (*size).min(LARGEST));
+            sizes.iter_mut().for_each(|size| *size = (*size).min(MAX_FLOW_BYTES));
             sizes.sort_unstable();
             Direction { sizes, per_second: times.len() as f64 / span }
         });

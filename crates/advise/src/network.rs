@@ -30,7 +30,7 @@ pub struct Network {
 }
 
 /// One way between the provider and any server, in milliseconds.
-const BEYOND_MS: u32 = 10;
+const PROVIDER_DELAY_MS: u32 = 10;
 
 /// What is simulated, in seconds.
 #[derive(Clone, Copy)]
@@ -46,9 +46,9 @@ const TIMES: [Times; 5] = [
     Times { warm_up: 10, measured: 30, drain: 20 },
     Times { warm_up: 6, measured: 15, drain: 6 },
     Times { warm_up: 4, measured: 8, drain: 3 },
-    SHORTEST,
+    MIN_TIMES,
 ];
-const SHORTEST: Times = Times { warm_up: 3, measured: 5, drain: 2 };
+const MIN_TIMES: Times = Times { warm_up: 3, measured: 5, drain: 2 };
 
 impl Times {
     fn all(self) -> u64 {
@@ -61,13 +61,13 @@ impl Times {
 const MAX_PACKETS: f64 = 800_000.0;
 
 /// How many pages are to be read in the measured time of a replica.
-const FEWEST_PAGES: u64 = 10;
+const MIN_PAGES: u64 = 10;
 
 /// Datagrams in a replica of which the 99th percentile is told: ten lie beyond it, and some more where a few are lost.
-const FEWEST_FOR_P99: f64 = 1200.0;
+const MIN_SAMPLES_FOR_P99: f64 = 1200.0;
 
 /// Seconds between two pages of a user.
-const THINK: u64 = 40;
+const THINK_TIME: u64 = 40;
 
 /// A full packet.
 const FULL_PACKET: Bytes = Bytes(1500);
@@ -80,7 +80,7 @@ impl Network {
     /// of the delay one way within 100 ms, so that with what the ends add a call stays below the 150 ms that ITU-T G.114 finds
     /// good for most, or 50 ms above what the way takes where that is more; and a loss of 1 %.
     pub fn limits(&self, factor: f64) -> Vec<String> {
-        let way = f64::from(self.line.delay_ms + BEYOND_MS);
+        let way = f64::from(self.line.delay_ms + PROVIDER_DELAY_MS);
         let bits = self.line.link_layer.wire_size(FULL_PACKET).0 as f64 * 8.0;
         let packet = |rate: Rate| bits / (rate.bits_per_sec() as f64 * self.line.share) * 1e3;
         let allowed = |rate: Rate| (100_f64.max(way + 50.0 + 3.0 * packet(rate)) * factor).ceil();
@@ -89,8 +89,8 @@ impl Network {
 
     /// Beyond which calls, meetings and games are of no use to anybody: a second more than the way takes, and a loss of a
     /// tenth; in the order of the [limits](Self::limits).
-    pub fn least_use(&self) -> Vec<String> {
-        let way = f64::from(self.line.delay_ms + BEYOND_MS);
+    pub fn minimal_usage(&self) -> Vec<String> {
+        let way = f64::from(self.line.delay_ms + PROVIDER_DELAY_MS);
         self.bounds(&|_| 1000.0 + way, 10.0)
     }
 
@@ -156,7 +156,7 @@ impl Network {
         let simulated = self.one_part(self.part());
         let each_way = one.offer(one.number(simulated.users), 1.0).datagrams / 2.0;
         let all = each_way * simulated.times().measured as f64;
-        if all < FEWEST_FOR_P99 { 95 } else { 99 }
+        if all < MIN_SAMPLES_FOR_P99 { 95 } else { 99 }
     }
 
     /// The goals: that by which is searched, and those by which where too little comes to an end to tell it.
@@ -213,7 +213,7 @@ impl Network {
 
     /// Of how many parts one is simulated.
     fn part(&self) -> u32 {
-        let packets = self.packets_per_second() * SHORTEST.all() as f64;
+        let packets = self.packets_per_second() * MIN_TIMES.all() as f64;
         (packets / MAX_PACKETS).ceil().max(1.0) as u32
     }
 
@@ -297,16 +297,16 @@ impl Network {
     fn times(&self) -> Times {
         let packets = self.packets_per_second();
         let fits = |times: &&Times| packets * times.all() as f64 <= MAX_PACKETS;
-        *TIMES.iter().find(fits).unwrap_or(&SHORTEST)
+        *TIMES.iter().find(fits).unwrap_or(&MIN_TIMES)
     }
 
     /// How many read, and within how many seconds they begin: all within what they think for a page, as they do in the long
     /// run; in a shorter one those who come in its time, or a few more where hardly a page would be measured.
     fn readers(&self) -> (u32, u64) {
         let Times { warm_up, measured, .. } = self.times();
-        let within = THINK.min(warm_up + measured);
-        let come = (u64::from(self.users) * within).div_ceil(THINK);
-        let enough = (FEWEST_PAGES * within).div_ceil(measured);
+        let within = THINK_TIME.min(warm_up + measured);
+        let come = (u64::from(self.users) * within).div_ceil(THINK_TIME);
+        let enough = (MIN_PAGES * within).div_ceil(measured);
         (come.max(enough).min(u64::from(self.users)) as u32, within)
     }
 
@@ -334,9 +334,9 @@ isp = {{}}
 users = {{ between = ["user", "switch"], rate = "1 Gbit/s", delay = "100 us" }}
 inside = {{ between = ["switch", "gateway"], rate = {{ forward = "10 Gbit/s", back = "{ours_down}" }}, delay = "1 us", link_layer = "{link_layer}" }}
 outside = {{ between = ["gateway", "modem"], rate = {{ forward = "{ours_up}", back = "10 Gbit/s" }}, delay = "1 us", link_layer = "{link_layer}" }}
-site = {{ between = ["site", "isp"], rate = "10 Gbit/s", delay = "{BEYOND_MS} ms" }}
-peer = {{ between = ["peer", "isp"], rate = "10 Gbit/s", delay = "{BEYOND_MS} ms" }}
-cloud = {{ between = ["cloud", "isp"], rate = "10 Gbit/s", delay = "{BEYOND_MS} ms" }}
+site = {{ between = ["site", "isp"], rate = "10 Gbit/s", delay = "{PROVIDER_DELAY_MS} ms" }}
+peer = {{ between = ["peer", "isp"], rate = "10 Gbit/s", delay = "{PROVIDER_DELAY_MS} ms" }}
+cloud = {{ between = ["cloud", "isp"], rate = "10 Gbit/s", delay = "{PROVIDER_DELAY_MS} ms" }}
 
 [links.line]
 between = ["modem", "isp"]
@@ -401,7 +401,7 @@ to = ["switch", "modem"]
                     "{those}\n[workloads.pages.web]\nclient = \"user[:{readers}]\"\nserver = \"site\"\nport = 443\nhttp = \"1.1\"\nrequest.constant = \"500 B\"\n\
                      page.index.constant = \"{}\"\npage.objects.pareto = {{ min = 10, shape = 1.4, max = 150 }}\n\
                      page.object.pareto = {{ min = \"{}\", shape = 1.3, max = \"{}\" }}\n\
-                     think.exponential.mean = \"{THINK} s\"\nstart_window = \"{within} s\"\n",
+                     think.exponential.mean = \"{THINK_TIME} s\"\nstart_window = \"{within} s\"\n",
                     size(30e3),
                     size(12e3),
                     size(1e6),

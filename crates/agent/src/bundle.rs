@@ -21,7 +21,7 @@ pub const FLEET: &str = "fleet.toml";
 
 /// So many files that are left out are named, in folders that deep.
 const MAX_LISTED: usize = 1000;
-const DEEPEST: u32 = 8;
+const MAX_DEPTH: u32 = 8;
 
 /// The texts of a repository at one moment: that of the fleet, and those of the policies that it names.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -115,7 +115,7 @@ impl Bundle {
         let is_hidden = |path: &Path| {
             path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."))
         };
-        let all = dir.walk(Kind::File, MAX_LISTED, DEEPEST).into_iter();
+        let all = dir.walk(Kind::File, MAX_LISTED, MAX_DEPTH).into_iter();
         let seen = all.filter(|path| !is_hidden(path));
         let named = seen.filter_map(|path| path.into_os_string().into_string().ok());
         let is_left = |path: &String| path.ends_with(".toml") && !self.files.contains_key(path);

@@ -1,12 +1,12 @@
 //! Texts that others have written, as they may be shown.
 
 /// The most letters of one.
-const MOST: usize = 500;
+const MAX_CHARS: usize = 500;
 
 /// One line without what a terminal or a journal would take for more than letters, and not too long.
 pub(crate) fn sanitize(text: &str) -> String {
     let mut letters = text.trim().chars();
-    let mut line: String = letters.by_ref().take(MOST).map(letter).collect();
+    let mut line: String = letters.by_ref().take(MAX_CHARS).map(letter).collect();
     if letters.next().is_some() {
         line.push('…');
     }

@@ -169,10 +169,10 @@ fn look<'a>(
     let asked = parsed(network.limits(1.0), &offered);
     let choice =
         Choice { shown: &shown, figures: &figures, about: &about, goal: &goals[0], asked: &asked };
-    let least = parsed(network.least_use(), &offered);
-    let useless = limits.is_empty() && is_useless(&choice, &least, &widest);
+    let min = parsed(network.minimal_usage(), &offered);
+    let useless = limits.is_empty() && is_useless(&choice, &min, &widest);
     let useless =
-        useless.then(|| network.what_does_not_fit().unwrap_or_else(|| beyond(&least, &widest)));
+        useless.then(|| network.what_does_not_fit().unwrap_or_else(|| beyond(&min, &widest)));
     let advised = match useless {
         Some(_) => 0,
         None => choice.simplest(of_winner, &tuned),

@@ -102,33 +102,33 @@ fn keeps(limit: &Limit, found: Option<&Estimate>) -> bool {
 }
 
 /// Whether calls and their like are beyond the least use under every policy that was searched, and as it is.
-pub(crate) fn is_useless(choice: &Choice<'_>, least: &[Limit], searched: &[Searched]) -> bool {
+pub(crate) fn is_useless(choice: &Choice<'_>, min: &[Limit], searched: &[Searched]) -> bool {
     let is_of_use = |found: &[Option<f64>]| {
-        let mut pairs = least.iter().zip(found);
+        let mut pairs = min.iter().zip(found);
         pairs.all(|(limit, found)| found.is_some_and(|found| limit.is_kept_by(found)))
     };
     let is_used = searched.iter().any(|one| !one.limits.is_empty() && is_of_use(&one.limits));
     let today_fails = (0..choice.about.len()).any(|figure| {
-        let limit = choice.needed(figure, least);
+        let limit = choice.needed(figure, min);
         limit.is_some_and(|limit| !keeps(limit, choice.figures[0].1[figure].as_ref()))
     });
     today_fails && !is_used
 }
 
 /// Which bounds are so under none of them; all where each is kept by somebody.
-pub(crate) fn beyond(least: &[Limit], searched: &[Searched]) -> String {
+pub(crate) fn beyond(min: &[Limit], searched: &[Searched]) -> String {
     let is_kept = |at: usize| {
         let mut found = searched.iter().filter_map(|one| *one.limits.get(at)?);
-        found.any(|found| least[at].is_kept_by(found))
+        found.any(|found| min[at].is_kept_by(found))
     };
-    let text = |at: usize| least[at].text.as_str();
-    let lost: Vec<&str> = (0..least.len()).filter(|at| !is_kept(*at)).map(text).collect();
-    let lost = if lost.is_empty() { (0..least.len()).map(text).collect() } else { lost };
+    let text = |at: usize| min[at].text.as_str();
+    let lost: Vec<&str> = (0..min.len()).filter(|at| !is_kept(*at)).map(text).collect();
+    let lost = if lost.is_empty() { (0..min.len()).map(text).collect() } else { lost };
     format!("No policy keeps calls and similar traffic usable on this line: {}.", lost.join(", "))
 }
 
 /// By what share a figure is worse before anybody minds.
-const MINDED: f64 = 0.1;
+const NOTICEABLE_LOSS: f64 = 0.1;
 
 /// Which figures are surely worse in the second than in the first, and by so much that it matters: where the intervals do not
 /// touch.
@@ -139,9 +139,9 @@ pub(crate) fn worse_than<'a>(
 ) -> impl Iterator<Item = usize> + 'a {
     let is_worse = |goal: &Goal, first: &Estimate, second: &Estimate| {
         let [first, second] = [first, second].map(|one| one.scaled(goal.sign()));
-        let least = if second.at_least { Some(second.mean) } else { second.low };
-        let is_sure = first.high.zip(least).is_some_and(|(first, second)| second > first);
-        is_sure && second.mean - first.mean > MINDED * first.mean.abs()
+        let min = if second.at_least { Some(second.mean) } else { second.low };
+        let is_sure = first.high.zip(min).is_some_and(|(first, second)| second > first);
+        is_sure && second.mean - first.mean > NOTICEABLE_LOSS * first.mean.abs()
     };
     (0..about.len()).filter(move |at| {
         let both = first[*at].as_ref().zip(second[*at].as_ref());
@@ -165,7 +165,7 @@ fn is_as_good(label: &str, tuned: &Tuned) -> bool {
 fn matters(difference: &Difference, tuned: &Tuned) -> bool {
     let by = difference.difference.map_or(0.0, |found| found.mean.abs());
     let goal = tuned.confirmed.standings[0].goals[0].map_or(0.0, |found| found.mean.abs());
-    difference.is_surely_better() && by > MINDED * goal
+    difference.is_surely_better() && by > NOTICEABLE_LOSS * goal
 }
 
 #[cfg(test)]

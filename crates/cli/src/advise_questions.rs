@@ -25,8 +25,8 @@ pub(crate) fn network(args: &Advise) -> Result<Network, Failure> {
     };
     let down = rate(args.down, "How fast is the line from the provider, as in `50 Mbit/s`?")?;
     let up = rate(args.up, "And towards it, as in `10 Mbit/s`?")?;
-    let least = Rate::from_bits_per_sec(64_000);
-    if up < least || down < least || up.bits_per_sec().max(down.bits_per_sec()) > 10_000_000_000 {
+    let min = Rate::from_bits_per_sec(64_000);
+    if up < min || down < min || up.bits_per_sec().max(down.bits_per_sec()) > 10_000_000_000 {
         return Err(Failure::Input(
             "the line must have 64 kbit/s to 10 Gbit/s in each direction".to_owned(),
         ));

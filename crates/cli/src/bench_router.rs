@@ -57,8 +57,8 @@ way              bytes  packets/s (least to most)  of the FIFO           CPU ns/
             row;
         let ratio = |of: &Option<Spread>| {
             of.map_or("–".to_owned(), |ratio| {
-                let Spread { median, least, most } = ratio;
-                format!("{median:.3} ({least:.3} to {most:.3})")
+                let Spread { median, min, max } = ratio;
+                format!("{median:.3} ({min:.3} to {max:.3})")
             })
         };
         let or_none = |spread: &Option<Spread>, unit: f64| {
@@ -67,7 +67,7 @@ way              bytes  packets/s (least to most)  of the FIFO           CPU ns/
         format!(
             "{:<15}  {size:>5}  {:>25}  {:<20}  {:>13}  {:<20}  {:>12}",
             way.name(),
-            format!("{:.0} ({:.0} to {:.0})", per_second.median, per_second.least, per_second.most),
+            format!("{:.0} ({:.0} to {:.0})", per_second.median, per_second.min, per_second.max),
             ratio(of_fifo),
             or_none(cpu_nanos, 1.0),
             ratio(of_fifo_by_cpu),
@@ -78,7 +78,7 @@ way              bytes  packets/s (least to most)  of the FIFO           CPU ns/
     pub(super) fn row_as_json(row: &SpeedSummary) -> Value {
         let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, of_fifo_by_cpu, late_nanos } =
             row;
-        let spread = |spread: &Spread| json!({ "median": spread.median, "least": spread.least, "most": spread.most });
+        let spread = |spread: &Spread| json!({ "median": spread.median, "least": spread.min, "most": spread.max });
         json!({
             "way": way.name(),
             "bytes": size,

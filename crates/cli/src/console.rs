@@ -23,7 +23,7 @@ pub(crate) struct Console {
 
 /// Longer lines are hard to read, and in fewer columns nothing can be set.
 const MAX_COLUMNS: usize = 100;
-const FEWEST_COLUMNS: usize = 40;
+const MIN_COLUMNS: usize = 40;
 
 impl Console {
     pub(crate) fn new(quiet: bool, when: ColorWhen) -> Console {
@@ -37,7 +37,7 @@ impl Console {
             is_shared: false,
             color_out: color(io::stdout().is_terminal()),
             color_err: color(io::stderr().is_terminal()),
-            columns: columns().clamp(FEWEST_COLUMNS, MAX_COLUMNS),
+            columns: columns().clamp(MIN_COLUMNS, MAX_COLUMNS),
         }
     }
 

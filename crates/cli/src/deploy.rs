@@ -259,11 +259,11 @@ mod on_linux {
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
     fn way(device: &str, is_dry: bool) -> Result<Tc, Failure> {
         let tc = Tc::new(device);
-        Ok(if is_dry { tc } else { tc.with_lock(DeviceLock::take(device, PATIENCE)?) })
+        Ok(if is_dry { tc } else { tc.with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?) })
     }
 
     /// How long one waits for another command that works on the device.
-    const PATIENCE: Duration = Duration::from_secs(2);
+    const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
     /// Where something is deployed, and what is known of it.
     pub(crate) struct Place {

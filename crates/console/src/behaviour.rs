@@ -19,7 +19,7 @@ const LEAK: f64 = 16_000.0;
 /// What is above it is bulk, in bytes.
 const BURST: f64 = 100_000.0;
 /// The bucket holds no more, so that a flow that has become calm is interactive again after some seconds.
-const MOST: f64 = 2.0 * BURST;
+const MAX_TOKENS: f64 = 2.0 * BURST;
 
 impl Behaviour {
     /// A flow that has sent nothing yet.
@@ -30,7 +30,7 @@ impl Behaviour {
     /// What it is after this packet, of which the size is in bytes.
     pub(crate) fn sent(&mut self, now: Instant, size: u32) -> Role {
         let leaked = LEAK * self.silent(now).as_secs_f64();
-        self.level = ((self.level - leaked).max(0.0) + f64::from(size)).min(MOST);
+        self.level = ((self.level - leaked).max(0.0) + f64::from(size)).min(MAX_TOKENS);
         self.at = self.at.max(now);
         self.role()
     }

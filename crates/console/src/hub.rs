@@ -99,12 +99,12 @@ impl Hub {
     }
 
     /// What is new since `seen`; waits for it so long at most.
-    pub(crate) fn news(&self, seen: &mut Seen, most: Duration) -> News {
+    pub(crate) fn news(&self, seen: &mut Seen, max: Duration) -> News {
         let state = self.state();
         let is_old = |state: &mut State| {
             seen.told == state.told && seen.next >= state.first + state.kept.len() as u64
         };
-        let waited = self.news.wait_timeout_while(state, most, is_old);
+        let waited = self.news.wait_timeout_while(state, max, is_old);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let about = (seen.told != state.told)
             .then(|| serde_json::to_string(&state.about).expect("it has no maps"));

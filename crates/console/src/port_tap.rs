@@ -37,7 +37,7 @@ pub struct Watched {
 }
 
 /// The least time between two snapshots.
-const LEAST: Duration = Duration::from_millis(500);
+const MIN_INTERVAL: Duration = Duration::from_millis(500);
 /// So many snapshots a run has at most.
 const MAX_SNAPSHOTS: u64 = 1200;
 
@@ -54,7 +54,7 @@ impl Watched {
             ports: numbers.iter().map(port).collect(),
             nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
             addresses: Arc::clone(&scenario.addresses),
-            interval: LEAST.max(long),
+            interval: MIN_INTERVAL.max(long),
             end: Instant::START + scenario.duration,
         }
     }

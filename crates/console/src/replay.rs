@@ -271,9 +271,9 @@ impl Recording {
             nothing(format!("there is no point {point}: points go from 0 to {}", count - 1))
         })?;
         if replica >= scenario.replicas {
-            let most = scenario.replicas - 1;
+            let max = scenario.replicas - 1;
             return Err(nothing(format!(
-                "there is no replica {replica}: replicas go from 0 to {most}"
+                "there is no replica {replica}: replicas go from 0 to {max}"
             )));
         }
         let found = run.points.get(point).map(|point| &point.replicas);

@@ -23,9 +23,9 @@ use crate::hub::{Hub, Seen};
 use crate::unique_keys::object;
 
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// After so long without news something is sent all the same, by which one sees that nobody reads any more.
-const SILENCE: Duration = Duration::from_secs(5);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// How fast time may pass in a replay.
 const MAX_SPEED: f64 = 1000.0;
 
@@ -126,7 +126,7 @@ impl<'s> Site<'s> {
             let (mut seen, mut sent_at) = (Seen::default(), Instant::now());
             line.send(&format!("event: guard\ndata: {}\n\n", json!({ "may_change": may_change })))?;
             while !stop.load(Ordering::Relaxed) && !line.is_closed() {
-                let news = hub.news(&mut seen, LOOK);
+                let news = hub.news(&mut seen, POLL_INTERVAL);
                 let mut text = String::new();
                 if let Some(about) = news.about {
                     text += &format!("event: about\ndata: {about}\n\n");
@@ -134,7 +134,7 @@ impl<'s> Site<'s> {
                 for snapshot in &news.snapshots {
                     text += &format!("event: snapshot\ndata: {snapshot}\n\n");
                 }
-                if text.is_empty() && sent_at.elapsed() >= SILENCE {
+                if text.is_empty() && sent_at.elapsed() >= KEEPALIVE_INTERVAL {
                     text += ": still here\n\n";
                 }
                 if !text.is_empty() {

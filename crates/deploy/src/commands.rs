@@ -32,7 +32,7 @@ pub(crate) const SIGNATURE: u64 = 0x5f00;
 /// The place of the memo among the filters, behind those that take all packets.
 pub(crate) const MEMO: u16 = 100;
 /// The most disciplines of a generation.
-pub(crate) const MOST: usize = 63;
+pub(crate) const MAX_QDISCS: usize = 63;
 
 /// What HTB guarantees to every class, since it does not know a class without: so little that priorities alone count.
 const MIN_RATE: Rate = Rate::from_bits_per_sec(1000);

@@ -4,7 +4,7 @@
 
 use crate::bytecode::TooLong;
 use crate::commands::{
-    Generation, LINE, MEMO, MOST, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, Verb, Writer,
+    Generation, LINE, MAX_QDISCS, MEMO, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, Verb, Writer,
 };
 use crate::edge::place;
 use crate::fingerprint::Part;
@@ -62,7 +62,7 @@ pub enum Obstacle {
         handle: String,
     },
     /// The tree has more disciplines than there are numbers.
-    #[error("the policy comes to {0} queues, and {MOST} are possible")]
+    #[error("the policy comes to {0} queues, and {MAX_QDISCS} are possible")]
     TooMany(usize),
     /// The rules come to more instructions than a kernel takes.
     #[error("the rules come to {} instructions, and a kernel takes 4096", .0.instructions)]
@@ -90,7 +90,7 @@ pub fn converge(
         return Err(Obstacle::Other { kind: kind.clone(), handle: handle.clone() });
     }
     match tree.disciplines().len() {
-        many if many > MOST => Err(Obstacle::TooMany(many)),
+        many if many > MAX_QDISCS => Err(Obstacle::TooMany(many)),
         _ => Ok(Way { device, observed, tree }.steps(others)?),
     }
 }

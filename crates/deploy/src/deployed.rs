@@ -18,7 +18,7 @@ pub(crate) const AT_ROOT: u16 = 101;
 /// Its place among the filters of `clsact` at the egress, behind the program that marks and its memo.
 pub(crate) const AT_CLSACT: u64 = 0x5348;
 /// How a record begins, of whichever version.
-const BEGINS: &str = "shortflow deployed ";
+const MAGIC: &str = "shortflow deployed ";
 
 /// The options of a deployment, as they were given to `deploy` or `reload`.
 ///
@@ -119,7 +119,7 @@ impl Deployed {
     /// As it is kept.
     pub(crate) fn text(&self) -> String {
         let Deployed { policy, marks, queues, options, has_found_place } = self;
-        let mut text = format!("{BEGINS}1\npolicy {}\n", short(policy));
+        let mut text = format!("{MAGIC}1\npolicy {}\n", short(policy));
         for (word, role) in [("marks", marks), ("queues", queues)] {
             if let Some(role) = role {
                 writeln!(text, "{word} {}", short(role)).expect("a string takes all");
@@ -140,7 +140,7 @@ impl Deployed {
     /// Reads what was kept; none where it is something else, or of another version.
     pub(crate) fn parse(text: &str) -> Option<Deployed> {
         let mut lines = text.lines();
-        if lines.next()?.strip_prefix(BEGINS)? != "1" {
+        if lines.next()?.strip_prefix(MAGIC)? != "1" {
             return None;
         }
         let mut deployed = Deployed::default();
@@ -167,7 +167,7 @@ impl Deployed {
     /// Whether a filter of `clsact` is a record, of whichever version.
     pub(crate) fn is_record(filter: &Value) -> bool {
         filter["pref"] == AT_CLSACT
-            && Program::held(filter).is_some_and(|text| text.starts_with(BEGINS))
+            && Program::held(filter).is_some_and(|text| text.starts_with(MAGIC))
     }
 
     /// Keeps it among the filters of the root.

@@ -318,8 +318,8 @@ impl EdgeMemo {
     pub(crate) fn excess(policy: &str, edge: &Edge) -> Option<[usize; 2]> {
         // What `verify` adds for a while, an address, twice, and a number; and how many packets were sent.
         const OF_VERIFY: usize = 128 + 32;
-        let (found, most) = (EdgeMemo::new(policy, edge, true).text().len(), Program::MAX_TEXT);
-        (found + OF_VERIFY > most).then_some([found, most - OF_VERIFY])
+        let (found, max) = (EdgeMemo::new(policy, edge, true).text().len(), Program::MAX_TEXT);
+        (found + OF_VERIFY > max).then_some([found, max - OF_VERIFY])
     }
 
     /// Whether the program came of this role of a policy, and does the same.

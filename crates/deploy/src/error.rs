@@ -100,13 +100,13 @@ pub enum Error {
     },
     /// The options are longer than what a device keeps.
     #[error(
-        "the options come to {found} bytes, and a device keeps {most} for the next `reload`\nwrite the values of --set into the policy"
+        "the options come to {found} bytes, and a device keeps {max} for the next `reload`\nwrite the values of --set into the policy"
     )]
     LongOptions {
         /// How long they are, in bytes.
         found: usize,
         /// How long they may be.
-        most: usize,
+        max: usize,
     },
     /// Another command works on the device.
     #[error("{device} is locked by another shortflow process\nwait until it is done")]

@@ -15,9 +15,10 @@ use crate::tree::fnv;
 /// The place of the seal among the filters of the root, behind memo and record.
 pub(crate) const FINGERPRINT: u16 = 102;
 /// How a seal begins.
-const BEGINS: &str = "shortflow seal 1";
+const MAGIC: &str = "shortflow seal 1";
 /// What changes by itself, or tells nothing of what happens to packets.
-const UNSTEADY: [&str; 5] = ["direct_packets_stat", "ver", "in_hw", "not_in_hw", "in_hw_count"];
+const VOLATILE_KEYS: [&str; 5] =
+    ["direct_packets_stat", "ver", "in_hw", "not_in_hw", "in_hw_count"];
 /// The kinds whose classes are settings. Those of other kinds are flows that come and go.
 const CLASSFUL: [&str; 4] = ["htb", "prio", "drr", "ets"];
 
@@ -125,7 +126,7 @@ fn class(line: &str) -> Option<(Part, String)> {
 /// Settings without what changes by itself, as words.
 fn steady(options: &Value) -> String {
     let Some(options) = options.as_object() else { return String::new() };
-    let steady = options.iter().filter(|(key, _)| !UNSTEADY.contains(&key.as_str()));
+    let steady = options.iter().filter(|(key, _)| !VOLATILE_KEYS.contains(&key.as_str()));
     let words = steady.map(|(key, value)| match value {
         Value::String(text) => format!("{key} {text}"),
         Value::Bool(true) => key.clone(),
@@ -183,7 +184,7 @@ impl Fingerprint {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("{BEGINS}\n{}\n", self.version);
+        let mut text = format!("{MAGIC}\n{}\n", self.version);
         for (part, number) in &self.parts {
             writeln!(text, "{number:x} {part}").expect("a string takes all");
         }
@@ -192,7 +193,7 @@ impl Fingerprint {
 
     fn parse(text: &str) -> Option<Fingerprint> {
         let mut lines = text.lines();
-        if lines.next()? != BEGINS {
+        if lines.next()? != MAGIC {
             return None;
         }
         let version = lines.next()?.to_owned();

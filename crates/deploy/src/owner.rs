@@ -53,7 +53,7 @@ pub enum GroupState {
 const MOUNTS: &str = "/proc/self/mounts";
 
 /// The longest path of a group that is taken, in bytes.
-const LONGEST_PATH: usize = 1024;
+const MAX_PATH: usize = 1024;
 
 impl Owners {
     /// None has any.
@@ -249,9 +249,9 @@ fn group_at(root: &Path, group: &str) -> Result<OwnedBy, String> {
     }
     let path: PathBuf = below.components().collect();
     let path = path.display().to_string();
-    if path.len() > LONGEST_PATH || path.chars().any(char::is_control) {
+    if path.len() > MAX_PATH || path.chars().any(char::is_control) {
         return Err(format!(
-            "a group's path must have at most {LONGEST_PATH} bytes, and no control characters; found {group:?}"
+            "a group's path must have at most {MAX_PATH} bytes, and no control characters; found {group:?}"
         ));
     }
     let folder = root.join(&path);

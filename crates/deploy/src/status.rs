@@ -92,10 +92,10 @@ impl EdgeStatus {
     /// How many packets have passed it unseen, where it has seen none and some class takes every packet.
     pub(crate) fn unseen(&self) -> Option<u64> {
         // Those that were on their way while it came.
-        const FEW: u64 = 100;
+        const MIN_TRANSFERS: u64 = 100;
         let seen = self.seen.as_ref()?.iter().flat_map(|class| &class.colors);
         let seen: u64 = seen.map(|color| color.packets + color.dropped_packets).sum();
-        self.sent.filter(|sent| seen == 0 && *sent >= FEW)
+        self.sent.filter(|sent| seen == 0 && *sent >= MIN_TRANSFERS)
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
@@ -138,7 +138,7 @@ impl EdgeStatus {
                 let silent = format!("{:.1} s", flow.silent.as_secs_f64());
                 vec![flow.to_string(), flow.bytes.to_string(), silent]
             };
-            let rows = flows.iter().take(SHOWN).map(row);
+            let rows = flows.iter().take(MAX_FLOWS_SHOWN).map(row);
             text += &columns(&std::iter::once(head.to_vec()).chain(rows).collect::<Vec<_>>(), 1);
         }
         text
@@ -187,7 +187,7 @@ impl EdgeStatus {
 }
 
 /// How many flows of a class are shown to a person.
-const SHOWN: usize = 5;
+const MAX_FLOWS_SHOWN: usize = 5;
 
 /// The classes beside those of a policy, which stand behind them: what keeps a device reachable, and what no class took.
 pub const BESIDE: [&str; 2] = ["ARP, neighbour discovery", "unreadable headers"];

@@ -20,9 +20,9 @@ use crate::program;
 use crate::tree::Tree;
 
 /// How long packets of an earlier policy may take to leave, unless it is said otherwise.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often one looks whether they have.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The way to a device of the network namespace of the thread.
 #[derive(Debug, Clone)]
@@ -46,7 +46,13 @@ pub struct Applied {
 impl Tc {
     /// The way to the device of this name.
     pub fn new(device: &str) -> Tc {
-        Tc { device: device.to_owned(), patience: PATIENCE, claim: None, edge: None, before: None }
+        Tc {
+            device: device.to_owned(),
+            patience: DRAIN_TIMEOUT,
+            claim: None,
+            edge: None,
+            before: None,
+        }
     }
 
     /// The name of the device.
@@ -236,7 +242,7 @@ impl Tc {
             if waiting == 0 || Instant::now() > until || observed.root != Root::Ours {
                 return Ok(waiting);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

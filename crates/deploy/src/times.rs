@@ -11,14 +11,8 @@ pub(crate) fn rows(class: &str, groups: &[EdgeTimes; 4]) -> Option<Vec<Vec<Strin
     let named = EdgeTimes::NAMES.iter().zip(groups);
     let told = named.filter(|(_, times)| times.count() + times.unfinished > 0);
     let rows = told.map(|(name, times)| {
-        let [half, most] = [50, 95].map(|percent| within(times, percent));
-        vec![
-            (*name).to_owned(),
-            times.count().to_string(),
-            half,
-            most,
-            times.unfinished.to_string(),
-        ]
+        let [half, max] = [50, 95].map(|percent| within(times, percent));
+        vec![(*name).to_owned(), times.count().to_string(), half, max, times.unfinished.to_string()]
     });
     let rows: Vec<Vec<String>> =
         std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect();

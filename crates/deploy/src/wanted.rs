@@ -163,8 +163,8 @@ impl Wanted {
     fn records(&self, observed: &Observed, device: &str) -> Result<Vec<Step>, Error> {
         let Wanted { edge, tree, .. } = self;
         let deployed = self.deployed(observed);
-        if let Some([found, most]) = deployed.excess() {
-            return Err(Error::LongOptions { found, most });
+        if let Some([found, max]) = deployed.excess() {
+            return Err(Error::LongOptions { found, max });
         }
         let is_new = |record: &Option<Deployed>| record.as_ref() != Some(&deployed);
         let has_root = tree.is_some() && is_new(&observed.record);

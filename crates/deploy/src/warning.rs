@@ -27,9 +27,9 @@ impl std::fmt::Display for Warning {
 }
 
 /// The largest piece that segmentation offload makes by default (`GSO_LEGACY_MAX_SIZE`), in bytes.
-const PIECE: u64 = 65_536;
+const GSO_MAX_SIZE: u64 = 65_536;
 /// How long a piece may take: what comes first waits for one, and a call has some tens of milliseconds.
-const PIECE_MAY_TAKE: Duration = Duration::from_millis(10);
+const MAX_GSO_TIME: Duration = Duration::from_millis(10);
 
 impl Warning {
     /// As a program reads it.
@@ -57,9 +57,9 @@ fn of_pieces(tree: &Tree, device: &str, environment: &Environment) -> Option<War
     // CAKE takes pieces apart itself.
     let is_split = |kind: Kind| [Kind::Cake, Kind::CakeMq].contains(&kind);
     let has_others = tree.disciplines().into_iter().any(|queue| !is_split(queue.kind));
-    let nanos = (PIECE * 8).saturating_mul(1_000_000_000) / tree.rate.bits_per_sec().max(1);
+    let nanos = (GSO_MAX_SIZE * 8).saturating_mul(1_000_000_000) / tree.rate.bits_per_sec().max(1);
     let takes = Duration::from_nanos(nanos);
-    let matters = tree.disciplines().len() > 1 && has_others && takes > PIECE_MAY_TAKE;
+    let matters = tree.disciplines().len() > 1 && has_others && takes > MAX_GSO_TIME;
     (matters && environment.offloads != Some(false)).then(|| Warning {
         what: format!(
             "packets may come in pieces of up to 64 KB (segmentation offload), and what comes first waits {} ms for one at {}",

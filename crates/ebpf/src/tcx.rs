@@ -11,7 +11,7 @@ use crate::TcxProgram;
 use crate::edge::Direction;
 
 /// The most programs of one direction (`BPF_MPROG_MAX` of the kernel).
-const MOST: usize = 64;
+const MAX_PROGRAMS: usize = 64;
 
 impl TcxProgram {
     /// Those at the device of this number, in the network namespace of the thread, in the order in which packets come to
@@ -41,12 +41,12 @@ fn query(device: u32, direction: Direction) -> Vec<(u32, u32)> {
         Direction::Ingress => BPF_TCX_INGRESS,
         Direction::Egress => BPF_TCX_EGRESS,
     };
-    let (mut programs, mut links) = ([0u32; MOST], [0u32; MOST]);
+    let (mut programs, mut links) = ([0u32; MAX_PROGRAMS], [0u32; MAX_PROGRAMS]);
     let mut options = bpf_prog_query_opts {
         sz: size_of::<bpf_prog_query_opts>() as _,
         prog_ids: programs.as_mut_ptr(),
         link_ids: links.as_mut_ptr(),
-        __bindgen_anon_1: bpf_prog_query_opts__bindgen_ty_1 { count: MOST as u32 },
+        __bindgen_anon_1: bpf_prog_query_opts__bindgen_ty_1 { count: MAX_PROGRAMS as u32 },
         ..Default::default()
     };
     // SAFETY: the options are of the size that they say, and both arrays have the room that they say; all outlive the call,

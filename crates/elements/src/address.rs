@@ -136,14 +136,14 @@ impl Prefix {
     /// 128 of IPv6; the other bits of `address` must be zero. A prefix of no bits is every address
     /// of its family.
     pub fn new(address: Address, length: u8) -> Result<Self, ParamsError> {
-        let most = address.length();
-        if length > most {
+        let max = address.length();
+        if length > max {
             return Err(ParamsError::new(
                 "prefix",
-                format!("the prefix length of {address} must be 0 to {most}; found {length}"),
+                format!("the prefix length of {address} must be 0 to {max}; found {length}"),
             ));
         }
-        let mask = mask(128 - most + length);
+        let mask = mask(128 - max + length);
         let network = Address::v6(address.bits() & mask);
         if network != address {
             return Err(ParamsError::new(

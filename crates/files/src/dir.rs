@@ -23,9 +23,9 @@ const MAX_DEPTH: u32 = 64;
 
 /// How something is opened that is only looked at.
 #[cfg(target_os = "linux")]
-const LOOK: OFlag = OFlag::O_PATH;
+const OPEN_FLAGS: OFlag = OFlag::O_PATH;
 #[cfg(not(target_os = "linux"))]
-const LOOK: OFlag = OFlag::O_RDONLY.union(OFlag::O_NONBLOCK);
+const OPEN_FLAGS: OFlag = OFlag::O_RDONLY.union(OFlag::O_NONBLOCK);
 
 /// An open folder. Paths that its methods take are relative to it, stay beneath it and follow no link; whoever exchanges
 /// a folder for a link meanwhile gains nothing.
@@ -140,7 +140,7 @@ impl Dir {
     /// # Errors
     /// When nothing does, or a link is on the way.
     pub fn metadata(&self, inner: impl AsRef<Path>) -> io::Result<Metadata> {
-        let found = beneath::open(self.as_fd(), inner.as_ref(), LOOK, Mode::empty())?;
+        let found = beneath::open(self.as_fd(), inner.as_ref(), OPEN_FLAGS, Mode::empty())?;
         File::from(found).metadata()
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::socket::Socket;
 
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Reads from a socket with limits: of bytes, and of time in all, so that who sends a byte now and then gains nothing.
 #[derive(Debug)]
@@ -109,11 +109,12 @@ impl<'s, S: Socket> Bounded<'s, S> {
         let mut chunk = [0; 1 << 14];
         let most = most.clamp(1, chunk.len());
         loop {
-            let left = until.map_or(LOOK, |until| until.saturating_duration_since(Instant::now()));
+            let left = until
+                .map_or(POLL_INTERVAL, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() || self.stop.load(Ordering::Relaxed) {
                 return Err(io::ErrorKind::TimedOut.into());
             }
-            self.socket.set_timeout(left.min(LOOK))?;
+            self.socket.set_timeout(left.min(POLL_INTERVAL))?;
             match self.socket.receive(&mut chunk[..most]) {
                 Ok(0) => return Ok(false),
                 Ok(read) => {

@@ -15,9 +15,9 @@ use crate::connections::{Activity, Connections, Place};
 use crate::request::{MAX_HEAD, Names, Refusal, Request, has_end};
 
 /// How long somebody may take for a request, and to take the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The most connections at once; for one more, one is closed that watches or has not asked for anything yet.
 const MAX_CONNECTIONS: usize = 64;
 /// The most threads at once, those of connections that were closed a moment ago among them.
@@ -68,7 +68,7 @@ pub fn serve<'a>(listener: &Listener, stop: &AtomicBool, handle: Handle<'a>) {
     let threads = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         while !stop.load(Ordering::Relaxed) {
-            let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+            let timeout = PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::MAX);
             let _ = poll(&mut [PollFd::new(listener.listener.as_fd(), PollFlags::POLLIN)], timeout);
             // Nobody; or there is no descriptor left, which passes.
             let Ok((stream, _)) = listener.listener.accept() else {
@@ -104,8 +104,8 @@ fn talk(
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
     stream.set_nodelay(true)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
-    let until = Instant::now() + PATIENCE;
+    stream.set_write_timeout(Some(REQUEST_TIMEOUT))?;
+    let until = Instant::now() + REQUEST_TIMEOUT;
     let mut bounded = Bounded::new(stream, stop);
     let answer = match read(&mut bounded, names, until)? {
         Ok(request) => {

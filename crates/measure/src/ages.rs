@@ -46,7 +46,7 @@ impl Ages {
     /// The greatest age in seconds, rounded down to its cell; zero when nothing was counted.
     pub(crate) fn greatest(&self) -> f64 {
         let last = self.cells.last_key_value();
-        last.map_or(0.0, |(cell, _)| Histogram::seconds(Histogram::least_of(*cell)))
+        last.map_or(0.0, |(cell, _)| Histogram::seconds(Histogram::lower_edge(*cell)))
     }
 }
 

@@ -78,12 +78,12 @@ pub fn classes<'a>(runs: &'a [Run], workload: &str) -> Vec<&'a str> {
     labels
 }
 
-/// At most `most` of `items`, evenly spread, the first and the last among them.
-pub fn spread<T: Copy>(items: &[T], most: usize) -> Vec<T> {
-    if items.len() <= most {
+/// At most `max` of `items`, evenly spread, the first and the last among them.
+pub fn spread<T: Copy>(items: &[T], max: usize) -> Vec<T> {
+    if items.len() <= max {
         return items.to_vec();
     }
-    (0..most).map(|i| items[i * (items.len() - 1) / (most - 1)]).collect()
+    (0..max).map(|i| items[i * (items.len() - 1) / (max - 1)]).collect()
 }
 
 /// The class of this label, or the whole when there is no label.

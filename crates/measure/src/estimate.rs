@@ -67,12 +67,12 @@ impl Estimate {
     }
 
     /// A lower bound that rests on no replica.
-    pub fn least(mean: f64) -> Estimate {
+    pub fn at_least(mean: f64) -> Estimate {
         Estimate { mean, low: None, high: None, n: 1, at_least: true, at_most: false }
     }
 
     /// An upper bound that rests on no replica.
-    pub fn most(mean: f64) -> Estimate {
+    pub fn at_most(mean: f64) -> Estimate {
         Estimate { mean, low: None, high: None, n: 1, at_least: false, at_most: true }
     }
 

@@ -89,11 +89,11 @@ impl Histogram {
     /// A duration in seconds in the cell of `micros`: so far from its lower to its upper end (0 to 1), and not
     /// beyond the shortest and the longest duration.
     pub(crate) fn within(&self, micros: u64, part: f64) -> f64 {
-        let (bits, least) = (width_bits(micros), Self::least_of(micros));
+        let (bits, min) = (width_bits(micros), Self::lower_edge(micros));
         let inside = match bits {
             0 => Self::seconds(micros),
             // What is rounded to a microsecond may be half of one less.
-            bits => (least as f64 - 0.5 + part * (1_u64 << bits) as f64) / MICROS_PER_SECOND,
+            bits => (min as f64 - 0.5 + part * (1_u64 << bits) as f64) / MICROS_PER_SECOND,
         };
         self.extremes.map_or(inside, |Extremes { shortest, longest }| {
             inside.clamp(shortest.as_secs_f64(), longest.as_secs_f64())
@@ -137,7 +137,7 @@ impl Histogram {
     }
 
     /// The least number of microseconds of a cell, of which `micros` is one.
-    pub(crate) fn least_of(micros: u64) -> u64 {
+    pub(crate) fn lower_edge(micros: u64) -> u64 {
         micros >> width_bits(micros) << width_bits(micros)
     }
 

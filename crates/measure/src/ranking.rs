@@ -319,13 +319,13 @@ fn ratios(measure: RankMeasure, values: &[Option<Estimate>]) -> Vec<f64> {
         (_, Some(time)) => time.mean,
     };
     let costs: Vec<f64> = values.iter().map(cost).collect();
-    let least = |costs: &mut dyn Iterator<Item = f64>| costs.fold(f64::INFINITY, f64::min);
+    let min = |costs: &mut dyn Iterator<Item = f64>| costs.fold(f64::INFINITY, f64::min);
     let known = costs.iter().zip(values).filter(|(_, value)| value.is_some_and(|v| !v.is_bound()));
-    let best = match least(&mut known.map(|(cost, _)| *cost)) {
+    let best = match min(&mut known.map(|(cost, _)| *cost)) {
         best if best.is_finite() => best,
         // Lower bounds alone do not say who is worse than whom.
         _ if values.iter().flatten().any(|value| value.is_bound()) => f64::MAX,
-        _ => least(&mut costs.iter().copied()),
+        _ => min(&mut costs.iter().copied()),
     };
     // Of nothing but infinities or zeros, all are the best.
     costs.iter().map(|cost| if *cost <= best * ALIKE { 1.0 } else { cost / best }).collect()

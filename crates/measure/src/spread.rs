@@ -97,9 +97,9 @@ mod tests {
             [Reading::Exact(1.9), Reading::Exact(2.1), Reading::Exact(2.0), open(2.0, 2.02, 2.1)];
         let found = estimate(&readings).unwrap();
         assert!(!found.at_least && (found.mean - 2.005).abs() < 1e-12, "{found:?}");
-        let least = Estimate::from_values(&[1.9, 2.1, 2.0, 2.0]).unwrap();
-        let most = Estimate::from_values(&[1.9, 2.1, 2.0, 2.1]).unwrap();
-        assert_eq!((found.low, found.high), (least.low, most.high));
+        let min = Estimate::from_values(&[1.9, 2.1, 2.0, 2.0]).unwrap();
+        let max = Estimate::from_values(&[1.9, 2.1, 2.0, 2.1]).unwrap();
+        assert_eq!((found.low, found.high), (min.low, max.high));
         let gain =
             paired_gain_of_readings(&readings, &readings.map(|r| r.map(|x| x / 2.0))).unwrap();
         assert!((gain.mean - 50.0).abs() < 1e-12, "{gain:?}");

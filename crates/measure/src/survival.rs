@@ -102,8 +102,8 @@ impl Survival {
     /// The mean in seconds if what is unfinished were completed now.
     fn min_mean(&self) -> f64 {
         let cells = self.completed.occupied().chain(self.unfinished.occupied());
-        let least = |cell| Histogram::seconds(Histogram::least_of(cell));
-        let sum: f64 = cells.map(|(cell, n)| least(cell) * f64::from(n)).sum();
+        let min = |cell| Histogram::seconds(Histogram::lower_edge(cell));
+        let sum: f64 = cells.map(|(cell, n)| min(cell) * f64::from(n)).sum();
         sum / self.n() as f64
     }
 

@@ -29,21 +29,21 @@ impl FiniteRoom {
         Range::above(0.0).check("the mean service time in seconds", service)?;
         let load = Range::from_to(0.0, 100.0).check("the load", rate * service)?;
         // Those in the system, the one that is served among them.
-        let most = room as usize + 1;
-        let left = left_behind(&arrivals(streams, rate, most), most);
+        let max = room as usize + 1;
+        let left = left_behind(&arrivals(streams, rate, max), max);
         let busy = left[0] + load;
         let lost = 1.0 - 1.0 / busy;
         let number: f64 =
             left.iter().enumerate().map(|(number, share)| number as f64 * share / busy).sum();
-        let number = number + most as f64 * lost;
+        let number = number + max as f64 * lost;
         let wait = (number / (rate * (1.0 - lost)) - service).max(0.0);
         Ok(FiniteRoom { lost: lost.max(0.0), wait })
     }
 }
 
 /// The probabilities that 0, 1, … customers come in a service, up to so many.
-fn arrivals(streams: &[Packets], rate: f64, most: usize) -> Vec<f64> {
-    let mut all = vec![0.0; most + 1];
+fn arrivals(streams: &[Packets], rate: f64, max: usize) -> Vec<f64> {
+    let mut all = vec![0.0; max + 1];
     for stream in streams {
         let mean = rate * stream.service;
         // e^(−m) mᵏ/k!, by logarithms where the first is nothing.
@@ -59,9 +59,9 @@ fn arrivals(streams: &[Packets], rate: f64, most: usize) -> Vec<f64> {
 }
 
 /// The shares of departures that leave 0, 1, … customers behind, of at most so many with the one that leaves.
-fn left_behind(arrivals: &[f64], most: usize) -> Vec<f64> {
+fn left_behind(arrivals: &[f64], max: usize) -> Vec<f64> {
     let mut left = vec![1.0];
-    for next in 1..most {
+    for next in 1..max {
         let at = next - 1;
         let mut come: f64 = left[0] * arrivals[at];
         come += (1..=at).map(|from| left[from] * arrivals[at + 1 - from]).sum::<f64>();

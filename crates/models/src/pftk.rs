@@ -109,9 +109,9 @@ pub(crate) fn seconds_per_segment(path: &Path, loss: f64) -> f64 {
 /// a loss below 10⁻¹² are refused too.
 pub fn loss_for_rate(path: &Path, rate: f64) -> Result<f64, ModelError> {
     path.check()?;
-    let most = (1.0 / seconds_per_segment(path, MIN_LOSS)).min(path.max_window / path.rtt);
-    let least = 1.0 / seconds_per_segment(path, 1.0);
-    Range::between(least, most.max(least)).check("the rate in segments per second", rate)?;
+    let max = (1.0 / seconds_per_segment(path, MIN_LOSS)).min(path.max_window / path.rtt);
+    let min = 1.0 / seconds_per_segment(path, 1.0);
+    Range::between(min, max.max(min)).check("the rate in segments per second", rate)?;
     falling_root("the loss probability", (0.0, 1.0), 1e-6, |loss| {
         Ok(1.0 - rate * seconds_per_segment(path, loss))
     })

@@ -91,7 +91,7 @@ pub fn access_limited_time(
 /// independent of one another. One line, or one that is always the slowest, gives its own mean.
 ///
 /// Each is a pair (`alone`, `shared`) with 0 < `alone` ≤ `shared`. Linear in the shares that matter, and in lines.
-pub fn least_share_time(lines: &[(f64, f64)]) -> Result<f64, ModelError> {
+pub fn min_share_time(lines: &[(f64, f64)]) -> Result<f64, ModelError> {
     for (alone, shared) in lines {
         Range::above(0.0).check("the time alone at a line", *alone)?;
         Range::at_least(*alone).check("the time with others at a line", *shared)?;
@@ -209,18 +209,18 @@ mod tests {
     #[test]
     fn the_least_of_several_shares_is_that_of_the_slowest_or_less() {
         // Of one line, its own mean.
-        assert!((least_share_time(&[(2.0, 10.0)]).unwrap() - 10.0).abs() < 1e-6);
+        assert!((min_share_time(&[(2.0, 10.0)]).unwrap() - 10.0).abs() < 1e-6);
         // Two at a load of a half: 1 + Σ (2·½ⁿ − ¼ⁿ) = 1 + 2 − ⅓.
-        let two = least_share_time(&[(1.0, 2.0), (1.0, 2.0)]).unwrap();
+        let two = min_share_time(&[(1.0, 2.0), (1.0, 2.0)]).unwrap();
         assert!((two - 8.0 / 3.0).abs() < 1e-6, "{two}");
         // Three at four fifths: 1 + 12 − 3·0.64/0.36 + 0.512/0.488.
-        let three = least_share_time(&[(1.0, 5.0); 3]).unwrap();
+        let three = min_share_time(&[(1.0, 5.0); 3]).unwrap();
         assert!((three - (13.0 - 3.0 * 0.64 / 0.36 + 0.512 / 0.488)).abs() < 1e-5, "{three}");
         // A line that is idle, and one that is much faster, add nothing.
-        let beside = least_share_time(&[(1.0, 5.0), (1.0, 1.0), (1e-3, 2e-3)]).unwrap();
+        let beside = min_share_time(&[(1.0, 5.0), (1.0, 1.0), (1e-3, 2e-3)]).unwrap();
         assert!((beside - 5.0).abs() < 1e-3, "{beside}");
-        assert_eq!(least_share_time(&[]), Ok(0.0));
-        assert!(least_share_time(&[(2.0, 1.0)]).is_err());
+        assert_eq!(min_share_time(&[]), Ok(0.0));
+        assert!(min_share_time(&[(2.0, 1.0)]).is_err());
     }
 
     #[test]

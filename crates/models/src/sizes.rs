@@ -67,38 +67,38 @@ impl Sizes for Exponential {
 /// Pareto sizes: P(X > x) = (k/x)^α from k on.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pareto {
-    least: f64,
+    min: f64,
     shape: f64,
 }
 
 impl Pareto {
-    /// From `least` k, above 0, with a `shape` α above 1: below that there is no mean.
-    pub fn new(least: f64, shape: f64) -> Result<Self, ModelError> {
-        Range::above(0.0).check("the least size", least)?;
+    /// From `min` k, above 0, with a `shape` α above 1: below that there is no mean.
+    pub fn new(min: f64, shape: f64) -> Result<Self, ModelError> {
+        Range::above(0.0).check("the least size", min)?;
         Range::above(1.0).check("the shape of Pareto sizes", shape)?;
-        Ok(Pareto { least, shape })
+        Ok(Pareto { min, shape })
     }
 }
 
 impl Sizes for Pareto {
     fn mean_up_to(&self, bound: f64) -> f64 {
-        let Pareto { least, shape } = *self;
-        if bound <= least {
+        let Pareto { min, shape } = *self;
+        if bound <= min {
             return bound;
         }
-        least + least / (shape - 1.0) * (1.0 - libm::pow(least / bound, shape - 1.0))
+        min + min / (shape - 1.0) * (1.0 - libm::pow(min / bound, shape - 1.0))
     }
 
     fn square_up_to(&self, bound: f64) -> f64 {
-        let Pareto { least, shape } = *self;
-        if bound <= least {
+        let Pareto { min, shape } = *self;
+        if bound <= min {
             return bound * bound;
         }
         // k² + 2∫ x·(k/x)^α dx from k to the bound, with t = ln(x/k).
-        let span = libm::log(bound / least);
+        let span = libm::log(bound / min);
         let exponent = 2.0 - shape;
         let area = if exponent == 0.0 { span } else { libm::expm1(exponent * span) / exponent };
-        least * least * (1.0 + 2.0 * area)
+        min * min * (1.0 + 2.0 * area)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::queues::Order;
 use crate::range::{
     Lack, MAX_BEFORE, MAX_LOAD, MAX_LOST, MAX_RED_LOAD, MAX_SMOOTH_LOAD, is_smooth,
 };
-use crate::summary::least_or_mean;
+use crate::summary::bound_or_mean;
 use crate::traffic::{Ages, Demand, Route, Source};
 
 /// Which part of all waits a line may have that is not looked at beside the one with the longest.
@@ -57,7 +57,7 @@ pub(crate) fn delay_and_loss(
         delay_deviation: None,
         jitter: None,
         jitter_percentiles: Default::default(),
-        loss: least_or_mean(loss, loses_at_least).filter(|_| is_known),
+        loss: bound_or_mean(loss, loses_at_least).filter(|_| is_known),
     })
 }
 
@@ -86,12 +86,12 @@ fn check(
         }
         let load = met.before + met.utilisation;
         let is_red = !line.bands()[band].curves.is_empty();
-        let most = match has_windows {
+        let max = match has_windows {
             true if is_red && !is_smooth(met) => MAX_RED_LOAD,
             true => MAX_LOAD,
             false => MAX_SMOOTH_LOAD,
         };
-        Range::from_to(0.0, most).check("the load with all that goes before", load).map_err(at)?;
+        Range::from_to(0.0, max).check("the load with all that goes before", load).map_err(at)?;
         let is_exact = poisson_alone(network, hop.line).is_some();
         if !is_exact {
             let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
@@ -142,17 +142,14 @@ pub(crate) fn check_turn(
     let what = "the rate of a stream, as a part of its share of the line,";
     let part = own / share.max(1e-9);
     let at = |error: ModelError| Lack::new(format!("at {} {error}", line.name));
-    let most = if met.is_filled { MAX_OF_SHARE } else { 1.0 };
-    Range::from_to(0.0, most).check(what, part).map_err(at)?;
+    let max = if met.is_filled { MAX_OF_SHARE } else { 1.0 };
+    Range::from_to(0.0, max).check(what, part).map_err(at)?;
     // As M/D/1 at its share; a stream of constant rate waits less, and for others of its own kind all the same.
     let waits = time * part / 2.0 / (1.0 - part).max(1e-9);
     let way: f64 = route.there.iter().map(|hop| network.lines[hop.line].delay).sum();
-    let least = if source.is_poisson { waits } else { 0.0 };
+    let min = if source.is_poisson { waits } else { 0.0 };
     Range::from_to(0.0, MAX_OWN)
-        .check(
-            "what a stream waits for itself, as a part of its delay,",
-            least / (way + time + least),
-        )
+        .check("what a stream waits for itself, as a part of its delay,", min / (way + time + min))
         .map_err(at)?;
     Ok(())
 }
@@ -171,11 +168,10 @@ fn loses_as_predicted(network: &Network, hop: &Hop, ages: Ages) -> bool {
             false => {
                 poisson_alone(network, hop.line).is_some()
                     || !(is_red && met.has_windows)
-                        && met.bunched <= HARDLY_ANY
-                        && met
-                            .loss
-                            .iter()
-                            .all(|loss| *loss <= HARDLY_ANY + network.lines[hop.line].link_loss)
+                        && met.bunched <= NEGLIGIBLE_SHARE
+                        && met.loss.iter().all(|loss| {
+                            *loss <= NEGLIGIBLE_SHARE + network.lines[hop.line].link_loss
+                        })
             }
         }
     };
@@ -183,7 +179,7 @@ fn loses_as_predicted(network: &Network, hop: &Hop, ages: Ages) -> bool {
 }
 
 /// The share of lost packets that hardly matters.
-const HARDLY_ANY: f64 = 1e-3;
+const NEGLIGIBLE_SHARE: f64 = 1e-3;
 
 /// Whether packets wait in a plain buffer that flows fill.
 pub(crate) fn waits_in_plain_buffer(network: &Network, hop: &Hop, ages: Ages) -> bool {
@@ -241,7 +237,7 @@ fn percentiles(
     let is_alone = all - waits(&longest) <= NO_WAIT * all;
     let line = &network.lines[longest.line];
     let met = &network.met[longest.line][0];
-    let is_whole = met.bunched <= HARDLY_ANY && met.loss.len() == 1;
+    let is_whole = met.bunched <= NEGLIGIBLE_SHARE && met.loss.len() == 1;
     if !is_alone || !is_whole || !line.bands()[0].curves.is_empty() {
         return None;
     }
@@ -301,8 +297,8 @@ fn quantile(
         }
         Ok(sum)
     };
-    let most = sizes.iter().map(|&(size, _)| base(size)).fold(0.0, f64::max);
-    let (mut low, mut high) = (0.0, most + tail.quantile(share)?.max(0.0));
+    let max = sizes.iter().map(|&(size, _)| base(size)).fold(0.0, f64::max);
+    let (mut low, mut high) = (0.0, max + tail.quantile(share)?.max(0.0));
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
         if beyond(middle)? > 1.0 - share {

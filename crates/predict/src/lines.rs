@@ -169,7 +169,7 @@ impl Line {
 
     /// Seconds that so many packets of so many bytes, and one of `last`, take at least to pass its shapers. In t seconds a
     /// shaper lets rate·t + burst bytes through, and one packet.
-    pub(crate) fn least_shaped(&self, count: f64, packet: f64, last: f64) -> f64 {
+    pub(crate) fn min_shaped(&self, count: f64, packet: f64, last: f64) -> f64 {
         let each = self.shapers().map(|(layer, rate, burst)| {
             let size = |bytes: f64| layer.mean_wire_size(bytes);
             let all = count * size(packet) + size(last);

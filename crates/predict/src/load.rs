@@ -173,7 +173,7 @@ pub(crate) struct Growing {
     window: f64,
     /// By what slow start multiplies it, and what the receiver takes.
     growth: f64,
-    most: f64,
+    max: f64,
     /// What a round trip may take longer than the shortest before HyStart ends slow start, where a sender has that; the shortest.
     patience: Option<f64>,
     shortest: f64,
@@ -184,12 +184,12 @@ pub(crate) struct Growing {
 impl Growing {
     /// From this window on, over a way that takes so many seconds there and back without waits.
     pub(crate) fn new(tcp: &Config, window: f64, shortest: f64) -> Growing {
-        let most = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
+        let max = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
         let has_hystart = tcp.hystart && tcp.congestion == Algorithm::Cubic;
         Growing {
-            window: window.min(most),
+            window: window.min(max),
             growth: slow_start_growth(tcp),
-            most,
+            max,
             patience: has_hystart.then(|| (shortest / 8.0).clamp(MIN_DELAY, MAX_DELAY)),
             shortest,
             since: None,
@@ -202,7 +202,7 @@ impl Growing {
 
     /// Whether it is as large as the receiver lets it be.
     pub(crate) fn is_full(&self) -> bool {
-        self.window >= self.most
+        self.window >= self.max
     }
 
     /// A round passes that took so many seconds until the first packet of the next. By HyStart (Ha and Rhee 2011) the next ends
@@ -222,7 +222,7 @@ impl Growing {
         if self.since.is_none() && is_late && next >= MIN_WINDOW {
             self.since = Some(0.0);
         }
-        self.window = next.min(self.most);
+        self.window = next.min(self.max);
     }
 }
 
@@ -247,19 +247,19 @@ impl Windows {
     /// How many round trips pass before the last window of so many segments leaves, when each is `growth` times the one before,
     /// up to what the receiver takes.
     pub(crate) fn rounds(segments: f64, tcp: &Config, growth: f64) -> f64 {
-        let most = Windows::most(tcp);
-        let mut window = f64::from(tcp.initial_window).clamp(1.0, most);
+        let max = Windows::max_window(tcp);
+        let mut window = f64::from(tcp.initial_window).clamp(1.0, max);
         let (mut sent, mut rounds) = (window, 0.0);
-        while sent < segments && window < most {
-            window = (window * growth).min(most);
+        while sent < segments && window < max {
+            window = (window * growth).min(max);
             sent += window;
             rounds += 1.0;
         }
-        rounds + ((segments - sent) / most).ceil().max(0.0)
+        rounds + ((segments - sent) / max).ceil().max(0.0)
     }
 
     /// The segments that a receiver takes at a time.
-    pub(crate) fn most(tcp: &Config) -> f64 {
+    pub(crate) fn max_window(tcp: &Config) -> f64 {
         (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).ceil().max(1.0)
     }
 }

@@ -130,7 +130,7 @@ pub(crate) fn find_bottlenecks(network: &mut Network) {
         }
     }
     let left = |network: &Network, bundle: &Bundle| {
-        let least = network.hops(bundle).iter().map(|hop| {
+        let min = network.hops(bundle).iter().map(|hop| {
             let (band, _) = network.last(hop);
             let load: f64 = network.loads.by_line[hop.line]
                 .iter()
@@ -140,7 +140,7 @@ pub(crate) fn find_bottlenecks(network: &mut Network) {
             let rate = network.lines[hop.line].rate * (1.0 - load).max(0.0);
             (hop.line, rate / crowds[hop.line])
         });
-        least.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(line, _)| line)
+        min.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(line, _)| line)
     };
     let found: Vec<usize> = network.bundles.iter().map(|bundle| left(network, bundle)).collect();
     for (bundle, at) in network.bundles.iter_mut().zip(found) {
@@ -315,11 +315,11 @@ fn all_alone(
 /// is larger (RFC 9438 §5).
 fn alone(group: &Group<'_>, bundle: &Bundle) -> Result<f64, ModelError> {
     let Group { connections, path, lost_elsewhere, .. } = group;
-    let (most, loss) = (path.max_window / path.rtt, *lost_elsewhere);
+    let (max, loss) = (path.max_window / path.rtt, *lost_elsewhere);
     if loss == 0.0 {
         Range::at_least(MIN_LIMIT)
             .check("the segments that a receiver takes at a time", path.max_window)?;
-        return Ok(connections * most);
+        return Ok(connections * max);
     }
     Range::from_to(0.0, MAX_LOST_ALONE)
         .check("the share of packets that links lose of long flows", loss)?;
@@ -330,7 +330,7 @@ fn alone(group: &Group<'_>, bundle: &Bundle) -> Result<f64, ModelError> {
         }
         false => 1.0,
     };
-    Ok(connections * (more * pftk::throughput(path, loss)?).min(most))
+    Ok(connections * (more * pftk::throughput(path, loss)?).min(max))
 }
 
 /// Refuses a flow that nothing holds back but what its receiver takes, when it takes minutes to come to that.
@@ -348,25 +348,25 @@ fn shared_alike(
     turns: &[f64],
     held: f64,
 ) -> Result<(Met, Vec<f64>), ModelError> {
-    let most = groups.iter().zip(bundles).map(|(group, bundle)| {
+    let max = groups.iter().zip(bundles).map(|(group, bundle)| {
         let all = alone(group, bundle)?;
         Ok(all)
     });
-    let most: Vec<f64> = most.collect::<Result<_, ModelError>>()?;
-    let most: Vec<f64> = most.iter().zip(turns).map(|(all, turns)| all / turns).collect();
+    let max: Vec<f64> = max.collect::<Result<_, ModelError>>()?;
+    let max: Vec<f64> = max.iter().zip(turns).map(|(all, turns)| all / turns).collect();
     let mut order: Vec<usize> = (0..groups.len()).collect();
-    order.sort_by(|a, b| most[*a].total_cmp(&most[*b]));
+    order.sort_by(|a, b| max[*a].total_cmp(&max[*b]));
     let mut left = held.max(0.0);
     let mut crowd: f64 = turns.iter().sum();
     let mut rates = vec![0.0; groups.len()];
     let mut is_filled = false;
     for at in order {
         let each = left / crowd;
-        is_filled |= most[at] >= each;
-        if most[at] < each {
+        is_filled |= max[at] >= each;
+        if max[at] < each {
             check_window(&groups[at])?;
         }
-        let rate = each.min(most[at]) * turns[at];
+        let rate = each.min(max[at]) * turns[at];
         rates[at] = rate;
         left -= rate;
         crowd -= turns[at];

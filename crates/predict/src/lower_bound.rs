@@ -13,7 +13,7 @@ use crate::sizes::mean;
 use crate::traffic::{Demand, Message, Route, Shape, Source, Visit};
 
 /// What the fastest form of slow start multiplies a window by in a round trip.
-const FASTEST: f64 = 2.0;
+const MAX_GROWTH: f64 = 2.0;
 
 /// Standard errors of the mean of a run by which a bound lies below the mean over all sizes, where sizes differ: the chance
 /// that so many draws are smaller still is one in a thousand.
@@ -44,8 +44,8 @@ pub(crate) fn min_delay(network: &Network, source: &Source, sizes: &[(f64, f64)]
 
 /// The mean time of a visit over all routes, at least; with a last message of `size` where that is given.
 pub(crate) fn visit(network: &Network, source: &Source, visit: &Visit, size: Option<f64>) -> f64 {
-    let least = |route: &Route| RouteBound { network, source, route }.visit(visit, size);
-    source.routes.iter().map(|route| route.share * least(route)).sum()
+    let min = |route: &Route| RouteBound { network, source, route }.visit(visit, size);
+    source.routes.iter().map(|route| route.share * min(route)).sum()
 }
 
 /// The least mean time of visits of several sizes, as far as chance lets a run have smaller ones.
@@ -54,12 +54,12 @@ pub(crate) struct LowerBound {
     share: f64,
     first: f64,
     second: f64,
-    least: f64,
+    min: f64,
 }
 
 impl Default for LowerBound {
     fn default() -> Self {
-        LowerBound { share: 0.0, first: 0.0, second: 0.0, least: f64::INFINITY }
+        LowerBound { share: 0.0, first: 0.0, second: 0.0, min: f64::INFINITY }
     }
 }
 
@@ -70,7 +70,7 @@ impl LowerBound {
             share,
             first: share * seconds,
             second: share * seconds * seconds,
-            least: seconds,
+            min: seconds,
         });
     }
 
@@ -79,7 +79,7 @@ impl LowerBound {
         self.share += other.share;
         self.first += other.first;
         self.second += other.second;
-        self.least = self.least.min(other.least);
+        self.min = self.min.min(other.min);
     }
 
     /// The mean of a run that has so many visits for a share of 1; none of no visits.
@@ -92,7 +92,7 @@ impl LowerBound {
         // Of equal sizes rounding leaves some.
         let spread = if variance > 1e-9 * mean * mean { variance.sqrt() } else { 0.0 };
         let error = spread / (visits * self.share).max(1e-9).sqrt();
-        Some((mean - ERRORS * error).max(self.least))
+        Some((mean - ERRORS * error).max(self.min))
     }
 }
 
@@ -128,18 +128,18 @@ pub(crate) fn object(
     is_index: bool,
     size: f64,
 ) -> f64 {
-    let least = |route: &Route| RouteBound { network, source, route }.object(visit, is_index, size);
-    source.routes.iter().map(|route| route.share * least(route)).sum()
+    let min = |route: &Route| RouteBound { network, source, route }.object(visit, is_index, size);
+    source.routes.iter().map(|route| route.share * min(route)).sum()
 }
 
 /// The least mean time of flows of one size that begin together.
 pub(crate) fn file(network: &Network, source: &Source, size: f64) -> f64 {
     let message = Message::new(true, vec![(size, 1.0)], 1.0);
-    let least = |route: &Route| {
-        let least = RouteBound { network, source, route };
-        least.trip() + least.message(&message, size)
+    let min = |route: &Route| {
+        let min = RouteBound { network, source, route };
+        min.trip() + min.message(&message, size)
     };
-    source.routes.iter().map(|route| route.share * least(route)).sum()
+    source.routes.iter().map(|route| route.share * min(route)).sum()
 }
 
 struct RouteBound<'l> {
@@ -219,7 +219,7 @@ impl RouteBound<'_> {
     fn message(&self, message: &Message, size: f64) -> f64 {
         let tcp = &self.source.tcp;
         let segments = (size / f64::from(tcp.mss)).ceil().max(1.0);
-        let rounds = if message.is_late { 0.0 } else { Windows::rounds(segments, tcp, FASTEST) };
+        let rounds = if message.is_late { 0.0 } else { Windows::rounds(segments, tcp, MAX_GROWTH) };
         self.sent(message, size, rounds)
     }
 
@@ -230,12 +230,11 @@ impl RouteBound<'_> {
         let trip = packet(self.network, data, mss + header) + packet(self.network, answers, header);
         let (full, last) = self.cut(size);
         let smallest = last.min(size.min(mss) + header);
-        let least = |hop: &Hop| self.network.lines[hop.line].min_time(smallest);
-        let rest =
-            (self.bytes(message, size) - data.iter().map(least).fold(0.0, f64::max)).max(0.0);
+        let min = |hop: &Hop| self.network.lines[hop.line].min_time(smallest);
+        let rest = (self.bytes(message, size) - data.iter().map(min).fold(0.0, f64::max)).max(0.0);
         let in_bursts = data
             .iter()
-            .map(|hop| self.network.lines[hop.line].least_shaped(full, mss + header, last));
+            .map(|hop| self.network.lines[hop.line].min_shaped(full, mss + header, last));
         let way: f64 = data.iter().map(|hop| self.network.lines[hop.line].delay).sum();
         let shaped = way + in_bursts.fold(0.0, f64::max);
         (packet(self.network, data, smallest) + rest.max(rounds * trip)).max(shaped)

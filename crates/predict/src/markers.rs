@@ -74,7 +74,7 @@ impl Marking<'_> {
             // Windows are whole segments: the first beyond the limit is one more.
             let segment = match limit {
                 _ if limit == 0.0 || start.first > limit => 0.0,
-                _ if start.most <= limit => break,
+                _ if start.max <= limit => break,
                 limit => ((1.0 + start.growth) * (limit + 1.0) - start.first) / start.growth,
             };
             let from = segment * self.kind.packet;

@@ -14,9 +14,9 @@ use crate::load::acknowledged_segments;
 impl SlowStart {
     /// That of these settings.
     pub(crate) fn from_config(tcp: &Config) -> SlowStart {
-        let most = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
+        let max = (tcp.receive_window.0 as f64 / f64::from(tcp.mss)).max(1.0);
         let growth = if tcp.quick_acks > 0 { 1.0 } else { 1.0 / acknowledged_segments(tcp) };
-        SlowStart { first: f64::from(tcp.initial_window).min(most), growth, most }
+        SlowStart { first: f64::from(tcp.initial_window).min(max), growth, max }
     }
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Kind {
 pub(crate) struct SlowStart {
     pub(crate) first: f64,
     pub(crate) growth: f64,
-    pub(crate) most: f64,
+    pub(crate) max: f64,
 }
 
 impl Kind {

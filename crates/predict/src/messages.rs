@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use shortflow_models::attained_service::Arrivals;
 use shortflow_models::pftk::Path;
-use shortflow_models::processor_sharing::least_share_time;
+use shortflow_models::processor_sharing::min_share_time;
 use shortflow_models::short_flow::{MAX_CREDITS, ShortFlow};
 use shortflow_models::sizes::{Choice, Sizes};
 use shortflow_models::{Range, latency};
@@ -141,7 +141,7 @@ impl<'n> Sending<'n> {
             added: RefCell::default(),
         };
         sending.stretches = sending.found();
-        sending.attained = sending.least_attained();
+        sending.attained = sending.attained_service();
         sending
     }
 
@@ -200,7 +200,7 @@ impl<'n> Sending<'n> {
                 _ => (time, time * factor),
             });
         }
-        let (slowest, last) = (least_share(of_crowds(shares)), least_share(last));
+        let (slowest, last) = (min_share(of_crowds(shares)), min_share(last));
         let rtt = self.bare(self.data, packet) + waits + self.back();
         Stretch {
             from,
@@ -261,17 +261,17 @@ impl<'n> Sending<'n> {
 
     /// The first window in segments.
     pub(crate) fn initial_window(&self) -> f64 {
-        f64::from(self.tcp.initial_window).min(self.most())
+        f64::from(self.tcp.initial_window).min(self.max_window())
     }
 
-    fn most(&self) -> f64 {
+    fn max_window(&self) -> f64 {
         (self.tcp.receive_window.0 as f64 / f64::from(self.tcp.mss)).max(1.0)
     }
 
     /// The window after so many bytes without a wait.
     pub(crate) fn window_after(&self, window: f64, bytes: f64) -> f64 {
         let growth = slow_start_growth(self.tcp) - 1.0;
-        (window + growth * (bytes / f64::from(self.tcp.mss)).ceil()).min(self.most())
+        (window + growth * (bytes / f64::from(self.tcp.mss)).ceil()).min(self.max_window())
     }
 
     /// The mean time of a message of so many bytes from its first segment leaving until the last has come, the first
@@ -524,18 +524,22 @@ impl<'n> Sending<'n> {
             };
             with(green, yellow)? - with(0.0, 0.0)?
         } else {
-            let path =
-                Path { rtt, timeout, segments_per_ack: growing(self.tcp), max_window: self.most() };
+            let path = Path {
+                rtt,
+                timeout,
+                segments_per_ack: growing(self.tcp),
+                max_window: self.max_window(),
+            };
             // A loss that stands for all of its round (Padhye et al. 2000, §II): half a window with it.
-            let rounds = (segments / 2.0).min(self.most());
+            let rounds = (segments / 2.0).min(self.max_window());
             let loss = self.mean_loss(segments * packet, (rounds / 2.0).max(1.0));
-            let (most, losses) = match self.tcp.congestion {
+            let (max, losses) = match self.tcp.congestion {
                 Algorithm::Cubic => (MAX_LOST_OF_LONG_CUBIC, MAX_LOSSES_CUBIC),
                 _ => (MAX_LOST_OF_LONG, MAX_LOSSES),
             };
             Range::from_to(0.0, losses)
                 .check("the packets that a message loses on average", segments * loss)?;
-            Range::from_to(0.0, most)
+            Range::from_to(0.0, max)
                 .check("the share of packets that a long message loses", loss)?;
             let with = |loss: f64| latency::transfer(&path, window.max(1.0), segments, loss);
             with(loss)?.total() - with(0.0)?.total()
@@ -586,7 +590,7 @@ impl<'n> Sending<'n> {
     }
 
     /// The sizes that come to lines which serve who has had least.
-    fn least_attained(&self) -> Vec<Attained> {
+    fn attained_service(&self) -> Vec<Attained> {
         let network = self.network;
         let is_meant = |hop: &&Hop| {
             let line = &network.lines[hop.line];
@@ -652,26 +656,26 @@ fn has_thresholds(hop: &Hop) -> bool {
 fn of_crowds(shares: Vec<(usize, (f64, f64))>) -> Vec<(f64, f64)> {
     let mut by_crowd: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
     for (crowd, share) in shares {
-        let least = by_crowd.entry(crowd).or_insert(share);
-        if share.1 > least.1 {
-            *least = share;
+        let min = by_crowd.entry(crowd).or_insert(share);
+        if share.1 > min.1 {
+            *min = share;
         }
     }
     by_crowd.into_values().collect()
 }
 
 /// The mean time of a packet that gets the least of the shares of its lines. Those that are hardly shared do not count.
-fn least_share(mut shares: Vec<(f64, f64)>) -> f64 {
-    let most = shares.iter().map(|(_, shared)| *shared).fold(0.0, f64::max);
-    shares.retain(|(alone, shared)| *shared > alone * (1.0 + HARDLY));
+fn min_share(mut shares: Vec<(f64, f64)>) -> f64 {
+    let max = shares.iter().map(|(_, shared)| *shared).fold(0.0, f64::max);
+    shares.retain(|(alone, shared)| *shared > alone * (1.0 + NEGLIGIBLE_WAIT));
     match &shares[..] {
-        [] | [_] => most,
-        several => least_share_time(several).unwrap_or(most).max(most),
+        [] | [_] => max,
+        several => min_share_time(several).unwrap_or(max).max(max),
     }
 }
 
 /// How much longer a packet takes at most at a line that is hardly shared.
-const HARDLY: f64 = 0.01;
+const NEGLIGIBLE_WAIT: f64 = 0.01;
 
 /// The piece of a flow that has sent so many bytes.
 fn piece_at(hop: &Hop, sent: f64) -> &Piece {

@@ -373,8 +373,8 @@ impl Network {
             let visits = match &source.demand {
                 Demand::Packets { per_second, .. } | Demand::Open { per_second, .. } => *per_second,
                 Demand::Closed { sessions, pause, visit } => {
-                    let least = lower_bound::visit(self, source, visit, None);
-                    sessions / (pause + least).max(1e-9)
+                    let min = lower_bound::visit(self, source, visit, None);
+                    sessions / (pause + min).max(1e-9)
                 }
                 Demand::Endless { .. } => continue,
             };

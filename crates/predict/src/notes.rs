@@ -54,7 +54,7 @@ fn names_of(summary: &Summary, name: &str) -> String {
 }
 
 /// The transfers of a size below which their mean varies from run to run.
-const FEW: u64 = 30;
+const MIN_TRANSFERS: u64 = 30;
 
 /// Sizes of which so few transfers come that the mean of a run is chance.
 fn rare(summary: &Summary) -> impl Iterator<Item = String> + '_ {
@@ -62,7 +62,8 @@ fn rare(summary: &Summary) -> impl Iterator<Item = String> + '_ {
         .workloads
         .iter()
         .flat_map(|one| one.classes.iter().map(move |class| (&one.name, class)));
-    let each = each.filter(|(_, class)| (1..FEW).contains(&class.n) && class.mean.is_some());
+    let each =
+        each.filter(|(_, class)| (1..MIN_TRANSFERS).contains(&class.n) && class.mean.is_some());
     each.map(|(name, class)| {
         format!(
             "`{name}` {}: {} of them come in a run, whose mean may be half or twice as long.",
@@ -92,7 +93,7 @@ fn models(scenario: &Scenario, network: &Network, known: &[usize]) -> Vec<&'stat
         (used(network).any(|at| network.lines[at].bands().len() > 1), BANDS),
         (network.lines.iter().any(|line| line.queues.weights.is_some()), WEIGHTS),
         (order(Order::Fair), FAIR),
-        (order(Order::LeastAttained), LEAST),
+        (order(Order::LeastAttained), LEAST_ATTAINED),
         (has(&is_visit), VISITS),
         (has(&is_loop), LOOPS),
         (is_filled(network, true), RED),
@@ -157,20 +158,17 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         (Box::new(move |source| is_stream(source) && !source.is_poisson), CONSTANT),
         (
             Box::new(move |source| is_stream(source) && met_by(source, &|_, _, met| met.is_least)),
-            BESIDE,
+            SYNCHRONIZED,
         ),
         (Box::new(move |source| is_visit(source) && met_by(source, &crowded)), CODEL),
         (
             Box::new(move |source| {
                 !matches!(source.demand, Demand::Endless { .. }) && met_by(source, &beside_cubic)
             }),
-            BESIDE_CUBIC,
+            WITH_CUBIC,
         ),
         (Box::new(move |source| is_visit(source) && met_by(source, &long)), LONG_QUEUES),
-        (
-            Box::new(move |source| is_small(source) && met_by(source, &beside_windows)),
-            BESIDE_WINDOWS,
-        ),
+        (Box::new(move |source| is_small(source) && met_by(source, &beside_windows)), WITH_WINDOWS),
         (Box::new(move |source| is_visit(source) && met_by(source, &at_red)), AT_RED),
         (Box::new(move |source| is_stream(source) && met_by(source, &in_bands)), IN_BANDS),
         (Box::new(|source| is_far(network, source)), FAR_AWAY),
@@ -217,7 +215,7 @@ const FLOORS: &str = "Times with ≥ of what has no closed form are those over l
 const POISSON: &str =
     "Waits of datagrams rest on M/G/1 (Pollaczek and Khinchine): exact for Poisson packets alone.";
 const CONSTANT: &str = "streams of constant rate count as Poisson packets; actual delays are lower, by up to four times where little else is sent.";
-const BESIDE: &str = "waits at a plain buffer that flows fill are those of flows that cut their windows together; actual delays are higher.";
+const SYNCHRONIZED: &str = "waits at a plain buffer that flows fill are those of flows that cut their windows together; actual delays are higher.";
 const BANDS: &str = "Bands that are served in order rest on M/G/1 with non-preemptive priorities (Cobham; Guo et al. 2005, eq. 1).";
 const WEIGHTS: &str = "Classes with weights are those figures that are nearly the same in every order of strict priority; beside long flows of one class, others have what their weights leave them.";
 const FAIR: &str = "Queues that serve each flow in its turn rest on processor sharing.";
@@ -226,15 +224,15 @@ const CROWDED: f64 = 0.6;
 /// Bytes of a full packet.
 const FULL: f64 = 1500.0;
 const CODEL: &str = "CoDel's drops are not counted; above a load of 0.6, or where a full packet takes longer than CoDel's target, large transfers take up to half longer.";
-const LEAST: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
+const LEAST_ATTAINED: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
 const VISITS: &str = "Transfers rest on slow start over lines whose queues windows fill in bursts (M/G/1 by bursts) and that flows share alike (processor sharing); what losses add rests on Casetti and Mellia 2005 up to 16 segments, on Cardwell et al. 2000 beyond.";
 const LOOPS: &str = "Sessions rest on closed loops (mean value analysis after Schweitzer), the objects of a page all of mean length over one connection.";
 const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another): what CUBIC loses is a lower bound, since it sends no less than Reno at the same loss.";
-const BESIDE_CUBIC: &str = "beside CUBIC's long flows at RED, actual times are up to half longer, of large transfers up to twice.";
+const WITH_CUBIC: &str = "beside CUBIC's long flows at RED, actual times are up to half longer, of large transfers up to twice.";
 /// The load from which on windows wait long for one another.
 const MUCH: f64 = 0.3;
 const LONG_QUEUES: &str = "windows wait longer for one another than they are on the way; times may be off by half, the largest may be twice too long.";
-const BESIDE_WINDOWS: &str = "behind or between windows of others, or beside long flows where the flow that has sent least goes first, actual delays are up to twice as long.";
+const WITH_WINDOWS: &str = "behind or between windows of others, or beside long flows where the flow that has sent least goes first, actual delays are up to twice as long.";
 const AT_RED: &str = "large windows lift the average of RED, which drops from them; actual times of large transfers are up to half longer.";
 const IN_BANDS: &str = "between bands or classes delays are means of all that stands before; of one stream they may be half or twice as long.";
 /// The round trip in seconds from which on long flows take long to fill their line again after each cut.

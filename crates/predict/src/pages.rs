@@ -6,7 +6,7 @@ use shortflow_scenario::{Part, Scenario, SizeClass, Workload};
 use crate::lower_bound::{self, LowerBound};
 use crate::network::Network;
 use crate::range::Lack;
-use crate::summary::{class_of, fewest_visits, least_class, measured};
+use crate::summary::{class_of, fewest_visits, lower_bound_class, measured};
 use crate::traffic::{Demand, Message, Shape, Visit};
 use crate::visits::{Visiting, distinct};
 
@@ -14,12 +14,12 @@ use crate::visits::{Visiting, distinct};
 pub(crate) fn class<'s>(visit: &Visit, named: &'s [SizeClass]) -> Option<&'s SizeClass> {
     let (index, object) = parts(visit)?;
     let numbers = numbers(visit)?;
-    let least = |message: &Message| message.sizes.iter().map(|one| one.0).fold(f64::MAX, f64::min);
-    let most = |message: &Message| message.sizes.iter().map(|one| one.0).fold(0.0, f64::max);
+    let min = |message: &Message| message.sizes.iter().map(|one| one.0).fold(f64::MAX, f64::min);
+    let max = |message: &Message| message.sizes.iter().map(|one| one.0).fold(0.0, f64::max);
     let fewest = numbers.iter().map(|one| one.0.round()).fold(f64::MAX, f64::min);
     let many = numbers.iter().map(|one| one.0.round()).fold(0.0, f64::max);
-    let small = index.map_or(0.0, least) + fewest * least(object);
-    let large = index.map_or(0.0, most) + many * most(object);
+    let small = index.map_or(0.0, min) + fewest * min(object);
+    let large = index.map_or(0.0, max) + many * max(object);
     let at = class_of(named, small);
     named.get(at).filter(|_| at == class_of(named, large))
 }
@@ -94,15 +94,15 @@ impl Objects<'_> {
         let mut classes = vec![LowerBound::default(); named.len().max(1)];
         let mut all = LowerBound::default();
         for (size, number, is_index) in self.sizes() {
-            let least = lower_bound::object(self.network, source, self.visit, is_index, size);
-            classes[class_of(named, size)].add(number, least);
-            all.add(number, least);
+            let min = lower_bound::object(self.network, source, self.visit, is_index, size);
+            classes[class_of(named, size)].add(number, min);
+            all.add(number, min);
         }
         let mut found = self.empty();
-        found.all = least_class("all".to_owned(), 0, all.of_run(visits));
+        found.all = lower_bound_class("all".to_owned(), 0, all.of_run(visits));
         for (class, floor) in named.iter().zip(&classes) {
-            if let Some(least) = floor.of_run(visits) {
-                found.classes.push(least_class(class.label.clone(), 0, Some(least)));
+            if let Some(min) = floor.of_run(visits) {
+                found.classes.push(lower_bound_class(class.label.clone(), 0, Some(min)));
             }
         }
         found

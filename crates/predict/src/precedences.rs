@@ -44,14 +44,14 @@ pub(crate) fn thresholds(params: &SimaQueueParams) -> Result<[f64; PRECEDENCES],
     if buffers.iter().any(|buffer| buffer.weight() < FOLLOWING_WEIGHT) {
         return Err("a queue of the kind `sima` whose averages are over many packets".to_owned());
     }
-    let most = PRECEDENCES as f64;
+    let max = PRECEDENCES as f64;
     match params.map() {
         // ⌈7·o⌉ > p where o > p/7; ⌊8·o⌋ > p where o ≥ (p + 1)/8.
         PrecedenceMap::CeilingOfGreater => {
-            Ok(std::array::from_fn(|precedence| precedence as f64 / (most - 1.0)))
+            Ok(std::array::from_fn(|precedence| precedence as f64 / (max - 1.0)))
         }
         PrecedenceMap::FloorOfGreater => {
-            Ok(std::array::from_fn(|precedence| (precedence + 1) as f64 / most))
+            Ok(std::array::from_fn(|precedence| (precedence + 1) as f64 / max))
         }
         PrecedenceMap::CeilingOfMean | PrecedenceMap::FloorOfMean => {
             Err("a queue of the kind `sima` that goes by the mean of its buffers".to_owned())

@@ -148,9 +148,9 @@ impl Network {
             let by_packet = profile.of != Taken::All || !source.sends_several();
             by_packet && source.lacks.is_none() && source.passes(at)
         };
-        let least = self.sources.iter().filter(is_meant);
-        let least = least.map(|source| self.min_time(source)).fold(f64::INFINITY, f64::min);
-        self.check_held(at, held, least).err().map(|why| why.to_string())
+        let min = self.sources.iter().filter(is_meant);
+        let min = min.map(|source| self.min_time(source)).fold(f64::INFINITY, f64::min);
+        self.check_held(at, held, min).err().map(|why| why.to_string())
     }
 
     /// Refuses what is held up for so long of so much time.
@@ -282,9 +282,9 @@ impl Network {
     /// Leaves out long flows with windows about as small as those by which they are marked.
     fn leave_out_small_windows(&mut self) {
         for bundle in &self.bundles {
-            let least = self.hops(bundle).iter().map(|hop| hop.window).fold(0.0, f64::max);
+            let min = self.hops(bundle).iter().map(|hop| hop.window).fold(0.0, f64::max);
             let window = bundle.rate * self.round_trip(bundle) / bundle.connections;
-            if window < BEYOND_WINDOW * least {
+            if window < BEYOND_WINDOW * min {
                 let what =
                     "long flows with windows about as small as those by which they are marked";
                 let why = format!("{what}, at {}", self.lines[bundle.bottleneck].name);

@@ -114,7 +114,7 @@ pub(crate) fn is_smooth(met: &Met) -> bool {
 
 fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(), ModelError> {
     let (line, met) = (&network.lines[hop.line], &network.met[hop.line][piece.places[0].band]);
-    let most = match &network.sources[source].demand {
+    let max = match &network.sources[source].demand {
         Demand::Closed { visit, .. } if visit.shape == Shape::Echo => MAX_ECHO_LOAD,
         Demand::Closed { .. } => MAX_CLOSED_LOAD,
         _ if is_smooth(met) => MAX_SMOOTH_LOAD,
@@ -122,12 +122,12 @@ fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(
     };
     let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
     let is_red = !line.bands()[piece.places[0].band].curves.is_empty();
-    let most = if is_red && !is_smooth(met) { most.min(MAX_RED_LOAD) } else { most };
+    let max = if is_red && !is_smooth(met) { max.min(MAX_RED_LOAD) } else { max };
     if !met.is_guaranteed {
         Range::from_to(0.0, MAX_BEFORE).check("the load of the bands before", met.before)?;
     }
     let load = met.before + met.utilisation;
-    Range::from_to(0.0, most).check("the load with all that goes before", load)?;
+    Range::from_to(0.0, max).check("the load with all that goes before", load)?;
     Range::from_to(0.0, MAX_LOST).check("the share of packets that find the queue full", lost)?;
     Ok(())
 }

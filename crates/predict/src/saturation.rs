@@ -12,14 +12,14 @@ use crate::queues::Order;
 use crate::range::Lack;
 
 /// What a cut of the windows must leave in flight at least, as a part of what the line and its way hold.
-const LEAST: f64 = 0.65;
+const MIN_IN_FLIGHT: f64 = 0.65;
 const MIN_OF_CUBIC: f64 = 0.75;
 
 /// The same where each flow has a queue of its own; and where windows of others come and go beside Reno's there, which takes
 /// long to get back what they leave, or at RED, which then drops more.
 const MIN_OF_FAIR: f64 = 0.78;
 const MIN_BESIDE_WINDOWS: f64 = 0.95;
-const HARDLY_ANY: f64 = 0.02;
+const NEGLIGIBLE_SHARE: f64 = 0.02;
 
 /// The packets that a flow has in flight below which it is as often at a timeout as not, and flows fare differently.
 const MIN_WINDOW: f64 = 4.0;
@@ -50,8 +50,8 @@ impl Saturation<'_> {
         let queue = &self.line.bands()[self.band];
         let is_plain = queue.order == Order::Fifo && queue.curves.is_empty();
         if is_plain {
-            let least = self.bundles.iter().map(|bundle| bundle.kept).fold(1.0, f64::min);
-            if least < self.kept * (1.0 - 1e-9) {
+            let min = self.bundles.iter().map(|bundle| bundle.kept).fold(1.0, f64::min);
+            if min < self.kept * (1.0 - 1e-9) {
                 let why =
                     "long flows that keep different parts of their windows, at a plain buffer";
                 return Err(Lack::new(why.to_owned()));
@@ -60,8 +60,8 @@ impl Saturation<'_> {
         let (flows, on_the_way) = (self.flows(), self.rtt * self.capacity);
         Range::from_to(0.0, MAX_WINDOW)
             .check("the packets that each long flow has in flight", on_the_way / flows.max(1.0))?;
-        let others = self.beside.in_windows && self.beside.busy > HARDLY_ANY;
-        let (left, least) = match queue.order {
+        let others = self.beside.in_windows && self.beside.busy > NEGLIGIBLE_SHARE;
+        let (left, min) = match queue.order {
             Order::Fair => {
                 let interval = queue.turns.map_or(f64::INFINITY, |turns| turns.interval);
                 Range::from_to(0.0, MAX_TRIP)
@@ -73,16 +73,16 @@ impl Saturation<'_> {
                 (left, if slow { MIN_BESIDE_WINDOWS } else { MIN_OF_FAIR })
             }
             _ => {
-                let least = match self.kept > RENO_KEEPS {
+                let min = match self.kept > RENO_KEEPS {
                     _ if others && !is_plain => MIN_BESIDE_WINDOWS,
                     true => MIN_OF_CUBIC,
-                    false => LEAST,
+                    false => MIN_IN_FLIGHT,
                 };
-                (self.kept * (1.0 + self.held() / on_the_way), least)
+                (self.kept * (1.0 + self.held() / on_the_way), min)
             }
         };
         let what = "what a cut of the windows leaves in flight, as a part of what fills the line,";
-        Range::at_least(least).check(what, left)?;
+        Range::at_least(min).check(what, left)?;
         Ok(())
     }
 

@@ -51,12 +51,12 @@ pub(crate) fn combined(scenario: &Scenario, mut readings: Vec<Reading>) -> Readi
                 lacking.push(lacks.clone());
             }
         }
-        let least = summary::bounds(scenario, &network, at);
-        for (class, why) in merge(one, &others, &least) {
+        let min = summary::bounds(scenario, &network, at);
+        for (class, why) in merge(one, &others, &min) {
             lacking.push(Lacking { workload: at, class, why });
         }
         if lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none()) {
-            *one = least;
+            *one = min;
         }
     }
     for (at, one) in objects.iter_mut().enumerate() {
@@ -66,12 +66,12 @@ pub(crate) fn combined(scenario: &Scenario, mut readings: Vec<Reading>) -> Readi
         let whole =
             |index: &usize| one.name == format!("{}/objects", scenario.workloads[*index].name);
         let Some(index) = (0..scenario.workloads.len()).find(whole) else { continue };
-        let Some(least) = pages::objects(scenario, &network, index, false) else { continue };
+        let Some(min) = pages::objects(scenario, &network, index, false) else { continue };
         let is_whole = |lacks: &Lacking| lacks.workload == index && lacks.class.is_none();
-        if merge(one, &others, &least).iter().any(|(class, _)| class.is_none())
+        if merge(one, &others, &min).iter().any(|(class, _)| class.is_none())
             || lacking.iter().any(is_whole)
         {
-            *one = least;
+            *one = min;
         }
     }
     for (at, port) in summary.ports.iter_mut().enumerate() {
@@ -84,11 +84,11 @@ pub(crate) fn combined(scenario: &Scenario, mut readings: Vec<Reading>) -> Readi
     (network, summary, lacking)
 }
 
-/// Brings the figures of a workload together; what has no one value, by its class, with the reason, and `least` in its place.
+/// Brings the figures of a workload together; what has no one value, by its class, with the reason, and `min` in its place.
 fn merge(
     one: &mut WorkloadSummary,
     others: &[&WorkloadSummary],
-    least: &WorkloadSummary,
+    min: &WorkloadSummary,
 ) -> Vec<(Option<String>, String)> {
     let mut lacking = Vec::new();
     let mut lacks = |class: Option<&str>, range: (f64, f64)| {
@@ -131,7 +131,7 @@ fn merge(
         match merge_class(&class, of(&class.label)) {
             Ok(merged) => one.classes.push(merged),
             Err(range) => {
-                let floor = least.class(&class.label).cloned();
+                let floor = min.class(&class.label).cloned();
                 one.classes.extend(floor.map(|floor| ClassSummary { n: class.n, ..floor }));
                 if !is_one_class {
                     lacks(Some(&class.label), range);
@@ -175,7 +175,7 @@ fn together(
         is_bound |= other.at_least;
     }
     if is_bound {
-        return Ok(Some(Estimate::least(low)));
+        return Ok(Some(Estimate::at_least(low)));
     }
     if high > ALIKE * low {
         return Err((low, high));

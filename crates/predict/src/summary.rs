@@ -148,20 +148,20 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
     let seconds = measured(scenario, workload);
     match (&source.demand, &workload.kind) {
         (Demand::Endless { .. }, WorkloadKind::Bulk(Bulk { size: Some(size), .. })) => {
-            let least = lower_bound::file(network, source, size.0 as f64);
-            found.all = least_class("all".to_owned(), 0, Some(least));
+            let min = lower_bound::file(network, source, size.0 as f64);
+            found.all = lower_bound_class("all".to_owned(), 0, Some(min));
         }
         (Demand::Endless { .. }, _) => {
-            let most = lower_bound::max_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
-            found.goodput = most.map(Estimate::most);
+            let max = lower_bound::max_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
+            found.goodput = max.map(Estimate::at_most);
         }
         (Demand::Packets { per_second, sizes, .. }, _) => {
             let is_one_size = sizes.len() == 1;
-            let least = Estimate::least(lower_bound::min_delay(network, source, sizes));
-            let at_least = Some(least).filter(|_| is_one_size);
+            let min = Estimate::at_least(lower_bound::min_delay(network, source, sizes));
+            let at_least = Some(min).filter(|_| is_one_size);
             found.datagrams = Some(DatagramSummary {
                 sent: (per_second * seconds).round() as u64,
-                delay: Some(Estimate::least(lower_bound::delay(network, source, sizes))),
+                delay: Some(Estimate::at_least(lower_bound::delay(network, source, sizes))),
                 percentiles: DelaySummary {
                     delay_median: at_least,
                     delay_p95: at_least,
@@ -177,10 +177,11 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             let is_sized = matches!(visit.shape, Shape::Exchange | Shape::File);
             let last = visit.messages.last().expect("a visit has a message");
             if !is_sized || last.sizes.is_empty() {
-                let least = lower_bound::visit(network, source, visit, None);
-                found.all = least_class("all".to_owned(), 0, Some(least));
+                let min = lower_bound::visit(network, source, visit, None);
+                found.all = lower_bound_class("all".to_owned(), 0, Some(min));
                 let class = pages::class(visit, &scenario.measure.size_classes);
-                let labelled = |class: &SizeClass| least_class(class.label.clone(), 0, Some(least));
+                let labelled =
+                    |class: &SizeClass| lower_bound_class(class.label.clone(), 0, Some(min));
                 found.classes = class.map(labelled).into_iter().collect();
                 return found;
             }
@@ -189,14 +190,14 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             let mut classes = vec![LowerBound::default(); named.len().max(1)];
             let mut all = LowerBound::default();
             for &(size, share) in &last.sizes {
-                let least = lower_bound::visit(network, source, visit, Some(size));
-                classes[class_of(named, size)].add(share, least);
-                all.add(share, least);
+                let min = lower_bound::visit(network, source, visit, Some(size));
+                classes[class_of(named, size)].add(share, min);
+                all.add(share, min);
             }
-            found.all = least_class("all".to_owned(), 0, all.of_run(visits));
+            found.all = lower_bound_class("all".to_owned(), 0, all.of_run(visits));
             for (class, floor) in named.iter().zip(&classes) {
-                if let Some(least) = floor.of_run(visits) {
-                    found.classes.push(least_class(class.label.clone(), 0, Some(least)));
+                if let Some(min) = floor.of_run(visits) {
+                    found.classes.push(lower_bound_class(class.label.clone(), 0, Some(min)));
                 }
             }
         }
@@ -205,8 +206,8 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
 }
 
 /// A class of which it is known what it takes at least.
-pub(crate) fn least_class(label: String, n: u64, seconds: Option<f64>) -> ClassSummary {
-    ClassSummary { label, n, mean: seconds.map(Estimate::least), ..Default::default() }
+pub(crate) fn lower_bound_class(label: String, n: u64, seconds: Option<f64>) -> ClassSummary {
+    ClassSummary { label, n, mean: seconds.map(Estimate::at_least), ..Default::default() }
 }
 
 /// How many visits of a source come in a run at least: of users who wait for what they get hardly any, where nothing is known.
@@ -242,7 +243,7 @@ struct Class {
     share: f64,
     /// The sums over visits, each by its share, and the least that they can take.
     sums: Parts,
-    least: LowerBound,
+    min: LowerBound,
     has_request: bool,
     lacks: Option<Lack>,
 }
@@ -255,7 +256,7 @@ impl Class {
     fn summary(&self, number: f64) -> ClassSummary {
         if self.lacks.is_some() {
             let n = (self.share * number).round() as u64;
-            return least_class(self.label.clone(), n, self.least.of_run(number));
+            return lower_bound_class(self.label.clone(), n, self.min.of_run(number));
         }
         let mean =
             |sum: f64| Estimate::from_values(&[sum / self.share]).filter(|_| self.share > 0.0);
@@ -292,7 +293,7 @@ fn classes(
             let class = &mut found[class_of(named, size)];
             class.share += share;
             let source = &network.sources[index];
-            class.least.add(share, lower_bound::visit(network, source, visit, Some(size)));
+            class.min.add(share, lower_bound::visit(network, source, visit, Some(size)));
             let parts = match visiting.of_size(size) {
                 Ok(parts) => parts,
                 Err(why) => {
@@ -314,7 +315,7 @@ fn whole(classes: &[Class], number: f64) -> ClassSummary {
     for class in classes {
         all.has_request = class.has_request;
         all.share += class.share;
-        all.least.join(&class.least);
+        all.min.join(&class.min);
         all.lacks = all.lacks.or_else(|| class.lacks.clone());
         all.sums.handshake += class.sums.handshake;
         all.sums.request += class.sums.request;
@@ -324,7 +325,7 @@ fn whole(classes: &[Class], number: f64) -> ClassSummary {
 }
 
 /// A loss; where it is a lower bound, less what Padhye's formula may be off, on which that rests.
-pub(crate) fn least_or_mean(loss: f64, is_least: bool) -> Option<Estimate> {
+pub(crate) fn bound_or_mean(loss: f64, is_least: bool) -> Option<Estimate> {
     let part = if is_least { 1.0 - PFTK_OFF } else { 1.0 };
     Estimate::from_values(&[loss * part]).map(|loss| Estimate { at_least: is_least, ..loss })
 }
@@ -359,10 +360,10 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
             ecn_marks: None,
             loss: waits.filter(|met| !met.is_unclear).and_then(|met| match met.loss[..] {
                 [_] if met.is_least => {
-                    let least = Estimate::from_values(&[met.min_loss]);
-                    least.map(|loss| Estimate { at_least: true, ..loss })
+                    let min = Estimate::from_values(&[met.min_loss]);
+                    min.map(|loss| Estimate { at_least: true, ..loss })
                 }
-                [loss] => least_or_mean(loss, met.loses_at_least),
+                [loss] => bound_or_mean(loss, met.loses_at_least),
                 _ => None,
             }),
             code_points: Vec::new(),

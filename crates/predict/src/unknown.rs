@@ -113,7 +113,7 @@ fn overtaking(line: &Line, hop: &Hop) -> Option<String> {
 }
 
 /// The share of a line that what has no closed form may take without making others unknown.
-const HARDLY_ANY: f64 = 0.02;
+const NEGLIGIBLE_SHARE: f64 = 0.02;
 
 impl Network {
     /// Marks lines as unknown to which something comes of which it is not known how much; whether there are more of them.
@@ -128,7 +128,7 @@ impl Network {
             for hop in source.routes.iter().flat_map(|route| route.there.iter().chain(&route.back))
             {
                 let is_open = !is_elastic && !source.varies && hop.lacks.is_none();
-                if !is_open && self.most(number, hop.line) > HARDLY_ANY {
+                if !is_open && self.max_share(number, hop.line) > NEGLIGIBLE_SHARE {
                     let bands = hop.pieces.iter().flat_map(|piece| &piece.places);
                     let first = bands.map(|place| place.band).min().unwrap_or(0);
                     let has_weights = self.lines[hop.line].queues.weights.is_some();
@@ -151,7 +151,7 @@ impl Network {
     }
 
     /// The most that a source can take of a line.
-    fn most(&self, number: usize, at: usize) -> f64 {
+    fn max_share(&self, number: usize, at: usize) -> f64 {
         let source = &self.sources[number];
         let entries = self.loads.by_line[at].iter().filter(|entry| entry.source == number);
         let busy: f64 = entries.map(|entry| entry.busy).sum();
@@ -163,8 +163,8 @@ impl Network {
                     let hops = route.there.iter().chain(&route.back);
                     hops.map(|hop| self.lines[hop.line].delay).sum()
                 };
-                let least = source.routes.iter().map(trip).fold(f64::INFINITY, f64::min);
-                sessions / (pause + least.max(busy)).max(1e-9)
+                let min = source.routes.iter().map(trip).fold(f64::INFINITY, f64::min);
+                sessions / (pause + min.max(busy)).max(1e-9)
             }
             Demand::Endless { .. } => {
                 let is_data =

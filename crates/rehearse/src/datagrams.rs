@@ -23,18 +23,18 @@ fn bounds(kind: &WorkloadKind) -> (Option<Bytes>, Option<Bytes>) {
 
 /// Bytes of the largest datagram of a workload; none of those that use TCP.
 pub(crate) fn largest(kind: &WorkloadKind) -> Option<u32> {
-    let most = (!kind.uses_tcp()).then(|| bounds(kind).1.map_or(u64::MAX, |bytes| bytes.0))?;
-    Some(most.min(LARGEST_DATAGRAM.into()) as u32)
+    let max = (!kind.uses_tcp()).then(|| bounds(kind).1.map_or(u64::MAX, |bytes| bytes.0))?;
+    Some(max.min(LARGEST_DATAGRAM.into()) as u32)
 }
 
 /// Refuses workloads some of whose datagrams are too small by what the scenario says.
 pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusal> {
     for workload in &scenario.workloads {
-        let least = min_datagram(spoken(asked, workload));
-        if let Some(size) = bounds(&workload.kind).0.filter(|size| size.0 < least.into()) {
+        let min = min_datagram(spoken(asked, workload));
+        if let Some(size) = bounds(&workload.kind).0.filter(|size| size.0 < min.into()) {
             return Err(Refusal(format!(
                 "{}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
-                 give them {least} bytes or more",
+                 give them {min} bytes or more",
                 workload.name, size.0
             )));
         }
@@ -48,9 +48,9 @@ pub(crate) fn size_notes(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
         matches!(workload.kind, WorkloadKind::Poisson(_)) && bounds(&workload.kind).0.is_none()
     });
     let tell = |workload: &Workload| {
-        let (name, least) = (&workload.name, min_datagram(spoken(asked, workload)));
+        let (name, min) = (&workload.name, min_datagram(spoken(asked, workload)));
         format!(
-            "{name}: datagrams below {least} bytes cannot carry the time at which they were sent; they have {least}."
+            "{name}: datagrams below {min} bytes cannot carry the time at which they were sent; they have {min}."
         )
     };
     by_chance.map(tell).collect()

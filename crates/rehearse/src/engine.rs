@@ -22,7 +22,7 @@ use crate::record::{numbers, record};
 use crate::router::{Edges, Routed, Router, Times};
 use crate::site::{Asking, Site};
 use crate::thread_load;
-use crate::traffic::{Load, ReplicaSeed, SETTLE};
+use crate::traffic::{Load, ReplicaSeed, SETTLE_TIME};
 use crate::without_effect::WITHOUT_EFFECT;
 
 /// The rehearsal as an engine: real kernels and real time, one task at a time.
@@ -122,7 +122,7 @@ impl Rehearsal {
         let mut network = LiveNetwork::new(scenario, replica);
         let (capture, writer) = tap.map(|tap| Capture::begin(tap, scenario, &mut network)).unzip();
         let (_awake, clock) =
-            (CpuWakers::if_virtual(), Clock::beginning_in(SETTLE).map_err(refused)?);
+            (CpuWakers::if_virtual(), Clock::beginning_in(SETTLE_TIME).map_err(refused)?);
         let times = Times::new(scenario);
         let place = site.hosts.place(scenario, self.ip, applications.as_ref());
         warnings.extend(companions.and_then(|all| all.prepare(place, scenario)));

@@ -280,12 +280,12 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
     let (found, more) = (SocketSpec::of_config(config, ip).mss, ip.more());
     let options = found - segment_of(config, ip);
     if found < MIN_SEGMENT {
-        let least = MIN_SEGMENT + more - options;
+        let min = MIN_SEGMENT + more - options;
         let over =
             if more > 0 { format!(", {more} bytes of which IPv6 takes") } else { String::new() };
         return refuse(format!(
             "segments of {} bytes are smaller than a kernel has them\n\
-             give them {least} bytes or more by `tcp.mss`{over}",
+             give them {min} bytes or more by `tcp.mss`{over}",
             config.mss
         ));
     }

@@ -5,15 +5,15 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use shortflow_run::Error;
 
 /// As many as any scenario needs that can be rehearsed.
-const ENOUGH: u64 = 65_536;
+const MAX_OPEN_FILES: u64 = 65_536;
 
 /// Lets the process open as many files as it may allow itself.
 pub(crate) fn allow_many() {
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
-        && soft < hard.min(ENOUGH)
+        && soft < hard.min(MAX_OPEN_FILES)
     {
         // Where it is not allowed, what is opened too much is refused with what to do.
-        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(ENOUGH), hard);
+        let _ = setrlimit(Resource::RLIMIT_NOFILE, hard.min(MAX_OPEN_FILES), hard);
     }
 }
 
@@ -42,6 +42,6 @@ mod tests {
     fn the_limit_is_as_high_as_it_may_be() {
         allow_many();
         let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
-        assert!(soft >= hard.min(ENOUGH), "{soft} of {hard}");
+        assert!(soft >= hard.min(MAX_OPEN_FILES), "{soft} of {hard}");
     }
 }

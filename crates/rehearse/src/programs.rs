@@ -61,13 +61,13 @@ pub struct HostPrograms<'g> {
 }
 
 /// How often programs are looked at.
-const STEP: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// How long a program is waited for before the next one is started, unless it listens or ends before.
-const PATIENCE: Duration = Duration::from_secs(2);
+const START_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long a program may take to end after it was interrupted.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE_PERIOD: Duration = Duration::from_secs(1);
 
 impl HostPrograms<'_> {
     /// Starts all programs, tells how they end, and ends them when `stop` is true. When the last of them has
@@ -103,7 +103,7 @@ impl HostPrograms<'_> {
                 && number + 1 < self.all.len()
                 && !running.last_has_ended()
                 && listening() <= before
-                && begun.elapsed() < PATIENCE
+                && begun.elapsed() < START_TIMEOUT
             {
                 running.wait(End::Own);
             }
@@ -151,7 +151,7 @@ struct RunningPrograms<'h> {
 impl RunningPrograms<'_> {
     /// Waits for a moment, and tells of the programs that have ended by then.
     fn wait(&mut self, end: End) {
-        std::thread::sleep(STEP);
+        std::thread::sleep(POLL_INTERVAL);
         self.tell(end);
     }
 
@@ -177,7 +177,7 @@ impl RunningPrograms<'_> {
         self.tell(End::Own);
         self.running.iter().for_each(|(program, _)| program.interrupt());
         let begun = Instant::now();
-        while !self.running.iter().all(|(_, is_told)| *is_told) && begun.elapsed() < GRACE {
+        while !self.running.iter().all(|(_, is_told)| *is_told) && begun.elapsed() < GRACE_PERIOD {
             self.wait(End::WithRehearsal);
         }
         self.running.iter_mut().for_each(|(program, _)| program.end());

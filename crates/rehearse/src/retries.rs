@@ -17,7 +17,7 @@ pub(crate) struct Retries {
 /// All of them.
 pub(crate) fn from_config(config: &Config) -> [Retries; 4] {
     let kernel = Era::LinuxToday.config();
-    let taken = |value: Option<u32>, most| value.filter(|n| (1..=most).contains(n)).map(u64::from);
+    let taken = |value: Option<u32>, max| value.filter(|n| (1..=max).contains(n)).map(u64::from);
     let (linear, own) = (config.linear_syn_timeouts, kernel.linear_syn_timeouts);
     let longest = config.rto_max.nanos() / 1_000_000;
     [

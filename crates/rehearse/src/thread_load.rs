@@ -10,7 +10,7 @@ use crate::realtime::{Priority, prefer_this_thread};
 
 /// The share of the time from which on a thread counts as always busy. The kernel gives others 5 % of the time of
 /// a thread that runs in real time, and more is lost where processors are shared.
-const MOST: f64 = 0.85;
+const BUSY_SHARE: f64 = 0.85;
 
 /// What the thread that began this has worked since.
 pub(crate) struct ThreadLoad {
@@ -46,7 +46,7 @@ pub(crate) fn busy_note(network: f64, load: f64) -> Option<String> {
          and not what the links let through. Use slower links, or less traffic.",
         100.0 * share
     );
-    (share >= MOST).then_some(told)
+    (share >= BUSY_SHARE).then_some(told)
 }
 
 /// Seconds of a processor that the thread has used, the kernel's work for it included.

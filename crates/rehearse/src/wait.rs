@@ -17,7 +17,7 @@ pub(crate) type Ready = (u64, EpollFlags);
 const TIMER: u64 = u64::MAX;
 
 /// Milliseconds that are slept at most, so that whoever waits looks now and then whether it is to stop.
-const LONGEST: u8 = 50;
+const MAX_SLEEP_MS: u8 = 50;
 
 /// How many descriptors are told of at a time.
 const AT_ONCE: usize = 64;
@@ -83,7 +83,7 @@ impl Wait {
             self.set_for = at;
         }
         let asked_at = self.clock.now();
-        let count = match self.epoll.wait(&mut self.events, EpollTimeout::from(LONGEST)) {
+        let count = match self.epoll.wait(&mut self.events, EpollTimeout::from(MAX_SLEEP_MS)) {
             Err(Errno::EINTR) => 0,
             waited => waited?,
         };
@@ -104,7 +104,7 @@ impl Wait {
     /// has nobody looked at what may have been ready?
     fn look(&mut self, asked_at: Instant, at: Instant) {
         let now = self.clock.now();
-        let awake_at = at.max(asked_at).min(asked_at + Duration::from_millis(LONGEST.into()));
+        let awake_at = at.max(asked_at).min(asked_at + Duration::from_millis(MAX_SLEEP_MS.into()));
         let since = self.looked_at.replace(now).unwrap_or(asked_at);
         let stall = asked_at.since(since) + now.since(awake_at.min(now));
         if stall > TimingError::LIMIT {

@@ -96,7 +96,7 @@ fn unknown_text(runs: &[Run]) -> Option<String> {
 }
 
 /// The measures by which engines are held against each other, in words.
-const OF_INTEREST: [(Measure, &str); 7] = [
+const COMPARED_MEASURES: [(Measure, &str); 7] = [
     (Measure::CompletionMedian, "median"),
     (Measure::CompletionP95, "95th percentile"),
     (Measure::DelayMedian, "median delay"),
@@ -107,7 +107,7 @@ const OF_INTEREST: [(Measure, &str); 7] = [
 ];
 
 /// The difference that nobody need hear of.
-const NEGLIGIBLE: f64 = 0.01;
+const MIN_DIFFERENCE: f64 = 0.01;
 
 /// How many figures clearly differ, and which of them differ most.
 fn how_far_apart(runs: &[Run]) -> Option<String> {
@@ -132,18 +132,18 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
     let apart: Vec<&Figure<'_>> =
         figures.iter().filter(|figure| !has_intervals || figure.is_clear()).collect();
     let farthest = |a: &&&Figure<'_>, b: &&&Figure<'_>| a.distance().total_cmp(&b.distance());
-    let most = apart.iter().max_by(farthest).map(|figure| figure.sentence(runs));
+    let max = apart.iter().max_by(farthest).map(|figure| figure.sentence(runs));
     let all = format!("Of {} medians, 95th percentiles, goodputs and losses", figures.len());
-    match (has_intervals, most) {
-        (false, most) => most.map(|most| format!("Farthest apart: {most}.")),
+    match (has_intervals, max) {
+        (false, max) => max.map(|max| format!("Farthest apart: {max}.")),
         (true, None) => Some(format!("{all}, none clearly differs by more than 1 %.")),
-        (true, Some(most)) => {
+        (true, Some(max)) => {
             let (clear, differ) = match apart.len() {
                 1 => (1, "differs"),
                 clear => (clear, "differ"),
             };
             Some(format!(
-                "{all}, {clear} clearly {differ} by more than 1 %. Farthest apart of these: {most}."
+                "{all}, {clear} clearly {differ} by more than 1 %. Farthest apart of these: {max}."
             ))
         }
     }
@@ -162,11 +162,11 @@ impl Figure<'_> {
         Some(Figure { at, gain, words: of_interest(gain)?, ratio: gain.ratio? })
     }
 
-    /// Whether the whole interval is more than [`NEGLIGIBLE`] away from 1.
+    /// Whether the whole interval is more than [`MIN_DIFFERENCE`] away from 1.
     fn is_clear(&self) -> bool {
         let Estimate { low, high, .. } = self.ratio;
-        low.is_some_and(|low| low > 1.0 + NEGLIGIBLE)
-            || high.is_some_and(|high| high < 1.0 - NEGLIGIBLE)
+        low.is_some_and(|low| low > 1.0 + MIN_DIFFERENCE)
+            || high.is_some_and(|high| high < 1.0 - MIN_DIFFERENCE)
     }
 
     /// Whose it is, and how many times as much as that of the other engine.
@@ -193,6 +193,6 @@ impl Figure<'_> {
 fn of_interest(gain: &Gain) -> Option<&'static str> {
     let is_whole =
         !gain.workload.contains('/') && gain.class.as_deref().is_none_or(|class| class == "all");
-    let (_, words) = OF_INTEREST.iter().find(|(measure, _)| *measure == gain.measure)?;
+    let (_, words) = COMPARED_MEASURES.iter().find(|(measure, _)| *measure == gain.measure)?;
     is_whole.then_some(*words)
 }

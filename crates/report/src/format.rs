@@ -46,8 +46,8 @@ pub(crate) fn gain(gain: &Option<Estimate>) -> String {
     let Some(gain) = gain else { return NOTHING.into() };
     match (gain.low, gain.high) {
         (Some(low), Some(high)) if gain.mean <= MUCH_SLOWER => {
-            let (least, most) = (slowdown(high), slowdown(low));
-            format!("{} ({least:.1} to {most:.1})", change(gain.mean))
+            let (min, max) = (slowdown(high), slowdown(low));
+            format!("{} ({min:.1} to {max:.1})", change(gain.mean))
         }
         (Some(low), Some(high)) => {
             format!("{} ({} to {})", change(gain.mean), signed(low), signed(high))
@@ -106,7 +106,7 @@ pub(crate) fn seconds(value: f64) -> String {
 }
 
 /// A lower bound of a time, likewise; what is written is a lower bound too.
-pub(crate) fn least_seconds(value: f64) -> String {
+pub(crate) fn min_seconds(value: f64) -> String {
     seconds_in(value, rounded_down)
 }
 
@@ -118,10 +118,10 @@ fn seconds_in(value: f64, digits: fn(f64) -> String) -> String {
     }
 }
 
-/// The mean of an estimated time in seconds with the unit that suits it; `at least` before a bound.
+/// The mean of an estimated time in seconds with the unit that suits it; `at min` before a bound.
 pub(crate) fn mean_time(estimate: &Estimate) -> String {
     match estimate.at_least {
-        true => format!("at least {}", least_seconds(estimate.mean)),
+        true => format!("at least {}", min_seconds(estimate.mean)),
         false => seconds(estimate.mean),
     }
 }
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_lower_bound_is_rounded_down() {
-        assert_eq!([4.736_066, 27.8528, 9.999].map(least_seconds), ["4.73 s", "27.8 s", "9.9 s"]);
+        assert_eq!([4.736_066, 27.8528, 9.999].map(min_seconds), ["4.73 s", "27.8 s", "9.9 s"]);
         assert_eq!(seconds(4.736_066), "4.74 s");
         let bound =
             Estimate { mean: 1.8049, low: None, high: None, n: 3, at_least: true, at_most: false };

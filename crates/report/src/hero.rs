@@ -120,12 +120,12 @@ fn row_middle(row: usize) -> f64 {
 }
 
 /// A name of so many characters at most: without its middle, since names that belong together begin or end alike.
-fn shortened(name: &str, most: usize) -> String {
+fn shortened(name: &str, max: usize) -> String {
     let all: Vec<char> = name.chars().collect();
-    if all.len() <= most {
+    if all.len() <= max {
         return name.to_owned();
     }
-    let (before, after) = (most / 2, most.saturating_sub(most / 2 + 1));
+    let (before, after) = (max / 2, max.saturating_sub(max / 2 + 1));
     all[..before].iter().chain(&['…']).chain(&all[all.len() - after..]).collect()
 }
 
@@ -133,8 +133,8 @@ fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String 
     let found: Vec<Option<&RankFigure>> =
         lines.iter().map(|line| figure(line, &panel.workload, panel.measure)).collect();
     let longest = found.iter().flatten().filter_map(|figure| figure.value);
-    let most = longest.map(|v| v.high.unwrap_or(v.mean).max(v.mean)).fold(0.0, f64::max);
-    let scale = if most > 0.0 { (width - VALUE) / most } else { 0.0 };
+    let max = longest.map(|v| v.high.unwrap_or(v.mean).max(v.mean)).fold(0.0, f64::max);
+    let scale = if max > 0.0 { (width - VALUE) / max } else { 0.0 };
     let better = match panel.measure.for_traffic(panel.traffic).about().better {
         Better::Higher => "more is better",
         Better::Lower | Better::Neither => "less is better",

@@ -21,7 +21,7 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
     let mut said = Vec::new();
     let farthest = off.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     if let Some((figure, error)) = farthest {
-        let near = off.iter().filter(|(_, error)| error.abs() <= NEAR).count();
+        let near = off.iter().filter(|(_, error)| error.abs() <= CLOSE_ERROR).count();
         let many = match off.len() {
             1 => "The one mean that is predicted".to_owned(),
             all if near == all => format!("All {all} means that are predicted"),
@@ -34,7 +34,7 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
         };
         said.push(format!(
             "{many} {verb} within {:.0} % of what was found. Farthest off: {} ({}).",
-            NEAR * 100.0,
+            CLOSE_ERROR * 100.0,
             beside(runs, figure),
             format::signed(error * 100.0) + " %",
         ));
@@ -59,7 +59,7 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
 }
 
 /// What counts as near, as a part of what was found.
-const NEAR: f64 = 0.2;
+const CLOSE_ERROR: f64 = 0.2;
 
 /// What was predicted beside what was found.
 fn beside(runs: &[Run], figure: &PredictionError) -> String {

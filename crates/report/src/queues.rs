@@ -28,8 +28,8 @@ pub(crate) fn queues(runs: &[Run]) -> Vec<LineFigure> {
         }));
     }
     let marks = figures.iter().flat_map(|figure| &figure.series).flat_map(|s| &s.points);
-    let most = marks.map(|mark| mark.y).fold(0.0, f64::max);
-    figures.iter_mut().for_each(|figure| figure.reach = Some(most));
+    let max = marks.map(|mark| mark.y).fold(0.0, f64::max);
+    figures.iter_mut().for_each(|figure| figure.reach = Some(max));
     figures
 }
 

@@ -146,7 +146,7 @@ pub(crate) fn value(figure: &RankFigure) -> String {
         RankMeasure::Loss => format!("{} %", two_digits(found.mean * 100.0)),
         RankMeasure::Goodput if found.at_most => format!("≤ {}", format::max_rate(found.mean)),
         RankMeasure::Goodput => format::rate(found.mean),
-        _ if found.at_least => format!("≥ {}", format::least_seconds(found.mean)),
+        _ if found.at_least => format!("≥ {}", format::min_seconds(found.mean)),
         _ => format::seconds(found.mean),
     }
 }

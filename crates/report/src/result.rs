@@ -157,14 +157,14 @@ fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
     let means = (0..run.points.len()).filter_map(|at| Some((at, mean(at)?)));
     let means: Vec<(usize, Estimate)> = means.collect();
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
-    let (least, most) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
+    let (min, max) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
     Some(format!(
         "Over {key}, the mean {} of {workload} took between {} (at {}) and {} (at {}).",
         item([run], workload).singular(),
-        format::mean_time(&least.1),
-        point_label(run, least.0),
-        format::mean_time(&most.1),
-        point_label(run, most.0)
+        format::mean_time(&min.1),
+        point_label(run, min.0),
+        format::mean_time(&max.1),
+        point_label(run, max.0)
     ))
 }
 
@@ -190,13 +190,13 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         return bounds_note(reference, ours, workload);
     }
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
-    let (least, most) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
+    let (min, max) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
     let at = |(at, gain): &(usize, Estimate)| {
         format!("{} (at {})", format::change(gain.mean), point_label(ours, *at))
     };
     let range = match gains.len() {
-        1 => at(least),
-        _ => format!("between {} and {}", at(least), at(most)),
+        1 => at(min),
+        _ => format!("between {} and {}", at(min), at(max)),
     };
     let untold: Vec<String> = (0..ours.points.len())
         .filter(|point| gains.iter().all(|(told, _)| told != point))

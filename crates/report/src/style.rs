@@ -121,11 +121,11 @@ const TITLE_CHARACTER: f64 = 8.6;
 
 /// The title in lines that the drawing is wide enough for.
 fn wrapped(title: &str, width: &str) -> Vec<String> {
-    let most = (width.parse::<f64>().unwrap_or(600.0) / TITLE_CHARACTER) as usize;
+    let max = (width.parse::<f64>().unwrap_or(600.0) / TITLE_CHARACTER) as usize;
     let mut lines: Vec<String> = Vec::new();
     for word in title.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= max => {
                 *line += " ";
                 *line += word;
             }

@@ -18,8 +18,8 @@ pub(crate) fn log_log(points: &[(f64, f64)]) -> Vec<Mark> {
     kept
 }
 
-/// Every n-th of too many points of a series over time, so that `most` are left at most.
-pub(crate) fn every_nth(points: Vec<Mark>, most: usize) -> Vec<Mark> {
-    let step = points.len().div_ceil(most).max(1);
+/// Every n-th of too many points of a series over time, so that `max` are left at most.
+pub(crate) fn every_nth(points: Vec<Mark>, max: usize) -> Vec<Mark> {
+    let step = points.len().div_ceil(max).max(1);
     points.into_iter().step_by(step).collect()
 }

@@ -173,7 +173,7 @@ impl TimingError {
     pub const MAX_STALLED: f64 = 0.01;
 
     /// The longest stall: half of the least retransmission timeout of Linux (200 ms), so that none expires for it.
-    pub const LONGEST_STALL: Duration = Duration::from_millis(100);
+    pub const MAX_STALL: Duration = Duration::from_millis(100);
 
     /// And another thread has stood still for so long.
     #[must_use]
@@ -197,13 +197,13 @@ impl TimingError {
         let Stalls { share, longest } = self.stalls;
         self.p99 <= TimingError::LIMIT
             && share <= TimingError::MAX_STALLED
-            && longest <= TimingError::LONGEST_STALL
+            && longest <= TimingError::MAX_STALL
     }
 
     /// What to say of a run that was too late to trust.
     pub fn warning(&self) -> Option<Warning> {
         let TimingError { p50, p99, max, stalls: Stalls { share, longest } } = self;
-        let limits = (TimingError::LIMIT, TimingError::LONGEST_STALL);
+        let limits = (TimingError::LIMIT, TimingError::MAX_STALL);
         let [p50, p99, max, longest] =
             [p50, p99, max, longest].map(|time| format!("{:.3} ms", time.as_secs_f64() * 1e3));
         (!self.is_trusted()).then(|| {

@@ -87,9 +87,9 @@ impl Experiment<'_> {
 /// an interruption comes can be compared.
 fn places(cases: &[Case<'_>]) -> Vec<TaskIndex> {
     let points = cases[0].loaded.points();
-    let most = points.iter().map(|point| point.scenario.replicas).max().unwrap_or(0);
+    let max = points.iter().map(|point| point.scenario.replicas).max().unwrap_or(0);
     let mut places = Vec::new();
-    for replica in 0..most {
+    for replica in 0..max {
         for (point, _) in points.iter().enumerate().filter(|(_, p)| replica < p.scenario.replicas) {
             places.extend((0..cases.len()).map(|case| TaskIndex { case, point, replica }));
         }

@@ -61,7 +61,7 @@ pub fn refuse_too_large(
         ),
         ("samples of series", Bytes(samples), "lengthen `measure.series_interval`"),
     ];
-    let (what, most, remedy) =
+    let (what, max, remedy) =
         parts.into_iter().max_by_key(|(_, bytes, _)| *bytes).expect("there are four parts");
     let each = if what == "samples of series" { "" } else { " in each replica" };
     let plural = if at_once == 1 { "" } else { "s" };
@@ -72,7 +72,7 @@ pub fn refuse_too_large(
          limit with --memory",
         rounded(Bytes(whole)),
         rounded(limit),
-        rounded(most),
+        rounded(max),
     );
     Err(TooLarge { message, of_machine: stated.is_none() })
 }

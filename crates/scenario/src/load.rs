@@ -104,7 +104,7 @@ pub fn load_from(
     path: &Path,
     overrides: &Overrides,
 ) -> Result<Loaded, Diagnostics> {
-    load_with(path, overrides, &|path, most| files.read(path, most))
+    load_with(path, overrides, &|path, max| files.read(path, max))
 }
 
 /// As [`load`], from texts that are given with their names instead of files; the first is the

@@ -79,8 +79,8 @@ impl PointLoads {
             if let [next, ..] = links[links.len().min(MAX_LINES)..] {
                 let more = links.len() - MAX_LINES;
                 let directions = if more == 1 { "direction" } else { "directions" };
-                let most = percent(next.share);
-                text += &format!("    and {more} more {directions} of links with at most {most}\n");
+                let max = percent(next.share);
+                text += &format!("    and {more} more {directions} of links with at most {max}\n");
             }
         }
         if !self.elastic.is_empty() {

@@ -378,12 +378,12 @@ impl Check<'_> {
         let mean = |values: &[Reading]| {
             values.iter().map(|value| value.value()).sum::<f64>() / values.len() as f64
         };
-        let least = inside.iter().chain(&outside);
-        let least = least.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
-        let (at, values) = least.expect("there are points");
+        let min = inside.iter().chain(&outside);
+        let min = min.min_by(|a, b| mean(&a.1).total_cmp(&mean(&b.1)));
+        let (at, values) = min.expect("there are points");
         let is_inside = (from..=to).contains(&self.cases[*at].x);
         let (near, far) = if is_inside { (&inside, &outside) } else { (&outside, &inside) };
-        let needs = least_to_tell(values, far, level / near.len() as f64);
+        let needs = min_replicas_to_decide(values, far, level / near.len() as f64);
         let needs = needs.filter(|needs| *needs > replicas);
         let shown = Shown { ours: self.cases[*at].x, low: None, high: None };
         let at = *at;
@@ -395,10 +395,14 @@ impl Check<'_> {
 }
 
 /// With how many replicas these values would be told at `level` from all on the `far` side.
-fn least_to_tell(values: &[Reading], far: &[(usize, Vec<Reading>)], level: f64) -> Option<u32> {
-    far.iter().try_fold(0, |most, (_, theirs)| {
+fn min_replicas_to_decide(
+    values: &[Reading],
+    far: &[(usize, Vec<Reading>)],
+    level: f64,
+) -> Option<u32> {
+    far.iter().try_fold(0, |max, (_, theirs)| {
         let evidence = Evidence::of_ratios(values, theirs);
-        Some(evidence.replicas_to_tell_from(1.0, level)?.max(most))
+        Some(evidence.replicas_to_decide(1.0, level)?.max(max))
     })
 }
 

@@ -6,14 +6,14 @@ use crate::judge::Verdict;
 use crate::ledger::{CheckResult, ClaimResult, Counterfactual, Ledger, Trial};
 
 /// Failing checks of a claim that are told; of more only the number is.
-const TOLD: usize = 2;
+const MAX_CHECKS_SHOWN: usize = 2;
 
 /// Every claim and its verdict in a table; then what fails, and under which change it would hold; then
 /// what depends on a reading of what the paper leaves open.
 pub fn claims_table(ledger: &Ledger) -> String {
-    let most = ledger.claims.iter().map(|claim| claim.replicas).max().unwrap_or_default();
+    let max = ledger.claims.iter().map(|claim| claim.replicas).max().unwrap_or_default();
     let mut out =
-        format!("Up to {most} replicas of {} each. {}", ledger.duration, ledger.tcp_in_words());
+        format!("Up to {max} replicas of {} each. {}", ledger.duration, ledger.tcp_in_words());
     for sentence in [ledger.reading_in_words(), format!("{}.", ledger.in_words())] {
         if !sentence.is_empty() {
             out += &format!(" {sentence}");
@@ -117,8 +117,8 @@ fn depending(claim: &ClaimResult) -> Option<String> {
 fn checks_text(claim: &ClaimResult, verdict: Verdict) -> Option<String> {
     let checks: Vec<&CheckResult> =
         claim.checks.iter().filter(|check| check.verdict == verdict).collect();
-    let first: Vec<String> = checks.iter().take(TOLD).map(|check| one(check)).collect();
-    let more = match checks.len().saturating_sub(TOLD) {
+    let first: Vec<String> = checks.iter().take(MAX_CHECKS_SHOWN).map(|check| one(check)).collect();
+    let more = match checks.len().saturating_sub(MAX_CHECKS_SHOWN) {
         0 => String::new(),
         more => format!("; and {more} more"),
     };

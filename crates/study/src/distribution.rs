@@ -44,7 +44,7 @@ impl Distribution {
         else {
             return false;
         };
-        let is_up_to = |up_to: Option<u64>| up_to.is_none_or(|most| bytes <= most);
+        let is_up_to = |up_to: Option<u64>| up_to.is_none_or(|max| bytes <= max);
         let class = found.classes.iter().find(|class| is_up_to(class.up_to));
         self.class == ALL || class.is_some_and(|class| class.label == wanted.label)
     }

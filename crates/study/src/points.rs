@@ -158,7 +158,7 @@ impl Maker<'_> {
     }
 
     /// The most replicas that there can be of any point.
-    pub(crate) fn most(&self) -> u32 {
+    pub(crate) fn max_replicas(&self) -> u32 {
         self.numbers.as_ref().map_or(u32::MAX, |numbers| numbers.len() as u32)
     }
 

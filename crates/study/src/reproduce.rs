@@ -312,7 +312,7 @@ fn about(files: &StudyFiles, study: &Study, effort: &Effort, quick: bool) -> Str
         about += &format!(
             " This is the short form, with {} replicas of {duration}: a first look, whose verdicts \
              may differ from those of the full run. Notes on the full run are left out.",
-            looks.most()
+            looks.max_replicas()
         );
     }
     about

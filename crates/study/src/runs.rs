@@ -85,8 +85,8 @@ impl<'s> Runs<'s> {
     }
 
     /// The most replicas that there can be of any point.
-    pub(crate) fn most(&self) -> u32 {
-        self.maker.most()
+    pub(crate) fn max_replicas(&self) -> u32 {
+        self.maker.max_replicas()
     }
 
     /// The changes under which they are run.
@@ -172,9 +172,9 @@ impl<'s> Runs<'s> {
                 let point = &self.points[at];
                 let first =
                     self.data.replicas(&run.name, x).map_or(0, <[StoredReplica]>::len) as u32;
-                let most = self.maker.most().min(run.at_most.unwrap_or(u32::MAX));
+                let max = self.maker.max_replicas().min(run.at_most.unwrap_or(u32::MAX));
                 let numbers: Vec<u32> =
-                    (first..replicas.min(most)).map(|place| self.maker.number(place)).collect();
+                    (first..replicas.min(max)).map(|place| self.maker.number(place)).collect();
                 if !numbers.is_empty() {
                     absent.push((at, OfPoint::kept(point, numbers, bench)));
                 }

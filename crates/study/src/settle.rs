@@ -154,7 +154,7 @@ pub(crate) fn settle(
         if due.is_empty() && number > 1 {
             continue;
         }
-        let look = look.min(runs.most());
+        let look = look.min(runs.max_replicas());
         let mut wanted = if number == 1 { shown.clone() } else { Wanted::default() };
         due.iter().for_each(|claim| claim.want(&mut wanted, look, study));
         bench.progress.stage(&stage(&runs.variant().name(), number, looks.len()));

@@ -7,7 +7,7 @@
 use shortflow_units::{Duration, Instant};
 
 /// Never longer than this, nor than a round trip that is known.
-const MOST: Duration = Duration::from_millis(200);
+const MAX_DELAY: Duration = Duration::from_millis(200);
 
 /// The time for which an acknowledgement is held back, in the milliseconds in which Linux counts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,14 +24,14 @@ impl AckDelay {
     /// Data have come in order. Whether that was so late that the sender may have begun anew: then more of them are
     /// acknowledged at once.
     #[inline]
-    pub(crate) fn on_data(&mut self, now: Instant, least: Duration, rto: Duration) -> bool {
-        let (least, rto) = (millis(least), millis(rto));
+    pub(crate) fn on_data(&mut self, now: Instant, min: Duration, rto: Duration) -> bool {
+        let (min, rto) = (millis(min), millis(rto));
         let gap = self.since(now);
         self.came = millis_of(now);
         if self.timeout == 0 {
-            self.timeout = least;
-        } else if gap <= least / 2 {
-            self.timeout = self.timeout / 2 + least / 2;
+            self.timeout = min;
+        } else if gap <= min / 2 {
+            self.timeout = self.timeout / 2 + min / 2;
         } else if gap < self.timeout {
             self.timeout = (self.timeout / 2).saturating_add(gap).min(rto);
         } else {
@@ -53,18 +53,18 @@ impl AckDelay {
     }
 
     /// Nothing more came in time, and nothing was sent.
-    pub(crate) fn on_expiry(&mut self, least: Duration, rto: Duration) {
+    pub(crate) fn on_expiry(&mut self, min: Duration, rto: Duration) {
         if self.answers {
-            self.begin_anew(least);
+            self.begin_anew(min);
         } else {
             self.timeout = self.timeout.saturating_mul(2).min(millis(rto));
         }
     }
 
     /// As if no side had talked yet.
-    pub(crate) fn begin_anew(&mut self, least: Duration) {
+    pub(crate) fn begin_anew(&mut self, min: Duration) {
         self.answers = false;
-        self.timeout = millis(least);
+        self.timeout = millis(min);
     }
 
     /// Whether data have come.
@@ -75,9 +75,9 @@ impl AckDelay {
 
     /// For how long the next one is held back.
     #[inline]
-    pub(crate) fn timeout(&self, least: Duration, smoothed_rtt: Option<Duration>) -> Duration {
-        let round_trip = smoothed_rtt.map_or(MOST, |rtt| rtt.max(least));
-        Duration::from_millis(self.timeout.into()).min(round_trip).min(MOST)
+    pub(crate) fn timeout(&self, min: Duration, smoothed_rtt: Option<Duration>) -> Duration {
+        let round_trip = smoothed_rtt.map_or(MAX_DELAY, |rtt| rtt.max(min));
+        Duration::from_millis(self.timeout.into()).min(round_trip).min(MAX_DELAY)
     }
 }
 
@@ -95,7 +95,7 @@ fn millis_of(instant: Instant) -> u32 {
 mod tests {
     use super::*;
 
-    const LEAST: Duration = Duration::from_millis(40);
+    const MIN_DELAY: Duration = Duration::from_millis(40);
     const RTO: Duration = Duration::from_millis(300);
 
     fn at(millis: u64) -> Instant {
@@ -106,9 +106,9 @@ mod tests {
     fn after(times: &[u64]) -> u64 {
         let mut delay = AckDelay::default();
         for &time in times {
-            delay.on_data(at(time), LEAST, RTO);
+            delay.on_data(at(time), MIN_DELAY, RTO);
         }
-        delay.timeout(LEAST, None).nanos() / 1_000_000
+        delay.timeout(MIN_DELAY, None).nanos() / 1_000_000
     }
 
     #[test]
@@ -124,16 +124,16 @@ mod tests {
     #[test]
     fn it_doubles_where_nothing_came_in_time_up_to_a_round_trip() {
         let mut delay = AckDelay::default();
-        delay.on_data(at(0), LEAST, RTO);
-        delay.on_expiry(LEAST, RTO);
-        assert_eq!(delay.timeout(LEAST, None), Duration::from_millis(80));
+        delay.on_data(at(0), MIN_DELAY, RTO);
+        delay.on_expiry(MIN_DELAY, RTO);
+        assert_eq!(delay.timeout(MIN_DELAY, None), Duration::from_millis(80));
         assert_eq!(
-            delay.timeout(LEAST, Some(Duration::from_millis(60))),
+            delay.timeout(MIN_DELAY, Some(Duration::from_millis(60))),
             Duration::from_millis(60)
         );
-        assert_eq!(delay.timeout(LEAST, Some(Duration::from_millis(6))), LEAST);
-        (0..40).for_each(|_| delay.on_expiry(LEAST, RTO));
-        assert_eq!(delay.timeout(LEAST, None), MOST);
+        assert_eq!(delay.timeout(MIN_DELAY, Some(Duration::from_millis(6))), MIN_DELAY);
+        (0..40).for_each(|_| delay.on_expiry(MIN_DELAY, RTO));
+        assert_eq!(delay.timeout(MIN_DELAY, None), MAX_DELAY);
     }
 
     #[test]
@@ -141,22 +141,22 @@ mod tests {
         let mut delay = AckDelay::default();
         delay.on_data_sent(at(1));
         assert!(!delay.answers, "nothing to answer");
-        delay.on_data(at(1000), LEAST, RTO);
+        delay.on_data(at(1000), MIN_DELAY, RTO);
         delay.on_data_sent(at(1040));
         assert!(!delay.answers, "too late");
-        delay.on_data(at(1100), LEAST, RTO);
+        delay.on_data(at(1100), MIN_DELAY, RTO);
         delay.on_data_sent(at(1139));
         assert!(delay.answers);
-        delay.on_expiry(LEAST, RTO);
+        delay.on_expiry(MIN_DELAY, RTO);
         assert!(!delay.answers);
-        assert_eq!(delay.timeout(LEAST, None), LEAST, "not doubled");
+        assert_eq!(delay.timeout(MIN_DELAY, None), MIN_DELAY, "not doubled");
     }
 
     #[test]
     fn a_gap_longer_than_a_timeout_of_retransmission_tells_of_a_new_beginning() {
         let mut delay = AckDelay::default();
-        assert!(!delay.on_data(at(5000), LEAST, RTO), "the first");
-        assert!(!delay.on_data(at(5300), LEAST, RTO));
-        assert!(delay.on_data(at(5601), LEAST, RTO));
+        assert!(!delay.on_data(at(5000), MIN_DELAY, RTO), "the first");
+        assert!(!delay.on_data(at(5300), MIN_DELAY, RTO));
+        assert!(delay.on_data(at(5601), MIN_DELAY, RTO));
     }
 }

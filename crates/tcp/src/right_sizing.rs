@@ -24,7 +24,7 @@ const SEGMENTS_AT_FIRST: u32 = 10;
 #[derive(Debug)]
 pub(crate) struct RightSizing {
     /// How far the window may grow at all, in bytes.
-    most: u32,
+    max: u32,
     /// How far it may now.
     clamp: u32,
     /// What came in the fullest round trip so far.
@@ -35,20 +35,20 @@ pub(crate) struct RightSizing {
 
 impl RightSizing {
     /// A window that has not grown yet, of segments with so many bytes, and grows to this at most.
-    pub(crate) fn new(mss: u16, most: u32) -> Self {
-        let most = most.min(payload_in(MAX_MEMORY));
+    pub(crate) fn new(mss: u16, max: u32) -> Self {
+        let max = max.min(payload_in(MAX_MEMORY));
         RightSizing {
-            most,
-            clamp: most.min(payload_in(MEMORY_AT_FIRST)),
+            max,
+            clamp: max.min(payload_in(MEMORY_AT_FIRST)),
             fullest: SEGMENTS_AT_FIRST * u32::from(mss.max(1)),
             from: 1,
         }
     }
 
     /// How many segments let it grow as far as it may at first.
-    pub(crate) fn at_first(mss: u16, most: u32) -> u16 {
+    pub(crate) fn at_first(mss: u16, max: u32) -> u16 {
         let segment = u32::from(mss.max(1));
-        let clamp = most.min(payload_in(MEMORY_AT_FIRST));
+        let clamp = max.min(payload_in(MEMORY_AT_FIRST));
         segments_to(WINDOW_AT_FIRST / segment * segment, clamp, segment)
     }
 
@@ -66,7 +66,7 @@ impl RightSizing {
         let came = u64::from(came);
         let twice = 2 * came;
         let ahead = 2 * (twice * (came - fullest) / fullest.max(1));
-        let may = (twice + ahead).min(self.most.into()) as u32;
+        let may = (twice + ahead).min(self.max.into()) as u32;
         let more = segments_to(self.clamp, may, mss.max(1).into());
         self.clamp = self.clamp.max(may);
         more

@@ -171,14 +171,14 @@ impl PeakDeviation {
         variation.max(self.peak)
     }
 
-    /// Once in a round trip RTTVAR comes down towards the peak, which begins anew at `least`.
-    fn end_round(&mut self, variation: u64, (una, max): (u64, u64), least: u64) -> u64 {
+    /// Once in a round trip RTTVAR comes down towards the peak, which begins anew at `min`.
+    fn end_round(&mut self, variation: u64, (una, max): (u64, u64), min: u64) -> u64 {
         if una <= self.round_end {
             return variation;
         }
         let lower = variation - variation.saturating_sub(self.peak) / 4;
         self.round_end = max;
-        self.peak = least;
+        self.peak = min;
         lower
     }
 }

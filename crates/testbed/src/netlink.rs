@@ -23,7 +23,7 @@ use nix::errno::Errno;
 use crate::Error;
 
 /// How long a device may take to carry packets: the kernel looks at cables once a second at least.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CARRIER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A socket to the kernel.
 #[derive(Debug)]
@@ -230,7 +230,7 @@ fn patiently(
     what: &'static str,
     mut is_so: impl FnMut() -> Result<bool, Error>,
 ) -> Result<(), Error> {
-    let patient_until = Instant::now() + PATIENCE;
+    let patient_until = Instant::now() + CARRIER_TIMEOUT;
     while !is_so()? {
         if Instant::now() > patient_until {
             return Err(Error::kernel(what)(Errno::ETIMEDOUT));

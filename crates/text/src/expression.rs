@@ -16,8 +16,8 @@ pub(super) fn evaluate(
     parameter: &mut dyn FnMut(&str) -> Result<f64, String>,
 ) -> Result<Outcome, String> {
     // Parentheses nest by recursion: a bound on the text is a bound on the stack.
-    if text.len() > LONGEST {
-        return Err(format!("the expression is longer than {LONGEST} characters"));
+    if text.len() > MAX_LENGTH {
+        return Err(format!("the expression is longer than {MAX_LENGTH} characters"));
     }
     let mut parser = Parser { whole: text.trim(), rest: text.trim_start(), parameter };
     let number = parser.sum()?;
@@ -113,7 +113,7 @@ impl Parser<'_, '_> {
     }
 }
 
-const LONGEST: usize = 500;
+const MAX_LENGTH: usize = 500;
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@ pub(super) fn all_faults<T: DeserializeOwned>(root: &Item, first: Fault) -> Vec<
             faults.push(fault);
         }
         match place.and_then(|place| cut_out(&mut rest, &place)) {
-            Some(piece) if faults.len() < MOST => cut.push(piece),
+            Some(piece) if faults.len() < MAX_MISTAKES => cut.push(piece),
             _ => break,
         }
         next = T::deserialize(Reader(&rest)).err();
@@ -78,7 +78,7 @@ fn cut_out(item: &mut Item, place: &Range<usize>) -> Option<Cut> {
 }
 
 /// More mistakes than anyone reads at once.
-const MOST: usize = 50;
+const MAX_MISTAKES: usize = 50;
 
 #[cfg(test)]
 mod tests {

@@ -22,15 +22,15 @@ impl InputFiles {
     ///
     /// # Errors
     /// When it cannot be read, is neither a regular file nor a pipe, is not UTF-8, or has more than
-    /// `most` bytes.
-    pub fn read(&self, path: &Path, most: u64) -> io::Result<String> {
+    /// `max` bytes.
+    pub fn read(&self, path: &Path, max: u64) -> io::Result<String> {
         if let Some(text) = self.texts.borrow().get(path) {
             return Ok(text.clone());
         }
         let bytes = if is_standard_input(path) {
-            shortflow_files::read_from(io::stdin().lock(), most)?
+            shortflow_files::read_from(io::stdin().lock(), max)?
         } else {
-            shortflow_files::read_input(path, most)?
+            shortflow_files::read_input(path, max)?
         };
         let text = String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData)?;
         self.texts.borrow_mut().insert(path.to_owned(), text.clone());

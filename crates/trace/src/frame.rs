@@ -16,7 +16,7 @@ use crate::identification::{flow_number, identification};
 /// The headers of a packet, and how long its frame is.
 #[derive(Debug)]
 pub(crate) struct Headers {
-    bytes: [u8; Headers::MOST],
+    bytes: [u8; Headers::MAX_LENGTH],
     length: usize,
     /// Bytes of the whole frame, with the payload.
     pub(crate) frame_length: u32,
@@ -24,12 +24,12 @@ pub(crate) struct Headers {
 
 impl Headers {
     /// Ethernet, then IPv6, then TCP with all the options that there can be.
-    const MOST: usize = EthernetHeader::LENGTH + Ipv6Header::LENGTH + 60;
+    const MAX_LENGTH: usize = EthernetHeader::LENGTH + Ipv6Header::LENGTH + 60;
 
     /// The headers of the packet that is seen. A packet that is longer than an IP packet can be
     /// says that it is as long as can be.
     pub(crate) fn new(sight: &Sight<'_>) -> Headers {
-        let mut bytes = [0; Self::MOST];
+        let mut bytes = [0; Self::MAX_LENGTH];
         let length = emit(&mut bytes, sight).expect("the array is as long as all headers");
         let frame_length = length as u32 + u32::from(sight.packet.payload);
         Headers { bytes, length, frame_length }
@@ -85,7 +85,7 @@ fn ip(
     match ends {
         [IpAddr::V4(source), IpAddr::V4(destination)] => Ipv4Header {
             ds,
-            total_length: within_16_bits(Ipv4Header::LEAST as u32 + length),
+            total_length: within_16_bits(Ipv4Header::MIN_LENGTH as u32 + length),
             identification: identification(sight),
             fragmentation: Fragmentation::DONT_FRAGMENT,
             protocol,
@@ -167,7 +167,7 @@ fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
             options.push(TcpOption::WindowScale(scale))?;
         }
     }
-    let mut blocks = [SackBlock::default(); SackList::MOST];
+    let mut blocks = [SackBlock::default(); SackList::MAX_COUNT];
     let held = tcp.sack.as_slice();
     for (block, (from, to)) in blocks.iter_mut().zip(held) {
         *block = SackBlock { from: *from, to: *to };

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How long a pipe may be without a reader at first, and a reader may take nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long until it is tried again.
-const STEP: Duration = Duration::from_millis(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
 /// What is behind the name of a capture and is no regular file.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct PipeWriter {
 impl PipeWriter {
     /// Opens what is at `path`, a pipe when somebody reads from it.
     pub(crate) fn open(path: &Path) -> io::Result<PipeWriter> {
-        PipeWriter::open_within(path, PATIENCE)
+        PipeWriter::open_within(path, WRITE_TIMEOUT)
     }
 
     fn open_within(path: &Path, patience: Duration) -> io::Result<PipeWriter> {
@@ -66,7 +66,9 @@ fn within<T>(
     let begun = Instant::now();
     loop {
         match act() {
-            Err(error) if passes(&error) && begun.elapsed() < patience => std::thread::sleep(STEP),
+            Err(error) if passes(&error) && begun.elapsed() < patience => {
+                std::thread::sleep(RETRY_INTERVAL)
+            }
             Err(error) if passes(&error) => return Err(io::Error::new(ErrorKind::TimedOut, why)),
             done => return done,
         }

@@ -225,9 +225,11 @@ fn name_of(file: &CandidateFile, named: &[(String, String)]) -> String {
 
 /// Some of these labels, and how many others there are.
 fn some_of(labels: &[&str]) -> String {
-    const SHOWN: usize = 3;
+    const MAX_SHOWN: usize = 3;
     match labels.len() {
-        n if n > SHOWN + 1 => format!("{} and {} others", labels[..SHOWN].join("; "), n - SHOWN),
+        n if n > MAX_SHOWN + 1 => {
+            format!("{} and {} others", labels[..MAX_SHOWN].join("; "), n - MAX_SHOWN)
+        }
         _ => labels.join("; "),
     }
 }

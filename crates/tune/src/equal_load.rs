@@ -8,7 +8,7 @@ use shortflow_workloads::{Http, Visits};
 const PREFIX: &str = "equal-load:";
 
 /// How many flows of a workload are drawn.
-const DRAWN: usize = 20_000;
+const SAMPLED_FLOWS: usize = 20_000;
 
 /// The number of priorities that a value asks for, if it does.
 pub(crate) fn levels(value: &str) -> Option<Result<usize, String>> {
@@ -36,7 +36,7 @@ fn flows(scenario: &Scenario) -> Vec<(u64, f64)> {
     for workload in &scenario.workloads {
         let mut rng = Rng::stream(scenario.seed, &format!("equal load/{}", workload.name));
         let mut add = |weight: f64, draw: &mut dyn FnMut(&mut Rng) -> Vec<u64>| {
-            for _ in 0..DRAWN {
+            for _ in 0..SAMPLED_FLOWS {
                 all.extend(draw(&mut rng).into_iter().map(|bytes| (bytes.max(1), weight)));
             }
         };

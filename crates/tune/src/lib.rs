@@ -62,7 +62,7 @@ pub use line_fit::LineFit;
 pub use offered::Offered;
 pub use pareto_front::pareto_figure;
 pub use report::in_unit;
-pub use search::{FEWEST, Figures, Found, Measuring, replicas_needed, search};
+pub use search::{Figures, Found, MIN_REPLICAS, Measuring, replicas_needed, search};
 pub use store::Store;
 pub use tune::{Dropped, Plan, Searched, Tuned, measure, tune};
 pub use vary::{Varied, combinations};

@@ -5,7 +5,7 @@ use shortflow_measure::{Estimate, Unit};
 
 use crate::confirm::{Difference, Standing};
 use crate::goals::{Goal, Limit};
-use crate::search::FEWEST;
+use crate::search::MIN_REPLICAS;
 use crate::tune::{Dropped, Searched, Tuned};
 
 impl Tuned {
@@ -42,7 +42,7 @@ impl Tuned {
             title: format!(
                 "Confirmed by {} replicas{} with other seeds than the search; ± and ranges: 95 %",
                 self.fresh,
-                if self.fresh == FEWEST { " (the minimum)" } else { "" }
+                if self.fresh == MIN_REPLICAS { " (the minimum)" } else { "" }
             ),
             labels: vec![
                 "policy".to_owned(),

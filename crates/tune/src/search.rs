@@ -49,24 +49,24 @@ const FIRST: u32 = 2;
 const LAST: u32 = 8;
 
 /// The fewest replicas by which the winner is confirmed.
-pub const FEWEST: u32 = 4;
+pub const MIN_REPLICAS: u32 = 4;
 
 /// How many candidates are left at least: a winner and a runner-up, and where there are several goals a choice between
 /// them.
-fn least_left(goals: usize) -> usize {
+fn min_survivors(goals: usize) -> usize {
     if goals > 1 { 6 } else { 2 }
 }
 
 /// How many replicas a search among so many candidates for so many goals takes at most.
 pub fn replicas_needed(candidates: usize, goals: usize) -> u64 {
-    let least = least_left(goals);
+    let min = min_survivors(goals);
     let (mut left, mut before, mut each, mut all) = (candidates, 0, FIRST, 0);
     loop {
         all += left as u64 * u64::from(each - before);
-        if is_over(left, each, least) {
+        if is_over(left, each, min) {
             return all;
         }
-        (left, before, each) = (halved(left, least), each, each * 2);
+        (left, before, each) = (halved(left, min), each, each * 2);
     }
 }
 
@@ -81,7 +81,7 @@ pub fn search<M: Measuring>(
     limits: &[Limit],
     measuring: &mut M,
 ) -> Result<Found, M::Error> {
-    let least = least_left(goals);
+    let min = min_survivors(goals);
     let mut figures: Vec<Vec<Figures>> = vec![Vec::new(); count];
     let mut breaks = vec![None; count];
     let mut left: Vec<usize> = (0..count).collect();
@@ -94,21 +94,21 @@ pub fn search<M: Measuring>(
         }
         left.retain(|&candidate| breaks[candidate].is_none());
         sort(&mut left, &figures, limits);
-        if is_over(left.len(), each, least) {
+        if is_over(left.len(), each, min) {
             return Ok(Found { best: left, figures, breaks, fresh: each });
         }
-        left.truncate(halved(left.len(), least));
+        left.truncate(halved(left.len(), min));
         (before, each) = (each, each * 2);
     }
 }
 
-fn is_over(left: usize, each: u32, least: usize) -> bool {
-    left == 0 || left <= least && each >= LAST
+fn is_over(left: usize, each: u32, min: usize) -> bool {
+    left == 0 || left <= min && each >= LAST
 }
 
-/// How many of so many go on: half of them, but no fewer than `least`.
-fn halved(left: usize, least: usize) -> usize {
-    left.div_ceil(2).max(left.min(least))
+/// How many of so many go on: half of them, but no fewer than `min`.
+fn halved(left: usize, min: usize) -> usize {
+    left.div_ceil(2).max(left.min(min))
 }
 
 /// The first limit that these figures surely break.

@@ -9,13 +9,13 @@ use crate::by_engine::{ByEngine, expected};
 use crate::candidates::Candidate;
 use crate::confirm::{Confirmation, confirm};
 use crate::goals::{Goal, Limit};
-use crate::search::{FEWEST, Figures, Measuring, search};
+use crate::search::{Figures, MIN_REPLICAS, Measuring, search};
 use crate::store::Store;
 
 /// A candidate of which closed forms expect more than so many times the best goal is not measured. Means of closed forms
 /// are within a fifth of the simulated ones for nine scenarios in ten (`docs/validation.md`); for queues of a few packets
 /// they may be twice as long.
-const OUT_OF_REACH: f64 = 3.0;
+const MAX_EXPECTED_RATIO: f64 = 3.0;
 
 /// What is searched for, and among what.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub struct Plan<'a> {
     pub goals: &'a [Goal],
     /// What must be kept.
     pub limits: &'a [Limit],
-    /// By how many replicas the winner is confirmed; [`FEWEST`] at least.
+    /// By how many replicas the winner is confirmed; [`MIN_REPLICAS`] at least.
     pub fresh: u32,
     /// How many replicas are run at once; 0 is one for each core.
     pub threads: usize,
@@ -118,7 +118,7 @@ pub fn tune(
     let mut left = Left { within: &within, measuring: &mut measuring };
     let found = search(within.len(), goals.len(), limits, &mut left)?;
     let best: Vec<usize> = found.best.iter().map(|at| within[*at]).collect();
-    let fresh = plan.fresh.max(FEWEST);
+    let fresh = plan.fresh.max(MIN_REPLICAS);
     let (confirmed, winner) = match best.is_empty() {
         true => (confirm(&[], limits), None),
         false => confirmed(plan, &best, found.fresh..found.fresh + fresh, &mut measuring)?,
@@ -158,7 +158,7 @@ pub fn measure(
 fn within_reach(expected: &[Option<f64>]) -> Vec<usize> {
     let best =
         expected.iter().flatten().copied().filter(|one| *one > 0.0).fold(f64::INFINITY, f64::min);
-    let is_near = |one: &Option<f64>| one.is_none_or(|one| one <= OUT_OF_REACH * best);
+    let is_near = |one: &Option<f64>| one.is_none_or(|one| one <= MAX_EXPECTED_RATIO * best);
     expected.iter().enumerate().filter(|(_, one)| is_near(one)).map(|(at, _)| at).collect()
 }
 

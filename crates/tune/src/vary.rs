@@ -13,10 +13,10 @@ pub struct Varied {
 const POINTS: usize = 5;
 
 /// More combinations are not searched: each is run twice at least.
-const MOST: usize = 2000;
+const MAX_COMBINATIONS: usize = 2000;
 
 /// A range is sampled in equal ratios where its ends have this ratio or more.
-const WIDE: f64 = 10.0;
+const WIDE_RATIO: f64 = 10.0;
 
 /// What every key begins with: what is searched for is a policy.
 pub(crate) const POLICY: &str = "policy.";
@@ -38,9 +38,9 @@ impl Varied {
             }
         }
         let count = all.iter().map(|one| one.values.len()).fold(1, usize::saturating_mul);
-        if count > MOST {
+        if count > MAX_COMBINATIONS {
             return Err(format!(
-                "every value meets every other, which makes {count} combinations; at most {MOST} are searched\n\
+                "every value meets every other, which makes {count} combinations; at most {MAX_COMBINATIONS} are searched\n\
                  vary fewer keys, or give fewer values, as in policy.KEY=a,b"
             ));
         }
@@ -92,7 +92,7 @@ pub fn combinations(varied: &[Varied]) -> Vec<Vec<(String, String)>> {
 }
 
 /// Of what nobody has a part.
-const WHOLE: [&str; 5] = ["", "pkt", "seg", "B", "bit"];
+const INTEGER_UNITS: [&str; 5] = ["", "pkt", "seg", "B", "bit"];
 
 /// A few values from one end to the other, both among them; whole numbers of what has no parts where both ends are.
 fn range(from: &str, to: &str) -> Result<Vec<String>, String> {
@@ -104,8 +104,8 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, String> {
     if low >= high {
         return Err(format!("{low} is not below {high}"));
     }
-    let is_whole = WHOLE.contains(&unit) && ![from, to].iter().any(|end| end.contains('.'));
-    let is_wide = low > 0.0 && high / low >= WIDE;
+    let is_whole = INTEGER_UNITS.contains(&unit) && ![from, to].iter().any(|end| end.contains('.'));
+    let is_wide = low > 0.0 && high / low >= WIDE_RATIO;
     let at = |point: usize| {
         let share = point as f64 / (POINTS - 1) as f64;
         let value = match (point, is_wide) {

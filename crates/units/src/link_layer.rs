@@ -130,8 +130,8 @@ impl LinkLayer {
     #[inline]
     pub const fn wire_size(self, packet: Bytes) -> Bytes {
         let framed = packet.0 as i64 + self.overhead as i64;
-        let least = if self.mpu == 0 { 1 } else { self.mpu as i64 };
-        let framed = if framed < least { least as u64 } else { framed as u64 };
+        let min = if self.mpu == 0 { 1 } else { self.mpu as i64 };
+        let framed = if framed < min { min as u64 } else { framed as u64 };
         Bytes(match self.framing {
             Framing::Plain => framed,
             Framing::Atm => framed.div_ceil(CELL_PAYLOAD) * CELL,

@@ -14,7 +14,7 @@ const PROBES: usize = 5;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassDelays {
     /// The fastest probe, in seconds; none where none came back.
-    pub least: Option<f64>,
+    pub min: Option<f64>,
     /// Half of the probes that came back took less than this, in seconds; none where none did.
     pub median: Option<f64>,
     /// Nineteen of twenty took less than this.
@@ -61,7 +61,7 @@ pub(crate) fn class_delays(seen: &[Seen], load: usize) -> Vec<ClassDelays> {
             pairs.filter_map(|(ours, theirs)| Some((ours? / (*theirs)?).ln())).collect();
         let ratio = if at == load { None } else { interval(&logs) };
         ClassDelays {
-            least: times.first().copied(),
+            min: times.first().copied(),
             median: quantile(&times, 0.5),
             p95: quantile(&times, 0.95),
             loss: seen.loss(),

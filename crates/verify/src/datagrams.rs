@@ -11,7 +11,7 @@ use shortflow_elements::Dscp;
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// How long one waits for a datagram before one looks whether to stop.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(50);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A socket whose datagrams have a code point of its choice, and which is told that of those that come.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl Datagrams {
         }
         // Those that come over IPv4 to a socket of both have theirs in this option.
         socket.set_recv_tos_v4(true)?;
-        socket.set_read_timeout(Some(PATIENCE))?;
+        socket.set_read_timeout(Some(POLL_INTERVAL))?;
         socket.bind(&address.into())?;
         Ok(Datagrams { socket: socket.into() })
     }
@@ -62,7 +62,7 @@ impl Datagrams {
     }
 
     /// The next datagram: its length, with which code point it came, and from whom; none when nothing came for
-    /// [`PATIENCE`].
+    /// [`POLL_INTERVAL`].
     pub(crate) fn receive(&self, bytes: &mut [u8]) -> io::Result<Option<Received>> {
         let mut space = nix::cmsg_space!(i32, i32);
         let mut buffers = [IoSliceMut::new(bytes)];

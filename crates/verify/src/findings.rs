@@ -130,12 +130,12 @@ impl Findings {
 
     /// Whether classes that come first wait now and then about as long as one piece of many segments takes on the line.
     fn waits_for_pieces(&self) -> bool {
-        const PIECE: f64 = 65_536.0 * 8.0;
+        const GSO_BITS: f64 = 65_536.0 * 8.0;
         let Some(rate) = self.rate else { return false };
         self.classes.iter().any(|(_, delays)| {
-            let spread = delays.p95.zip(delays.least).map_or(0.0, |(p95, least)| p95 - least);
+            let spread = delays.p95.zip(delays.min).map_or(0.0, |(p95, min)| p95 - min);
             delays.verdict() == RelativeDelay::Faster
-                && spread > 0.5 * PIECE / rate.bits_per_sec() as f64
+                && spread > 0.5 * GSO_BITS / rate.bits_per_sec() as f64
         })
     }
 

@@ -11,7 +11,7 @@ use crate::probes::sleep_until;
 use crate::transfers::{Transfers, transfers};
 
 /// How long long flows are alone, to fill the queue.
-pub(crate) const FILLING: Duration = Duration::from_secs(3);
+pub(crate) const FILL_TIME: Duration = Duration::from_secs(3);
 
 /// What was measured in a period.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +41,7 @@ pub(crate) fn period(
     stop: &AtomicBool,
 ) -> Result<Period, Error> {
     let load = Load::begin(peer, flows)?;
-    if !sleep_until(Instant::now() + FILLING, stop) {
+    if !sleep_until(Instant::now() + FILL_TIME, stop) {
         return Err(Error::Interrupted);
     }
     let (begin, before) = (Instant::now(), load.sent());

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use shortflow_elements::Dscp;
 
-use crate::datagrams::PATIENCE;
+use crate::datagrams::POLL_INTERVAL;
 use crate::error::Error;
 use crate::peer::{FLOW, is_patience};
 use crate::probes::connect;
 
 /// How long a connection may take to begin, when the line is full already.
-const BEGINNING: Duration = Duration::from_secs(5);
+const START_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Flows that send as fast as they can, until this is dropped.
 #[derive(Debug)]
@@ -58,8 +58,8 @@ impl Drop for Load {
 }
 
 fn begin(peer: SocketAddr) -> io::Result<TcpStream> {
-    let mut connection = connect(peer, Dscp::BEST_EFFORT, BEGINNING)?;
-    connection.set_write_timeout(Some(PATIENCE))?;
+    let mut connection = connect(peer, Dscp::BEST_EFFORT, START_TIMEOUT)?;
+    connection.set_write_timeout(Some(POLL_INTERVAL))?;
     connection.write_all(&[FLOW])?;
     Ok(connection)
 }

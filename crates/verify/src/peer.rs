@@ -11,7 +11,7 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-use crate::datagrams::{Datagrams, PATIENCE};
+use crate::datagrams::{Datagrams, POLL_INTERVAL};
 use crate::error::Error;
 use crate::message::Message;
 
@@ -19,9 +19,9 @@ use crate::message::Message;
 pub const PORT: u16 = 7807;
 
 /// The most connections that are taken at once.
-const MOST: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 /// How long a connection may be silent.
-const SILENCE: Duration = Duration::from_secs(30);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A transfer begins with this, and its length in eight bytes.
 pub(crate) const TRANSFER: u8 = b't';
@@ -113,16 +113,17 @@ impl Peer {
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
                 let mut waiting = [PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
-                match poll(&mut waiting, PollTimeout::try_from(PATIENCE).expect("it is short")) {
+                match poll(&mut waiting, PollTimeout::try_from(POLL_INTERVAL).expect("it is short"))
+                {
                     Ok(0) | Err(Errno::EINTR) => continue,
                     other => other?,
                 };
                 let Ok((connection, _)) = self.listener.accept() else {
                     // There is no descriptor left, which passes.
-                    std::thread::sleep(PATIENCE);
+                    std::thread::sleep(POLL_INTERVAL);
                     continue;
                 };
-                if self.served.open.fetch_add(1, Ordering::Relaxed) >= MOST {
+                if self.served.open.fetch_add(1, Ordering::Relaxed) >= MAX_CONNECTIONS {
                     self.served.open.fetch_sub(1, Ordering::Relaxed);
                     continue;
                 }
@@ -144,13 +145,13 @@ impl Peer {
 /// Takes what a connection brings.
 fn attend(mut connection: TcpStream, served: &Tally, stop: &AtomicBool) -> io::Result<()> {
     connection.set_nonblocking(false)?;
-    connection.set_read_timeout(Some(PATIENCE))?;
-    connection.set_write_timeout(Some(SILENCE))?;
+    connection.set_read_timeout(Some(POLL_INTERVAL))?;
+    connection.set_write_timeout(Some(IDLE_TIMEOUT))?;
     connection.set_nodelay(true)?;
     let mut bytes = vec![0; 1 << 16];
-    let mut take = |connection: &mut TcpStream, most: u64| -> io::Result<usize> {
-        let most = bytes.len().min(usize::try_from(most).unwrap_or(usize::MAX));
-        read(connection, &mut bytes[..most], stop)
+    let mut take = |connection: &mut TcpStream, max: u64| -> io::Result<usize> {
+        let max = bytes.len().min(usize::try_from(max).unwrap_or(usize::MAX));
+        read(connection, &mut bytes[..max], stop)
     };
     let mut head = [0; 1];
     match read(&mut connection, &mut head, stop)? {
@@ -183,12 +184,12 @@ fn attend(mut connection: TcpStream, served: &Tally, stop: &AtomicBool) -> io::R
     Ok(())
 }
 
-/// Reads some; nothing at the end, after [`SILENCE`], or when it is to stop.
+/// Reads some; nothing at the end, after [`IDLE_TIMEOUT`], or when it is to stop.
 fn read(connection: &mut TcpStream, bytes: &mut [u8], stop: &AtomicBool) -> io::Result<usize> {
     let mut silent = Duration::ZERO;
-    while !stop.load(Ordering::Relaxed) && silent < SILENCE {
+    while !stop.load(Ordering::Relaxed) && silent < IDLE_TIMEOUT {
         match connection.read(bytes) {
-            Err(error) if is_patience(&error) => silent += PATIENCE,
+            Err(error) if is_patience(&error) => silent += POLL_INTERVAL,
             other => return other,
         }
     }

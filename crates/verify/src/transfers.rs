@@ -15,7 +15,7 @@ use crate::probes::{connect, sleep_until};
 /// fast they are.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// How long a transfer may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long transfers took.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -57,8 +57,8 @@ pub(crate) fn transfers(
 
 fn transfer(peer: SocketAddr, size: u64, stop: &AtomicBool) -> io::Result<Duration> {
     let begin = Instant::now();
-    let mut connection = connect(peer, Dscp::BEST_EFFORT, PATIENCE)?;
-    connection.set_write_timeout(Some(PATIENCE))?;
+    let mut connection = connect(peer, Dscp::BEST_EFFORT, TRANSFER_TIMEOUT)?;
+    connection.set_write_timeout(Some(TRANSFER_TIMEOUT))?;
     connection.set_read_timeout(Some(Duration::from_millis(200)))?;
     let mut bytes = vec![0; 9 + usize::try_from(size).unwrap_or(usize::MAX)];
     bytes[0] = TRANSFER;
@@ -70,7 +70,7 @@ fn transfer(peer: SocketAddr, size: u64, stop: &AtomicBool) -> io::Result<Durati
             Ok(1) if answer[0] == TAKEN => return Ok(begin.elapsed()),
             Ok(_) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Err(error) if crate::peer::is_patience(&error) => {
-                if begin.elapsed() > PATIENCE || stop.load(Ordering::Relaxed) {
+                if begin.elapsed() > TRANSFER_TIMEOUT || stop.load(Ordering::Relaxed) {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
             }

@@ -13,7 +13,7 @@ use crate::class_separation::class_delays;
 use crate::code_points::code_points;
 use crate::error::Error;
 use crate::findings::Findings;
-use crate::gain::{FILLING, Gain, Period, period};
+use crate::gain::{FILL_TIME, Gain, Period, period};
 use crate::load::Load;
 use crate::marking_bypass::MarkingBypass;
 use crate::probes::{probe, sleep_until};
@@ -99,8 +99,8 @@ impl Plan {
     pub fn takes(&self) -> Duration {
         let periods = if self.pairs == 0 { 1 } else { 2 * self.pairs };
         let classes =
-            if self.has_classes() { self.length + FILLING + TAIL } else { Duration::ZERO };
-        CODE_POINTS + classes + (self.length + FILLING) * periods as u32
+            if self.has_classes() { self.length + FILL_TIME + TAIL } else { Duration::ZERO };
+        CODE_POINTS + classes + (self.length + FILL_TIME) * periods as u32
     }
 
     fn has_classes(&self) -> bool {
@@ -140,7 +140,7 @@ impl Plan {
         if let Some(load) = self.load.filter(|_| self.has_classes()) {
             tell("classes");
             let flows = Load::begin(self.peer, self.flows)?;
-            if !sleep_until(Instant::now() + FILLING, stop) {
+            if !sleep_until(Instant::now() + FILL_TIME, stop) {
                 return Err(Error::Interrupted);
             }
             let seen = probe(self.peer, &self.classes, self.length, stop)?;

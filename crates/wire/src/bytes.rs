@@ -22,10 +22,10 @@ pub enum WireError {
         found: u8,
     },
     /// A length field names less than the fixed part of the header.
-    #[error("a length of {found} bytes, where {least} is the least")]
+    #[error("a length of {found} bytes, where {min} is the least")]
     Length {
         /// The least that the field may say, in bytes.
-        least: usize,
+        min: usize,
         /// What it says, in bytes.
         found: usize,
     },
@@ -78,16 +78,16 @@ pub(crate) fn write(out: &mut [u8], parts: &[&[u8]]) -> Result<usize, WireError>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionBytes {
     /// Zero where nothing is.
-    bytes: [u8; OptionBytes::MOST],
+    bytes: [u8; OptionBytes::MAX_LENGTH],
     length: u8,
 }
 
 impl OptionBytes {
     /// The most bytes: headers have 60 at most, 20 of them fixed.
-    pub const MOST: usize = 40;
+    pub const MAX_LENGTH: usize = 40;
 
     /// No options.
-    pub const NONE: OptionBytes = OptionBytes { bytes: [0; OptionBytes::MOST], length: 0 };
+    pub const NONE: OptionBytes = OptionBytes { bytes: [0; OptionBytes::MAX_LENGTH], length: 0 };
 
     /// These bytes, filled up with zeros (the end of the list) to a whole word.
     pub fn new(bytes: &[u8]) -> Result<Self, WireError> {
@@ -115,14 +115,14 @@ impl OptionBytes {
     /// Makes the list at least `length` bytes long and a whole number of words, as far as a header
     /// can be.
     pub fn fill(&mut self, length: usize) {
-        let length = length.max(self.len()).next_multiple_of(4).min(Self::MOST);
+        let length = length.max(self.len()).next_multiple_of(4).min(Self::MAX_LENGTH);
         self.length = length as u8;
     }
 
     /// Adds bytes at the end, which need not be a whole word yet.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         let (length, needed) = (self.len(), bytes.len());
-        let room = Self::MOST - length;
+        let room = Self::MAX_LENGTH - length;
         let place = self.bytes.get_mut(length..length + needed);
         place.ok_or(WireError::NoRoom { needed, room })?.copy_from_slice(bytes);
         self.length += needed as u8;

@@ -107,7 +107,9 @@ impl<'a> Extension<'a> {
         match self {
             Extension::Opaque(header) => 2 + header.content.len(),
             Extension::Fragment(_) => FragmentHeader::LENGTH,
-            Extension::Authentication(header) => AuthenticationHeader::LEAST + header.check.len(),
+            Extension::Authentication(header) => {
+                AuthenticationHeader::MIN_LENGTH + header.check.len()
+            }
         }
     }
 }
@@ -166,22 +168,22 @@ impl FragmentHeader {
 
 impl<'a> AuthenticationHeader<'a> {
     /// Bytes of a header without integrity check value.
-    pub const LEAST: usize = 12;
+    pub const MIN_LENGTH: usize = 12;
 
     /// Reads the header at the start of `bytes`.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
         let [next, words, r0, r1, a0, a1, a2, a3, s0, s1, s2, s3] = *head::<12>(bytes)?;
         // The field counts words of 4 bytes less two, for IPv4 also.
         let length = (usize::from(words) + 2) * 4;
-        if length < Self::LEAST {
-            return Err(WireError::Length { least: Self::LEAST, found: length });
+        if length < Self::MIN_LENGTH {
+            return Err(WireError::Length { min: Self::MIN_LENGTH, found: length });
         }
         Ok(AuthenticationHeader {
             next: IpProtocol(next),
             reserved: u16::from_be_bytes([r0, r1]),
             security_parameters: u32::from_be_bytes([a0, a1, a2, a3]),
             sequence: u32::from_be_bytes([s0, s1, s2, s3]),
-            check: &first(bytes, length)?[Self::LEAST..],
+            check: &first(bytes, length)?[Self::MIN_LENGTH..],
         })
     }
 
@@ -207,7 +209,7 @@ impl<'a> AuthenticationHeader<'a> {
 /// does not parse, or comes after a fragment that is not the first.
 ///
 /// Senders write each at most once but destination options, which they write twice at most
-/// (RFC 8200 §4.1), so [`Extensions::MOST`] are walked and no more.
+/// (RFC 8200 §4.1), so [`Extensions::MAX_COUNT`] are walked and no more.
 #[derive(Debug, Clone)]
 pub struct Extensions<'a> {
     bytes: &'a [u8],
@@ -219,7 +221,7 @@ pub struct Extensions<'a> {
 
 impl<'a> Extensions<'a> {
     /// The most that are walked.
-    pub const MOST: usize = 8;
+    pub const MAX_COUNT: usize = 8;
 
     /// Those in `bytes`, the first being of this kind.
     pub fn new(kind: IpProtocol, bytes: &'a [u8]) -> Self {
@@ -243,7 +245,7 @@ impl<'a> Iterator for Extensions<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         // Hop-by-hop options stand first or are none (RFC 8200 §4.1).
         let is_late_hop_by_hop = self.kind == IpProtocol::HOP_BY_HOP && self.walked > 0;
-        if self.has_ended || self.walked == Self::MOST || is_late_hop_by_hop {
+        if self.has_ended || self.walked == Self::MAX_COUNT || is_late_hop_by_hop {
             return None;
         }
         let found = Extension::parse(self.kind, self.bytes.get(self.at..)?)?;
@@ -276,7 +278,7 @@ mod tests {
         // Destination options that name destination options as what follows, for ever.
         let chain: [u8; 80] = core::array::from_fn(|at| if at % 8 == 0 { 60 } else { 0 });
         let mut walk = Extensions::new(IpProtocol::DESTINATION_OPTIONS, &chain);
-        assert_eq!(walk.by_ref().count(), Extensions::MOST);
+        assert_eq!(walk.by_ref().count(), Extensions::MAX_COUNT);
         assert_eq!(walk.length(), 64);
         assert_eq!(walk.next_kind(), IpProtocol::DESTINATION_OPTIONS);
     }

@@ -63,14 +63,14 @@ impl Fragmentation {
 
 impl Ipv4Header {
     /// Bytes of a header without options.
-    pub const LEAST: usize = 20;
+    pub const MIN_LENGTH: usize = 20;
 
     /// A header between two hosts, of a packet without payload that is not to be cut: 64 hops, no
     /// protocol (59), no code point, no options, no checksum yet.
     pub const fn between(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
         Ipv4Header {
             ds: DsField(0),
-            total_length: Self::LEAST as u16,
+            total_length: Self::MIN_LENGTH as u16,
             identification: 0,
             fragmentation: Fragmentation::DONT_FRAGMENT,
             time_to_live: 64,
@@ -85,14 +85,14 @@ impl Ipv4Header {
     /// Reads the header at the start of `bytes`. What it says of the packet's length is not held
     /// against `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
-        let fixed = head::<{ Self::LEAST }>(bytes)?;
+        let fixed = head::<{ Self::MIN_LENGTH }>(bytes)?;
         let version = fixed[0] >> 4;
         if version != 4 {
             return Err(WireError::Version { expected: 4, found: version });
         }
         let length = usize::from(fixed[0] & 0x0f) * 4;
-        if length < Self::LEAST {
-            return Err(WireError::Length { least: Self::LEAST, found: length });
+        if length < Self::MIN_LENGTH {
+            return Err(WireError::Length { min: Self::MIN_LENGTH, found: length });
         }
         let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
         let address =
@@ -107,7 +107,7 @@ impl Ipv4Header {
             checksum: word(10),
             source: address(12),
             destination: address(16),
-            options: OptionBytes::new(&first(bytes, length)?[Self::LEAST..])?,
+            options: OptionBytes::new(&first(bytes, length)?[Self::MIN_LENGTH..])?,
         })
     }
 
@@ -118,7 +118,7 @@ impl Ipv4Header {
 
     /// Bytes of the header with its options.
     pub fn length(&self) -> usize {
-        Self::LEAST + self.options.len()
+        Self::MIN_LENGTH + self.options.len()
     }
 
     /// This header with its right checksum.
@@ -136,7 +136,7 @@ impl Ipv4Header {
         Sum::default().with(&self.fixed()).with(self.options.as_slice())
     }
 
-    fn fixed(&self) -> [u8; Self::LEAST] {
+    fn fixed(&self) -> [u8; Self::MIN_LENGTH] {
         let [l0, l1] = self.total_length.to_be_bytes();
         let [i0, i1] = self.identification.to_be_bytes();
         let [f0, f1] = self.fragmentation.0.to_be_bytes();
@@ -177,7 +177,7 @@ mod tests {
             bytes[0] = 0x40 | words;
             Ipv4Header::parse(&bytes)
         };
-        assert_eq!(with_words(4), Err(WireError::Length { least: 20, found: 16 }));
+        assert_eq!(with_words(4), Err(WireError::Length { min: 20, found: 16 }));
         assert_eq!(with_words(15), Err(WireError::Truncated { needed: 60, found: 20 }));
     }
 }

@@ -95,12 +95,12 @@ impl Ip {
 /// Up to two tags of virtual LANs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tags {
-    tags: [Option<VlanTag>; Tags::MOST],
+    tags: [Option<VlanTag>; Tags::MAX_COUNT],
 }
 
 impl Tags {
     /// The most that are read: a provider's and a customer's.
-    pub const MOST: usize = 2;
+    pub const MAX_COUNT: usize = 2;
 
     /// The tags, the outer first.
     pub fn iter(&self) -> impl Iterator<Item = &VlanTag> {
@@ -148,9 +148,9 @@ pub enum Stop {
     Malformed(WireError),
     /// The frame carries something else than IP.
     NotIp(EtherType),
-    /// There are more tags than [`Tags::MOST`].
+    /// There are more tags than [`Tags::MAX_COUNT`].
     Tags,
-    /// There are more extension headers than [`Extensions::MOST`], or hop-by-hop options behind
+    /// There are more extension headers than [`Extensions::MAX_COUNT`], or hop-by-hop options behind
     /// another one.
     Extensions,
     /// A fragment that is not the first carries no header.
@@ -248,13 +248,13 @@ impl Layers {
         };
         let ip = ip.map_err(Stop::Malformed)?;
         self.ip = Some(ip);
-        let (least, claimed) = (ip.length(), ip.packet_length());
+        let (min, claimed) = (ip.length(), ip.packet_length());
         // A packet that is shorter than its own header says nothing about what follows.
-        let end = at + claimed.min(rest.len()).max(least);
+        let end = at + claimed.min(rest.len()).max(min);
         self.missing = claimed.saturating_sub(rest.len());
-        self.continue_at(at + least, end);
-        if claimed < least {
-            return Err(Stop::Malformed(WireError::Length { least, found: claimed }));
+        self.continue_at(at + min, end);
+        if claimed < min {
+            return Err(Stop::Malformed(WireError::Length { min, found: claimed }));
         }
         let first = match ip {
             Ip::V4(header) => {
@@ -317,13 +317,13 @@ impl Layers {
             IpProtocol::UDP => {
                 let header = UdpHeader::parse(rest).map_err(Stop::Malformed)?;
                 self.transport = Transport::Udp(header);
-                let (least, claimed) = (UdpHeader::LENGTH, usize::from(header.length));
-                self.payload = at + least..at + claimed.min(rest.len()).max(least);
-                if claimed < least {
-                    let mistake = WireError::Length { least, found: claimed };
+                let (min, claimed) = (UdpHeader::LENGTH, usize::from(header.length));
+                self.payload = at + min..at + claimed.min(rest.len()).max(min);
+                if claimed < min {
+                    let mistake = WireError::Length { min, found: claimed };
                     return Err(Stop::Malformed(mistake));
                 }
-                least
+                min
             }
             IpProtocol::ICMP | IpProtocol::ICMPV6 => {
                 let header = IcmpHeader::parse(rest).map_err(Stop::Malformed)?;

@@ -71,18 +71,18 @@ impl ControlBits {
 
 impl TcpHeader {
     /// Bytes of a header without options.
-    pub const LEAST: usize = 20;
+    pub const MIN_LENGTH: usize = 20;
 
     /// Reads the header at the start of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
-        let fixed = head::<{ Self::LEAST }>(bytes)?;
+        let fixed = head::<{ Self::MIN_LENGTH }>(bytes)?;
         let length = usize::from(fixed[12] >> 4) * 4;
-        if length < Self::LEAST {
-            return Err(WireError::Length { least: Self::LEAST, found: length });
+        if length < Self::MIN_LENGTH {
+            return Err(WireError::Length { min: Self::MIN_LENGTH, found: length });
         }
         let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
         let long = |at: usize| u32::from(word(at)) << 16 | u32::from(word(at + 2));
-        let options = OptionBytes::new(&first(bytes, length)?[Self::LEAST..])?;
+        let options = OptionBytes::new(&first(bytes, length)?[Self::MIN_LENGTH..])?;
         Ok(TcpHeader {
             source_port: word(0),
             destination_port: word(2),
@@ -105,7 +105,7 @@ impl TcpHeader {
 
     /// Bytes of the header with its options.
     pub fn length(&self) -> usize {
-        Self::LEAST + self.options.filled().len()
+        Self::MIN_LENGTH + self.options.filled().len()
     }
 
     /// This header with its right checksum, in a packet between these addresses. Of the payload,
@@ -125,12 +125,12 @@ impl TcpHeader {
         TcpHeader { checksum: sum.checksum(), ..self }
     }
 
-    fn fixed(&self, options: usize) -> [u8; Self::LEAST] {
+    fn fixed(&self, options: usize) -> [u8; Self::MIN_LENGTH] {
         let [s0, s1] = self.source_port.to_be_bytes();
         let [d0, d1] = self.destination_port.to_be_bytes();
         let [n0, n1, n2, n3] = self.sequence.to_be_bytes();
         let [a0, a1, a2, a3] = self.acknowledgement.to_be_bytes();
-        let words = ((Self::LEAST + options) / 4) as u16;
+        let words = ((Self::MIN_LENGTH + options) / 4) as u16;
         let [c0, c1] = (words << 12 | self.control.0).to_be_bytes();
         let [w0, w1] = self.window.to_be_bytes();
         let [k0, k1] = self.checksum.to_be_bytes();

@@ -44,13 +44,13 @@ pub struct SackBlock {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SackList {
     /// Zero where no block is.
-    blocks: [SackBlock; SackList::MOST],
+    blocks: [SackBlock; SackList::MAX_COUNT],
     length: u8,
 }
 
 impl SackList {
     /// As many as fit into a header.
-    pub const MOST: usize = 4;
+    pub const MAX_COUNT: usize = 4;
 
     /// These blocks; `None` if there is none, or more than fit into a header.
     pub fn new(blocks: &[SackBlock]) -> Option<Self> {
@@ -70,7 +70,7 @@ impl SackList {
     /// The blocks of the content of an option, which must be whole ones.
     fn parse(content: &[u8]) -> Option<Self> {
         let (words, rest) = content.as_chunks::<8>();
-        let mut blocks = [SackBlock::default(); Self::MOST];
+        let mut blocks = [SackBlock::default(); Self::MAX_COUNT];
         for (block, [a, b, c, d, e, f, g, h]) in blocks.iter_mut().zip(words) {
             block.from = u32::from_be_bytes([*a, *b, *c, *d]);
             block.to = u32::from_be_bytes([*e, *f, *g, *h]);
@@ -119,8 +119,8 @@ impl TcpOptions {
                 self.0.push(&[TIMESTAMPS, 10, a, b, c, d, e, f, g, h])
             }
             TcpOption::Unknown { kind, content } => {
-                let mut bytes = [0; OptionBytes::MOST];
-                let (needed, room) = (content.len() + 2, OptionBytes::MOST);
+                let mut bytes = [0; OptionBytes::MAX_LENGTH];
+                let (needed, room) = (content.len() + 2, OptionBytes::MAX_LENGTH);
                 let place = bytes.get_mut(2..needed).ok_or(WireError::NoRoom { needed, room })?;
                 place.copy_from_slice(content);
                 bytes[..2].copy_from_slice(&[kind, needed as u8]);
@@ -130,7 +130,7 @@ impl TcpOptions {
     }
 
     fn push_sack(&mut self, list: &SackList) -> Result<(), WireError> {
-        let mut bytes = [0; 2 + 8 * SackList::MOST];
+        let mut bytes = [0; 2 + 8 * SackList::MAX_COUNT];
         let length = 2 + 8 * list.as_slice().len();
         bytes[..2].copy_from_slice(&[SACK, length as u8]);
         for (place, block) in bytes[2..].chunks_exact_mut(8).zip(list.as_slice()) {

@@ -98,9 +98,9 @@ fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, Str
         return Err(format!("a line must have 5 fields; found {}", fields.len()));
     };
     let seconds: f64 = time.parse().map_err(|_| format!("\"{time}\" is not a time in seconds"))?;
-    if !(0.0..LONGEST_SECONDS).contains(&seconds) {
+    if !(0.0..MAX_SECONDS).contains(&seconds) {
         return Err(format!(
-            "a time must be 0 s or more, and below {LONGEST_SECONDS} s; found {time} s"
+            "a time must be 0 s or more, and below {MAX_SECONDS} s; found {time} s"
         ));
     }
     let at = Instant::START + Duration::from_secs_f64(seconds);
@@ -117,10 +117,10 @@ fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, Str
         page => Some(page.parse().map_err(|_| format!("\"{page}\" is not the number of a page"))?),
     };
     let objects = objects.split_ascii_whitespace().map(length).collect::<Result<Vec<_>, _>>()?;
-    if objects.len() > Counts::MOST as usize {
+    if objects.len() > Counts::MAX as usize {
         return Err(format!(
             "a page must have 0 to {} objects; found {}",
-            Counts::MOST,
+            Counts::MAX,
             objects.len()
         ));
     }
@@ -134,17 +134,17 @@ fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, Str
 
 fn length(text: &str) -> Result<Bytes, String> {
     let bytes = text.parse().map_err(|_| format!("\"{text}\" is not a length in bytes"))?;
-    if (1..=LONGEST_OBJECT).contains(&bytes) {
+    if (1..=MAX_OBJECT).contains(&bytes) {
         Ok(Bytes(bytes))
     } else {
-        Err(format!("a length must be 1 B to {}; found {bytes} B", Bytes(LONGEST_OBJECT)))
+        Err(format!("a length must be 1 B to {}; found {bytes} B", Bytes(MAX_OBJECT)))
     }
 }
 
 const NANOS: u64 = 1_000_000_000;
 /// A hundred days; until there a double tells nanoseconds apart.
-const LONGEST_SECONDS: f64 = 8_640_000.0;
-const LONGEST_OBJECT: u64 = 1_000_000_000_000;
+const MAX_SECONDS: f64 = 8_640_000.0;
+const MAX_OBJECT: u64 = 1_000_000_000_000;
 
 #[cfg(test)]
 mod tests {

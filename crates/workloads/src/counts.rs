@@ -11,7 +11,7 @@ pub struct Counts(Sizes);
 
 impl Counts {
     /// Greater numbers are cut to this one.
-    pub const MOST: u32 = 1_000_000;
+    pub const MAX: u32 = 1_000_000;
 
     /// Always `number`.
     pub fn constant(number: u32) -> Counts {
@@ -51,7 +51,7 @@ impl Counts {
 
     /// Draws a number.
     pub fn draw(&self, rng: &mut Rng) -> u32 {
-        self.0.draw(rng).0.min(Counts::MOST.into()) as u32
+        self.0.draw(rng).0.min(Counts::MAX.into()) as u32
     }
 }
 

@@ -82,7 +82,7 @@ const NUMBERS: [&str; 13] = [
 ];
 
 /// The least number that is taken for a count of all that there are: fewer are often some of them.
-const LEAST: usize = 4;
+const MIN_COUNT: usize = 4;
 
 /// Finds "six scenarios" where there are eight.
 fn counts(tree: &Tree, path: &str, text: &str) -> Vec<Finding> {
@@ -108,7 +108,7 @@ fn counts(tree: &Tree, path: &str, text: &str) -> Vec<Finding> {
             let said = NUMBERS.iter().position(|it| *it == word).or_else(|| word.parse().ok());
             let known = things.iter().find(|(name, _)| *name == thing);
             if let (Some(said), Some((_, count))) = (said, known)
-                && said >= LEAST
+                && said >= MIN_COUNT
                 && said != *count
             {
                 let found = format!("\"{word} {thing}\", where there are {count}");

@@ -130,8 +130,8 @@ fn long_sentences(path: &str, lines: &[Line]) -> Vec<Finding> {
     let exception = allowed(LONG_SENTENCES, path);
     let long: Vec<(usize, usize)> =
         prose::sentences(lines).into_iter().filter(|(_, words)| *words > MAX_WORDS).collect();
-    let most = exception.max(MAX_LONG_SENTENCES);
-    if long.len() <= most {
+    let max = exception.max(MAX_LONG_SENTENCES);
+    if long.len() <= max {
         let is_unneeded = exception > 0 && long.len() <= MAX_LONG_SENTENCES;
         return if is_unneeded { vec![unneeded(path)] } else { Vec::new() };
     }
@@ -139,7 +139,7 @@ fn long_sentences(path: &str, lines: &[Line]) -> Vec<Finding> {
     let finding = |(line, words)| {
         let found =
             format!("a sentence of {words} words, one of {count} above {MAX_WORDS} on this page");
-        Finding::new(path, line, found, format!("split it: a page may have {most}"))
+        Finding::new(path, line, found, format!("split it: a page may have {max}"))
     };
     long.into_iter().map(finding).collect()
 }

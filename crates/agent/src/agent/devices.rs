@@ -10,18 +10,18 @@ use crate::fleet::Target;
 use crate::plane::DataPlane;
 
 /// How often one looks whether devices are as they are to be.
-pub(super) const EVERY: Duration = Duration::from_secs(10);
+pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// How long one waits after the first failure; each further one doubles it, up to the most.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// A device that has stood for so long is no longer taken for one that somebody else changes.
-const CALM: Duration = Duration::from_secs(5 * 60);
+const STABLE_AFTER: Duration = Duration::from_secs(5 * 60);
 /// So often in a row somebody else has changed a device that does so again and again.
-const AGAIN_AND_AGAIN: u32 = 3;
+const CONFLICT_THRESHOLD: u32 = 3;
 /// How long such a device is left as it is; doubled with each further time, up to the most.
-const FIRST_TRUCE: Duration = Duration::from_secs(20);
-const MAX_TRUCE: Duration = Duration::from_secs(4 * 60);
+const FIRST_BACKOFF: Duration = Duration::from_secs(20);
+const MAX_BACKOFF: Duration = Duration::from_secs(4 * 60);
 
 /// How far a device has come.
 #[derive(Debug, Clone, Default)]
@@ -66,8 +66,8 @@ impl Device {
         self.renew();
         self.changes += 1;
         self.changed_at = Some(clock(Duration::ZERO));
-        if let Some(further) = self.changes.checked_sub(AGAIN_AND_AGAIN) {
-            let truce = (FIRST_TRUCE * 2u32.pow(further.min(6))).min(MAX_TRUCE);
+        if let Some(further) = self.changes.checked_sub(CONFLICT_THRESHOLD) {
+            let truce = (FIRST_BACKOFF * 2u32.pow(further.min(6))).min(MAX_BACKOFF);
             self.next = Some(now + truce);
             self.why = Some(format!(
                 "somebody else has changed it {} times, and it is set right in {} s",
@@ -79,7 +79,7 @@ impl Device {
 
     /// Forgets that somebody has changed it, once it has stood for long enough.
     fn calm_down(&mut self, now: Instant) {
-        if self.since.is_some_and(|since| since + CALM <= now) {
+        if self.since.is_some_and(|since| since + STABLE_AFTER <= now) {
             (self.changes, self.changed_at) = (0, None);
         }
     }
@@ -88,7 +88,7 @@ impl Device {
     pub(super) fn changes_json(&self) -> Value {
         match &self.changed_at {
             Some(at) => json!({
-                "times": self.changes, "at": at, "again_and_again": self.changes >= AGAIN_AND_AGAIN,
+                "times": self.changes, "at": at, "again_and_again": self.changes >= CONFLICT_THRESHOLD,
             }),
             None => Value::Null,
         }

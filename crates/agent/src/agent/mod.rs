@@ -25,7 +25,7 @@ use crate::verdict::{Heard, Verdict};
 use devices::Device;
 
 /// After so long a version that could not be kept is tried again.
-const TRY_AGAIN: Duration = Duration::from_secs(10);
+const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// By so much the machine's clock goes wrong only where it is set.
 const CLOCK_WAS_SET: TimeDelta = TimeDelta::seconds(2);
@@ -299,7 +299,7 @@ impl<P: DataPlane> Agent<P> {
     pub fn tick(&mut self, now: Instant) {
         if let Some(pending) = self.pending.as_mut().filter(|pending| pending.at <= now) {
             // It stays known that it is not kept until it is, or the source has something else.
-            pending.at = now + TRY_AGAIN;
+            pending.at = now + RETRY_INTERVAL;
             let (fetched, digest) = (pending.fetched.clone(), pending.digest.clone());
             let fleet = Written::parse(&fetched.bundle);
             self.judge(now, fetched, digest, fleet);
@@ -310,7 +310,7 @@ impl<P: DataPlane> Agent<P> {
         if self.next_look <= now {
             self.follow_names();
             self.look(now);
-            self.next_look = now + devices::EVERY;
+            self.next_look = now + devices::CHECK_INTERVAL;
         }
         self.converge(now);
         self.watch(now);
@@ -434,7 +434,7 @@ impl<P: DataPlane> Agent<P> {
                 let (digest, why) = (digest.to_owned(), error.to_string());
                 let known = self.pending.as_ref();
                 let is_news = known.is_none_or(|it| it.digest != digest || it.why != why);
-                let at = now + TRY_AGAIN;
+                let at = now + RETRY_INTERVAL;
                 self.pending = Some(Pending { fetched, digest, why: why.clone(), at });
                 if is_news {
                     self.happened("agent", What::NotKept { why });

@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Agent, TRY_AGAIN};
+use super::{Agent, RETRY_INTERVAL};
 use crate::event::What;
 use crate::fleet::Fleet;
 use crate::plane::DataPlane;
 use crate::sanitize::sanitize;
 use crate::store::{ANY, StoreError};
-use crate::trial::{Outcome, SETTLE, Trial, waits};
+use crate::trial::{Outcome, SETTLE_TIME, Trial, waits};
 use crate::verdict::Verdict;
 
 /// How often one measures.
-const SAMPLE: Duration = Duration::from_secs(1);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl<P: DataPlane> Agent<P> {
     /// Goes on with what an interruption has left: a version on trial, or one that was being gone back from.
@@ -62,12 +62,12 @@ impl<P: DataPlane> Agent<P> {
         if (window.is_zero() && !self.is_asked) || now < self.next_sample {
             return;
         }
-        self.next_sample = now + SAMPLE;
+        self.next_sample = now + SAMPLE_INTERVAL;
         let targets = self.targets().unwrap_or_default();
         for device in targets.keys() {
             let Ok(stands) = self.plane.counters(device) else { continue };
             let series = self.series.entry(device.clone()).or_default();
-            series.add(now, &stands, 2 * window + SETTLE);
+            series.add(now, &stands, 2 * window + SETTLE_TIME);
             let waited = self.waits.entry(device.clone()).or_default();
             for (class, wait) in waits(&stands) {
                 waited.entry(class.to_owned()).or_default().add(wait);
@@ -154,7 +154,7 @@ impl<P: DataPlane> Agent<P> {
             self.not_written = Some(why.clone());
             self.happened("agent", What::NotWritten { why });
         }
-        self.next_sample = now + TRY_AGAIN;
+        self.next_sample = now + RETRY_INTERVAL;
         self.trial = Some(trial.once_more());
     }
 

@@ -24,11 +24,11 @@ use crate::control::{Ask, Asked, ask};
 use known::Known;
 
 /// How often agents are asked while somebody looks.
-const EVERY: Duration = Duration::from_secs(1);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 /// How often else, so that who comes later sees where it came from.
-const EVERY_UNWATCHED: Duration = Duration::from_secs(10);
+const UNWATCHED_INTERVAL: Duration = Duration::from_secs(10);
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// So many warnings are told at the head of the page; all stand beside their places.
 const MAX_WARNINGS: usize = 8;
@@ -87,7 +87,7 @@ impl Overview {
             kind: Kind::Agents,
             title: "Policy agent".to_owned(),
             run: 1,
-            interval_s: EVERY.as_secs_f64(),
+            interval_s: REFRESH_INTERVAL.as_secs_f64(),
             delay: DELAY.to_owned(),
             notes: Vec::new(),
             choices: Vec::new(),
@@ -127,12 +127,12 @@ impl Overview {
     fn wait(&self, stop: &AtomicBool) {
         let mut waited = Duration::ZERO;
         while !stop.load(Ordering::Relaxed) {
-            let most = if self.hub.is_watched() { EVERY } else { EVERY_UNWATCHED };
-            if waited >= most {
+            let max = if self.hub.is_watched() { REFRESH_INTERVAL } else { UNWATCHED_INTERVAL };
+            if waited >= max {
                 return;
             }
-            std::thread::sleep(LOOK);
-            waited += LOOK;
+            std::thread::sleep(POLL_INTERVAL);
+            waited += POLL_INTERVAL;
         }
     }
 
@@ -235,7 +235,7 @@ pub(crate) fn serve(page: &Page, requests: Sender<Asked>, stop: &'static AtomicB
     std::thread::scope(|scope| {
         // Where there is no thread now there may be one in a moment.
         while begin(scope, move || overview.run(stop)).is_err() && !stop.load(Ordering::Relaxed) {
-            std::thread::sleep(EVERY);
+            std::thread::sleep(REFRESH_INTERVAL);
         }
         shortflow_console::serve(&page.listener, &page.guard, overview.hub(), overview, stop);
     });

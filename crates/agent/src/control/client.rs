@@ -14,7 +14,7 @@ use super::request::Ask;
 use crate::sanitize::sanitize_lines;
 
 /// How long an agent may take for all of an answer: it may be at work on a device whose packets must leave first.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most bytes of an answer, and of an event.
 const MAX_ANSWER: usize = 64 << 20;
 
@@ -54,7 +54,7 @@ pub enum AskError {
     },
     /// It takes too long, or says too much.
     #[error("the agent at {path} {}", match .is_late {
-        true => format!("has not answered within {} s", PATIENCE.as_secs()),
+        true => format!("has not answered within {} s", ANSWER_TIMEOUT.as_secs()),
         false => format!("answers more than {} MB", MAX_ANSWER >> 20),
     })]
     Endless {
@@ -71,7 +71,7 @@ pub enum AskError {
 /// When there is none, or it refuses.
 pub fn ask(path: &Path, ask: Ask) -> Result<Value, AskError> {
     let stream = connect(path, ask)?;
-    let time = LineTime { first: Some(PATIENCE), rest: PATIENCE };
+    let time = LineTime { first: Some(ANSWER_TIMEOUT), rest: ANSWER_TIMEOUT };
     let line = Bounded::new(&stream, &NEVER).line(MAX_ANSWER, time);
     answer(path, &line.map_err(|error| unread(path, error))?)
 }
@@ -88,7 +88,7 @@ pub fn watch(
     let stream = connect(path, Ask::Watch)?;
     let mut bounded = Bounded::new(&stream, stop);
     // Between events there may be days.
-    let time = LineTime { first: None, rest: PATIENCE };
+    let time = LineTime { first: None, rest: ANSWER_TIMEOUT };
     let mut is_first = true;
     while !stop.load(Ordering::Relaxed) {
         let line = match bounded.line(MAX_ANSWER, time) {
@@ -113,7 +113,7 @@ pub fn watch(
 
 fn connect(path: &Path, ask: Ask) -> Result<UnixStream, AskError> {
     let connected = UnixStream::connect(path).and_then(|mut stream| {
-        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
         stream.write_all(ask.line().as_bytes())?;
         Ok(stream)
     });

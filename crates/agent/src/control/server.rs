@@ -24,17 +24,17 @@ use super::{MAX_REQUEST, VERSION};
 use crate::source::user;
 
 /// How long somebody may take for a request or to take an answer.
-const PATIENCE: Duration = Duration::from_secs(10);
-const TIME: LineTime = LineTime { first: Some(PATIENCE), rest: PATIENCE };
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+const TIME: LineTime = LineTime { first: Some(REQUEST_TIMEOUT), rest: REQUEST_TIMEOUT };
 /// What is read and dropped of a request that is too long, so that its sender gets the answer.
 const MAX_DISCARDED: usize = 1 << 16;
 const MAX_DISCARD_TIME: Duration = Duration::from_secs(1);
 /// What a socket is called before it is in its place.
 const SOCKET: &str = "s";
 /// How long one waits for somebody at most; who wants to stop knocks.
-const NOBODY: Duration = Duration::from_secs(5);
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The most connections at once; for one more, one is closed that watches for somebody else than the agent's user, or has
 /// been silent for longest.
 const MAX_CONNECTIONS: usize = 64;
@@ -149,7 +149,7 @@ fn group_of(name: &str) -> io::Result<u32> {
 pub(crate) fn serve(control: &Control, requests: &Sender<Asked>, stop: &'static AtomicBool) {
     let connections = Connections::new(MAX_CONNECTIONS);
     while !stop.load(Ordering::Relaxed) {
-        let timeout = PollTimeout::try_from(NOBODY).unwrap_or(PollTimeout::MAX);
+        let timeout = PollTimeout::try_from(ACCEPT_TIMEOUT).unwrap_or(PollTimeout::MAX);
         let _ = poll(&mut [PollFd::new(control.listener.as_fd(), PollFlags::POLLIN)], timeout);
         loop {
             let stream = match control.listener.accept() {
@@ -157,7 +157,7 @@ pub(crate) fn serve(control: &Control, requests: &Sender<Asked>, stop: &'static 
                 Err(error) => {
                     if error.kind() != io::ErrorKind::WouldBlock {
                         // There is no descriptor left, which passes.
-                        std::thread::sleep(LOOK);
+                        std::thread::sleep(POLL_INTERVAL);
                     }
                     break;
                 }
@@ -180,7 +180,7 @@ fn talk(
     stop: &AtomicBool,
 ) -> io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(REQUEST_TIMEOUT))?;
     let peer = getsockopt(&stream, PeerCredentials)?.uid();
     let (who, is_operator) = (user(peer), peer == geteuid().as_raw());
     let mut bounded = Bounded::new(stream, stop);
@@ -232,7 +232,7 @@ fn talk(
 /// Writes events as they happen.
 fn tell(stream: &UnixStream, happening: &Receiver<Value>, stop: &AtomicBool) -> io::Result<()> {
     while !stop.load(Ordering::Relaxed) {
-        match happening.recv_timeout(LOOK) {
+        match happening.recv_timeout(POLL_INTERVAL) {
             Ok(event) => write(stream, &json!({ "version": VERSION, "event": event }))?,
             Err(RecvTimeoutError::Timeout) if has_hung_up(stream) => return Ok(()),
             Err(RecvTimeoutError::Timeout) => {}

@@ -25,9 +25,9 @@ const TEXT: &str = "shortflowText";
 /// The most entries of a repository: each rule is held against each policy.
 const MAX_ENTRIES: usize = 5000;
 /// The classes of entries.
-const OF_TEXT: &str = "shortflowTextEntry";
-const OF_POLICY: &str = "shortflowPolicy";
-const OF_RULE: &str = "shortflowRule";
+const TEXT_CLASS: &str = "shortflowTextEntry";
+const POLICY_CLASS: &str = "shortflowPolicy";
+const RULE_CLASS: &str = "shortflowRule";
 
 /// The entries of a repository below the entry `base`; before them that itself, where it is an organizational unit.
 pub fn entries(bundle: &Bundle, base: &str) -> Vec<Entry> {
@@ -40,8 +40,11 @@ pub fn entries(bundle: &Bundle, base: &str) -> Vec<Entry> {
         )
     });
     let texts = bundle.files().map(|(path, text)| {
-        let attributes =
-            vec![attribute("objectClass", OF_TEXT), attribute("cn", path), attribute(TEXT, text)];
+        let attributes = vec![
+            attribute("objectClass", TEXT_CLASS),
+            attribute("cn", path),
+            attribute(TEXT, text),
+        ];
         Entry::new(format!("cn={},{base}", escaped(path)), attributes)
     });
     unit.into_iter().chain(texts).collect()
@@ -65,18 +68,18 @@ pub fn bundle(source: &Arc<Source>, entries: &[Entry]) -> Result<Bundle, Diagnos
     }
     for entry in entries {
         schema::check(&mut found, entry);
-        if entry.is_a(OF_TEXT) {
+        if entry.is_a(TEXT_CLASS) {
             if let (Some(path), Some(text)) = (found.path(entry), found.text(entry, TEXT)) {
                 found.add(entry, path, text);
             }
-        } else if entry.is_a(OF_POLICY)
+        } else if entry.is_a(POLICY_CLASS)
             && let Some(path) = found.path(entry)
         {
             let text = rules::policy(&mut found, entry, &path, entries);
             found.add(entry, path, text);
         }
     }
-    if entries.iter().any(|entry| entry.is_a(OF_RULE)) {
+    if entries.iter().any(|entry| entry.is_a(RULE_CLASS)) {
         found.rules_without_a_policy(entries);
     }
     match found.mistakes.is_empty() {
@@ -176,8 +179,9 @@ impl Finder<'_> {
     }
 
     fn rules_without_a_policy(&mut self, entries: &[Entry]) {
-        let policies: Vec<&Entry> = entries.iter().filter(|entry| entry.is_a(OF_POLICY)).collect();
-        for rule in entries.iter().filter(|entry| entry.is_a(OF_RULE)) {
+        let policies: Vec<&Entry> =
+            entries.iter().filter(|entry| entry.is_a(POLICY_CLASS)).collect();
+        for rule in entries.iter().filter(|entry| entry.is_a(RULE_CLASS)) {
             if !policies.iter().any(|policy| rules::is_below(rule, policy)) {
                 let help = "put it below an entry of the class shortflowPolicy";
                 self.mistake(rule, "dn", "this rule belongs to no policy".to_owned(), help);

@@ -1,7 +1,7 @@
 //! Policies as rules: a filter, a profile and an action each (Mehra, Tewari & Kandlur 1999, §3.2 and §4.1), and the text
 //! of the policy that they come to.
 
-use super::{Entry, Finder, OF_RULE};
+use super::{Entry, Finder, RULE_CLASS};
 
 /// A rule: what becomes of the packets of an aggregate of connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Rule {
     pub fn entry(&self, policy_dn: &str) -> Entry {
         let order = self.order.to_string();
         let mut attributes = vec![
-            ("objectClass", OF_RULE),
+            ("objectClass", RULE_CLASS),
             ("cn", self.name.as_str()),
             ("shortflowOrder", order.as_str()),
             ("shortflowAction", self.action.name()),
@@ -198,7 +198,7 @@ pub(super) fn policy(
     path: &str,
     entries: &[Entry],
 ) -> String {
-    let below = entries.iter().filter(|rule| rule.is_a(OF_RULE) && is_below(rule, entry));
+    let below = entries.iter().filter(|rule| rule.is_a(RULE_CLASS) && is_below(rule, entry));
     let read = below.filter_map(|rule| Some((Rule::read(found, rule)?, rule)));
     let mut read: Vec<(Rule, &Entry)> = read.collect();
     read.sort_by_key(|(rule, _)| rule.order);

@@ -3,14 +3,14 @@
 
 use shortflow_text::suggestion;
 
-use super::{Entry, Finder, OF_POLICY, OF_RULE, OF_TEXT, verdicts::OF_VERDICT};
+use super::{Entry, Finder, POLICY_CLASS, RULE_CLASS, TEXT_CLASS, verdicts::VERDICT_CLASS};
 
 /// The classes of the schema with their attributes.
 const CLASSES: [(&str, &[&str]); 4] = [
-    (OF_TEXT, &["cn", "shortflowText", "description"]),
-    (OF_POLICY, &["cn", "description"]),
+    (TEXT_CLASS, &["cn", "shortflowText", "description"]),
+    (POLICY_CLASS, &["cn", "description"]),
     (
-        OF_RULE,
+        RULE_CLASS,
         &[
             "cn",
             "shortflowAction",
@@ -27,7 +27,7 @@ const CLASSES: [(&str, &[&str]); 4] = [
             "description",
         ],
     ),
-    (OF_VERDICT, &["cn", "shortflowDigest", "shortflowOutcome", "description"]),
+    (VERDICT_CLASS, &["cn", "shortflowDigest", "shortflowOutcome", "description"]),
 ];
 
 /// What servers say of each entry by themselves (RFC 4512, §3.4 and §4.2; RFC 4530, 5020 and 3045; OpenLDAP, 389 Directory Server).

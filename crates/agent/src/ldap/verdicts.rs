@@ -5,7 +5,7 @@ use super::ldif::Entry;
 use crate::verdict::Verdict;
 
 /// The class of these entries.
-pub(super) const OF_VERDICT: &str = "shortflowVerdict";
+pub(super) const VERDICT_CLASS: &str = "shortflowVerdict";
 /// The values of the attribute that says what a version was found to be.
 const WORSE: &str = "worse";
 const NO_WORSE: &str = "no worse";
@@ -17,7 +17,7 @@ pub fn verdict_entry(verdict: &Verdict, base: &str) -> Entry {
     Entry::new(
         format!("cn={},ou=verdicts,{base}", escaped(&verdict.machine)),
         vec![
-            attribute("objectClass", OF_VERDICT),
+            attribute("objectClass", VERDICT_CLASS),
             attribute("cn", &verdict.machine),
             attribute("shortflowDigest", &verdict.digest),
             attribute("shortflowOutcome", outcome),
@@ -35,7 +35,7 @@ pub fn verdicts_unit(base: &str) -> Entry {
 
 /// Whether an entry is that of a machine's word.
 pub fn is_verdict(entry: &Entry) -> bool {
-    entry.is_a(OF_VERDICT)
+    entry.is_a(VERDICT_CLASS)
 }
 
 /// What these entries say; one that is half written says nothing.

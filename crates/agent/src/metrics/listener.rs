@@ -12,7 +12,7 @@ use super::exposition;
 use crate::control::{Ask, Asked};
 
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The text format of Prometheus.
 const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
@@ -74,7 +74,7 @@ fn metrics_text(requests: &Sender<Asked>, stop: &AtomicBool) -> Option<String> {
     let asked = Asked { ask: Ask::Status, who: "metrics".to_owned(), answer, events: None };
     requests.send(asked).ok()?;
     loop {
-        match answered.recv_timeout(LOOK) {
+        match answered.recv_timeout(POLL_INTERVAL) {
             Ok(status) => return status.ok().map(|status| exposition(&status)),
             Err(RecvTimeoutError::Timeout) if !stop.load(Ordering::Relaxed) => {}
             Err(_) => return None,

@@ -13,7 +13,7 @@ use super::{DataPlane, Trouble};
 use crate::fleet::Target;
 
 /// How long one waits for another command that works on the device.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The devices of the network namespace of the thread.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl DataPlane for KernelPlane {
     fn install(&mut self, target: &Target) -> Result<String, Trouble> {
         let device = &target.device;
         let wanted = self.wanted(target, &link(device)?)?;
-        let tc = Tc::new(device).with_lock(DeviceLock::take(device, PATIENCE)?);
+        let tc = Tc::new(device).with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?);
         let mut observed = tc.observe()?;
         if wanted.tree.is_none() && observed.root == Root::Ours {
             tc.apply(&tc.plan_removal(&observed)?)?;
@@ -89,7 +89,7 @@ impl DataPlane for KernelPlane {
             Err(Error::NoDevice { .. }) => return Ok(()),
             other => other?,
         };
-        let tc = Tc::new(device).with_lock(DeviceLock::take(device, PATIENCE)?);
+        let tc = Tc::new(device).with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?);
         let observed = tc.observe()?;
         match tc.plan_removal(&observed) {
             Err(Error::NotDeployed { .. }) => {}

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 /// How long one waits after the first failure; each further one doubles it, up to the most.
-const FIRST: Duration = Duration::from_secs(1);
-const MOST: Duration = Duration::from_secs(30);
+const FIRST_DELAY: Duration = Duration::from_secs(1);
+const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// When one that could not be reached is asked again, and why it could not.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ impl Backoff {
 
     /// It could not be reached at `now`.
     pub(super) fn failed(&mut self, now: Instant, why: &str) {
-        let wait = (FIRST * 2u32.pow(self.failures.min(5))).min(MOST);
+        let wait = (FIRST_DELAY * 2u32.pow(self.failures.min(5))).min(MAX_DELAY);
         self.failures += 1;
         self.has_rung = false;
         self.later = Some((now + wait, why.to_owned()));
@@ -77,10 +77,10 @@ mod tests {
         let now = Instant::now();
         assert_eq!(backoff.holds(now), None, "somebody asks for it");
         backoff.failed(now, "gone");
-        assert_eq!(backoff.left(now), Some(MOST), "and it is not asked more often by that");
+        assert_eq!(backoff.left(now), Some(MAX_DELAY), "and it is not asked more often by that");
         backoff.done();
         backoff.failed(now, "gone");
-        assert_eq!(backoff.left(now), Some(FIRST));
+        assert_eq!(backoff.left(now), Some(FIRST_DELAY));
     }
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(backoff.wait(patience), None);
         for _ in 0..2 {
             backoff.failures = 0;
-            backoff.failed(Instant::now() - FIRST, "gone");
+            backoff.failed(Instant::now() - FIRST_DELAY, "gone");
             assert_eq!(backoff.wait(patience), Some(true));
             let began = Instant::now();
             assert_eq!(backoff.wait(patience), Some(false));

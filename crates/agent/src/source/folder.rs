@@ -11,7 +11,7 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 use nix::unistd::{Uid, User};
 use shortflow_files::{Dir, write};
 
-use super::{Fetched, NOBODY, NotFetched, Source};
+use super::{Fetched, NotFetched, Source, UNKNOWN_AUTHOR};
 use crate::bundle::{Bundle, FileOwners, Unreadable};
 use crate::verdict::Verdict;
 
@@ -170,7 +170,7 @@ fn who_changed(last: Option<&(Bundle, String)>, bundle: &Bundle, owners: &FileOw
     let users: BTreeSet<u32> = changed.filter_map(|(path, _)| owners.get(path).copied()).collect();
     match last {
         Some((_, who)) if users.is_empty() => who.clone(),
-        None if users.is_empty() => NOBODY.to_owned(),
+        None if users.is_empty() => UNKNOWN_AUTHOR.to_owned(),
         _ => users.into_iter().map(user).collect::<Vec<_>>().join(", "),
     }
 }

@@ -15,12 +15,12 @@ use ureq::{Agent, Body};
 
 use super::backoff::Backoff;
 use super::tls::{self, CertificatesError, is_loopback};
-use super::{Fetched, NOBODY, NotFetched, Source};
+use super::{Fetched, NotFetched, Source, UNKNOWN_AUTHOR};
 use crate::ldap;
 use crate::verdict::Verdict;
 
 /// How long a server may take from the name to the last byte.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 /// The most bytes of a file with a token.
 const MAX_TOKEN: u64 = 64_000;
 /// The most bytes of the head of an answer.
@@ -143,7 +143,7 @@ pub struct Https {
 impl Https {
     /// The repository at a server that need not be there yet.
     pub fn new(options: HttpsOptions) -> Https {
-        Https::with_patience(options, PATIENCE)
+        Https::with_patience(options, RESPONSE_TIMEOUT)
     }
 
     fn with_patience(options: HttpsOptions, patience: Duration) -> Https {
@@ -198,7 +198,7 @@ impl Https {
             return Err(Diagnostics::one(empty).into());
         }
         let bundle = ldap::read(&self.name(), text)?;
-        let fetched = Fetched { bundle, who: NOBODY.to_owned(), verdicts: Vec::new() };
+        let fetched = Fetched { bundle, who: UNKNOWN_AUTHOR.to_owned(), verdicts: Vec::new() };
         let tag = answer.headers_mut().remove(ETAG);
         self.last = tag.map(|tag| (tag, fetched.clone()));
         Ok(fetched)

@@ -126,15 +126,15 @@ pub(crate) enum News {
 }
 
 /// Where a source does not say who changed it.
-const NOBODY: &str = "nobody known";
+const UNKNOWN_AUTHOR: &str = "nobody known";
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long nothing must have changed before one reads: who writes several files does so within less.
-const QUIET: Duration = Duration::from_millis(150);
+const SETTLE_TIME: Duration = Duration::from_millis(150);
 /// How long one waits for that at most.
-const MAX_UNREST: Duration = Duration::from_secs(3);
+const MAX_SETTLE_TIME: Duration = Duration::from_secs(3);
 /// After so long one reads in any case: a change may have been missed.
-const IN_ANY_CASE: Duration = Duration::from_secs(30);
+const MAX_READ_AGE: Duration = Duration::from_secs(30);
 
 /// By what one who follows a source is led.
 pub(crate) struct Cues<'c> {
@@ -170,23 +170,26 @@ pub(crate) fn follow(source: &mut dyn Source, cues: &Cues, mut give: impl FnMut(
             give(News::Fetched { begun, fetched });
             last = Instant::now();
         }
-        is_due = source.wait(LOOK);
+        is_due = source.wait(POLL_INTERVAL);
         if is_due {
-            let until = Instant::now() + MAX_UNREST;
-            while source.wait(QUIET) && Instant::now() < until && !stop.load(Ordering::Relaxed) {}
+            let until = Instant::now() + MAX_SETTLE_TIME;
+            while source.wait(SETTLE_TIME)
+                && Instant::now() < until
+                && !stop.load(Ordering::Relaxed)
+            {}
             // What else changes until its turn has come is read with it.
             let turn = Instant::now() + stagger.wait(changes);
             changes += 1;
             while Instant::now() < turn
                 && !(stop.load(Ordering::Relaxed) || nudge.load(Ordering::Relaxed))
             {
-                source.wait(turn.saturating_duration_since(Instant::now()).min(LOOK));
+                source.wait(turn.saturating_duration_since(Instant::now()).min(POLL_INTERVAL));
             }
         }
         let is_asked = nudge.swap(false, Ordering::Relaxed);
         if is_asked {
             source.hurry();
         }
-        is_due = is_asked || is_due || last.elapsed() > IN_ANY_CASE;
+        is_due = is_asked || is_due || last.elapsed() > MAX_READ_AGE;
     }
 }

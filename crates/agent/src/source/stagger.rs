@@ -6,9 +6,9 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 
 /// How long a server has for each machine: a thousand machines read within two seconds.
-const EACH: Duration = Duration::from_millis(2);
+const TIME_PER_MACHINE: Duration = Duration::from_millis(2);
 /// The longest that a machine waits for its turn.
-const MOST: Duration = Duration::from_secs(10);
+const MAX_DELAY: Duration = Duration::from_secs(10);
 
 /// The turns of a machine among others.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl Stagger {
     /// How long it waits before it reads the change of this number. The order of machines is another one each time.
     pub(super) fn wait(&self, change: u64) -> Duration {
         let machines = self.machines.load(Ordering::Relaxed).min(u64::from(u32::MAX)) as u32;
-        let all = EACH.saturating_mul(machines.saturating_sub(1)).min(MOST);
+        let all = TIME_PER_MACHINE.saturating_mul(machines.saturating_sub(1)).min(MAX_DELAY);
         let mut hash = Sha256::new();
         hash.update(change.to_le_bytes());
         hash.update(&self.machine);
@@ -63,7 +63,7 @@ mod tests {
         stagger.among(1);
         assert_eq!(stagger.wait(0), Duration::ZERO);
         stagger.among(1_000_000);
-        assert!((0..100).all(|change| stagger.wait(change) <= MOST));
+        assert!((0..100).all(|change| stagger.wait(change) <= MAX_DELAY));
         assert_ne!(stagger.wait(1), stagger.wait(2), "nobody is always last");
     }
 }

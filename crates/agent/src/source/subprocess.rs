@@ -22,9 +22,9 @@ use crate::privileges::give_up_all_privileges;
 use crate::verdict::Verdict;
 
 /// How long the process may take longer than it was given patience for; a reading has that patience itself.
-const GRACE: Duration = Duration::from_secs(30);
+const GRACE_PERIOD: Duration = Duration::from_secs(30);
 /// How often one looks whether to stop.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The most bytes of an answer.
 const MAX_ANSWER: usize = 64 << 20;
 /// The most bytes of memory that the process may have.
@@ -116,7 +116,7 @@ impl Source for Subprocess {
         if let Some(why) = self.backoff.holds(Instant::now()) {
             return Err(why.to_owned());
         }
-        match self.ask(&Question::Tell(verdict.clone()), GRACE) {
+        match self.ask(&Question::Tell(verdict.clone()), GRACE_PERIOD) {
             Ok(Answer::Told) => Ok(()),
             Ok(Answer::Failed(why)) => Err(why),
             Ok(_) => Err(self.failed("what reads it answers something else".into())),
@@ -139,7 +139,7 @@ impl Source for Subprocess {
         }
         let is_hurried = std::mem::take(&mut self.is_hurried);
         let question = if is_hurried { Question::FetchAtOnce } else { Question::Fetch };
-        match self.ask(&question, GRACE) {
+        match self.ask(&question, GRACE_PERIOD) {
             Ok(Answer::Fetched(fetched)) => {
                 self.backoff.done();
                 Ok(fetched)
@@ -162,7 +162,7 @@ impl Source for Subprocess {
         if let Some(rings) = self.backoff.wait(patience) {
             return rings;
         }
-        match self.ask(&Question::Wait(patience), patience + GRACE) {
+        match self.ask(&Question::Wait(patience), patience + GRACE_PERIOD) {
             Ok(Answer::Rings(rings)) => rings,
             // Where it has come to harm a reading says so, and later starts another.
             Ok(_) => {
@@ -211,7 +211,7 @@ impl Reader {
             if until < Instant::now() {
                 return Err(format!("has not answered within {} s", patience.as_secs()));
             }
-            let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+            let timeout = PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::MAX);
             let ready = poll(&mut [PollFd::new(self.answers.as_fd(), PollFlags::POLLIN)], timeout);
             if !ready.is_ok_and(|ready| ready > 0) {
                 continue;

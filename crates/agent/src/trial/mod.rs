@@ -22,11 +22,11 @@ pub(crate) use window::{Series, waits};
 /// over all looks, measures and devices of a machine together (Bonferroni).
 const FALSE_ALARMS: f64 = 0.01;
 /// How often one looks on the way.
-const LOOKS: u32 = 3;
+const MAX_LOOKS: u32 = 3;
 /// How few parts let nobody judge.
-const FEW: usize = 8;
+const MIN_PARTS: usize = 8;
 /// How many packets a device must have been given in each window, so that one can say that it is no worse.
-const ENOUGH: u64 = 100;
+const MIN_PACKETS: u64 = 100;
 /// What is worse by less is as good: a millisecond of waiting, a packet of a thousand.
 const DELAY_MARGIN: f64 = 0.001;
 const LOSS_MARGIN: f64 = 0.001;
@@ -34,7 +34,7 @@ const LOSS_MARGIN: f64 = 0.001;
 const COLLAPSE: f64 = 0.5;
 const COLLAPSE_LOSS: f64 = 0.01;
 /// How long after its installation a version is not measured: queues of the one before empty meanwhile.
-pub(crate) const SETTLE: Duration = Duration::from_secs(5);
+pub(crate) const SETTLE_TIME: Duration = Duration::from_secs(5);
 
 /// A version on trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -124,7 +124,7 @@ impl Trial {
     /// All devices have it since `now`, or no longer all.
     pub(crate) fn is_installed(&mut self, now: Instant, is_so: bool) {
         match (is_so, self.began) {
-            (true, None) => (self.began, self.looks) = (Some(now + SETTLE), 0),
+            (true, None) => (self.began, self.looks) = (Some(now + SETTLE_TIME), 0),
             (false, _) => self.began = None,
             (true, Some(_)) => {}
         }
@@ -139,13 +139,13 @@ impl Trial {
         let began = self.began?;
         let next = self.looks + 1;
         let window = self.window();
-        if now < began + window * next / LOOKS {
+        if now < began + window * next / MAX_LOOKS {
             return None;
         }
         self.looks = next;
         let after = |device: &String| {
             let of = series.get(device)?;
-            Some(of.parts(began, window / PARTS, PARTS * next / LOOKS))
+            Some(of.parts(began, window / PARTS, PARTS * next / MAX_LOOKS))
         };
         let pairs: Vec<(&String, &Parts, Parts)> = self
             .before
@@ -155,7 +155,7 @@ impl Trial {
         // A device that had next to no traffic says nothing of what it has now.
         let pairs: Vec<_> = pairs.into_iter().filter(|(_, before, _)| is_enough(before)).collect();
         let measures = (Measure::ALL.len() * pairs.len().max(1)) as f64;
-        let limit = FALSE_ALARMS / f64::from(LOOKS) / measures;
+        let limit = FALSE_ALARMS / f64::from(MAX_LOOKS) / measures;
         let mut judged = 0;
         for (device, before, after) in &pairs {
             for measure in Measure::ALL {
@@ -169,16 +169,16 @@ impl Trial {
                 }
             }
         }
-        (next == LOOKS).then(|| self.in_the_end(&pairs, judged))
+        (next == MAX_LOOKS).then(|| self.in_the_end(&pairs, judged))
     }
 
     /// What it comes to at the end of the window, where nothing was found to be worse.
     fn in_the_end(&self, pairs: &[(&String, &Parts, Parts)], judged: usize) -> Outcome {
         let given = |parts: &Parts| parts.whole.given();
         let few = |when: &str, packets: u64| match packets {
-            ENOUGH.. => format!("too little was measured {when}"),
+            MIN_PACKETS.. => format!("too little was measured {when}"),
             _ => format!(
-                "too little traffic: {packets} packets {when}, and it takes {ENOUGH} in each window"
+                "too little traffic: {packets} packets {when}, and it takes {MIN_PACKETS} in each window"
             ),
         };
         if pairs.is_empty() {
@@ -199,7 +199,7 @@ impl Trial {
 
 /// Whether enough was measured in a window.
 fn is_enough(parts: &Parts) -> bool {
-    parts.whole.given() >= ENOUGH && parts.rates.len() >= FEW
+    parts.whole.given() >= MIN_PACKETS && parts.rates.len() >= MIN_PARTS
 }
 
 /// What is measured.
@@ -230,7 +230,7 @@ impl Measure {
     /// How likely the window after is so much worse by chance alone; none where too little was measured.
     fn chance(self, before: &Parts, after: &Parts) -> Option<f64> {
         let [old, new] = [before, after].map(|parts| self.values(parts));
-        if old.len() < FEW || new.len() < FEW {
+        if old.len() < MIN_PARTS || new.len() < MIN_PARTS {
             return None;
         }
         let above = |margin: f64| -> Vec<f64> { new.iter().map(|value| value - margin).collect() };
@@ -307,7 +307,7 @@ mod tests {
             (self.sent, self.dropped) = (self.sent + 1000 - drops, self.dropped + drops);
             let class = json!({ "packets": self.sent, "dropped": self.dropped, "delay_s": delay });
             let series = self.series.entry("eth0".to_owned()).or_default();
-            series.add(self.now, &json!({ "classes": [class] }), 2 * WINDOW + SETTLE);
+            series.add(self.now, &json!({ "classes": [class] }), 2 * WINDOW + SETTLE_TIME);
         }
 
         /// Both windows with such seconds; what the trial comes to, and after how many seconds.
@@ -404,7 +404,7 @@ mod tests {
             let stands =
                 json!({ "classes": [class(first, 0), class(rest, dropped)], "edge": edge });
             let of = series.entry("eth0".to_owned()).or_default();
-            of.add(now, &stands, 2 * WINDOW + SETTLE);
+            of.add(now, &stands, 2 * WINDOW + SETTLE_TIME);
         };
         for number in 0..WINDOW.as_secs() {
             now += Duration::from_secs(1);

@@ -14,8 +14,8 @@ pub(super) fn chance_of_so_much(before: &[f64], after: &[f64]) -> f64 {
     let seen: usize =
         all.iter().zip(&ranks).filter(|((_, is_after), _)| *is_after).map(|(_, rank)| rank).sum();
     // ways[k][s]: how many choices of k of the values so far have doubled ranks that sum to s.
-    let most: usize = ranks.iter().sum();
-    let mut ways = vec![vec![0.0_f64; most + 1]; after.len() + 1];
+    let max: usize = ranks.iter().sum();
+    let mut ways = vec![vec![0.0_f64; max + 1]; after.len() + 1];
     ways[0][0] = 1.0;
     for rank in &ranks {
         for taken in (0..after.len()).rev() {

@@ -38,7 +38,7 @@ struct Watched {
 struct Reads {
     all: AtomicUsize,
     now: AtomicUsize,
-    most: AtomicUsize,
+    max: AtomicUsize,
     failed: AtomicUsize,
 }
 
@@ -49,7 +49,7 @@ impl Source for Watched {
 
     fn fetch(&mut self) -> Result<Fetched, NotFetched> {
         let now = self.reads.now.fetch_add(1, Ordering::Relaxed) + 1;
-        self.reads.most.fetch_max(now, Ordering::Relaxed);
+        self.reads.max.fetch_max(now, Ordering::Relaxed);
         self.reads.all.fetch_add(1, Ordering::Relaxed);
         let fetched = self.directory.fetch();
         self.reads.failed.fetch_add(usize::from(fetched.is_err()), Ordering::Relaxed);
@@ -143,7 +143,7 @@ fn many(machines: usize) -> Option<Figures> {
     std::thread::sleep(Duration::from_secs(2));
 
     let (slapd_before, agents_before) = (taken(slapd.child.id()), taken(std::process::id()));
-    reads.most.store(0, Ordering::Relaxed);
+    reads.max.store(0, Ordering::Relaxed);
     let reads_before = reads.all.load(Ordering::Relaxed);
     let began = Instant::now();
     slapd.replace(FLEET, repository(machines, "90 Mbit/s").text(FLEET).unwrap());
@@ -159,7 +159,7 @@ fn many(machines: usize) -> Option<Figures> {
     Some(Figures {
         converged: [50, 90, 100].map(|part| times[(times.len() * part).div_ceil(100) - 1]),
         reads: reads.all.load(Ordering::Relaxed) - reads_before,
-        max_at_once: reads.most.load(Ordering::Relaxed),
+        max_at_once: reads.max.load(Ordering::Relaxed),
         failed: reads.failed.load(Ordering::Relaxed),
         slapd_cpu: slapd_after.0 - slapd_before.0,
         agents_cpu: agents_after.0 - agents_before.0,
@@ -180,10 +180,10 @@ fn into_the_page(table: &str) {
 
 /// A row of the table of docs/performance.md.
 fn row(machines: usize, of: &Figures) -> String {
-    let [half, most, all] = of.converged;
+    let [half, max, all] = of.converged;
     let each = |value: f64| value / machines as f64;
     format!(
-        "| {machines} | {half:.2} | {most:.2} | {all:.2} | {} | {} | {:.2} | {:.0} | {:.1} | {:.2} |\n",
+        "| {machines} | {half:.2} | {max:.2} | {all:.2} | {} | {} | {:.2} | {:.0} | {:.1} | {:.2} |\n",
         of.reads,
         of.max_at_once,
         of.slapd_cpu,

@@ -12,7 +12,7 @@ pub(crate) struct Window {
 }
 
 /// How far two glances are apart at least.
-const LEAST: Duration = Duration::from_millis(450);
+const MIN_INTERVAL: Duration = Duration::from_millis(450);
 
 impl Window {
     /// From now on.
@@ -28,7 +28,7 @@ impl Window {
             (self.from, self.last) = (now.clone(), now.clone());
         }
         let line = line(monitor, &self.from, &now, hint, width);
-        if now.at >= self.last.at + LEAST {
+        if now.at >= self.last.at + MIN_INTERVAL {
             self.from = std::mem::replace(&mut self.last, now);
         }
         line
@@ -54,26 +54,26 @@ fn line(
         }
     };
     let mut parts = vec![monitor.policy().to_owned(), delay];
-    let columns = |parts: &[String]| parts.join(GAP).chars().count();
+    let columns = |parts: &[String]| parts.join(SEPARATOR).chars().count();
     let stands = before.ports.iter().zip(&now.ports);
     let ports = monitor.ports().iter().zip(stands);
     let mut ports = ports.map(|(port, (before, now))| of_port(port, before, now, time));
     // The first port comes before the hint, the hint before all other ports.
     parts.splice(1..1, ports.next());
-    if !hint.is_empty() && columns(&parts) + GAP.len() + hint.chars().count() <= width {
+    if !hint.is_empty() && columns(&parts) + SEPARATOR.len() + hint.chars().count() <= width {
         parts.push(hint.to_owned());
     }
     for (place, port) in (2..).zip(ports) {
-        if columns(&parts) + GAP.len() + port.chars().count() > width {
+        if columns(&parts) + SEPARATOR.len() + port.chars().count() > width {
             break;
         }
         parts.insert(place, port);
     }
-    parts.join(GAP).chars().take(width).collect()
+    parts.join(SEPARATOR).chars().take(width).collect()
 }
 
 /// Between two parts.
-const GAP: &str = "   ";
+const SEPARATOR: &str = "   ";
 
 fn of_port(
     port: &WatchedPort,

@@ -20,12 +20,12 @@ use shortflow_rehearse::{End, Monitor, ProgramObserver, Streams, Terminal};
 use super::keys::{Prefixed, Wish};
 use super::line::Window;
 use super::terminal::{Keys, Taken, readable, set_size, size};
-use super::watch::{INTERVAL, STEP};
+use super::watch::{INTERVAL, POLL_TIMEOUT_MS};
 use crate::failure::Failure;
 use crate::programs::ProgramOutput;
 
 /// The fewest rows of a terminal of which one can be spared.
-const FEWEST_ROWS: u16 = 4;
+const MIN_ROWS: u16 = 4;
 
 /// A shell, and the programs beside it.
 pub(crate) struct Shell<'s> {
@@ -78,7 +78,8 @@ impl<'s> Shell<'s> {
         let mut buffer = [0; 4096];
         let mut drawn_at = None::<Instant>;
         while !over.load(Ordering::Relaxed) {
-            let [has_keys, has_output] = readable([keys.as_fd(), self.master.as_fd()], STEP);
+            let [has_keys, has_output] =
+                readable([keys.as_fd(), self.master.as_fd()], POLL_TIMEOUT_MS);
             if has_output {
                 // An error is the end of the shell, of which we are told otherwise.
                 let count = (&self.master).read(&mut buffer).unwrap_or(0);
@@ -196,7 +197,7 @@ impl View {
             return Ok(());
         }
         self.size = Some(now);
-        let rows = if now.ws_row >= FEWEST_ROWS { now.ws_row - 1 } else { now.ws_row };
+        let rows = if now.ws_row >= MIN_ROWS { now.ws_row - 1 } else { now.ws_row };
         set_size(&self.master, Winsize { ws_row: rows, ..now });
         // The cursor may be in what is now the last row: then all moves up by one.
         write(format!("\x1b7\x1b[r\x1b8\n\x1b[A\x1b7\x1b[1;{rows}r\x1b8").as_bytes())
@@ -216,7 +217,7 @@ impl View {
     fn draw(&mut self, line: impl FnOnce(usize) -> String) -> io::Result<()> {
         self.fit()?;
         let Winsize { ws_row: rows, ws_col: columns, .. } = self.size.unwrap_or(STANDARD);
-        if rows < FEWEST_ROWS {
+        if rows < MIN_ROWS {
             return Ok(());
         }
         let (width, above) = (usize::from(columns), rows - 1);

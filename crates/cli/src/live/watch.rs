@@ -16,7 +16,7 @@ use super::terminal::{Keys, Taken, readable, size};
 pub(super) const INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long keys are waited for at a time, in milliseconds.
-pub(super) const STEP: u8 = 50;
+pub(super) const POLL_TIMEOUT_MS: u8 = 50;
 
 /// Columns of a terminal that does not say.
 const COLUMNS: u16 = 80;
@@ -42,12 +42,12 @@ impl Watch<'_> {
         while !over.load(Ordering::Relaxed) {
             match &keys {
                 Some(keys) => {
-                    if readable([keys.as_fd()], STEP) == [true] {
+                    if readable([keys.as_fd()], POLL_TIMEOUT_MS) == [true] {
                         self.read_keys();
                         drawn_at = None;
                     }
                 }
-                None => std::thread::sleep(Duration::from_millis(STEP.into())),
+                None => std::thread::sleep(Duration::from_millis(POLL_TIMEOUT_MS.into())),
             }
             if drawn_at.is_none_or(|at| at.elapsed() >= INTERVAL) {
                 let hint = match (&keys, self.monitor.has_others()) {

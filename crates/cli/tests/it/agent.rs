@@ -371,8 +371,8 @@ fn metrics_tell_how_full_a_bucket_is_that_packets_empty_and_time_fills() {
         std::thread::sleep(Duration::from_secs(1));
         let filled = metric("shortflow_edge_token_bytes");
         // As much as has passed since, and no more than has while one asked.
-        let most = began.elapsed().as_secs_f64() * 1000.0 + 1.0;
-        assert!((1000.0..most).contains(&(filled - emptied)), "{emptied} {filled} {most}");
+        let max = began.elapsed().as_secs_f64() * 1000.0 + 1.0;
+        assert!((1000.0..max).contains(&(filled - emptied)), "{emptied} {filled} {max}");
     });
 }
 

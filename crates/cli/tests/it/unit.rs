@@ -97,7 +97,7 @@ fn unit(page: &str, begins: &str) -> String {
 }
 
 /// The unit of a page that begins so, under its name, with an exposure of so many tenths at most.
-fn is_as_it_says(page: &str, begins: &str, name: &str, most: u32) {
+fn is_as_it_says(page: &str, begins: &str, name: &str, max: u32) {
     let text = unit(page, begins);
     // systemd looks whether programs are there.
     let text = text.replace("/usr/local/bin/shortflow", env!("CARGO_BIN_EXE_shortflow"));
@@ -110,9 +110,9 @@ fn is_as_it_says(page: &str, begins: &str, name: &str, most: u32) {
     let said = String::from_utf8_lossy(&verified.stderr);
     let of_ours: Vec<_> = said.lines().filter(|line| line.contains("shortflow")).collect();
     assert_eq!(of_ours, [""; 0]);
-    let threshold = most.to_string();
+    let threshold = max.to_string();
     let security = ["security", "--offline=true", "--no-pager", "--threshold", &threshold, file];
     let judged = analyze(&security).expect("it was there before");
     assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
-    assert!(read(page).contains(&format!("an exposure of {}.{} of 10", most / 10, most % 10)));
+    assert!(read(page).contains(&format!("an exposure of {}.{} of 10", max / 10, max % 10)));
 }

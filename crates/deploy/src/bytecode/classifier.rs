@@ -123,7 +123,7 @@ pub fn classifier(choice: &Choice<u32>) -> Result<Program, TooLong> {
     program.then(RETURN, *choice.last());
     let program = program.finish();
     match program.0.len() {
-        instructions if instructions > Program::MOST => Err(TooLong { instructions }),
+        instructions if instructions > Program::MAX_INSTRUCTIONS => Err(TooLong { instructions }),
         _ => Ok(program),
     }
 }

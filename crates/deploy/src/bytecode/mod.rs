@@ -27,16 +27,16 @@ pub struct Instruction {
     pub operand: u32,
 }
 
-/// Instructions, of which the kernel takes up to [`Program::MOST`].
+/// Instructions, of which the kernel takes up to [`Program::MAX_INSTRUCTIONS`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program(Vec<Instruction>);
 
 impl Program {
     /// The most that a kernel takes (`BPF_MAXINSNS`).
-    pub const MOST: usize = 4096;
+    pub const MAX_INSTRUCTIONS: usize = 4096;
 
     /// The longest text that one holds, in bytes.
-    pub(crate) const MAX_TEXT: usize = 4 * (Program::MOST - 2);
+    pub(crate) const MAX_TEXT: usize = 4 * (Program::MAX_INSTRUCTIONS - 2);
 
     /// The instructions in order.
     pub fn instructions(&self) -> &[Instruction] {
@@ -57,7 +57,11 @@ impl Program {
         let over = Instruction::plain(assembler::JUMP, words.len() as u32);
         let refuse = Instruction::plain(assembler::RETURN, 0);
         let program = Program([vec![over], words, vec![refuse]].concat());
-        assert!(program.0.len() <= Program::MOST, "{} bytes are kept to what fits", text.len());
+        assert!(
+            program.0.len() <= Program::MAX_INSTRUCTIONS,
+            "{} bytes are kept to what fits",
+            text.len()
+        );
         program
     }
 

@@ -83,8 +83,8 @@ pub fn compile_edge(
     };
     match EdgeMemo::excess(&policy.name, &edge) {
         None => Ok(Some(edge)),
-        Some([found, most]) => Err(refused(format!(
-            "the names of its classes, labels and groups of processes come to {found} bytes, and a device keeps {most}"
+        Some([found, max]) => Err(refused(format!(
+            "the names of its classes, labels and groups of processes come to {found} bytes, and a device keeps {max}"
         ))),
     }
 }

@@ -153,9 +153,9 @@ impl Compiler<'_> {
             nearest += &format!(", and each class has a buffer of {limit} of its own");
         }
         self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
-        let least = params.classes().iter().map(|class| class.weight().value()).min().unwrap_or(1);
+        let min = params.classes().iter().map(|class| class.weight().value()).min().unwrap_or(1);
         let classes = params.classes().iter().map(|class| {
-            let turn = u128::from(FRAME.0) * u128::from(class.weight().value()) / u128::from(least);
+            let turn = u128::from(FRAME.0) * u128::from(class.weight().value()) / u128::from(min);
             let limit = class.limit().or(params.shared_limit());
             let limit = limit.unwrap_or(Length::Packets(1000));
             let fifo = FifoParams::new(limit).expect("a checked class has a limit above zero");

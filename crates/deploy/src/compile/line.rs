@@ -116,14 +116,14 @@ impl Compiler<'_> {
     fn burst(&mut self, path: &str, rate: Rate, asked: Option<Bytes>) -> Bytes {
         let asked = asked.unwrap_or(Bytes::ZERO);
         // A timer may be late by a fraction of a millisecond, and what it is late by must not be lost.
-        let least = Bytes(rate.bits_per_sec() / 8 / 1000).max(MIN_BURST);
-        if asked < least {
+        let min = Bytes(rate.bits_per_sec() / 8 / 1000).max(MIN_BURST);
+        if asked < min {
             let what = format!(
-                "after a pause up to {least} leave at once, and not {asked}: the kernel's timers are no finer"
+                "after a pause up to {min} leave at once, and not {asked}: the kernel's timers are no finer"
             );
             self.note(path, &what);
         }
-        asked.max(least)
+        asked.max(min)
     }
 
     /// What a packet takes on the link: what was asked for, else what the policy's shaper says.

@@ -303,7 +303,7 @@ fn rules_that_come_to_more_instructions_than_a_kernel_takes_are_refused() {
     };
     let rules: Vec<_> = (0..600).map(|port| (rule(port), Choice::Class(1))).collect();
     let choice = Choice::Among { rules, otherwise: Box::new(Choice::Class(2)) };
-    assert!(classifier(&choice).unwrap_err().instructions > Program::MOST);
+    assert!(classifier(&choice).unwrap_err().instructions > Program::MAX_INSTRUCTIONS);
 }
 
 /// What the kernel checks before it takes a program (`check_load_and_stores`): each note is written before it is read,

@@ -11,7 +11,7 @@ use crate::support::{compiled, first_steps, of_queue, policies, settings, shippe
 /// All that a policy comes to, role by role: on a kernel that has everything, and with the nearest on one that has
 /// little.
 fn told(policy: &Policy) -> String {
-    let most = settings(&[], false);
+    let max = settings(&[], false);
     let lacking = [
         Kind::Prio,
         Kind::Drr,
@@ -24,17 +24,17 @@ fn told(policy: &Policy) -> String {
         Kind::Cake,
         Kind::CakeMq,
     ];
-    let least = settings(&lacking, true);
+    let min = settings(&lacking, true);
     let mut text = String::new();
     for role in policy.roles.iter().filter(|role| role.conditions() || role.queues()) {
-        let [most, least] = [&most, &least].map(|settings| outcome(policy, role, settings));
-        if most == least {
-            writeln!(text, "## role {}\n\n{most}", role.name).unwrap();
+        let [max, min] = [&max, &min].map(|settings| outcome(policy, role, settings));
+        if max == min {
+            writeln!(text, "## role {}\n\n{max}", role.name).unwrap();
             continue;
         }
-        writeln!(text, "## role {}, on a kernel with every queue\n\n{most}", role.name).unwrap();
+        writeln!(text, "## role {}, on a kernel with every queue\n\n{max}", role.name).unwrap();
         let kernel = "on a kernel with HTB and FIFOs, --nearest";
-        writeln!(text, "## role {}, {kernel}\n\n{least}", role.name).unwrap();
+        writeln!(text, "## role {}, {kernel}\n\n{min}", role.name).unwrap();
     }
     text
 }

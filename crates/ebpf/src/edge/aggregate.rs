@@ -3,7 +3,7 @@
 use shortflow_elements::marker::AggregateMarkerParams;
 use shortflow_elements::sharing::{Depths, Sharing};
 
-use super::{DEEPEST_OF_AGGREGATE, FASTEST, MAX_CONNECTIONS, Unsupported};
+use super::{MAX_AGGREGATE_DEPTH, MAX_CONNECTIONS, MAX_RATE, Unsupported};
 
 /// Bytes before the connections, and of each.
 pub(super) const HEAD: usize = 424;
@@ -38,13 +38,13 @@ pub(super) fn check(params: &AggregateMarkerParams) -> Result<(), Unsupported> {
     let (profile, found) = (&params.profile, params.connections.connections());
     if found > MAX_CONNECTIONS {
         let what = "connections of an aggregate";
-        return Err(Unsupported::TooMany { what, found, most: MAX_CONNECTIONS });
+        return Err(Unsupported::TooMany { what, found, max: MAX_CONNECTIONS });
     }
-    if profile.depth().0 > DEEPEST_OF_AGGREGATE {
-        return Err(Unsupported::Deep { bytes: profile.depth().0, most: DEEPEST_OF_AGGREGATE });
+    if profile.depth().0 > MAX_AGGREGATE_DEPTH {
+        return Err(Unsupported::Deep { bytes: profile.depth().0, max: MAX_AGGREGATE_DEPTH });
     }
     match profile.rate() {
-        rate if rate > FASTEST => Err(Unsupported::Fast { rate }),
+        rate if rate > MAX_RATE => Err(Unsupported::Fast { rate }),
         _ => Ok(()),
     }
 }

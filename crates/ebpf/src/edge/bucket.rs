@@ -6,7 +6,7 @@ use super::layout::PER_BYTE;
 /// Where fields stand in `struct class` and `struct state`.
 const RATES: usize = 0;
 const DEPTHS: usize = 16;
-const MOST: usize = 32;
+const MAX_ENTRIES: usize = 32;
 const BY: usize = 140;
 const METER: usize = 244;
 const EARNED_AT: usize = 8;
@@ -33,8 +33,8 @@ pub(super) fn buckets(class: &[u8], state: &[u8], now: u64) -> Vec<EdgeBucket> {
     };
     let elapsed = now.saturating_sub(long(state, EARNED_AT));
     let pair = |bytes: &[u8], at: usize| [long(bytes, at), long(bytes, at + 8)].map(u128::from);
-    let (rates, depths, most) = (pair(class, RATES), pair(class, DEPTHS), pair(class, MOST));
-    let earned = |number: usize| (rates[number] * u128::from(elapsed)).min(most[number]);
+    let (rates, depths, max) = (pair(class, RATES), pair(class, DEPTHS), pair(class, MAX_ENTRIES));
+    let earned = |number: usize| (rates[number] * u128::from(elapsed)).min(max[number]);
     let held = pair(state, HELD);
     let first = held[0].min(depths[0]) + earned(0);
     let over = first.saturating_sub(depths[0]);
@@ -54,11 +54,11 @@ mod tests {
     /// A class with this meter and accounts of this kind, with rates in bit/s and depths in bytes.
     fn class(meter: u8, by: u8, rates: [u64; 2], depths: [u64; 2]) -> Vec<u8> {
         let mut bytes = vec![0; 256];
-        let most = if meter == SR_TCM { [depths[0] + depths[1], 0] } else { depths };
+        let max = if meter == SR_TCM { [depths[0] + depths[1], 0] } else { depths };
         let fields = [
             (RATES, rates),
             (DEPTHS, depths.map(|it| it * PER_BYTE)),
-            (MOST, most.map(|it| it * PER_BYTE)),
+            (MAX_ENTRIES, max.map(|it| it * PER_BYTE)),
         ];
         for (at, [one, other]) in fields {
             bytes[at..at + 8].copy_from_slice(&one.to_ne_bytes());

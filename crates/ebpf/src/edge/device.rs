@@ -225,22 +225,22 @@ impl EdgeAtDevice {
         (0..classes).map(class).collect()
     }
 
-    /// The `most` flows, hosts or connections of each class that have sent the most since it knows them; none of a class that
+    /// The `max` flows, hosts or connections of each class that have sent the most since it knows them; none of a class that
     /// knows none.
     ///
     /// # Errors
     /// When the kernel does not give its maps.
-    pub fn flows(&self, classes: usize, most: usize) -> Result<Vec<Vec<EdgeFlow>>, Error> {
+    pub fn flows(&self, classes: usize, max: usize) -> Result<Vec<Vec<EdgeFlow>>, Error> {
         let [described, tables, aggregates] =
             [self.map("classes")?, self.map("tables")?, self.map("aggregates")?];
         let class = |class| {
             let of = Remembered::parse(&read(&described, class)?);
             match of.by {
                 None if of.is_aggregate => {
-                    Ok(flows::connections(&read(&aggregates, of.table)?, &of, now()?, most))
+                    Ok(flows::connections(&read(&aggregates, of.table)?, &of, now()?, max))
                 }
                 None => Ok(Vec::new()),
-                Some(_) => Ok(flows::top(&read(&tables, of.table)?, &of, now()?, most)),
+                Some(_) => Ok(flows::top(&read(&tables, of.table)?, &of, now()?, max)),
             }
         };
         (0..classes).map(class).collect()

@@ -23,12 +23,12 @@ const CONNECTION_SEEN_AT: usize = 40;
 const CONNECTION_BYTES: usize = 72;
 const IS_KNOWN: usize = 84;
 
-/// The `most` of them that have sent the most since they are known, at a time in nanoseconds; those that were silent for
+/// The `max` of them that have sent the most since they are known, at a time in nanoseconds; those that were silent for
 /// too long are none.
-pub(super) fn top(table: &[u8], of: &Remembered, now: u64, most: usize) -> Vec<EdgeFlow> {
+pub(super) fn top(table: &[u8], of: &Remembered, now: u64, max: usize) -> Vec<EdgeFlow> {
     let used = table.get(USED..).and_then(|rest| rest.first_chunk());
     let used = used.map_or(0, |bytes| u32::from_ne_bytes(*bytes) as usize).min(MAX_ENTRIES);
-    first((0..used).filter_map(|at| flow(table, of, now, at)), most)
+    first((0..used).filter_map(|at| flow(table, of, now, at)), max)
 }
 
 /// The same of the connections of an aggregate.
@@ -36,7 +36,7 @@ pub(super) fn connections(
     aggregate: &[u8],
     of: &Remembered,
     now: u64,
-    most: usize,
+    max: usize,
 ) -> Vec<EdgeFlow> {
     let places = (0..MAX_CONNECTIONS).map(|at| HEAD + at * CONNECTION);
     let known = places.filter(|at| aggregate.get(at + IS_KNOWN).is_some_and(|known| *known != 0));
@@ -50,13 +50,13 @@ pub(super) fn connections(
             silent: Duration::from_nanos(silent),
         }
     });
-    first(each.filter(|one| one.silent.nanos() <= of.idle_timeout), most)
+    first(each.filter(|one| one.silent.nanos() <= of.idle_timeout), max)
 }
 
-fn first(each: impl Iterator<Item = EdgeFlow>, most: usize) -> Vec<EdgeFlow> {
+fn first(each: impl Iterator<Item = EdgeFlow>, max: usize) -> Vec<EdgeFlow> {
     let mut flows: Vec<EdgeFlow> = each.collect();
     flows.sort_by_key(|flow| (std::cmp::Reverse(flow.bytes), flow.key));
-    flows.truncate(most);
+    flows.truncate(max);
     flows
 }
 

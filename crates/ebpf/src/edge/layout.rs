@@ -12,7 +12,7 @@ use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per};
 use shortflow_units::{Bytes, Duration, Rate};
 
 use super::aggregate;
-use super::{DEEPEST, EdgeClass, EdgeMeter, MAX_ENTRIES, MAX_LOAD, Unsupported};
+use super::{EdgeClass, EdgeMeter, MAX_DEPTH, MAX_ENTRIES, MAX_LOAD, Unsupported};
 use crate::edge;
 
 /// Bytes of `struct class`.
@@ -91,7 +91,7 @@ pub(super) struct State {
 struct Buckets {
     rate: [u64; 2],
     depth: [u64; 2],
-    most: [u64; 2],
+    max: [u64; 2],
 }
 
 impl Buckets {
@@ -99,31 +99,31 @@ impl Buckets {
     fn apart(buckets: [(Rate, Bytes); 2]) -> Result<Buckets, Unsupported> {
         let [first, second] = buckets.map(|(_, bytes)| tokens(bytes.0));
         let depth = [first?, second?];
-        Ok(Buckets { rate: buckets.map(|(rate, _)| rate.bits_per_sec()), depth, most: depth })
+        Ok(Buckets { rate: buckets.map(|(rate, _)| rate.bits_per_sec()), depth, max: depth })
     }
 
     /// The second filled by what the first cannot hold.
     fn in_turn(rate: Rate, first: Bytes, second: Bytes) -> Result<Buckets, Unsupported> {
-        let most = tokens(first.0.saturating_add(second.0))?;
+        let max = tokens(first.0.saturating_add(second.0))?;
         let depth = [tokens(first.0)?, tokens(second.0)?];
-        Ok(Buckets { rate: [rate.bits_per_sec(), 0], depth, most: [most, 0] })
+        Ok(Buckets { rate: [rate.bits_per_sec(), 0], depth, max: [max, 0] })
     }
 
     fn packed(&self) -> Packed {
         let filling = [0, 1].map(|at| match self.rate[at] {
             // Never.
             0 => u64::MAX,
-            rate => self.most[at].div_ceil(rate),
+            rate => self.max[at].div_ceil(rate),
         });
-        Packed::default().longs(self.rate).longs(self.depth).longs(self.most).longs(filling)
+        Packed::default().longs(self.rate).longs(self.depth).longs(self.max).longs(filling)
     }
 }
 
 fn tokens(bytes: u64) -> Result<u64, Unsupported> {
-    if bytes <= DEEPEST {
+    if bytes <= MAX_DEPTH {
         Ok(bytes * PER_BYTE)
     } else {
-        Err(Unsupported::Deep { bytes, most: DEEPEST })
+        Err(Unsupported::Deep { bytes, max: MAX_DEPTH })
     }
 }
 
@@ -152,7 +152,7 @@ impl Accounts {
     ) -> Result<Accounts, Unsupported> {
         if table_size > MAX_ENTRIES {
             let what = "entries of a table";
-            return Err(Unsupported::TooMany { what, found: table_size, most: MAX_ENTRIES });
+            return Err(Unsupported::TooMany { what, found: table_size, max: MAX_ENTRIES });
         }
         let mask = u128::MAX.checked_shl(128 - u32::from(ipv6_prefix)).unwrap_or(0);
         let by = match by {
@@ -256,14 +256,10 @@ fn dstf(params: &DstfParams) -> Result<Working, Unsupported> {
     let thresholds: Vec<u64> = thresholds.iter().map(|bytes| bytes.0 * PER_BYTE).collect();
     let per = params.per();
     // A count is never more than the last threshold and a packet, and `decay` forgets it.
-    let most = (last + LARGEST_PACKET) * PER_BYTE;
+    let max = (last + LARGEST_PACKET) * PER_BYTE;
     Ok(Working {
         kind: 7,
-        buckets: Buckets {
-            rate: [params.decay().bits_per_sec(), 0],
-            depth: [0; 2],
-            most: [most, 0],
-        },
+        buckets: Buckets { rate: [params.decay().bits_per_sec(), 0], depth: [0; 2], max: [max, 0] },
         threshold: params.crowded().nanos(),
         accounts: Accounts::from_per(Some(per))?,
         levels: Some(levels(&thresholds, params.levels().code_points())),
@@ -329,7 +325,7 @@ fn of_connections(params: &AggregateMarkerParams) -> Result<Working, Unsupported
         buckets: Buckets {
             rate: [profile.rate().bits_per_sec(), peak],
             depth: [depth, 0],
-            most: [3 * depth, 0],
+            max: [3 * depth, 0],
         },
         threshold: profile.max_packet().0,
         accounts: Accounts {
@@ -573,23 +569,23 @@ mod tests {
 
     #[test]
     fn a_bucket_is_as_deep_as_64_bits_count_and_no_deeper() {
-        let found = class(&bucket(DEEPEST), 0, 0).unwrap();
+        let found = class(&bucket(MAX_DEPTH), 0, 0).unwrap();
         assert_eq!(found.bytes.len(), 256);
-        assert_eq!(found.state.held, [DEEPEST * 8_000_000_000, 0]);
-        let deep = class(&bucket(DEEPEST + 1), 0, 0).unwrap_err();
+        assert_eq!(found.state.held, [MAX_DEPTH * 8_000_000_000, 0]);
+        let deep = class(&bucket(MAX_DEPTH + 1), 0, 0).unwrap_err();
         assert_eq!(
             deep.to_string(),
             "a bucket must hold at most 2147483648 bytes; found 2147483649"
         );
         // One rate fills both buckets of RFC 2697, so both count.
-        let half = Bytes(DEEPEST / 2 + 1);
+        let half = Bytes(MAX_DEPTH / 2 + 1);
         let rate = Rate::from_bits_per_sec(1);
         let params = SrTcmParams::new(rate, half, half, ColorMode::Blind).unwrap();
         let meter = EdgeMeter::Buckets { buckets: edge::Buckets::SrTcm(params), per: None };
         let both = EdgeClass { meter, code_points: None, police: None };
         assert_eq!(
             class(&both, 0, 0).unwrap_err(),
-            Unsupported::Deep { bytes: DEEPEST + 2, most: DEEPEST }
+            Unsupported::Deep { bytes: MAX_DEPTH + 2, max: MAX_DEPTH }
         );
     }
 }

@@ -181,9 +181,9 @@ impl EdgePlan {
         classes: &[EdgeClass],
         owners: &[(Label, Owner)],
     ) -> Result<EdgePlan, Unsupported> {
-        let limit = |what, found: usize, most| match found <= most {
+        let limit = |what, found: usize, max| match found <= max {
             true => Ok(()),
-            false => Err(Unsupported::TooMany { what, found, most }),
+            false => Err(Unsupported::TooMany { what, found, max }),
         };
         limit("classes", classes.len(), MAX_CLASSES)?;
         let (mut tables, mut aggregates) = (0, 0);
@@ -244,7 +244,7 @@ pub enum Unsupported {
         /// How many were asked for.
         found: usize,
         /// How many there may be.
-        most: usize,
+        max: usize,
     },
     /// A rule asks for a label of which nobody says by what connections have it.
     Label(Label),
@@ -253,7 +253,7 @@ pub enum Unsupported {
         /// Its bytes, of both buckets together where one rate fills both.
         bytes: u64,
         /// How deep it may be.
-        most: u64,
+        max: u64,
     },
     /// What is admitted sends more in a sample than 64 bits count.
     Load {
@@ -300,36 +300,36 @@ const MAX_ECHOED: usize = 1 << 16;
 pub const MAX_CONNECTIONS: usize = 256;
 
 /// The deepest bucket, in bytes, and that of an aggregate.
-const DEEPEST: u64 = 1 << 31;
-const DEEPEST_OF_AGGREGATE: u64 = 1 << 28;
+const MAX_DEPTH: u64 = 1 << 31;
+const MAX_AGGREGATE_DEPTH: u64 = 1 << 28;
 
 /// The most that admitted streams send in a sample, in bytes.
 const MAX_LOAD: u64 = 1 << 30;
 
 /// The greatest mean rate of an aggregate.
-const FASTEST: Rate = Rate::from_bits_per_sec(1_000_000_000_000_000);
+const MAX_RATE: Rate = Rate::from_bits_per_sec(1_000_000_000_000_000);
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Unsupported::TooMany { what, found, most } => {
+            Unsupported::TooMany { what, found, max } => {
                 write!(
                     f,
-                    "the program has room for {most} {what}; found {found}: put some together, so that the policy has fewer"
+                    "the program has room for {max} {what}; found {found}: put some together, so that the policy has fewer"
                 )
             }
             Unsupported::Label(_) => {
                 write!(f, "a rule asks for a label, and nothing says which connections have it")
             }
-            Unsupported::Deep { bytes, most } => {
-                write!(f, "a bucket must hold at most {most} bytes; found {bytes}")
+            Unsupported::Deep { bytes, max } => {
+                write!(f, "a bucket must hold at most {max} bytes; found {bytes}")
             }
             Unsupported::Load { bytes } => write!(
                 f,
                 "what is admitted must send at most {MAX_LOAD} bytes in a sample; found {bytes}: ask for shorter samples"
             ),
             Unsupported::Fast { rate } => {
-                write!(f, "the rate of an aggregate must be at most {FASTEST}; found {rate}")
+                write!(f, "the rate of an aggregate must be at most {MAX_RATE}; found {rate}")
             }
             Unsupported::Endless => {
                 write!(f, "the table of a Fair Marker must have a size; found one without bound")

@@ -94,14 +94,14 @@ impl Rules {
             return Err(Unsupported::TooMany {
                 what: "rules, of which a list of addresses, or `port`, takes several",
                 found: single.len(),
-                most: MAX_RULES,
+                max: MAX_RULES,
             });
         }
         for end in 0..2 {
             let found = boundaries(&single, end).len();
             if found > MAX_INTERVALS {
                 let what = "boundaries of ports";
-                return Err(Unsupported::TooMany { what, found, most: MAX_INTERVALS });
+                return Err(Unsupported::TooMany { what, found, max: MAX_INTERVALS });
             }
         }
         Ok(Rules { bytes: tables(&single), asks: asks(&single), shape: format!("{single:?}") })
@@ -361,7 +361,7 @@ impl Tables<'_> {
         all.resize(MAX_RULES, u64::MAX);
         self.bytes.extend(all.into_iter().flat_map(u64::to_ne_bytes));
         for bound in &bounds {
-            self.word(&|rule| asked(rule).is_none_or(|most| *bound <= most));
+            self.word(&|rule| asked(rule).is_none_or(|max| *bound <= max));
         }
         for _ in bounds.len()..=MAX_RULES {
             self.word(&|rule| asked(rule).is_none());

@@ -32,8 +32,8 @@ const PACKETS: u64 = 60_000;
 const SECOND: u64 = 1_000_000_000;
 
 /// An aggregate of so many connections, which are silent for so long.
-fn params(profile: AggregateProfile, sharing: Sharing, most: usize, idle: u64) -> EdgeMeter {
-    let connections = ConnectionLimits::new(most, Duration::from_nanos(idle)).unwrap();
+fn params(profile: AggregateProfile, sharing: Sharing, max: usize, idle: u64) -> EdgeMeter {
+    let connections = ConnectionLimits::new(max, Duration::from_nanos(idle)).unwrap();
     EdgeMeter::Aggregate(AggregateMarkerParams { profile, sharing, connections })
 }
 
@@ -199,8 +199,8 @@ fn of_a_profile_the_connections_are_told_that_have_sent_the_most() {
     }
     let find = || EdgeAtDevice::find(first.device, Direction::Egress).unwrap().unwrap();
     let there = first.within(&home, find).unwrap();
-    let told = |most| {
-        let flows = there.flows(1, most).unwrap().remove(0);
+    let told = |max| {
+        let flows = there.flows(1, max).unwrap().remove(0);
         flows.iter().map(|flow| (flow.to_string(), flow.bytes)).collect::<Vec<_>>()
     };
     let of = |port: u16, bytes| (format!("udp 10.0.0.1:5000 > 10.0.0.2:{port}"), bytes);
@@ -350,8 +350,8 @@ fn a_profile_is_kept_to_the_last_packet_where_processors_work_on_it_at_once() {
         });
         let [green, yellow, _] = program.counters().unwrap()[0];
         // Each of four shares may keep less than a packet.
-        let least = if sharing == Sharing::Common { 30_000 } else { 29_997 };
-        assert!((least..=30_000).contains(&green.packets), "{sharing:?}: {green:?}");
+        let min = if sharing == Sharing::Common { 30_000 } else { 29_997 };
+        assert!((min..=30_000).contains(&green.packets), "{sharing:?}: {green:?}");
         assert!(yellow.packets >= 10_000, "{yellow:?}");
     }
 }

@@ -451,12 +451,12 @@ fn at_the_edge(
         draw.is(drawn as u32);
         meter.clone().meter(now, packet) == Color::Green
     };
-    let (mut least, mut most) = (0, u64::from(u32::MAX));
-    while least < most {
-        let between = (least + most) / 2;
-        if is_green(between) { most = between } else { least = between + 1 }
+    let (mut min, mut max) = (0, u64::from(u32::MAX));
+    while min < max {
+        let between = (min + max) / 2;
+        if is_green(between) { max = between } else { min = between + 1 }
     }
-    least as u32
+    min as u32
 }
 
 #[test]

@@ -48,12 +48,12 @@ impl Packets {
         }
         let packet = self.changed();
         // A kernel gives no packet to a program by hand whose header of IP is not there.
-        let least = match packet[12..14] {
+        let min = match packet[12..14] {
             [0x08, 0x00] => 34,
             [0x86, 0xdd] => 54,
             _ => 15,
         };
-        if packet.len() < least {
+        if packet.len() < min {
             return self.any();
         }
         if self.one_in(4) {

@@ -50,10 +50,10 @@ fn a_connection_is_as_far_as_in_the_element_whatever_is_known_of_it() {
     ];
     let mut rng = Rng::stream(1, "connections");
     let shown = drawn(1, 1_000).map(move |shown| {
-        let mut bytes = |most: u32| match rng.below(4) {
+        let mut bytes = |max: u32| match rng.below(4) {
             0 => 0,
-            1 => most,
-            2 => most + 1,
+            1 => max,
+            2 => max + 1,
             _ => rng.below(100_000) as u32,
         };
         let (sent, remaining) = (bytes([10_000, 20_000][rng_bit(&shown)]), bytes(1_000));

@@ -354,11 +354,11 @@ fn a_connection_is_of_the_first_bound_that_it_has_not_passed() {
     let bounds: Vec<u64> =
         (0..63).map(|at| at * at * 1_000_000).chain([u64::MAX]).collect::<Vec<_>>();
     for is_sent in [true, false] {
-        let rule = |most: &u64| {
-            let most = Some(Bytes(*most));
+        let rule = |max: &u64| {
+            let max = Some(Bytes(*max));
             let sender = match is_sent {
-                true => SenderMatch { sent_up_to: most, ..SenderMatch::default() },
-                false => SenderMatch { remaining_up_to: most, ..SenderMatch::default() },
+                true => SenderMatch { sent_up_to: max, ..SenderMatch::default() },
+                false => SenderMatch { remaining_up_to: max, ..SenderMatch::default() },
             };
             MultiField { sender: Some(sender), ..all() }
         };
@@ -574,7 +574,7 @@ fn ports_with_more_boundaries_than_the_table_holds_are_refused_and_as_many_are_n
 /// everything.
 #[test]
 fn a_verifier_goes_through_fewer_than_a_hundred_thousand_instructions() {
-    let most = Some(Bytes(1));
+    let max = Some(Bytes(1));
     let asking = |label| MultiField {
         src: prefix(mapped(1), 128),
         dst: prefix(1, 128),
@@ -583,7 +583,7 @@ fn a_verifier_goes_through_fewer_than_a_hundred_thousand_instructions() {
         ports: ports(1, 2),
         protocol: Some(Protocol::TCP.into()),
         dscps: Some(DscpSet::EMPTY),
-        sender: Some(SenderMatch { label: Some(label), sent_up_to: most, remaining_up_to: most }),
+        sender: Some(SenderMatch { label: Some(label), sent_up_to: max, remaining_up_to: max }),
     };
     let owners = [(Label(1), Owner::Mark(1)), (Label(2), Owner::Group { id: 1, level: 1 })];
     let class = EdgeClass { meter: EdgeMeter::Fixed(Color::Red), code_points: None, police: None };

@@ -184,8 +184,8 @@ fn each_part_ends_with_its_bound_and_each_group_with_its_size() {
             wanted[0].sum += took;
         }
     }
-    for (size, most) in EdgeTimes::SIZES.into_iter().enumerate() {
-        for (size, bytes) in [(size, most.0), (size + 1, most.0 + 1)] {
+    for (size, max) in EdgeTimes::SIZES.into_iter().enumerate() {
+        for (size, bytes) in [(size, max.0), (size + 1, max.0 + 1)] {
             show(MS, bytes);
             wanted[size].parts[0] += 1;
             wanted[size].sum += MS;
@@ -297,7 +297,7 @@ struct Model {
 
 impl Model {
     fn class(bytes: u64) -> usize {
-        [10_000, 100_000, 1_000_000].into_iter().filter(|most| bytes > *most).count()
+        [10_000, 100_000, 1_000_000].into_iter().filter(|max| bytes > *max).count()
     }
 
     fn forget(&mut self, port: u16) {
@@ -306,13 +306,13 @@ impl Model {
     }
 
     /// A packet, as the `turn`th, in a table of so many flows that forgets after so long.
-    fn see(&mut self, [turn, most]: [usize; 2], idle: u64, now: u64, packet: (u16, u8, u32, u64)) {
+    fn see(&mut self, [turn, max]: [usize; 2], idle: u64, now: u64, packet: (u16, u8, u32, u64)) {
         let (port, flags, sequence, size) = packet;
         let known = self.flows.get(&port);
         let is_other = |known: &Known| flags & SYN != 0 && sequence != known.first;
         if known.is_some_and(|known| now - known.seen_at > idle || is_other(known)) {
             self.forget(port);
-        } else if known.is_none() && self.flows.len() == most {
+        } else if known.is_none() && self.flows.len() == max {
             let oldest = self.flows.iter().min_by_key(|(_, known)| known.turn);
             let oldest = *oldest.expect("it is full").0;
             self.forget(oldest);

@@ -56,10 +56,10 @@ impl SenderMatch {
 
     #[inline]
     fn matches(&self, sender: &SenderView) -> bool {
-        let within = |known: Option<Bytes>, most| known.is_some_and(|known| known <= most);
+        let within = |known: Option<Bytes>, max| known.is_some_and(|known| known <= max);
         self.label.is_none_or(|label| label == sender.label)
-            && self.sent_up_to.is_none_or(|most| sender.sent <= most)
-            && self.remaining_up_to.is_none_or(|most| within(sender.remaining, most))
+            && self.sent_up_to.is_none_or(|max| sender.sent <= max)
+            && self.remaining_up_to.is_none_or(|max| within(sender.remaining, max))
     }
 }
 
@@ -171,9 +171,9 @@ mod tests {
         let none = SenderMatch::default();
         let label = |label| SenderMatch { label: Some(Label(label)), ..none };
         assert_eq!([label(3), label(4)].map(matches), [true, false]);
-        let sent = |most| SenderMatch { sent_up_to: Some(Bytes(most)), ..none };
+        let sent = |max| SenderMatch { sent_up_to: Some(Bytes(max)), ..none };
         assert_eq!([sent(5_000), sent(4_999)].map(matches), [true, false]);
-        let remaining = |most| SenderMatch { remaining_up_to: Some(Bytes(most)), ..none };
+        let remaining = |max| SenderMatch { remaining_up_to: Some(Bytes(max)), ..none };
         assert_eq!([remaining(700), remaining(699)].map(matches), [true, false]);
 
         assert!(!rule(label(3)).matches(&packet), "in a queue");

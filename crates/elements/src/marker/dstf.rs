@@ -100,12 +100,12 @@ impl DstfParams {
 
     /// The silence in which a count decays, however much it was; none without decay.
     pub fn settled_after(levels: &SizeLevels, decay: Rate) -> Duration {
-        if decay.is_zero() { Duration::ZERO } else { time_to_earn(decay, most(levels)) }
+        if decay.is_zero() { Duration::ZERO } else { time_to_earn(decay, largest(levels)) }
     }
 }
 
 /// No count is greater: the last threshold and a packet.
-fn most(levels: &SizeLevels) -> Tokens {
+fn largest(levels: &SizeLevels) -> Tokens {
     levels.last_threshold().plus(Tokens::from_bytes(LARGEST_PACKET))
 }
 
@@ -123,7 +123,7 @@ pub struct DstfMarker {
     counted: Counted,
     decay: Rate,
     crowded: Duration,
-    most: Tokens,
+    max: Tokens,
     /// What each has sent and is not forgotten.
     sent: LruTable<FlowKey, Tokens>,
     counts: LevelCounts,
@@ -134,7 +134,7 @@ impl DstfMarker {
     pub fn new(params: DstfParams, rng: Rng) -> Self {
         let DstfParams { levels, per, counted, decay, crowded } = params;
         DstfMarker {
-            most: most(&levels),
+            max: largest(&levels),
             levels,
             per,
             counted,
@@ -153,10 +153,10 @@ impl Marker for DstfMarker {
 
     #[inline]
     fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
-        let (decay, crowded, most) = (self.decay, self.crowded, self.most);
+        let (decay, crowded, max) = (self.decay, self.crowded, self.max);
         let left = |sent: Tokens, since| sent.minus(Tokens::earned(decay, now.since(since)));
         let seen = self.sent.see(now, self.per.name(packet.key), |displaced| match displaced {
-            Some(displaced) if now.since(displaced.seen_at) < crowded => most,
+            Some(displaced) if now.since(displaced.seen_at) < crowded => max,
             Some(displaced) if !decay.is_zero() => left(*displaced.value, displaced.seen_at),
             _ => Tokens::default(),
         });
@@ -167,7 +167,7 @@ impl Marker for DstfMarker {
             Counted::Packet => packet.bytes(),
             Counted::Payload => Bytes(u64::from(packet.payload)),
         };
-        *seen.value = sent.plus(Tokens::from_bytes(bytes)).min(self.most);
+        *seen.value = sent.plus(Tokens::from_bytes(bytes)).min(self.max);
         self.counts.count(level, packet);
         self.levels.mark(level, packet)
     }

@@ -29,10 +29,10 @@ impl SizeLevels {
     /// 1 to 63 `thresholds`, each above the one before, and one code point more than these, the
     /// best level's first.
     pub fn new(thresholds: &[Bytes], code_points: Vec<Dscp>) -> Result<Self, ParamsError> {
-        let most = Dscp::COUNT - 1;
-        if thresholds.is_empty() || thresholds.len() > most {
+        let max = Dscp::COUNT - 1;
+        if thresholds.is_empty() || thresholds.len() > max {
             let message =
-                format!("thresholds must be 1 to {most} sizes; found {}", thresholds.len());
+                format!("thresholds must be 1 to {max} sizes; found {}", thresholds.len());
             return Err(ParamsError::new("thresholds", message));
         }
         if let Some(pair) = thresholds.windows(2).find(|pair| pair[0] >= pair[1]) {
@@ -64,9 +64,9 @@ impl SizeLevels {
 
     /// `count` thresholds in geometric progression from `first` to `last`, rounded to whole bytes.
     pub fn geometric(first: Bytes, last: Bytes, count: usize) -> Result<Vec<Bytes>, ParamsError> {
-        let most = Dscp::COUNT - 1;
-        if !(2..=most).contains(&count) {
-            let message = format!("count must be 2 to {most}; found {count}");
+        let max = Dscp::COUNT - 1;
+        if !(2..=max).contains(&count) {
+            let message = format!("count must be 2 to {max}; found {count}");
             return Err(ParamsError::new("count", message));
         }
         let ratio = last.0 as f64 / first.0 as f64;

@@ -15,7 +15,7 @@ use crate::{Color, Meter, Packet, ParamsError};
 const PARTS: u32 = 16;
 
 /// The longest window, and the longest time between two packets that is told from a longer one: 73 minutes.
-const LONGEST: u64 = 1 << 42;
+const MAX_WINDOW: u64 = 1 << 42;
 
 /// The most bytes that a rate carries in a window.
 const MAX_BYTES: u128 = 1 << 40;
@@ -58,8 +58,8 @@ fn bits(value: u64) -> u32 {
 }
 
 #[inline]
-fn beyond(bits: u32, most: u32) -> u32 {
-    bits.saturating_sub(most)
+fn beyond(bits: u32, max: u32) -> u32 {
+    bits.saturating_sub(max)
 }
 
 /// a·b/c, rounded down, of `b` at most `c`: exact where a·b has 64 bits, else to one part in 2³⁰.
@@ -132,9 +132,9 @@ impl IntegerTswParams {
 }
 
 fn pace(key: &'static str, rate: Rate, window: Duration) -> Result<Pace, ParamsError> {
-    if window.nanos() > LONGEST {
-        let most = Duration::from_nanos(LONGEST);
-        return Err(ParamsError::new("window", format!("window {window} must be at most {most}")));
+    if window.nanos() > MAX_WINDOW {
+        let max = Duration::from_nanos(MAX_WINDOW);
+        return Err(ParamsError::new("window", format!("window {window} must be at most {max}")));
     }
     let bytes = u128::from(rate.bits_per_sec()) * u128::from(window.nanos()) / 8_000_000_000;
     let pace = Pace::from_rate(rate).filter(|_| bytes <= MAX_BYTES);
@@ -188,7 +188,7 @@ impl Window {
 
     #[inline]
     fn stretched(&self, now: Instant) -> u64 {
-        self.length + now.since(self.front).nanos().min(LONGEST)
+        self.length + now.since(self.front).nanos().min(MAX_WINDOW)
     }
 }
 
@@ -283,11 +283,8 @@ mod tests {
                 let share = excess(all, pace.carried(span)) as f64 / 2f64.powi(32);
                 let expected = tsw::excess(all as f64 / f64::from(1 << PARTS), carried);
                 // What is carried is whole parts, of which there may be few.
-                let least = 2.0 / (all as f64) + 2f64.powi(-29);
-                assert!(
-                    (share - expected).abs() < least,
-                    "{rate} {span} {all}: {share} {expected}"
-                );
+                let min = 2.0 / (all as f64) + 2f64.powi(-29);
+                assert!((share - expected).abs() < min, "{rate} {span} {all}: {share} {expected}");
             }
         }
     }
@@ -295,7 +292,7 @@ mod tests {
     #[test]
     fn a_product_over_a_number_is_right_to_one_part_in_2_to_the_20_wherever_it_fits() {
         let mut rng = Rng::stream(5, "products");
-        let mut number = |most: f64| 2f64.powf(most * rng.uniform()) as u64;
+        let mut number = |max: f64| 2f64.powf(max * rng.uniform()) as u64;
         for _ in 0..100_000 {
             let (a, b, c) = (number(56.0), number(43.0), number(43.0));
             let exact = u128::from(a) * u128::from(b) / u128::from(c);
@@ -316,7 +313,7 @@ mod tests {
         meter.update(Instant::START, 1_000_000);
         let week = Instant::START + Duration::from_secs(7 * 24 * 3600);
         let Reading { all, span } = meter.update(week, 100);
-        assert_eq!(span, 1_000_000_000 + LONGEST);
+        assert_eq!(span, 1_000_000_000 + MAX_WINDOW);
         assert_eq!((all >> PARTS, meter.update(week, 0).all >> PARTS), (1_000_100, 227));
     }
 

@@ -137,8 +137,8 @@ mod tests {
                         }
                     }
                 }
-                let least = plain.iter().map(|(&thing, &key)| (key, thing)).min();
-                prop_assert_eq!(ranking.first(), least);
+                let min = plain.iter().map(|(&thing, &key)| (key, thing)).min();
+                prop_assert_eq!(ranking.first(), min);
             }
         }
     }

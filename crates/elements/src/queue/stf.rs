@@ -144,8 +144,8 @@ impl Stf {
             return false;
         }
         while !self.has_room_for(packet) {
-            let Some((Reverse((most, _)), flow)) = self.last.first() else { return false };
-            if most <= served {
+            let Some((Reverse((max, _)), flow)) = self.last.first() else { return false };
+            if max <= served {
                 return false;
             }
             let held = self.packets.pop_back(&mut self.flows[flow].packets);

@@ -53,16 +53,16 @@ impl DeficitRoundRobin {
 pub fn checked_quantum(quantum: Bytes) -> Result<i64, ParamsError> {
     let quantum = above_zero("quantum", quantum)?;
     match i64::try_from(quantum.0) {
-        Ok(bytes) if bytes <= GREATEST_QUANTUM => Ok(bytes),
+        Ok(bytes) if bytes <= MAX_QUANTUM => Ok(bytes),
         _ => Err(ParamsError::new(
             "quantum",
-            format!("quantum must be at most {}; found {quantum}", Bytes(GREATEST_QUANTUM as u64)),
+            format!("quantum must be at most {}; found {quantum}", Bytes(MAX_QUANTUM as u64)),
         )),
     }
 }
 
 /// Far above any packet, and far below what a deficit counter can hold.
-const GREATEST_QUANTUM: i64 = 1_000_000_000;
+const MAX_QUANTUM: i64 = 1_000_000_000;
 
 impl QueueDiscipline for DeficitRoundRobin {
     fn reserve(&mut self, packets: usize, flows: usize) {

@@ -21,8 +21,8 @@ impl AggregateProfile {
         let rate = above_zero("rate", rate)?;
         let depth = above_zero("depth", depth)?;
         let max_packet = above_zero("max_packet", max_packet)?;
-        if depth > DEEPEST {
-            let message = format!("depth must be at most {DEEPEST}; found {depth}");
+        if depth > MAX_DEPTH {
+            let message = format!("depth must be at most {MAX_DEPTH}; found {depth}");
             return Err(ParamsError::new("depth", message));
         }
         if max_packet > depth {
@@ -78,7 +78,7 @@ impl AggregateProfile {
 }
 
 /// A terabyte: the shares of a bucket are worked out in whole numbers.
-const DEEPEST: Bytes = Bytes(1_000_000_000_000);
+const MAX_DEPTH: Bytes = Bytes(1_000_000_000_000);
 
 #[cfg(test)]
 mod tests {

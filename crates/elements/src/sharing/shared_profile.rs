@@ -88,7 +88,7 @@ impl SharedProfile {
     /// The round-trip time of `connection` is `rtt` from now on; it counts in whole microseconds, from
     /// one of them to 2²⁴ − 1, some 17 s.
     pub fn set_rtt(&mut self, connection: u32, rtt: Duration) {
-        let micros = (rtt.nanos() / 1000).clamp(1, LONGEST_RTT);
+        let micros = (rtt.nanos() / 1000).clamp(1, MAX_RTT);
         self.tokens.set_rtt(connection, micros as u32);
     }
 
@@ -133,7 +133,7 @@ impl SharedProfile {
 }
 
 /// In microseconds: those of 256 connections together have 32 bits, with which a kernel shares a depth out exactly.
-const LONGEST_RTT: u64 = (1 << 24) - 1;
+const MAX_RTT: u64 = (1 << 24) - 1;
 
 fn price(packet: &Packet) -> Units {
     units(Tokens::from_bytes(packet.bytes()))

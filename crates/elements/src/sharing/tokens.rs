@@ -156,8 +156,8 @@ impl SharedTokens {
     pub(super) fn earn(&mut self, earned: Units) {
         self.pool += earned;
         if matches!(self.sharing, Sharing::Partitioned(_)) && self.connections > 0 {
-            let most = self.shares().map(Share::space).max().unwrap_or(0);
-            let rounds = (self.pool / self.connections).clamp(0, most);
+            let max = self.shares().map(Share::space).max().unwrap_or(0);
+            let rounds = (self.pool / self.connections).clamp(0, max);
             self.pool -= rounds * self.connections;
             self.hand_out(rounds);
         }
@@ -179,9 +179,9 @@ impl SharedTokens {
     /// Hands the pool out to those that are not full. Each pass fills one, or is the last.
     fn level_out(&mut self) {
         loop {
-            let (open, least) = self.open_above(0);
+            let (open, min) = self.open_above(0);
             let Some(each) = self.pool.checked_div(open) else { break };
-            let each = each.min(least);
+            let each = each.min(min);
             if each <= 0 {
                 break;
             }
@@ -195,7 +195,7 @@ impl SharedTokens {
     /// for.
     fn open_above(&self, units: Units) -> (Units, Units) {
         let spaces = self.shares().map(Share::space).filter(|&space| space > units);
-        spaces.fold((0, Units::MAX), |(open, least), space| (open + 1, least.min(space)))
+        spaces.fold((0, Units::MAX), |(open, min), space| (open + 1, min.min(space)))
     }
 
     /// Whether a packet of `size` units, at most B, conforms when `connection` sends it.
@@ -241,8 +241,8 @@ impl SharedTokens {
     fn rounds_to_gain(&self, more: Units) -> Units {
         let (mut rounds, mut gained) = (0, 0);
         while gained < more {
-            let (open, least) = self.open_above(rounds);
-            let step = (least - rounds).min((more - gained + open - 1) / open);
+            let (open, min) = self.open_above(rounds);
+            let step = (min - rounds).min((more - gained + open - 1) / open);
             rounds += step;
             gained += step * open;
         }

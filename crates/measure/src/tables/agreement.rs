@@ -112,8 +112,8 @@ pub(super) fn ratio_of_means(
     let low = ours.low.map(|low| low / reference.mean);
     let high = ours.high.map(|high| high / reference.mean);
     let (low, high) = match (reference.low, reference.high) {
-        (Some(least), Some(most)) if least > 0.0 && low.is_none() => {
-            (Some(ours.mean / most), Some(ours.mean / least))
+        (Some(min), Some(max)) if min > 0.0 && low.is_none() => {
+            (Some(ours.mean / max), Some(ours.mean / min))
         }
         _ => (low, high),
     };

@@ -273,8 +273,8 @@ fn interval_note(
     })
 }
 
-/// Which figures rest on fewer than `most` replicas, because no others had such a transfer.
-fn fewer_replicas(most: u32, columns: &[Column], rows: &[Row]) -> String {
+/// Which figures rest on fewer than `max` replicas, because no others had such a transfer.
+fn fewer_replicas(max: u32, columns: &[Column], rows: &[Row]) -> String {
     let mut fewer: Vec<String> = Vec::new();
     for row in rows {
         let labels = row.labels.iter().filter_map(|label| match label {
@@ -288,7 +288,7 @@ fn fewer_replicas(most: u32, columns: &[Column], rows: &[Row]) -> String {
         });
         let numbers: Vec<(&String, u32)> = numbers.collect();
         let is_one = numbers.iter().all(|(_, n)| *n == numbers[0].1);
-        let told = numbers.iter().filter(|(_, n)| *n < most);
+        let told = numbers.iter().filter(|(_, n)| *n < max);
         fewer.extend(told.take(if is_one { 1 } else { usize::MAX }).map(
             |(head, n)| match is_one {
                 true => format!("{n} for {name}"),

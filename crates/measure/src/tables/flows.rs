@@ -14,8 +14,8 @@ pub fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
         summaries(runs).filter_map(move |summary| Measure::DataGoodput.estimate(summary, &what))
     };
     let found = workloads.iter().copied().flat_map(goodput);
-    let most = found.map(|goodput| goodput.mean).fold(0.0, f64::max);
-    let scale = Scale::of_rates_up_to(most);
+    let max = found.map(|goodput| goodput.mean).fold(0.0, f64::max);
+    let scale = Scale::of_rates_up_to(max);
     let others = [
         Measure::Completed,
         Measure::Open,

@@ -148,9 +148,9 @@ impl Scale {
         if longest < 10.0 { Scale::Milliseconds } else { Scale::Seconds }
     }
 
-    /// In what rates of up to `most` Mbit/s read well.
-    fn of_rates_up_to(most: f64) -> Scale {
-        match most {
+    /// In what rates of up to `max` Mbit/s read well.
+    fn of_rates_up_to(max: f64) -> Scale {
+        match max {
             m if m >= 1e3 => Scale::Gigabits,
             m if m >= 1.0 => Scale::Megabits,
             _ => Scale::Kilobits,

@@ -13,15 +13,15 @@ pub(super) fn expected(flow: &ShortFlow, state: State) -> f64 {
 
 /// The times of states that have been worked out.
 struct Table {
-    most: u32,
+    max: u32,
     max_credits: u32,
     times: Vec<f64>,
 }
 
 impl Table {
-    fn new(most: u32, max_credits: u32) -> Self {
-        let states = 2 * (most + 1) * (most + 1) * (max_credits + 1);
-        Table { most, max_credits, times: vec![f64::NAN; states as usize] }
+    fn new(max: u32, max_credits: u32) -> Self {
+        let states = 2 * (max + 1) * (max + 1) * (max_credits + 1);
+        Table { max, max_credits, times: vec![f64::NAN; states as usize] }
     }
 
     /// A window beyond what is left changes nothing, but that it is not a window of one.
@@ -32,7 +32,7 @@ impl Table {
     fn place(&self, state: State) -> usize {
         let growth = u32::from(state.growth == Growth::Avoidance);
         let row =
-            (growth * (self.most + 1) + state.left) * (self.most + 1) + state.window.min(self.most);
+            (growth * (self.max + 1) + state.left) * (self.max + 1) + state.window.min(self.max);
         (row * (self.max_credits + 1) + state.credits) as usize
     }
 }

@@ -92,15 +92,15 @@ proptest! {
         (small, large) in pair(3.0..1000.0),
     ) {
         let sizes = Pareto::new(3.0, 1.2).unwrap();
-        let least = |load: f64, size: f64| {
+        let min = |load: f64, size: f64| {
             let arrivals = Arrivals { rate: load / 18.0, sizes: &sizes, capacity: 1.0 };
             arrivals.continuous(size).unwrap()
         };
-        prop_assert!(rises(least(less, large), least(more, large)));
-        prop_assert!(rises(least(more, small), least(more, large)));
+        prop_assert!(rises(min(less, large), min(more, large)));
+        prop_assert!(rises(min(more, small), min(more, large)));
         // Who has had least goes first: the least flow of all waits less than where all share.
         let shared = SharedLine::new(more / 18.0, 18.0, 1.0, 0.0).unwrap();
-        prop_assert!(rises(least(more, 3.0), shared.response_time(3.0).unwrap() * (1.0 + HAIR)) || more < 0.5);
+        prop_assert!(rises(min(more, 3.0), shared.response_time(3.0).unwrap() * (1.0 + HAIR)) || more < 0.5);
         let access = |load: f64| access_limited_time(load, 10.0, 1.0, large).unwrap();
         prop_assert!(rises(access(less), access(more)));
     }
@@ -179,11 +179,11 @@ proptest! {
             let steady = gate.settle(&[group]).unwrap();
             (steady.queue, gate.loss(steady, &shares))
         };
-        let least = settle(few, less);
-        for most in [settle(many, less), settle(few, more)] {
-            prop_assert!(rises(least.0, most.0), "{least:?} {most:?}");
+        let min = settle(few, less);
+        for max in [settle(many, less), settle(few, more)] {
+            prop_assert!(rises(min.0, max.0), "{min:?} {max:?}");
             // Found to a millionth of the line.
-            prop_assert!(most.1 >= least.1 - 1e-4, "{least:?} {most:?}");
+            prop_assert!(max.1 >= min.1 - 1e-4, "{min:?} {max:?}");
         }
     }
 

@@ -172,9 +172,9 @@ fn a_window_bounds_what_long_flows_get_and_so_does_a_shaper() {
     );
     let found = predicted(&scenario(&format!("{FILES}{LONG}"), &shaped));
     let long = found.workload("long").unwrap().goodput.unwrap();
-    let most = 1e6 * 1448.0 / 1500.0;
+    let max = 1e6 * 1448.0 / 1500.0;
     // Its burst and one packet more come through in 20 s.
-    assert!(long.at_most && long.mean > most && long.mean < 1.002 * most, "{long:?}");
+    assert!(long.at_most && long.mean > max && long.mean < 1.002 * max, "{long:?}");
     let file = found.workload("files").unwrap().all.mean.unwrap();
     assert!(file.at_least && file.mean > 1.5, "{file:?}");
 }

@@ -280,8 +280,8 @@ fn a_file_larger_than_the_bucket_has_the_rate_of_the_profile_for_the_rest() {
     let scenario = at("10 Mbit/s", SHAPER, files);
     let (model, simulation) = (predicted(&scenario), simulated(&scenario, 4));
     let mean = |summary: &Summary| summary.workload("web").unwrap().all.mean.unwrap().mean;
-    let least = (1e6 + (1e6f64 / 1448.0).ceil() * 52.0 - 200e3) / 625e3;
-    assert!(mean(&model) >= least && mean(&model) < least + 0.05, "{} {least}", mean(&model));
+    let min = (1e6 + (1e6f64 / 1448.0).ceil() * 52.0 - 200e3) / 625e3;
+    assert!(mean(&model) >= min && mean(&model) < min + 0.05, "{} {min}", mean(&model));
     holds("files", mean(&model), mean(&simulation), 0.1);
 }
 

@@ -67,10 +67,10 @@ fn what_is_told_as_a_bound_is_one_in_shipped_scenarios_that_long_flows_fill_unde
         for scenario in FILLED {
             let Some((model, simulation)) = told(scenario, &policy) else { continue };
             let simulation = figures(&simulation);
-            for (what, least) in figures(&model).into_iter().filter(|(_, told)| told.at_least) {
+            for (what, min) in figures(&model).into_iter().filter(|(_, told)| told.at_least) {
                 let (_, found) = simulation.iter().find(|(of, _)| *of == what).unwrap();
-                println!("{scenario}, {policy}, {what}: from {:.5}, {:.5}", least.mean, found.mean);
-                assert!(least.mean <= found.mean, "{scenario}, {policy}, {what}");
+                println!("{scenario}, {policy}, {what}: from {:.5}, {:.5}", min.mean, found.mean);
+                assert!(min.mean <= found.mean, "{scenario}, {policy}, {what}");
                 bounds += 1;
             }
         }

@@ -29,7 +29,7 @@ pub(crate) use writer::Writer;
 const BATCHES: usize = 128;
 
 /// How long a packet waits at most to be handed on, while the router is awake.
-const LONGEST: Duration = Duration::from_millis(20);
+const MAX_DELAY: Duration = Duration::from_millis(20);
 
 /// The router's side of a capture.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl Capture {
             match batch {
                 Some(batch) => {
                     batch.push(seen, bytes, std::mem::take(missed));
-                    *due = (*due).min(at + LONGEST);
+                    *due = (*due).min(at + MAX_DELAY);
                 }
                 None => {
                     *missed += 1;

@@ -5,7 +5,7 @@ use shortflow_run::{Stalls, TimingError};
 use shortflow_units::{Duration, Instant};
 
 /// The longest that is told apart: an hour.
-const LONGEST: u64 = 3_600_000_000_000;
+const MAX_NANOS: u64 = 3_600_000_000_000;
 
 /// Two digits: what is told is off by one percent at most.
 const DIGITS: u8 = 2;
@@ -16,7 +16,7 @@ pub(crate) struct Lateness(Histogram<u32>);
 
 impl Lateness {
     pub(crate) fn new() -> Self {
-        Lateness(Histogram::new_with_bounds(1, LONGEST, DIGITS).expect("the bounds are in order"))
+        Lateness(Histogram::new_with_bounds(1, MAX_NANOS, DIGITS).expect("the bounds are in order"))
     }
 
     /// A packet that should have been sent at `due` is sent now.

@@ -18,7 +18,7 @@ const BATCH: usize = 32;
 pub(super) const FLOWS: usize = 16;
 
 /// How long the receiver waits before it looks whether it is to stop.
-const PATIENCE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: u32 = 28;
@@ -81,7 +81,7 @@ pub(super) fn senders(to: SocketAddr) -> std::io::Result<Vec<UdpSocket>> {
 /// The socket of the receiver, which holds some milliseconds of what comes.
 pub(super) fn receiver(at: SocketAddr) -> std::io::Result<UdpSocket> {
     let socket = UdpSocket::bind(at)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
+    socket.set_read_timeout(Some(POLL_INTERVAL))?;
     // The kernel gives what it may: whoever is not root gets less.
     let _ = socket2::SockRef::from(&socket).set_recv_buffer_size(ROOM);
     Ok(socket)

@@ -22,7 +22,7 @@ use crate::site::{Asking, Site};
 const WARM_UP: f64 = 0.2;
 
 /// How long the first datagram may take.
-const PATIENCE: Wall = Wall::from_secs(3);
+const FIRST_DATAGRAM_TIMEOUT: Wall = Wall::from_secs(3);
 
 /// The port to which datagrams go.
 const PORT: u16 = 9;
@@ -144,7 +144,7 @@ fn flood(
             keep_on_processor(of_sender)?;
             datagrams::send(&senders, size, &stop)
         });
-        let patient_until = WallClock::now() + PATIENCE;
+        let patient_until = WallClock::now() + FIRST_DATAGRAM_TIMEOUT;
         while came.load(Ordering::Relaxed) == 0 && WallClock::now() < patient_until {
             std::thread::sleep(Wall::from_millis(10));
         }

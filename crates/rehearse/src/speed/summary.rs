@@ -8,18 +8,18 @@ pub struct Spread {
     /// The median.
     pub median: f64,
     /// The least.
-    pub least: f64,
+    pub min: f64,
     /// The most.
-    pub most: f64,
+    pub max: f64,
 }
 
 impl Spread {
     /// None of no figures.
     fn from_values(mut figures: Vec<f64>) -> Option<Spread> {
         figures.sort_by(f64::total_cmp);
-        let (&least, &most) = (figures.first()?, figures.last()?);
+        let (&min, &max) = (figures.first()?, figures.last()?);
         let (low, high) = (figures[(figures.len() - 1) / 2], figures[figures.len() / 2]);
-        Some(Spread { median: (low + high) / 2.0, least, most })
+        Some(Spread { median: (low + high) / 2.0, min, max })
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
             })
             .collect();
         let told = summary(&found);
-        let spread = |median, least, most| Spread { median, least, most };
+        let spread = |median, min, max| Spread { median, min, max };
         assert_eq!(told[0].per_second, spread(95.0, 50.0, 110.0));
         assert_eq!(told[0].of_fifo, Some(spread(1.0, 1.0, 1.0)));
         assert_eq!((told[1].way, told[1].of_fifo), (Way::FqCodel, Some(spread(0.9, 0.9, 1.1))));

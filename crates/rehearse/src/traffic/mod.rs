@@ -50,13 +50,13 @@ pub(crate) use sources::StreamSpec;
 pub(crate) use streams::{LARGEST_DATAGRAM, min_datagram};
 
 /// How long hosts are given to settle before the first arrival.
-pub(crate) const SETTLE: Duration = Duration::from_millis(50);
+pub(crate) const SETTLE_TIME: Duration = Duration::from_millis(50);
 
 /// How long datagrams may still come after the last was sent.
 const ON_THEIR_WAY: Duration = Duration::from_secs(2);
 
 /// How long it takes until it is looked again whether something is open.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+const RECHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The hosts, and how to come to them.
 #[derive(Clone, Copy)]
@@ -202,7 +202,7 @@ impl<'l> Load<'l> {
                 if now >= self.times.end || !self.is_awaited(now) {
                     break;
                 }
-                ends_at = (now + LOOK_AGAIN).min(self.times.end);
+                ends_at = (now + RECHECK_INTERVAL).min(self.times.end);
             }
             if !look(now) {
                 return Ok(None);

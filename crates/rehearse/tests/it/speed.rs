@@ -19,7 +19,7 @@ fn every_way_carries_packets_and_is_held_against_the_fifo() {
     };
     for row in summary(&found) {
         let name = row.way.name();
-        assert!(row.per_second.least > 0.0 && row.of_fifo.is_some(), "{name}: {row:?}");
+        assert!(row.per_second.min > 0.0 && row.of_fifo.is_some(), "{name}: {row:?}");
         assert_eq!(row.cpu_nanos.is_none(), row.way == Way::Kernel, "{name}");
     }
 }

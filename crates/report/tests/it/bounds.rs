@@ -277,6 +277,6 @@ fn sentences_rankings_and_figures_mark_bounds_too() {
     // The curve of what took longer ends where the data end: no share below that of the open ones.
     let all = &one[0].points[0].summary.workload("web").unwrap().all;
     let left = all.unfinished as f64 / (all.n + all.unfinished) as f64;
-    let least = all.times.ccdf().last().unwrap().1;
-    assert!(least > 0.25 * left, "{least} of {left}");
+    let min = all.times.ccdf().last().unwrap().1;
+    assert!(min > 0.25 * left, "{min} of {left}");
 }

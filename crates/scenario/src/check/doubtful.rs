@@ -45,10 +45,10 @@ fn small_packets(document: &mut Document, workload: &Workload) {
         },
         _ => return,
     };
-    let least = MIN_PACKET + workload.ip.more();
-    if size < u64::from(least) {
+    let min = MIN_PACKET + workload.ip.more();
+    if size < u64::from(min) {
         let message = format!(
-            "a packet of {size} B is smaller than its headers: UDP and {} take {least} B",
+            "a packet of {size} B is smaller than its headers: UDP and {} take {min} B",
             workload.ip.name()
         );
         let help = "sizes of packets include the headers";

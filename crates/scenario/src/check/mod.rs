@@ -96,9 +96,9 @@ fn frame(document: &mut Document, file: &ScenarioFile) {
         );
         document.mistake("duration", message, "");
     }
-    let most = i64::from(MAX_REPLICAS);
-    if !(1..=most).contains(&file.replicas) {
-        let message = format!("replicas must be 1 to {most}; found {}", file.replicas);
+    let max = i64::from(MAX_REPLICAS);
+    if !(1..=max).contains(&file.replicas) {
+        let message = format!("replicas must be 1 to {max}; found {}", file.replicas);
         document.mistake("replicas", message, "");
     }
 }

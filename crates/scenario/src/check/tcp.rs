@@ -26,12 +26,12 @@ pub(crate) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &
 }
 
 fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFile) {
-    let mut narrow = |key: &str, bytes: Option<Bytes>, least: u64, most: u64, into: &mut u16| {
+    let mut narrow = |key: &str, bytes: Option<Bytes>, min: u64, max: u64, into: &mut u16| {
         let Some(Bytes(bytes)) = bytes else { return };
-        if (least..=most).contains(&bytes) {
+        if (min..=max).contains(&bytes) {
             *into = bytes as u16;
         } else {
-            let message = format!("{key} must be {least} B to {most} B; found {bytes} B");
+            let message = format!("{key} must be {min} B to {max} B; found {bytes} B");
             document.mistake(&format!("{path}.{key}"), message, "");
         }
     };

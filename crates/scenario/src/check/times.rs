@@ -46,7 +46,7 @@ pub(crate) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> 
         CountsFile::Exponential(exponential) => {
             let path = format!("{path}.exponential.mean");
             if exponential.mean == 0 {
-                let message = format!("mean must be 1 to {}; found 0", Counts::MOST);
+                let message = format!("mean must be 1 to {}; found 0", Counts::MAX);
                 document.mistake(&path, message, "");
                 return None;
             }
@@ -54,8 +54,8 @@ pub(crate) fn counts(document: &mut Document, path: &str, file: &CountsFile) -> 
         }
         CountsFile::Pareto(pareto) => {
             let path = format!("{path}.pareto");
-            if !(1.0..=f64::from(Counts::MOST)).contains(&pareto.min) {
-                let message = format!("min must be 1 to {}; found {}", Counts::MOST, pareto.min);
+            if !(1.0..=f64::from(Counts::MAX)).contains(&pareto.min) {
+                let message = format!("min must be 1 to {}; found {}", Counts::MAX, pareto.min);
                 document.mistake(&format!("{path}.min"), message, "");
                 return None;
             }
@@ -97,8 +97,8 @@ fn choice_of(document: &mut Document, path: &str, file: &ChoiceOfCountsFile) -> 
 }
 
 fn few(document: &mut Document, path: &str, number: u32) -> Option<u32> {
-    if number > Counts::MOST {
-        let message = format!("a number must be 0 to {}; found {number}", Counts::MOST);
+    if number > Counts::MAX {
+        let message = format!("a number must be 0 to {}; found {number}", Counts::MAX);
         document.mistake(path, message, "");
         return None;
     }

@@ -369,8 +369,8 @@ impl<'f> Lines<'f> {
         let layer = file.link_layer.unwrap_or_default();
         let link_layer = match file.overhead {
             Some(overhead) => layer.with_overhead(overhead.0 as i64).unwrap_or_else(|| {
-                let most = LinkLayer::MAX_BYTES;
-                let message = format!("overhead must be 0 B to {most} B; found {overhead}");
+                let max = LinkLayer::MAX_BYTES;
+                let message = format!("overhead must be 0 B to {max} B; found {overhead}");
                 refuse("overhead", &message, "give the bytes of the link's headers");
                 layer
             }),

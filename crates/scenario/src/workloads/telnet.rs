@@ -75,9 +75,9 @@ impl WorkloadKeys for Keys {
         let character = self.packet.0.saturating_sub(header);
         if !(1..=u64::from(config.mss)).contains(&character) {
             let message = format!("a packet of {} is too small to hold a character", self.packet);
-            let most = Bytes(header + u64::from(config.mss));
+            let max = Bytes(header + u64::from(config.mss));
             let help = format!(
-                "the headers take {}, so packet must be {} to {most}",
+                "the headers take {}, so packet must be {} to {max}",
                 Bytes(header),
                 Bytes(header + 1)
             );

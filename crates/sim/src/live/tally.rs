@@ -42,7 +42,7 @@ pub struct Tallies {
 }
 
 /// How many connections are remembered.
-const MOST: usize = 1 << 14;
+const MAX_CONNECTIONS: usize = 1 << 14;
 
 impl Tallies {
     /// Nothing yet, between hosts with these addresses.
@@ -127,8 +127,9 @@ impl Default for Book {
     fn default() -> Self {
         let mut places = FxHashMap::default();
         // Twice the entries: then removals never make the table grow, only tidy itself.
-        places.reserve(2 * MOST);
-        let (known, free) = (Vec::with_capacity(MOST), Vec::with_capacity(MOST));
+        places.reserve(2 * MAX_CONNECTIONS);
+        let (known, free) =
+            (Vec::with_capacity(MAX_CONNECTIONS), Vec::with_capacity(MAX_CONNECTIONS));
         Book { places, known, free, hand: 0 }
     }
 }
@@ -151,7 +152,7 @@ impl Book {
     }
 
     fn insert(&mut self, fresh: Known) {
-        if self.free.is_empty() && self.known.len() == MOST {
+        if self.free.is_empty() && self.known.len() == MAX_CONNECTIONS {
             let place = self.next_to_go();
             self.forget(self.known[place].client);
         }
@@ -172,7 +173,7 @@ impl Book {
     fn next_to_go(&mut self) -> usize {
         loop {
             let at = self.hand;
-            self.hand = (at + 1) % MOST;
+            self.hand = (at + 1) % MAX_CONNECTIONS;
             if !std::mem::take(&mut self.known[at].is_recent) {
                 return at;
             }
@@ -230,13 +231,15 @@ mod tests {
         tallies.sent(key(0), TcpFlags::SYN);
         let room = || tallies.with(|book| (book.places.capacity(), book.known.capacity()));
         let before = room();
-        for number in 1..5 * MOST as u32 {
+        for number in 1..5 * MAX_CONNECTIONS as u32 {
             tallies.sent(key(number), TcpFlags::SYN);
             tallies.sent(key(0).reversed(), TcpFlags::ACK);
         }
-        tallies.with(|book| assert_eq!((book.known.len(), book.places.len()), (MOST, MOST)));
+        tallies.with(|book| {
+            assert_eq!((book.known.len(), book.places.len()), (MAX_CONNECTIONS, MAX_CONNECTIONS))
+        });
         let sent = tallies.with(|book| book.find(key(0)).unwrap().tally.sent);
-        assert_eq!(sent, 5 * MOST as u32, "it was never silent");
+        assert_eq!(sent, 5 * MAX_CONNECTIONS as u32, "it was never silent");
         assert!(tallies.with(|book| book.find(key(1)).is_none()), "silent since the beginning");
         assert_eq!(room(), before, "all the room was there from the beginning");
     }

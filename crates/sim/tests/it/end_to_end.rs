@@ -29,10 +29,10 @@ fn flows_in_opposite_directions_both_fill_the_link() {
     // 1000 of 1080 bytes are payload, and acknowledgements take 40 more for each segment. Those of
     // one flow wait behind the data of the other and come in bursts, so that a window of twice the
     // path now and then leaves a queue empty (Zhang, Shenker & Clark 1991).
-    let most = 10e6 * 1000.0 / 1080.0;
+    let max = 10e6 * 1000.0 / 1080.0;
     for name in ["there", "back"] {
         let rate = goodput(&replica, name);
-        assert!((0.75 * most..1.001 * most).contains(&rate), "{name}: {rate}");
+        assert!((0.75 * max..1.001 * max).contains(&rate), "{name}: {rate}");
     }
 }
 

@@ -315,8 +315,8 @@ fn sessions_under_heavy_loss_lose_nothing_in_silence() {
         for name in ["web", "type", "files"] {
             let found = workload(&replica, name);
             assert!(found.failed > 10, "{name}: {} failed", found.failed);
-            let least = if name == "type" { 100 } else { 10 };
-            assert!(found.all.completion.n() + found.failed > least, "{name} goes on");
+            let min = if name == "type" { 100 } else { 10 };
+            assert!(found.all.completion.n() + found.failed > min, "{name} goes on");
         }
         assert_eq!(replica, run(&scenario).replica, "and again the same");
     }
@@ -472,8 +472,8 @@ fn a_replay_that_overlaps_asks_at_the_logged_times_however_slow_the_network() {
         let web = workload(&slow, "web");
         assert_eq!(web.all.completion.n() + web.open, times.len() as u64);
         // Four clients, at most four connections each, whatever number of pages they load.
-        let most = max_at_once(&rows_of(&rows, "web/objects"));
-        assert!(http == "1.1" || most <= 16, "{most}");
+        let max = max_at_once(&rows_of(&rows, "web/objects"));
+        assert!(http == "1.1" || max <= 16, "{max}");
         assert!(max_at_once(&rows_of(&rows, "web")) > 4, "pages overlap");
     }
 }

@@ -153,7 +153,7 @@ impl Evidence {
 
     /// With how many replicas a test at level `error` would tell the truth from `bound`, if the truth
     /// is what these say and they spread as they do; `None` where that is more than anybody runs.
-    pub fn replicas_to_tell_from(&self, bound: f64, error: f64) -> Option<u32> {
+    pub fn replicas_to_decide(&self, bound: f64, error: f64) -> Option<u32> {
         let distance = Mean::from_values(&self.pairs.against(bound));
         let spread = distance.deviation();
         if distance.n < 2 || distance.mean == 0.0 || !spread.is_finite() {
@@ -452,9 +452,9 @@ mod tests {
     #[test]
     fn replicas_that_would_do_are_those_at_which_the_test_would_tell() {
         let evidence = Evidence::of_values(&exact(&[0.1, -0.1, 0.3, 0.2]));
-        let wanted = evidence.replicas_to_tell_from(0.0, 0.05).unwrap();
+        let wanted = evidence.replicas_to_decide(0.0, 0.05).unwrap();
         // Deviation 0.1708: t(0.95, n−1)·0.1708/√n is 0.1254 at n = 7 and 0.1144 at n = 8.
         assert_eq!(wanted, 8);
-        assert_eq!(evidence.replicas_to_tell_from(0.125, 0.05), None, "the estimate itself");
+        assert_eq!(evidence.replicas_to_decide(0.125, 0.05), None, "the estimate itself");
     }
 }

@@ -42,7 +42,7 @@ impl Looks {
     }
 
     /// The greatest.
-    pub fn most(&self) -> u32 {
+    pub fn max_replicas(&self) -> u32 {
         self.0.last().copied().unwrap_or_default()
     }
 

@@ -68,10 +68,10 @@ impl Region {
             self.to.map(|end| evidence.p_above(end.at, !end.is_inside)),
         ];
         let ends = outside.iter().flatten().count() as f64;
-        let least = outside.iter().flatten().fold(1.0_f64, |least, p| least.min(*p));
+        let min = outside.iter().flatten().fold(1.0_f64, |min, p| min.min(*p));
         Tested {
-            p_holds: inside.iter().flatten().fold(0.0_f64, |most, p| most.max(*p)),
-            p_fails: (least * ends).min(1.0),
+            p_holds: inside.iter().flatten().fold(0.0_f64, |max, p| max.max(*p)),
+            p_fails: (min * ends).min(1.0),
         }
     }
 
@@ -83,11 +83,11 @@ impl Region {
         let beyond_from = self.from.filter(|end| is_beyond(end, -1.0));
         let beyond_to = self.to.filter(|end| is_beyond(end, 1.0));
         match beyond_from.or(beyond_to) {
-            Some(end) => evidence.replicas_to_tell_from(end.at, error),
+            Some(end) => evidence.replicas_to_decide(end.at, error),
             // Inside, it must be told from each end.
             None => ends
-                .map(|end| evidence.replicas_to_tell_from(end.at, error))
-                .try_fold(0, |most, needs| Some(needs?.max(most))),
+                .map(|end| evidence.replicas_to_decide(end.at, error))
+                .try_fold(0, |max, needs| Some(needs?.max(max))),
         }
     }
 }

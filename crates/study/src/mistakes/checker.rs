@@ -178,15 +178,12 @@ impl Checker<'_> {
         }
     }
 
-    /// A range from the first number to the second, from 0 to `most`.
-    fn range(&mut self, path: &str, (from, to): (f64, f64), most: f64) {
-        if !(0.0 <= from && from <= to && to <= most) {
+    /// A range from the first number to the second, from 0 to `max`.
+    fn range(&mut self, path: &str, (from, to): (f64, f64), max: f64) {
+        if !(0.0 <= from && from <= to && to <= max) {
             let message = format!("a range rises from 0 or more; found {from} to {to}");
-            let help = if most.is_finite() {
-                format!("it ends at {most} or before")
-            } else {
-                String::new()
-            };
+            let help =
+                if max.is_finite() { format!("it ends at {max} or before") } else { String::new() };
             self.document.mistake(path, message, help);
         }
     }

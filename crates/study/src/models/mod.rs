@@ -294,7 +294,7 @@ fn test(check: &CheckSpec, came: &Came) -> Option<Tested> {
         (ModelRule::Near(figure), None) => {
             Some(certain((1.0 / FACTOR..=FACTOR).contains(&(came.value / figure))))
         }
-        (ModelRule::AtMost(most), None) => Some(certain(came.value <= most)),
+        (ModelRule::AtMost(max), None) => Some(certain(came.value <= max)),
         (ModelRule::Within(share), Some(evidence)) => {
             Some(Region::within(1.0 - share, 1.0 + share).test(evidence))
         }

@@ -45,12 +45,12 @@ impl HyStart {
     }
 
     /// Whether slow start, at a window of so many segments before `ack`, ends with it, which told of this round trip; the
-    /// `least` is with it. Only in slow start.
+    /// `min` is with it. Only in slow start.
     pub(super) fn ends_slow_start(
         &mut self,
         now: Instant,
         ack: &Ack,
-        (rtt, least): (Duration, Duration),
+        (rtt, min): (Duration, Duration),
         window: f64,
     ) -> bool {
         if self.is_found {
@@ -63,29 +63,29 @@ impl HyStart {
             (self.in_round, self.samples) = (None, 0);
         }
         self.is_found =
-            window >= MIN_WINDOW && (self.is_long_train(now, least) | self.is_late(rtt, least));
+            window >= MIN_WINDOW && (self.is_long_train(now, min) | self.is_late(rtt, min));
         self.is_found
     }
 
     /// A round's acknowledgements have come without a gap for half of the least round trip: the data that they
     /// answer fill the path there and back (§4.1: a train as long as the one-way delay).
-    fn is_long_train(&mut self, now: Instant, least: Duration) -> bool {
+    fn is_long_train(&mut self, now: Instant, min: Duration) -> bool {
         if now.since(self.train) > TRAIN_GAP {
             return false;
         }
         self.train = now;
-        now.since(self.began) > (least + TRAIN_ALLOWANCE) / 2
+        now.since(self.began) > (min + TRAIN_ALLOWANCE) / 2
     }
 
     /// The round's least round trip is longer than the least of all: a queue grows (§4.2).
-    fn is_late(&mut self, rtt: Duration, least: Duration) -> bool {
+    fn is_late(&mut self, rtt: Duration, min: Duration) -> bool {
         let in_round = self.in_round.map_or(rtt, |in_round| in_round.min(rtt));
         self.in_round = Some(in_round);
         if self.samples < SAMPLES {
             self.samples += 1;
             return false;
         }
-        in_round > least + (least / 8).clamp(MIN_DELAY, MAX_DELAY)
+        in_round > min + (min / 8).clamp(MIN_DELAY, MAX_DELAY)
     }
 }
 
@@ -104,12 +104,12 @@ mod tests {
     /// What a flow knows.
     struct Flow {
         hystart: HyStart,
-        least: Duration,
+        min: Duration,
     }
 
     impl Flow {
         fn new() -> Self {
-            Flow { hystart: HyStart::default(), least: Duration::MAX }
+            Flow { hystart: HyStart::default(), min: Duration::MAX }
         }
     }
 
@@ -126,8 +126,8 @@ mod tests {
             let ack = Ack::plain(Bytes(MSS), Bytes(count * MSS));
             flow.hystart.on_ack(&ack);
             let (now, rtt) = (start + gap * number, rtt(number));
-            flow.least = flow.least.min(rtt);
-            flow.hystart.ends_slow_start(now, &ack, (rtt, flow.least), count as f64)
+            flow.min = flow.min.min(rtt);
+            flow.hystart.ends_slow_start(now, &ack, (rtt, flow.min), count as f64)
         })
     }
 

@@ -14,16 +14,16 @@ pub(crate) struct RateWindow {
     mss: u16,
     rate: Rate,
     /// The rate window, once there is a round-trip time.
-    most: Option<Bytes>,
+    max: Option<Bytes>,
 }
 
 impl RateWindow {
     pub(crate) fn new(inner: Controller, mss: u16, rate: Rate) -> Self {
-        RateWindow { inner, mss, rate, most: None }
+        RateWindow { inner, mss, rate, max: None }
     }
 
-    fn set_most(&mut self, rtt: Duration) {
-        self.most = Some(self.rate.volume(rtt).max(Bytes(self.mss.into())));
+    fn set_max(&mut self, rtt: Duration) {
+        self.max = Some(self.rate.volume(rtt).max(Bytes(self.mss.into())));
     }
 }
 
@@ -31,7 +31,7 @@ impl CongestionControl for RateWindow {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
         self.inner.on_ack(now, ack);
         if let Some(rtt) = ack.smoothed_rtt {
-            self.set_most(rtt);
+            self.set_max(rtt);
         }
     }
 
@@ -44,7 +44,7 @@ impl CongestionControl for RateWindow {
     }
 
     fn window(&self) -> Bytes {
-        self.most.map_or(self.inner.window(), |most| self.inner.window().min(most))
+        self.max.map_or(self.inner.window(), |max| self.inner.window().min(max))
     }
 
     fn is_slow_start(&self) -> bool {

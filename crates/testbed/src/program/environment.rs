@@ -21,7 +21,7 @@ const NAMES: &str = "/etc/hosts";
 const DEVICES: &str = "/sys";
 
 /// Bytes of the longest name that a kernel has (`HOST_NAME_MAX`).
-const LONGEST_NAME: usize = 64;
+const MAX_NAME: usize = 64;
 
 /// Takes the thread into the network of a host, and into mounts, a name and a PID namespace of its own. It does not
 /// come back.
@@ -34,7 +34,7 @@ pub(super) fn enter(network: &File, spec: &ProgramSpec) -> Result<(), Error> {
         errno => Error::kernel("namespaces for a program could not be made")(errno),
     })?;
     // A kernel's names end where a scenario's need not; for all but this one name they are whole.
-    let name = &spec.host[..spec.host.floor_char_boundary(LONGEST_NAME)];
+    let name = &spec.host[..spec.host.floor_char_boundary(MAX_NAME)];
     sethostname(name).map_err(Error::kernel("a host could not be named"))?;
     // What is mounted on the machine later comes here too; what is mounted here stays here.
     let flags = MsFlags::MS_SLAVE | MsFlags::MS_REC;

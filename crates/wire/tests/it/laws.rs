@@ -98,7 +98,7 @@ fn options_are_what_their_parts_make(options: &TcpOptions) {
             TcpOption::Unknown { content, .. } => 2 + content.len(),
         };
     }
-    assert!(length <= OptionBytes::MOST);
+    assert!(length <= OptionBytes::MAX_LENGTH);
     assert_eq!(again.filled().as_slice()[..length], options.filled().as_slice()[..length]);
 }
 

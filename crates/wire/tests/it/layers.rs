@@ -91,7 +91,7 @@ fn the_ports_of_a_segment_are_known_even_if_its_header_is_cut_off() {
     let bytes = ipv4(header(IpProtocol::TCP), &datagram(20)[..8]);
     let layers = Layers::of_ip(&bytes);
     assert_eq!((layers.ports, layers.transport), (PORTS, Transport::Unread));
-    let cut = WireError::Truncated { needed: TcpHeader::LEAST, found: 8 };
+    let cut = WireError::Truncated { needed: TcpHeader::MIN_LENGTH, found: 8 };
     assert_eq!(layers.stop, Some(Stop::Malformed(cut)));
     let bytes = ipv4(header(IpProtocol::TCP), &[0, 7, 0]);
     assert_eq!(Layers::of_ip(&bytes).ports, None);
@@ -105,7 +105,7 @@ fn lengths_that_claim_more_than_there_is_are_told_and_those_below_the_header_sto
     assert_eq!((layers.missing, layers.ports, layers.stop), (20, PORTS, None));
     bytes[3] = 19;
     let layers = Layers::of_ip(&bytes);
-    let short = WireError::Length { least: 20, found: 19 };
+    let short = WireError::Length { min: 20, found: 19 };
     assert_eq!((layers.ports, layers.stop), (None, Some(Stop::Malformed(short))));
     assert_eq!(layers.payload, 20..20);
 }
@@ -129,7 +129,7 @@ fn a_datagram_s_own_length_bounds_its_payload_and_one_below_its_header_stops_the
     assert_eq!(Layers::of_ip(&bytes).payload, 28..31);
     let bytes = ipv4(header(IpProtocol::UDP), &datagram(7));
     let layers = Layers::of_ip(&bytes);
-    let short = WireError::Length { least: 8, found: 7 };
+    let short = WireError::Length { min: 8, found: 7 };
     assert_eq!((layers.ports, layers.stop), (PORTS, Some(Stop::Malformed(short))));
 }
 

@@ -20,7 +20,7 @@ use session::Session;
 pub use options::{Bind, DirectoryOptions, OptionsError, Transport};
 
 /// How long a server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A repository in an LDAP directory.
 pub struct Directory {
@@ -71,10 +71,11 @@ impl Source for Directory {
                     None => Err("there is no connection".to_owned()),
                 }
             };
-            tokio::time::timeout(PATIENCE, read).await
+            tokio::time::timeout(RESPONSE_TIMEOUT, read).await
         });
-        let read = read
-            .unwrap_or_else(|_| Err(format!("it does not answer within {} s", PATIENCE.as_secs())));
+        let read = read.unwrap_or_else(|_| {
+            Err(format!("it does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
+        });
         let (entries, who) = read.map_err(|why| self.failed(why))?;
         self.backoff.done();
         let (words, entries): (Vec<_>, Vec<_>) = entries.into_iter().partition(ldap::is_verdict);
@@ -91,8 +92,11 @@ impl Source for Directory {
             return Err("there is no connection".to_owned());
         };
         let tell = session.tell(ldap::verdict_entry(verdict, &self.options.base));
-        let told = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, tell).await });
-        told.unwrap_or_else(|_| Err(format!("it does not answer within {} s", PATIENCE.as_secs())))
+        let told =
+            self.runtime.block_on(async { tokio::time::timeout(RESPONSE_TIMEOUT, tell).await });
+        told.unwrap_or_else(|_| {
+            Err(format!("it does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
+        })
     }
 
     fn wait(&mut self, patience: Duration) -> bool {

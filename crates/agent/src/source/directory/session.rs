@@ -10,12 +10,12 @@ use ldap3::{
 
 use super::options::{Bind, DirectoryOptions};
 use crate::ldap::{Entry, is_verdict};
-use crate::source::NOBODY;
+use crate::source::UNKNOWN_AUTHOR;
 
 /// The control of content synchronisation (RFC 4533, §2.2).
 const SYNCHRONISATION: &str = "1.3.6.1.4.1.4203.1.9.1.1";
 /// Entries that are ours.
-const OURS: &str = "(|(objectClass=shortflowTextEntry)(objectClass=shortflowPolicy)(objectClass=shortflowRule)\
+const ENTRY_FILTER: &str = "(|(objectClass=shortflowTextEntry)(objectClass=shortflowPolicy)(objectClass=shortflowRule)\
                     (objectClass=shortflowVerdict))";
 /// There is no such entry (RFC 4511, appendix A).
 const NO_SUCH_ENTRY: u32 = 32;
@@ -71,8 +71,8 @@ impl Session {
     /// All entries that are ours, in the order of their names, and who changed one of them last.
     pub(super) async fn read(&mut self, base: &str) -> Result<(Vec<Entry>, String), String> {
         let attributes = vec!["*", "modifyTimestamp", "modifiersName"];
-        let found = search(&mut self.ldap, base, Scope::Subtree, OURS, attributes).await?;
-        let mut newest = (String::new(), NOBODY.to_owned());
+        let found = search(&mut self.ldap, base, Scope::Subtree, ENTRY_FILTER, attributes).await?;
+        let mut newest = (String::new(), UNKNOWN_AUTHOR.to_owned());
         let mut entries: Vec<Entry> = Vec::new();
         for SearchEntry { dn, attrs, bin_attrs } in found {
             let one = |name: &str| attrs.get(name).and_then(|values| values.first()).cloned();
@@ -192,8 +192,10 @@ fn size(entry: &SearchEntry) -> usize {
 async fn bell(ldap: &mut Ldap, base: &str) -> Result<Bell, String> {
     let request =
         SyncRequest { mode: RefreshMode::RefreshAndPersist, cookie: None, reload_hint: false };
-    let asked =
-        ldap.with_controls(request).streaming_search(base, Scope::Subtree, OURS, vec!["1.1"]).await;
+    let asked = ldap
+        .with_controls(request)
+        .streaming_search(base, Scope::Subtree, ENTRY_FILTER, vec!["1.1"])
+        .await;
     asked.map_err(|error| error_text("cannot ask to be told of changes", &error))
 }
 

@@ -23,18 +23,18 @@ impl Thresholds {
     /// Those of a nominal bit rate above zero.
     pub(super) fn new(nominal: Rate, meter: &MomentaryRateParams) -> Result<Self, ParamsError> {
         let bits = nominal.bits_per_sec();
-        if bits == 0 || bits > MOST {
-            let most = Rate::from_bits_per_sec(MOST);
-            let message = format!("nbr must be above zero and at most {most}; found {nominal}");
+        if bits == 0 || bits > MAX_RATE {
+            let max = Rate::from_bits_per_sec(MAX_RATE);
+            let message = format!("nbr must be above zero and at most {max}; found {nominal}");
             return Err(ParamsError::new("nbr", message));
         }
         let first = meter.at_rate(bits as f64 * 8.0 * std::f64::consts::SQRT_2);
         let first = first.ok_or_else(|| {
-            let [least, most] = meter.rates().map(|rate| rate / 8.0 / std::f64::consts::SQRT_2);
-            let [least, most] = [libm::ceil(least), libm::floor(most)]
+            let [min, max] = meter.rates().map(|rate| rate / 8.0 / std::f64::consts::SQRT_2);
+            let [min, max] = [libm::ceil(min), libm::floor(max)]
                 .map(|bits| Rate::from_bits_per_sec(bits as u64));
             let message = format!(
-                "nbr must be {least} to {most}, which a weight of {} on a link of {} can tell apart; found {nominal}",
+                "nbr must be {min} to {max}, which a weight of {} on a link of {} can tell apart; found {nominal}",
                 meter.weight(),
                 meter.link()
             );
@@ -66,7 +66,7 @@ impl Thresholds {
 }
 
 /// The greatest rate that can be written, in bit/s.
-const MOST: u64 = 9_000_000_000_000_000;
+const MAX_RATE: u64 = 9_000_000_000_000_000;
 
 #[cfg(test)]
 mod tests {
@@ -149,7 +149,7 @@ mod tests {
         };
         let message = "nbr must be above zero and at most 9000000 Gbit/s; found ";
         assert_eq!(refused(0), format!("{message}0 bit/s"));
-        assert!(refused(MOST + 1).starts_with(message));
+        assert!(refused(MAX_RATE + 1).starts_with(message));
         assert_eq!(
             refused(1_000_000_000_000),
             "nbr must be 215 bit/s to 14.426045962 Gbit/s, which a weight of 0.1 on a link of 10 Mbit/s can tell apart; \

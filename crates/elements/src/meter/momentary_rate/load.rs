@@ -209,11 +209,8 @@ mod tests {
         for (span, halvings) in [(1, 12.5e-9), (1_000_000_000, 12.5), (3_600_000_000_000, 45_000.0)]
         {
             let found = libm::ldexp(second.within(span) as f64, -(FRACTION as i32));
-            let least = libm::ldexp(1.0, -(FRACTION as i32));
-            assert!(
-                found <= halvings && found > halvings * (1.0 - 2f64.powi(-30)) - least,
-                "{span}"
-            );
+            let min = libm::ldexp(1.0, -(FRACTION as i32));
+            assert!(found <= halvings && found > halvings * (1.0 - 2f64.powi(-30)) - min, "{span}");
         }
         assert_eq!(second.within(u64::MAX), u64::MAX);
         assert_eq!(Decay::from_halvings(1.0).within(1 << 20), u64::MAX);

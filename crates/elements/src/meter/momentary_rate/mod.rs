@@ -111,9 +111,9 @@ impl MomentaryRateParams {
     /// How a load decays in the time of each byte at a rate of so many bit/s; none of one that cannot be told
     /// from others.
     pub(crate) fn at_rate(&self, bits_per_sec: f64) -> Option<Decay> {
-        let [least, most] = self.rates();
-        let per_byte = MIN_PER_BYTE * most / bits_per_sec;
-        (least..=most).contains(&bits_per_sec).then(|| Decay::from_halvings(per_byte))
+        let [min, max] = self.rates();
+        let per_byte = MIN_PER_BYTE * max / bits_per_sec;
+        (min..=max).contains(&bits_per_sec).then(|| Decay::from_halvings(per_byte))
     }
 
     /// The least and the greatest rate, in bit/s, that can be told from others.
@@ -222,16 +222,16 @@ mod tests {
         /// The least rate that it is at most, in bit/s; zero where it is below all that can be told.
         fn bits_per_sec(&self, params: &MomentaryRateParams) -> f64 {
             let is_at_most = |bits| self.is_at_most(params.at_rate(bits).unwrap(), 0);
-            let [mut least, mut most] = params.rates();
-            if is_at_most(least * 1.000_001) {
+            let [mut min, mut max] = params.rates();
+            if is_at_most(min * 1.000_001) {
                 return 0.0;
             }
-            (least, most) = (least * 1.000_001, most / 1.000_001);
-            while most / least > 1.0 + 1e-9 {
-                let between = libm::sqrt(least * most);
-                if is_at_most(between) { most = between } else { least = between }
+            (min, max) = (min * 1.000_001, max / 1.000_001);
+            while max / min > 1.0 + 1e-9 {
+                let between = libm::sqrt(min * max);
+                if is_at_most(between) { max = between } else { min = between }
             }
-            most
+            max
         }
     }
 
@@ -264,7 +264,7 @@ mod tests {
         for (weight, link) in streams {
             let link = Rate::from_bits_per_sec(link);
             let params = MomentaryRateParams::new(link, Bytes(1448), weight).unwrap();
-            let [least, most] = params.rates();
+            let [min, max] = params.rates();
             let (mut whole, mut printed) = (MomentaryRate::default(), Printed::default());
             let mut rng = Rng::stream((weight * 1e3) as u64, "packets");
             let (mut now, mut apart, mut told) = (Instant::START, 1e6, 0);
@@ -280,10 +280,10 @@ mod tests {
                 let (rate, expected) =
                     (whole.update(&params, now, size), printed.update(&params, now, size));
                 let is_at_most = |bits: f64| {
-                    let bits = bits.clamp(least, most);
+                    let bits = bits.clamp(min, max);
                     rate.is_at_most(params.at_rate(bits).unwrap(), 0)
                 };
-                if (least * off..=most / off).contains(&expected) {
+                if (min * off..=max / off).contains(&expected) {
                     told += 1;
                     assert!(
                         is_at_most(expected * off),

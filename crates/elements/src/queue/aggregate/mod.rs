@@ -374,10 +374,10 @@ impl QueueDiscipline for AggregateShaper {
         let Some(number) = self.connections.find(&news.key) else { return };
         let line = &mut self.lines[number as usize];
         if let Some(rtt) = news.smoothed_rtt {
-            let least = line.min_rtt.map_or(rtt, |least| least.min(rtt));
-            line.min_rtt = Some(least);
+            let min = line.min_rtt.map_or(rtt, |min| min.min(rtt));
+            line.min_rtt = Some(min);
             self.connections.shared.earn(now);
-            self.connections.set_rtt(number, least);
+            self.connections.set_rtt(number, min);
             self.look_ahead();
         }
         match self.params.fresh {

@@ -8,15 +8,15 @@ use super::Level;
 /// are fewer; more stand in a piece of memory of their own.
 #[derive(Debug)]
 pub(super) enum Levels {
-    Few([Level; FEW]),
+    Few([Level; INLINE_LEVELS]),
     Many(Box<[Level]>),
 }
 
-const FEW: usize = 3;
+const INLINE_LEVELS: usize = 3;
 
 impl Levels {
     pub(super) fn new(levels: usize) -> Self {
-        if levels <= FEW {
+        if levels <= INLINE_LEVELS {
             Levels::Few(Default::default())
         } else {
             Levels::Many(vec![Level::default(); levels].into())

@@ -11,12 +11,12 @@ pub(super) struct Earliest {
 }
 
 /// The leaves of the smallest tournament, which takes 64 bytes.
-const FEWEST: usize = 4;
+const MIN_LEAVES: usize = 4;
 
 impl Earliest {
     /// As yet never, for each index.
     pub(super) fn new() -> Self {
-        Earliest { nodes: vec![Instant::NEVER; 2 * FEWEST] }
+        Earliest { nodes: vec![Instant::NEVER; 2 * MIN_LEAVES] }
     }
 
     /// Makes room for the indices below `indices`.

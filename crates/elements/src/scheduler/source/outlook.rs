@@ -33,7 +33,7 @@ struct High {
     until: Instant,
     rank: Rank,
     /// The least rank of those that stay HIGH as long, once they are sorted.
-    least: Rank,
+    min: Rank,
 }
 
 impl Outlook {
@@ -61,7 +61,7 @@ impl Outlook {
         let (mut remarked_at, mut low_at) = (Instant::NEVER, Instant::NEVER);
         for head in heads {
             if head.priority == 0 {
-                self.high.push(High { until: head.remarked_at, rank: head.rank, least: NONE });
+                self.high.push(High { until: head.remarked_at, rank: head.rank, min: NONE });
                 high = high.min(head.rank);
                 remarked_at = remarked_at.min(head.remarked_at);
                 low_at = low_at.min(head.remarked_at + remark_after);
@@ -82,8 +82,8 @@ impl Outlook {
             let (remarked, rest) = high.split_at(high.partition_point(|head| head.until == at));
             high = rest;
             medium = remarked.iter().map(|head| head.rank).fold(medium, Rank::min);
-            let least = high.first().map_or(NONE, |head| head.least);
-            let tokens_at = with_tokens(regulators, [least, medium]).max(at);
+            let min = high.first().map_or(NONE, |head| head.min);
+            let tokens_at = with_tokens(regulators, [min, medium]).max(at);
             if tokens_at < high.first().map_or(low_at, |head| head.until.min(low_at)) {
                 return tokens_at;
             }
@@ -94,17 +94,17 @@ impl Outlook {
     /// Sorts the HIGH heads by when they are remarked.
     fn sort(&mut self) {
         self.high.sort_unstable_by_key(|head| (head.until, head.rank));
-        let mut least = NONE;
+        let mut min = NONE;
         for head in self.high.iter_mut().rev() {
-            least = least.min(head.rank);
-            head.least = least;
+            min = min.min(head.rank);
+            head.min = min;
         }
     }
 }
 
 /// When the first of the least heads, one of each priority, finds its tokens.
-fn with_tokens(regulators: &[Regulator; LOW], least: [Rank; LOW]) -> Instant {
-    let there = least.into_iter().zip(regulators).filter(|(rank, _)| *rank != NONE);
+fn with_tokens(regulators: &[Regulator; LOW], min: [Rank; LOW]) -> Instant {
+    let there = min.into_iter().zip(regulators).filter(|(rank, _)| *rank != NONE);
     let instants = there.map(|((_, size), regulator)| regulator.admits_at(size));
     instants.min().unwrap_or(Instant::NEVER)
 }

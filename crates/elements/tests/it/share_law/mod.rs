@@ -150,8 +150,8 @@ impl Setup {
         let bytes = self.need(kind.shares) * parts * spared * self.room;
         // Beside its part of the rest, each class keeps a packet; and one more arrives.
         if self.in_packets {
-            let (least, _) = self.sizes[self.light];
-            Length::Packets((bytes / f64::from(least)).ceil() as u64 + CLASSES as u64 + 1)
+            let (min, _) = self.sizes[self.light];
+            Length::Packets((bytes / f64::from(min)).ceil() as u64 + CLASSES as u64 + 1)
         } else {
             Length::Bytes(Bytes(bytes.ceil() as u64 + u64::from(LARGEST) * (CLASSES as u64 + 1)))
         }
@@ -176,10 +176,10 @@ impl Source<'_> {
     fn send(&mut self, rate: f64) -> Vec<Packet> {
         let is_light = self.class == self.setup.light;
         let count = if is_light { self.setup.burst } else { 1 };
-        let (least, greatest) = self.setup.sizes[self.class];
+        let (min, greatest) = self.setup.sizes[self.class];
         let packets: Vec<Packet> = (0..count)
             .map(|_| {
-                let size = least + self.rng.below(u64::from(greatest - least) + 1) as u32;
+                let size = min + self.rng.below(u64::from(greatest - min) + 1) as u32;
                 self.sent += 1;
                 packet_of(self.class, self.sent, size, is_light)
             })

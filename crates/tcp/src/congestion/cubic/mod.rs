@@ -36,7 +36,7 @@ pub struct Cubic {
     /// The stage of congestion avoidance under way.
     stage: Option<Stage>,
     /// The least round trip since the connection began, or since a timeout.
-    least: Option<Duration>,
+    min: Option<Duration>,
     form: CubicForm,
     /// Whether what a reduction leaves is a whole number of segments.
     in_whole_segments: bool,
@@ -66,7 +66,7 @@ impl Cubic {
             plateau: 0.0,
             prior: 0.0,
             stage: None,
-            least: None,
+            min: None,
             form: CubicForm::Rfc9438,
             in_whole_segments: false,
             hystart: None,
@@ -106,7 +106,7 @@ impl Cubic {
 
     /// After a timeout nothing is known of the path, and slow start looks for its end anew.
     fn begin_search(&mut self) {
-        (self.plateau, self.least) = (0.0, None);
+        (self.plateau, self.min) = (0.0, None);
         if let Some(hystart) = &mut self.hystart {
             *hystart = HyStart::default();
         }
@@ -121,12 +121,12 @@ impl Cubic {
     }
 
     fn take_round_trip(&mut self, now: Instant, ack: &Ack, rtt: Duration) {
-        let least = self.least.map_or(rtt, |least| least.min(rtt));
-        self.least = Some(least);
+        let min = self.min.map_or(rtt, |min| min.min(rtt));
+        self.min = Some(min);
         let (is_slow_start, window) = (self.is_slow_start(), self.window);
         if let Some(hystart) = &mut self.hystart
             && is_slow_start
-            && hystart.ends_slow_start(now, ack, (rtt, least), window)
+            && hystart.ends_slow_start(now, ack, (rtt, min), window)
         {
             self.threshold = window;
         }
@@ -154,8 +154,8 @@ impl Cubic {
             Stage::Curve(curve) => curve.grow(now, self.window, acknowledged, rtt),
             Stage::Steps(steps) => {
                 let (window, acknowledged) = (self.window as u32, libm::ceil(acknowledged) as u32);
-                let least = self.least.unwrap_or(rtt);
-                f64::from(steps.grow(now, window, acknowledged, rtt, least))
+                let min = self.min.unwrap_or(rtt);
+                f64::from(steps.grow(now, window, acknowledged, rtt, min))
             }
         };
         self.stage = Some(stage);
@@ -483,7 +483,7 @@ mod tests {
         let mut hear = |now: Instant, rtt: Duration| {
             let plain = Ack::plain(segments(1.0), cubic.window());
             cubic.on_ack(now, &Ack { rtt: Some(rtt), smoothed_rtt: Some(apart), ..plain });
-            cubic.least
+            cubic.min
         };
         for _ in 0..20 {
             assert_eq!(hear(now, apart), Some(apart));

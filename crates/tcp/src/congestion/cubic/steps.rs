@@ -69,14 +69,14 @@ impl Steps {
         }
     }
 
-    /// What `window` becomes when so many segments are acknowledged; `rtt` is smoothed, `least` the shortest.
+    /// What `window` becomes when so many segments are acknowledged; `rtt` is smoothed, `min` the shortest.
     pub(super) fn grow(
         &mut self,
         now: Instant,
         window: u32,
         acknowledged: u32,
         rtt: Duration,
-        least: Duration,
+        min: Duration,
     ) -> u32 {
         self.began += now.since(self.counted).saturating_sub(rtt);
         self.counted = now;
@@ -84,7 +84,7 @@ impl Steps {
         let is_priced =
             (self.priced).is_some_and(|(since, at)| at == window && now.since(since) <= PRICED_FOR);
         if !is_priced {
-            self.price = self.price_at(now.since(self.began) + least, window);
+            self.price = self.price_at(now.since(self.began) + min, window);
             self.priced = Some((now, window));
         }
         self.buy(window, acknowledged)
@@ -193,8 +193,8 @@ mod tests {
     /// The product of a price and a window does not overflow, nor a plateau of any size.
     #[test]
     fn windows_of_any_size_are_priced() {
-        let most = u32::MAX;
-        for (window, plateau) in [(1, most), (most, most), (most, 0), (most / 2, most), (1, 1)] {
+        let max = u32::MAX;
+        for (window, plateau) in [(1, max), (max, max), (max, 0), (max / 2, max), (1, 1)] {
             let grown = windows(window, plateau, 40, Duration::from_secs(50));
             assert!(grown.is_sorted(), "{window} below {plateau}");
         }

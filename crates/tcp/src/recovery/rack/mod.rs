@@ -312,18 +312,18 @@ impl Rack {
             let mut arrived = [None; 2];
             let mut late = None;
             let (highest, mut top) = (self.highest, self.highest);
-            let mut least = self.min_rtt;
+            let mut min = self.min_rtt;
             self.sent.sack(from, to, |segment, bytes| {
                 news.delivered += bytes;
                 news.sent = news.sent.max(Some(segment.stamp.at));
                 news.sacked = true;
                 let rtt = now.since(segment.stamp.at);
                 if segment.again {
-                    if least != Duration::MAX && rtt < least {
+                    if min != Duration::MAX && rtt < min {
                         return;
                     }
                 } else {
-                    least = least.min(rtt);
+                    min = min.min(rtt);
                     let is_late = segment.stamp.end < highest;
                     late = late.or(is_late.then_some(segment.stamp.end));
                     top = top.max(segment.stamp.end);
@@ -333,7 +333,7 @@ impl Rack {
                 arrived = [arrived[0].max(Some(segment.stamp)), Some(segment.stamp)];
             });
             self.highest = top;
-            self.min_rtt = least;
+            self.min_rtt = min;
             if let Some(end) = late {
                 self.note_reordering(end);
             }
