@@ -1,8 +1,5 @@
 //! The rehearsal as an engine among others.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::thread::Builder;
-
 use shortflow_measure::{Recorder, Replica, Warning};
 use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of};
 use shortflow_scenario::{IpVersion, Scenario};
@@ -17,11 +14,11 @@ use crate::interactive::Companions;
 use crate::kernel;
 use crate::monitor::Monitor;
 use crate::open_files::refused;
-use crate::realtime::Priority;
 use crate::record::{numbers, record};
 use crate::router::{Edges, Routed, Router, Times};
 use crate::site::{Asking, Site};
 use crate::thread_load;
+use crate::threads::{Carried, Threads};
 use crate::traffic::{Load, ReplicaSeed, SETTLE_TIME};
 use crate::without_effect::WITHOUT_EFFECT;
 
@@ -143,49 +140,15 @@ impl Rehearsal {
             monitor,
             edges: Edges::new(site.edges.clone(), scenario, applications.clone()),
         };
-        let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
-        let (found, busy, routed, tap, interactive) =
-            std::thread::scope(|scope| -> Result<_, Error> {
-                let closing = companions.map(Companions::closing);
-                let routing = Builder::new().spawn_scoped(scope, || router.run(&stop, &open));
-                let routing = routing.map_err(no_thread)?;
-                let start_others = || {
-                    let writing =
-                        writer.map(|writer| Builder::new().spawn_scoped(scope, || writer.run()));
-                    let attending = companions.map(|all| {
-                        Builder::new().spawn_scoped(scope, || all.run(place, scenario, clock))
-                    });
-                    Ok((attending.transpose()?, writing.transpose()?))
-                };
-                let (attending, writing) = start_others().map_err(|error| {
-                    stop.store(true, Ordering::Release);
-                    no_thread(error)
-                })?;
-                // A router that is finished before its time has met with an error.
-                let is_lost = || routing.is_finished() && clock.now() < times.end;
-                let is_over = || companions.is_some_and(Companions::is_over);
-                let mut look = |now| look(times.share(now)) && !is_lost() && !is_over();
-                let (found, busy) =
-                    thread_load::measure(Priority::Load, || load.run(&open, &mut look));
-                // Programs may say their last word while packets are still carried.
-                drop(closing);
-                let interactive =
-                    attending.map(|all| all.join().expect("programs are only looked at"));
-                stop.store(true, Ordering::Release);
-                let routed = routing.join().expect("the router keeps every packet");
-                let tap =
-                    writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
-                Ok((found, busy, routed, tap, interactive))
-            })?;
-        interactive.unwrap_or(Ok(()))?;
-        let mut routed: Routed = routed.map_err(refused)?;
-        let Some((found, stalls)) = found.map_err(lacking)? else { return Err(Error::Interrupted) };
+        let threads = Threads { router, writer, companions, place, scenario };
+        let carried = threads.run(load, &mut |now| look(times.share(now)))?;
+        let Carried { mut routed, long_flows, stalls, load_is_busy, tap } = carried;
         warnings.extend(workload_notes(scenario, self.ip));
-        warnings.extend(carrying_notes(&routed, busy.map_err(refused)?));
+        warnings.extend(carrying_notes(&routed, load_is_busy));
         warnings.extend(companions.and_then(|all| all.monitor?.switches_note()));
         let classes = routed.record.as_mut().and_then(|record| record.classes.take());
         let timing = routed.timing.map(|late| late.with(stalls));
-        record(found, routed, &streams, scenario, &mut recorder);
+        record(long_flows, routed, &streams, scenario, &mut recorder);
         let found = Replica { number: replica, ..recorder.finish()? };
         warnings.extend(host_notes(&site, scenario, &found).map_err(lacking)?);
         tcp_info.map_or(Ok(()), |log| log.sink.finish())?;
@@ -220,10 +183,6 @@ fn host_notes(
     );
     let of_packets = (lost > 0).then_some(told).into_iter().chain(datagrams::missing_note(found));
     Ok(of_packets.chain(site.hosts.change_notes(scenario)?).collect())
-}
-
-fn no_thread(error: std::io::Error) -> Error {
-    Error::Machine(format!("cannot start a thread: {error}"))
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {

@@ -38,6 +38,7 @@ mod router;
 mod site;
 mod speed;
 mod thread_load;
+mod threads;
 mod traffic;
 mod wait;
 mod without_effect;
