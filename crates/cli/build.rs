@@ -6,8 +6,9 @@ use std::process::Command;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let version = env!("CARGO_PKG_VERSION");
-    let told = commit().map_or(version.to_owned(), |commit| format!("{version} ({commit})"));
-    println!("cargo::rustc-env=SHORTFLOW_VERSION={told}");
+    let version_text =
+        commit().map_or(version.to_owned(), |commit| format!("{version} ({commit})"));
+    println!("cargo::rustc-env=SHORTFLOW_VERSION={version_text}");
 }
 
 /// The commit that is checked out; none without git, or in another project's repository.

@@ -98,7 +98,7 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Strin
             Err(_) => return Err(wrong("a block of it is malformed".to_owned())),
         }
     }
-    let from = format!("{name} ({})", reading.in_words());
+    let from = format!("{name} ({})", reading.describe());
     Ok(Flows { reading: Some(reading), ..Flows::from_found(&from, connections.flows())? })
 }
 

@@ -255,13 +255,13 @@ fn length_of(rest: &Rest<'_>) -> Result<usize, Why> {
     match rest.byte(0)? >> 4 {
         4 => match rest.number(2)? {
             0 => Ok(rest.length),
-            told => Ok(usize::from(told)),
+            claimed => Ok(usize::from(claimed)),
         },
         6 => match (rest.number(4)?, rest.byte(6)?) {
             (0, 59) => Ok(40),
             (0, 0) => Ok(jumbo(rest).unwrap_or(rest.length)),
             (0, _) => Ok(rest.length),
-            (told, _) => Ok(40 + usize::from(told)),
+            (claimed, _) => Ok(40 + usize::from(claimed)),
         },
         _ => Err(Why::Malformed),
     }
@@ -289,16 +289,16 @@ fn jumbo(rest: &Rest<'_>) -> Option<usize> {
 /// The packet with a length in its header that readers of headers understand: that which it has, or the longest there is.
 fn with_length(bytes: &[u8], length: usize) -> Cow<'_, [u8]> {
     let is_v4 = bytes[0] >> 4 == 4;
-    let (at, told) = if is_v4 {
+    let (at, claimed) = if is_v4 {
         (2, length.min(MAX_PACKET))
     } else {
         (4, length.min(MAX_PACKET).saturating_sub(40))
     };
-    let told = (told as u16).to_be_bytes();
+    let claimed = (claimed as u16).to_be_bytes();
     match bytes.get(at..at + 2) {
-        Some(found) if found != told => {
+        Some(found) if found != claimed => {
             let mut mended = bytes[..bytes.len().min(MAX_PACKET)].to_vec();
-            mended[at..at + 2].copy_from_slice(&told);
+            mended[at..at + 2].copy_from_slice(&claimed);
             Cow::Owned(mended)
         }
         _ => Cow::Borrowed(bytes),

@@ -101,7 +101,7 @@ pub struct Reading {
 
 impl Reading {
     /// In words: how many packets, out of what, and which were skipped.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let skipped: u64 = self.skipped.values().sum();
         let mut text = format!("{} packets, {} of flows", self.packets, self.packets - skipped);
         let list = |each: Vec<String>| each.join(", ");

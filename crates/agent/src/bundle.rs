@@ -298,7 +298,7 @@ mod tests {
     fn what_is_no_text_is_not_waited_for_and_is_told_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let told = || match Bundle::read(folder.path()).unwrap_err() {
+        let reported = || match Bundle::read(folder.path()).unwrap_err() {
             Unreadable::Mistakes(mistakes) => mistakes.to_string(),
             Unreadable::Cannot { why, .. } => panic!("{why}"),
         };
@@ -307,7 +307,11 @@ mod tests {
             assert!(made.unwrap().success());
         };
         pipe("fleet.toml");
-        assert!(told().starts_with("error: fleet.toml is a pipe, and not a file\n"), "{}", told());
+        assert!(
+            reported().starts_with("error: fleet.toml is a pipe, and not a file\n"),
+            "{}",
+            reported()
+        );
         std::fs::remove_file(path("fleet.toml")).unwrap();
         std::fs::create_dir(path("policies")).unwrap();
         pipe("policies/a.toml");
@@ -319,10 +323,10 @@ mod tests {
             "error: `policies` is a folder, and not a file",
             "--> fleet.toml:7:10",
         ] {
-            assert!(told().contains(part), "{part}: {}", told());
+            assert!(reported().contains(part), "{part}: {}", reported());
         }
         std::fs::write(path("fleet.toml"), b"name = \"a\"\n# \xe4\n").unwrap();
-        let found = told();
+        let found = reported();
         assert!(found.starts_with("error: this is not UTF-8: byte 14 of the file\n"), "{found}");
         assert!(found.contains("--> fleet.toml:2:3"), "{found}");
     }
@@ -349,29 +353,29 @@ mod tests {
         let fleet = "[machines.a]\ninterfaces.wan = { device = \"eth0\", rate = \"9 Mbit/s\" }\n\
                      [[assign]]\npolicy = \"policies/a.toml\"\ninterfaces = [\"wan\"]\n";
         std::fs::write(folder.join("fleet.toml"), fleet).unwrap();
-        let told = || match Bundle::read(&folder) {
+        let reported = || match Bundle::read(&folder) {
             Err(why) => why.to_string(),
             Ok(bundle) => crate::Fleet::check(&bundle).unwrap_err().to_string(),
         };
         let policy = folder.join("policies/a.toml");
         std::os::unix::fs::symlink(&secret, &policy).unwrap();
-        let found = told();
+        let found = reported();
         assert!(found.contains("`policies/a.toml` is a symbolic link, and not a file"), "{found}");
         // A name more is nothing that the kernel refuses everywhere.
         std::fs::remove_file(&policy).unwrap();
         std::fs::hard_link(&secret, &policy).unwrap();
-        let found = told();
+        let found = reported();
         assert!(found.contains("a mistake in line 1, column 5, which is not quoted"), "{found}");
         assert!(!found.contains("SECRET") && !found.contains("root"), "{found}");
         std::fs::write(&secret, b"\xffSECRET").unwrap();
-        let found = told();
+        let found = reported();
         assert!(found.contains("which is not quoted") && !found.contains("SECRET"), "{found}");
         std::fs::rename(folder.join("policies"), home.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(home.path().join("elsewhere"), folder.join("policies")).unwrap();
-        let found = told();
+        let found = reported();
         assert!(found.contains("a symbolic link is in the way, and none is followed"), "{found}");
         std::fs::remove_file(folder.join("fleet.toml")).unwrap();
         std::os::unix::fs::symlink(&secret, folder.join("fleet.toml")).unwrap();
-        assert!(told().starts_with("error: fleet.toml is a symbolic link, and not a file"));
+        assert!(reported().starts_with("error: fleet.toml is a symbolic link, and not a file"));
     }
 }

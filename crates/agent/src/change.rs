@@ -49,26 +49,26 @@ impl Difference {
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = match self {
+        let message = match self {
             Difference::New(what) | Difference::Gone(what) | Difference::Same(Some(what)) => {
                 what.clone()
             }
             Difference::Same(None) => "no policy".to_owned(),
             Difference::Changed(parts) => parts.join("; "),
         };
-        write!(f, "{:<7} {told}", self.word())
+        write!(f, "{:<7} {message}", self.word())
     }
 }
 
 impl Change {
     /// As a program reads it.
     pub fn json(&self) -> Value {
-        let told = match &self.difference {
+        let message = match &self.difference {
             Difference::Changed(parts) => json!(parts),
             Difference::New(what) | Difference::Gone(what) => json!([what]),
             Difference::Same(what) => json!(what.iter().collect::<Vec<_>>()),
         };
-        json!({ "device": self.device, "interface": self.interface, "change": self.difference.word(), "what": told })
+        json!({ "device": self.device, "interface": self.interface, "change": self.difference.word(), "what": message })
     }
 }
 
@@ -107,17 +107,17 @@ pub fn changes(before: Option<&Machine>, after: Option<&Machine>) -> Vec<Change>
 impl Target {
     /// Its policy, roles and rate.
     pub fn summary(&self) -> String {
-        let mut told = format!("{:?}", self.policy.name);
+        let mut message = format!("{:?}", self.policy.name);
         if !self.roles.is_empty() {
-            told += &format!(", roles {}", self.roles.join(", "));
+            message += &format!(", roles {}", self.roles.join(", "));
         }
         if let Some(rate) = self.rate {
-            told += &format!(", {rate}");
+            message += &format!(", {rate}");
         }
         if let Some(layer) = self.link_layer {
-            told += &format!(" over {layer}");
+            message += &format!(" over {layer}");
         }
-        told
+        message
     }
 
     /// In what it differs from what was there.

@@ -46,12 +46,12 @@ pub fn run<P: DataPlane>(
 ) -> Result<(), StoreError> {
     let opened = Store::open(state)?;
     let (events, happened) = channel();
-    let told = Box::new(move |event: &Event| {
+    let notify = Box::new(move |event: &Event| {
         tell(event);
         // The receiver lives as long as the agent does.
         let _ = events.send(event.json());
     });
-    let mut agent = Agent::start(Instant::now(), machine, &source.name(), opened, plane, told);
+    let mut agent = Agent::start(Instant::now(), machine, &source.name(), opened, plane, notify);
     if listeners.metrics.is_some() {
         agent.measure();
     }

@@ -66,7 +66,7 @@ pub enum What {
         why: String,
     },
     /// It cannot be told whether a version is worse than the one before it.
-    Untold {
+    Inconclusive {
         /// The digest of its texts.
         digest: String,
         /// Why not.
@@ -98,7 +98,7 @@ pub enum What {
         digest: String,
     },
     /// Others cannot be told what was found of a version; it is tried again.
-    NotTold {
+    VerdictNotSent {
         /// Why not.
         why: String,
     },
@@ -130,7 +130,7 @@ pub enum What {
         /// The name of the policy.
         policy: String,
         /// What it came to there.
-        told: String,
+        summary: String,
     },
     /// A device is as it was before.
     Removed {
@@ -254,7 +254,7 @@ impl What {
                 ("waits", json!({ "digest": digest, "from": from, "until": until }))
             }
             What::Approved { digest, why } => ("approved", json!({ "digest": digest, "why": why })),
-            What::Untold { digest, why, .. } => {
+            What::Inconclusive { digest, why, .. } => {
                 ("cannot be told", json!({ "digest": digest, "why": why }))
             }
             What::Worse { digest, to, why } => {
@@ -264,15 +264,15 @@ impl What {
                 ("halted", json!({ "digest": digest, "by": by, "why": why }))
             }
             What::Resumed { digest } => ("resumed", json!({ "digest": digest })),
-            What::NotTold { why } => ("not told", json!({ "why": why })),
+            What::VerdictNotSent { why } => ("not told", json!({ "why": why })),
             What::Unreadable { from, why, .. } => {
                 ("unreadable", json!({ "from": from, "why": why }))
             }
             What::Readable { from } => ("readable", json!({ "from": from })),
             What::RolledBack { from, to } if from == to => ("stays", json!({ "version": to })),
             What::RolledBack { from, to } => ("rolled back", json!({ "from": from, "to": to })),
-            What::Installed { device, policy, told } => {
-                ("installed", json!({ "device": device, "policy": policy, "told": told }))
+            What::Installed { device, policy, summary } => {
+                ("installed", json!({ "device": device, "policy": policy, "told": summary }))
             }
             What::Removed { device } => ("removed", json!({ "device": device })),
             What::Renamed { from, to } => ("renamed", json!({ "from": from, "to": to })),
@@ -306,11 +306,11 @@ impl fmt::Display for What {
             }
             What::Waits { .. }
             | What::Approved { .. }
-            | What::Untold { .. }
+            | What::Inconclusive { .. }
             | What::Worse { .. }
             | What::Halted { .. }
             | What::Resumed { .. }
-            | What::NotTold { .. } => self.fmt_of_rollout(f),
+            | What::VerdictNotSent { .. } => self.fmt_of_rollout(f),
             What::Unreadable { from, why, stays } => {
                 write!(f, "{from} cannot be read, and {}: {why}", what_stays(*stays))
             }
@@ -350,7 +350,7 @@ impl What {
                 )
             }
             What::Approved { digest, why } => write!(f, "{digest} is no worse: {why}"),
-            What::Untold { digest, why, others_wait } => {
+            What::Inconclusive { digest, why, others_wait } => {
                 let wait = match others_wait {
                     true => {
                         ", and others go on waiting; `shortflow agent resume` lets them have it"
@@ -366,7 +366,7 @@ impl What {
                 write!(f, "{digest} is held off: machine {by} finds it worse: {why}")
             }
             What::Resumed { digest } => write!(f, "{digest} may be taken"),
-            What::NotTold { why } => {
+            What::VerdictNotSent { why } => {
                 write!(f, "others cannot be told what was found of a version: {why}; tried again")
             }
             _ => Ok(()),
@@ -376,8 +376,8 @@ impl What {
     /// Of what stands at a device.
     fn fmt_of_device(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            What::Installed { device, policy, told } => {
-                write!(f, "{device}: policy {policy:?}{told}")
+            What::Installed { device, policy, summary } => {
+                write!(f, "{device}: policy {policy:?}{summary}")
             }
             What::Removed { device } => write!(f, "{device}: as it was before"),
             What::Renamed { from, to } => write!(

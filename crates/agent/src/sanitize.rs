@@ -17,13 +17,13 @@ pub(crate) fn sanitize(text: &str) -> String {
 fn letter(of: char) -> char {
     match of {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',
-        _ if is_none(of) => '\u{fffd}',
+        _ if is_hidden(of) => '\u{fffd}',
         _ => of,
     }
 }
 
 /// Whether it moves the cursor, changes colours, or turns the direction of what follows.
-fn is_none(letter: char) -> bool {
+fn is_hidden(letter: char) -> bool {
     let turns =
         ['\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}'];
     letter.is_control() || turns.contains(&letter) || ('\u{2066}'..='\u{2069}').contains(&letter)
@@ -33,7 +33,7 @@ fn is_none(letter: char) -> bool {
 pub fn sanitize_lines(text: &str) -> String {
     let of = |letter: char| match letter {
         '\n' | '\t' => letter,
-        _ if is_none(letter) => '\u{fffd}',
+        _ if is_hidden(letter) => '\u{fffd}',
         _ => letter,
     };
     text.chars().map(of).collect()

@@ -61,13 +61,13 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     let text = text.replacen("\nreplicas = ", &named, 1);
     put(SCENARIO, &text).map_err(|error| output.named_finally(error))?;
     put(POLICY, &advice.policy()).map_err(|error| output.named_finally(error))?;
-    let told = format!("{:#}\n", advice.json());
-    put("tune.json", &told).map_err(|error| output.named_finally(error))?;
+    let message = format!("{:#}\n", advice.json());
+    put("tune.json", &message).map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;
     store.remove();
     match args.json {
         true => console.print_json(&advice.json())?,
-        false => console.print(&advice.in_words(console, &folder))?,
+        false => console.print(&advice.describe(console, &folder))?,
     }
     if advice.is_advice() { Ok(()) } else { Err(Failure::Check) }
 }

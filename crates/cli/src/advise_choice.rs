@@ -165,7 +165,7 @@ fn is_as_good(label: &str, tuned: &Tuned) -> bool {
 fn matters(difference: &Difference, tuned: &Tuned) -> bool {
     let by = difference.difference.map_or(0.0, |found| found.mean.abs());
     let goal = tuned.confirmed.standings[0].goals[0].map_or(0.0, |found| found.mean.abs());
-    difference.is_surely_better() && by > NOTICEABLE_LOSS * goal
+    difference.is_significantly_better() && by > NOTICEABLE_LOSS * goal
 }
 
 #[cfg(test)]
@@ -263,7 +263,7 @@ mod tests {
                 on_front: true,
                 limits: Vec::new(),
                 keeps: true,
-                surely_keeps: true,
+                significantly_keeps: true,
             };
             let difference = Difference { from: "B".to_owned(), difference: estimate(-by) };
             let confirmed = Confirmation {

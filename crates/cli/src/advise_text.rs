@@ -65,52 +65,52 @@ impl Advice<'_> {
         })
     }
 
-    pub(crate) fn in_words(&self, console: &Console, folder: &Path) -> String {
+    pub(crate) fn describe(&self, console: &Console, folder: &Path) -> String {
         let table = Table::set(&self.table()).text(console.color_out);
         let head = wrapped(&self.headline(), console.columns);
-        let told = wrapped(&self.found(), console.columns);
+        let message = wrapped(&self.found(), console.columns);
         let next =
             if self.is_advice() { self.next(console.columns, folder) } else { String::new() };
-        format!("{head}{table}\n{told}{next}")
+        format!("{head}{table}\n{message}{next}")
     }
 
     /// What stands below the table.
     fn found(&self) -> String {
-        let mut told = format!(
+        let mut message = format!(
             "Simulated: {} replicas, {}.\n",
             self.advised.scenario().replicas,
             self.network.simulated()
         );
         if let Some(reading) = self.reading() {
-            told += &format!("Capture: {}.\n", reading.in_words());
+            message += &format!("Capture: {}.\n", reading.describe());
         }
         if !self.is_advice() {
-            return told;
+            return message;
         }
-        told += &self.counted();
+        message += &self.counted();
         if let Some(fit) = self.fit() {
-            told += &format!(
+            message += &format!(
                 "Settings for the longest round trip, {}: {}.\n",
                 fit.round_trip,
                 self.advised.settings()
             );
         }
         if let Some(assumed) = assumed_congestion_control(self.advised.scenario()) {
-            told += &format!("{assumed}\n");
+            message += &format!("{assumed}\n");
         }
-        told += &self.gains();
-        told += &self.costs();
+        message += &self.gains();
+        message += &self.costs();
         if let Some(narrow) = &self.narrow {
             let told_of = match self.limits.is_empty() {
                 true => "No policy comes near these limits.\n",
                 false => "The search used the nearest limits that a policy keeps.\n",
             };
-            told += "No policy keeps the limits of calls and similar traffic on this line:\n";
-            told += &format!("{narrow}\n{told_of}");
+            message += "No policy keeps the limits of calls and similar traffic on this line:\n";
+            message += &format!("{narrow}\n{told_of}");
         }
-        told += &self.kept();
-        told += &self.beside();
-        told + "\n"
+        message += &self.kept();
+        message += &self.beside();
+        message + "\n"
     }
 
     /// What became of the packets of the capture, where flows are out of one.
@@ -173,7 +173,7 @@ impl Advice<'_> {
         let found = advised.map_or(&[][..], |standing| &standing.limits);
         let each = self.limits.iter().zip(found).map(|(limit, found)| {
             let how = match found {
-                Some(found) if limit.is_surely_kept_by(found) => "Kept",
+                Some(found) if limit.is_significantly_kept_by(found) => "Kept",
                 Some(found) if limit.is_kept_by(found.mean) => {
                     "Kept on average, but the interval crosses the limit"
                 }
@@ -190,22 +190,22 @@ impl Advice<'_> {
         let best = &self.tuned.confirmed.standings[0].label;
         let goal = &self.goals[0].text;
         if *best == self.advised.label {
-            let others = self.tuned.beside(&self.goals).map(|(_, told)| told + "\n");
+            let others = self.tuned.beside(&self.goals).map(|(_, message)| message + "\n");
             return format!("{best} is first by {goal}.\n{}", others.collect::<String>());
         }
         let simple = if self.is_today { "the current queue" } else { &self.advised.label };
         let mut others = self.tuned.beside(&self.goals);
-        let told = others.find(|(from, _)| *from == self.advised.label);
-        let told = told.map_or(String::new(), |(_, told)| format!(" {told}"));
+        let message = others.find(|(from, _)| *from == self.advised.label);
+        let message = message.map_or(String::new(), |(_, message)| format!(" {message}"));
         let differences = &self.tuned.confirmed.differences;
         let ours = differences.iter().find(|one| one.from == self.advised.label);
-        let but = match ours.is_some_and(Difference::is_surely_better) {
+        let but = match ours.is_some_and(Difference::is_significantly_better) {
             true => "but only negligibly",
-            false if ours.is_some_and(Difference::is_surely_worse) => "but not",
+            false if ours.is_some_and(Difference::is_significantly_worse) => "but not",
             false => "but not significantly",
         };
         format!(
-            "{best} is first by {goal}, {but} ahead of {simple}, which is simpler or better for other uses.{told}\n{}",
+            "{best} is first by {goal}, {but} ahead of {simple}, which is simpler or better for other uses.{message}\n{}",
             self.also_alike(best)
         )
     }
@@ -216,7 +216,7 @@ impl Advice<'_> {
         let is_alike = |one: &&Difference| {
             let is_told = one.difference.is_some_and(|found| found.low.is_some());
             let is_other = one.from != self.advised.label;
-            is_told && is_other && !one.is_surely_better() && !one.is_surely_worse()
+            is_told && is_other && !one.is_significantly_better() && !one.is_significantly_worse()
         };
         // Who breaks a limit is none to choose.
         let keeps = |one: &&Difference| {
@@ -246,11 +246,11 @@ impl Advice<'_> {
         let standings = &self.tuned.confirmed.standings;
         let best = &standings[0].label;
         let mut others = self.tuned.beside(&self.goals);
-        let told = others.find(|(from, _)| *from == TODAY).map(|(_, told)| told);
+        let message = others.find(|(from, _)| *from == TODAY).map(|(_, message)| message);
         match standings.iter().any(|one| one.label == TODAY && one.keeps) {
             false => "Today the limits of calls and similar traffic are not kept.\n".to_owned(),
             true if *best == self.advised.label => String::new(),
-            true => format!("{best} compared with today: {}\n", told.unwrap_or_default()),
+            true => format!("{best} compared with today: {}\n", message.unwrap_or_default()),
         }
     }
 

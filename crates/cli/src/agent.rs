@@ -307,20 +307,20 @@ mod on_linux {
         }
         let mut parts = Vec::new();
         for (key, value) in event.as_object().into_iter().flatten() {
-            let told = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let told = told.trim_start_matches(", ");
+            let message = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let message = message.trim_start_matches(", ");
             match key.as_str() {
                 "at" | "who" | "what" => {}
-                _ if value.is_null() || told.is_empty() => {}
+                _ if value.is_null() || message.is_empty() => {}
                 // Texts of several lines begin on one of their own.
-                _ if told.contains('\n') => parts.push(format!("{key}:\n{told}")),
-                _ => parts.push(format!("{key} {told}")),
+                _ if message.contains('\n') => parts.push(format!("{key}:\n{message}")),
+                _ => parts.push(format!("{key} {message}")),
             }
         }
         let head = |key: &str| event[key].as_str().unwrap_or("?").to_owned();
-        let told = parts.join(", ");
+        let message = parts.join(", ");
         // A log may be older than this program.
-        sanitize_lines(&format!("{} {} {}: {told}\n", head("at"), head("who"), head("what")))
+        sanitize_lines(&format!("{} {} {}: {message}\n", head("at"), head("who"), head("what")))
     }
 
     fn read(folder: &Path) -> Result<Fleet, Failure> {

@@ -205,18 +205,18 @@ mod tests {
         assert!(!status_text(&with("trial", trial.clone())).contains("no verdict yet"));
         trial["untold"] = json!("too little traffic: 3 packets before");
         let status = with("trial", trial);
-        let told = status_text(&status);
+        let message = status_text(&status);
         assert!(
-            told.contains(
+            message.contains(
                 "  no verdict yet: too little traffic: 3 packets before; the agent measures again\n"
             ),
-            "{told}"
+            "{message}"
         );
         assert!(
-            told.contains(
+            message.contains(
                 "to release them: shortflow agent resume, or `verdicts = false` in fleet.toml\n"
             ),
-            "{told}"
+            "{message}"
         );
         assert!(is_fine(&status), "nothing is wrong, and somebody has to decide");
     }
@@ -224,10 +224,10 @@ mod tests {
     #[test]
     fn a_machine_that_the_fleet_does_not_name_is_not_fine() {
         let status = with("in_fleet", json!(false));
-        let told = status_text(&status);
+        let message = status_text(&status);
         assert!(
-            told.contains("  the fleet has no machine `gw1`, so nothing is assigned; "),
-            "{told}"
+            message.contains("  the fleet has no machine `gw1`, so nothing is assigned; "),
+            "{message}"
         );
         assert!(!is_fine(&status) && is_fine(&with("in_fleet", Value::Null)));
     }
@@ -235,32 +235,32 @@ mod tests {
     #[test]
     fn what_was_found_and_cannot_be_written_is_told_with_where_to_look() {
         let status = with("not_written", json!({ "why": "no room", "at": "/state" }));
-        let told = status_text(&status);
+        let message = status_text(&status);
         assert!(
-            told.contains("stays for now: no room\n") && told.ends_with("df -h /state\n"),
-            "{told}"
+            message.contains("stays for now: no room\n") && message.ends_with("df -h /state\n"),
+            "{message}"
         );
         assert!(!is_fine(&status));
     }
 
     #[test]
     fn who_goes_back_is_told_what_becomes_of_what_the_source_has() {
-        let told = |before: u64, reading: bool, waiting: Value, held: Value| {
+        let message = |before: u64, reading: bool, waiting: Value, held: Value| {
             rolled_back_text(&json!({
                 "version": 1, "before": before, "reading": reading, "waiting": waiting, "held": held,
             }))
         };
         let (none, digest) = (Value::Null, json!("51ac27cbd00c"));
-        assert_eq!(told(1, false, none.clone(), none.clone()), "version 1 is already active\n");
-        let held = told(2, false, none.clone(), digest.clone());
+        assert_eq!(message(1, false, none.clone(), none.clone()), "version 1 is already active\n");
+        let held = message(2, false, none.clone(), digest.clone());
         assert!(
             held.ends_with("is not applied until it changes, or by `shortflow agent resume`\n"),
             "{held}"
         );
-        let waits = told(2, false, digest.clone(), digest.clone());
+        let waits = message(2, false, digest.clone(), digest.clone());
         assert!(waits.ends_with("is newer and waits for its turn\n"), "{waits}");
         assert_eq!(
-            told(2, true, none, digest),
+            message(2, true, none, digest),
             "version 1 is now active\nthe agent is reading its source: a version newer than the one rolled back is \
              applied\n"
         );
@@ -269,9 +269,9 @@ mod tests {
     #[test]
     fn what_was_gone_back_from_and_is_not_known_is_told_with_what_to_type() {
         let status = with("held_any", json!(true));
-        let told = status_text(&status);
-        assert!(told.ends_with("the rolled-back version is unknown: nothing is applied from the source\n  to apply it anyway: \
-             shortflow agent resume\n"), "{told}");
+        let message = status_text(&status);
+        assert!(message.ends_with("the rolled-back version is unknown: nothing is applied from the source\n  to apply it anyway: \
+             shortflow agent resume\n"), "{message}");
         assert!(!is_fine(&status));
     }
 
@@ -285,11 +285,11 @@ mod tests {
             )
         };
         let (once, often) = (device(1, false), device(4, true));
-        let told = status_text(&once);
-        assert!(told.ends_with("another process changed it once, or the device was removed and added, last at noon; \
-             repaired\n"), "{told}");
-        let told = status_text(&often);
-        assert!(told.ends_with("repeatedly, 4 times by noon: is another agent running here?\n    its current state: shortflow status eth0\n"), "{told}");
+        let message = status_text(&once);
+        assert!(message.ends_with("another process changed it once, or the device was removed and added, last at noon; \
+             repaired\n"), "{message}");
+        let message = status_text(&often);
+        assert!(message.ends_with("repeatedly, 4 times by noon: is another agent running here?\n    its current state: shortflow status eth0\n"), "{message}");
         assert_eq!((is_fine(&once), is_fine(&often)), (true, false));
     }
 
@@ -299,11 +299,11 @@ mod tests {
             json!({ "name": "folder x", "unreadable": "permission denied", "refused": null });
         assert!(!is_fine(&with("source", source.clone())));
         source["refused"] = json!("error: no file");
-        let told = status_text(&with("source", source));
-        assert!(told.contains("  cannot read folder x: permission denied\n"), "{told}");
+        let message = status_text(&with("source", source));
+        assert!(message.contains("  cannot read folder x: permission denied\n"), "{message}");
         assert!(
-            told.contains("  the repository in folder x (as last read) is refused:\n"),
-            "{told}"
+            message.contains("  the repository in folder x (as last read) is refused:\n"),
+            "{message}"
         );
     }
 }

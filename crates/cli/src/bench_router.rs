@@ -23,14 +23,14 @@ pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure
         Error::Interrupted => Failure::Interrupted("interrupted; no figures are kept".to_owned()),
         other => other.into(),
     })?;
-    let told = summary(&found);
+    let message = summary(&found);
     if args.json {
-        let rows: Vec<_> = told.iter().map(linux::row_as_json).collect();
+        let rows: Vec<_> = message.iter().map(linux::row_as_json).collect();
         return console
             .print_json(&json!({ "rounds": args.rounds, "seconds": seconds, "ways": rows }));
     }
     console.print(&format!("{}\n", linux::HEAD))?;
-    told.iter().try_for_each(|row| console.print(&format!("{}\n", linux::row(row))))
+    message.iter().try_for_each(|row| console.print(&format!("{}\n", linux::row(row))))
 }
 
 /// `shortflow bench router`.

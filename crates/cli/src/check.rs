@@ -71,7 +71,7 @@ struct Sound {
 
 impl Sound {
     fn loads(&self) -> String {
-        self.loaded.as_ref().map_or(String::new(), Loaded::loads_in_words)
+        self.loaded.as_ref().map_or(String::new(), Loaded::describe_loads)
     }
 
     fn as_json(&self, name: &str) -> Value {

@@ -215,7 +215,7 @@ mod on_linux {
             console.print(&format!("{}: WRONG: {lost}\n", args.dev))?;
             return Err(Failure::Check);
         }
-        match wanted.stands_but_for_verify(&observed) {
+        match wanted.is_deployed_except_verify(&observed) {
             true => Ok(Standing { tc, observed, wanted, place, policy }),
             false => Err(another(args, name)),
         }
@@ -361,10 +361,10 @@ mod on_linux {
     }
 
     fn refused(refusals: &[Refusal]) -> Failure {
-        let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+        let reported: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         let what = match refusals {
-            [_] => format!("cannot deploy this: {}", told[0]),
-            _ => format!("cannot deploy this:\n{}", told.join("\n  ")),
+            [_] => format!("cannot deploy this: {}", reported[0]),
+            _ => format!("cannot deploy this:\n{}", reported.join("\n  ")),
         };
         match refusals.iter().all(|refusal| refusal.of_machine) {
             true => Failure::Machine(format!(
@@ -461,18 +461,18 @@ mod on_linux {
     /// `shortflow doctor`.
     pub(crate) fn doctor(console: &Console, args: &Doctor) -> Result<(), Failure> {
         let report = examine();
-        let Needs { kinds, program, told } = match &args.policy {
+        let Needs { kinds, program, reported } = match &args.policy {
             Some(path) => needs(&read(console, path, &[])?, &args.role)?,
             None => Needs { kinds: [Kind::Htb, Kind::Bpf, Kind::Pfifo].into(), ..Needs::default() },
         };
         if args.json {
             let mut value = report.json(&kinds);
-            value["policy"] = json!(told);
+            value["policy"] = json!(reported);
             console.print_json(&value)?;
         } else {
-            let told: String = told.iter().map(|line| format!("  {line}\n")).collect();
+            let reported: String = reported.iter().map(|line| format!("  {line}\n")).collect();
             let whom = if args.policy.is_some() { "the policy" } else { "every queue" };
-            console.print(&(report.text(&kinds, whom) + &told))?;
+            console.print(&(report.text(&kinds, whom) + &reported))?;
         }
         let needed = report.findings.iter().chain(program.then_some(&report.program));
         let missing = needed.filter_map(|finding| {
@@ -500,7 +500,7 @@ mod on_linux {
         /// Whether it needs the program that marks.
         program: bool,
         /// What there is to say about each of its roles.
-        told: Vec<String>,
+        reported: Vec<String>,
     }
 
     fn needs(policy: &Policy, names: &[String]) -> Result<Needs, Failure> {
@@ -522,12 +522,12 @@ mod on_linux {
                 Ok(None) => {}
                 Ok(Some(_)) => {
                     needs
-                        .told
+                        .reported
                         .push(format!("role {} needs the eBPF marking program, clsact", role.name));
                     needs.program = true;
                     needs.kinds.insert(Kind::Clsact);
                 }
-                Err(refusals) => needs.told.extend(refused(refusals)),
+                Err(refusals) => needs.reported.extend(refused(refusals)),
             }
             if !role.queues() {
                 continue;
@@ -536,10 +536,10 @@ mod on_linux {
                 Ok(tree) => {
                     let kinds = tree.needs();
                     let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-                    needs.told.push(format!("role {} needs {}", role.name, names.join(", ")));
+                    needs.reported.push(format!("role {} needs {}", role.name, names.join(", ")));
                     needs.kinds.extend(kinds);
                 }
-                Err(refusals) => needs.told.extend(refused(refusals)),
+                Err(refusals) => needs.reported.extend(refused(refusals)),
             }
         }
         Ok(needs)

@@ -92,8 +92,8 @@ impl From<results::Error> for Failure {
             }
             results::Error::Malformed { .. } => ("", true),
         };
-        let told = format!("{error}{remedy}");
-        if is_named { Failure::Input(told) } else { Failure::Machine(told) }
+        let text = format!("{error}{remedy}");
+        if is_named { Failure::Input(text) } else { Failure::Machine(text) }
     }
 }
 

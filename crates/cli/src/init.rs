@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn the_folder_can_be_pasted_into_a_shell() {
-        let told = |folder: &str| begin(Path::new(folder)).lines().nth(1).unwrap().to_owned();
-        assert_eq!(told("ex/a b/ünï"), "  cd 'ex/a b/ünï'");
-        assert_eq!(told("examples"), "  cd examples");
+        let message = |folder: &str| begin(Path::new(folder)).lines().nth(1).unwrap().to_owned();
+        assert_eq!(message("ex/a b/ünï"), "  cd 'ex/a b/ünï'");
+        assert_eq!(message("examples"), "  cd examples");
     }
 }

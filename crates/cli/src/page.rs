@@ -32,17 +32,17 @@ impl Page {
             let token = Token::random();
             token.map_err(|error| Failure::Machine(format!("cannot make a token: {error}")))
         };
-        let (token, told) = match given {
+        let (token, message) = match given {
             Some(token) => (token, String::new()),
             None => {
                 let token = random()?;
-                let told = format!("#token={}", token.as_str());
-                (token, told)
+                let message = format!("#token={}", token.as_str());
+                (token, message)
             }
         };
         let (listener, url) = listen(address)?;
         let guard = Guard::new(listener.names(), Some(token));
-        Ok(Page { listener, guard, url: url + &told })
+        Ok(Page { listener, guard, url: url + &message })
     }
 
     /// Serves the page while `act` runs.

@@ -176,8 +176,8 @@ impl ProgramObserver for ProgramOutput {
         };
         let first = line.trim_start().lines().next().unwrap_or_default();
         let rest = if line.trim().contains('\n') { " …" } else { "" };
-        let told = format!("the program on {host} ended with {how}: {first}{rest}");
-        self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(told);
+        let message = format!("the program on {host} ended with {how}: {first}{rest}");
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(message);
     }
 }
 

@@ -232,8 +232,8 @@ mod on_linux {
         let mut all = programs(scenario, &args.with)?;
         console.warnings(&case.loaded.warnings);
         rehearsal.check(scenario).map_err(Error::from)?;
-        let told = rehearsal.tcp_notes(scenario).map_err(Error::from)?;
-        told.iter().for_each(|told| console.note(told));
+        let message = rehearsal.tcp_notes(scenario).map_err(Error::from)?;
+        message.iter().for_each(|message| console.note(message));
         let output = ProgramOutput::new(*console, &args.with, shown.on_terminal);
         let stop = stop_on_interrupt()?;
         let run = |all: &[HostProgram], audience: &dyn ProgramObserver| {

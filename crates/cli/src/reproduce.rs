@@ -172,7 +172,7 @@ impl One<'_> {
         if self.args.json {
             return self.console.print_json(&serde_json::json!(calibrated));
         }
-        self.console.print(&in_words(&calibrated))?;
+        self.console.print(&describe(&calibrated))?;
         written.iter().try_for_each(|path| self.console.file("Calibration", path))
     }
 
@@ -189,7 +189,7 @@ impl One<'_> {
         if self.args.json {
             return self.console.print_json(&serde_json::json!(rehearsed));
         }
-        self.console.print(&rehearsed.in_words())?;
+        self.console.print(&rehearsed.describe())?;
         self.console.file("Rehearsed", &written)
     }
 
@@ -203,7 +203,7 @@ impl One<'_> {
         if self.args.json {
             return self.console.print_json(&serde_json::json!(modelled));
         }
-        self.console.print(&modelled.in_words())?;
+        self.console.print(&modelled.describe())?;
         self.console.file("Models", &written)
     }
 
@@ -214,7 +214,7 @@ impl One<'_> {
 }
 
 /// The grid, and whether any reading passes.
-fn in_words(calibrated: &Calibration) -> String {
+fn describe(calibrated: &Calibration) -> String {
     let passing = calibrated.grid.iter().filter(|fit| fit.passes).count();
     let best = calibrated.grid.first().map(|fit| fit.reading.join(", ")).unwrap_or_default();
     let many = calibrated.grid.len();

@@ -183,8 +183,8 @@ pub(crate) fn conduct(
         console.print_json(&found)?;
         page?;
     } else {
-        let told = if options.brief { brief } else { text };
-        console.print(&format!("{}\n", told(&runs, console.color_out, console.columns)))?;
+        let message = if options.brief { brief } else { text };
+        console.print(&format!("{}\n", message(&runs, console.color_out, console.columns)))?;
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &page?)?;
     }

@@ -76,7 +76,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let tuned = shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar);
     bar.end();
     let tuned = tuned.map_err(|error| ended(output.by_final_names(error), &store))?;
-    let told = Told {
+    let message = TuneReport {
         args,
         found: &found,
         references: &references,
@@ -85,11 +85,11 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
         tuned: &tuned,
     };
     let folder = output.folder(None)?;
-    let winner = told.winner()?;
-    told.write(&folder, winner.as_deref()).map_err(|error| output.named_finally(error))?;
+    let winner = message.winner()?;
+    message.write(&folder, winner.as_deref()).map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;
     store.remove();
-    told.show(console, &folder)?;
+    message.show(console, &folder)?;
     if tuned.is_kept() { Ok(()) } else { Err(Failure::Check) }
 }
 
@@ -207,7 +207,7 @@ fn nothing_fits(found: &Candidates) -> Failure {
 }
 
 /// What was found, and all that is needed to tell it.
-struct Told<'t> {
+struct TuneReport<'t> {
     args: &'t Tune,
     found: &'t Candidates,
     references: &'t [Candidate],
@@ -216,7 +216,7 @@ struct Told<'t> {
     tuned: &'t Tuned,
 }
 
-impl Told<'_> {
+impl TuneReport<'_> {
     /// Writes what was found into a folder.
     fn write(
         &self,
@@ -240,7 +240,7 @@ impl Told<'_> {
         let Some((winner, (_, text))) = winner.zip(text) else { return Ok(None) };
         let command = command_line(std::env::args_os().skip(1));
         let mut heading = vec![format!("Chosen by `{command}`:")];
-        heading.extend(self.tuned.in_words(self.goals, self.limits).lines().map(str::to_owned));
+        heading.extend(self.tuned.describe(self.goals, self.limits).lines().map(str::to_owned));
         let written = policy_text(text, &winner.set, &heading);
         written.map(Some).map_err(|why| {
             Failure::Input(format!(
@@ -270,10 +270,10 @@ impl Told<'_> {
             found["folder"] = json!(folder);
             return console.print_json(&found);
         }
-        let Told { goals, limits, tuned, .. } = *self;
+        let TuneReport { goals, limits, tuned, .. } = *self;
         let set = |table| Table::set(&table).text(console.color_out);
         let prose = |text: &str| wrapped(text, console.columns);
-        let mut text = format!("{}\n\n", prose(&tuned.in_words(goals, limits)));
+        let mut text = format!("{}\n\n", prose(&tuned.describe(goals, limits)));
         let warnings = self.found.warnings(self.references);
         let mark = warning_mark(console.color_out);
         warnings.iter().for_each(|warning| text += &prose(&format!("{mark} {warning}\n")));
@@ -331,14 +331,14 @@ impl Told<'_> {
                 "Next: shortflow deploy {winner} {roles}--dev DEVICE --rate RATE{layer} --dry-run\n"
             );
         };
-        let mut told = format!("No device can deploy {}: {why}.\n", standings[0].label);
+        let mut message = format!("No device can deploy {}: {why}.\n", standings[0].label);
         let others = standings[1..].iter().filter(|one| one.keeps || self.limits.is_empty());
         let can = others.filter(|one| {
             policy_of(&one.label).is_some_and(|(_, policy)| deployable::why_not(policy).is_none())
         });
         // As it is searched for, less is better.
         let figure = |one: &Standing| one.goals[0].map_or(f64::INFINITY, |found| found.mean);
-        told += &match can.min_by(|a, b| figure(a).total_cmp(&figure(b))) {
+        message += &match can.min_by(|a, b| figure(a).total_cmp(&figure(b))) {
             Some(one) => format!(
                 "Among the deployable candidates {} is first by {}.\n",
                 one.label, self.goals[0].text
@@ -348,6 +348,6 @@ impl Told<'_> {
                     .to_owned()
             }
         };
-        wrapped(&told, columns)
+        wrapped(&message, columns)
     }
 }

@@ -14,8 +14,8 @@ const ENDLESS: [&str; 2] = ["--until-done", "--shell"];
 pub(crate) fn refuse(error: Error) -> ! {
     let error = explained(error);
     let words: Vec<String> = std::env::args().skip(1).collect();
-    if let Some(told) = below_zero(&error, &words) {
-        let _ = writeln!(io::stderr(), "{told}");
+    if let Some(message) = below_zero(&error, &words) {
+        let _ = writeln!(io::stderr(), "{message}");
         std::process::exit(error.exit_code());
     }
     // If standard error is gone, there is nobody left to tell.

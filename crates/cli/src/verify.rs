@@ -84,11 +84,11 @@ mod on_linux {
         let stop = stop_on_interrupt()?;
         let spinner = Spinner::new(console);
         let takes = plan.takes();
-        let mut told = |what: &str, share: f64| {
+        let mut reasons = |what: &str, share: f64| {
             let left = takes.mul_f64(1.0 - share).as_secs();
             spinner.at(&format!("{what}; {left} s left"));
         };
-        let findings = plan.conduct(passing.as_mut(), switch.as_mut(), &mut told, stop);
+        let findings = plan.conduct(passing.as_mut(), switch.as_mut(), &mut reasons, stop);
         spinner.end();
         let findings = findings?;
         if args.json {
@@ -211,8 +211,8 @@ mod on_linux {
         plan.look_at_written(&policy.written_code_points());
         let role = policy.role(&marking.role).expect("it was compiled");
         let passing = compile_edge_past(policy, role, owners, peer).map_err(|refusals| {
-            let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-            Failure::Machine(format!("probes cannot pass the marker: {}", told.join("\n")))
+            let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+            Failure::Machine(format!("probes cannot pass the marker: {}", reasons.join("\n")))
         });
         Ok([marking, passing?])
     }
@@ -242,8 +242,8 @@ mod on_linux {
         const ONE: &str = "name = \"one queue, for verify\"\n[roles.core]\nqueue.fifo = { limit = \"1000 pkt\" }\n";
         let policy = shortflow_policy::from_text("one queue", ONE, &[])?;
         compile(&policy, &policy.roles[0], settings).map_err(|refusals| {
-            let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-            Failure::Machine(told.join("\n"))
+            let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+            Failure::Machine(reasons.join("\n"))
         })
     }
 }

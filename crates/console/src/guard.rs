@@ -241,8 +241,8 @@ mod tests {
         ] {
             assert_eq!(status(guard.changes(&request(&fields))), wanted, "{fields}");
         }
-        let told = Guard::new(Names::Loopback, None).changes(&request(SHOWN)).unwrap_err();
-        assert!(told.says.contains("this console only shows"), "{}", told.says);
+        let message = Guard::new(Names::Loopback, None).changes(&request(SHOWN)).unwrap_err();
+        assert!(message.says.contains("this console only shows"), "{}", message.says);
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub struct Hub {
 struct State {
     about: About,
     /// How often `about` was told.
-    told: u64,
+    revision: u64,
     /// The number of the first snapshot that is kept.
     first: u64,
     kept: VecDeque<Arc<str>>,
@@ -31,7 +31,7 @@ struct State {
 /// Where somebody who looks has got to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
-    told: u64,
+    revision: u64,
     next: u64,
 }
 
@@ -45,8 +45,14 @@ pub(crate) struct News {
 impl Hub {
     /// A hub for this, of which nothing is told yet.
     pub fn new(about: About) -> Hub {
-        let state =
-            State { about, told: 1, first: 0, kept: VecDeque::new(), kept_bytes: 0, watchers: 0 };
+        let state = State {
+            about,
+            revision: 1,
+            first: 0,
+            kept: VecDeque::new(),
+            kept_bytes: 0,
+            watchers: 0,
+        };
         Hub { state: Mutex::new(state), news: Condvar::new() }
     }
 
@@ -76,7 +82,7 @@ impl Hub {
             state.kept_bytes = 0;
         }
         if state.about != before {
-            state.told += 1;
+            state.revision += 1;
         }
         drop(state);
         self.news.notify_all();
@@ -102,15 +108,15 @@ impl Hub {
     pub(crate) fn news(&self, seen: &mut Seen, max: Duration) -> News {
         let state = self.state();
         let is_old = |state: &mut State| {
-            seen.told == state.told && seen.next >= state.first + state.kept.len() as u64
+            seen.revision == state.revision && seen.next >= state.first + state.kept.len() as u64
         };
         let waited = self.news.wait_timeout_while(state, max, is_old);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        let about = (seen.told != state.told)
+        let about = (seen.revision != state.revision)
             .then(|| serde_json::to_string(&state.about).expect("it has no maps"));
         let skip = seen.next.saturating_sub(state.first) as usize;
         let snapshots = state.kept.iter().skip(skip).cloned().collect();
-        *seen = Seen { told: state.told, next: state.first + state.kept.len() as u64 };
+        *seen = Seen { revision: state.revision, next: state.first + state.kept.len() as u64 };
         News { about, snapshots }
     }
 

@@ -53,13 +53,13 @@ struct State {
     /// Seconds of the run that have passed.
     at_s: f64,
     /// Snapshots that were told.
-    told: usize,
+    published: usize,
     run: u64,
 }
 
 impl State {
-    fn begin_anew(&mut self) {
-        (self.at_s, self.told, self.run) = (0.0, 0, self.run + 1);
+    fn restart(&mut self) {
+        (self.at_s, self.published, self.run) = (0.0, 0, self.run + 1);
     }
 }
 
@@ -101,7 +101,7 @@ impl<'e> Replay<'e> {
         }
         let open = |run: &&Run| Recording::open(run, point, replica, watch);
         let recordings = simulated.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let state = State { chosen: 0, before: None, speed: 1.0, at_s: 0.0, told: 0, run: 1 };
+        let state = State { chosen: 0, before: None, speed: 1.0, at_s: 0.0, published: 0, run: 1 };
         let hub = Hub::new(about(&recordings, &state, replica));
         Ok(Replay { engine, replica, recordings, hub, state: Mutex::new(state) })
     }
@@ -165,14 +165,16 @@ impl<'e> Replay<'e> {
         let end_s = recording.watched.end_s();
         state.at_s = (state.at_s + seconds * state.speed).min(end_s);
         let seen = lock(&recording.seen);
-        while let Some(snapshot) = seen.get(state.told).filter(|it| it.at_s <= state.at_s + 1e-9) {
+        while let Some(snapshot) =
+            seen.get(state.published).filter(|it| it.at_s <= state.at_s + 1e-9)
+        {
             self.hub.tell(&snapshot.clone().under(&recording.label));
-            state.told += 1;
+            state.published += 1;
         }
         let is_over = state.at_s >= end_s;
         // What is not simulated yet is waited for.
-        if seen.len() <= state.told && !is_over {
-            let next = (state.told + 1) as f64 * recording.watched.interval_s();
+        if seen.len() <= state.published && !is_over {
+            let next = (state.published + 1) as f64 * recording.watched.interval_s();
             state.at_s = state.at_s.min(next);
         }
         drop(seen);
@@ -229,13 +231,13 @@ impl Controls for Replay<'_> {
                     }
                     // At the end there is nothing left to show: it begins anew under the other.
                     if state.at_s >= self.recordings[state.chosen].watched.end_s() {
-                        state.begin_anew();
+                        state.restart();
                     }
                     (state.before, state.chosen) = (Some(state.chosen), to);
                 });
             }
             Change::Speed(speed) => self.with(|state| state.speed = speed),
-            Change::Restart => self.with(State::begin_anew),
+            Change::Restart => self.with(State::restart),
         }
         Ok(())
     }
@@ -295,10 +297,10 @@ impl Recording {
             return false;
         };
         let workloads = |replica: &Replica| -> Vec<_> {
-            let told = |of: &shortflow_measure::WorkloadResult| {
+            let published = |of: &shortflow_measure::WorkloadResult| {
                 (of.name.clone(), of.all.completion, of.all.reply_bytes, of.open)
             };
-            replica.workloads.iter().map(told).collect()
+            replica.workloads.iter().map(published).collect()
         };
         workloads(found) == workloads(expected) && found.counters == expected.counters
     }

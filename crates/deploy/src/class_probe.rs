@@ -36,9 +36,9 @@ impl Tree {
     /// rules name does. Packets that are not marked come before others where both get there, and datagrams before
     /// connections.
     pub fn class_probes(&self, endpoints: Endpoints) -> Vec<Option<ClassProbe>> {
-        let mut told = (vec![Dscp::BEST_EFFORT], Vec::new());
-        gather(&self.choice, &mut told);
-        let (code_points, ports) = told;
+        let mut rule_values = (vec![Dscp::BEST_EFFORT], Vec::new());
+        gather(&self.choice, &mut rule_values);
+        let (code_points, ports) = rule_values;
         let ways = std::iter::once(None).chain(ports.into_iter().map(Some));
         let mut class_probes = vec![None; self.leaves.len()];
         for tcp_port in ways {
@@ -60,29 +60,29 @@ impl Tree {
 
     /// The code points that tell classes apart, and best effort's before them.
     pub fn code_points(&self) -> Vec<Dscp> {
-        let mut told = (vec![Dscp::BEST_EFFORT], Vec::new());
-        gather(&self.choice, &mut told);
-        told.0
+        let mut rule_values = (vec![Dscp::BEST_EFFORT], Vec::new());
+        gather(&self.choice, &mut rule_values);
+        rule_values.0
     }
 }
 
 /// The code points and ports that rules name.
-fn gather(choice: &Choice<usize>, told: &mut (Vec<Dscp>, Vec<u16>)) {
+fn gather(choice: &Choice<usize>, rule_values: &mut (Vec<Dscp>, Vec<u16>)) {
     let Choice::Among { rules, otherwise } = choice else { return };
     for (rule, of) in rules {
         let MultiField { dscps, dst_ports, ports, .. } = rule;
         let code_points = dscps.iter().flat_map(|set| set.iter());
-        let new: Vec<Dscp> = code_points.filter(|it| !told.0.contains(it)).collect();
-        told.0.extend(new);
+        let new: Vec<Dscp> = code_points.filter(|it| !rule_values.0.contains(it)).collect();
+        rule_values.0.extend(new);
         let ranges = [dst_ports, ports].into_iter().flatten().flat_map(|list| list.iter());
         for port in ranges.map(|range| range.ends()[0].max(1)) {
-            if !told.1.contains(&port) {
-                told.1.push(port);
+            if !rule_values.1.contains(&port) {
+                rule_values.1.push(port);
             }
         }
-        gather(of, told);
+        gather(of, rule_values);
     }
-    gather(otherwise, told);
+    gather(otherwise, rule_values);
 }
 
 fn packet(endpoints: Endpoints, probe: ClassProbe) -> Packet {

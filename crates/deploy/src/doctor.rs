@@ -83,8 +83,8 @@ impl Report {
     /// As a program reads it.
     pub fn json(&self, needed: &BTreeSet<Kind>) -> Value {
         let finding = |Finding { what, found }: &Finding| {
-            let (Ok(told) | Err(told)) = found;
-            json!({ "what": what, "ok": found.is_ok(), "found": told })
+            let (Ok(message) | Err(message)) = found;
+            json!({ "what": what, "ok": found.is_ok(), "found": message })
         };
         let kinds = KINDS.iter().map(|(kind, name, option, module, _)| {
             json!({

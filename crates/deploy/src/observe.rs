@@ -539,7 +539,7 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
                 {"peak_delay_us":40,"avg_delay_us":30,"sparse_flows":4,"bulk_flows":0,"unresponsive_flows":0}]},
             {"kind":"red","handle":"5f04:"}, {"kind":"cake","handle":"5f05:"}]"#;
         let found = observed(text, "", "").unwrap();
-        let told: Vec<_> =
+        let reported: Vec<_> =
             found.queues.iter().map(|queue| (queue.handle, queue.delay_us, queue.flows)).collect();
         let expected = [
             (0x5f01, None, Some(5)),
@@ -548,7 +548,7 @@ class htb 5f00:fff0 root rate 10Mbit ceil 10Mbit burst 1600b cburst 1600b
             (0x5f04, None, None),
             (0x5f05, None, None),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
     }
 
     #[test]

@@ -274,8 +274,11 @@ mod tests {
         assert_eq!(owner("mark:7"), Ok(OwnedBy::Mark(7)));
         assert_eq!(owner("mark:0x1f"), Ok(OwnedBy::Mark(31)));
         for wrong in ["mark:0", "mark:", "mark:-1", "mark:4294967296", "mark:0x"] {
-            let told = owner(wrong).unwrap_err();
-            assert!(told.starts_with("a mark must be a number from 1 to 4294967295"), "{told}");
+            let message = owner(wrong).unwrap_err();
+            assert!(
+                message.starts_with("a mark must be a number from 1 to 4294967295"),
+                "{message}"
+            );
         }
         assert_eq!(
             owner("port:80").unwrap_err(),
@@ -321,11 +324,11 @@ mod tests {
             assert_eq!(found.owner(), Owner::Group { id, level: 2 }, "{name}");
         }
         for wrong in ["", "/", "..", "system.slice/../system.slice"] {
-            let told = group_at(root.path(), wrong).unwrap_err();
-            assert!(told.contains("below the root"), "{wrong}: {told}");
+            let message = group_at(root.path(), wrong).unwrap_err();
+            assert!(message.contains("below the root"), "{wrong}: {message}");
         }
-        let told = group_at(root.path(), "system.slice/none.service").unwrap_err();
-        assert!(told.contains("unknown cgroup"), "{told}");
+        let message = group_at(root.path(), "system.slice/none.service").unwrap_err();
+        assert!(message.contains("unknown cgroup"), "{message}");
         let odd = group_at(root.path(), "system.slice/a\nclass b").unwrap_err();
         assert!(odd.contains("no control characters"), "{odd}");
     }

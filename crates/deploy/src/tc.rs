@@ -301,8 +301,8 @@ impl Tc {
         }
         let lines =
             said.lines().map(|line| line.trim_start_matches("Error: ").trim_end_matches('.'));
-        let told: Vec<&str> = lines.filter(|line| !line.starts_with("Command failed")).collect();
-        Error::Refused { command: command.to_owned(), message: told.join("; ") }
+        let text: Vec<&str> = lines.filter(|line| !line.starts_with("Command failed")).collect();
+        Error::Refused { command: command.to_owned(), message: text.join("; ") }
     }
 }
 

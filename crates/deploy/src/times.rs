@@ -9,8 +9,8 @@ pub(crate) fn rows(class: &str, groups: &[EdgeTimes; 4]) -> Option<Vec<Vec<Strin
     let head =
         [&format!("connections in {class}"), "ended", "half within", "95 % within", "unfinished"];
     let named = EdgeTimes::NAMES.iter().zip(groups);
-    let told = named.filter(|(_, times)| times.count() + times.unfinished > 0);
-    let rows = told.map(|(name, times)| {
+    let rows_text = named.filter(|(_, times)| times.count() + times.unfinished > 0);
+    let rows = rows_text.map(|(name, times)| {
         let [half, max] = [50, 95].map(|percent| within(times, percent));
         vec![(*name).to_owned(), times.count().to_string(), half, max, times.unfinished.to_string()]
     });
@@ -61,10 +61,10 @@ mod tests {
         groups[0].sum = 700_000_000;
         groups[1].unfinished = 3;
         groups[3].parts[15] = 2;
-        let told = rows("web", &groups).unwrap();
-        let told: Vec<String> = told.iter().map(|row| row.join("|")).collect();
+        let rows_text = rows("web", &groups).unwrap();
+        let rows_text: Vec<String> = rows_text.iter().map(|row| row.join("|")).collect();
         assert_eq!(
-            told,
+            rows_text,
             [
                 "connections in web|ended|half within|95 % within|unfinished",
                 "0 to 10 KB|20|20 ms|20 ms|0",

@@ -182,7 +182,7 @@ impl Wanted {
     ///
     /// # Errors
     /// When the device is not there, or tc cannot be run or read.
-    pub fn stands(&self, tc: &Tc) -> Result<bool, Error> {
+    pub fn is_deployed(&self, tc: &Tc) -> Result<bool, Error> {
         let observed = tc.observe()?;
         let queues = match &self.tree {
             Some(tree) => {
@@ -195,7 +195,7 @@ impl Wanted {
     }
 
     /// Whether it stands there but for what `verify` does while it is at work, and leaves when it is killed.
-    pub fn stands_but_for_verify(&self, observed: &Observed) -> bool {
+    pub fn is_deployed_except_verify(&self, observed: &Observed) -> bool {
         let queues = self.tree.as_ref().is_none_or(|tree| {
             let memo = observed.memo.as_ref();
             memo.is_some_and(|memo| memo.is_of(tree) || memo.is_instead_of(tree))

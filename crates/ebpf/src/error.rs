@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn too_many_open_files_are_not_the_kernels_version() {
         let error = std::io::Error::from_raw_os_error(24);
-        let told = Program::Edge.at("load")(libbpf_rs::Error::from(error)).to_string();
-        assert!(told.contains("ulimit -n") && !told.contains("use Linux"), "{told}");
+        let message = Program::Edge.at("load")(libbpf_rs::Error::from(error)).to_string();
+        assert!(message.contains("ulimit -n") && !message.contains("use Linux"), "{message}");
     }
 }

@@ -96,5 +96,5 @@ pub use packet::{
 pub use params::ParamsError;
 pub use traits::{
     Arrival, Backlog, Gate, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderEvent,
-    SenderNews, SenderView, Verdict,
+    SenderUpdate, SenderView, Verdict,
 };

@@ -74,7 +74,7 @@ pub trait QueueDiscipline: Send {
     }
 
     /// Something has happened at `now` at a sender of this queue's host. What waited may be ready by then.
-    fn on_sender_event(&mut self, _now: Instant, _news: &SenderNews) {}
+    fn on_sender_event(&mut self, _now: Instant, _news: &SenderUpdate) {}
 
     /// Shows what the queue has counted since the start, each number with its name, for results. The numbers
     /// only grow: results are differences of two looks.
@@ -177,7 +177,7 @@ pub enum Verdict {
 
 /// What a source host's kernel tells its queue of a connection.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SenderNews {
+pub struct SenderUpdate {
     /// The 5-tuple of the packets that the connection sends.
     pub key: FlowKey,
     /// What has happened.

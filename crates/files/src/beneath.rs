@@ -27,17 +27,17 @@ pub(crate) fn open(
         fstatat(folder, inner, AtFlags::AT_SYMLINK_NOFOLLOW)
             .is_ok_and(|found| found.st_mode & SFlag::S_IFMT.bits() == SFlag::S_IFLNK.bits())
     };
-    let in_words = |error| match error {
-        Errno::ENOTDIR if is_link() => in_words(Errno::ELOOP),
-        other => in_words(other),
+    let to_io_error = |error| match error {
+        Errno::ENOTDIR if is_link() => to_io_error(Errno::ELOOP),
+        other => to_io_error(other),
     };
     #[cfg(target_os = "linux")]
     match by_openat2(folder, inner, flags, mode) {
         // Some sandboxes refuse calls that they do not know with EPERM.
         Err(Errno::ENOSYS | Errno::EPERM) => {}
-        done => return done.map_err(in_words),
+        done => return done.map_err(to_io_error),
     }
-    by_component(folder, &names, flags, mode).map_err(in_words)
+    by_component(folder, &names, flags, mode).map_err(to_io_error)
 }
 
 #[cfg(target_os = "linux")]
@@ -85,11 +85,11 @@ fn names(inner: &Path) -> io::Result<Vec<&OsStr>> {
         _ => None,
     };
     let parts = inner.components().filter(|part| *part != Component::CurDir);
-    parts.map(name).collect::<Option<_>>().ok_or_else(|| in_words(Errno::EXDEV))
+    parts.map(name).collect::<Option<_>>().ok_or_else(|| to_io_error(Errno::EXDEV))
 }
 
 /// Errors that mean an attack more often than a mistake, in words that say so.
-pub(crate) fn in_words(error: Errno) -> io::Error {
+pub(crate) fn to_io_error(error: Errno) -> io::Error {
     let what = match error {
         Errno::ELOOP => "a symbolic link is in the way, and none is followed here",
         Errno::EXDEV => "the path leads out of its folder",
@@ -118,13 +118,13 @@ mod tests {
         for path in ["deep/file", "./deep/file", "link", "away/secret", "deep/../../secret"] {
             let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
             let old = names(Path::new(path)).and_then(|names| {
-                by_component(folder.as_fd(), &names, flags, Mode::empty()).map_err(in_words)
+                by_component(folder.as_fd(), &names, flags, Mode::empty()).map_err(to_io_error)
             });
             let new = open(folder.as_fd(), Path::new(path), OFlag::O_RDONLY, Mode::empty());
             assert_eq!(old.is_ok(), path.ends_with("deep/file"), "{path}: {old:?}");
-            let told =
+            let reported =
                 |done: io::Result<OwnedFd>| done.map(drop).map_err(|error| error.to_string());
-            assert_eq!(told(old), told(new), "{path}");
+            assert_eq!(reported(old), reported(new), "{path}");
         }
         let flags = OFlag::O_RDONLY | OFlag::O_DIRECTORY;
         let why = open(folder.as_fd(), Path::new("away"), flags, Mode::empty()).unwrap_err();

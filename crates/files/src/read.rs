@@ -229,8 +229,8 @@ mod tests {
         let pipe = home.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let short = Duration::from_millis(100);
-        let told = of_pipe(&pipe, 9, short).unwrap_err().to_string();
-        assert_eq!(told, "nobody writes into this pipe; start the writer first");
+        let message = of_pipe(&pipe, 9, short).unwrap_err().to_string();
+        assert_eq!(message, "nobody writes into this pipe; start the writer first");
         let write = |text: &'static str| {
             let pipe = pipe.clone();
             std::thread::spawn(move || fs::write(pipe, text))
@@ -239,8 +239,8 @@ mod tests {
         assert_eq!(of_pipe(&pipe, 9, MAX_SILENCE).unwrap(), b"name = 1\n");
         writer.join().unwrap().unwrap();
         let writer = write("name = 12\n");
-        let told = of_pipe(&pipe, 9, MAX_SILENCE).unwrap_err().to_string();
-        assert_eq!(told, "it has more than 9 bytes, and at most 9 bytes are read");
+        let message = of_pipe(&pipe, 9, MAX_SILENCE).unwrap_err().to_string();
+        assert_eq!(message, "it has more than 9 bytes, and at most 9 bytes are read");
         writer.join().unwrap().unwrap();
     }
 }

@@ -229,13 +229,13 @@ mod tests {
         std::thread::scope(|scope| {
             let serving =
                 Builder::new().spawn_scoped(scope, || serve(&listener, &stop, &live)).unwrap();
-            let (mut operator, told) = begun(address, "/operator");
-            assert_eq!(told, "HTTP/1.1 200 OK");
+            let (mut operator, message) = begun(address, "/operator");
+            assert_eq!(message, "HTTP/1.1 200 OK");
             let held: Vec<_> = (0..2 * MAX_CONNECTIONS).map(|_| begun(address, "/")).collect();
             let silent: Vec<_> =
                 (0..MAX_CONNECTIONS / 2).map(|_| TcpStream::connect(address).unwrap()).collect();
-            let (_, told) = begun(address, "/operator");
-            assert_eq!(told, "HTTP/1.1 200 OK", "beside {} others", held.len() + silent.len());
+            let (_, message) = begun(address, "/operator");
+            assert_eq!(message, "HTTP/1.1 200 OK", "beside {} others", held.len() + silent.len());
             stop.store(true, Ordering::Relaxed);
             let mut rest = String::new();
             operator.read_to_string(&mut rest).unwrap();

@@ -136,7 +136,7 @@ fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) ->
         return None;
     }
     let both = Spread::all(&reference).zip(Spread::all(&ours));
-    let told = |figure: FigureOfPairs<'_>| {
+    let estimate = |figure: FigureOfPairs<'_>| {
         let (reference, ours) = both.as_ref()?;
         spread::of_pairs(reference, ours, figure)
     };
@@ -148,9 +148,9 @@ fn gain(measure: Measure, what: &Subject<'_>, pairs: &[(&Replica, &Replica)]) ->
         unit: about.unit.symbol().to_owned(),
         reference: spread::estimate(&reference),
         ours: spread::estimate(&ours),
-        difference: told(&paired),
-        ratio: told(&geometric),
-        gain_percent: told(&|reference, ours| percent(about.better, reference, ours)),
+        difference: estimate(&paired),
+        ratio: estimate(&geometric),
+        gain_percent: estimate(&|reference, ours| percent(about.better, reference, ours)),
     })
 }
 
@@ -164,7 +164,7 @@ fn has_enough_transfers(measure: Measure, replica: &Replica, what: &Subject<'_>)
     };
     let workload = replica.workload(what.workload);
     let class = workload.and_then(|workload| workload.class(what.class.unwrap_or("all")));
-    class.is_some_and(|class| Survival::tells(class.n(), quantile))
+    class.is_some_and(|class| Survival::resolves(class.n(), quantile))
 }
 
 fn percent(better: Better, reference: &[f64], ours: &[f64]) -> Option<Estimate> {

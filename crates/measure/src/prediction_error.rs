@@ -81,9 +81,9 @@ pub fn prediction_errors(runs: &[Run]) -> Vec<PredictionError> {
 }
 
 fn of_point(model: &Run, run: &Run, point: usize) -> Vec<PredictionError> {
-    let (told, seen) = (&model.points[point].summary, &run.points[point].summary);
+    let (model_summary, seen) = (&model.points[point].summary, &run.points[point].summary);
     let mut all = Vec::new();
-    for workload in told.workloads.iter().filter(|workload| !workload.name.contains('/')) {
+    for workload in model_summary.workloads.iter().filter(|workload| !workload.name.contains('/')) {
         let sizes = workload.classes.iter().map(|class| class.label.as_str());
         // One size is all of them.
         let sizes: Vec<&str> = if workload.classes.len() > 1 { sizes.collect() } else { vec![] };
@@ -94,7 +94,8 @@ fn of_point(model: &Run, run: &Run, point: usize) -> Vec<PredictionError> {
                 if class.is_some() && measure != Measure::Completion {
                     continue;
                 }
-                let both = measure.estimate(told, &what).zip(measure.estimate(seen, &what));
+                let both =
+                    measure.estimate(model_summary, &what).zip(measure.estimate(seen, &what));
                 let Some((predicted, found)) = both else { continue };
                 if found.is_bound() || found.mean <= 0.0 {
                     continue;

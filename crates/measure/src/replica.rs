@@ -394,7 +394,7 @@ pub struct DelayPercentiles {
 impl DelayPercentiles {
     /// The percentiles of these delays.
     pub(crate) fn from_survival(delays: &Survival) -> Self {
-        let at = |quantile| delays.telling_quantile(quantile).and_then(Reading::exact);
+        let at = |quantile| delays.resolved_quantile(quantile).and_then(Reading::exact);
         DelayPercentiles { delay_median: at(0.50), delay_p95: at(0.95), delay_p99: at(0.99) }
     }
 }
@@ -417,7 +417,7 @@ pub struct JitterPercentiles {
 impl JitterPercentiles {
     /// The percentiles of these differences.
     pub(crate) fn from_survival(differences: &Survival) -> Self {
-        let at = |quantile| differences.telling_quantile(quantile).and_then(Reading::exact);
+        let at = |quantile| differences.resolved_quantile(quantile).and_then(Reading::exact);
         JitterPercentiles { jitter_median: at(0.50), jitter_p95: at(0.95), jitter_p99: at(0.99) }
     }
 }

@@ -286,7 +286,7 @@ mod tests {
     /// no two runs alike.
     #[test]
     fn what_piles_up_is_told_however_it_wanders() {
-        let mut told = 0;
+        let mut reported = 0;
         for seed in 0..200 {
             let mut rng = Rng::stream(seed, "overload");
             let mut level: f64 = 0.0;
@@ -296,9 +296,9 @@ mod tests {
                 level = (level + came - 36.0).max(0.0);
                 open.push(level);
             }
-            told += u32::from(growth(&open).or_else(|| climb(&open)).is_some());
+            reported += u32::from(growth(&open).or_else(|| climb(&open)).is_some());
         }
-        assert!(told >= 190, "{told} of 200");
+        assert!(reported >= 190, "{reported} of 200");
     }
 
     #[test]

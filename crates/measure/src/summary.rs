@@ -404,12 +404,12 @@ fn class(replicas: &[&ClassResult]) -> ClassSummary {
     let with_some = replicas.iter().filter(|class| class.n() > 0).count() as u32;
     let percentile = |quantile, of: fn(&ClassResult) -> Option<Reading>| match replicas
         .iter()
-        .all(|class| Survival::tells(class.n(), quantile))
+        .all(|class| Survival::resolves(class.n(), quantile))
     {
         true => Estimate::over_readings(replicas, |class| of(class)),
         false => pooled
             .times
-            .telling_quantile(quantile)
+            .resolved_quantile(quantile)
             .map(|reading| Estimate::pooled(reading, with_some)),
     };
     ClassSummary {

@@ -75,12 +75,12 @@ impl Survival {
     }
 
     /// The quantile, where enough lie beyond it that it means something: at least 10.
-    pub fn telling_quantile(&self, quantile: f64) -> Option<Reading> {
-        Self::tells(self.n(), quantile).then(|| self.quantile(quantile)).flatten()
+    pub fn resolved_quantile(&self, quantile: f64) -> Option<Reading> {
+        Self::resolves(self.n(), quantile).then(|| self.quantile(quantile)).flatten()
     }
 
     /// Whether enough of `n` lie beyond a quantile that it means something: at least 10.
-    pub fn tells(n: u64, quantile: f64) -> bool {
+    pub fn resolves(n: u64, quantile: f64) -> bool {
         n as f64 * (1.0 - quantile) >= MIN_BEYOND - 1e-6
     }
 
@@ -393,12 +393,12 @@ mod tests {
     #[test]
     fn a_percentile_needs_ten_beyond_it() {
         let of_n = |n: u64| from_millis(&vec![10; n as usize], &[]);
-        assert_eq!(of_n(19).telling_quantile(0.5), None);
-        assert!(of_n(20).telling_quantile(0.5).is_some());
-        assert_eq!(of_n(199).telling_quantile(0.95), None);
-        assert!(of_n(200).telling_quantile(0.95).is_some());
-        assert_eq!(of_n(999).telling_quantile(0.99), None);
-        assert!(of_n(1000).telling_quantile(0.99).is_some());
+        assert_eq!(of_n(19).resolved_quantile(0.5), None);
+        assert!(of_n(20).resolved_quantile(0.5).is_some());
+        assert_eq!(of_n(199).resolved_quantile(0.95), None);
+        assert!(of_n(200).resolved_quantile(0.95).is_some());
+        assert_eq!(of_n(999).resolved_quantile(0.99), None);
+        assert!(of_n(1000).resolved_quantile(0.99).is_some());
     }
 
     #[test]

@@ -20,28 +20,28 @@ pub(crate) fn rests_on(
     summary: &Summary,
     lacking: &[Lacking],
 ) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for Lacking { workload, class, why } in lacking {
         let name = &scenario.workloads[*workload].name;
         let of = class.as_ref().map_or(String::new(), |class| format!(" at {class}"));
-        told.push(format!("No closed form for `{name}`{of}: {why}."));
+        reported.push(format!("No closed form for `{name}`{of}: {why}."));
     }
     let is_known =
         |at: usize| !lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none());
     let known: Vec<usize> = (0..scenario.workloads.len()).filter(|at| is_known(*at)).collect();
-    told.extend(models(scenario, network, &known).into_iter().map(str::to_owned));
+    reported.extend(models(scenario, network, &known).into_iter().map(str::to_owned));
     for (of, text) in cautions(network) {
         let names = known.iter().filter(|at| of(&network.sources[**at]));
         let names = names.map(|at| names_of(summary, &scenario.workloads[*at].name));
         let names = names.collect::<Vec<_>>().join(", ");
         if !names.is_empty() {
-            told.push(format!("{names}: {text}"));
+            reported.push(format!("{names}: {text}"));
         }
     }
-    told.extend(rare(summary));
-    told.extend(scenario.without_effect(WITHOUT_EFFECT, "predict"));
-    told.extend(scenario.without_effect(SCENARIO_KEYS_WITHOUT_EFFECT, "predict"));
-    told
+    reported.extend(rare(summary));
+    reported.extend(scenario.without_effect(WITHOUT_EFFECT, "predict"));
+    reported.extend(scenario.without_effect(SCENARIO_KEYS_WITHOUT_EFFECT, "predict"));
+    reported
 }
 
 /// The name of a workload in a warning, and of its objects where it has some.

@@ -135,8 +135,8 @@ impl Objects<'_> {
         let all = sums.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
         found.all = class("all".to_owned(), all);
         found.completed = found.all.n;
-        let told = named.iter().zip(sums).filter(|(_, (count, _))| *count > 0.0);
-        found.classes = told.map(|(named, sum)| class(named.label.clone(), sum)).collect();
+        let text = named.iter().zip(sums).filter(|(_, (count, _))| *count > 0.0);
+        found.classes = text.map(|(named, sum)| class(named.label.clone(), sum)).collect();
         Ok(found)
     }
 }

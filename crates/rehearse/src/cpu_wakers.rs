@@ -28,10 +28,10 @@ impl CpuWakers {
     /// Keeps processors awake where the machine is a virtual one: others wake up in microseconds. Not where this process has
     /// a quota of processor time, which would go with it.
     pub(crate) fn if_virtual() -> Option<Self> {
-        let told = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let message = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let is_free = !has_quota(Path::new("/sys/fs/cgroup"), &groups);
-        (is_virtual(&told) && is_free).then(CpuWakers::begin)
+        (is_virtual(&message) && is_free).then(CpuWakers::begin)
     }
 
     fn begin() -> Self {

@@ -62,10 +62,10 @@ pub(crate) fn missing_note(found: &Replica) -> Option<String> {
     let missing =
         |found: &DatagramResult| found.sent.saturating_sub(found.dropped + found.delivered);
     let missing: u64 = all.map(missing).sum();
-    let told = format!(
+    let message = format!(
         "{missing} datagrams were still under way when the run ended (a `drain` lets them come), or were lost by this \
          machine and not by the network: \
          they are counted as sent, and neither as delivered nor as lost."
     );
-    (missing > 0).then_some(told)
+    (missing > 0).then_some(message)
 }

@@ -46,7 +46,7 @@ impl Rehearsal {
     /// # Errors
     /// When a kernel cannot do what a workload asks for.
     pub fn tcp_notes(&self, scenario: &Scenario) -> Result<Vec<String>, Refusal> {
-        kernel::hosts(scenario, self.ip).map(|(_, told)| told)
+        kernel::hosts(scenario, self.ip).map(|(_, notes)| notes)
     }
 
     /// What hosts and sockets are given for the TCP of a scenario, as text, to compare with that of another one.
@@ -177,11 +177,11 @@ fn host_notes(
     found: &Replica,
 ) -> Result<Vec<String>, shortflow_testbed::Error> {
     let lost = site.hosts.lost(&site.devices)?;
-    let told = format!(
+    let notes = format!(
         "{lost} packets of hosts were lost before they came to the network, which this machine cannot carry so fast: \
          what was measured is its own. Use slower links, or fewer of them."
     );
-    let of_packets = (lost > 0).then_some(told).into_iter().chain(datagrams::missing_note(found));
+    let of_packets = (lost > 0).then_some(notes).into_iter().chain(datagrams::missing_note(found));
     Ok(of_packets.chain(site.hosts.change_notes(scenario)?).collect())
 }
 
@@ -191,33 +191,33 @@ fn lacking(what: impl std::fmt::Display) -> Error {
 
 /// What a reader must know of how packets were carried.
 fn carrying_notes(routed: &Routed, load_is_busy: f64) -> Vec<String> {
-    let mut told = Vec::new();
+    let mut notes = Vec::new();
     if routed.not_preferred.is_some() {
-        told.push(
+        notes.push(
             "Packets were carried without real-time priority, which this process may not have (CAP_SYS_NICE, or real \
              time for its control group, `cpu.rt_runtime_us`): delays of milliseconds may be the machine's own."
                 .to_owned(),
         );
     }
     if routed.strangers > 0 {
-        told.push(format!(
+        notes.push(format!(
             "{} packets of hosts were for nobody in the scenario, or no IP packets, and went no further.",
             routed.strangers
         ));
     }
     if routed.uncaptured > 0 {
-        told.push(format!(
+        notes.push(format!(
             "{} packets are not in the trace, which could not be written as fast as they came: trace fewer places, or \
              keep fewer bytes of each packet.",
             routed.uncaptured
         ));
     }
     if routed.refused > 0 {
-        told.push(format!(
+        notes.push(format!(
             "{} packets came to routers, or to hosts that did not take them.",
             routed.refused
         ));
     }
-    told.extend(thread_load::busy_note(routed.busy, load_is_busy));
-    told
+    notes.extend(thread_load::busy_note(routed.busy, load_is_busy));
+    notes
 }

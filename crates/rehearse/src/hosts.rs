@@ -63,7 +63,7 @@ impl Hosts {
 impl Hosts {
     /// What a reader must know of hosts whose device, address or route somebody has taken away inside.
     pub(crate) fn change_notes(&self, scenario: &Scenario) -> Result<Vec<String>, Error> {
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         for (host, node) in self.all.iter().zip(&scenario.nodes) {
             let Some(host) = host else { continue };
             let name = &node.name;
@@ -76,12 +76,12 @@ impl Hosts {
                 }
                 Some(Missing::Route) => format!("the default route of {name} was taken away"),
             };
-            told.push(format!(
+            notes.push(format!(
                 "By the end {what}, by a program there or in its shell: what was measured of {name} since then is that of a \
                  host without network."
             ));
         }
-        Ok(told)
+        Ok(notes)
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusa
 }
 
 /// The versions that workloads speak, in words; empty where all speak IPv4, or none is there.
-pub(crate) fn in_words<'w>(
+pub(crate) fn describe<'w>(
     asked: IpVersion,
     workloads: impl Iterator<Item = &'w Workload>,
 ) -> &'static str {

@@ -97,9 +97,9 @@ pub(crate) fn hosts(
     ip::refuse(scenario, asked)?;
     tcp().try_for_each(|workload| can_do(workload, spoken(asked, workload)))?;
     let mut warnings: Vec<String> = Vec::new();
-    for told in tcp().filter_map(done_otherwise) {
-        if !warnings.contains(&told) {
-            warnings.push(told);
+    for reported in tcp().filter_map(done_otherwise) {
+        if !warnings.contains(&reported) {
+            warnings.push(reported);
         }
     }
     let packets = scenario.workloads.iter().map(largest_packet);
@@ -165,7 +165,7 @@ pub(crate) fn tcp_description(scenario: &Scenario, asked: IpVersion) -> String {
     if controls.is_empty() {
         return String::new();
     }
-    let over = ip::in_words(asked, tcp());
+    let over = ip::describe(asked, tcp());
     format!("the kernel's own, of Linux {} ({}{over})", release(), controls.join(", "))
 }
 

@@ -97,15 +97,15 @@ impl Monitor {
     /// What a reader must know of the policies under which it was measured, if there was more than one.
     pub(crate) fn switches_note(&self) -> Option<String> {
         let switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
-        let told = |(at, policy): &(Instant, usize)| {
+        let message = |(at, policy): &(Instant, usize)| {
             format!("to {} at {:.1} s", self.policies[*policy].0, at.as_secs_f64())
         };
-        let told: Vec<String> = switches.iter().map(told).collect();
+        let message: Vec<String> = switches.iter().map(message).collect();
         let first = &self.policies[0].0;
-        (!told.is_empty()).then(|| {
+        (!message.is_empty()).then(|| {
             format!(
                 "The policy was switched while it ran, from {first} {}: what was measured is of all of them.",
-                told.join(", ")
+                message.join(", ")
             )
         })
     }

@@ -34,8 +34,11 @@ mod tests {
 
     #[test]
     fn of_too_many_open_files_it_is_told_what_to_do() {
-        let told = refused(Errno::EMFILE).to_string();
-        assert!(told.contains("Too many open files") && told.contains("ulimit -n"), "{told}");
+        let message = refused(Errno::EMFILE).to_string();
+        assert!(
+            message.contains("Too many open files") && message.contains("ulimit -n"),
+            "{message}"
+        );
     }
 
     #[test]

@@ -41,12 +41,12 @@ pub(crate) fn measure<T>(priority: Priority, act: impl FnOnce() -> T) -> (T, Res
 pub(crate) fn busy_note(network: f64, load: f64) -> Option<String> {
     let (who, share) =
         if network >= load { ("carries packets", network) } else { ("makes the load", load) };
-    let told = format!(
+    let message = format!(
         "The thread that {who} was busy for {:.0} % of the time: what got through may be what this machine can carry, \
          and not what the links let through. Use slower links, or less traffic.",
         100.0 * share
     );
-    (share >= BUSY_SHARE).then_some(told)
+    (share >= BUSY_SHARE).then_some(message)
 }
 
 /// Seconds of a processor that the thread has used, the kernel's work for it included.
@@ -76,9 +76,15 @@ mod tests {
     #[test]
     fn the_busier_thread_is_told_of_if_it_is_always_busy() {
         assert_eq!(busy_note(0.5, 0.84), None);
-        let told = busy_note(0.97, 0.9).unwrap();
-        assert!(told.starts_with("The thread that carries packets was busy for 97 %"), "{told}");
-        let told = busy_note(0.2, 0.9).unwrap();
-        assert!(told.starts_with("The thread that makes the load was busy for 90 %"), "{told}");
+        let message = busy_note(0.97, 0.9).unwrap();
+        assert!(
+            message.starts_with("The thread that carries packets was busy for 97 %"),
+            "{message}"
+        );
+        let message = busy_note(0.2, 0.9).unwrap();
+        assert!(
+            message.starts_with("The thread that makes the load was busy for 90 %"),
+            "{message}"
+        );
     }
 }

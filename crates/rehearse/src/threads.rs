@@ -71,11 +71,11 @@ impl Threads<'_> {
             let (found, busy) = thread_load::measure(Priority::Load, || load.run(&open, &mut look));
             // Programs may say their last word while packets are still carried.
             drop(closing);
-            let attended = attending.map(|all| all.join().expect("programs are only looked at"));
+            let interactive = attending.map(|all| all.join().expect("programs are only looked at"));
             stop.store(true, Ordering::Release);
             let routed = routing.join().expect("the router keeps every packet");
             let tap = writing.map(|writing| writing.join().expect("a tap takes what it is shown"));
-            attended.unwrap_or(Ok(()))?;
+            interactive.unwrap_or(Ok(()))?;
             let routed = routed.map_err(refused)?;
             let found = found.map_err(|error| Error::Machine(error.to_string()))?;
             let (long_flows, stalls) = found.ok_or(Error::Interrupted)?;

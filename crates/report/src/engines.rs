@@ -75,7 +75,7 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
                 each()
             )
         }
-        Agreement::Untold => {
+        Agreement::Incomparable => {
             format!(
                 "What is predicted does not settle the order of the policies, for it lacks figures: {}.",
                 each()
@@ -89,8 +89,9 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
 
 /// The policies of which an engine tells nothing, in words; none where there are none.
 fn unknown_text(runs: &[Run]) -> Option<String> {
-    let told = known_to_all(runs);
-    let others: Vec<&str> = cases(runs).into_iter().filter(|name| !told.contains(name)).collect();
+    let message = known_to_all(runs);
+    let others: Vec<&str> =
+        cases(runs).into_iter().filter(|name| !message.contains(name)).collect();
     (comparable(runs) && !others.is_empty())
         .then(|| format!("Not by all engines, and left out of that: {}.", others.join(", ")))
 }

@@ -9,7 +9,7 @@ use shortflow_measure::{Better, RankFigure, RankMeasure, RankedRun, Traffic};
 
 use crate::html::escape;
 use crate::line::Figure;
-use crate::ranking::{comparable, figure, measure_in_words, ranking, value};
+use crate::ranking::{comparable, figure, measure_name, ranking, value};
 use crate::style::{self, GRID, INK};
 
 /// Bars of what matters most about each workload, in the order of the ranking; none for one run,
@@ -184,6 +184,6 @@ fn short_head(panel: &Panel) -> &'static str {
         (Traffic::Datagrams, RankMeasure::P95) => "p95 of delay",
         (_, RankMeasure::P99) => "p99",
         (_, RankMeasure::P95) => "p95",
-        (traffic, measure) => measure_in_words(traffic, measure),
+        (traffic, measure) => measure_name(traffic, measure),
     }
 }

@@ -39,7 +39,7 @@ fn same_order(runs: &[Run]) -> Option<bool> {
     match agreement(runs)? {
         Agreement::Same | Agreement::Undecided => Some(true),
         Agreement::Contrary => Some(false),
-        Agreement::Unknown | Agreement::Untold => None,
+        Agreement::Unknown | Agreement::Incomparable => None,
     }
 }
 

@@ -17,7 +17,7 @@ pub(crate) enum Agreement {
     /// They are not, and one replica does not tell whether that is chance.
     Unknown,
     /// They are not, but a model leaves out or bounds what may decide.
-    Untold,
+    Incomparable,
     /// Some two policies are.
     Contrary,
 }
@@ -55,9 +55,9 @@ fn known_to<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r str> {
     let all = cases(runs);
     let ranking = ranking_among(runs, engine, &all);
     let is_told = |line: &&RankedRun| line.worst.is_some() || !ranking.unknown;
-    let told: Vec<&str> =
+    let known: Vec<&str> =
         ranking.lines.iter().filter(is_told).map(|line| line.label.as_str()).collect();
-    all.into_iter().filter(|name| told.contains(name)).collect()
+    all.into_iter().filter(|name| known.contains(name)).collect()
 }
 
 /// How far the engines agree; none where they did not rank the same, or one policy only.
@@ -74,7 +74,7 @@ pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
         return Some(Agreement::Same);
     }
     if rankings.iter().any(|ranking| ranking.unknown) {
-        return Some(Agreement::Untold);
+        return Some(Agreement::Incomparable);
     }
     if runs.iter().flat_map(|run| &run.points).all(|point| point.replicas.len() < 2) {
         return Some(Agreement::Unknown);

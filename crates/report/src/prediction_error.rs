@@ -76,6 +76,6 @@ fn beside(runs: &[Run], figure: &PredictionError) -> String {
         _ => format::seconds(estimate.mean),
     };
     let sign = format::bound(predicted);
-    let (told, seen) = (value(predicted), value(found));
-    format!("{policy}{place}, {of}: {sign}{told} predicted, {seen} {}", done_by(engine))
+    let (message, seen) = (value(predicted), value(found));
+    format!("{policy}{place}, {of}: {sign}{message} predicted, {seen} {}", done_by(engine))
 }

@@ -240,7 +240,7 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
         None => String::new(),
     };
     let traffic = line.points[worst.point].iter().find(|s| s.workload == worst.workload)?.traffic;
-    let what = format!("{} of {}{at}", measure_in_words(traffic, worst.measure), worst.workload);
+    let what = format!("{} of {}{at}", measure_name(traffic, worst.measure), worst.workload);
     Some(match worst.measure {
         _ if worst.ratio.is_infinite() => format!("{place}: nothing of {} came.", worst.workload),
         RankMeasure::Goodput => format!(
@@ -264,7 +264,7 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
 }
 
 /// What a figure is, in words.
-pub(crate) fn measure_in_words(traffic: Traffic, measure: RankMeasure) -> &'static str {
+pub(crate) fn measure_name(traffic: Traffic, measure: RankMeasure) -> &'static str {
     match (traffic, measure) {
         (_, RankMeasure::Goodput) => "goodput",
         (_, RankMeasure::Loss) => "packet loss",

@@ -31,8 +31,8 @@ pub fn key_result(runs: &[Run]) -> String {
     {
         // The sentences about each policy would be too many beside a reference and one other.
         let others = runs[1..].iter().filter(|_| runs.len() == 2);
-        let told = others.flat_map(|ours| timed.iter().filter_map(|w| against(&runs[0], ours, w)));
-        return [sentence].into_iter().chain(told).collect::<Vec<_>>().join("\n");
+        let clear = others.flat_map(|ours| timed.iter().filter_map(|w| against(&runs[0], ours, w)));
+        return [sentence].into_iter().chain(clear).collect::<Vec<_>>().join("\n");
     }
     let streams = match runs {
         [run] if swept_key(runs).is_none() => [of_datagrams(run), of_long_flows(run)].concat(),
@@ -96,7 +96,7 @@ fn alone(run: &Run, workload: &str) -> Option<String> {
 /// How datagrams fared, workload by workload.
 fn of_datagrams(run: &Run) -> Vec<String> {
     let found = run.points.iter().flat_map(|point| &point.summary.workloads);
-    let told = found.filter_map(|workload| {
+    let clear = found.filter_map(|workload| {
         let datagrams = workload.datagrams.as_ref()?;
         let p99 = datagrams.percentiles.delay_p99.and_then(|p99| p99.known());
         let p99 = p99.map_or(String::new(), |p99| {
@@ -112,7 +112,7 @@ fn of_datagrams(run: &Run) -> Vec<String> {
             format::time(&datagrams.delay?),
         ))
     });
-    told.take(MAX_WORKLOADS).collect()
+    clear.take(MAX_WORKLOADS).collect()
 }
 
 /// What flows without an end got, workload by workload.
@@ -122,7 +122,7 @@ fn of_long_flows(run: &Run) -> Vec<String> {
         w.fairness.is_some() || w.goodput.is_some_and(|goodput| goodput.at_most)
     };
     let long = found.filter(is_long);
-    let told = long.filter_map(|workload| {
+    let clear = long.filter_map(|workload| {
         let goodput = workload.goodput?;
         let got = match goodput.at_most {
             true => format!("at most {}", format::max_rate(goodput.mean)),
@@ -130,7 +130,7 @@ fn of_long_flows(run: &Run) -> Vec<String> {
         };
         Some(format!("{} got {got} on average.", workload.name))
     });
-    told.take(MAX_WORKLOADS).collect()
+    clear.take(MAX_WORKLOADS).collect()
 }
 
 fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
@@ -198,15 +198,15 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         1 => at(min),
         _ => format!("between {} and {}", at(min), at(max)),
     };
-    let untold: Vec<String> = (0..ours.points.len())
-        .filter(|point| gains.iter().all(|(told, _)| told != point))
+    let unknown_points: Vec<String> = (0..ours.points.len())
+        .filter(|point| gains.iter().all(|(clear, _)| clear != point))
         .map(|point| point_label(ours, point))
         .collect();
-    let untold = match untold.is_empty() {
+    let unknown_points = match unknown_points.is_empty() {
         true => String::new(),
-        false => format!("; at {} it cannot be told", untold.join(", ")),
+        false => format!("; at {} it cannot be told", unknown_points.join(", ")),
     };
-    Some(format!("{name} against {other}, mean {item} of {workload}: {range}{untold}."))
+    Some(format!("{name} against {other}, mean {item} of {workload}: {range}{unknown_points}."))
 }
 
 /// Where a mean is only bounded, no gain can be told; which bounds there are is said instead.

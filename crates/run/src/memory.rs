@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn small_sizes_are_not_told_as_no_gigabytes() {
-        let told = [64_000_000_000, 1_500_000_000, 250_000_000, 40_000, 12].map(Bytes).map(rounded);
-        assert_eq!(told, ["64 GB", "1.5 GB", "250 MB", "40 KB", "12 B"]);
+        let shown =
+            [64_000_000_000, 1_500_000_000, 250_000_000, 40_000, 12].map(Bytes).map(rounded);
+        assert_eq!(shown, ["64 GB", "1.5 GB", "250 MB", "40 KB", "12 B"]);
     }
 }

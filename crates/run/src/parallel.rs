@@ -127,17 +127,17 @@ fn run_task(
     if stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
-    let mut told = 0.0;
+    let mut reported = 0.0;
     let mut look = |share: f64| {
-        observer.advanced(index, share - told);
-        told = share;
+        observer.advanced(index, share - reported);
+        reported = share;
         !stop.load(Ordering::Relaxed)
     };
     let (tap, transfers) = (observer.tap(index)?, observer.transfers(index)?);
     let tcp_info = observer.tcp_info(index)?;
     let mut outcome =
         job.engine.run(&job.task, Observers { transfers, tap, tcp_info, look: &mut look })?;
-    observer.advanced(index, 1.0 - told);
+    observer.advanced(index, 1.0 - reported);
     observer.completed(index, &mut outcome)?;
     Ok(outcome)
 }

@@ -107,7 +107,7 @@ mod tests {
         assert!(text("dctcp").contains("RFC 8257"), "{}", text("dctcp"));
         assert!(text("cubic").ends_with("Example:\n  [tcp]\n  congestion = \"cubic\"\n"));
         assert!(text("gilbert-elliott").contains("to_good = 0.25"));
-        let told = "\n  pppoe-llcsnap   40 B, ATM cells: ADSL, PPPoE, LLC/SNAP\n";
-        assert!(text("link_layer").contains(told), "{}", text("link_layer"));
+        let message = "\n  pppoe-llcsnap   40 B, ATM cells: ADSL, PPPoE, LLC/SNAP\n";
+        assert!(text("link_layer").contains(message), "{}", text("link_layer"));
     }
 }

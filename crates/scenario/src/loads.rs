@@ -43,12 +43,12 @@ impl Loaded {
 
     /// The links that have most to carry, at the point of the sweep that loads them most, in lines;
     /// nothing where no workload has a load of its own.
-    pub fn loads_in_words(&self) -> String {
+    pub fn describe_loads(&self) -> String {
         let heaviest = self
             .loads()
             .into_iter()
             .max_by(|one, other| one.greatest().total_cmp(&other.greatest()));
-        heaviest.map_or(String::new(), |point| point.in_words())
+        heaviest.map_or(String::new(), |point| point.describe())
     }
 }
 
@@ -66,7 +66,7 @@ impl PointLoads {
         self.links.iter().map(|link| link.share).fold(0.0, f64::max)
     }
 
-    fn in_words(&self) -> String {
+    fn describe(&self) -> String {
         let mut links: Vec<&LinkLoad> =
             self.links.iter().filter(|link| link.offered_bit_per_s > 0.0).collect();
         links.sort_by(|one, other| other.share.total_cmp(&one.share));
@@ -75,7 +75,7 @@ impl PointLoads {
             let at =
                 if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
             text += &format!("  load offered{at}, without acknowledgements:\n");
-            text.extend(links.iter().take(MAX_LINES).map(|link| link.in_words()));
+            text.extend(links.iter().take(MAX_LINES).map(|link| link.describe()));
             if let [next, ..] = links[links.len().min(MAX_LINES)..] {
                 let more = links.len() - MAX_LINES;
                 let directions = if more == 1 { "direction" } else { "directions" };
@@ -106,7 +106,7 @@ impl LinkLoad {
         }
     }
 
-    fn in_words(&self) -> String {
+    fn describe(&self) -> String {
         let mark = if self.share > 1.0 { "  more than the link carries" } else { "" };
         let mut parts: Vec<_> = self.workloads_bit_per_s.iter().collect();
         parts.sort_by(|one, other| other.1.total_cmp(one.1));

@@ -15,7 +15,7 @@ use crate::event::timers::Timers;
 use crate::host::application::Progress;
 use crate::host::flow::{Flow, FlowId, Flows, Side, endpoint_of, owner};
 use crate::host::ports::EphemeralPorts;
-use crate::host::sender_events::{Before, tell_if_held_back, tell_of_segment};
+use crate::host::sender_events::{Before, notify_if_blocked, notify_of_segment};
 use crate::host::session::{PendingSend, World};
 use crate::host::source::{Emission, Source, Stream, StreamId};
 use crate::network::ends::Shown;
@@ -172,7 +172,7 @@ impl Engine {
             end.delivered = received;
         }
         if let Some((before, is_bare)) = heard {
-            tell_of_segment(&mut self.fabric, flow, side, before, is_bare);
+            notify_of_segment(&mut self.fabric, flow, side, before, is_bare);
         }
         let before = heard.map(|(before, _)| before);
         if acknowledges_first {
@@ -185,7 +185,7 @@ impl Engine {
         }
         let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
         if let Some(before) = &before {
-            tell_if_held_back(&mut self.fabric, flow, side, before);
+            notify_if_blocked(&mut self.fabric, flow, side, before);
         }
         self.after_transmit(id, needs_care);
     }
@@ -342,7 +342,7 @@ impl Engine {
         if let Some(flow) = self.flows.get_mut(id) {
             let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
             if let Some(before) = &before {
-                tell_if_held_back(&mut self.fabric, flow, side, before);
+                notify_if_blocked(&mut self.fabric, flow, side, before);
             }
             self.after_transmit(id, needs_care);
         }

@@ -13,8 +13,8 @@ const MAX_CHECKS_SHOWN: usize = 2;
 pub fn claims_table(ledger: &Ledger) -> String {
     let max = ledger.claims.iter().map(|claim| claim.replicas).max().unwrap_or_default();
     let mut out =
-        format!("Up to {max} replicas of {} each. {}", ledger.duration, ledger.tcp_in_words());
-    for sentence in [ledger.reading_in_words(), format!("{}.", ledger.in_words())] {
+        format!("Up to {max} replicas of {} each. {}", ledger.duration, ledger.describe_tcp());
+    for sentence in [ledger.describe_reading(), format!("{}.", ledger.describe())] {
         if !sentence.is_empty() {
             out += &format!(" {sentence}");
         }

@@ -398,7 +398,7 @@ fn a_short_study_leaves_out_what_it_did_not_run() {
     let ran = (ledger.quick, ledger.looks.as_slice(), ledger.duration.as_str());
     assert_eq!(ran, (true, [2].as_slice(), "20 s"));
     let tcp = &ledger.tcp;
-    assert!(!tcp.is_empty() && ledger.tcp_in_words() == format!("TCP: {tcp}."), "{tcp}");
+    assert!(!tcp.is_empty() && ledger.describe_tcp() == format!("TCP: {tcp}."), "{tcp}");
     let names: Vec<&str> = found.figures.iter().map(|figure| figure.name.as_str()).collect();
     assert_eq!(names, ["sweep", "classes", "streams", "distribution"]);
     let rows: Vec<&Label> = found.tables[0].data.rows.iter().flat_map(|row| &row.labels).collect();

@@ -30,7 +30,7 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();
     let about =
-        format!("{} {} {}", reproduced.about, ledger.tcp_in_words(), ledger.reading_in_words());
+        format!("{} {} {}", reproduced.about, ledger.describe_tcp(), ledger.describe_reading());
     let page = study_page(&reproduced.title, &about, &rows, &tables, &figures);
     folder.write_text(REPORT, &page)?;
     Ok(out.join(REPORT))

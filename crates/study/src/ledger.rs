@@ -33,7 +33,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Which TCP ran, in a sentence.
-    pub fn tcp_in_words(&self) -> String {
+    pub fn describe_tcp(&self) -> String {
         // The runs of a study may differ in it; the report of each scenario tells its own.
         let mut each = self.tcp.split(" | ");
         match (each.next().unwrap_or_default(), each.count()) {
@@ -45,7 +45,7 @@ impl Ledger {
     }
 
     /// Which reading was judged, in a sentence; empty where nothing was calibrated.
-    pub fn reading_in_words(&self) -> String {
+    pub fn describe_reading(&self) -> String {
         let reading = self.reading.replace('+', ", ");
         match (&*reading, self.reading_misses) {
             ("", _) => String::new(),
@@ -63,7 +63,7 @@ impl Ledger {
     }
 
     /// `13 claims: 9 hold, 3 fail, 1 depends, 0 unsettled`.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let count = |verdict| self.count(verdict);
         format!(
             "{} claims: {} hold, {} fail, {} depend, {} unsettled",

@@ -83,7 +83,7 @@ impl Data {
             replicas.iter().map(|replica| measure(quantity, replica, class)).collect();
         let nothing = || match unknown_counter(quantity, replicas) {
             Some(what) => format!("run {run} at {x} has no {what}"),
-            None => format!("run {run} at {x} measured no {}", quantity.in_words(class)),
+            None => format!("run {run} at {x} measured no {}", quantity.describe(class)),
         };
         let mut values = values.ok_or_else(nothing)?;
         if let Some(per) = &quantity.per {
@@ -92,7 +92,7 @@ impl Data {
             if divisors.contains(&0.0) {
                 return Err(format!(
                     "run {run} at {x} has no {} to divide by",
-                    per.in_words(class)
+                    per.describe(class)
                 ));
             }
             let divide = |(value, divisor): (&mut Reading, f64)| {

@@ -149,7 +149,7 @@ impl Rehearsed {
     }
 
     /// Every check and what it came to, a line each.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let line = |check: &RehearsedCheck| {
             let RehearsedNumber { ours, low, high, verdict, replicas } = &check.found;
             let number = number(*ours, *low, *high);

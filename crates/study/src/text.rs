@@ -11,9 +11,9 @@ use crate::reproduce::Reproduced;
 pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
     let mut out = format!("{}\n", reproduced.title);
     indent(&mut out, "", &reproduced.about);
-    indent(&mut out, "", &ledger.tcp_in_words());
+    indent(&mut out, "", &ledger.describe_tcp());
     if !ledger.reading.is_empty() {
-        indent(&mut out, "", &ledger.reading_in_words());
+        indent(&mut out, "", &ledger.describe_reading());
     }
     for claim in &ledger.claims {
         let hold = claim.checks.iter().filter(|check| check.verdict == Verdict::Holds).count();
@@ -48,7 +48,7 @@ pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
             indent(&mut out, "    note: ", &claim.note);
         }
     }
-    let _ = writeln!(out, "\n{}. All checks are in the report.", ledger.in_words());
+    let _ = writeln!(out, "\n{}. All checks are in the report.", ledger.describe());
     out
 }
 
@@ -56,7 +56,7 @@ pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
 pub fn overview(ledgers: &[Ledger], color: bool) -> String {
     let mut out = String::new();
     for ledger in ledgers {
-        let _ = writeln!(out, "{}: {}", ledger.study, ledger.in_words());
+        let _ = writeln!(out, "{}: {}", ledger.study, ledger.describe());
         for claim in &ledger.claims {
             let _ = writeln!(
                 out,
@@ -89,10 +89,10 @@ pub fn overview(ledgers: &[Ledger], color: bool) -> String {
 /// What a check that does not hold came to.
 fn check_text(check: &CheckResult) -> String {
     let ours = number(check.ours, check.low, check.high);
-    let told = format!("{}: ours {ours}, paper {}", check.what, check.paper);
+    let message = format!("{}: ours {ours}, paper {}", check.what, check.paper);
     match remark(check).as_str() {
-        "" => told,
-        remark => format!("{told}; {remark}"),
+        "" => message,
+        remark => format!("{message}; {remark}"),
     }
 }
 

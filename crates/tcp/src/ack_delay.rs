@@ -55,14 +55,14 @@ impl AckDelay {
     /// Nothing more came in time, and nothing was sent.
     pub(crate) fn on_expiry(&mut self, min: Duration, rto: Duration) {
         if self.answers {
-            self.begin_anew(min);
+            self.reset(min);
         } else {
             self.timeout = self.timeout.saturating_mul(2).min(millis(rto));
         }
     }
 
     /// As if no side had talked yet.
-    pub(crate) fn begin_anew(&mut self, min: Duration) {
+    pub(crate) fn reset(&mut self, min: Duration) {
         self.answers = false;
         self.timeout = millis(min);
     }

@@ -190,7 +190,7 @@ impl Receiver {
         if let Some(delayed) = config.delayed_ack
             && config.adaptive_ack
         {
-            self.delay.begin_anew(delayed.timeout);
+            self.delay.reset(delayed.timeout);
         }
     }
 
@@ -198,11 +198,11 @@ impl Receiver {
     #[inline]
     pub(crate) fn take_sack_blocks(&mut self) -> SackBlocks {
         let Some(held) = &mut self.reassembly else { return SackBlocks::default() };
-        let told = held.take_sack_blocks(self.initial);
+        let blocks = held.take_sack_blocks(self.initial);
         if held.is_empty() {
             self.reassembly = None;
         }
-        told
+        blocks
     }
 
     /// Takes data, and a FIN after them, that touch the window.

@@ -140,13 +140,13 @@ mod tests {
 
     #[test]
     fn a_file_that_keeps_a_user_out_is_not_taken_for_a_lack_of_capabilities() {
-        let told = Error::NoTunFile { errno: Errno::EACCES }.to_string();
-        assert!(told.contains("Permission denied; its mode keeps this user out"), "{told}");
-        assert!(!told.contains("CAP_"), "{told}");
-        let told = Error::NoTunFile { errno: Errno::ENOENT }.to_string();
-        assert!(told.contains("`modprobe tun`") && !told.contains("CAP_"), "{told}");
-        let told = Error::NoTun { errno: Errno::EPERM }.to_string();
-        assert!(told.ends_with("they need the capability CAP_NET_ADMIN"), "{told}");
+        let message = Error::NoTunFile { errno: Errno::EACCES }.to_string();
+        assert!(message.contains("Permission denied; its mode keeps this user out"), "{message}");
+        assert!(!message.contains("CAP_"), "{message}");
+        let message = Error::NoTunFile { errno: Errno::ENOENT }.to_string();
+        assert!(message.contains("`modprobe tun`") && !message.contains("CAP_"), "{message}");
+        let message = Error::NoTun { errno: Errno::EPERM }.to_string();
+        assert!(message.ends_with("they need the capability CAP_NET_ADMIN"), "{message}");
     }
 
     #[test]

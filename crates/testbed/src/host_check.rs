@@ -28,8 +28,10 @@ impl Host {
     /// When the kernel does not let the thread in, or does not tell.
     pub fn missing(&self, home: &Home) -> Result<Option<Missing>, Error> {
         self.within(home, || {
-            let told = getifaddrs().map_err(Error::kernel("asking for the addresses of a host"))?;
-            let own: Vec<_> = told.filter(|told| told.interface_name == DEVICE).collect();
+            let reported =
+                getifaddrs().map_err(Error::kernel("asking for the addresses of a host"))?;
+            let own: Vec<_> =
+                reported.filter(|reported| reported.interface_name == DEVICE).collect();
             Ok(self.first_missing(&own))
         })?
     }
@@ -39,15 +41,16 @@ impl Host {
         if !device.flags.contains(InterfaceFlags::IFF_UP) {
             return Some(Missing::Up);
         }
-        let has = |&address: &IpAddr| own.iter().any(|told| address_of(told) == Some(address));
+        let has =
+            |&address: &IpAddr| own.iter().any(|reported| address_of(reported) == Some(address));
         let lost = self.addresses.iter().find(|address| !has(address)).copied();
         let without_route = || self.addresses.iter().any(|own| !has_default_route(own));
         lost.map(Missing::Address).or_else(|| without_route().then_some(Missing::Route))
     }
 }
 
-fn address_of(told: &InterfaceAddress) -> Option<IpAddr> {
-    let address = told.address.as_ref()?;
+fn address_of(reported: &InterfaceAddress) -> Option<IpAddr> {
+    let address = reported.address.as_ref()?;
     let v4 = address.as_sockaddr_in().map(|v4| IpAddr::V4(v4.ip()));
     v4.or_else(|| Some(IpAddr::V6(address.as_sockaddr_in6()?.ip())))
 }
@@ -58,8 +61,8 @@ fn has_default_route(version: &IpAddr) -> bool {
         IpAddr::V4(_) => ("/proc/thread-self/net/route", 0, [1, 7]),
         IpAddr::V6(_) => ("/proc/thread-self/net/ipv6_route", 9, [0, 1]),
     };
-    let told = std::fs::read_to_string(table).unwrap_or_default();
-    told.lines().any(|line| {
+    let reported = std::fs::read_to_string(table).unwrap_or_default();
+    reported.lines().any(|line| {
         let fields: Vec<_> = line.split_whitespace().collect();
         let is_zero =
             |at: usize| fields.get(at).is_some_and(|field| field.bytes().all(|b| b == b'0'));

@@ -46,12 +46,12 @@ mod tests {
         let text = "a = \"x\"\nb = [\"\\u001b[2J\"]\n\"c\\u202E\" = 1\n";
         let source = Arc::new(Source { name: "t.toml".to_owned(), text: text.to_owned() });
         let found = Document::parse(source.clone(), &[]).unwrap_err();
-        let told: Vec<_> = found.0.iter().map(|m| (m.line(), m.message.as_str())).collect();
+        let reported: Vec<_> = found.0.iter().map(|m| (m.line(), m.message.as_str())).collect();
         let [first, second] = [
             "a text holds the character U+001B, which terminals and pages obey instead of showing it",
             "a text holds the character U+202E, which terminals and pages obey instead of showing it",
         ];
-        assert_eq!(told, [(2, first), (3, second)]);
+        assert_eq!(reported, [(2, first), (3, second)]);
         assert!(!found.to_string().contains(['\u{1b}', '\u{202e}']), "{found}");
 
         let set = Override {
@@ -76,18 +76,18 @@ mod tests {
     #[test]
     fn a_name_is_short_and_that_of_a_file_is_looked_at_too() {
         let source = Arc::new(Source { name: "t.toml".to_owned(), text: "a = 1".to_owned() });
-        let told = |written: Option<&str>, stem: &str| {
+        let reported = |written: Option<&str>, stem: &str| {
             let mut document = Document::parse(source.clone(), &[]).unwrap();
             let title = document.title(written.map(str::to_owned), stem.to_owned());
             document.checked().map(|()| title).map_err(|found| found.0[0].message.clone())
         };
-        assert_eq!(told(None, "red"), Ok("red".to_owned()));
-        assert_eq!(told(Some(&"é".repeat(200)), "red"), Ok("é".repeat(200)));
+        assert_eq!(reported(None, "red"), Ok("red".to_owned()));
+        assert_eq!(reported(Some(&"é".repeat(200)), "red"), Ok("é".repeat(200)));
         let long = "a name has 201 characters; at most 200 are allowed";
-        assert_eq!(told(Some(&"é".repeat(201)), "red"), Err(long.to_owned()));
+        assert_eq!(reported(Some(&"é".repeat(201)), "red"), Err(long.to_owned()));
         let steers = "the name of the file holds the character U+001B, which terminals and pages \
                       obey instead of showing it";
-        assert_eq!(told(None, "red\u{1b}"), Err(steers.to_owned()));
-        assert_eq!(told(Some("RED"), "red\u{1b}"), Ok("RED".to_owned()));
+        assert_eq!(reported(None, "red\u{1b}"), Err(steers.to_owned()));
+        assert_eq!(reported(Some("RED"), "red\u{1b}"), Ok("RED".to_owned()));
     }
 }

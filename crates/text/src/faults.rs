@@ -111,10 +111,10 @@ mod tests {
                     [[parts]]\nsize = true\nname = 1\n[[parts]]\nname = \"b\"\n";
         let source = Arc::new(Source { name: "t.toml".to_owned(), text: text.to_owned() });
         let found = Document::parse(source, &[]).unwrap().read::<Whole>().unwrap_err();
-        let told: Vec<(usize, &str)> =
+        let reported: Vec<(usize, &str)> =
             found.0.iter().map(|mistake| (mistake.line(), mistake.message.as_str())).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 (1, "expected a whole number from 0 to 4294967295; found the text \"x\""),
                 (2, "expected true or false; found the number 1"),

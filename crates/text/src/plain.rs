@@ -130,10 +130,10 @@ mod tests {
             ),
         ) {
             let text: String = lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
-            let told = |text: &Text| format!("{text:?}");
+            let message = |text: &Text| format!("{text:?}");
             match (plain::<Text>(&text), document(&text)) {
                 // As they are printed, NaN is NaN.
-                (Some(plain), document) => prop_assert_eq!(Some(told(&plain)), document.as_ref().map(told)),
+                (Some(plain), document) => prop_assert_eq!(Some(message(&plain)), document.as_ref().map(message)),
                 // A number too large for a float is infinite to a document.
                 (None, Some(_)) => {
                     let stands_for_another = ["\"$", "\"=", "'=", "1e400"].iter().any(|sign| text.contains(sign));

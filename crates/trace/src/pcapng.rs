@@ -74,10 +74,10 @@ impl<W: Write> Writer<W> {
         names: impl Iterator<Item = (IpAddr, &'a str)>,
     ) -> io::Result<()> {
         for (address, name) in names {
-            let told = |octets: &[u8]| [octets, name.as_bytes(), &[0]].concat();
+            let record = |octets: &[u8]| [octets, name.as_bytes(), &[0]].concat();
             match address {
-                IpAddr::V4(address) => self.option(NRB_RECORD_IPV4, &told(&address.octets())),
-                IpAddr::V6(address) => self.option(NRB_RECORD_IPV6, &told(&address.octets())),
+                IpAddr::V4(address) => self.option(NRB_RECORD_IPV4, &record(&address.octets())),
+                IpAddr::V6(address) => self.option(NRB_RECORD_IPV6, &record(&address.octets())),
             }
         }
         self.end_of_options();

@@ -131,14 +131,14 @@ impl Tap for Trace {
 
 /// What is remarkable about a packet to which this happens, and before which so many are missing.
 fn comment(event: Event, missed: u64) -> Option<String> {
-    let mut told = Vec::new();
+    let mut message = Vec::new();
     if let Event::Dropped(reason) = event {
-        told.push(format!("dropped: {}", reason.name()));
+        message.push(format!("dropped: {}", reason.name()));
     }
     if missed > 0 {
-        told.push(format!("{missed} packets before this one are missing"));
+        message.push(format!("{missed} packets before this one are missing"));
     }
-    (!told.is_empty()).then(|| told.join("; "))
+    (!message.is_empty()).then(|| message.join("; "))
 }
 
 fn begin(

@@ -29,7 +29,7 @@ pub struct Standing {
     /// Whether the mean of every one of these keeps its limit.
     pub keeps: bool,
     /// Whether the whole interval of every one does.
-    pub surely_keeps: bool,
+    pub significantly_keeps: bool,
 }
 
 /// The winner's goal less another's, replica by replica.
@@ -43,12 +43,12 @@ pub struct Difference {
 
 impl Difference {
     /// Whether the whole interval says that the winner is better.
-    pub fn is_surely_better(&self) -> bool {
+    pub fn is_significantly_better(&self) -> bool {
         self.difference.and_then(|found| found.high).is_some_and(|high| high < 0.0)
     }
 
     /// Whether the whole interval says that the winner is worse.
-    pub fn is_surely_worse(&self) -> bool {
+    pub fn is_significantly_worse(&self) -> bool {
         self.difference.and_then(|found| found.low).is_some_and(|low| low > 0.0)
     }
 }
@@ -89,7 +89,7 @@ fn standing(
         goals: goals.map(goal).collect(),
         on_front: !beside.iter().any(|(_, other)| beats(&means_of_goals(other), &means)),
         keeps: each(|limit, found| limit.is_kept_by(found.mean)),
-        surely_keeps: each(Limit::is_surely_kept_by),
+        significantly_keeps: each(Limit::is_significantly_kept_by),
         limits: found,
     }
 }
@@ -127,8 +127,8 @@ mod tests {
         ];
         let [near, far] = others;
         let found = confirm(&[winner, near, far], &limits()).differences;
-        assert!(found[0].is_surely_better());
-        assert!(!found[1].is_surely_better() && !found[1].is_surely_worse());
+        assert!(found[0].is_significantly_better());
+        assert!(!found[1].is_significantly_better() && !found[1].is_significantly_worse());
         // −0.1, −0.12 and −0.09.
         assert!((found[0].difference.unwrap().mean + 0.31 / 3.0).abs() < 1e-9);
     }
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn a_limit_may_be_kept_without_anybody_being_sure() {
         let found = confirm(&[candidate("A", &[1.0, 1.0], &[0.020, 0.035])], &limits());
-        assert!(found.standings[0].keeps && !found.standings[0].surely_keeps);
+        assert!(found.standings[0].keeps && !found.standings[0].significantly_keeps);
         assert!(found.differences.is_empty());
     }
 

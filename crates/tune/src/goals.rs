@@ -208,13 +208,13 @@ impl Limit {
     }
 
     /// Whether it is surely broken: the whole interval is beyond it.
-    pub fn is_surely_broken_by(&self, found: &Estimate) -> bool {
+    pub fn is_significantly_broken_by(&self, found: &Estimate) -> bool {
         let nearest = if self.at_most { found.low } else { found.high };
         nearest.is_some_and(|end| !self.is_kept_by(end))
     }
 
     /// Whether it is surely kept: the whole interval is within it.
-    pub fn is_surely_kept_by(&self, found: &Estimate) -> bool {
+    pub fn is_significantly_kept_by(&self, found: &Estimate) -> bool {
         let farthest = if self.at_most { found.high } else { found.low };
         farthest.is_some_and(|end| self.is_kept_by(end))
     }
@@ -353,7 +353,7 @@ mod tests {
     fn what_is_unknown_is_told_with_what_is_allowed() {
         let goal = |text| Goal::parse(text, &workloads()).unwrap_err();
         let limit = |text| Limit::parse(text, &workloads()).unwrap_err();
-        let told = [
+        let message = [
             goal("web"),
             goal("p98:web"),
             goal("godput:backup"),
@@ -374,7 +374,7 @@ mod tests {
             limit("backup.delay.p99 <= 30 ms"),
             limit("web.fairness >= 0.9"),
         ];
-        assert_eq!(told.join("\n\n") + "\n", include_str!("golden/aims.txt"));
+        assert_eq!(message.join("\n\n") + "\n", include_str!("golden/aims.txt"));
     }
 
     #[test]
@@ -404,10 +404,12 @@ mod tests {
             found(&[0.02, 0.03, 0.06]),
             found(&[0.05, 0.051, 0.052]),
         );
-        assert!(limit.is_surely_kept_by(&under) && !limit.is_surely_broken_by(&under));
-        assert!(!limit.is_surely_kept_by(&near) && !limit.is_surely_broken_by(&near));
-        assert!(!limit.is_surely_kept_by(&over) && limit.is_surely_broken_by(&over));
+        assert!(
+            limit.is_significantly_kept_by(&under) && !limit.is_significantly_broken_by(&under)
+        );
+        assert!(!limit.is_significantly_kept_by(&near) && !limit.is_significantly_broken_by(&near));
+        assert!(!limit.is_significantly_kept_by(&over) && limit.is_significantly_broken_by(&over));
         // One replica has no interval, and makes nobody sure.
-        assert!(!limit.is_surely_broken_by(&found(&[0.5])));
+        assert!(!limit.is_significantly_broken_by(&found(&[0.5])));
     }
 }

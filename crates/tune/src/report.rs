@@ -32,7 +32,7 @@ impl Tuned {
             Row {
                 labels: vec![
                     Label::Name(standing.label.clone()),
-                    Label::from(kept_in_words(standing, limits)),
+                    Label::from(describe_kept(standing, limits)),
                 ],
                 cells: goals.chain(kept).chain([difference]).collect(),
                 starts_group: false,
@@ -96,10 +96,10 @@ impl Tuned {
     }
 
     /// How sure it is, in sentences.
-    pub fn in_words(&self, goals: &[Goal], limits: &[Limit]) -> String {
+    pub fn describe(&self, goals: &[Goal], limits: &[Limit]) -> String {
         let Some(winner) = self.confirmed.standings.first().filter(|_| self.winner.is_some())
         else {
-            return self.nobody_in_words(limits);
+            return self.describe_no_candidate(limits);
         };
         if !self.is_measured() {
             let what = &goals[0].text;
@@ -108,34 +108,34 @@ impl Tuned {
                 goals[0].workload
             );
         }
-        let mut told = format!("{} is first by {}.", winner.label, goals[0].text);
-        self.beside(goals).for_each(|(_, beside)| told += &format!("\n{beside}"));
+        let mut message = format!("{} is first by {}.", winner.label, goals[0].text);
+        self.beside(goals).for_each(|(_, beside)| message += &format!("\n{beside}"));
         for (limit, found) in limits.iter().zip(&winner.limits) {
-            told += &format!("\n{}", standing_in_words(limit, found.as_ref()));
+            message += &format!("\n{}", describe_standing(limit, found.as_ref()));
         }
-        told
+        message
     }
 
     /// How the winner stands beside each other, by name, in a sentence.
     pub fn beside(&self, goals: &[Goal]) -> impl Iterator<Item = (&str, String)> {
-        let told = |one| difference_in_words(one, goals);
-        self.confirmed.differences.iter().map(move |one| (one.from.as_str(), told(one)))
+        let message = |one| describe_difference(one, goals);
+        self.confirmed.differences.iter().map(move |one| (one.from.as_str(), message(one)))
     }
 
     /// Which limits are not kept, by the winner or by whoever comes nearest.
     pub fn what_breaks(&self, limits: &[Limit]) -> String {
         let Some(winner) = self.confirmed.standings.first().filter(|_| self.winner.is_some())
         else {
-            return self.nobody_in_words(limits);
+            return self.describe_no_candidate(limits);
         };
         let broken = limits.iter().zip(&winner.limits).filter(|(limit, found)| {
             !found.as_ref().is_some_and(|found| limit.is_kept_by(found.mean))
         });
-        let told = broken.map(|(limit, found)| standing_in_words(limit, found.as_ref()));
-        format!("Under {}: {}", winner.label, told.collect::<Vec<_>>().join(" "))
+        let message = broken.map(|(limit, found)| describe_standing(limit, found.as_ref()));
+        format!("Under {}: {}", winner.label, message.collect::<Vec<_>>().join(" "))
     }
 
-    fn nobody_in_words(&self, limits: &[Limit]) -> String {
+    fn describe_no_candidate(&self, limits: &[Limit]) -> String {
         let excess = |one: &Searched| {
             let of = |(limit, found): (&Limit, &Option<f64>)| match found {
                 Some(found) if limit.is_kept_by(*found) => 0.0,
@@ -148,7 +148,7 @@ impl Tuned {
         let goal = |one: &Searched| one.goals.first().copied().flatten().unwrap_or(f64::INFINITY);
         let nearest = measured
             .min_by(|a, b| excess(a).total_cmp(&excess(b)).then(goal(a).total_cmp(&goal(b))));
-        let mut told = "No candidate keeps the limits.".to_owned();
+        let mut message = "No candidate keeps the limits.".to_owned();
         if let Some(nearest) = nearest {
             let broken = limits.iter().zip(&nearest.limits);
             let broken =
@@ -160,7 +160,7 @@ impl Tuned {
                 format!("{found} instead of {}", limit.text)
             });
             let figures: Vec<String> = figures.collect();
-            told += &match figures.len() == limits.len() {
+            message += &match figures.len() == limits.len() {
                 true => format!("\n{} comes nearest: {}.", nearest.label, figures.join(", ")),
                 false => format!(
                     "\n{} comes nearest, and breaks {} of {}: {}.",
@@ -171,7 +171,7 @@ impl Tuned {
                 ),
             };
         }
-        told
+        message
     }
 
     /// Whether the first goal was measured of the winner, without which nothing was won.
@@ -191,10 +191,10 @@ impl Tuned {
 }
 
 /// How a figure stands to its limit.
-fn standing_in_words(limit: &Limit, found: Option<&Estimate>) -> String {
+fn describe_standing(limit: &Limit, found: Option<&Estimate>) -> String {
     let text = &limit.text;
     match found {
-        Some(found) if limit.is_surely_kept_by(found) => format!("{text} is kept."),
+        Some(found) if limit.is_significantly_kept_by(found) => format!("{text} is kept."),
         Some(found) if limit.is_kept_by(found.mean) => {
             format!("{text} is kept on average, but the interval crosses the limit.")
         }
@@ -206,7 +206,7 @@ fn standing_in_words(limit: &Limit, found: Option<&Estimate>) -> String {
     }
 }
 
-fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
+fn describe_difference(difference: &Difference, goals: &[Goal]) -> String {
     let from = &difference.from;
     let Some(found) = difference.difference else {
         return format!("Compared with {from}: too few measurements.");
@@ -224,7 +224,7 @@ fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
         }
         _ => String::new(),
     };
-    match difference.is_surely_better() || difference.is_surely_worse() {
+    match difference.is_significantly_better() || difference.is_significantly_worse() {
         true => format!("{than} than {from} by {by}{interval}."),
         false => {
             let than = than.to_lowercase();
@@ -233,10 +233,10 @@ fn difference_in_words(difference: &Difference, goals: &[Goal]) -> String {
     }
 }
 
-fn kept_in_words(standing: &Standing, limits: &[Limit]) -> &'static str {
+fn describe_kept(standing: &Standing, limits: &[Limit]) -> &'static str {
     match () {
         () if limits.is_empty() => "",
-        () if standing.surely_keeps => "kept",
+        () if standing.significantly_keeps => "kept",
         () if standing.keeps => "kept, not surely",
         () => "broken",
     }

@@ -90,7 +90,7 @@ pub fn search<M: Measuring>(
         let found = measuring.measure(&left, before..each)?;
         for (&candidate, found) in left.iter().zip(found) {
             figures[candidate].extend(found);
-            breaks[candidate] = surely_broken(&figures[candidate], limits);
+            breaks[candidate] = significantly_broken(&figures[candidate], limits);
         }
         left.retain(|&candidate| breaks[candidate].is_none());
         sort(&mut left, &figures, limits);
@@ -112,10 +112,10 @@ fn halved(left: usize, min: usize) -> usize {
 }
 
 /// The first limit that these figures surely break.
-fn surely_broken(figures: &[Figures], limits: &[Limit]) -> Option<usize> {
+fn significantly_broken(figures: &[Figures], limits: &[Limit]) -> Option<usize> {
     limits.iter().enumerate().position(|(at, limit)| {
         let found = Estimate::over(figures, |one| one.limits[at]);
-        found.is_some_and(|found| limit.is_surely_broken_by(&found))
+        found.is_some_and(|found| limit.is_significantly_broken_by(&found))
     })
 }
 

@@ -209,7 +209,7 @@ fn confirmed(
         places[..=keeps].rotate_right(1);
     }
     let found = confirm(&measured, limits);
-    let Some(better) = surely_better(&found, best.len()) else {
+    let Some(better) = significantly_better(&found, best.len()) else {
         return Ok((found, places.first().copied()));
     };
     measured[..=better].rotate_right(1);
@@ -218,10 +218,10 @@ fn confirmed(
 }
 
 /// Who, among the first so many, keeps what the winner keeps and is surely better than it: the one that is so by most.
-fn surely_better(found: &Confirmation, among: usize) -> Option<usize> {
+fn significantly_better(found: &Confirmation, among: usize) -> Option<usize> {
     let is_kept = found.standings[0].keeps;
     let others = (1..among).zip(&found.differences).filter(|(at, difference)| {
-        difference.is_surely_worse() && (found.standings[*at].keeps || !is_kept)
+        difference.is_significantly_worse() && (found.standings[*at].keeps || !is_kept)
     });
     let by =
         |difference: &crate::confirm::Difference| difference.difference.map_or(0.0, |by| by.mean);
@@ -275,7 +275,7 @@ mod tests {
         let (first, near) = (of("A", [1.0, 1.1, 1.2]), of("B", [0.9, 1.2, 1.2]));
         let (better, best) = (of("C", [0.8, 0.91, 1.0]), of("D", [0.5, 0.61, 0.7]));
         let all = [first, near, better, best];
-        let found = |among: usize| surely_better(&confirm(&all, &[]), among);
+        let found = |among: usize| significantly_better(&confirm(&all, &[]), among);
         // Whom the search did not leave takes no place.
         assert_eq!([found(2), found(3), found(4)], [None, Some(2), Some(3)]);
     }

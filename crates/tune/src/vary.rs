@@ -184,8 +184,9 @@ mod tests {
     fn every_value_meets_every_other() {
         let varied = ["policy.a=1,2", "policy.b=x,y"].map(|text| Varied::parse(text).unwrap());
         let all = combinations(&varied);
-        let told: Vec<String> = all.iter().map(|set| format!("{}{}", set[0].1, set[1].1)).collect();
-        assert_eq!(told, ["1x", "1y", "2x", "2y"]);
+        let shown: Vec<String> =
+            all.iter().map(|set| format!("{}{}", set[0].1, set[1].1)).collect();
+        assert_eq!(shown, ["1x", "1y", "2x", "2y"]);
         assert_eq!(combinations(&[]), [vec![]]);
     }
 
@@ -204,8 +205,8 @@ mod tests {
         let keys =
             |count: u32| (0..count).map(|key| format!("policy.k{key}=10..20")).collect::<Vec<_>>();
         assert_eq!(combinations(&Varied::all(&keys(4)).unwrap()).len(), 625);
-        let told = Varied::all(&keys(5)).unwrap_err();
-        assert!(told.contains("3125 combinations; at most 2000"), "{told}");
+        let shown = Varied::all(&keys(5)).unwrap_err();
+        assert!(shown.contains("3125 combinations; at most 2000"), "{shown}");
         assert!(Varied::all(&keys(200)).is_err());
     }
 

@@ -193,8 +193,11 @@ mod tests {
             ("10 MBps", "10 MB/s"),
             ("10 kB/s", "10 KB/s"),
         ] {
-            let told = help(written);
-            assert!(told.starts_with(&format!("write \"{meant}\"; units of a rate: ")), "{told}");
+            let message = help(written);
+            assert!(
+                message.starts_with(&format!("write \"{meant}\"; units of a rate: ")),
+                "{message}"
+            );
         }
         assert!(help("5 apples").starts_with("units of a rate: "));
         assert_eq!("10 MB/s".parse(), Ok(Rate::from_bits_per_sec(80_000_000)));

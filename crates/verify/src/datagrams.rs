@@ -76,7 +76,7 @@ impl Datagrams {
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(None),
             other => other?,
         };
-        let code_point = message.cmsgs()?.find_map(|told| match told {
+        let code_point = message.cmsgs()?.find_map(|control| match control {
             ControlMessageOwned::Ipv4Tos(tos) => Dscp::new(tos >> 2),
             ControlMessageOwned::Ipv6TClass(class) => Dscp::new(u8::try_from(class).ok()? >> 2),
             _ => None,

@@ -37,4 +37,4 @@ pub use findings::Findings;
 pub use marking_bypass::MarkingBypass;
 pub use peer::{PORT, Peer, Served};
 pub use switch::Switch;
-pub use verify::{Plan, Told};
+pub use verify::{Plan, ProgressFn};

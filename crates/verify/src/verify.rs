@@ -45,7 +45,7 @@ pub struct Plan {
 }
 
 /// Whom to tell what is measured, and which share of all is done.
-pub type Told<'t> = &'t mut dyn FnMut(&str, f64);
+pub type ProgressFn<'t> = &'t mut dyn FnMut(&str, f64);
 
 impl Plan {
     /// Short transfers to this peer alone, and whether packets get there.
@@ -116,13 +116,13 @@ impl Plan {
         &self,
         mut passing: Option<&mut MarkingBypass>,
         switch: Option<&mut Switch>,
-        told: Told<'_>,
+        progress: ProgressFn<'_>,
         stop: &AtomicBool,
     ) -> Result<Findings, Error> {
         let begin = Instant::now();
         let mut tell = |what: &str| {
             let done = begin.elapsed().as_secs_f64() / self.takes().as_secs_f64();
-            told(what, done.min(1.0));
+            progress(what, done.min(1.0));
         };
         tell("code points");
         passing.as_mut().map_or(Ok(()), |passing| passing.begin())?;

@@ -142,7 +142,7 @@ fn inside(what: Inside, frame: impl Fn(&[u8]) -> Vec<u8>) {
     let flows = fetched(ETHERNET, over_v4(), frame);
     let reading = flows.reading.unwrap();
     assert_eq!(reading.inside.get(&what), Some(&reading.packets));
-    assert!(reading.in_words().contains(what.name()), "{}", reading.in_words());
+    assert!(reading.describe().contains(what.name()), "{}", reading.describe());
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn every_packet_that_is_skipped_is_counted_by_its_cause() {
     let reading = read(ETHERNET, &frames).reading.unwrap();
     assert_eq!(reading.packets, all + 11);
     assert_eq!(
-        reading.in_words(),
+        reading.describe(),
         "131 packets, 120 of flows; skipped: 1 ARP, 1 EtherType 0x88cc (not IP), 2 PPP control, 1 malformed headers, \
          1 too many encapsulations, 1 later fragment, 1 ICMP, 1 ESP (encrypted), 1 UDP (not QUIC or WireGuard), \
          1 TCP (begun before the capture)"

@@ -119,8 +119,8 @@ fn readers_begin_as_they_do_in_the_long_run_however_short_what_is_simulated_is()
         let net = Network { up: rate, down: rate, ..network("fibre", users, uses) };
         workloads(&net);
         let text = net.scenario();
-        let told = format!("client = \"user[:{readers}]\"");
-        assert!(text.contains(&told), "{megabits} {users}: {text}");
+        let reported = format!("client = \"user[:{readers}]\"");
+        assert!(text.contains(&reported), "{megabits} {users}: {text}");
         assert!(text.contains(&format!("start_window = \"{within} s\"")), "{megabits}: {text}");
     }
 }
@@ -131,9 +131,9 @@ fn the_faster_a_line_is_the_less_of_it_is_simulated_and_never_nothing() {
     for megabits in [1, 60, 61, 126, 251, 501, 1000, 10_000] {
         let rate = Rate::from_bits_per_sec(megabits * 1_000_000);
         let net = Network { up: rate, down: rate, ..network("fibre", 2, &[Use::Web]) };
-        let told = net.simulated();
-        let seconds: u64 = told.split(' ').next().unwrap().parse().unwrap();
-        assert!((5..=before).contains(&seconds), "{megabits} Mbit/s: {told}");
+        let reported = net.simulated();
+        let seconds: u64 = reported.split(' ').next().unwrap().parse().unwrap();
+        assert!((5..=before).contains(&seconds), "{megabits} Mbit/s: {reported}");
         before = seconds;
     }
 }
@@ -199,46 +199,46 @@ fn rare_flows_and_a_file_whose_name_breaks_a_line_make_a_scenario_all_the_same()
 
 #[test]
 fn what_cannot_wait_and_does_not_fit_the_line_is_told_with_what_the_line_adds() {
-    let told = |up: u64, users: u32, uses: &[Use]| {
+    let reported = |up: u64, users: u32, uses: &[Use]| {
         let up = Rate::from_bits_per_sec(up * 1000);
         Network { up, ..network("ethernet", users, uses) }.what_does_not_fit()
     };
-    assert_eq!(told(100, 1, &[Use::Web, Use::Voice]), None);
+    assert_eq!(reported(100, 1, &[Use::Web, Use::Voice]), None);
     assert_eq!(
-        told(64, 10, &[Use::Voice]).unwrap(),
+        reported(64, 10, &[Use::Voice]).unwrap(),
         "80 kbit/s of a call do not fit 64 kbit/s up."
     );
     assert_eq!(
-        told(90, 1, &[Use::Voice]).unwrap(),
+        reported(90, 1, &[Use::Voice]).unwrap(),
         "80 kbit/s of a call, 95.2 kbit/s with what the line adds to each packet, do not fit 90 kbit/s up."
     );
     assert_eq!(
-        told(2000, 20, &[Use::Voice, Use::Meetings]).unwrap(),
+        reported(2000, 20, &[Use::Voice, Use::Meetings]).unwrap(),
         "2.56 Mbit/s of 2 calls and 2 meetings do not fit 2 Mbit/s up."
     );
 }
 
 #[test]
 fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
-    let told = |lines: &[&str]| read_csv("flows.csv", &list(lines)).unwrap_err();
+    let reported = |lines: &[&str]| read_csv("flows.csv", &list(lines)).unwrap_err();
     let head = "start_s,bytes,direction";
     let all = [
-        told(&["start,bytes,direction", "1,2,up"]),
-        told(&[head, "1,2,up", "soon,2,up"]),
-        told(&[head, "1,0,up"]),
-        told(&[head, "1,-5,up"]),
-        told(&[head, "1,2,sideways"]),
-        told(&[head, "1,2"]),
-        told(&[head, "1,2,up", "1,2,up,3"]),
-        told(&[head, "1,2,up", "", "", "\"3\", often, up"]),
-        told(&[head, "1,2,up", "NaN,2,up"]),
-        told(&[head]),
-        told(&[]),
-        told(&["start_s,bytes,bytes,direction", "1,2,2,up"]),
-        told(&["start_s;bytes;direction", "1;2;up"]),
-        told(&[head, "1,1000000000001,up"]),
-        told(&[&[head][..], &["3,9,up"; 12]].concat()),
-        told(&[&[head, "0,9,up"][..], &["1e300,9,up"; 12]].concat()),
+        reported(&["start,bytes,direction", "1,2,up"]),
+        reported(&[head, "1,2,up", "soon,2,up"]),
+        reported(&[head, "1,0,up"]),
+        reported(&[head, "1,-5,up"]),
+        reported(&[head, "1,2,sideways"]),
+        reported(&[head, "1,2"]),
+        reported(&[head, "1,2,up", "1,2,up,3"]),
+        reported(&[head, "1,2,up", "", "", "\"3\", often, up"]),
+        reported(&[head, "1,2,up", "NaN,2,up"]),
+        reported(&[head]),
+        reported(&[]),
+        reported(&["start_s,bytes,bytes,direction", "1,2,2,up"]),
+        reported(&["start_s;bytes;direction", "1;2;up"]),
+        reported(&[head, "1,1000000000001,up"]),
+        reported(&[&[head][..], &["3,9,up"; 12]].concat()),
+        reported(&[&[head, "0,9,up"][..], &["1e300,9,up"; 12]].concat()),
     ];
     assert_eq!(all.join("\n\n") + "\n", include_str!("mistakes.txt"));
 }

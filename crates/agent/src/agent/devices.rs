@@ -133,7 +133,7 @@ impl<P: DataPlane> Agent<P> {
             let Some(state) = self.devices.get_mut(&device).filter(|state| state.is_done) else {
                 continue;
             };
-            match self.plane.stands(&target) {
+            match self.plane.is_deployed(&target) {
                 Ok(true) => state.calm_down(now),
                 // Groups of processes come and go by themselves, and with them what a device is to have.
                 Ok(false) if target.labels.iter().all(|(_, of)| !of.starts_with("cgroup:")) => {
@@ -148,11 +148,11 @@ impl<P: DataPlane> Agent<P> {
 
     fn install(&mut self, now: Instant, target: &Target) {
         match self.plane.install(target) {
-            Ok(told) => {
+            Ok(summary) => {
                 self.devices.entry(target.device.clone()).or_default().done(now);
                 self.note_numbers();
                 let (device, policy) = (target.device.clone(), target.policy.name.clone());
-                self.happened("agent", What::Installed { device, policy, told });
+                self.happened("agent", What::Installed { device, policy, summary });
             }
             Err(trouble) => self.failed(now, &target.device, &trouble.0),
         }

@@ -69,9 +69,9 @@ pub struct Agent<P> {
     returns: Returns,
     /// This machine's last word on a version, and whether others are still to be told.
     said: Option<Verdict>,
-    untold: Option<Verdict>,
+    unsent_verdict: Option<Verdict>,
     /// Why they could not be told the last time.
-    not_told: Option<String>,
+    send_error: Option<String>,
     tell: Box<dyn FnMut(&Event)>,
 }
 
@@ -175,8 +175,8 @@ impl<P: DataPlane> Agent<P> {
             resumed: None,
             returns: Returns::default(),
             said: None,
-            untold: None,
-            not_told: None,
+            unsent_verdict: None,
+            send_error: None,
             tell,
         };
         for what in repaired {
@@ -246,7 +246,7 @@ impl<P: DataPlane> Agent<P> {
             }
         };
         self.heard = fetched.verdicts.iter().map(Verdict::sanitized).collect();
-        self.untold = self.said.clone().filter(|said| !self.heard.contains(said));
+        self.unsent_verdict = self.said.clone().filter(|said| !self.heard.contains(said));
         let whole = fetched.bundle.digest();
         let known = self.offered.as_ref().filter(|known| known.whole == whole);
         // What is settled need not be read again.

@@ -72,7 +72,7 @@ impl<P: DataPlane> Agent<P> {
             "trial": self.trial.as_ref().map(|trial| {
                 json!({
                     "against": trial.good, "window_s": trial.window().as_secs_f64(),
-                    "untold": trial.untold, "others_wait": trial.tells,
+                    "untold": trial.inconclusive, "others_wait": trial.tells,
                 })
             }),
             "worse": self.offered.as_ref().and_then(|offered| self.why_worse(&offered.needed)),

@@ -82,7 +82,7 @@ impl<P: DataPlane> Agent<P> {
         match trial.judge(now, &self.series) {
             None => {}
             Some(Outcome::NoWorse(why)) => self.approve(now, &why),
-            Some(Outcome::Untold { why, is_decidable }) => {
+            Some(Outcome::Inconclusive { why, is_decidable }) => {
                 self.record_inconclusive(now, &why, is_decidable)
             }
             Some(Outcome::Worse(why)) => self.go_back(now, &why),
@@ -106,12 +106,12 @@ impl<P: DataPlane> Agent<P> {
     /// It is not known whether the version is worse. Who waits for this machine's word goes on waiting.
     fn record_inconclusive(&mut self, now: Instant, why: &str, is_decidable: bool) {
         let Some(trial) = self.trial.take() else { return };
-        if trial.untold.is_none() {
+        if trial.inconclusive.is_none() {
             let (digest, others_wait) = (trial.digest.clone(), trial.tells);
-            self.happened("agent", What::Untold { digest, why: why.to_owned(), others_wait });
+            self.happened("agent", What::Inconclusive { digest, why: why.to_owned(), others_wait });
         }
         if trial.tells || is_decidable {
-            self.trial = Some(trial.anew(now, why.to_owned()));
+            self.trial = Some(trial.restarted(now, why.to_owned()));
         } else {
             // What stays of it says nothing to the next start but that it cannot be told.
             let _ = self.store.set_trial(None);
@@ -155,7 +155,7 @@ impl<P: DataPlane> Agent<P> {
             self.happened("agent", What::NotWritten { why });
         }
         self.next_sample = now + RETRY_INTERVAL;
-        self.trial = Some(trial.once_more());
+        self.trial = Some(trial.with_last_look_repeated());
     }
 
     /// Lets others know, where they wait for this machine's word.
@@ -175,23 +175,23 @@ impl<P: DataPlane> Agent<P> {
         let (machine, digest) = (self.machine.clone(), digest.to_owned());
         let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() }.sanitized();
         self.store.set_verdict(&verdict)?;
-        self.untold = Some(verdict.clone());
+        self.unsent_verdict = Some(verdict.clone());
         self.said = Some(verdict);
         Ok(())
     }
 
     /// What others are to be told, once.
     pub(crate) fn verdict(&mut self) -> Option<Verdict> {
-        self.untold.take()
+        self.unsent_verdict.take()
     }
 
     /// Whether they were told. What a source does not have after that is told again when it is read the next time.
     pub(crate) fn verdict_sent(&mut self, result: Result<(), String>) {
         let why = result.err().map(|why| sanitize(&why));
-        if why != self.not_told {
-            self.not_told.clone_from(&why);
+        if why != self.send_error {
+            self.send_error.clone_from(&why);
             if let Some(why) = why {
-                self.happened("agent", What::NotTold { why });
+                self.happened("agent", What::VerdictNotSent { why });
             }
         }
     }

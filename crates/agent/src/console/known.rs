@@ -82,9 +82,9 @@ impl Known {
         let seconds = self.at.map(|at| (now - at).as_secs_f64()).filter(|seconds| *seconds > 0.0);
         let mut next = BTreeMap::new();
         let mut growth = Growth { before: &self.counters, next: &mut next, seconds };
-        let told = list(&status["devices"]);
+        let reported = list(&status["devices"]);
         let mut places: Vec<Place> =
-            told.map(|device| place(&self.name, &status, device, &mut growth)).collect();
+            reported.map(|device| place(&self.name, &status, device, &mut growth)).collect();
         // What was not told yet is told with what is new.
         for (stream, pending_counts) in
             places.iter_mut().flat_map(|place| pending_counts(&self.places, place))
@@ -97,11 +97,11 @@ impl Known {
 
     /// Its places as they are told now. Packets that were dropped or marked are told once, however often one looks and tells.
     pub(super) fn tell(&mut self) -> Vec<Place> {
-        let told = self.places.clone();
+        let reported = self.places.clone();
         for stream in self.places.iter_mut().flat_map(|place| &mut place.streams) {
             (stream.dropped, stream.marked) = (0, 0);
         }
-        told
+        reported
     }
 
     /// What was known of it is old; its places say so.
@@ -329,13 +329,13 @@ mod tests {
         let now = Instant::now();
         let second = |at: u64| now + Duration::from_secs(at);
         known.learn(now, Ok(status(1, 0, 7)), None);
-        let told = |known: &mut Known| known.tell()[0].streams[1].dropped;
+        let reported = |known: &mut Known| known.tell()[0].streams[1].dropped;
         known.learn(second(1), Ok(status(1, 0, 9)), None);
         known.learn(second(2), Ok(status(1, 0, 12)), None);
-        assert_eq!(told(&mut known), 5, "of two looks");
-        assert_eq!(told(&mut known), 0, "nobody has looked since");
+        assert_eq!(reported(&mut known), 5, "of two looks");
+        assert_eq!(reported(&mut known), 0, "nobody has looked since");
         known.learn(second(3), Ok(status(1, 0, 13)), None);
-        assert_eq!(told(&mut known), 1);
+        assert_eq!(reported(&mut known), 1);
     }
 
     #[test]

@@ -123,11 +123,11 @@ mod tests {
                      [machines.b]\ninterfaces.wan = { device = \"eth1\" }\n[[assign]]\npolicy = \"policies/p.toml\"\n";
         let bundle = repository(fleet);
         let found = Written::parse(&bundle).check(&bundle, Some("b")).unwrap_err();
-        let told: Vec<(usize, &str)> =
+        let reported: Vec<(usize, &str)> =
             found.0.iter().map(|found| (found.line(), found.message.as_str())).collect();
         let rate =
             "this interface has no rate, and the policy that it gets has a queue without a shaper";
-        assert_eq!(told, [(2, "\"eth/0\" is no name of a device"), (4, rate)]);
+        assert_eq!(reported, [(2, "\"eth/0\" is no name of a device"), (4, rate)]);
     }
 
     #[test]

@@ -114,8 +114,8 @@ mod tests {
             let head = format!("{line} HTTP/1.1\r\nHost: localhost\r\n\r\n");
             let names = shortflow_http::Names::Loopback;
             let request = Request::parse(head.as_bytes(), names).unwrap();
-            let told = format!("{:?}", answer(&request, &requests, &stop));
-            assert!(told.starts_with(&format!("Answer({wanted}")), "{line}: {told}");
+            let message = format!("{:?}", answer(&request, &requests, &stop));
+            assert!(message.starts_with(&format!("Answer({wanted}")), "{line}: {message}");
         }
         drop(requests);
         answerer.join().unwrap();

@@ -43,8 +43,8 @@ impl KernelPlane {
         let wanted = target.wanted(site, &owners).map_err(|unwanted| match unwanted {
             Unwanted::Roles(what) => Trouble(one_line(&what)),
             Unwanted::Refused(refusals) => {
-                let told: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-                Trouble(format!("this cannot be deployed: {}", told.join("; ")))
+                let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
+                Trouble(format!("this cannot be deployed: {}", reasons.join("; ")))
             }
         })?;
         Ok(match wanted.distinguishes_hosts() {
@@ -79,9 +79,9 @@ impl DataPlane for KernelPlane {
         Ok(wanted.summary())
     }
 
-    fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {
+    fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble> {
         let wanted = self.wanted(target, &link(&target.device)?)?;
-        Ok(wanted.stands(&Tc::new(&target.device))?)
+        Ok(wanted.is_deployed(&Tc::new(&target.device))?)
     }
 
     fn remove(&mut self, device: &str) -> Result<(), Trouble> {

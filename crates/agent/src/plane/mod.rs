@@ -28,7 +28,7 @@ pub trait DataPlane {
     ///
     /// # Errors
     /// When one cannot look.
-    fn stands(&mut self, target: &Target) -> Result<bool, Trouble>;
+    fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble>;
 
     /// Takes away what stands at a device; one that is not there has nothing.
     ///

@@ -39,7 +39,7 @@ impl DataPlane for StubPlane {
         Ok(String::new())
     }
 
-    fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {
+    fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble> {
         Ok(self.devices.get(&target.device) == Some(&target.summary()))
     }
 
@@ -54,7 +54,7 @@ impl DataPlane for StubPlane {
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {
-        let told = || json!(self.devices.get(device));
-        Ok(self.stands.get(device).cloned().unwrap_or_else(told))
+        let reported = || json!(self.devices.get(device));
+        Ok(self.stands.get(device).cloned().unwrap_or_else(reported))
     }
 }

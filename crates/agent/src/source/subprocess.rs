@@ -47,7 +47,7 @@ enum Answer {
     Failed(String),
     Mistakes(String),
     Rings(bool),
-    Told,
+    Sent,
 }
 
 /// A source that is read by a process of its own.
@@ -117,7 +117,7 @@ impl Source for Subprocess {
             return Err(why.to_owned());
         }
         match self.ask(&Question::Tell(verdict.clone()), GRACE_PERIOD) {
-            Ok(Answer::Told) => Ok(()),
+            Ok(Answer::Sent) => Ok(()),
             Ok(Answer::Failed(why)) => Err(why),
             Ok(_) => Err(self.failed("what reads it answers something else".into())),
             Err(why) => Err(self.failed(why)),
@@ -307,7 +307,7 @@ pub fn serve(
             }
             Question::Wait(patience) => Answer::Rings(source.wait(patience)),
             Question::Tell(verdict) => {
-                source.tell(&verdict).map_or_else(Answer::Failed, |()| Answer::Told)
+                source.tell(&verdict).map_or_else(Answer::Failed, |()| Answer::Sent)
             }
         };
         writeln!(answers, "{}", serde_json::to_string(&answer)?)?;

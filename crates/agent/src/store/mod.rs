@@ -108,16 +108,16 @@ fn there(versions: &[u64]) -> String {
             _ => ranges.push((number, number)),
         }
     }
-    let told = |&(first, last): &(u64, u64)| match last - first {
+    let reported = |&(first, last): &(u64, u64)| match last - first {
         0 => first.to_string(),
         1 => format!("{first}, {last}"),
         _ => format!("{first} to {last}"),
     };
-    let told: Vec<String> = ranges.iter().map(told).collect();
+    let reported: Vec<String> = ranges.iter().map(reported).collect();
     match versions {
         [] => "none is kept yet".to_owned(),
         [one] => format!("version {one} alone is kept"),
-        _ => format!("versions {} are kept", told.join(", ")),
+        _ => format!("versions {} are kept", reported.join(", ")),
     }
 }
 

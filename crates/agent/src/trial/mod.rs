@@ -49,7 +49,7 @@ pub(crate) struct Trial {
     seconds: f64,
     /// Why it cannot be told whether it is worse, where a window was over and that was so.
     #[serde(skip)]
-    pub(crate) untold: Option<String>,
+    pub(crate) inconclusive: Option<String>,
     /// What was measured before at each device.
     before: BTreeMap<String, Parts>,
     /// When measuring has begun; none as long as it is not installed.
@@ -67,7 +67,7 @@ pub(crate) enum Outcome {
     /// It is not, as far as was measured: how far that was.
     NoWorse(String),
     /// It cannot be told: why not, and whether a further window may tell it.
-    Untold { why: String, is_decidable: bool },
+    Inconclusive { why: String, is_decidable: bool },
 }
 
 impl Trial {
@@ -86,7 +86,7 @@ impl Trial {
             digest: String::new(),
             good,
             tells: false,
-            untold: None,
+            inconclusive: None,
             seconds: window.as_secs_f64(),
             before: series.iter().map(|(device, of)| (device.clone(), before(of))).collect(),
             began: None,
@@ -98,7 +98,7 @@ impl Trial {
     /// before that stays.
     pub(crate) fn for_version(self, digest: &str, tells: bool) -> Trial {
         let digest = digest.to_owned();
-        Trial { digest, tells, untold: None, began: None, looks: 0, ..self }
+        Trial { digest, tells, inconclusive: None, began: None, looks: 0, ..self }
     }
 
     /// Whether enough was measured before that a version can be held against it.
@@ -107,12 +107,12 @@ impl Trial {
     }
 
     /// The same, measured in another window from now on.
-    pub(crate) fn anew(self, now: Instant, untold: String) -> Trial {
-        Trial { untold: Some(untold), began: Some(now), looks: 0, ..self }
+    pub(crate) fn restarted(self, now: Instant, inconclusive: String) -> Trial {
+        Trial { inconclusive: Some(inconclusive), began: Some(now), looks: 0, ..self }
     }
 
     /// The same, whose last look is to be had once more.
-    pub(crate) fn once_more(self) -> Trial {
+    pub(crate) fn with_last_look_repeated(self) -> Trial {
         Trial { looks: self.looks.saturating_sub(1), ..self }
     }
 
@@ -162,9 +162,9 @@ impl Trial {
                 let Some(chance) = measure.chance(before, after) else { continue };
                 judged += 1;
                 if chance < limit {
-                    let told = measure.describe(before, after);
+                    let message = measure.describe(before, after);
                     return Some(Outcome::Worse(format!(
-                        "{device}: {told}; by chance in {chance:.1e} of cases"
+                        "{device}: {message}; by chance in {chance:.1e} of cases"
                     )));
                 }
             }
@@ -183,11 +183,11 @@ impl Trial {
         };
         if pairs.is_empty() {
             let packets = self.before.values().map(given).sum();
-            return Outcome::Untold { why: few("before", packets), is_decidable: false };
+            return Outcome::Inconclusive { why: few("before", packets), is_decidable: false };
         }
         if let Some((device, _, after)) = pairs.iter().find(|(_, _, after)| !is_enough(after)) {
             let why = format!("{device}: {}", few("since", given(after)));
-            return Outcome::Untold { why, is_decidable: true };
+            return Outcome::Inconclusive { why, is_decidable: true };
         }
         let before: u64 = pairs.iter().map(|(_, before, _)| given(before)).sum();
         let after: u64 = pairs.iter().map(|(_, _, after)| given(after)).sum();
@@ -345,8 +345,8 @@ mod tests {
         let (outcome, seconds) =
             Device::new().trial(|| (before.next().unwrap(), 0), || (after.next().unwrap(), 0));
         assert_eq!(seconds, 5 + 40);
-        let Outcome::Worse(told) = outcome else { panic!("{outcome:?}") };
-        assert!(told.starts_with("eth0: packets of the class served first wait "), "{told}");
+        let Outcome::Worse(message) = outcome else { panic!("{outcome:?}") };
+        assert!(message.starts_with("eth0: packets of the class served first wait "), "{message}");
     }
 
     #[test]
@@ -384,7 +384,7 @@ mod tests {
             outcome = trial.judge(device.now, &device.series);
         }
         let why = "too little was measured before";
-        let golden = Outcome::Untold { why: why.to_owned(), is_decidable: false };
+        let golden = Outcome::Inconclusive { why: why.to_owned(), is_decidable: false };
         assert_eq!(outcome, Some(golden));
     }
 
@@ -451,13 +451,15 @@ mod tests {
     #[test]
     fn without_traffic_in_both_windows_nothing_is_told_of_a_version() {
         let (idle, busy) = (|_| [0, 0, 0, 0], |_| [100, 0, 0, 0]);
-        let untold =
-            |why: &str, is_decidable| Outcome::Untold { why: why.to_owned(), is_decidable };
-        let none =
-            untold("too little traffic: 0 packets before, and it takes 100 in each window", false);
+        let inconclusive =
+            |why: &str, is_decidable| Outcome::Inconclusive { why: why.to_owned(), is_decidable };
+        let none = inconclusive(
+            "too little traffic: 0 packets before, and it takes 100 in each window",
+            false,
+        );
         assert_eq!(with_edge(idle, idle), (none.clone(), 125));
         assert_eq!(with_edge(idle, busy), (none, 125));
-        let since = untold(
+        let since = inconclusive(
             "eth0: too little traffic: 0 packets since, and it takes 100 in each window",
             true,
         );

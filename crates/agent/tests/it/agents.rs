@@ -49,7 +49,7 @@ impl Bench {
     }
 
     /// The first lines of what was told since one last asked.
-    fn told(&mut self) -> Vec<String> {
+    fn reported(&mut self) -> Vec<String> {
         let events = std::mem::take(&mut *self.events.borrow_mut());
         events.iter().map(|event| event.lines().next().unwrap_or_default().to_owned()).collect()
     }
@@ -77,11 +77,11 @@ fn without_digest(text: &str) -> String {
 fn a_version_is_taken_once_and_brought_to_the_devices_of_this_machine() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
-    assert_eq!(bench.told(), ["agent: the agent of gw1 has started without any version"]);
+    assert_eq!(bench.reported(), ["agent: the agent of gw1 has started without any version"]);
     bench.offer(FLEET);
-    let told: Vec<String> = bench.told().iter().map(|line| without_digest(line)).collect();
+    let reported: Vec<String> = bench.reported().iter().map(|line| without_digest(line)).collect();
     assert_eq!(
-        told,
+        reported,
         [
             "alice: version 1  taken from a test",
             "agent: eth0: policy \"FQ-CoDel\"",
@@ -91,7 +91,7 @@ fn a_version_is_taken_once_and_brought_to_the_devices_of_this_machine() {
     bench.offer(FLEET);
     bench.later(60);
     assert_eq!(
-        (bench.told().len(), bench.devices()),
+        (bench.reported().len(), bench.devices()),
         (0, vec!["eth0 FQ-CoDel".to_owned(), "eth1 FQ-CoDel".to_owned()])
     );
 }
@@ -101,11 +101,11 @@ fn a_version_touches_no_device_for_which_it_changes_nothing() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
-    bench.told();
+    bench.reported();
     bench.offer(&FLEET.replace("900 Mbit/s", "800 Mbit/s"));
-    assert_eq!(bench.told()[1..], ["agent: eth1: policy \"FQ-CoDel\""]);
+    assert_eq!(bench.reported()[1..], ["agent: eth1: policy \"FQ-CoDel\""]);
     bench.agent.roll_back(bench.now, None, "bob").unwrap();
-    assert_eq!(bench.told()[1..], ["agent: eth1: policy \"FQ-CoDel\""]);
+    assert_eq!(bench.reported()[1..], ["agent: eth1: policy \"FQ-CoDel\""]);
 }
 
 #[test]
@@ -113,17 +113,17 @@ fn what_has_a_mistake_is_told_once_and_the_last_good_version_stays() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
-    bench.told();
+    bench.reported();
     // Half of a file, as one that is being written.
     for _ in 0..2 {
         bench.offer(&FLEET[..FLEET.len() / 2]);
         bench.later(60);
     }
-    let told = bench.told();
-    assert_eq!(told.len(), 1, "{told:?}");
+    let reported = bench.reported();
+    assert_eq!(reported.len(), 1, "{reported:?}");
     assert!(
-        told[0].starts_with("alice: a test (")
-            && told[0].ends_with("refused, and the last good version stays:")
+        reported[0].starts_with("alice: a test (")
+            && reported[0].ends_with("refused, and the last good version stays:")
     );
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
     let refused = bench.agent.status()["source"]["refused"].as_str().unwrap().to_owned();
@@ -137,13 +137,13 @@ fn mistakes_that_make_no_repository_are_refused_like_others_and_not_told_as_an_a
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
-    bench.told();
+    bench.reported();
     for _ in 0..2 {
         let mistakes = NotFetched::Mistakes("error: this line has no colon".to_owned());
         assert!(bench.agent.offer(bench.now, 0, Err(mistakes)));
     }
-    let told: Vec<String> = bench.told().iter().map(|line| without_digest(line)).collect();
-    assert_eq!(told, ["agent: a test  refused, and the last good version stays:"]);
+    let reported: Vec<String> = bench.reported().iter().map(|line| without_digest(line)).collect();
+    assert_eq!(reported, ["agent: a test  refused, and the last good version stays:"]);
     let source = bench.agent.status()["source"].clone();
     assert_eq!(source["refused"], "error: this line has no colon");
     assert!(source["unreadable"].is_null());
@@ -155,12 +155,12 @@ fn mistakes_that_make_no_repository_are_refused_like_others_and_not_told_as_an_a
 fn where_there_is_no_version_yet_none_is_said_to_stay() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
-    bench.told();
+    bench.reported();
     bench.offer(&FLEET[..FLEET.len() / 2]);
     assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned().into())));
-    let told: Vec<String> = bench.told().iter().map(|line| without_digest(line)).collect();
+    let reported: Vec<String> = bench.reported().iter().map(|line| without_digest(line)).collect();
     assert_eq!(
-        told,
+        reported,
         [
             "alice: a test  refused, and there is no version yet:",
             "agent: a test cannot be read, and there is no version yet: it is gone"
@@ -173,13 +173,13 @@ fn a_source_that_cannot_be_read_changes_nothing_and_is_told_once() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
-    bench.told();
+    bench.reported();
     for _ in 0..3 {
         assert!(bench.agent.offer(bench.now, 0, Err("it is gone".to_owned().into())));
     }
     bench.offer(FLEET);
     assert_eq!(
-        bench.told(),
+        bench.reported(),
         [
             "agent: a test cannot be read, and the last good version stays: it is gone",
             "agent: a test can be read again"
@@ -194,9 +194,9 @@ fn a_device_that_fails_is_tried_again_at_growing_intervals_and_holds_up_no_other
     let mut bench = Bench::at(state.path(), broken);
     bench.offer(FLEET);
     assert_eq!(bench.devices(), ["!eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
-    let told = bench.told();
+    let reported = bench.reported();
     assert!(
-        told.contains(
+        reported.contains(
             &"agent: eth0: there is no device `eth0`; it stays as it was, and is tried again"
                 .to_owned()
         )
@@ -205,7 +205,7 @@ fn a_device_that_fails_is_tried_again_at_growing_intervals_and_holds_up_no_other
     for _ in 0..300 {
         bench.later(1);
     }
-    assert_eq!(bench.told().len(), 0, "the same failure is told once");
+    assert_eq!(bench.reported().len(), 0, "the same failure is told once");
     assert_eq!(bench.agent.plane().calls, 1 + 1 + 6 + 3);
     bench.agent.plane_mut().broken.clear();
     bench.later(60);
@@ -217,11 +217,12 @@ fn a_device_that_somebody_else_changes_is_brought_back() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
-    bench.told();
+    bench.reported();
     bench.agent.plane_mut().devices.remove("eth1");
     bench.later(11);
-    let told = "agent: eth1: somebody else has changed it, or it went and came; it is set right";
-    assert_eq!(bench.told(), [told, "agent: eth1: policy \"FQ-CoDel\""]);
+    let reported =
+        "agent: eth1: somebody else has changed it, or it went and came; it is set right";
+    assert_eq!(bench.reported(), [reported, "agent: eth1: policy \"FQ-CoDel\""]);
     let changed = bench.agent.status()["devices"][1]["changed"].clone();
     assert_eq!((&changed["times"], &changed["again_and_again"]), (&1.into(), &false.into()));
     assert!(changed["at"].is_string());
@@ -277,10 +278,10 @@ fn where_it_is_not_known_what_was_gone_back_from_nothing_is_taken_until_somebody
             std::fs::write(&held, "{{{").unwrap();
         }
         let mut bench = Bench::at(state.path(), StubPlane::default());
-        let told = bench.told();
+        let reported = bench.reported();
         assert!(
-            told[0].starts_with("agent: state repaired: held.json cannot be read: "),
-            "{told:?}"
+            reported[0].starts_with("agent: state repaired: held.json cannot be read: "),
+            "{reported:?}"
         );
         let other = best_effort.replace("95", "90");
         for fleet in [&best_effort, &other] {
@@ -316,7 +317,7 @@ fn a_device_that_no_policy_is_for_any_more_is_given_back_also_after_an_interrupt
     // As after kill -9: the state is there, and so is what is deployed.
     let mut bench = Bench::at(state.path(), StubPlane { devices, ..StubPlane::default() });
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel"]);
-    assert!(bench.told().contains(&"agent: eth1: as it was before".to_owned()));
+    assert!(bench.reported().contains(&"agent: eth1: as it was before".to_owned()));
     assert_eq!(bench.agent.plane().devices.len(), 1);
 }
 
@@ -333,19 +334,19 @@ fn a_device_that_is_renamed_gives_back_what_it_has_where_its_new_name_has_no_ass
     let mut bench = Bench::at(state.path(), plane);
     bench.offer(FLEET);
     bench.later(20);
-    bench.told();
+    bench.reported();
     // eth1 and eth2 change their names, and what stands there goes along; eth0 and eth1 would both have an assignment.
     let plane = bench.agent.plane_mut();
     plane.numbers = numbers(&[("eth0", 2), ("eth1", 4), ("eth2", 3)]);
     let stood = plane.devices.remove("eth1").unwrap();
     plane.devices.insert("eth2".to_owned(), stood);
     bench.later(20);
-    let told = bench.told();
+    let reported = bench.reported();
     assert!(
-        told.contains(&"agent: eth1 is called eth2 now, which has no assignment: what was deployed there is taken away".to_owned()),
-        "{told:#?}"
+        reported.contains(&"agent: eth1 is called eth2 now, which has no assignment: what was deployed there is taken away".to_owned()),
+        "{reported:#?}"
     );
-    assert!(told.contains(&"agent: eth2: as it was before".to_owned()), "{told:#?}");
+    assert!(reported.contains(&"agent: eth2: as it was before".to_owned()), "{reported:#?}");
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
     assert_eq!(bench.agent.plane().devices.keys().collect::<Vec<_>>(), ["eth0", "eth1"]);
 
@@ -366,13 +367,13 @@ fn a_machine_that_is_taken_out_of_the_fleet_gives_back_its_devices() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
     bench.offer(FLEET);
-    bench.told();
+    bench.reported();
     assert_eq!(bench.agent.status()["in_fleet"], true);
     bench.offer(&FLEET.replace("gw1", "gw2"));
     assert_eq!(bench.agent.status()["in_fleet"], false);
-    let told = bench.told();
+    let reported = bench.reported();
     assert_eq!(
-        told[1..],
+        reported[1..],
         [
             "agent: the fleet has no machine `gw1`: nothing is deployed here",
             "agent: eth0: as it was before",
@@ -393,9 +394,9 @@ fn going_back_is_done_logged_and_kept_until_the_source_has_something_new() {
     bench.offer(FLEET);
     bench.offer(&best_effort);
     assert_eq!(bench.devices(), ["eth0 Best Effort", "eth1 Best Effort"]);
-    bench.told();
+    bench.reported();
     bench.agent.roll_back(bench.now, None, "bob").unwrap();
-    assert_eq!(bench.told()[0], "bob: rolled back from version 2 to 1");
+    assert_eq!(bench.reported()[0], "bob: rolled back from version 2 to 1");
     bench.offer(&best_effort);
     assert_eq!(
         bench.devices(),
@@ -445,10 +446,13 @@ fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_so
     let version = |bench: &mut Bench| bench.agent.status()["version"]["number"].clone();
     bench.offer(&in_stages("95 Mbit/s"));
     assert_eq!(version(&mut bench), 1, "with nothing to lose it waits for nobody");
-    bench.told();
+    bench.reported();
     bench.offer(&in_stages("90 Mbit/s"));
-    let told = bench.told();
-    assert!(told.len() == 1 && told[0].contains("other machines are first"), "{told:?}");
+    let reported = bench.reported();
+    assert!(
+        reported.len() == 1 && reported[0].contains("other machines are first"),
+        "{reported:?}"
+    );
     let waiting = bench.agent.status()["waiting"].clone();
     assert!(waiting["until"].is_string() && waiting["is_due"] == false, "{waiting}");
     // Another change begins anew.
@@ -456,7 +460,7 @@ fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_so
     bench.offer(&in_stages("80 Mbit/s"));
     bench.later(29 * 60);
     bench.offer(&in_stages("80 Mbit/s"));
-    assert_eq!((version(&mut bench), bench.told().len()), (1.into(), 1));
+    assert_eq!((version(&mut bench), bench.reported().len()), (1.into(), 1));
     bench.later(60);
     assert_eq!(version(&mut bench), 1, "nobody has looked whether the source still has it");
     assert_eq!(bench.agent.status()["waiting"]["is_due"], true);

@@ -77,9 +77,10 @@ fn one_goes_to_an_earlier_version_after_a_look_and_back() {
     assert_eq!(agent.status()["version"]["number"], 1);
     let about = until_told(at, "about", |about| about["choices"][1]["is_current"] == true);
     assert_eq!(about["choices"][0]["is_before"], true, "there is a way back");
-    let told = until_told(at, "snapshot", |told| told["places"][0]["version"] == "version 1");
+    let reported =
+        until_told(at, "snapshot", |reported| reported["places"][0]["version"] == "version 1");
     assert_eq!(
-        (&told["places"][0]["name"], &told["places"][0]["policy"]),
+        (&reported["places"][0]["name"], &reported["places"][0]["policy"]),
         (&json!("gw1 eth0"), &json!("FQ-CoDel"))
     );
     assert_eq!(asked(at, "POST /switch", "{\"to\":\"0/2\"}"), "{}");
@@ -120,8 +121,10 @@ fn the_page_warns_of_what_status_warns_of_as_long_as_it_is_so() {
     agent.write(&FLEET.replace("95 Mbit/s", "95 Mbits"));
     notes("has now is refused: error: ");
     notes("(fleet.toml:");
-    let state = until_told(agent.console, "snapshot", |told| {
-        told["places"][0]["problem"].as_str().is_some_and(|problem| problem.contains("is refused"))
+    let state = until_told(agent.console, "snapshot", |reported| {
+        reported["places"][0]["problem"]
+            .as_str()
+            .is_some_and(|problem| problem.contains("is refused"))
     });
     assert_eq!(state["places"][0]["name"], "gw1 eth0");
     agent.write(FLEET);
@@ -181,8 +184,8 @@ impl DataPlane for Slow {
         self.2.install(target)
     }
 
-    fn stands(&mut self, target: &Target) -> Result<bool, Trouble> {
-        self.2.stands(target)
+    fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble> {
+        self.2.is_deployed(target)
     }
 
     fn remove(&mut self, device: &str) -> Result<(), Trouble> {

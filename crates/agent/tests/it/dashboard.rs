@@ -51,8 +51,9 @@ fn every_metric_that_the_agent_tells_is_on_the_dashboard() {
     let is_shown = |name: &str| {
         parts.iter().any(|part| words(&shown).any(|word| word == format!("{name}{part}")))
     };
-    let told = exposition(&status());
-    let metrics = told.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+    let reported = exposition(&status());
+    let metrics =
+        reported.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
     // A queue's flows come and go too fast for a picture of scrapes.
     let left_out = ["shortflow_class_queue_flows"];
     let missing: Vec<&str> =
@@ -62,9 +63,11 @@ fn every_metric_that_the_agent_tells_is_on_the_dashboard() {
 
 #[test]
 fn the_dashboard_names_metrics_and_labels_that_the_agent_tells_and_no_others() {
-    let told = exposition(&status());
-    let metrics: BTreeSet<&str> =
-        told.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()).collect();
+    let reported = exposition(&status());
+    let metrics: BTreeSet<&str> = reported
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next())
+        .collect();
     let mut all = Vec::new();
     texts(&dashboard(), &["expr", "query", "legendFormat"], &mut all);
     for text in &all {
@@ -74,7 +77,7 @@ fn the_dashboard_names_metrics_and_labels_that_the_agent_tells_and_no_others() {
             assert!(metrics.contains(word), "{word} in {text}");
         }
         for label in labels(text) {
-            let is_label = label == "instance" || told.contains(&format!("{label}=\""));
+            let is_label = label == "instance" || reported.contains(&format!("{label}=\""));
             assert!(is_label, "{label} in {text}");
         }
     }

@@ -8,7 +8,7 @@ use shortflow_agent::{Ask, Bundle, Fleet, ldap};
 /// as it is written.
 pub(crate) fn entries(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let told = |mistakes: shortflow_text::Diagnostics| {
+    let reported = |mistakes: shortflow_text::Diagnostics| {
         assert!(mistakes.to_string().contains("error"), "{mistakes}");
     };
     if let Ok(read) = ldap::parse("a", text) {
@@ -19,7 +19,7 @@ pub(crate) fn entries(bytes: &[u8]) {
         }
     }
     match ldap::read("a", text.to_owned()) {
-        Err(mistakes) => told(mistakes),
+        Err(mistakes) => reported(mistakes),
         Ok(bundle) => of_bundle(&bundle),
     }
 }

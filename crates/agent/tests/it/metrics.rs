@@ -59,11 +59,11 @@ pub(crate) fn status() -> Value {
 #[test]
 fn an_agent_s_status_is_told_in_the_text_format() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/metrics.txt");
-    let told = exposition(&status());
+    let reported = exposition(&status());
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&golden, &told).unwrap();
+        std::fs::write(&golden, &reported).unwrap();
     }
-    assert_eq!(told, std::fs::read_to_string(&golden).unwrap(), "BLESS=1 rewrites it");
+    assert_eq!(reported, std::fs::read_to_string(&golden).unwrap(), "BLESS=1 rewrites it");
 }
 
 /// Whether a tool of Prometheus is there; that it is not is told.
@@ -113,12 +113,12 @@ fn the_rules_alert_when_they_say_and_not_before() {
     std::fs::write(&file, tests.replace("RULES", rules.to_str().unwrap())).unwrap();
     promtool(&["test", "rules", file.to_str().unwrap()], "");
     // Every metric of the rules is one that the agent tells.
-    let (rules, told) = (std::fs::read_to_string(rules).unwrap(), exposition(&status()));
+    let (rules, reported) = (std::fs::read_to_string(rules).unwrap(), exposition(&status()));
     for word in rules.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_') {
         if word.starts_with("shortflow_") {
             let parts = ["_bucket", "_count"];
             let word = parts.iter().find_map(|part| word.strip_suffix(part)).unwrap_or(word);
-            assert!(told.contains(&format!("# TYPE {word} ")), "{word}");
+            assert!(reported.contains(&format!("# TYPE {word} ")), "{word}");
         }
     }
 }

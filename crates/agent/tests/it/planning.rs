@@ -121,13 +121,13 @@ fn a_link_layer_of_an_interface_reaches_the_queue_of_its_device() {
     };
     let (before, after) = (layer(""), layer(", link_layer = \"docsis\""));
     let docsis: LinkLayer = "docsis".parse().unwrap();
-    let told = |fleet: &Fleet, device: &str| {
+    let reported = |fleet: &Fleet, device: &str| {
         let target = fleet.targets("gw1").unwrap()[device];
         (target.link_layer, target.wanted(site(), &Owners::new()).unwrap().options.link_layer)
     };
-    assert_eq!(told(&before, "eth0"), (None, None));
-    assert_eq!(told(&after, "eth0"), (Some(docsis), Some(docsis)));
-    assert_eq!(told(&after, "eth1"), (None, None), "another interface of the machine");
+    assert_eq!(reported(&before, "eth0"), (None, None));
+    assert_eq!(reported(&after, "eth0"), (Some(docsis), Some(docsis)));
+    assert_eq!(reported(&after, "eth1"), (None, None), "another interface of the machine");
     let targets = [&before, &after].map(|fleet| fleet.targets("gw1").unwrap()["eth0"]);
     let commands =
         targets.map(|target| format!("{:?}", target.wanted(site(), &Owners::new()).unwrap().tree));

@@ -137,16 +137,16 @@ fn a_slow_reading_that_an_order_began_does_not_undo_that_somebody_went_back_mean
     let control = Control::listen(&socket, None).unwrap();
     let listeners = Listeners { control, metrics: None, page: None };
     let ((begins, begun), (end, ends)) = (channel(), channel());
-    let (tell, told) = channel();
+    let (tell, events) = channel();
     let agent = std::thread::spawn(move || {
         let tell = move |event: &shortflow_agent::Event| drop(tell.send(event.what.to_string()));
         let source = Box::new(Slow { begins, ends });
         run("gw1", source, &state, &listeners, StubPlane::default(), stop, tell)
     });
     let until = |begin: &str| loop {
-        let told = told.recv_timeout(PATIENCE).expect(begin);
-        assert!(!told.starts_with("version 3"), "{told}");
-        if told.starts_with(begin) {
+        let events = events.recv_timeout(PATIENCE).expect(begin);
+        assert!(!events.starts_with("version 3"), "{events}");
+        if events.starts_with(begin) {
             return;
         }
     };

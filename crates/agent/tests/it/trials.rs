@@ -67,7 +67,7 @@ impl Bench {
         self.agent.status()["version"]["number"].clone()
     }
 
-    fn told(&mut self) -> Vec<String> {
+    fn reported(&mut self) -> Vec<String> {
         std::mem::take(&mut *self.events.borrow_mut())
     }
 }
@@ -87,7 +87,7 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     let mut bench = Bench::new("gw1", state.path());
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
-    bench.told();
+    bench.reported();
     bench.offer("90 Mbit/s");
     assert_eq!(bench.version(), 2);
     assert_eq!(
@@ -99,12 +99,12 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     assert_eq!(bench.version(), 2);
     bench.seconds(3, 40.0);
     assert_eq!(bench.version(), 1);
-    let told = bench.told();
+    let reported = bench.reported();
     let found = format!(
         "agent: {} is worse than version 1, which counts again: eth0: packets",
         digest("90 Mbit/s")
     );
-    assert!(told.iter().any(|line| line.starts_with(&found)), "{told:#?}");
+    assert!(reported.iter().any(|line| line.starts_with(&found)), "{reported:#?}");
     let status = bench.agent.status();
     assert!(status["trial"].is_null() && status["devices"][0]["done"] == true, "{status:#}");
     let said = bench.agent.status()["verdict"].clone();
@@ -147,7 +147,7 @@ fn a_version_that_is_no_worse_stays_and_others_are_told() {
     let status = bench.agent.status();
     assert_eq!((&status["version"]["number"], &status["trial"]), (&json!(2), &Value::Null));
     assert_eq!(status["verdict"]["is_worse"], false);
-    assert!(bench.told().iter().any(|line| line.contains(" is no worse: 4 measures")));
+    assert!(bench.reported().iter().any(|line| line.contains(" is no worse: 4 measures")));
 }
 
 #[test]
@@ -212,17 +212,17 @@ fn machines_that_are_not_first_wait_for_a_good_word_and_are_halted_by_a_bad_one(
     let waiting = bench.agent.status()["waiting"].clone();
     assert_eq!((&waiting["needed"], &waiting["good"]), (&json!(1), &json!([])));
 
-    bench.told();
+    bench.reported();
     for _ in 0..2 {
         bench.verdicts = vec![verdict("gw1", "90 Mbit/s", true)];
         bench.offer("90 Mbit/s");
     }
-    let told = bench.told();
+    let reported = bench.reported();
     let golden = format!(
         "agent: {} is held off: machine gw1 finds it worse: by a test",
         digest("90 Mbit/s")
     );
-    assert_eq!((told, bench.version()), (vec![golden], json!(1)));
+    assert_eq!((reported, bench.version()), (vec![golden], json!(1)));
     assert_eq!(bench.agent.status()["waiting"]["worse"]["by"], "gw1");
 
     // The word of another machine, or of another version, lets nothing go.
@@ -242,9 +242,9 @@ fn whoever_waits_may_be_told_to_take_it() {
     bench.verdicts = vec![verdict("gw1", "90 Mbit/s", true)];
     bench.offer("90 Mbit/s");
     bench.agent.resume("bob").unwrap();
-    bench.told();
+    bench.reported();
     assert_eq!(bench.agent.resume("bob").unwrap(), digest("90 Mbit/s"), "twice is as once");
-    assert_eq!(bench.told(), [""; 0]);
+    assert_eq!(bench.reported(), [""; 0]);
     bench.offer("90 Mbit/s");
     assert_eq!(bench.version(), 2);
     assert!(bench.agent.status()["verdict"].is_null(), "nobody waits for the word of gw2");
@@ -286,16 +286,16 @@ fn a_machine_without_traffic_approves_nothing_until_somebody_says_so() {
     bench.offer("95 Mbit/s");
     bench.seconds(70, 0.0);
     bench.offer("90 Mbit/s");
-    bench.told();
+    bench.reported();
     bench.seconds(200, 0.0);
     let status = bench.agent.status();
     let why = "too little traffic: 0 packets before, and it takes 100 in each window";
     assert_eq!((&status["trial"]["untold"], &status["verdict"]), (&json!(why), &Value::Null));
-    let told = format!(
+    let reported = format!(
         "agent: whether {} is worse cannot be told: {why}, and others go on waiting; `shortflow agent resume` lets them have it",
         digest("90 Mbit/s")
     );
-    assert_eq!(bench.told(), [told], "once");
+    assert_eq!(bench.reported(), [reported], "once");
     assert_eq!(bench.agent.resume("bob").unwrap(), digest("90 Mbit/s"));
     let status = bench.agent.status();
     let said = (&status["trial"], &status["verdict"]["is_worse"], &status["verdict"]["why"]);
@@ -326,11 +326,11 @@ fn what_another_machine_says_reaches_no_terminal_as_more_than_letters() {
     bench.offer("95 Mbit/s");
     let why = format!("\u{1b}[2Jgone\n2026-11-26T02:10:00Z root: all is well {}", "x".repeat(9000));
     bench.verdicts = vec![Verdict { why, ..verdict("gw1", "90 Mbit/s", true) }];
-    bench.told();
+    bench.reported();
     bench.offer("90 Mbit/s");
-    let told = bench.told().pop().unwrap();
+    let reported = bench.reported().pop().unwrap();
     let status = bench.agent.status()["waiting"]["worse"]["why"].as_str().unwrap().to_owned();
-    for text in [&told, &status] {
+    for text in [&reported, &status] {
         assert!(text.contains("[2Jgone 2026-11-26T02:10:00Z root: all is well xxx"), "{text}");
         assert!(!text.contains(char::is_control) && text.len() < 700, "{text}");
     }
@@ -343,16 +343,16 @@ fn what_was_found_is_in_the_status_as_long_as_it_cannot_be_written() {
     bench.offer("95 Mbit/s");
     bench.seconds(70, 2.0);
     bench.offer("90 Mbit/s");
-    bench.told();
+    bench.reported();
     let (there, away) = (state.path().to_owned(), state.path().with_extension("away"));
     std::fs::rename(&there, &away).unwrap();
     bench.seconds(50, 40.0);
     let status = bench.agent.status();
     assert!(status["not_written"]["why"].is_string(), "{status:#}");
     assert_eq!(bench.version(), 2);
-    let told = bench.told();
-    assert_eq!(told.len(), 1, "once: {told:?}");
-    assert!(told[0].contains("cannot be written, and it stays for now: "), "{told:?}");
+    let reported = bench.reported();
+    assert_eq!(reported.len(), 1, "once: {reported:?}");
+    assert!(reported[0].contains("cannot be written, and it stays for now: "), "{reported:?}");
     std::fs::rename(&away, &there).unwrap();
     bench.seconds(12, 40.0);
     assert_eq!((bench.version(), &bench.agent.status()["not_written"]), (json!(1), &Value::Null));

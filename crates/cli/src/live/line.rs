@@ -138,12 +138,12 @@ mod tests {
         let mut now = snapshot(1500, port(300, 20, 1300), 60);
         now.ports[1].queue.packets = 24;
         now.ports[1].queue.bytes = Bytes(24_000);
-        let told = "server->client 24 ms, 24 pkt, loss 5.0 %, 80 % used";
+        let message = "server->client 24 ms, 24 pkt, loss 5.0 %, 80 % used";
         let wide = line(&monitor(), &before, &now, "q quit", 200);
         assert_eq!(
             wide,
             format!(
-                "Plain   client->server 0 ms, 0 pkt, loss 0.0 %, 0 % used   {told}   delay 30 ms   q quit"
+                "Plain   client->server 0 ms, 0 pkt, loss 0.0 %, 0 % used   {message}   delay 30 ms   q quit"
             )
         );
         let narrow = line(&monitor(), &before, &now, "q quit", 100);
@@ -161,8 +161,8 @@ mod tests {
     fn counters_that_began_anew_and_times_without_packets_do_no_harm() {
         let before = snapshot(1000, port(100, 10, 900), 50);
         let now = snapshot(1500, port(20, 1, 250), 50);
-        let told = line(&monitor(), &before, &now, "", 200);
-        assert!(told.contains("loss 5.0 %, 50 % used   delay –"), "{told}");
+        let message = line(&monitor(), &before, &now, "", 200);
+        assert!(message.contains("loss 5.0 %, 50 % used   delay –"), "{message}");
         let twice = line(&monitor(), &now, &now, "", 200);
         assert!(twice.contains("loss 0.0 %, 0 % used"), "{twice}");
     }

@@ -62,8 +62,8 @@ fn on_a_line_on_which_no_page_arrives_there_is_no_advice_and_nothing_to_deploy()
     let place = ["--uses", "web", "--out", out.to_str().unwrap()];
     let ended = run(&[&["advise"], &network[..], &place].concat());
     assert_eq!(ended.code, Some(1), "{}", ended.err);
-    let told = "1 user on 64 kbit/s up, 64 kbit/s down (dsl): no advice\n";
-    assert!(ended.out.starts_with(told), "{}", ended.out);
+    let message = "1 user on 64 kbit/s up, 64 kbit/s down (dsl): no advice\n";
+    assert!(ended.out.starts_with(message), "{}", ended.out);
     assert!(!ended.out.contains("deploy"), "{}", ended.out);
 }
 
@@ -75,9 +75,9 @@ fn where_a_call_does_not_fit_there_is_no_advice_and_the_reason_is_told() {
     let place = ["--uses", "voice", "--out", out.to_str().unwrap()];
     let ended = run(&[&["advise"], &network[..], &place].concat());
     assert_eq!(ended.code, Some(1), "{}", ended.err);
-    let told = "1 user on 64 kbit/s up, 64 kbit/s down (ethernet): no advice\n\
+    let message = "1 user on 64 kbit/s up, 64 kbit/s down (ethernet): no advice\n\
                 80 kbit/s of a call do not fit 64 kbit/s.\n";
-    assert!(ended.out.starts_with(told), "{}", ended.out);
+    assert!(ended.out.starts_with(message), "{}", ended.out);
     assert!(!ended.out.contains("deploy"), "{}", ended.out);
     let policy = fs::read_to_string(out.join("winner.toml")).unwrap();
     assert!(
@@ -102,7 +102,7 @@ fn a_policy_with_the_rate_of_one_line_is_not_advised_for_another() {
 #[test]
 fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
     let line = ["--up", "1 Mbit/s", "--down", "8 Mbit/s"];
-    for (arguments, told) in [
+    for (arguments, message) in [
         (vec![], "missing --up or --down"),
         (
             [&line[..], &["--uses", "web,vioce"]].concat(),
@@ -121,7 +121,7 @@ fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
     ] {
         let ended = run(&[vec!["advise"], arguments.clone()].concat());
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.out);
-        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(message), "{arguments:?}: {}", ended.err);
     }
 }
 
@@ -170,7 +170,7 @@ fn flows_of_a_capture_are_those_that_were_sent_by_size_rate_and_direction() {
 fn what_is_no_whole_capture_is_told() {
     let home = tempfile::tempdir().unwrap();
     let line = ["advise", "--up", "5 Mbit/s", "--down", "5 Mbit/s", "--uses", "voice"];
-    for (bytes, told) in [
+    for (bytes, message) in [
         (&[0x0a, 0x0d, 0x0d, 0x0a, 1, 2, 3][..], "it is no packet capture"),
         // A header of pcap for Ethernet, and nothing behind it.
         (
@@ -182,7 +182,7 @@ fn what_is_no_whole_capture_is_told() {
         fs::write(&file, bytes).unwrap();
         let ended = run(&[&line[..], &["--from", file.to_str().unwrap()]].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.out);
-        assert!(ended.err.contains(told), "{}", ended.err);
+        assert!(ended.err.contains(message), "{}", ended.err);
     }
 }
 

@@ -488,8 +488,8 @@ fn a_token_that_others_can_read_is_taken_and_told_and_an_agent_is_named_once() {
         let rest = ["--source", "policies", "--machine", "gw1", "--console-token-file", &token];
         run(&[&["agent", "run"], &socket[..], &rest].concat()).err
     };
-    let told = format!("other users can read the console's token\nrun chmod 600 {token}\n");
-    assert!(ends(0o644).contains(&told), "{}", ends(0o644));
+    let message = format!("other users can read the console's token\nrun chmod 600 {token}\n");
+    assert!(ends(0o644).contains(&message), "{}", ends(0o644));
     assert!(!ends(0o600).contains("chmod"), "{}", ends(0o600));
     let twice = run(&[
         "agent", "console", "--socket", "a.sock", "--socket", "b.sock", "--socket", "a.sock",

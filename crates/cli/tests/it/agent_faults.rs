@@ -160,11 +160,11 @@ fn a_full_disk_lets_no_version_be_taken_and_one_with_room_again_does() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert!(journal().contains("No space left on device"), "{}", journal());
-    let told =
+    let message =
         until(at, &["fleet \"between\", version 2 (", "cannot be stored and is not applied: "]);
     assert!(
-        told.contains("No space left on device") && told.contains("df -h disk/state"),
-        "{told}"
+        message.contains("No space left on device") && message.contains("df -h disk/state"),
+        "{message}"
     );
     let socket = at.join("agent.sock");
     let ask = |what: &str| run(&["agent", what, "--socket", socket.to_str().unwrap()]);

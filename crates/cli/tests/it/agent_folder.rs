@@ -44,15 +44,20 @@ fn a_pipe_in_the_place_of_a_file_is_refused_with_its_place_and_the_agent_goes_on
     fs::remove_file(&policy).unwrap();
     pipe(&policy);
     fs::write(at.join("fleet/fleet.toml"), fleet("second")).unwrap();
-    let told = "`policies/strict-priority.toml` is a pipe, and not a file";
+    let message = "`policies/strict-priority.toml` is a pipe, and not a file";
     until(
         at,
-        &["fleet \"first\", version 1 (", " (as it is now) is refused:", told, "fleet.toml:9:10"],
+        &[
+            "fleet \"first\", version 1 (",
+            " (as it is now) is refused:",
+            message,
+            "fleet.toml:9:10",
+        ],
     );
     assert_eq!(ask(at, "status").code, Some(1), "not all is as it is to be");
     assert!(ask(at, "metrics").out.contains("\nshortflow_source_refused 1\n"));
     let plan = run(&["agent", "plan", at.join("fleet").to_str().unwrap()]);
-    assert!(plan.code == Some(2) && plan.err.contains(told), "{}", plan.err);
+    assert!(plan.code == Some(2) && plan.err.contains(message), "{}", plan.err);
     fs::remove_file(&policy).unwrap();
     fs::write(&policy, good).unwrap();
     until(at, &["fleet \"second\", version 2 ("]);

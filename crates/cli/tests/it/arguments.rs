@@ -57,8 +57,8 @@ fn the_listener_of_verify_refuses_what_only_the_measuring_side_uses() {
     ] {
         let ended = run(&[&["verify", "--listen", "--at", "127.0.0.1"], option].concat());
         assert_eq!(ended.code, Some(2), "{option:?}: {}", ended.err);
-        let told = format!("'--listen' cannot be used with '{}", option[0]);
-        assert!(ended.err.contains(&told), "{option:?}: {}", ended.err);
+        let message = format!("'--listen' cannot be used with '{}", option[0]);
+        assert!(ended.err.contains(&message), "{option:?}: {}", ended.err);
     }
 }
 
@@ -75,13 +75,13 @@ fn examples_of_the_agent_fit_into_80_columns() {
 
 #[test]
 fn the_version_names_the_commit_if_it_was_built_in_a_checkout() {
-    let told = run(&["--version"]).out;
+    let message = run(&["--version"]).out;
     let version = concat!("shortflow ", env!("CARGO_PKG_VERSION"));
-    let rest = told.trim_end().strip_prefix(version).unwrap();
+    let rest = message.trim_end().strip_prefix(version).unwrap();
     let commit = rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
-    assert_eq!(commit.is_none(), rest.is_empty(), "{told}");
+    assert_eq!(commit.is_none(), rest.is_empty(), "{message}");
     let is_checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.git").exists();
-    assert_eq!(commit.is_some_and(|commit| !commit.is_empty()), is_checkout, "{told}");
+    assert_eq!(commit.is_some_and(|commit| !commit.is_empty()), is_checkout, "{message}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_value_below_zero_is_told_as_one_and_not_as_an_unknown_option() {
     {
         let ended = run(&words);
         assert_eq!(ended.code, Some(2));
-        let told = format!("error: {} {}: a value must not be negative\n", words[2], words[3]);
-        assert!(ended.err.starts_with(&told), "{}", ended.err);
+        let message = format!("error: {} {}: a value must not be negative\n", words[2], words[3]);
+        assert!(ended.err.starts_with(&message), "{}", ended.err);
     }
 }

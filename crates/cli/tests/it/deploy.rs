@@ -55,8 +55,8 @@ fn a_deployment_is_made_looked_at_changed_and_taken_away() {
     with_a_cable(|| {
         let before = queues();
         assert_eq!(done(&["status"]), "nothing is deployed here\n");
-        let told = done(&[&["deploy", STRICT][..], &AT].concat());
-        assert_eq!(told, "sf0: policy \"Strict Priority\", role core, 10 Mbit/s, 3 classes\n");
+        let message = done(&[&["deploy", STRICT][..], &AT].concat());
+        assert_eq!(message, "sf0: policy \"Strict Priority\", role core, 10 Mbit/s, 3 classes\n");
         let status = done(&["status"]);
         assert!(status.starts_with("sf0: policy \"Strict Priority\", role core, 10 Mbit/s\n"));
         assert!(status.contains("\n  tcp+udp port 80+443       pfifo "), "{status}");
@@ -181,7 +181,7 @@ fn without_the_right_to_change_devices_it_says_what_is_lacking() {
 
 #[test]
 fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
-    for (arguments, told) in [
+    for (arguments, message) in [
         (&["policies/dstf.toml"][..], "name those for this device: --role edge,core"),
         (&["policies/aggregate.toml", "--role", "source"], "nearest is the marker `aggregate`"),
         (&["policies/dstf.toml", "--role", "source"], "it has no queue"),
@@ -201,17 +201,19 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         let at = ["deploy", "--dev", "faraway0", "--dry-run"];
         let ended = run(&[&at[..], arguments, rate].concat());
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.err);
-        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(message), "{arguments:?}: {}", ended.err);
         assert_eq!(ended.out, "", "{arguments:?}");
     }
     let ended =
         run(&[&["deploy", STRICT][..], &["--dev", "faraway0", "--rate", "1 Gbit/s"]].concat());
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("unknown device `faraway0`\n  there are "), "{}", ended.err);
-    for (name, told) in [("", "name is empty"), ("sixteen-letters-", "longer than 15 characters")] {
+    for (name, message) in
+        [("", "name is empty"), ("sixteen-letters-", "longer than 15 characters")]
+    {
         let ended = run(&["deploy", STRICT, "--dev", name, "--rate", "1 Gbit/s", "--dry-run"]);
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{name:?}");
-        assert!(ended.err.contains(told), "{name:?}: {}", ended.err);
+        assert!(ended.err.contains(message), "{name:?}: {}", ended.err);
     }
     let ended = run(&["deploy", STRICT, "--dev", "$(reboot)", "--rate", "1 Gbit/s", "--dry-run"]);
     assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""));
@@ -278,7 +280,7 @@ fn what_others_have_changed_of_a_deployment_is_told_and_one_reload_puts_it_right
     with_a_cable(|| {
         let reload = [&["reload", STRICT][..], &AT].concat();
         done(&[&["deploy", STRICT][..], &AT].concat());
-        for (change, told) in [
+        for (change, message) in [
             (
                 "filter del dev sf0 parent 5f00: pref 2",
                 "the filter that tells packets apart is gone",
@@ -299,7 +301,7 @@ fn what_others_have_changed_of_a_deployment_is_told_and_one_reload_puts_it_right
             let place = if classes.contains(" 5f00:81 ") { "pref 3" } else { "pref 2" };
             tc(&change.replace("LEAF", leaf).replace("pref 2", place));
             let status = wrong();
-            assert!(status.contains(&format!("WRONG: {told}")), "{change}: {status}");
+            assert!(status.contains(&format!("WRONG: {message}")), "{change}: {status}");
             let command = "shortflow reload POLICY --dev sf0 --role core --rate '10 Mbit/s'";
             assert!(status.contains(command), "{change}: {status}");
             let other = ["deploy", "policies/best-effort.toml"];
@@ -353,15 +355,15 @@ fn filters_of_others_before_what_marks_are_told_and_wrong_where_they_keep_packet
             return eprintln!("skipped: needs eBPF: {}", ended.err);
         }
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        let told = "filters of others stand before ours at the egress (pref 1)";
-        assert!(ended.err.contains(told), "{}", ended.err);
+        let message = "filters of others stand before ours at the egress (pref 1)";
+        assert!(ended.err.contains(message), "{}", ended.err);
         let send = || {
             let socket = std::net::UdpSocket::bind("10.77.6.1:0").unwrap();
             (0..150).for_each(|_| assert!(socket.send_to(&[0; 100], "10.77.6.2:9").is_ok()));
             sleep(Duration::from_millis(300));
         };
         send();
-        assert!(done(&["status", "--dev", "sf0"]).contains(told), "they let packets through");
+        assert!(done(&["status", "--dev", "sf0"]).contains(message), "they let packets through");
         done(&["undeploy", "--dev", "sf0"]);
         tc("filter del dev sf0 egress pref 1");
         filter("add", "1,6 0 0 0");
@@ -370,21 +372,21 @@ fn filters_of_others_before_what_marks_are_told_and_wrong_where_they_keep_packet
         send();
         let status = wrong();
         assert!(status.contains("WRONG: nothing is marked: "), "{status}");
-        assert!(status.contains(told), "{status}");
+        assert!(status.contains(message), "{status}");
     });
 }
 
 #[test]
 fn a_doctor_says_what_a_policy_needs_and_whether_it_is_there() {
     with_a_cable(|| {
-        let told = run(&["doctor"]).out;
+        let message = run(&["doctor"]).out;
         assert!(
-            !told.contains("by the policy") && told.contains("needed by every queue"),
-            "{told}"
+            !message.contains("by the policy") && message.contains("needed by every queue"),
+            "{message}"
         );
-        let told = done(&["doctor", STRICT]);
-        assert!(told.contains("needed by the policy"), "{told}");
-        assert!(told.contains("role core needs htb, bpf, pfifo"), "{told}");
+        let message = done(&["doctor", STRICT]);
+        assert!(message.contains("needed by the policy"), "{message}");
+        assert!(message.contains("role core needs htb, bpf, pfifo"), "{message}");
         let ended = run(&["doctor", "policies/dstf.toml", "--json"]);
         let json: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
         assert!(json["policy"][0] == "role edge needs the eBPF marking program, clsact", "{json}");
@@ -465,7 +467,7 @@ fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_o
     };
     let ended = with(&["shell=mark:7", "backup=mark:0x10"]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    for (labels, told) in [
+    for (labels, message) in [
         (
             &["shell=mark:7"][..],
             "classes `backup`: it asks for the label `backup`, and nothing says",
@@ -481,7 +483,7 @@ fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_o
     ] {
         let ended = with(labels);
         assert_eq!(ended.code, Some(2), "{labels:?}: {}", ended.err);
-        assert!(ended.err.contains(told), "{labels:?}: {}", ended.err);
+        assert!(ended.err.contains(message), "{labels:?}: {}", ended.err);
     }
 }
 

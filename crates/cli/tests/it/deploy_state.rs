@@ -87,7 +87,7 @@ fn a_reload_keeps_every_option_that_is_not_given_again_and_says_which() {
 fn what_is_changed_by_hand_is_told_and_the_command_that_is_told_puts_it_right() {
     with_a_cable(|| {
         done(&[&["deploy", STRICT][..], &AT].concat());
-        for (change, told) in [
+        for (change, message) in [
             (
                 "qdisc change dev sf0 parent 5f00:LEAF handle 5fHANDLE: pfifo limit 7",
                 "the settings of the queue of class \"AF41+CS5+EF\" were changed by hand: pfifo limit 7",
@@ -124,7 +124,7 @@ fn what_is_changed_by_hand_is_told_and_the_command_that_is_told_puts_it_right() 
             let words: Vec<String> = change.split(' ').map(|word| word.replace('&', " ")).collect();
             assert!(Command::new("tc").args(&words).status().unwrap().success(), "{change}");
             let status = wrong();
-            assert!(status.contains(&format!("WRONG: {told}")), "{change}: {status}");
+            assert!(status.contains(&format!("WRONG: {message}")), "{change}: {status}");
             put_right(&status, STRICT);
             is_well();
         }
@@ -136,7 +136,7 @@ fn a_root_that_somebody_takes_away_or_puts_another_in_the_place_of_is_missed() {
     with_a_cable(|| {
         let before = queues();
         done(&[&["deploy", STRICT][..], &AT, &["--set", "parameters.limit=77 pkt"]].concat());
-        for (change, told) in [
+        for (change, message) in [
             ("qdisc del dev sf0 root", "the queues of role `core` are gone from the device"),
             (
                 "qdisc replace dev sf0 root handle 9: pfifo limit 9",
@@ -146,7 +146,7 @@ fn a_root_that_somebody_takes_away_or_puts_another_in_the_place_of_is_missed() {
             tc(change);
             let status = wrong();
             assert!(status.starts_with("sf0: policy \"Strict Priority\""), "{status}");
-            assert!(status.contains(&format!("WRONG: {told}")), "{status}");
+            assert!(status.contains(&format!("WRONG: {message}")), "{status}");
             put_right(&status, STRICT);
             is_well();
             assert!(classes().contains("ceil 10Mbit") && queues().contains("limit 77p"));
@@ -178,8 +178,8 @@ fn what_is_likely_to_go_wrong_is_told_on_the_terminal_and_in_json_alike() {
         let pieces = "what comes first waits 524 ms for one at 1 Mbit/s";
         let ended = run(&[&["deploy", &file][..], &at].concat());
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        for told in [bucket, pieces, "switch that off with `ethtool -K sf0 tso off gso off`"] {
-            assert!(ended.err.contains(told), "{}", ended.err);
+        for message in [bucket, pieces, "switch that off with `ethtool -K sf0 tso off gso off`"] {
+            assert!(ended.err.contains(message), "{}", ended.err);
         }
         let json = done(&[&["reload", &file, "--json"][..], &at].concat());
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -216,8 +216,8 @@ fn a_place_for_filters_that_somebody_takes_away_is_missed_with_what_marks() {
         }
         tc("qdisc del dev sf0 clsact");
         let status = wrong();
-        let told = "WRONG: the program of role `edge` that marks is gone from the device, and `clsact` with it: nothing is marked";
-        assert!(status.contains(told), "{status}");
+        let message = "WRONG: the program of role `edge` that marks is gone from the device, and `clsact` with it: nothing is marked";
+        assert!(status.contains(message), "{status}");
         let command = "shortflow reload POLICY --dev sf0 --role edge,core --rate '10 Mbit/s'";
         assert!(status.contains(command), "{status}");
         put_right(&status, BOTH[0]);
@@ -317,12 +317,12 @@ fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
             return eprintln!("skipped: needs a kernel with tcx (6.6)");
         }
         assert_eq!(status.code, Some(1), "{}", status.out);
-        for told in [
+        for message in [
             "WRONG: the program `other_program` (id ",
             "stands before ours at the egress (tcx)",
             "repair it with `bpftool link detach id ",
         ] {
-            assert!(status.out.contains(told), "{}", status.out);
+            assert!(status.out.contains(message), "{}", status.out);
         }
         is_well();
     });

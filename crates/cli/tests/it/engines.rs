@@ -29,10 +29,10 @@ fn without_two_things_to_compare_it_says_what_to_give() {
         (&["--engines", "simulate,emulate"], "[possible values: simulate, predict, rehearse]"),
         (&[], "--policies"),
     ];
-    for (arguments, told) in cases {
+    for (arguments, message) in cases {
         let ended = compare(&out, arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.err);
-        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(message), "{arguments:?}: {}", ended.err);
         assert!(!out.exists(), "{arguments:?}");
     }
 }
@@ -63,13 +63,13 @@ fn each_policy_stands_simulated_and_rehearsed_side_by_side() {
     let given = ["compare", SMALL, "--out", out.to_str().unwrap()];
     let Some(ended) = rehearsed(&[&given[..], &both, &POLICIES].concat()) else { return };
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    for told in [
+    for message in [
         "How many times as much as simulated",
         "Policies ranked, simulated",
         "Policies ranked, rehearsed",
         "TCP: simulated, Linux today (CUBIC, RACK) | rehearsed, the kernel's own, of Linux ",
     ] {
-        assert!(ended.out.contains(told), "{told} is not in\n{}", ended.out);
+        assert!(ended.out.contains(message), "{message} is not in\n{}", ended.out);
     }
     for (folder, engine) in
         [("1-best-effort-simulated", "simulate"), ("2-best-effort-rehearsed", "rehearse")]

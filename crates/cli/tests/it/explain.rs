@@ -17,7 +17,7 @@ fn a_scheme_is_explained_and_a_misspelled_one_gets_a_suggestion() {
 
 #[test]
 fn a_path_and_what_scenarios_name_are_explained_too() {
-    for (name, told) in [
+    for (name, message) in [
         ("queue.pie", "pie (queue)"),
         ("roles.core.queue.pie.target", "pie (queue)"),
         ("dctcp", "congestion control of a scenario"),
@@ -26,7 +26,7 @@ fn a_path_and_what_scenarios_name_are_explained_too() {
     ] {
         let ended = run(&["explain", name]);
         assert_eq!(ended.code, Some(0), "{name}: {}", ended.err);
-        assert!(ended.out.contains(told), "{name}: {}", ended.out);
+        assert!(ended.out.contains(message), "{name}: {}", ended.out);
     }
     for (slip, meant) in [
         ("gilbert-eliott", "`gilbert-elliott`"),

@@ -45,9 +45,9 @@ impl Drop for Group {
 
 /// The exit code of `status`, and what it says to programs and to people.
 fn status() -> (Option<i32>, Value, String) {
-    let told = run(&["status", "--dev", "sf0", "--json"]);
-    let json: Value = serde_json::from_str(&told.out).unwrap();
-    (told.code, json["devices"][0].clone(), run(&["status", "--dev", "sf0"]).out)
+    let message = run(&["status", "--dev", "sf0", "--json"]);
+    let json: Value = serde_json::from_str(&message.out).unwrap();
+    (message.code, json["devices"][0].clone(), run(&["status", "--dev", "sf0"]).out)
 }
 
 #[test]
@@ -84,13 +84,13 @@ fn status_tells_of_a_group_that_is_gone_or_made_anew_and_reload_finds_the_new_on
         let command = format!(
             "shortflow reload POLICY --dev sf0 --role host --label {shell} --label backup=mark:0x10"
         );
-        let is_wrong = |state: &str, told: &str| {
+        let is_wrong = |state: &str, message: &str| {
             let (code, json, text) = status();
             assert_eq!(code, Some(1), "{text}");
             assert_eq!(json["edge"]["labels"], labels(state), "{json:#}");
             assert_eq!(json["wrong"][0]["command"], command, "{json:#}");
             assert!(text.contains("WRONG: no connection has the label `shell`"), "{text}");
-            assert!(text.contains(told) && text.contains(&command), "{text}");
+            assert!(text.contains(message) && text.contains(&command), "{text}");
         };
         fs::remove_dir(&group.0).unwrap();
         is_wrong("gone", "does not exist, as when a service has stopped");

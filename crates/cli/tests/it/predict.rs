@@ -51,12 +51,12 @@ fn what_has_no_closed_form_is_told_as_a_bound_with_the_reason() {
     let (_home, file, out) = written(&LINE.replace("\"100 /s\"", "\"130 /s\""));
     let ended = run(&["predict", file.to_str().unwrap(), "--out", out.to_str().unwrap()]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let told = ended.out.replace("\n  ", " ");
+    let message = ended.out.replace("\n  ", " ");
     let why = "No closed form for `packets`: what comes to a->b: the load, with what goes before it, must be at least 0 \
                and below 1; found 1.04";
-    assert!(told.contains(why), "{told}");
+    assert!(message.contains(why), "{message}");
     // 8 ms to send, 1 ms on the way.
-    assert!(told.contains("≥ 9.00"), "{told}");
+    assert!(message.contains("≥ 9.00"), "{message}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
     assert!(page.contains("≥ 9.00") && page.contains("No closed form for"), "no bound on the page");
     let json = json_of(&file, &out);
@@ -122,13 +122,13 @@ fn where_nothing_settles_bounds_are_told_with_the_reason_and_the_other_engine_is
     let both = ["--engines", "predict,simulate", "--replicas", "2"];
     let ended = run(&[&["compare"], &given[..], &both].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let told = ended.out.replace("\n  ", " ");
+    let message = ended.out.replace("\n  ", " ");
     let why = "warning: restless, predicted: No closed form for `pages`: the waits and rates of the network did not settle in \
                500 steps; the last residual is ";
-    let (_, residual) = told.split_once(why).unwrap_or_else(|| panic!("{told}"));
-    assert!(residual.find(".\n").is_some_and(|digits| digits <= 5), "{told}");
-    assert!(told.contains("restless, simulated"), "{told}");
-    assert!(told.contains("The one bound (≥ or ≤) holds."), "{told}");
+    let (_, residual) = message.split_once(why).unwrap_or_else(|| panic!("{message}"));
+    assert!(residual.find(".\n").is_some_and(|digits| digits <= 5), "{message}");
+    assert!(message.contains("restless, simulated"), "{message}");
+    assert!(message.contains("The one bound (≥ or ≤) holds."), "{message}");
     // Without another engine the bounds are reported, too.
     let alone = ["--engines", "predict", "--bind", "core=isp->gw", "--force"];
     let policies = ["--policies", "policies/best-effort.toml,policies/fq-codel.toml"];
@@ -147,10 +147,10 @@ fn prose_is_as_wide_as_the_terminal_and_neither_too_wide_nor_too_narrow_to_be_re
         columns.map(|columns| command.env("COLUMNS", columns));
         let ended: Ended = command.output().unwrap().into();
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        let (_, told) = ended.out.split_once("warning: ").unwrap();
-        let (told, _) = told.split_once("\n\n").unwrap();
-        assert!(told.contains("\n  "), "{told}");
-        format!("warning: {told}").lines().map(|line| line.chars().count()).max().unwrap()
+        let (_, message) = ended.out.split_once("warning: ").unwrap();
+        let (message, _) = message.split_once("\n\n").unwrap();
+        assert!(message.contains("\n  "), "{message}");
+        format!("warning: {message}").lines().map(|line| line.chars().count()).max().unwrap()
     };
     assert!((81..=100).contains(&longest(None)));
     assert!((61..=100).contains(&longest(Some("500"))));
@@ -185,8 +185,11 @@ fn every_shipped_scenario_is_predicted_in_no_time_with_the_reason_where_figures_
             _ => None,
         };
         assert_eq!(ended.code, Some(0), "{}: {}", file.display(), ended.err);
-        let told = ended.out.replace("\n  ", " ");
-        assert!(bounded.is_none_or(|why| told.contains(why) && told.contains("≥ ")), "{told}");
+        let message = ended.out.replace("\n  ", " ");
+        assert!(
+            bounded.is_none_or(|why| message.contains(why) && message.contains("≥ ")),
+            "{message}"
+        );
         assert!(!ended.out.contains("replica"), "nothing was drawn: {}", ended.out);
         // 50 ms where the build is optimised and nothing else runs.
         assert!(taken < Duration::from_secs(5), "{}: {taken:?}", file.display());

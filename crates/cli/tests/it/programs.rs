@@ -89,8 +89,8 @@ fn programs_are_told_where_they_have_another_congestion_control_than_workloads()
         allowed.is_ok_and(|names| names.split_whitespace().any(|name| name == "cubic"));
     let more = ["--set", "tcp.congestion=cubic", "--with", "client", "echo up", "--until-done"];
     let Some(ended) = home.rehearse(&more) else { return };
-    let told = ended.err.contains("note: Programs have this machine's congestion control");
-    assert_eq!(told, !may_choose, "{}", ended.err);
+    let message = ended.err.contains("note: Programs have this machine's congestion control");
+    assert_eq!(message, !may_choose, "{}", ended.err);
     assert!(ended.err.ends_with("up\n"), "told before they begin: {}", ended.err);
 }
 
@@ -188,12 +188,12 @@ fn a_program_that_fails_is_told_with_its_exit_code() {
         ["--until-done", "--with", "client", "no-such-program", "--with", "server", "exit 7"];
     let Some(ended) = home.rehearse(&more) else { return };
     assert_eq!(ended.code, Some(1), "{}", ended.err);
-    for told in [
+    for message in [
         "client | ",
         "error: the program on client ended with exit code 127: command not found: no-such-program",
         "error: the program on server ended with exit code 7: exit 7",
     ] {
-        assert!(ended.err.contains(told), "{told}: {}", ended.err);
+        assert!(ended.err.contains(message), "{message}: {}", ended.err);
     }
 }
 
@@ -204,8 +204,8 @@ fn a_program_of_several_lines_is_told_by_its_first() {
     else {
         return;
     };
-    let told = "error: the program on client ended with exit code 4: true …\n";
-    assert!(ended.err.ends_with(told), "{}", ended.err);
+    let message = "error: the program on client ended with exit code 4: true …\n";
+    assert!(ended.err.ends_with(message), "{}", ended.err);
 }
 
 #[test]
@@ -221,8 +221,8 @@ fn what_a_program_takes_away_from_its_host_is_told_and_the_others_go_on() {
         let more = ["--replicas", "1", "--out", out.to_str().unwrap(), "--with", "client", program];
         let Some(ended) = home.rehearse(&more) else { return };
         assert_eq!(ended.code, Some(0), "{program}: {}", ended.err);
-        let told = format!("warning: By the end {what}, by a program there or in its shell");
-        assert!(ended.out.contains(&told), "{program}: {} {}", ended.out, ended.err);
+        let message = format!("warning: By the end {what}, by a program there or in its shell");
+        assert!(ended.out.contains(&message), "{program}: {} {}", ended.out, ended.err);
         assert!(!ended.out.contains("busy"), "{program}: {}", ended.out);
     }
 }
@@ -230,11 +230,13 @@ fn what_a_program_takes_away_from_its_host_is_told_and_the_others_go_on() {
 #[test]
 fn hosts_that_are_none_and_runs_that_are_several_are_refused() {
     let home = Home::new();
-    let refused = |more: &[&str], told: &[&str]| {
+    let refused = |more: &[&str], message: &[&str]| {
         let arguments = home.arguments(more);
         let ended = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(ended.code, Some(2), "{}", ended.err);
-        told.iter().for_each(|told| assert!(ended.err.contains(told), "{told}: {}", ended.err));
+        message
+            .iter()
+            .for_each(|message| assert!(ended.err.contains(message), "{message}: {}", ended.err));
     };
     refused(
         &["--until-done", "--with", "clint", "true"],
@@ -346,11 +348,11 @@ fn through_sudo_a_program_is_its_caller_s() {
 #[test]
 fn what_needs_a_terminal_or_a_key_is_refused_without_and_a_live_line_is_left_out() {
     let home = Home::new();
-    let refused = |more: &[&str], told: &str| {
+    let refused = |more: &[&str], message: &str| {
         let arguments = home.arguments(more);
         let ended = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
         assert_eq!(ended.code, Some(2), "{}", ended.err);
-        assert!(ended.err.contains(told), "{}", ended.err);
+        assert!(ended.err.contains(message), "{}", ended.err);
     };
     refused(&["--shell", "client"], "--shell requires a terminal");
     refused(

@@ -77,8 +77,8 @@ fn the_report_of_another_study_is_not_overwritten() {
     fs::write(&ledger, "{\"study\": \"nt02\"}").unwrap();
     let folder = out.path().to_str().unwrap();
     let ended = run(&["reproduce", "mtk99", "--quick", "--out", folder]);
-    let told = "holds the results of the study nt02, whose report would be overwritten";
-    assert!(ended.err.contains(told), "{}", ended.err);
+    let reported = "holds the results of the study nt02, whose report would be overwritten";
+    assert!(ended.err.contains(reported), "{}", ended.err);
     assert_eq!(ended.code, Some(2));
     assert_eq!(fs::read_to_string(&ledger).unwrap(), "{\"study\": \"nt02\"}");
 }
@@ -137,8 +137,9 @@ fn on_a_terminal_a_bar_tells_the_time_left_and_ctrl_c_ends_the_study() {
 fn an_unknown_study_is_answered_with_those_there_are() {
     let ended = run(&["reproduce", "cm50"]);
     assert_eq!(ended.code, Some(2));
-    let told = "error: unknown study \"cm50\"\n  did you mean `cm05`? there are: `cm05`, `harp05`";
-    assert!(ended.err.starts_with(told), "{}", ended.err);
+    let reported =
+        "error: unknown study \"cm50\"\n  did you mean `cm05`? there are: `cm05`, `harp05`";
+    assert!(ended.err.starts_with(reported), "{}", ended.err);
     let file = run(&["reproduce", "papers/cm05/claims.toml"]);
     assert_eq!(file.code, Some(2));
     assert!(file.err.ends_with("\n  give the folder of the file: papers/cm05\n"), "{}", file.err);
@@ -166,6 +167,6 @@ fn a_file_of_a_study_that_is_no_text_is_a_mistake_in_the_study() {
     fs::write(home.path().join("study.toml"), [0xff, 0xfe]).unwrap();
     let ended = run(&["reproduce", home.path().to_str().unwrap()]);
     assert_eq!(ended.code, Some(2));
-    let told = "study.toml: it cannot be read: ";
-    assert!(ended.err.contains(told) && !ended.err.contains("--out"), "{}", ended.err);
+    let reported = "study.toml: it cannot be read: ";
+    assert!(ended.err.contains(reported) && !ended.err.contains("--out"), "{}", ended.err);
 }

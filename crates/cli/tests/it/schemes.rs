@@ -104,7 +104,7 @@ fn predicted(scenario: &Scenario) -> Answer {
 
 /// On a kernel that has everything.
 fn deployed(policy: &Policy) -> Answer {
-    let told = |refusals: Vec<Refusal>| {
+    let message = |refusals: Vec<Refusal>| {
         let each = refusals.into_iter().map(|refusal| match refusal.nearest {
             Some((nearest, true)) => format!("{}; `--nearest` takes {nearest}", refusal.what),
             Some((hint, false)) => format!("{}; {hint}", refusal.what),
@@ -121,8 +121,8 @@ fn deployed(policy: &Policy) -> Answer {
         nearest: false,
     };
     match role.queues() {
-        true => compile(policy, role, &settings).map(|_| ()).map_err(told),
-        false => compile_edge(policy, role, &Owners::new()).map(|_| ()).map_err(told),
+        true => compile(policy, role, &settings).map(|_| ()).map_err(message),
+        false => compile_edge(policy, role, &Owners::new()).map(|_| ()).map_err(message),
     }
 }
 

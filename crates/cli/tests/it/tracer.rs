@@ -80,7 +80,7 @@ fn trace(first: Pid, nth: usize, counts: &dyn Fn(Pid) -> bool) -> Fate {
                 continue;
             }
             WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
-            WaitStatus::Stopped(_, told) => signal = Some(told),
+            WaitStatus::Stopped(_, message) => signal = Some(message),
             WaitStatus::PtraceSyscall(_) if counts(pid) => changes += 1,
             WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_EXEC)
                 if namespace(&pid.to_string()) != here =>

@@ -72,21 +72,21 @@ fn what_to_type_next_is_told_where_a_device_can_do_what_the_winner_says_and_why_
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         ended.out
     };
-    let told = next("dstf");
+    let message = next("dstf");
     assert!(
-        told.contains("winner.toml --role edge,core --dev DEVICE --rate RATE --dry-run\n"),
-        "{told}"
+        message.contains("winner.toml --role edge,core --dev DEVICE --rate RATE --dry-run\n"),
+        "{message}"
     );
-    let told = next("fq-codel");
-    assert!(told.contains("winner.toml --dev DEVICE --rate RATE --dry-run\n"), "{told}");
-    let told = next("stf");
+    let message = next("fq-codel");
+    assert!(message.contains("winner.toml --dev DEVICE --rate RATE --dry-run\n"), "{message}");
+    let message = next("stf");
     let why =
         "No device can deploy Smallest Transmitted Flow first: roles.core.queue.stf: no kernel has";
-    let told = told.replace("\n  ", " ");
-    assert!(told.contains(why) && !told.contains("--dry-run"), "{told}");
+    let message = message.replace("\n  ", " ");
+    assert!(message.contains(why) && !message.contains("--dry-run"), "{message}");
     // A plain queue of 200 packets waits longer, though it stands before.
     let who = "Among the deployable candidates FQ-CoDel is first by mean:packets.\n";
-    assert!(told.contains(who), "{told}");
+    assert!(message.contains(who), "{message}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn where_the_goal_cannot_be_measured_nobody_wins() {
 #[test]
 fn what_is_misspelt_is_told_before_anything_is_run() {
     let home = tempfile::tempdir().unwrap();
-    for (arguments, told) in [
+    for (arguments, message) in [
         (vec!["--for", "p98:packets"], "unknown goal `p98`\n  did you mean `p99`?"),
         (
             vec!["--for", "p99:packet"],
@@ -193,7 +193,7 @@ fn what_is_misspelt_is_told_before_anything_is_run() {
     ] {
         let ended = tune(home.path(), &arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.out);
-        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(message), "{arguments:?}: {}", ended.err);
         assert!(!home.path().join("out").exists(), "{arguments:?}");
     }
 }
@@ -259,7 +259,7 @@ fn a_combination_that_cannot_be_is_left_out_with_the_reason() {
 #[test]
 fn what_is_given_twice_is_refused_or_left_out() {
     let home = tempfile::tempdir().unwrap();
-    for (arguments, told) in [
+    for (arguments, message) in [
         (vec!["--for", "p99:packets", "--for", "p99:packets"], "`p99:packets` is given twice"),
         (
             vec!["--for", "p99:packets", "--policies", "red,best-effort,red"],
@@ -283,7 +283,7 @@ fn what_is_given_twice_is_refused_or_left_out() {
     ] {
         let ended = tune(home.path(), &arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.out);
-        assert!(ended.err.contains(told), "{arguments:?}: {}", ended.err);
+        assert!(ended.err.contains(message), "{arguments:?}: {}", ended.err);
     }
     // Two names of one policy.
     fs::write(home.path().join("same.toml"), QUEUE).unwrap();

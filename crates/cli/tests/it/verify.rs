@@ -160,14 +160,14 @@ fn what_is_not_deployed_there_and_a_peer_to_which_the_device_does_not_lead_are_r
         done("ip", "link set lo up").unwrap();
         done("ip", "link set sf6 up").unwrap();
         done("ip", "link set sf5 up").unwrap();
-        for (peer, told) in [
+        for (peer, message) in [
             ("10.77.5.2", "packets to 10.77.5.2 leave through sf5, not sf0"),
             ("10.77.3.1", "--peer 10.77.3.1 is this machine"),
             ("127.0.0.1", "--peer 127.0.0.1 is this machine"),
         ] {
             let elsewhere = run(&["verify", STRICT, "--dev", "sf0", "--peer", peer]);
             assert_eq!(elsewhere.code, Some(2), "{peer}: {}{}", elsewhere.out, elsewhere.err);
-            assert!(elsewhere.err.contains(told), "{peer}: {}", elsewhere.err);
+            assert!(elsewhere.err.contains(message), "{peer}: {}", elsewhere.err);
         }
         let nobody = run(&["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--port", "7808"]);
         assert_eq!(nobody.code, Some(3));
@@ -198,8 +198,12 @@ fn code_points_that_the_policy_itself_writes_are_seen_to_survive_and_so_are_its_
         let half = ["verify", "policies/dstf.toml", "--role", "edge", "--dev", "sf0"];
         let half = run(&[&half[..], &verify].concat());
         assert_eq!(half.code, Some(2), "{}", half.out);
-        let told = "sf0 has the roles `edge`, `core`, but --role names the role `edge`\n";
-        assert!(half.err.contains(told) && half.err.contains("--role edge,core"), "{}", half.err);
+        let message = "sf0 has the roles `edge`, `core`, but --role names the role `edge`\n";
+        assert!(
+            half.err.contains(message) && half.err.contains("--role edge,core"),
+            "{}",
+            half.err
+        );
         let ended = run(&[&["verify"][..], &at, &verify].concat());
         let found: Value =
             serde_json::from_str(&ended.out).unwrap_or_else(|_| panic!("{}", ended.err));
@@ -285,11 +289,11 @@ fn one_queue_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_one
         deploy();
         let verify = ["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--seconds", "2"];
         let in_turns = [&verify[..], &["--on-off", "3"]].concat();
-        let told = killed(&in_turns, "one queue, for verify");
+        let message = killed(&in_turns, "one queue, for verify");
         let wrong = "WRONG: `verify` was killed: a single queue replaces the queues of policy \"Strict Priority\"";
-        assert!(told.contains(wrong), "{told}");
+        assert!(message.contains(wrong), "{message}");
         let command = "shortflow reload POLICY --dev sf0 --role core --rate '10 Mbit/s'";
-        assert!(told.contains(command), "{told}");
+        assert!(message.contains(command), "{message}");
 
         let ended = run(&verify);
         assert_eq!(ended.code, Some(0), "{}{}", ended.out, ended.err);
@@ -320,9 +324,9 @@ fn an_exception_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_
         }
         assert_eq!(ended.code, Some(0), "{}", ended.err);
         let verify = [&["verify"][..], &at, &["--peer", PEER, "--seconds", "2"]].concat();
-        let told = killed(&verify, "to 10.77.3.2");
+        let message = killed(&verify, "to 10.77.3.2");
         let wrong = "WRONG: `verify` was killed: packets to 10.77.3.2 are not marked";
-        assert!(told.contains(wrong), "{told}");
+        assert!(message.contains(wrong), "{message}");
 
         let ended = run(&verify);
         assert!(ended.err.contains("what it left is removed"), "{}", ended.err);

@@ -215,11 +215,11 @@ fn a_class_that_matches_nothing_is_told_once_in_every_form() {
     let ended = with_files(home.path(), "simulate", &line, &["--json"]);
     let found: Value = serde_json::from_str(&ended.out).unwrap();
     let warnings = found["warnings"].as_array().unwrap();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         warnings.iter().map(|one| (&one["kind"], &one["message"], &one["line"])).collect();
     let expected = [("input", UNREACHABLE, 3), ("unmatched-class", UNMATCHED, 6)];
     let expected = expected.map(|(kind, message, line)| (kind.into(), message.into(), line.into()));
-    assert_eq!(told, expected.each_ref().map(|(kind, message, line)| (kind, message, line)));
+    assert_eq!(reported, expected.each_ref().map(|(kind, message, line)| (kind, message, line)));
     for command in ["check", "predict"] {
         let file = home.path().join("line.toml");
         let ended = run(&[command, file.to_str().unwrap()]);
@@ -238,7 +238,7 @@ fn a_class_that_hosts_are_given_addresses_for_matches() {
     let ended = with_files(home.path(), "simulate", &line, &["--json"]);
     let found: Value = serde_json::from_str(&ended.out).unwrap();
     // The first class takes all: nothing is left for the second.
-    let told: Vec<_> =
+    let reported: Vec<_> =
         found["warnings"].as_array().unwrap().iter().map(|one| &one["message"]).collect();
-    assert_eq!(told, [UNMATCHED]);
+    assert_eq!(reported, [UNMATCHED]);
 }

@@ -23,12 +23,12 @@ fn nothing_sticks_out_or_lies_on_something_else_at_any_width_whatever_long_names
     with_machine(LONG, Some(token()), |at, hub| {
         for second in 0..60_u32 {
             let (policy, classes) = POLICIES[usize::from(second / 7 % 2 == 1)];
-            let mut told = snapshot(1e9 + f64::from(second), policy, classes);
-            let mut other = told.places[0].clone();
+            let mut reported = snapshot(1e9 + f64::from(second), policy, classes);
+            let mut other = reported.places[0].clone();
             other.name = format!("{LONG} ppp0");
             other.problem = Some(format!("not done: {LONG} has no queue of its own"));
-            told.places.push(other);
-            hub.tell(&told);
+            reported.places.push(other);
+            hub.tell(&reported);
         }
         browser.open(&with_token(at), 1400, 900);
         browser.until(&has_points(60));

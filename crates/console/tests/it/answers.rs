@@ -67,9 +67,9 @@ fn what_is_looked_at_is_told_first_and_then_snapshot_by_snapshot() {
         let about = answer.find("event: about").expect("it says what is looked at");
         assert!(answer.find("event: snapshot").is_some_and(|at| at > about), "{answer}");
         let line = answer.lines().find(|line| line.starts_with("data: {\"kind\"")).unwrap();
-        let told: Value = serde_json::from_str(&line[6..]).unwrap();
+        let reported: Value = serde_json::from_str(&line[6..]).unwrap();
         assert_eq!(
-            (&told["kind"], &told["choices"][1]["name"]),
+            (&reported["kind"], &reported["choices"][1]["name"]),
             (&"replay".into(), &"Fair Marker".into())
         );
     });
@@ -213,21 +213,23 @@ fn a_folder_without_a_simulated_run_is_refused_with_what_to_do() {
         let path = folder.path().join("compared");
         Replay::open(&path, at, &Simulator, LiveNetwork::ports_to_watch).err()
     };
-    let told = open((0, 0)).unwrap().to_string();
-    assert!(told.starts_with("there is no folder "), "{told}");
+    let reported = open((0, 0)).unwrap().to_string();
+    assert!(reported.starts_with("there is no folder "), "{reported}");
     compared(&folder.path().join("compared"));
     assert!(open((0, 0)).is_none());
-    let told = open((1, 0)).unwrap().to_string();
-    assert_eq!(told, "Best Effort: there is no point 1: points go from 0 to 0");
-    let told = open((0, 1)).unwrap().to_string();
-    assert_eq!(told, "Best Effort: there is no replica 1: replicas go from 0 to 0");
+    let reported = open((1, 0)).unwrap().to_string();
+    assert_eq!(reported, "Best Effort: there is no point 1: points go from 0 to 0");
+    let reported = open((0, 1)).unwrap().to_string();
+    assert_eq!(reported, "Best Effort: there is no replica 1: replicas go from 0 to 0");
     let manifest = folder.path().join("compared/1-best-effort/manifest.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text.replace("engine = \"simulate\"", "engine = \"rehearse\""))
         .unwrap();
     let other = folder.path().join("compared/1-best-effort");
     match Replay::open(&other, (0, 0), &Simulator, LiveNetwork::ports_to_watch).err().unwrap() {
-        ReplayError::Nothing(told) => assert!(told.contains("holds no simulated run"), "{told}"),
+        ReplayError::Nothing(reported) => {
+            assert!(reported.contains("holds no simulated run"), "{reported}")
+        }
         other => panic!("{other}"),
     }
 }
@@ -252,8 +254,11 @@ fn a_run_that_comes_out_the_same_again_says_nothing_and_its_snapshots_are_as_man
         assert_eq!(replay.hub().about().run, run + 1, "at the end it begins anew under the other");
         until_over(replay);
         assert_eq!(replay.hub().about().notes, [""; 0]);
-        let mut told = asked(at, "GET /events", &[], "");
-        told.truncate(told.rfind("event: ").unwrap());
-        assert!(told.contains("\"at_s\":0.5,") && told.contains("\"at_s\":1.0,"), "{told}");
+        let mut reported = asked(at, "GET /events", &[], "");
+        reported.truncate(reported.rfind("event: ").unwrap());
+        assert!(
+            reported.contains("\"at_s\":0.5,") && reported.contains("\"at_s\":1.0,"),
+            "{reported}"
+        );
     });
 }

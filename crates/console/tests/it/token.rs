@@ -165,10 +165,11 @@ fn a_console_that_has_no_token_asks_for_none_and_says_how_it_gets_one() {
         hub.tell(&snapshot(1e9, "Short First", &["calls", "files"]));
         browser.open(&with_token(at), 768, 900);
         browser.until("document.getElementById('read-only')?.checkVisibility() === true");
-        let told = text(&mut browser, "read-only");
+        let reported = text(&mut browser, "read-only");
         assert!(
-            told.contains("was started without a token. Start it with --console-token-file FILE"),
-            "{told}"
+            reported
+                .contains("was started without a token. Start it with --console-token-file FILE"),
+            "{reported}"
         );
         assert!(!is_shown(&mut browser, "token-form"));
         assert_eq!(browser.eval("document.getElementById('back').disabled"), true);

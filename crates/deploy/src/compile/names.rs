@@ -7,12 +7,16 @@ use shortflow_elements::{Prefix, Protocol};
 pub(super) fn names(classifier: &Classifier, count: usize, otherwise: usize) -> Vec<String> {
     let name = |class: usize| {
         let rules = classifier.rules().iter().filter(|(_, to)| *to == class);
-        let mut told: Vec<String> = rules.map(|(rule, _)| name(rule)).collect();
-        if class == otherwise && !told.iter().any(|name| name == REST) {
-            told.push(REST.to_owned());
+        let mut rule_names: Vec<String> = rules.map(|(rule, _)| name(rule)).collect();
+        if class == otherwise && !rule_names.iter().any(|name| name == REST) {
+            rule_names.push(REST.to_owned());
         }
         // Beside the rest nothing else is of interest.
-        if told.iter().any(|name| name == REST) { REST.to_owned() } else { told.join(" or ") }
+        if rule_names.iter().any(|name| name == REST) {
+            REST.to_owned()
+        } else {
+            rule_names.join(" or ")
+        }
     };
     (0..count).map(name).collect()
 }

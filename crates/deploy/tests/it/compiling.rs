@@ -10,7 +10,7 @@ use crate::support::{compiled, first_steps, of_queue, policies, settings, shippe
 
 /// All that a policy comes to, role by role: on a kernel that has everything, and with the nearest on one that has
 /// little.
-fn told(policy: &Policy) -> String {
+fn reported(policy: &Policy) -> String {
     let max = settings(&[], false);
     let lacking = [
         Kind::Prio,
@@ -86,7 +86,7 @@ fn every_policy_that_comes_with_the_program_becomes_what_its_golden_text_says() 
     assert!(names.len() > 15, "{names:?}");
     for name in names {
         let golden = goldens.join(name.replace(".toml", ".txt"));
-        let found = told(&shipped(&name));
+        let found = reported(&shipped(&name));
         if std::env::var_os("BLESS").is_some() {
             std::fs::write(&golden, &found).unwrap();
         }

@@ -136,9 +136,9 @@ impl EdgeProgram {
         context[CONTROL_BLOCK..][..4].copy_from_slice(&trial.draw.to_ne_bytes());
         context[MARK..][..4].copy_from_slice(&trial.mark.to_ne_bytes());
         context[CONTROL_BLOCK + 8..][..4].copy_from_slice(&trial.rtt.to_ne_bytes());
-        for (at, told) in [(12, trial.sent), (16, trial.remaining)] {
-            let told = told.map_or(0, |bytes| bytes.saturating_add(1));
-            context[CONTROL_BLOCK + at..][..4].copy_from_slice(&told.to_ne_bytes());
+        for (at, reported) in [(12, trial.sent), (16, trial.remaining)] {
+            let reported = reported.map_or(0, |bytes| bytes.saturating_add(1));
+            context[CONTROL_BLOCK + at..][..4].copy_from_slice(&reported.to_ne_bytes());
         }
         context[TIME..][..8].copy_from_slice(&trial.now.to_ne_bytes());
         if trial.segments > 1 {

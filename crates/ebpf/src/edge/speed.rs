@@ -49,14 +49,14 @@ impl Effort {
     pub const QUICK: Effort = Effort { again: 10_000, others: 2_000, flood: 69_000 };
 
     /// What the program takes for a packet: what any program does, parsing, meters, tables of several sizes, and floods against
-    /// these. `told` hears what is measured next.
+    /// these. `progress` hears what is measured next.
     ///
     /// # Errors
     /// When the machine lacks something.
-    pub fn costs(self, told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
+    pub fn costs(self, progress: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
         let mut found = Vec::new();
         let mut add = |what: &'static str, cost: &dyn Fn() -> Result<Cost, Error>| {
-            told(what);
+            progress(what);
             found.push(Cost { what, ..cost()? });
             Ok(())
         };

@@ -199,13 +199,13 @@ fn of_a_profile_the_connections_are_told_that_have_sent_the_most() {
     }
     let find = || EdgeAtDevice::find(first.device, Direction::Egress).unwrap().unwrap();
     let there = first.within(&home, find).unwrap();
-    let told = |max| {
+    let reported = |max| {
         let flows = there.flows(1, max).unwrap().remove(0);
         flows.iter().map(|flow| (flow.to_string(), flow.bytes)).collect::<Vec<_>>()
     };
     let of = |port: u16, bytes| (format!("udp 10.0.0.1:5000 > 10.0.0.2:{port}"), bytes);
-    assert_eq!(told(10), [of(10, 500), of(12, 400), of(11, 300)], "one gave way");
-    assert_eq!(told(1), [of(10, 500)]);
+    assert_eq!(reported(10), [of(10, 500), of(12, 400), of(11, 300)], "one gave way");
+    assert_eq!(reported(1), [of(10, 500)]);
 }
 
 #[test]
@@ -241,13 +241,13 @@ fn a_share_is_as_deep_as_the_round_trip_time_of_the_connection_s_own_socket_asks
                 EdgeProgram::load(&EdgePlan::new(&[(all(), 0)], &[class(meter)])?, Link::None)?;
             first.within(home, || program.attach(first.device, Direction::Egress))??;
             let built = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
-            let told = ObjectBuilder::default().open_memory(built)?.load()?;
-            let teller = told.progs().find(|program| program.name() == "sender").unwrap();
+            let reported = ObjectBuilder::default().open_memory(built)?.load()?;
+            let teller = reported.progs().find(|program| program.name() == "sender").unwrap();
             let mut hook = TcHook::new(teller.as_fd());
             let at = first.device.cast_signed();
             hook.ifindex(at).attach_point(TC_EGRESS).handle(1).priority(0x6000);
             first.within(home, || hook.create().and_then(|_| hook.attach()))??;
-            Ok((program, told))
+            Ok((program, reported))
         });
         let Some((home, [first, second], mut devices, _attached)) = attached else { return };
         let listener = second.within(&home, || TcpListener::bind("10.0.0.2:80")).unwrap().unwrap();

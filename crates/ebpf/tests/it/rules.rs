@@ -77,7 +77,7 @@ impl Sent {
 
 /// What a host tells of a packet's connection.
 #[derive(Clone, Copy, Default)]
-struct Told {
+struct SocketState {
     mark: u32,
     sent: Option<u32>,
     remaining: Option<u32>,
@@ -112,9 +112,9 @@ impl Pair {
 
     /// The class that both find.
     #[track_caller]
-    fn class(&mut self, sent: Sent, told: Told) -> Option<usize> {
+    fn class(&mut self, sent: Sent, state: SocketState) -> Option<usize> {
         let packet = sent.bytes();
-        let Told { mark, sent, remaining } = told;
+        let SocketState { mark, sent, remaining } = state;
         let trial = Trial { packet: &packet, mark, sent, remaining, ..Trial::default() };
         assert!(self.program.try_packet(trial, &mut self.out).unwrap());
         let descriptor = Layers::of_ethernet(&packet).descriptor(None).unwrap();
@@ -254,7 +254,7 @@ fn every_port_from_0_to_65535_is_of_the_first_range_that_has_it() {
         let mut found = [0; CLASSES];
         for port in 0..=u16::MAX {
             let ports = if is_source { [port, 7] } else { [7, port] };
-            let class = pair.class(Sent { ports, ..SENT }, Told::default());
+            let class = pair.class(Sent { ports, ..SENT }, SocketState::default());
             found[class.expect("the last has all")] += 1;
         }
         assert!(found.iter().filter(|count| **count > 0).count() > 25, "{found:?}");
@@ -265,7 +265,10 @@ fn every_port_from_0_to_65535_is_of_the_first_range_that_has_it() {
             Sent { protocol: 1, ..SENT },
             Sent { transport: 3, ..SENT },
         ] {
-            assert_eq!(pair.class(Sent { ports: [80; 2], ..sent }, Told::default()), Some(0));
+            assert_eq!(
+                pair.class(Sent { ports: [80; 2], ..sent }, SocketState::default()),
+                Some(0)
+            );
         }
     }
 }
@@ -292,7 +295,7 @@ fn every_protocol_with_every_code_point_is_of_the_first_rule_for_both() {
     for protocol in 0..=u8::MAX {
         for code_point in 0..64 {
             let sent = Sent { protocol, code_point, ..SENT };
-            match pair.class(sent, Told::default()) {
+            match pair.class(sent, SocketState::default()) {
                 Some(_) => found += 1,
                 None => none += 1,
             }
@@ -325,7 +328,7 @@ fn an_address_is_of_the_longest_prefix_of_every_length_that_it_shares() {
                     true => Sent { src: bits, ..sent },
                     false => Sent { dst: bits, ..sent },
                 };
-                pair.class(sent, Told::default())
+                pair.class(sent, SocketState::default())
             };
             let of = |shared| lengths.iter().position(|length| *length <= shared);
             let families: &[bool] = if address == ipv4 { &[false, true] } else { &[true] };
@@ -365,18 +368,18 @@ fn a_connection_is_of_the_first_bound_that_it_has_not_passed() {
         let Some(mut pair) = Pair::new(bounds.iter().map(rule).collect(), &[]) else { return };
         let mut class = |bytes: u64| {
             let bytes = Some(u32::try_from(bytes).unwrap());
-            let told = if is_sent {
-                Told { sent: bytes, ..Told::default() }
+            let state = if is_sent {
+                SocketState { sent: bytes, ..SocketState::default() }
             } else {
-                Told { sent: Some(0), remaining: bytes, ..Told::default() }
+                SocketState { sent: Some(0), remaining: bytes, ..SocketState::default() }
             };
-            pair.class(SENT, told)
+            pair.class(SENT, state)
         };
         for (at, bound) in bounds[..63].iter().enumerate() {
             assert_eq!(class(*bound), Some(at % CLASSES));
             assert_eq!(class(bound + 1), Some((at + 1) % CLASSES));
         }
-        assert_eq!(pair.class(SENT, Told::default()), None, "nobody knows");
+        assert_eq!(pair.class(SENT, SocketState::default()), None, "nobody knows");
     }
 }
 
@@ -390,10 +393,13 @@ fn a_mark_is_that_of_a_rule_only_where_all_its_bytes_are() {
     let rules: Vec<_> = (1..).map(rule).take(marks.len()).collect();
     let Some(mut pair) = Pair::new(rules, &marks) else { return };
     for (at, mark) in marks.iter().enumerate() {
-        assert_eq!(pair.class(SENT, Told { mark: *mark, ..Told::default() }), Some(at % CLASSES));
+        assert_eq!(
+            pair.class(SENT, SocketState { mark: *mark, ..SocketState::default() }),
+            Some(at % CLASSES)
+        );
     }
     for mark in [3, 0x0101_0100, 0xffff_fffe, 0x8000_0001] {
-        assert_eq!(pair.class(SENT, Told { mark, ..Told::default() }), None);
+        assert_eq!(pair.class(SENT, SocketState { mark, ..SocketState::default() }), None);
     }
 }
 
@@ -499,7 +505,7 @@ impl Drawn {
         rules
     }
 
-    fn packet(&mut self) -> (Sent, Told) {
+    fn packet(&mut self) -> (Sent, SocketState) {
         let is_ipv6 = self.one_in(2);
         let sent = Sent {
             is_ipv6,
@@ -512,11 +518,11 @@ impl Drawn {
             transport: if self.one_in(8) { 3 } else { 8 },
         };
         if self.one_in(3) {
-            return (sent, Told::default());
+            return (sent, SocketState::default());
         }
         let mark = self.pick(&[0, 7, 1 << 31, u32::MAX, 5]);
         let remaining = self.one_in(2).then(|| self.bytes());
-        (sent, Told { mark, sent: Some(self.bytes()), remaining })
+        (sent, SocketState { mark, sent: Some(self.bytes()), remaining })
     }
 }
 
@@ -529,8 +535,8 @@ fn a_packet_is_of_the_first_of_any_rules_whatever_these_ask_for() {
         let rules = drawn.rules(count);
         let Some(mut pair) = Pair::new(rules, &[7, 1 << 31, u32::MAX]) else { return };
         for _ in 0..1_000 {
-            let (sent, told) = drawn.packet();
-            match pair.class(sent, told) {
+            let (sent, state) = drawn.packet();
+            match pair.class(sent, state) {
                 Some(_) => found += 1,
                 None => none += 1,
             }

@@ -77,9 +77,9 @@ mod tests {
     use super::*;
 
     /// Finds what it is told.
-    struct Told(Color);
+    struct FixedColor(Color);
 
-    impl Meter for Told {
+    impl Meter for FixedColor {
         fn meter(&mut self, _now: Instant, _packet: &Packet) -> Color {
             self.0
         }
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn each_colour_gets_its_code_point() {
         let marked = Color::ALL.map(|color| {
-            let meter = Box::new(Told(color));
+            let meter = Box::new(FixedColor(color));
             let mut marker = ColorMarker::new(meter, [Dscp::AF11, Dscp::AF12, Dscp::AF13]);
             let mut packet = crate::packet::test_packet();
             assert_eq!(marker.mark(Instant::START, &mut packet, None), color);

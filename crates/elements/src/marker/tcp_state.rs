@@ -226,8 +226,8 @@ mod tests {
         let sender = SenderView::default();
         assert_eq!(sharp().mark(Instant::START, &mut packet, Some(&sender)), Color::Red);
         packet.key.protocol = Protocol::TCP;
-        let untold = sharp().mark(Instant::START, &mut packet, Some(&sender));
-        assert_eq!(untold, Color::Red, "a kernel that does not tell the window");
+        let unknown = sharp().mark(Instant::START, &mut packet, Some(&sender));
+        assert_eq!(unknown, Color::Red, "a kernel that does not tell the window");
     }
 
     #[test]

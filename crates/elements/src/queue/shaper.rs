@@ -4,7 +4,7 @@ use shortflow_units::{Bytes, Instant, LinkLayer, Rate};
 
 use crate::meter::bucket::{Bucket, Earned, Tokens, time_to_earn};
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews, Verdict};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate, Verdict};
 
 /// Parameters of a [`Shaper`].
 #[derive(Debug, Clone)]
@@ -144,7 +144,7 @@ impl QueueDiscipline for Shaper {
         self.inner.listens()
     }
 
-    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
         self.inner.on_sender_event(now, news);
     }
 

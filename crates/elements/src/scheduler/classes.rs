@@ -3,7 +3,7 @@
 use shortflow_units::{Instant, Rate};
 
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, SenderNews, Verdict};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, SenderUpdate, Verdict};
 
 /// Children, each the queue of a class.
 pub(super) struct Classes {
@@ -88,7 +88,7 @@ impl Classes {
     }
 
     /// Each child knows which connections are its own.
-    pub(super) fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+    pub(super) fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
         self.children.iter_mut().for_each(|child| child.on_sender_event(now, news));
     }
 

@@ -5,7 +5,7 @@ use shortflow_units::{Bytes, Instant, Rate};
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate};
 
 /// Serves its children in turn, each with its quantum in *bytes* (Shreedhar & Varghese 1995, §3).
 /// What a turn leaves over is settled in the next one, so that shares of the link are as the
@@ -118,7 +118,7 @@ impl QueueDiscipline for DeficitRoundRobin {
         self.classes.listens()
     }
 
-    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
         self.classes.on_sender_event(now, news);
     }
 

@@ -4,7 +4,7 @@ use shortflow_units::{Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews, Verdict};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate, Verdict};
 
 /// Serves the first child that may give a packet; the packet in transmission is not interrupted.
 /// A child that is held back (by a shaper) is skipped. One step per child.
@@ -80,7 +80,7 @@ impl QueueDiscipline for StrictPriority {
         self.classes.listens()
     }
 
-    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
         self.classes.on_sender_event(now, news);
     }
 

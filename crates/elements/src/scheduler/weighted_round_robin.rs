@@ -5,7 +5,7 @@ use shortflow_units::{Instant, Rate};
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderNews};
+use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate};
 
 /// Serves its children in turn, each with up to its weight in *packets* (Katevenis, Sidiropoulos &
 /// Courcoubetis 1991). A child that has nothing to give, or is held back (by a shaper), loses its
@@ -90,7 +90,7 @@ impl QueueDiscipline for WeightedRoundRobin {
         self.classes.listens()
     }
 
-    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
         self.classes.on_sender_event(now, news);
     }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use shortflow_elements::queue::{AggregateShaper, AggregateShaperParams};
 use shortflow_elements::queue::{FreshPackets, ServiceOrder, Triggers};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{DropReason, Drops, Packet, QueueDiscipline, SenderEvent, SenderNews};
+use shortflow_elements::{DropReason, Drops, Packet, QueueDiscipline, SenderEvent, SenderUpdate};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rate};
 
 use crate::bench::{Bench, P, mbit, ms, number_of, p, rng};
@@ -30,7 +30,7 @@ fn bench(params: AggregateShaperParams) -> Bench<AggregateShaper> {
 
 fn tell(queue: &mut AggregateShaper, now: Instant, flow: u16, event: SenderEvent) {
     let key = p(0).of_flow(flow).packet().key;
-    queue.on_sender_event(now, &SenderNews { key, event, smoothed_rtt: None });
+    queue.on_sender_event(now, &SenderUpdate { key, event, smoothed_rtt: None });
 }
 
 fn counted(queue: &dyn QueueDiscipline) -> BTreeMap<&'static str, u64> {
@@ -230,7 +230,7 @@ fn a_bucket_is_as_deep_as_the_round_trip_time_that_the_host_tells_asks_for() {
     for (flow, rtt) in [(1, 100), (2, 500)] {
         let key = packet(flow, 0).packet().key;
         let smoothed_rtt = Some(Duration::from_millis(rtt));
-        let news = SenderNews { key, event: SenderEvent::IdleAcknowledgement, smoothed_rtt };
+        let news = SenderUpdate { key, event: SenderEvent::IdleAcknowledgement, smoothed_rtt };
         bench.queue.on_sender_event(ms(1), &news);
     }
     // After 10 s both are full: 2 packets and 10.
@@ -284,7 +284,7 @@ fn run(
                 let key = packet(flow, 0).packet().key;
                 let smoothed_rtt = Some(Duration::from_millis(rtt));
                 let event = SenderEvent::ALL[event];
-                queue.on_sender_event(now, &SenderNews { key, event, smoothed_rtt });
+                queue.on_sender_event(now, &SenderUpdate { key, event, smoothed_rtt });
             }
             Step::Take => {}
         }

@@ -250,7 +250,7 @@ mod tests {
             above: Some("small"),
             ..Subject::default()
         };
-        let mut told = 0;
+        let mut reported = 0;
         for class in [None, Some("all"), Some("small")] {
             let what = Subject { class, ..all };
             for measure in Measure::ALL {
@@ -266,10 +266,10 @@ mod tests {
                 let near = (value - one.value()).abs() <= 1e-9 * value.abs();
                 assert!(near, "{name} of {class:?}: {value} for {one:?}");
                 assert_eq!(is_bound, one.is_bound(), "{name} of {class:?}");
-                told += 1;
+                reported += 1;
             }
         }
         // Six are kept by replicas alone, and the longest delay only for streams.
-        assert_eq!(told, 3 * (Measure::ALL.len() - 7));
+        assert_eq!(reported, 3 * (Measure::ALL.len() - 7));
     }
 }

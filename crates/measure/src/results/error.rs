@@ -105,15 +105,15 @@ mod tests {
 
     #[test]
     fn an_error_of_the_system_is_told_in_plain_words() {
-        let told =
+        let message =
             |action, source: io::Error| Error::Io { action, path: "x".into(), source }.to_string();
         let missing = || io::Error::from(io::ErrorKind::NotFound);
-        assert_eq!(told("read", missing()), "cannot read x: no such file or folder");
+        assert_eq!(message("read", missing()), "cannot read x: no such file or folder");
         assert_eq!(
-            told(MAKE_FOLDER, missing()),
+            message(MAKE_FOLDER, missing()),
             "cannot make the folder x: no folder can be made there"
         );
-        let busy = told("write", io::Error::from_raw_os_error(16));
+        let busy = message("write", io::Error::from_raw_os_error(16));
         assert!(busy.starts_with("cannot write x: ") && !busy.contains("os error"), "{busy}");
     }
 }

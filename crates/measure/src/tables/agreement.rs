@@ -89,8 +89,8 @@ fn ratio(gains: &[Gain], workload: &str, measures: &[Measure]) -> Cell {
             && measures.contains(&gain.measure)
             && gain.class.as_deref().is_none_or(|class| class == "all")
     };
-    let told: Option<Estimate> = gains.iter().find(is_meant).and_then(|gain| gain.ratio);
-    told.map_or(Cell::Nothing, Cell::Ratio)
+    let reported: Option<Estimate> = gains.iter().find(is_meant).and_then(|gain| gain.ratio);
+    reported.map_or(Cell::Nothing, Cell::Ratio)
 }
 
 /// The same where one side has no replicas to pair, as a prediction has none: of the means, with the interval of the

@@ -57,7 +57,7 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
             if has_class(summary, workload, size) || point.failure.is_some() {
                 let name = Label::from(size.unwrap_or("all"));
                 let run_name = compared.then(|| Label::Name(run.label.clone()));
-                let told = |column: &Column| match (column.measure, reference_of(runs, at)) {
+                let shown_parts = |column: &Column| match (column.measure, reference_of(runs, at)) {
                     (Some(_), _) => cell(column, point, &what),
                     (None, _) if point.failure.is_some() => Cell::Failed,
                     (None, None) => Cell::Reference,
@@ -72,7 +72,7 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
                 };
                 rows.push(Row {
                     labels: [name].into_iter().chain(run_name).collect(),
-                    cells: columns.iter().map(told).collect(),
+                    cells: columns.iter().map(shown_parts).collect(),
                     starts_group: rows.len() == rows_before,
                 });
             }
@@ -98,28 +98,28 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
     let scale = scale(runs, workload, &[Measure::Completion]);
     let sizes = spread(&classes(runs, workload), 4);
     let all = Subject { workload, ..Subject::default() };
-    let mut told: Vec<(Column, Subject<'_>)> = Vec::new();
+    let mut shown_parts: Vec<(Column, Subject<'_>)> = Vec::new();
     let mean = || Column::for_measure(Measure::Completion).in_scale(scale);
-    told.extend(
+    shown_parts.extend(
         sizes.iter().map(|size| (mean().called(*size), Subject { class: Some(size), ..all })),
     );
-    told.push((mean().called("all"), all));
+    shown_parts.push((mean().called("all"), all));
     let p99 = Column::for_measure(Measure::CompletionP99).in_scale(scale).called("p99 of all");
-    told.push((p99, all));
-    told.push((Column::for_measure(Measure::Open).called("open at end"), all));
+    shown_parts.push((p99, all));
+    shown_parts.push((Column::for_measure(Measure::Open).called("open at end"), all));
     let mut rows = Vec::new();
     for_each_case(runs, |names, point, first| {
         if point.failure.is_some() || point.summary.workload(workload).is_some() {
             let cell = |(column, what): &(Column, Subject<'_>)| cell(column, point, what);
             rows.push(Row {
                 labels: names.to_vec(),
-                cells: told.iter().map(cell).collect(),
+                cells: shown_parts.iter().map(cell).collect(),
                 starts_group: first,
             });
         }
     });
     let labels = [key].into_iter().chain((runs.len() > 1).then(|| "run".to_owned()));
-    let columns: Vec<Column> = told.into_iter().map(|(column, _)| column).collect();
+    let columns: Vec<Column> = shown_parts.into_iter().map(|(column, _)| column).collect();
     let note = interval_note(runs, false, (&columns, &rows));
     Table {
         title: format!(
@@ -288,13 +288,13 @@ fn fewer_replicas(max: u32, columns: &[Column], rows: &[Row]) -> String {
         });
         let numbers: Vec<(&String, u32)> = numbers.collect();
         let is_one = numbers.iter().all(|(_, n)| *n == numbers[0].1);
-        let told = numbers.iter().filter(|(_, n)| *n < max);
-        fewer.extend(told.take(if is_one { 1 } else { usize::MAX }).map(
-            |(head, n)| match is_one {
+        let shown_parts = numbers.iter().filter(|(_, n)| *n < max);
+        fewer.extend(shown_parts.take(if is_one { 1 } else { usize::MAX }).map(|(head, n)| {
+            match is_one {
                 true => format!("{n} for {name}"),
                 false => format!("{n} for {head} of {name}"),
-            },
-        ));
+            }
+        }));
     }
     match fewer.len() {
         0 => String::new(),

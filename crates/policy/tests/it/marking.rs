@@ -26,7 +26,7 @@ fn passed(edge: &mut Conditioner, millis: u64, mut packet: Packet) -> Result<Str
     }
 }
 
-fn told(edge: &mut Conditioner, mut packet: Packet, sender: &SenderView) -> String {
+fn reported(edge: &mut Conditioner, mut packet: Packet, sender: &SenderView) -> String {
     assert_eq!(edge.condition(at(0), &mut packet, Some(sender)), None);
     packet.dscp.to_string()
 }
@@ -89,13 +89,13 @@ fn with_63_thresholds_srpt_comes_near_to_a_continuous_one() {
         class(r#"marker.srpt.thresholds = { first = "1500 B", last = "100 MB", count = 63 }"#);
     let mut of = |remaining| {
         let remaining = Some(Bytes(remaining));
-        told(&mut edge, packet(), &SenderView { remaining, ..SenderView::default() })
+        reported(&mut edge, packet(), &SenderView { remaining, ..SenderView::default() })
     };
     assert_eq!([of(1_500), of(1_501), of(100_000_000), of(100_000_001)], ["63", "62", "LE", "BE"]);
     // A step is a factor of (100 MB/1500 B)^(1/62) = 1.1963.
     assert_eq!([of(1_794), of(1_796)], ["62", "61"]);
     let unknown = SenderView::default();
-    assert_eq!(told(&mut edge, packet(), &unknown), "BE");
+    assert_eq!(reported(&mut edge, packet(), &unknown), "BE");
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn tcp_state_marks_with_the_policys_colours_and_thresholds_by_class() {
             phase: Some(phase),
             ..Default::default()
         };
-        told(&mut edge, packet(), &sender)
+        reported(&mut edge, packet(), &sender)
     };
     assert_eq!(of(1, 0, 4_000), "AF21", "telnet");
     assert_eq!([of(0, 64_000, 8), of(0, 64_000, 16), of(0, 64_000, 17)], ["AF21", "AF22", "AF23"]);
@@ -143,7 +143,7 @@ fn tcp_state_marks_with_the_policys_colours_and_thresholds_by_class() {
 fn tcp_state_may_be_randomized() {
     let mut edge = class("marker.tcp-state = { high = 4, medium = 8, randomized = true }");
     let sender = SenderView { window_segments: Some(16), ..SenderView::default() };
-    let marks: Vec<_> = (0..1000).map(|_| told(&mut edge, packet(), &sender)).collect();
+    let marks: Vec<_> = (0..1000).map(|_| reported(&mut edge, packet(), &sender)).collect();
     let [green, yellow, red] =
         ["AF11", "AF12", "AF13"].map(|name| marks.iter().filter(|mark| *mark == name).count());
     // 250, 375 and 375 expected; five standard deviations are at most 77.
@@ -258,10 +258,10 @@ fn acknowledgements_echo_where_the_role_says_so_and_belong_to_no_class() {
     let ack = || Packet { payload: 0, flags: TcpFlags::ACK, ..packet() };
     let sender = SenderView { received_dscp: Some(Dscp::AF12), ..SenderView::default() };
     let mut echoing = conditioner(&text("acks = \"echo\""));
-    assert_eq!(told(&mut echoing, ack(), &sender), "AF12");
-    assert_eq!(told(&mut echoing, packet(), &sender), "EF", "it carries data");
+    assert_eq!(reported(&mut echoing, ack(), &sender), "AF12");
+    assert_eq!(reported(&mut echoing, packet(), &sender), "EF", "it carries data");
     assert_eq!(echoing.counters()[0].packets, [1, 0, 0]);
-    assert_eq!(told(&mut conditioner(&text("acks = \"mark\"")), ack(), &sender), "EF");
+    assert_eq!(reported(&mut conditioner(&text("acks = \"mark\"")), ack(), &sender), "EF");
 
     let alone = policy("[roles.edge]\nacks = \"echo\"");
     let role = alone.role("edge").unwrap();

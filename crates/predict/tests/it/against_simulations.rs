@@ -10,7 +10,7 @@ use shortflow_sim::Simulator;
 /// The scenario of a text and the policy that it may name.
 fn scenario(text: &str, policy: &str) -> Scenario {
     let loaded = from_texts(&[("line.toml", text), ("p.toml", policy)], &Overrides::default());
-    loaded.unwrap_or_else(|told| panic!("{told}")).into_points().swap_remove(0).scenario
+    loaded.unwrap_or_else(|reported| panic!("{reported}")).into_points().swap_remove(0).scenario
 }
 
 pub(crate) fn predicted(scenario: &Scenario) -> Summary {
@@ -301,8 +301,8 @@ fn datagrams_wait_by_what_their_flow_has_sent_within_the_run() {
     };
     for threshold in ["50 KB", "300 KB", "600 KB"] {
         let scenario = stream(threshold);
-        let (told, found) = (delay(predicted(&scenario)), delay(simulated(&scenario, 2)));
-        holds(&format!("delay of a stream, threshold at {threshold}"), told, found, 0.15);
+        let (reported, found) = (delay(predicted(&scenario)), delay(simulated(&scenario, 2)));
+        holds(&format!("delay of a stream, threshold at {threshold}"), reported, found, 0.15);
     }
 }
 

@@ -31,7 +31,8 @@ fn scenario(workloads: &str, policy: &str) -> Scenario {
         "#
     );
     let texts = [("line.toml", text.as_str()), ("p.toml", policy)];
-    let loaded = from_texts(&texts, &Overrides::default()).unwrap_or_else(|told| panic!("{told}"));
+    let loaded =
+        from_texts(&texts, &Overrides::default()).unwrap_or_else(|reported| panic!("{reported}"));
     loaded.into_points().swap_remove(0).scenario
 }
 
@@ -123,13 +124,13 @@ fn every_workload_is_told_as_a_bound_under_every_policy_and_every_bound_holds() 
         for workloads in [mixed(1.1), format!("{}{LONG}", mixed(0.75)), format!("{FILES}{LONG}")] {
             let scenario = scenario(&workloads, &policy);
             let model = predicted(&scenario);
-            let told = figures(&model);
+            let reported = figures(&model);
             for workload in &model.workloads {
                 let is_told = |(of, _): &(String, Estimate)| of.starts_with(&workload.name);
-                assert!(told.iter().any(is_told), "{name}: nothing of {}", workload.name);
+                assert!(reported.iter().any(is_told), "{name}: nothing of {}", workload.name);
             }
             let simulation = figures(&simulated(&scenario, 1));
-            for (of, bound) in told.iter().filter(|(_, told)| told.is_bound()) {
+            for (of, bound) in reported.iter().filter(|(_, reported)| reported.is_bound()) {
                 let Some((_, found)) = simulation.iter().find(|(other, _)| other == of) else {
                     continue;
                 };

@@ -25,7 +25,8 @@ fn predicted(line: &str, workloads: &str, policy: &str) -> Option<Summary> {
         "#
     );
     let texts = [("line.toml", text.as_str()), ("p.toml", policy)];
-    let loaded = from_texts(&texts, &Overrides::default()).unwrap_or_else(|told| panic!("{told}"));
+    let loaded =
+        from_texts(&texts, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
     let task = Task { scenario: &loaded.points()[0].scenario, replica: 0 };
     match run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0) {
         Ok(outcome) => match outcome.measured {
@@ -175,7 +176,7 @@ fn no_line_carries_more_than_its_rate() {
         "calls-first",
         "wrr",
     ];
-    let mut told = 0;
+    let mut error = 0;
     for _ in 0..150 {
         let rate = 2e5 * 5000f64.powf(draws.next());
         let (delay, load) = (2.0 + 100.0 * draws.next(), 0.05 + 0.4 * draws.next());
@@ -196,8 +197,8 @@ fn no_line_carries_more_than_its_rate() {
             continue;
         };
         let carried = carried(&found, rate, load);
-        told += u32::from(carried > 0.0);
+        error += u32::from(carried > 0.0);
         assert!(carried <= rate * 1.002, "{name}, {line}, {beside}: {carried}");
     }
-    assert!(told >= 30, "{told}");
+    assert!(error >= 30, "{error}");
 }

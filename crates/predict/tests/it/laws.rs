@@ -21,7 +21,8 @@ fn predicted(workloads: &str, policy: &str) -> Summary {
         "#
     );
     let texts = [("line.toml", text.as_str()), ("p.toml", policy)];
-    let loaded = from_texts(&texts, &Overrides::default()).unwrap_or_else(|told| panic!("{told}"));
+    let loaded =
+        from_texts(&texts, &Overrides::default()).unwrap_or_else(|error| panic!("{error}"));
     let task = Task { scenario: &loaded.points()[0].scenario, replica: 0 };
     let outcome = run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0).unwrap();
     match outcome.measured {

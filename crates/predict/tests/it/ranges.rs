@@ -29,7 +29,7 @@ fn scenario(policy: &str, line: &str, workloads: &str) -> Scenario {
         policy
     };
     let loaded = from_texts(&[("line.toml", &text), ("p.toml", &policy)], &Overrides::default());
-    loaded.unwrap_or_else(|told| panic!("{told}")).into_points().swap_remove(0).scenario
+    loaded.unwrap_or_else(|reported| panic!("{reported}")).into_points().swap_remove(0).scenario
 }
 
 /// Why nothing at all is told.
@@ -69,10 +69,11 @@ fn flows_that_a_cut_leaves_too_small_to_fill_their_line_have_no_closed_form() {
     let reno = bulk("long", "flows = 1\ntcp.congestion = \"reno\"");
     let left = "what a cut of the windows leaves in flight, as a part of what fills the line, must be at least";
     for policy in [FIFO, RED, FAIR] {
-        let told = refused(policy, FAST, &reno);
+        let reported = refused(policy, FAST, &reno);
         assert!(
-            told.contains("no closed form for `long`: what comes to b->a: ") && told.contains(left),
-            "{told}"
+            reported.contains("no closed form for `long`: what comes to b->a: ")
+                && reported.contains(left),
+            "{reported}"
         );
     }
 }
@@ -80,10 +81,10 @@ fn flows_that_a_cut_leaves_too_small_to_fill_their_line_have_no_closed_form() {
 #[test]
 fn flows_that_their_acknowledgements_hold_back_have_no_closed_form() {
     let narrow = "rate = { back = \"50 Mbit/s\", forward = \"200 kbit/s\" }\ndelay = \"5 ms\"";
-    let told = refused(FIFO, narrow, &bulk("long", "flows = 4"));
+    let reported = refused(FIFO, narrow, &bulk("long", "flows = 4"));
     assert!(
-        told.contains("long flows whose acknowledgements fill a->b, and hold them back"),
-        "{told}"
+        reported.contains("long flows whose acknowledgements fill a->b, and hold them back"),
+        "{reported}"
     );
 }
 
@@ -91,57 +92,62 @@ fn flows_that_their_acknowledgements_hold_back_have_no_closed_form() {
 fn reno_beside_cubic_at_a_plain_buffer_has_no_closed_form() {
     let both =
         bulk("old", "tcp.congestion = \"reno\"") + &bulk("new", "tcp.congestion = \"cubic\"");
-    let told = refused(FIFO, USUAL, &both);
+    let reported = refused(FIFO, USUAL, &both);
     assert!(
-        told.contains("long flows that keep different parts of their windows, at a plain buffer"),
-        "{told}"
+        reported
+            .contains("long flows that keep different parts of their windows, at a plain buffer"),
+        "{reported}"
     );
 }
 
 #[test]
 fn what_comes_or_goes_while_it_is_measured_has_no_closed_form_nor_what_it_meets() {
     let late = bulk("late", "start = \"100 s\"") + &stream("10 /s");
-    let told = refused(FIFO, USUAL, &late);
+    let reported = refused(FIFO, USUAL, &late);
     assert!(
-        told.contains("`late`: what comes or goes while it is measured, as `late` does"),
-        "{told}"
+        reported.contains("`late`: what comes or goes while it is measured, as `late` does"),
+        "{reported}"
     );
-    assert!(told.contains("`stream`: what `late` leaves of c->b"), "{told}");
+    assert!(reported.contains("`stream`: what `late` leaves of c->b"), "{reported}");
 }
 
 #[test]
 fn a_stream_that_wants_more_than_its_turn_has_no_closed_form_nor_who_shares_with_it() {
     let greedy = bulk("long", "flows = 4") + &stream("500 /s");
-    let told = refused(FAIR, USUAL, &greedy);
+    let reported = refused(FAIR, USUAL, &greedy);
     assert!(
-        told.contains(
+        reported.contains(
             "`long`: what shares b->a with a stream that wants more than half of its part"
         ),
-        "{told}"
+        "{reported}"
     );
     // Alone it waits for itself.
-    let told = refused(FAIR, USUAL, &stream("1000 /s"));
-    assert!(told.contains("what a stream waits for itself, as a part of its delay,"), "{told}");
+    let reported = refused(FAIR, USUAL, &stream("1000 /s"));
+    assert!(
+        reported.contains("what a stream waits for itself, as a part of its delay,"),
+        "{reported}"
+    );
 }
 
 #[test]
 fn long_flows_that_are_hardly_faster_than_what_is_forgotten_have_no_closed_form() {
     let many = bulk("long", "flows = 60");
-    let told = refused(FORGETS, USUAL, &many);
+    let reported = refused(FORGETS, USUAL, &many);
     assert!(
-        told.contains("long flows that are close to the rate that markers forget of them, at b->a"),
-        "{told}"
+        reported
+            .contains("long flows that are close to the rate that markers forget of them, at b->a"),
+        "{reported}"
     );
 }
 
 #[test]
 fn packets_one_by_one_are_told_up_to_a_load_of_98_in_100() {
-    let told = refused(RED, USUAL, &stream("1240 /s"));
+    let reported = refused(RED, USUAL, &stream("1240 /s"));
     assert!(
-        told.contains(
+        reported.contains(
             "at b->a the load with all that goes before must be at least 0 and at most 0.98"
         ),
-        "{told}"
+        "{reported}"
     );
 }
 
@@ -160,10 +166,13 @@ fn a_short_queue_delays_and_loses_poisson_packets_as_its_chain_says() {
 #[test]
 fn percentiles_beside_long_flows_are_left_out_and_losses_in_bursts_are_told_by_their_mean() {
     let beside = scenario(FIFO, USUAL, &(bulk("long", "flows = 4") + &stream("50 /s")));
-    let told = predicted(&beside).workloads[1].datagrams.clone().unwrap();
-    assert!(told.delay.unwrap().at_least && told.percentiles.delay_p99.is_none(), "{told:?}");
+    let reported = predicted(&beside).workloads[1].datagrams.clone().unwrap();
+    assert!(
+        reported.delay.unwrap().at_least && reported.percentiles.delay_p99.is_none(),
+        "{reported:?}"
+    );
     let bursts = "rate = \"10 Mbit/s\"\ndelay = \"10 ms\"\nloss.gilbert-elliott = { to_bad = 0.01, to_good = 0.24 }";
     let lossy = scenario(FIFO, bursts, &stream("50 /s"));
-    let told = predicted(&lossy).workloads[0].datagrams.clone().unwrap();
-    assert!((told.loss.unwrap().mean - 0.04).abs() < 1e-9, "{told:?}");
+    let reported = predicted(&lossy).workloads[0].datagrams.clone().unwrap();
+    assert!((reported.loss.unwrap().mean - 0.04).abs() < 1e-9, "{reported:?}");
 }

@@ -6,7 +6,8 @@ use shortflow_run::{Measured, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
 fn scenario(texts: &[(&str, &str)]) -> Scenario {
-    let loaded = from_texts(texts, &Overrides::default()).unwrap_or_else(|told| panic!("{told}"));
+    let loaded =
+        from_texts(texts, &Overrides::default()).unwrap_or_else(|reported| panic!("{reported}"));
     loaded.into_points().swap_remove(0).scenario
 }
 
@@ -45,9 +46,9 @@ const STREAM: &str = r#"
 #[test]
 fn an_overloaded_line_is_named_with_its_load() {
     let text = format!("{LINE}{}", STREAM.replace("50 /s", "150 /s"));
-    let told = refused(&[("line.toml", &text)]);
+    let reported = refused(&[("line.toml", &text)]);
     assert_eq!(
-        told,
+        reported,
         "no closed form for `packets`: what comes to a->b: the load, with what goes before it, must be at least 0 \
          and below 1; found 1.2\nsimulate it"
     );
@@ -59,9 +60,9 @@ fn a_queue_without_a_closed_form_is_named_with_its_place() {
     let text = format!(
         "policy = \"p.toml\"\n{LINE}\n[[bind]]\nrole = \"core\"\nat = \"a\"\nto = \"b\"\n{STREAM}"
     );
-    let told = refused(&[("line.toml", &text), ("p.toml", policy)]);
+    let reported = refused(&[("line.toml", &text), ("p.toml", policy)]);
     assert_eq!(
-        told,
+        reported,
         "no closed form for `packets`: a queue of the kind `sima` that goes by the mean of its buffers, as that of the role `core` at a->b\nsimulate it"
     );
 }
@@ -75,21 +76,21 @@ fn what_has_a_closed_form_is_predicted_beside_what_has_none() {
             "links.other = { between = [\"c\", \"d\"], rate = \"1 Mbit/s\", delay = \"5 ms\" }\nlinks.line"
         )
     );
-    let (summary, told) = predicted(&[("line.toml", &text)]);
+    let (summary, reported) = predicted(&[("line.toml", &text)]);
     assert!(summary.workload("packets").unwrap().datagrams.is_some());
     // 691 packets of 1500 B and less take 8.29 s at 1 Mbit/s.
     let files = summary.workload("files").unwrap().all.mean.unwrap();
     assert!(files.at_least && (8.28..8.32).contains(&files.mean), "{files:?}");
     let why = "No closed form for `files`: flows of one size that begin together, as in `files`.";
-    assert_eq!(told[0], why);
+    assert_eq!(reported[0], why);
 }
 
 #[test]
 fn what_shares_a_line_with_something_unknown_is_not_predicted() {
     let files = "[workloads.files.bulk]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 MB\"\n";
-    let told = refused(&[("line.toml", &format!("{LINE}{STREAM}{files}"))]);
+    let reported = refused(&[("line.toml", &format!("{LINE}{STREAM}{files}"))]);
     let why = "no closed form for `packets`: what `files` leaves of a->b, which has no closed form itself\n";
-    assert!(told.starts_with(why), "{told}");
+    assert!(reported.starts_with(why), "{reported}");
 }
 
 #[test]
@@ -102,9 +103,9 @@ fn transfers_beyond_the_range_of_the_models_are_refused_with_the_range() {
         request.constant = "400 B"
         reply.constant = "20 KB"
     "#;
-    let told = refused(&[("line.toml", &format!("{LINE}{transfers}"))]);
+    let reported = refused(&[("line.toml", &format!("{LINE}{transfers}"))]);
     let why = "no closed form for `web`: at b->a the load with all that goes before must be at least 0 and at most 0.9";
-    assert!(told.starts_with(why), "{told}");
+    assert!(reported.starts_with(why), "{reported}");
 }
 
 #[test]
@@ -119,11 +120,15 @@ fn sizes_that_are_told_count_where_others_are_not() {
         reply.choice = { sizes = ["2 KB", "100 KB"] }
     "#;
     let line = LINE.replace("delay = \"5 ms\"", "delay = \"5 ms\", loss = 0.02");
-    let (summary, told) = predicted(&[("line.toml", &format!("{line}{transfers}"))]);
+    let (summary, reported) = predicted(&[("line.toml", &format!("{line}{transfers}"))]);
     let web = summary.workload("web").unwrap();
     let is_bound = |class: &shortflow_measure::ClassSummary| class.mean.unwrap().at_least;
     assert_eq!(web.classes.iter().map(is_bound).collect::<Vec<_>>(), [false, true]);
     assert!(is_bound(&web.all), "{web:?}");
     assert!(web.completed > 0, "{web:?}");
-    assert!(told[0].starts_with("No closed form for `web` at up to 100 KB: "), "{}", told[0]);
+    assert!(
+        reported[0].starts_with("No closed form for `web` at up to 100 KB: "),
+        "{}",
+        reported[0]
+    );
 }

@@ -42,7 +42,7 @@ fn at(rate: &str, policy: &str, workloads: &str) -> Scenario {
         "#
     );
     let loaded = from_texts(&[("line.toml", &text), ("p.toml", policy)], &Overrides::default());
-    loaded.unwrap_or_else(|told| panic!("{told}")).into_points().swap_remove(0).scenario
+    loaded.unwrap_or_else(|reported| panic!("{reported}")).into_points().swap_remove(0).scenario
 }
 
 /// Packets of 1000 B, 8 ms on the line, so many a second.
@@ -118,8 +118,11 @@ fn a_stream_that_is_hardly_faster_than_what_is_forgotten_has_no_closed_form() {
     let policy = marked(
         "marker.dstf = { thresholds = [\"10 KB\"], code_points = [\"CS1\", \"BE\"], decay = \"100 kbit/s\" }",
     );
-    let told = refused(&scenario(&policy, &stream("one", "b", 7, 13)));
-    assert!(told.contains("a stream that is close to the rate that is forgotten"), "{told}");
+    let reported = refused(&scenario(&policy, &stream("one", "b", 7, 13)));
+    assert!(
+        reported.contains("a stream that is close to the rate that is forgotten"),
+        "{reported}"
+    );
 }
 
 /// 400 kbit/s: a quarter is green, a quarter yellow, half red. Loads 0.1, 0.1, and 0.2 with the other stream's 0.2.
@@ -176,8 +179,8 @@ fn meters_that_see_colors_or_users_or_a_peak_rate_have_no_closed_form() {
             "an aggregate with a peak rate",
         ),
     ] {
-        let told = refused(&scenario(&marked(marker), &stream("one", "b", 7, 50)));
-        assert!(told.contains(why), "{told}");
+        let reported = refused(&scenario(&marked(marker), &stream("one", "b", 7, 50)));
+        assert!(reported.contains(why), "{reported}");
     }
 }
 
@@ -268,8 +271,8 @@ fn the_profile_of_a_host_holds_nothing_up_while_its_bucket_lasts() {
 /// With 200 KB others have taken so much of it that a message of 200 KB takes a quarter longer in simulations.
 #[test]
 fn messages_about_as_large_as_the_bucket_of_others_have_no_closed_form() {
-    let told = refused(&at("10 Mbit/s", SHAPER, &transfers("2 Mbit/s")));
-    assert!(told.contains("at b->r how long a profile holds packets up"), "{told}");
+    let reported = refused(&at("10 Mbit/s", SHAPER, &transfers("2 Mbit/s")));
+    assert!(reported.contains("at b->r how long a profile holds packets up"), "{reported}");
 }
 
 /// One user's files of 1 MB: 200 KB at once, the rest of 1,036 KB with headers at 5 Mbit/s.
@@ -297,10 +300,11 @@ fn long_flows_through_the_profile_of_their_host_get_its_rate() {
 
 #[test]
 fn a_host_that_sends_more_than_its_profile_has_no_closed_form_and_its_load_is_named() {
-    let told = refused(&at("10 Mbit/s", SHAPER, &stream("one", "b", 7, 650)));
+    let reported = refused(&at("10 Mbit/s", SHAPER, &stream("one", "b", 7, 650)));
     assert!(
-        told.contains("at b->r the load of the profile must be at least 0 and below 1; found 1.04"),
-        "{told}"
+        reported
+            .contains("at b->r the load of the profile must be at least 0 and below 1; found 1.04"),
+        "{reported}"
     );
 }
 
@@ -326,8 +330,8 @@ fn a_source_scheduler_holds_nothing_up_that_is_low_from_the_first_window_on() {
 #[test]
 fn a_source_scheduler_whose_tokens_are_short_has_no_closed_form() {
     let small = "[tcp]\nera = \"ns2-2005\"\n".to_owned() + &transfers("2 Mbit/s");
-    let told = refused(&at("10 Mbit/s", SCHEDULER, &small));
-    assert!(told.contains("at b->r the load of the profile"), "{told}");
+    let reported = refused(&at("10 Mbit/s", SCHEDULER, &small));
+    assert!(reported.contains("at b->r the load of the profile"), "{reported}");
 }
 
 /// The arrivals of the other class are dropped at a full buffer, whoever filled it.
@@ -339,8 +343,11 @@ fn classes_that_share_a_buffer_by_tail_drop_have_no_closed_form_beside_long_flow
         )
     };
     let workloads = format!("[tcp]\ncongestion = \"reno\"\n{BULK}{}", stream("calls", "c", 7, 100));
-    let told = refused(&at("10 Mbit/s", &wfq("full = \"tail-drop\""), &workloads));
-    assert!(told.contains("`calls`: a full buffer that takes from all who share it"), "{told}");
+    let reported = refused(&at("10 Mbit/s", &wfq("full = \"tail-drop\""), &workloads));
+    assert!(
+        reported.contains("`calls`: a full buffer that takes from all who share it"),
+        "{reported}"
+    );
     let model = predicted(&at("10 Mbit/s", &wfq(""), &workloads));
     assert!(model.workload("calls").unwrap().datagrams.is_some());
 }
@@ -377,6 +384,6 @@ fn streams_within_their_nominal_rate_meet_two_bands_whose_buffers_drop_by_preced
 
 #[test]
 fn first_windows_that_do_not_fit_into_a_buffer_of_sima_have_no_closed_form() {
-    let told = refused(&at("10 Mbit/s", SIMA, &transfers("100 kbit/s")));
-    assert!(told.contains("packets in its first window to r->a"), "{told}");
+    let reported = refused(&at("10 Mbit/s", SIMA, &transfers("100 kbit/s")));
+    assert!(reported.contains("packets in its first window to r->a"), "{reported}");
 }

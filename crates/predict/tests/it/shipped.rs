@@ -20,10 +20,10 @@ fn shipped(folder: &str, name: &str) -> PathBuf {
 }
 
 /// What both engines tell of a scenario under a policy, where one is predicted at all.
-fn told(scenario: &str, policy: &str) -> Option<(Summary, Summary)> {
+fn reported(scenario: &str, policy: &str) -> Option<(Summary, Summary)> {
     let overrides = Overrides { policy: Some(shipped("policies", policy)), ..Overrides::default() };
     let loaded = load(&shipped("scenarios", scenario), &overrides);
-    let loaded = loaded.unwrap_or_else(|told| panic!("{told}"));
+    let loaded = loaded.unwrap_or_else(|reported| panic!("{reported}"));
     let scenario = &loaded.points()[0].scenario;
     Prediction.check(scenario).ok()?;
     Prediction.answers(scenario).ok()?;
@@ -65,9 +65,10 @@ fn what_is_told_as_a_bound_is_one_in_shipped_scenarios_that_long_flows_fill_unde
     let mut bounds = 0;
     for policy in policies {
         for scenario in FILLED {
-            let Some((model, simulation)) = told(scenario, &policy) else { continue };
+            let Some((model, simulation)) = reported(scenario, &policy) else { continue };
             let simulation = figures(&simulation);
-            for (what, min) in figures(&model).into_iter().filter(|(_, told)| told.at_least) {
+            for (what, min) in figures(&model).into_iter().filter(|(_, reported)| reported.at_least)
+            {
                 let (_, found) = simulation.iter().find(|(of, _)| *of == what).unwrap();
                 println!("{scenario}, {policy}, {what}: from {:.5}, {:.5}", min.mean, found.mean);
                 assert!(min.mean <= found.mean, "{scenario}, {policy}, {what}");
@@ -80,26 +81,26 @@ fn what_is_told_as_a_bound_is_one_in_shipped_scenarios_that_long_flows_fill_unde
 
 #[test]
 fn behind_who_has_sent_least_a_flow_without_an_end_hardly_delays_others() {
-    let (model, simulation) = told("voice-and-web", "stf").unwrap();
+    let (model, simulation) = reported("voice-and-web", "stf").unwrap();
     for what in ["voice_up: delay", "web"] {
         holds(what, value(&model, what), value(&simulation, what), 0.05);
     }
-    let (model, simulation) = told("office", "stf").unwrap();
+    let (model, simulation) = reported("office", "stf").unwrap();
     holds("pages", value(&model, "pages"), value(&simulation, "pages"), 0.1);
 }
 
 /// Pages of which every reader's are younger than the calls go before these.
 #[test]
 fn streams_behind_younger_transfers_have_no_closed_form_where_who_has_sent_least_is_served() {
-    let (model, _) = told("office", "stf").unwrap();
-    assert!(figures(&model).iter().all(|(of, told)| of != "calls: delay" || told.at_least));
+    let (model, _) = reported("office", "stf").unwrap();
+    assert!(figures(&model).iter().all(|(of, reported)| of != "calls: delay" || reported.at_least));
 }
 
 /// Two uploads beside calls, requests and acknowledgements: a third of the queue's packets are full ones.
 #[test]
 fn a_queue_that_small_packets_share_is_as_long_as_all_of_them_together() {
     for policy in ["red", "tsw2cm", "fair-marker"] {
-        let (model, simulation) = told("voice-and-web", policy).unwrap();
+        let (model, simulation) = reported("voice-and-web", policy).unwrap();
         for what in ["voice_up: delay", "web"] {
             let name = format!("{policy}, {what}");
             holds(&name, value(&model, what), value(&simulation, what), 0.25);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shortflow_ebpf::{ConnectionState, Record, Recovery};
 use shortflow_elements::{
-    Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderEvent, SenderNews, SenderView, TcpFlags,
+    Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderEvent, SenderUpdate, SenderView, TcpFlags,
 };
 use shortflow_scenario::{Addresses, NodeId, Scenario};
 use shortflow_units::{Bytes, Duration};
@@ -33,7 +33,7 @@ pub(crate) struct Edges {
     applications: Option<Applications>,
     addresses: Arc<Addresses>,
     /// What queues are to be told.
-    news: Vec<(NodeId, SenderNews)>,
+    news: Vec<(NodeId, SenderUpdate)>,
 }
 
 /// Ends of connections that are remembered at least, those that sent last. Programs may open as many as they like; an end that
@@ -57,13 +57,13 @@ impl Edges {
         applications: Option<Applications>,
     ) -> Self {
         let addresses = Arc::clone(&scenario.addresses);
-        let mut edges = Edges { specs, applications, addresses, ..Edges::of_nobody() };
+        let mut edges = Edges { specs, applications, addresses, ..Edges::without_owner() };
         edges.bind(scenario);
         edges
     }
 
     /// Nobody asks.
-    pub(crate) fn of_nobody() -> Self {
+    pub(crate) fn without_owner() -> Self {
         let (specs, labels, news) = Default::default();
         let connections = Recent::new(CONNECTIONS);
         let addresses = Arc::new(Addresses::automatic());
@@ -100,7 +100,7 @@ impl Edges {
             return Some(view);
         };
         let connection = self.connections.get_or_insert(packet.key);
-        if connection.sequences.begins_anew(packet.flags, numbers) {
+        if connection.sequences.is_new_connection(packet.flags, numbers) {
             let received = connection.received;
             *connection = Connection::default();
             // What answers a SYN has had that.
@@ -113,7 +113,7 @@ impl Edges {
             connection.sequences.send(packet.flags, numbers, u32::from(packet.payload));
         let handed_in = said.handed_in.and_then(|handed_in| handed_in.bytes());
         // What was handed in between the sending of this packet and now was not there then.
-        let is_before = packet.is_bare_acknowledgement() && connection.sequences.had_nothing();
+        let is_before = packet.is_bare_acknowledgement() && connection.sequences.has_seen_nothing();
         let handed_in = handed_in.map(|bytes| if is_before { sent } else { bytes });
         let view = SenderView {
             is_retransmission: Some(is_retransmission),
@@ -177,7 +177,7 @@ impl Edges {
             return;
         };
         let smoothed_rtt = connection.smoothed_rtt;
-        self.news.push((node, SenderNews { key, event, smoothed_rtt }));
+        self.news.push((node, SenderUpdate { key, event, smoothed_rtt }));
     }
 
     /// Takes the connections whose data are held back.
@@ -186,13 +186,13 @@ impl Edges {
         for key in held_back.into_iter().flatten() {
             let connection = self.connections.get(key);
             let smoothed_rtt = connection.and_then(|connection| connection.smoothed_rtt);
-            let news = SenderNews { key, event: SenderEvent::ClosedWindow, smoothed_rtt };
+            let news = SenderUpdate { key, event: SenderEvent::ClosedWindow, smoothed_rtt };
             self.news.extend(self.addresses.node(key.src).map(|node| (node, news)));
         }
     }
 
     /// Takes what queues are to be told.
-    pub(crate) fn take_news(&mut self) -> Vec<(NodeId, SenderNews)> {
+    pub(crate) fn take_news(&mut self) -> Vec<(NodeId, SenderUpdate)> {
         std::mem::take(&mut self.news)
     }
 }
@@ -244,7 +244,7 @@ mod tests {
         handed_in.add(3000);
         applications.open().add(key(), 0, Some(handed_in.clone()));
         let specs = vec![None, Some(EdgeSpec { initial_window: 10 })];
-        let edges = Edges { specs, applications: Some(applications), ..Edges::of_nobody() };
+        let edges = Edges { specs, applications: Some(applications), ..Edges::without_owner() };
         (Edges { labels: vec![Label(2)], ..edges }, handed_in)
     }
 

@@ -52,8 +52,8 @@ fn hosts(kind: PortKind) -> Option<(Home, [Host; 2], [Device; 2])> {
     match made() {
         Ok(made) => Some(made),
         Err(lacking) if std::env::var_os("CI").is_none() => {
-            let mut told = std::io::stderr();
-            writeln!(told, "skipped: needs hosts and eBPF: {lacking}").unwrap();
+            let mut info = std::io::stderr();
+            writeln!(info, "skipped: needs hosts and eBPF: {lacking}").unwrap();
             None
         }
         Err(lacking) => panic!("{lacking}"),
@@ -191,9 +191,9 @@ impl Network {
         let begun = WallClock::now();
         loop {
             while self.send() {}
-            let told = RawTcpInfo::read(stream);
-            if [told.four(136), told.four(140)] == self.passed {
-                return told;
+            let info = RawTcpInfo::read(stream);
+            if [info.four(136), info.four(140)] == self.passed {
+                return info;
             }
             assert!(begun.elapsed() < Time::from_secs(5), "{:?} passed", self.passed);
         }
@@ -276,12 +276,12 @@ fn a_sender_is_seen_as_its_kernel_tells_it_through_losses_over_all_ports_and_ver
         let (counted, last) = Default::default();
         let frames = Frames::new(16, 1500 + Record::LENGTH);
         let mut network = Network { devices, frames, edges, counted, passed: [0; 2], last };
-        let told = sent(&home, &hosts, &mut network, SocketAddr::new(to, 80));
+        let info = sent(&home, &hosts, &mut network, SocketAddr::new(to, 80));
         let counted = network.counted;
         assert!(counted.compared > 15 && counted.in_recovery > 3, "{counted:?}");
-        let (segments, bytes) = (told.four(156), told.eight(200));
+        let (segments, bytes) = (info.four(156), info.eight(200));
         assert_eq!((counted.segments, counted.bytes), (segments, bytes), "sent");
-        let (segments, bytes) = (told.four(100), told.eight(208));
+        let (segments, bytes) = (info.four(100), info.eight(208));
         assert_eq!(
             (counted.again, counted.bytes_again),
             (segments, bytes),

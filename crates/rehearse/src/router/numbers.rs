@@ -26,7 +26,7 @@ impl Sequences {
     }
 
     /// Whether a segment that is sent is the first of another connection.
-    pub(crate) fn begins_anew(&self, flags: TcpFlags, numbers: Numbers) -> bool {
+    pub(crate) fn is_new_connection(&self, flags: TcpFlags, numbers: Numbers) -> bool {
         let first = numbers.sequence.wrapping_add(1);
         flags.has(TcpFlags::SYN) && self.first.is_some_and(|known| known != first)
     }
@@ -50,7 +50,7 @@ impl Sequences {
 
     /// Whether TCP had nothing to send when it sent a segment without data. With nothing under way and a window that is
     /// open it would have sent what it had instead. The third segment of a handshake goes before any data.
-    pub(crate) fn had_nothing(&self) -> bool {
+    pub(crate) fn has_seen_nothing(&self) -> bool {
         let is_handshake = self.has_opened && self.sent == 0;
         !is_handshake && self.sent == self.acknowledged && self.offered > 0
     }

@@ -55,7 +55,7 @@ fn carried(act: impl FnOnce(&Home, &Host, &Host)) -> Option<Routed> {
         streams: Default::default(),
         capture: None,
         monitor: None,
-        edges: Edges::of_nobody(),
+        edges: Edges::without_owner(),
     };
     let (stop, open) = (AtomicBool::new(false), AtomicU32::new(0));
     let [Some(a), Some(b), None] = &hosts[..] else { panic!("two hosts and a router") };

@@ -115,13 +115,16 @@ mod tests {
                 [fifo(before), speed(Way::FqCodel, round, fq), fifo(after)]
             })
             .collect();
-        let told = summary(&found);
+        let measured = summary(&found);
         let spread = |median, min, max| Spread { median, min, max };
-        assert_eq!(told[0].per_second, spread(95.0, 50.0, 110.0));
-        assert_eq!(told[0].of_fifo, Some(spread(1.0, 1.0, 1.0)));
-        assert_eq!((told[1].way, told[1].of_fifo), (Way::FqCodel, Some(spread(0.9, 0.9, 1.1))));
-        let by_cpu = told[1].of_fifo_by_cpu.map(|ratio| (ratio.median * 1000.0).round());
+        assert_eq!(measured[0].per_second, spread(95.0, 50.0, 110.0));
+        assert_eq!(measured[0].of_fifo, Some(spread(1.0, 1.0, 1.0)));
+        assert_eq!(
+            (measured[1].way, measured[1].of_fifo),
+            (Way::FqCodel, Some(spread(0.9, 0.9, 1.1)))
+        );
+        let by_cpu = measured[1].of_fifo_by_cpu.map(|ratio| (ratio.median * 1000.0).round());
         assert_eq!(by_cpu, Some(909.0));
-        assert_eq!(told[1].late_nanos, None);
+        assert_eq!(measured[1].late_nanos, None);
     }
 }

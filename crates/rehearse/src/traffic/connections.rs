@@ -446,8 +446,8 @@ fn port_of(kind: &WorkloadKind) -> Option<u16> {
 
 /// What broke a connection.
 fn broken(socket: &Socket) -> io::Error {
-    let told = socket.take_error().ok().flatten();
-    told.unwrap_or_else(|| io::ErrorKind::ConnectionReset.into())
+    let info = socket.take_error().ok().flatten();
+    info.unwrap_or_else(|| io::ErrorKind::ConnectionReset.into())
 }
 
 /// What a connection has cost, as both kernels and the network tell.
@@ -455,9 +455,9 @@ fn costs(connection: &Connection, tallies: &Tallies) -> Costs {
     let (mut retransmissions, mut timeouts) = (0, 0);
     for end in connection.sides.iter().flatten() {
         // A server's kernel counts the SYN-ACKs that it has sent again.
-        let (told, before) = (TcpInfo::query(&end.socket), end.told_at_first);
-        retransmissions += told.retransmissions.saturating_sub(before.retransmissions);
-        timeouts += told.timeouts.unwrap_or(0).saturating_sub(before.timeouts.unwrap_or(0));
+        let (info, before) = (TcpInfo::query(&end.socket), end.first_info);
+        retransmissions += info.retransmissions.saturating_sub(before.retransmissions);
+        timeouts += info.timeouts.unwrap_or(0).saturating_sub(before.timeouts.unwrap_or(0));
     }
     let tally = tallies.get(connection.key(Side::Client)).unwrap_or_default();
     // The client's kernel counts the SYNs that it sends again among its retransmissions and timeouts.

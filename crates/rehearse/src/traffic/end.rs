@@ -39,7 +39,7 @@ pub(crate) struct End {
     /// Its SYN could not leave: it waits for ever, as where all of them are lost.
     pub(crate) is_stuck: bool,
     /// What its kernel had told when the connection was accepted: of SYN-ACKs alone.
-    pub(crate) told_at_first: TcpInfo,
+    pub(crate) first_info: TcpInfo,
 }
 
 impl End {
@@ -56,7 +56,7 @@ impl End {
             peer_closed: false,
             waits_for,
             is_stuck: false,
-            told_at_first: TcpInfo::default(),
+            first_info: TcpInfo::default(),
         }
     }
 
@@ -67,8 +67,8 @@ impl End {
 
     /// The end of the server, which its kernel has just accepted.
     pub(crate) fn accepted(socket: Socket, handed_in: HandedIn) -> Self {
-        let told_at_first = TcpInfo::query(&socket);
-        End { told_at_first, ..End::new(socket, EpollFlags::EPOLLIN, handed_in) }
+        let first_info = TcpInfo::query(&socket);
+        End { first_info, ..End::new(socket, EpollFlags::EPOLLIN, handed_in) }
     }
 
     /// The application writes so many bytes; [`ENDLESS`] never end.

@@ -66,9 +66,9 @@ impl LongFlows {
     pub(crate) fn found(&self, connections: &mut Connections<'_>) -> Vec<LongFlow> {
         let found = |(slot, connection): (u32, &mut Connection)| {
             let (received, before) = connection.endless()?;
-            let told = tcp_info(connection);
+            let message = tcp_info(connection);
             let Talk::Bulk { told_before, .. } = connection.talk else { return None };
-            let since = |of: fn(&TcpInfo) -> u32| of(&told).saturating_sub(of(&told_before));
+            let since = |of: fn(&TcpInfo) -> u32| of(&message).saturating_sub(of(&told_before));
             Some(LongFlow {
                 workload: connection.workload,
                 ends: connection.ends,
@@ -85,9 +85,9 @@ impl LongFlows {
 /// The warm-up is over: what endless flows have got so far counts no more.
 pub(crate) fn end_warm_up(connections: &mut Connections<'_>) {
     for (_, connection) in connections.connections() {
-        let (received, told) = (connection.received(Side::Server), tcp_info(connection));
+        let (received, message) = (connection.received(Side::Server), tcp_info(connection));
         if let Talk::Bulk { received_before, told_before, .. } = &mut connection.talk {
-            (*received_before, *told_before) = (received, told);
+            (*received_before, *told_before) = (received, message);
         }
     }
 }

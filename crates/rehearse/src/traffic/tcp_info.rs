@@ -47,15 +47,15 @@ impl TcpInfo {
                 &raw mut length,
             )
         };
-        let told = if done == 0 { length as usize } else { 0 };
-        TcpInfo::read(bytes.get(..told).unwrap_or(&bytes))
+        let field = if done == 0 { length as usize } else { 0 };
+        TcpInfo::read(bytes.get(..field).unwrap_or(&bytes))
     }
 
     /// Reads a `struct tcp_info`, of which older kernels give only a first part.
     fn read(bytes: &[u8]) -> TcpInfo {
-        let told =
+        let field =
             |at: usize| bytes.get(at..at + 4)?.first_chunk().copied().map(u32::from_ne_bytes);
-        let four = |at: usize| told(at).unwrap_or_default();
+        let four = |at: usize| field(at).unwrap_or_default();
         let micros = |at: usize| Duration::from_micros(u64::from(four(at)));
         let two = |at: usize| bytes.get(at..at + 2)?.first_chunk().copied().map(u16::from_ne_bytes);
         TcpInfo {
@@ -66,7 +66,7 @@ impl TcpInfo {
             state: TcpState {
                 phase: phase(bytes.get(1).copied().unwrap_or_default()),
                 window: four(80),
-                threshold: told(76).filter(|threshold| *threshold < NO_THRESHOLD),
+                threshold: field(76).filter(|threshold| *threshold < NO_THRESHOLD),
                 round_trip: micros(68),
                 variation: micros(72),
                 timeout: micros(8),
@@ -74,8 +74,8 @@ impl TcpInfo {
                 outstanding: four(24),
                 lost: four(32),
                 retransmissions: four(100),
-                delivered: told(192),
-                marked: told(196),
+                delivered: field(192),
+                marked: field(196),
                 timeouts: two(240).map(u32::from),
             },
         }

@@ -28,9 +28,9 @@ fn refusal(texts: &[(&str, &str)]) -> String {
 #[test]
 fn a_congestion_control_that_no_kernel_has_is_refused_by_its_name() {
     let more = "file.bulk = { from = \"server\", to = \"client\", tcp = { congestion = \"increase-by-k\" } }";
-    let told = refusal(&[("s.toml", &text(more))]);
+    let reported = refusal(&[("s.toml", &text(more))]);
     assert_eq!(
-        told,
+        reported,
         "file: no kernel has the congestion control increase-by-k\n\
          choose one of reno, cubic, aggregate-fair by `tcp.congestion`, or simulate it"
     );
@@ -54,9 +54,9 @@ fn more_hosts_than_a_kernel_makes_in_a_minute_are_refused_before_any_is_made() {
             "#
         )
     };
-    let told = refusal(&[("s.toml", &hosts(2000))]);
+    let reported = refusal(&[("s.toml", &hosts(2000))]);
     assert_eq!(
-        told,
+        reported,
         "2001 hosts are more than are rehearsed, each of which is a network of the kernel's own\n\
          use 2000 or fewer, or simulate it"
     );
@@ -73,12 +73,12 @@ fn a_host_has_one_kernel_for_all_its_workloads() {
         )
     };
     let more = of("old", "{ initial_window = 2 }") + &of("newer", "{ initial_window = 10 }");
-    let told = refusal(&[("s.toml", &text(&more))]);
+    let reported = refusal(&[("s.toml", &text(&more))]);
     assert!(
-        told.starts_with(
+        reported.starts_with(
             "client has one kernel, whose TCP cannot be that of old and of newer at once"
         ),
-        "{told}"
+        "{reported}"
     );
     let alike = of("old", "{ congestion = \"reno\" }") + &of("newer", "{ congestion = \"cubic\" }");
     assert_eq!(
@@ -92,16 +92,22 @@ fn a_host_has_one_kernel_for_all_its_workloads() {
 fn datagrams_too_small_for_the_time_of_their_sending_are_refused() {
     let more =
         "call.cbr = { from = \"client\", to = \"server\", rate = \"8 kbit/s\", packet = \"35 B\" }";
-    let told = refusal(&[("s.toml", &text(more))]);
-    assert!(told.contains("datagrams of 35 bytes") && told.contains("36 bytes or more"), "{told}");
+    let reported = refusal(&[("s.toml", &text(more))]);
+    assert!(
+        reported.contains("datagrams of 35 bytes") && reported.contains("36 bytes or more"),
+        "{reported}"
+    );
 }
 
 #[test]
 fn sizes_of_datagrams_that_are_drawn_are_refused_as_well() {
     let more = "probe.poisson = { from = \"client\", to = \"server\", rate = \"5 /s\", \
                 size = { choice = { sizes = [\"500 B\", \"20 B\"] } } }";
-    let told = refusal(&[("s.toml", &text(more))]);
-    assert!(told.contains("datagrams of 20 bytes") && told.contains("36 bytes or more"), "{told}");
+    let reported = refusal(&[("s.toml", &text(more))]);
+    assert!(
+        reported.contains("datagrams of 20 bytes") && reported.contains("36 bytes or more"),
+        "{reported}"
+    );
     let by_chance = more.replace(
         "choice = { sizes = [\"500 B\", \"20 B\"] }",
         "exponential = { mean = \"500 B\" }",
@@ -136,8 +142,8 @@ fn over_ipv6_headers_are_longer_and_so_is_the_least_that_is_taken() {
     {
         let scenario = scenario(&[("s.toml", &text(more))]);
         assert_eq!(Rehearsal::OVER_IPV4.check(&scenario), Ok(()));
-        let told = Rehearsal::OVER_IPV6.check(&scenario).unwrap_err().to_string();
-        assert!(told.contains(remedy), "{told}");
+        let reported = Rehearsal::OVER_IPV6.check(&scenario).unwrap_err().to_string();
+        assert!(reported.contains(remedy), "{reported}");
     }
 }
 
@@ -154,9 +160,9 @@ fn a_build_without_ebpf_refuses_roles_that_ask_for_the_state_of_tcp_and_says_wha
     let text = more.to_owned() + &text(workload);
     let scenario = scenario(&[("s.toml", &text), ("p.toml", policy)]);
     let refused = Rehearsal::OVER_IPV4.ready_for(&scenario);
-    let Err(Error::Machine(told)) = refused else { panic!("{refused:?}") };
+    let Err(Error::Machine(reported)) = refused else { panic!("{refused:?}") };
     assert_eq!(
-        told,
+        reported,
         "the role source asks for the state of a kernel's TCP (its window, its phase or its round-trip time): \
          this build leaves out the eBPF program that reads the state of a kernel's TCP\n\
          build it with clang, libelf and zlib at hand: `make setup` and `make build`, or \

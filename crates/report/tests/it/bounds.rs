@@ -104,7 +104,7 @@ fn subjects() -> Vec<Subject<'static>> {
 }
 
 /// All that is told of how long transfers take.
-fn told() -> Vec<(Measure, Option<f64>)> {
+fn reported() -> Vec<(Measure, Option<f64>)> {
     let times = [
         Measure::Completion,
         Measure::CompletionMedian,
@@ -123,7 +123,7 @@ fn every_figure_is_near_the_truth_or_a_bound_below_it_or_left_out() {
     let truth = Point::new(vec![], [1, 2].map(|seed| replica(seed, 1.0, true)).into());
     let (mut near, mut bounds, mut nothing) = (0, 0, 0);
     for subject in subjects() {
-        for (measure, limit) in told() {
+        for (measure, limit) in reported() {
             let what = Subject { limit, ..subject };
             let of = |point: &Point| measure.estimate(&point.summary, &what);
             let name = format!("{} of {what:?}", measure.about().name);
@@ -206,8 +206,8 @@ fn in_json_a_bound_says_so_has_no_interval_and_enters_no_gain() {
     });
     let mut count = 0;
     for gain in bounded {
-        let untold = [gain.difference, gain.ratio, gain.gain_percent];
-        assert_eq!(untold, [None; 3], "{} {:?}", gain.workload, gain.measure);
+        let unknown_points = [gain.difference, gain.ratio, gain.gain_percent];
+        assert_eq!(unknown_points, [None; 3], "{} {:?}", gain.workload, gain.measure);
         count += 1;
     }
     assert!(count >= 4, "{count} gains with a bound");

@@ -168,8 +168,8 @@ fn what_a_model_does_not_tell_is_not_counted_as_nothing_served() {
         silent,
         by("simulate", single(&FAIR_MARKER, 3)),
     ];
-    let told = text(&runs, false, usize::MAX);
-    let (_, ranked) = told.split_once("Policies ranked, predicted\n").unwrap();
+    let reported = text(&runs, false, usize::MAX);
+    let (_, ranked) = reported.split_once("Policies ranked, predicted\n").unwrap();
     let (ranked, _) = ranked.split_once("\n\n").unwrap();
     assert!(!ranked.contains("fair marker"), "{ranked}");
     assert!(
@@ -177,7 +177,10 @@ fn what_a_model_does_not_tell_is_not_counted_as_nothing_served() {
         "{ranked}"
     );
     assert!(!ranked.contains("× nothing") && !ranked.contains("voice nothing"), "{ranked}");
-    assert!(told.contains("Not by all engines, and left out of that: fair marker."), "{told}");
+    assert!(
+        reported.contains("Not by all engines, and left out of that: fair marker."),
+        "{reported}"
+    );
 }
 
 #[test]
@@ -189,13 +192,19 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     let bound = summary.workloads[0].all.mean.unwrap();
     let at_least = |factor| Some(Estimate { mean: bound.mean * factor, at_least: true, ..bound });
     summary.workloads[0].all.mean = at_least(0.5);
-    let told = key_result(&[model.clone(), by("simulate", single(&BEST_EFFORT, 3))]);
-    assert!(told.contains("Farthest off: best effort, web of 91 pkt: "), "{told}");
-    assert!(told.contains("(−50 %)") && told.contains("The one bound (≥ or ≤) holds."), "{told}");
+    let reported = key_result(&[model.clone(), by("simulate", single(&BEST_EFFORT, 3))]);
+    assert!(reported.contains("Farthest off: best effort, web of 91 pkt: "), "{reported}");
+    assert!(
+        reported.contains("(−50 %)") && reported.contains("The one bound (≥ or ≤) holds."),
+        "{reported}"
+    );
     model.points[0].summary.workloads[0].all.mean = at_least(2.0);
     let runs = [by("simulate", single(&BEST_EFFORT, 3)), model];
-    let told = key_result(&runs);
-    assert!(told.contains("The one bound (≥ or ≤) does not hold: best effort, web: ≥ "), "{told}");
+    let reported = key_result(&runs);
+    assert!(
+        reported.contains("The one bound (≥ or ≤) does not hold: best effort, web: ≥ "),
+        "{reported}"
+    );
     let prediction_errors = json(&runs)["engines"]["foretold"].clone();
     let off =
         prediction_errors.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
@@ -208,8 +217,8 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
 
 #[test]
 fn the_same_figures_are_one_time_as_much() {
-    let told = text(&runs(&FAIR_MARKER), false, usize::MAX);
-    let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
+    let reported = text(&runs(&FAIR_MARKER), false, usize::MAX);
+    let (_, table) = reported.split_once("How many times as much as simulated\n").unwrap();
     let row = table.lines().nth(1).unwrap();
     assert!(row.starts_with("best effort, rehearsed") && row.contains("1.00"), "{row}");
     assert!(!table.split_once("\n\n").unwrap().0.contains("simulated  "), "{table}");
@@ -224,8 +233,8 @@ fn one_policy_has_no_ranking_but_agreement_and_a_page_along_a_sweep_too() {
     assert!(page.contains("<h1>best effort: simulated and rehearsed</h1>"));
     assert!(page.contains("<p>Engine: rehearse</p>"), "what was run says by which engine");
     let swept = [by("simulate", sweep(&BEST_EFFORT)), by("rehearse", sweep(&BEST_EFFORT))];
-    let told = text(&swept, false, usize::MAX);
-    let (_, table) = told.split_once("How many times as much as simulated\n").unwrap();
+    let reported = text(&swept, false, usize::MAX);
+    let (_, table) = reported.split_once("How many times as much as simulated\n").unwrap();
     // The point stands once beside the workloads at it.
     assert_eq!(
         table.lines().filter(|line| line.starts_with("                        0.95   web")).count(),
@@ -253,6 +262,6 @@ fn where_a_model_lacks_what_decides_the_order_of_policies_is_not_settled() {
     );
     assert!(json(&runs)["engines"]["same_order"].is_null());
     // Others are ranked by means, too, beside a model.
-    let told = text(&runs, false, 100);
-    assert!(told.contains("web mean") && !told.contains("web p95"), "{told}");
+    let reported = text(&runs, false, 100);
+    assert!(reported.contains("web mean") && !reported.contains("web p95"), "{reported}");
 }

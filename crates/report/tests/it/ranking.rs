@@ -35,12 +35,12 @@ fn fifteen_policies_take_a_line_each_in_their_order() {
 #[test]
 fn a_comparison_begins_with_its_ranking_and_no_row_of_it_is_a_sentence() {
     let runs = fifteen();
-    let told = text(&runs, false, usize::MAX);
-    let sentences: Vec<&str> = told.lines().take_while(|line| !line.is_empty()).collect();
+    let reported = text(&runs, false, usize::MAX);
+    let sentences: Vec<&str> = reported.lines().take_while(|line| !line.is_empty()).collect();
     assert!(sentences[0].starts_with("policy 14 ranks first of 15"), "{}", sentences[0]);
     assert!(sentences[1].starts_with("policy 0, the reference, ranks second of 15"));
     assert_eq!(sentences.len(), 2);
-    assert!(told.find("Ranking:").unwrap() < told.find("completion time").unwrap());
+    assert!(reported.find("Ranking:").unwrap() < reported.find("completion time").unwrap());
     assert!(!brief(&runs, false, usize::MAX).contains("completion time"));
 }
 
@@ -94,10 +94,10 @@ fn a_gain_pairs_replicas_by_their_numbers() {
         Run::new(run.manifest.clone(), points)
     };
     // An interrupted run kept 0, 1, 4 and 5.
-    let told = gain((&reference, &without(&ours, &[2, 3])), 0, "web", None).unwrap();
+    let reported = gain((&reference, &without(&ours, &[2, 3])), 0, "web", None).unwrap();
     let pairs = (&without(&reference, &[2, 3]), &without(&ours, &[2, 3]));
-    assert_eq!(told, gain(pairs, 0, "web", None).unwrap());
-    assert_eq!(told.n, 4);
+    assert_eq!(reported, gain(pairs, 0, "web", None).unwrap());
+    assert_eq!(reported.n, 4);
 }
 
 #[test]

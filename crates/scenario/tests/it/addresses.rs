@@ -108,18 +108,18 @@ fn warnings(customers: &str, matches: &[&str]) -> Vec<String> {
     let rest = "[[roles.core.queue.strict-priority.bands]]\nqueue.fifo.limit = \"50 pkt\"\n";
     let policy = matches.iter().map(band).collect::<String>() + rest;
     let loaded = loaded(customers, "", &policy).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let told = |found: &shortflow_text::Diagnostic| {
+    let reported = |found: &shortflow_text::Diagnostic| {
         format!("{}:{}:{}: {}", found.file(), found.line(), found.column(), found.message)
     };
-    loaded.warnings.0.iter().map(told).collect()
+    loaded.warnings.0.iter().map(reported).collect()
 }
 
 #[test]
 fn a_class_with_addresses_that_no_host_has_is_warned_of_at_its_place() {
-    let told =
+    let reported =
         warnings("", &["src = \"203.0.113.0/24\"", "dst = [\"2001:db8::/32\", \"198.51.100.1\"]"]);
     assert_eq!(
-        told,
+        reported,
         [
             "policy.toml:2:1: class 1 of `strict-priority` in the role `core` never matches: no host has an address in \
              203.0.113.0/24 (`src`)",
@@ -147,8 +147,8 @@ fn a_class_of_ports_or_a_protocol_that_no_workload_sends_is_warned_of() {
         ("src = \"10.0.0.1\", dst = \"10.0.0.1\"", true),
         ("dscp = \"EF\"", false),
     ] {
-        let told = warnings("", &[rule]);
-        assert_eq!(told.iter().any(|one| one.contains(none)), is_told, "{rule}: {told:?}");
+        let reported = warnings("", &[rule]);
+        assert_eq!(reported.iter().any(|one| one.contains(none)), is_told, "{rule}: {reported:?}");
     }
 }
 
@@ -156,8 +156,8 @@ fn a_class_of_ports_or_a_protocol_that_no_workload_sends_is_warned_of() {
 fn many_classes_that_nothing_reaches_have_one_warning() {
     let rules: Vec<String> = (1..=5).map(|at| format!("dst = \"203.0.113.{at}\"")).collect();
     let rules: Vec<&str> = rules.iter().map(String::as_str).collect();
-    let told = warnings("", &rules);
-    let [only] = &told[..] else { panic!("{told:?}") };
+    let reported = warnings("", &rules);
+    let [only] = &reported[..] else { panic!("{reported:?}") };
     assert!(only.contains("(`dst`); 4 more classes in its list never match either"), "{only}");
     assert_eq!(warnings("", &rules[..3]).len(), 3);
 }
@@ -201,6 +201,6 @@ fn where_others_send_too_only_addresses_count() {
                   [[roles.core.queue.strict-priority.bands]]\nqueue.fifo.limit = \"9 pkt\"\n";
     let overrides = Overrides { needs_no_workload: true, ..Overrides::default() };
     let loaded = from_texts(&[("s.toml", text), ("policy.toml", policy)], &overrides).unwrap();
-    let told: Vec<usize> = loaded.warnings.0.iter().map(|found| found.line()).collect();
-    assert_eq!(told, [5]);
+    let reported: Vec<usize> = loaded.warnings.0.iter().map(|found| found.line()).collect();
+    assert_eq!(reported, [5]);
 }

@@ -57,7 +57,7 @@ impl Bench {
         account.at_server = bytes;
         let outgoing = dialogue.answer(ms(at), bytes);
         if outgoing.bytes > 0 || outgoing.is_last {
-            self.network.said.push(format!("{id} replies {}", told(outgoing)));
+            self.network.said.push(format!("{id} replies {}", reported(outgoing)));
         }
         self.hear(id)
     }
@@ -95,12 +95,12 @@ impl Host for Network {
     fn open(&mut self, _pair: usize, dialogue: Dialogue, first: Outgoing) -> ConnectionId {
         let id = self.connections.len();
         self.connections.push((dialogue, Account::default()));
-        self.said.push(format!("{id} opens {}", told(first)));
+        self.said.push(format!("{id} opens {}", reported(first)));
         ConnectionId(id as u32)
     }
 
     fn write(&mut self, connection: ConnectionId, outgoing: Outgoing) {
-        self.said.push(format!("{} writes {}", connection.0, told(outgoing)));
+        self.said.push(format!("{} writes {}", connection.0, reported(outgoing)));
     }
 
     fn dialogue(&mut self, connection: ConnectionId) -> &mut Dialogue {
@@ -124,6 +124,6 @@ impl Host for Network {
     }
 }
 
-fn told(outgoing: Outgoing) -> String {
+fn reported(outgoing: Outgoing) -> String {
     format!("{}{}", outgoing.bytes, if outgoing.is_last { ", closes" } else { "" })
 }

@@ -1,6 +1,6 @@
 //! What hosts tell the queues at their ports of the connections behind them. Few queues want to know.
 
-use shortflow_elements::{SenderEvent, SenderNews};
+use shortflow_elements::{SenderEvent, SenderUpdate};
 use shortflow_tcp::Connection;
 
 use crate::host::flow::{Endpoint, Flow, Side};
@@ -59,7 +59,7 @@ impl Before {
 }
 
 /// Tells of a segment that has come to `side`, before what it sends in reply.
-pub(crate) fn tell_of_segment(
+pub(crate) fn notify_of_segment(
     fabric: &mut Fabric,
     flow: &Flow,
     side: Side,
@@ -72,7 +72,7 @@ pub(crate) fn tell_of_segment(
 }
 
 /// Tells of data that the application has handed in since `before`, and that a closed window holds back.
-pub(crate) fn tell_if_held_back(fabric: &mut Fabric, flow: &Flow, side: Side, before: &Before) {
+pub(crate) fn notify_if_blocked(fabric: &mut Fabric, flow: &Flow, side: Side, before: &Before) {
     if before.is_held_back(&flow.ends[side].tcp) {
         tell(fabric, flow, side, SenderEvent::ClosedWindow);
     }
@@ -84,6 +84,6 @@ fn tell(fabric: &mut Fabric, flow: &Flow, side: Side, event: SenderEvent) {
     let smoothed_rtt = tcp.smoothed_rtt();
     fabric.tell(
         outlet,
-        &SenderNews { key: key.flow_key(&fabric.pool.addresses), event, smoothed_rtt },
+        &SenderUpdate { key: key.flow_key(&fabric.pool.addresses), event, smoothed_rtt },
     );
 }

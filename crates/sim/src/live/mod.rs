@@ -16,7 +16,7 @@ mod tally;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use shortflow_elements::{FrameId, Packet, SenderNews, SenderView};
+use shortflow_elements::{FrameId, Packet, SenderUpdate, SenderView};
 use shortflow_measure::{Recorder, Sample};
 use shortflow_run::{ClassCounts, ClassUse, Tap};
 use shortflow_scenario::{Addresses, NodeId, Scenario};
@@ -168,7 +168,7 @@ impl LiveNetwork {
 
     /// Something has happened at a sender of the host `node`, at the time that was told last: the queue through
     /// which its packets go is told, if it wants to be.
-    pub fn tell(&mut self, node: NodeId, news: &SenderNews, hosts: &mut dyn Hosts) {
+    pub fn tell(&mut self, node: NodeId, news: &SenderUpdate, hosts: &mut dyn Hosts) {
         let Some(key) = NodeKey::from_flow_key(news.key, &self.fabric.pool.addresses) else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{DropReason, Drops, Packet, SenderNews, SenderView};
+use shortflow_elements::{DropReason, Drops, Packet, SenderUpdate, SenderView};
 use shortflow_units::Instant;
 
 use crate::event::calendar::{Calendar, Entity};
@@ -260,7 +260,7 @@ impl Fabric {
     }
 
     /// Tells the queue of a host's port of a sender there.
-    pub(crate) fn tell(&mut self, index: PortId, news: &SenderNews) {
+    pub(crate) fn tell(&mut self, index: PortId, news: &SenderUpdate) {
         let hop = &mut self.network.ports[index];
         let changed = hop.port.tell(self.now, news, &mut self.pool, &mut self.drops);
         self.after_port(index, changed);

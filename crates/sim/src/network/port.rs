@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use shortflow_elements::queue::AnyGate;
 use shortflow_elements::{
-    Arrival, Backlog, DropReason, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, SenderNews,
+    Arrival, Backlog, DropReason, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, SenderUpdate,
     Verdict,
 };
 use shortflow_units::{Duration, Instant, Length, LinkLayer, Rate};
@@ -254,7 +254,7 @@ impl Port {
     pub(crate) fn tell(
         &mut self,
         now: Instant,
-        news: &SenderNews,
+        news: &SenderUpdate,
         pool: &mut Pool,
         drops: &mut Drops,
     ) -> Changed {

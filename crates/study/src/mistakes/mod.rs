@@ -345,9 +345,9 @@ mod tests {
                 9,
             ),
         ] {
-            let told = mistakes_of_check(home.path(), &check);
-            assert!(told.contains(message), "{told}");
-            assert!(told.contains(&format!("claims.toml:{line}:")), "{told}");
+            let reported = mistakes_of_check(home.path(), &check);
+            assert!(reported.contains(message), "{reported}");
+            assert!(reported.contains(&format!("claims.toml:{line}:")), "{reported}");
         }
     }
 
@@ -407,9 +407,9 @@ mod tests {
                 9,
             ),
         ] {
-            let told = mistakes_of_check(home.path(), &check);
-            assert!(told.contains(message), "{told}");
-            assert!(told.contains(&format!("claims.toml:{line}:")), "{told}");
+            let reported = mistakes_of_check(home.path(), &check);
+            assert!(reported.contains(message), "{reported}");
+            assert!(reported.contains(&format!("claims.toml:{line}:")), "{reported}");
         }
     }
 
@@ -474,9 +474,9 @@ set = ["parameters.delay=0.5"]
             (format!("{table}\nrows = [{{ label = \"\", run = \"a\" }}]"), "has 2 points", 18),
             (format!("{table}\nrows = [{{ label = \"\", run = \"a\", x = 3 }}]"), "no point 3", 18),
         ] {
-            let told = mistakes_of(&more).unwrap_or_else(|| panic!("{more}"));
-            assert!(told.contains(message), "{told}");
-            assert!(told.contains(&format!("study.toml:{line}:")), "{told}");
+            let reported = mistakes_of(&more).unwrap_or_else(|| panic!("{more}"));
+            assert!(reported.contains(message), "{reported}");
+            assert!(reported.contains(&format!("study.toml:{line}:")), "{reported}");
         }
     }
 
@@ -494,7 +494,7 @@ set = ["parameters.delay=0.5"]
         std::fs::write(home.path().join("line.toml"), scenario).unwrap();
         let policy = "[roles.core]\nqueue.fifo.limit = \"9 pkt\"\n";
         std::fs::write(home.path().join("fifo.toml"), policy).unwrap();
-        let told = |study: &str| {
+        let reported = |study: &str| {
             std::fs::write(home.path().join("study.toml"), study).unwrap();
             let files = StudyFiles::read(home.path()).unwrap();
             let study = read_study(&files).unwrap();
@@ -502,13 +502,14 @@ set = ["parameters.delay=0.5"]
             let read = Readings::load(&maker).and_then(|r| read_scenarios(&maker, &r, true));
             read.map(|_| ()).unwrap_err().to_string()
         };
-        let changed = told(&STUDY.replace("parameters.delay=0.5", "parameters.dellay=0.5"));
+        let changed = reported(&STUDY.replace("parameters.delay=0.5", "parameters.dellay=0.5"));
         assert!(changed.contains("study.toml:13:"), "{changed}");
         assert!(changed.contains("dellay"), "{changed}");
-        let length = told(&STUDY.replacen("\"1 s\"", "\"soon\"", 1));
+        let length = reported(&STUDY.replacen("\"1 s\"", "\"soon\"", 1));
         assert!(length.contains("study.toml:2:"), "{length}");
-        let swept =
-            told(&STUDY.replace("sweep = [\"parameters.load\"]", "sweep = [\"parameters.laod\"]"));
+        let swept = reported(
+            &STUDY.replace("sweep = [\"parameters.load\"]", "sweep = [\"parameters.laod\"]"),
+        );
         assert!(swept.contains("study.toml:8:"), "{swept}");
     }
 
@@ -541,15 +542,16 @@ set = ["parameters.delay=0.5"]
             (format!("{keep}\nabove = [{{ size = 1, share = [0, 2] }}]"), "a=1", "a range", 21),
             (keep.to_owned(), "parameters.load=2", "sweeps this", 6),
         ] {
-            let told = mistakes_of_calibration(&keep, setting).unwrap_or_else(|| panic!("{keep}"));
-            assert!(told.contains(message), "{told}");
-            assert!(told.contains(&format!("calibration.toml:{line}:")), "{told}");
+            let reported =
+                mistakes_of_calibration(&keep, setting).unwrap_or_else(|| panic!("{keep}"));
+            assert!(reported.contains(message), "{reported}");
+            assert!(reported.contains(&format!("calibration.toml:{line}:")), "{reported}");
         }
     }
 
     #[test]
     fn a_grid_is_checked_to_its_last_reading_before_any_is_run() {
-        let told = |was: &str, is: &str| {
+        let reported = |was: &str, is: &str| {
             let home = tempfile::tempdir().unwrap();
             for name in ["study.toml", "testbed.toml", "policies/best-effort.toml"] {
                 let text = StudyFiles::find("lhl03").unwrap().text(name).unwrap();
@@ -579,7 +581,7 @@ ours = { run = "best-effort", x = 1, workload = "ftp" }
             let maker = Maker::new(&files, &study, &study.full.duration, "1");
             spec.and_then(|spec| check_grid(&maker, &spec)).err().map(|error| error.to_string())
         };
-        assert_eq!(told("", ""), None);
+        assert_eq!(reported("", ""), None);
         for (was, is, message, line) in [
             ("load=9", "lod=9", "`lod`", 8),
             ("\"ftp\"", "\"tea\"", "no workload `tea`", 14),
@@ -587,9 +589,9 @@ ours = { run = "best-effort", x = 1, workload = "ftp" }
             ("= 2\n[", "= 20000\n[", "from 1 to 10000", 2),
             ("x = 1", "x = 1, class = \"9 KB\"", "no class `9 KB`", 14),
         ] {
-            let told = told(was, is).unwrap_or_else(|| panic!("{message}"));
-            assert!(told.contains(message), "{told}");
-            assert!(told.contains(&format!("calibration.toml:{line}:")), "{told}");
+            let reported = reported(was, is).unwrap_or_else(|| panic!("{message}"));
+            assert!(reported.contains(message), "{reported}");
+            assert!(reported.contains(&format!("calibration.toml:{line}:")), "{reported}");
         }
     }
 }

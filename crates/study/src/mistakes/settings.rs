@@ -19,7 +19,7 @@ pub(crate) fn at_their_places(
     study: &Study,
     Diagnostics(found): Diagnostics,
 ) -> Diagnostics {
-    let told = |mistake: Diagnostic| match mistake.file() {
+    let reported = |mistake: Diagnostic| match mistake.file() {
         SET => in_file(files, study, &mistake).unwrap_or(Diagnostics::one(mistake)).0,
         name if files.text(name).is_some() => {
             let source = Source { name: files.place(name), text: mistake.source.text.clone() };
@@ -27,20 +27,20 @@ pub(crate) fn at_their_places(
         }
         _ => vec![mistake],
     };
-    Diagnostics(found.into_iter().flat_map(told).collect())
+    Diagnostics(found.into_iter().flat_map(reported).collect())
 }
 
 /// A mistake in a setting as one in the file that has the setting.
 fn in_file(files: &StudyFiles, study: &Study, mistake: &Diagnostic) -> Option<Diagnostics> {
     let setting = mistake.source.text.as_str();
-    let told = |file: &str, path: &str| {
+    let reported = |file: &str, path: &str| {
         let mut document: Document = document(files, file).ok()?;
         let help = mistake.help.clone().or(mistake.label.clone()).unwrap_or_default();
         document.mistake(path, mistake.message.clone(), help);
         document.checked().err()
     };
     if let Some(path) = place_in_study(study, setting) {
-        return told(STUDY, &path);
+        return reported(STUDY, &path);
     }
     let spec: CalibrationSpec = read(files, calibration::SPEC).ok()?;
     let parameters = spec.parameters.iter().enumerate();
@@ -50,7 +50,7 @@ fn in_file(files: &StudyFiles, study: &Study, mistake: &Diagnostic) -> Option<Di
     });
     let is_length = setting == spec.duration.as_ref().map(duration).unwrap_or_default();
     let length = is_length.then(|| "duration".to_owned());
-    told(calibration::SPEC, &place.into_iter().next().or(length)?)
+    reported(calibration::SPEC, &place.into_iter().next().or(length)?)
 }
 
 /// Where a run or a change of `study.toml` sets or sweeps this.

@@ -116,12 +116,12 @@ impl Form {
     /// The number that the formula gives; in words why it gives none.
     pub(super) fn value(&self, inputs: Option<&Inputs<'_>>) -> Result<f64, String> {
         let measured = || inputs.ok_or_else(|| "it needs something simulated".to_owned());
-        let told = |error: ModelError| error.to_string();
+        let message = |error: ModelError| error.to_string();
         match self {
             Form::PriorityWait(form) => form.value(),
-            Form::SharedLoss(form) => form.value().map_err(told),
-            Form::ShortFlow(form) => form.value().map_err(told),
-            Form::LongFlow(form) => form.value().map_err(told),
+            Form::SharedLoss(form) => form.value().map_err(message),
+            Form::ShortFlow(form) => form.value().map_err(message),
+            Form::LongFlow(form) => form.value().map_err(message),
             Form::Measured(form) => form.value(form.segments, measured()?),
             Form::Active(form) => form.value(measured()?),
         }

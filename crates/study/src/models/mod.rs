@@ -207,19 +207,19 @@ impl SimulatedRuns<'_> {
     /// What a check comes to over so many replicas. `None` when it was interrupted.
     fn came(&mut self, check: &CheckSpec, replicas: u32) -> Result<Option<Came>, Error> {
         let place = self.files.place(SPEC);
-        let failed = |told: &str| {
-            let message = format!("{}: {told}", check.what);
+        let failed = |text: &str| {
+            let message = format!("{}: {text}", check.what);
             Error::Study { file: place.clone(), message }
         };
         let Some(simulated) = &check.simulated else {
-            let value = check.model.value(None).map_err(|told| failed(&told))?;
+            let value = check.model.value(None).map_err(|text| failed(&text))?;
             return Ok(Some(Came { evidence: None, value, replicas: 0 }));
         };
         let Some(at) = self.run(simulated, replicas)? else { return Ok(None) };
         let run = &self.kept[at];
         let (scenario, replicas) = (&run.scenario, &run.replicas[..replicas as usize]);
         let inputs = Inputs { scenario, summary: &Summary::from_replicas(replicas) };
-        let value = check.model.value(Some(&inputs)).map_err(|told| failed(&told))?;
+        let value = check.model.value(Some(&inputs)).map_err(|text| failed(&text))?;
         let subject = Subject {
             workload: &simulated.workload,
             class: simulated.class.as_deref(),
@@ -340,7 +340,7 @@ impl Modelled {
     }
 
     /// Every check and what it came to, a line each.
-    pub fn in_words(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut lines = String::new();
         for claim in &self.claims {
             for check in &claim.checks {

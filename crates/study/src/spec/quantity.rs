@@ -58,7 +58,7 @@ impl Quantity {
     }
 
     /// `delay of web, class 11 seg`.
-    pub(crate) fn in_words(&self, class: Option<&str>) -> String {
+    pub(crate) fn describe(&self, class: Option<&str>) -> String {
         let mut words = self.measure.about().name.to_owned();
         if let Some(workload) = &self.workload {
             words += &format!(" of {workload}");

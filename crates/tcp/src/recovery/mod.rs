@@ -241,7 +241,7 @@ impl LossRecovery {
         if let Some(board) = self.scoreboard_mut() {
             board.advance(sent.una);
         }
-        let told = self.take_blocks(sent, header);
+        let reported = self.take_blocks(sent, header);
         let mut asks = match self.phase {
             LossPhase::Open => self.on_advance_in_order(),
             LossPhase::Loss => {
@@ -260,7 +260,7 @@ impl LossRecovery {
         if self.phase == LossPhase::Open && self.scoreboard().is_some_and(Scoreboard::is_empty) {
             self.memory = None;
         }
-        if told {
+        if reported {
             // RFC 6675 §2: a duplicate, though it moves the cumulative acknowledgement.
             asks.enter = self.on_duplicate(sent, config).enter;
         }

@@ -13,16 +13,16 @@ impl LossRecovery {
             return false;
         }
         let board = self.made_scoreboard();
-        let mut told = false;
+        let mut reported = false;
         for &(from, to) in header.sack.as_slice() {
             let from = from_wire(sent.initial, sent.una, from).max(sent.una);
             let to = from_wire(sent.initial, sent.una, to);
             // Blocks below SND.UNA or beyond what was sent tell nothing (RFC 2018 §4).
             if from < to && to <= sent.max {
-                told |= board.insert(from, to);
+                reported |= board.insert(from, to);
             }
         }
-        told
+        reported
     }
 
     /// `IsLost(HighACK + 1)`.

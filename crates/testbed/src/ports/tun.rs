@@ -57,8 +57,8 @@ impl AsFd for Tun {
 /// Packets that the device of the thread's network namespace could not queue; none where the kernel does not
 /// tell.
 pub(super) fn lost() -> u64 {
-    let told = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    let of_device = told
+    let counters = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
+    let of_device = counters
         .lines()
         .find_map(|line| line.trim_start().strip_prefix(crate::host::DEVICE)?.strip_prefix(':'));
     // Eight numbers of what was received; then bytes, packets, errors, and what was dropped of what was sent.

@@ -28,18 +28,18 @@ impl Init {
         let failed = Error::kernel("the first process of a host could not be made");
         let made = || -> Result<(Init, File), Errno> {
             let (listens, life) = pipe2(OFlag::O_CLOEXEC)?;
-            let (told, tells) = pipe2(OFlag::O_CLOEXEC)?;
+            let (status, tells) = pipe2(OFlag::O_CLOEXEC)?;
             // SAFETY: the child makes nothing but system calls until it ends.
             match unsafe { fork() }? {
                 ForkResult::Child => be_init(listens.as_raw_fd(), tells.as_raw_fd()),
                 ForkResult::Parent { child } => {
-                    Ok((Init { pid: child, _life: life }, File::from(told)))
+                    Ok((Init { pid: child, _life: life }, File::from(status)))
                 }
             }
         };
-        let (init, mut told) = made().map_err(failed)?;
+        let (init, mut status) = made().map_err(failed)?;
         let mut errno = [0; 4];
-        let errno = told.read_exact(&mut errno).map(|()| i32::from_ne_bytes(errno));
+        let errno = status.read_exact(&mut errno).map(|()| i32::from_ne_bytes(errno));
         match errno {
             Ok(0) => Ok(init),
             Ok(errno) => {

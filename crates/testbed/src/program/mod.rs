@@ -86,7 +86,7 @@ impl Program {
     pub fn start(host: &Host, spec: ProgramSpec, streams: Streams) -> Result<Program, Error> {
         let failed = |source| Error::Kernel { what: "a program could not be started", source };
         let network = host.namespace().map_err(failed)?;
-        let (started, told) = channel();
+        let (started, outcome) = channel();
         let (life, over) = channel();
         let ended = Arc::new(OnceLock::new());
         let found = Arc::clone(&ended);
@@ -96,7 +96,7 @@ impl Program {
         let thread = thread
             .spawn(move || live(&network, &spec, streams, &started, &found, over))
             .map_err(failed)?;
-        match told.recv().expect("the thread tells how it began") {
+        match outcome.recv().expect("the thread tells how it began") {
             Ok((pid, init)) => {
                 Ok(Program { pid, init, ended, life: Some(life), thread: Some(thread) })
             }

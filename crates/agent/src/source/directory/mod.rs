@@ -92,9 +92,9 @@ impl Source for Directory {
             return Err("there is no connection".to_owned());
         };
         let tell = session.tell(ldap::verdict_entry(verdict, &self.options.base));
-        let told =
+        let result =
             self.runtime.block_on(async { tokio::time::timeout(RESPONSE_TIMEOUT, tell).await });
-        told.unwrap_or_else(|_| {
+        result.unwrap_or_else(|_| {
             Err(format!("it does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
         })
     }

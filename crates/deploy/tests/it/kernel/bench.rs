@@ -176,8 +176,9 @@ for line in sys.stdin:
 fn without_counts(listings: &str) -> String {
     let mut pieces = listings.split("direct_packets_stat ");
     let first = pieces.next().unwrap_or_default().to_owned();
-    pieces
-        .fold(first, |told, piece| told + piece.trim_start_matches(|it: char| it.is_ascii_digit()))
+    pieces.fold(first, |reported, piece| {
+        reported + piece.trim_start_matches(|it: char| it.is_ascii_digit())
+    })
 }
 
 /// Packets that a class has been given: those that it has sent on, dropped, or still holds.

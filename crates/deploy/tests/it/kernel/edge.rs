@@ -178,9 +178,9 @@ fn each_source_has_a_bucket_of_its_own_and_status_tells_who_has_sent_the_most() 
         let status = bench.status();
         assert_eq!(packets(&status, "each"), [18, 6, 0], "{}", status.text());
         let seen = &status.edge.as_ref().unwrap().seen.as_ref().unwrap()[0];
-        let told = seen.flows.iter().map(|flow| (flow.to_string(), flow.bytes));
+        let reported = seen.flows.iter().map(|flow| (flow.to_string(), flow.bytes));
         assert_eq!(
-            told.collect::<Vec<_>>(),
+            reported.collect::<Vec<_>>(),
             [("from fd77::/64".to_owned(), 1440), ("from 10.77.0.1".to_owned(), 1200)]
         );
         // A new plan keeps what each has left, and what it has sent.

@@ -71,17 +71,17 @@ fn what_stands_there_is_known_for_what_was_wanted_and_for_nothing_else() {
             Wanted { tree: Some(tree), ..wanted }
         };
         let (tc, wanted) = (Tc::new(DEVICE), at("10 Mbit/s"));
-        assert!(!wanted.stands(&tc).unwrap());
+        assert!(!wanted.is_deployed(&tc).unwrap());
         for _ in 0..2 {
             let observed = tc.observe().unwrap();
             let steps = wanted.steps(&tc, &observed, DEVICE).unwrap();
             wanted.apply(tc.clone(), &observed, &steps).unwrap();
-            assert!(wanted.stands(&tc).unwrap());
-            assert!(!at("5 Mbit/s").stands(&tc).unwrap());
-            assert!(!narrow(at("10 Mbit/s")).stands(&tc).unwrap(), "a limit is another");
+            assert!(wanted.is_deployed(&tc).unwrap());
+            assert!(!at("5 Mbit/s").is_deployed(&tc).unwrap());
+            assert!(!narrow(at("10 Mbit/s")).is_deployed(&tc).unwrap(), "a limit is another");
         }
         bench.undeploy();
-        assert!(!wanted.stands(&tc).unwrap());
+        assert!(!wanted.is_deployed(&tc).unwrap());
     });
 }
 

@@ -152,9 +152,9 @@ fn where_queues_lack_a_place_it_is_made_for_what_marks_alone_and_what_is_lost_is
         assert!(!is_there(), "what waits is not thrown away for nothing");
         let next = marks();
         let (observed, steps) = plan(&next);
-        let told = observed.notes_on(true, &steps).join("\n");
-        assert!(observed.lost_by(&steps) > 50, "{told}");
-        assert!(told.contains("packets that wait are lost"), "{told}");
+        let reported = observed.notes_on(true, &steps).join("\n");
+        assert!(observed.lost_by(&steps) > 50, "{reported}");
+        assert!(reported.contains("packets that wait are lost"), "{reported}");
         next.apply(Tc::new(DEVICE), &observed, &steps).unwrap();
         assert!(is_there());
         let lost: usize = flows.end().iter().map(|(missing, _)| missing.len()).sum();

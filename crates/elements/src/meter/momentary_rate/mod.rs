@@ -267,7 +267,7 @@ mod tests {
             let [min, max] = params.rates();
             let (mut whole, mut printed) = (MomentaryRate::default(), Printed::default());
             let mut rng = Rng::stream((weight * 1e3) as u64, "packets");
-            let (mut now, mut apart, mut told) = (Instant::START, 1e6, 0);
+            let (mut now, mut apart, mut reported) = (Instant::START, 1e6, 0);
             for number in 0..200_000 {
                 if number % 1000 == 0 {
                     // From 2^-7 of the link's rate to 2^7 of it, and now and then a long silence.
@@ -284,7 +284,7 @@ mod tests {
                     rate.is_at_most(params.at_rate(bits).unwrap(), 0)
                 };
                 if (min * off..=max / off).contains(&expected) {
-                    told += 1;
+                    reported += 1;
                     assert!(
                         is_at_most(expected * off),
                         "{weight} {link} {number}: above {expected}"
@@ -295,7 +295,7 @@ mod tests {
                     );
                 }
             }
-            assert!(told > 150_000, "{weight} {link}: {told}");
+            assert!(reported > 150_000, "{weight} {link}: {reported}");
         }
     }
 
@@ -348,9 +348,9 @@ mod tests {
         let params = params(0.01);
         let mut rate = MomentaryRate::default();
         let mut still = MomentaryRate::default();
-        for (at, told) in [(100, 100), (100, 40), (100, 90), (110, 110)] {
+        for (at, reported) in [(100, 100), (100, 40), (100, 90), (110, 110)] {
             still.update(&params, ms(at), 500);
-            rate.update(&params, ms(told), 500);
+            rate.update(&params, ms(reported), 500);
             assert_eq!((rate.load, rate.last), (still.load, still.last));
         }
     }

@@ -11,7 +11,7 @@ pub use self::params::{AggregateShaperParams, FreshPackets, ServiceOrder, Trigge
 use self::stats::Stats;
 use crate::packet_store::{PacketList, PacketStore};
 use crate::sharing::{Connections, Seen, Sharing};
-use crate::traits::{SenderEvent, SenderNews};
+use crate::traits::{SenderEvent, SenderUpdate};
 use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 
 /// Holds packets that do not keep to the profile of an aggregate until they do.
@@ -369,7 +369,7 @@ impl QueueDiscipline for AggregateShaper {
         true
     }
 
-    fn on_sender_event(&mut self, now: Instant, news: &SenderNews) {
+    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
         self.advance(now);
         let Some(number) = self.connections.find(&news.key) else { return };
         let line = &mut self.lines[number as usize];

@@ -300,15 +300,15 @@ impl Rack {
         blocks: &SackBlocks,
         news: &mut News,
     ) {
-        let mut told = [(0, 0); SackBlocks::MAX];
-        for (&(from, to), told) in blocks.as_slice().iter().zip(&mut told) {
+        let mut message = [(0, 0); SackBlocks::MAX];
+        for (&(from, to), message) in blocks.as_slice().iter().zip(&mut message) {
             let from = from_wire(sent.initial, sent.una, from);
             let to = from_wire(sent.initial, sent.una, to);
             // Blocks below SND.UNA or beyond what was sent tell nothing (RFC 2018 §4).
             if from < sent.una || from >= to || to > sent.max {
                 continue;
             }
-            *told = (from, to);
+            *message = (from, to);
             let mut arrived = [None; 2];
             let mut late = None;
             let (highest, mut top) = (self.highest, self.highest);
@@ -343,7 +343,7 @@ impl Rack {
                 self.has_advanced = true;
             }
         }
-        self.sent.remember(told);
+        self.sent.remember(message);
     }
 
     /// A transmission has arrived (RFC 8985 §6.2, steps 1 to 3).

@@ -58,7 +58,7 @@ pub(crate) struct SentSegments {
     /// What was sent again, in order of time; what is no longer so is skipped.
     again: VecDeque<Stamp>,
     /// Blocks of the latest acknowledgement: they need no second look.
-    told: [(u64, u64); 3],
+    reported: [(u64, u64); 3],
 }
 
 /// What a judgement by time finds.
@@ -171,8 +171,8 @@ impl SentSegments {
     /// The peer holds `from..to`. Calls `each` with every segment for which this is news, and its bytes.
     pub(crate) fn sack(&mut self, from: u64, to: u64, mut each: impl FnMut(&Sent, u64)) {
         // Only the part of a block that grew is new.
-        let known = self.told.iter().find(|told| told.0 <= from && from < told.1);
-        let beyond = known.map_or(from, |told| told.1.min(to));
+        let known = self.reported.iter().find(|reported| reported.0 <= from && from < reported.1);
+        let beyond = known.map_or(from, |reported| reported.1.min(to));
         let mut index = self.segments.partition_point(|segment| segment.stamp.end <= beyond);
         while let Some(&segment) = self.segments.get(index)
             && segment.stamp.end <= to
@@ -189,12 +189,12 @@ impl SentSegments {
 
     /// The blocks that have been taken are those of the latest acknowledgement.
     pub(crate) fn remember(&mut self, blocks: [(u64, u64); 3]) {
-        self.told = blocks;
+        self.reported = blocks;
     }
 
     /// The peer has dropped what it held (RFC 2018 §8): all of that is lost.
     pub(crate) fn renege(&mut self) {
-        self.told = Default::default();
+        self.reported = Default::default();
         self.lost_from = 0;
         for segment in self.segments.iter_mut().filter(|segment| segment.fate == Fate::Sacked) {
             segment.fate = Fate::Lost;
@@ -472,10 +472,10 @@ mod tests {
                     }
                 }
                 let Some((from, to)) = block else { return };
-                let mut told = 0;
-                sent.sack(from, to, |_, bytes| told += bytes);
+                let mut reported = 0;
+                sent.sack(from, to, |_, bytes| reported += bytes);
                 sent.remember([(from, to), (0, 0), (0, 0)]);
-                assert_eq!(told, news);
+                assert_eq!(reported, news);
             }
             Operation::Acknowledge(count) => acknowledge(plain, sent, count),
             Operation::Retransmit => {
@@ -513,7 +513,7 @@ mod tests {
     impl SentSegments {
         /// Where a stream goes on when nothing is outstanding.
         fn next_for_tests(&self) -> u64 {
-            self.told.iter().map(|told| told.1).max().unwrap_or(0) + 100
+            self.reported.iter().map(|reported| reported.1).max().unwrap_or(0) + 100
         }
     }
 
