@@ -144,7 +144,7 @@ impl Ranking {
     }
 
     /// The same by means, whatever percentiles there are: as a model has them, which it is held against.
-    pub fn of_means(runs: &[(&str, &[Point])]) -> Ranking {
+    pub fn from_means(runs: &[(&str, &[Point])]) -> Ranking {
         Ranking::by(runs, true)
     }
 

@@ -52,7 +52,7 @@ impl Rehearsal {
     /// What hosts and sockets are given for the TCP of a scenario, as text, to compare with that of another one.
     ///
     /// # Errors
-    /// As of [`tcp_notes`](Self::told_of_tcp).
+    /// As of [`tcp_notes`](Self::tcp_notes).
     pub fn tcp_settings(&self, scenario: &Scenario) -> Result<String, Refusal> {
         kernel::settings(scenario, self.ip)
     }

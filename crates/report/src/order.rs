@@ -40,7 +40,7 @@ pub(crate) fn ranking_among(runs: &[Run], engine: &str, policies: &[&str]) -> Ra
 
 /// In the order of means where one of all these runs is of a model, which has no percentiles.
 fn ranked(runs: &[Run], named: &[(&str, &[Point])]) -> Ranking {
-    if runs.iter().any(is_model) { Ranking::of_means(named) } else { Ranking::new(named) }
+    if runs.iter().any(is_model) { Ranking::from_means(named) } else { Ranking::new(named) }
 }
 
 /// The policies of which each engine tells something.
