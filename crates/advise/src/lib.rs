@@ -20,7 +20,7 @@
 //!     sizes: 1.0,
 //! };
 //! assert_eq!(home.goal(), "p95:pages");
-//! assert_eq!(home.limits(1.0)[0], "calls_up.delay.p99 <= 100 ms");
+//! assert_eq!(home.limits()[0], "calls_up.delay.p99 <= 68 ms");
 //! assert!(home.scenario().contains("[workloads.calls_up.cbr]"));
 //! # Ok::<(), String>(())
 //! ```

@@ -32,6 +32,9 @@ pub struct Network {
 /// One way between the provider and any server, in milliseconds.
 const PROVIDER_DELAY_MS: u32 = 10;
 
+/// By how much the delay of calls may vary, in milliseconds.
+const MAX_VARIATION_MS: f64 = 50.0;
+
 /// What is simulated, in seconds.
 #[derive(Clone, Copy)]
 struct Times {
@@ -69,41 +72,33 @@ const MIN_SAMPLES_FOR_P99: f64 = 1200.0;
 /// Seconds between two pages of a user.
 const THINK_TIME: u64 = 40;
 
-/// A full packet.
-const FULL_PACKET: Bytes = Bytes(1500);
-
-/// The same, in bits.
-const PACKET_BITS: f64 = FULL_PACKET.0 as f64 * 8.0;
+/// A full packet, in bits.
+const PACKET_BITS: f64 = 1500.0 * 8.0;
 
 impl Network {
-    /// What must be kept of calls, meetings and games, each bound as many times as wide as `factor` says: the 99th percentile
-    /// of the delay one way within 100 ms, so that with what the ends add a call stays below the 150 ms that ITU-T G.114 finds
-    /// good for most, or 50 ms above what the way takes where that is more; and a loss of 1 %.
-    pub fn limits(&self, factor: f64) -> Vec<String> {
+    /// What must be kept of calls, meetings and games: a loss of 1 %, and a 99th percentile of the delay one way within 50 ms of
+    /// what the way takes. By so much ITU-T Y.1541 lets the delay vary for calls (class 0). Up to a way of 50 ms, what the ends
+    /// add leaves a call below the 150 ms that ITU-T G.114 finds good for most.
+    pub fn limits(&self) -> Vec<String> {
         let way = f64::from(self.line.delay_ms + PROVIDER_DELAY_MS);
-        let bits = self.line.link_layer.wire_size(FULL_PACKET).0 as f64 * 8.0;
-        let packet = |rate: Rate| bits / (rate.bits_per_sec() as f64 * self.line.share) * 1e3;
-        let allowed = |rate: Rate| (100_f64.max(way + 50.0 + 3.0 * packet(rate)) * factor).ceil();
-        self.bounds(&allowed, factor)
+        self.bounds(way + MAX_VARIATION_MS, 1.0)
     }
 
     /// Beyond which calls, meetings and games are of no use to anybody: a second more than the way takes, and a loss of a
     /// tenth; in the order of the [limits](Self::limits).
     pub fn minimal_usage(&self) -> Vec<String> {
         let way = f64::from(self.line.delay_ms + PROVIDER_DELAY_MS);
-        self.bounds(&|_| 1000.0 + way, 10.0)
+        self.bounds(1000.0 + way, 10.0)
     }
 
-    /// Bounds for the delay of calls, meetings and games, in milliseconds by the rate of the line, and for their loss, in
-    /// percent.
-    fn bounds(&self, delay_ms: &dyn Fn(Rate) -> f64, loss: f64) -> Vec<String> {
+    /// Bounds for the delay of calls, meetings and games, in milliseconds, and for their loss, in percent.
+    fn bounds(&self, delay_ms: f64, loss: f64) -> Vec<String> {
         let mut bounds = Vec::new();
         for one in &self.uses {
             let Some(Stream { name, .. }) = one.stream() else { continue };
             let percentile = self.percentile(*one);
-            for (direction, rate) in [("up", self.up), ("down", self.down)] {
-                let delay = delay_ms(rate);
-                bounds.push(format!("{name}_{direction}.delay.p{percentile} <= {delay} ms"));
+            for direction in ["up", "down"] {
+                bounds.push(format!("{name}_{direction}.delay.p{percentile} <= {delay_ms} ms"));
                 bounds.push(format!("{name}_{direction}.datagram-loss <= {loss} %"));
             }
         }

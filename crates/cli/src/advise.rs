@@ -10,8 +10,8 @@ use shortflow_scenario::Overrides;
 use shortflow_sim::Simulator;
 use shortflow_text::InputFiles;
 use shortflow_tune::{
-    Candidate, CandidateFile, Goal, Limit, Offered, Plan, Searched, Store, Tuned, candidates,
-    measure,
+    Candidate, CandidateFile, Goal, Limit, Offered, Plan, Store, Tuned, Within, candidates,
+    measure, tune_within,
 };
 
 use crate::advise_args::Advise;
@@ -31,9 +31,6 @@ pub(crate) const POLICY: &str = "winner.toml";
 
 /// What the network as it is is called.
 pub(crate) const TODAY: &str = "today";
-
-/// By how much limits are widened, step by step, until some policy keeps them; after the last there are none.
-const FACTORS: [f64; 6] = [1.0, 1.25, 1.5, 2.0, 3.0, 5.0];
 
 /// `shortflow advise`.
 pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
@@ -145,10 +142,11 @@ fn look<'a>(
         threads,
         store,
     };
-    let (goals, Within { limits, tuned, narrow, widest }) =
-        by_the_first_that_is_measured(network, &offered, &|goals, limits| {
-            let plan = Plan { goals, limits, ..plan };
-            shortflow_tune::tune(&Simulator, &Prediction, &plan, stop, &bar)
+    let asked = parsed(network.limits(), &offered);
+    let (goals, Within { limits, tuned, broken: narrow, searched: widest }) =
+        by_the_first_that_is_measured(network, &offered, &|goals| {
+            let plan = Plan { goals, limits: &asked, ..plan };
+            tune_within(&Simulator, &Prediction, &plan, stop, &bar)
         })?;
     let winner = &all[tuned.winner.expect("a search without limits has a winner")];
     let shown = shown(&references, winner, all, &tuned);
@@ -166,7 +164,6 @@ fn look<'a>(
     });
     let mut figures: Vec<(String, Vec<Option<Estimate>>)> = figures.collect();
     let of_winner = shown.iter().position(|one| one.label == winner.label).expect("it is shown");
-    let asked = parsed(network.limits(1.0), &offered);
     let choice =
         Choice { shown: &shown, figures: &figures, about: &about, goal: &goals[0], asked: &asked };
     let min = parsed(network.minimal_usage(), &offered);
@@ -192,8 +189,8 @@ fn parsed(texts: Vec<String>, offered: &[Offered]) -> Vec<Limit> {
     texts.iter().map(limit).collect()
 }
 
-/// Searches by goals, within limits.
-type Search<'s> = dyn Fn(&[Goal], &[Limit]) -> Result<Tuned, shortflow_run::Error> + 's;
+/// Searches by goals.
+type Search<'s> = dyn Fn(&[Goal]) -> Result<Within, shortflow_run::Error> + 's;
 
 /// Searches by one goal after the other, until there is one that is measured; where there is none, by the first.
 fn by_the_first_that_is_measured(
@@ -205,43 +202,13 @@ fn by_the_first_that_is_measured(
     for text in network.goals() {
         let goal = Goal::parse(&text, offered).expect("a goal of what was just written");
         let goals = vec![goal];
-        let within = within_limits(network, offered, &|limits| search(&goals, limits))?;
+        let within = search(&goals)?;
         if within.tuned.is_measured() {
             return Ok((goals, within));
         }
         first.get_or_insert((goals, within));
     }
     Ok(first.expect("there is a goal"))
-}
-
-/// What was found within limits.
-struct Within {
-    limits: Vec<Limit>,
-    tuned: Tuned,
-    /// What breaks those that were asked for, where no policy keeps them.
-    narrow: Option<String>,
-    /// What came of each policy within the widest, where none keeps even those.
-    widest: Vec<Searched>,
-}
-
-/// Searches within the limits, and within wider ones until some policy keeps them.
-fn within_limits(
-    network: &Network,
-    offered: &[Offered],
-    search: &dyn Fn(&[Limit]) -> Result<Tuned, shortflow_run::Error>,
-) -> Result<Within, shortflow_run::Error> {
-    let (mut narrow, mut widest, mut factors) = (None, Vec::new(), FACTORS.iter());
-    loop {
-        let factor = factors.next();
-        let texts = factor.map_or_else(Vec::new, |factor| network.limits(*factor));
-        let limits = parsed(texts, offered);
-        let tuned = search(&limits)?;
-        if tuned.keeps_limits() || factor.is_none() {
-            return Ok(Within { limits, tuned, narrow, widest });
-        }
-        narrow.get_or_insert_with(|| tuned.what_breaks(&limits));
-        widest = tuned.searched;
-    }
 }
 
 /// A goal over all replicas; a lower bound where too much was still open at the end of some, for the others are those that

@@ -217,7 +217,7 @@ mod tests {
         let figures = figures.iter().map(|all| (String::new(), all.iter().map(estimate).collect()));
         let figures: Vec<_> = figures.collect();
         let asked: Vec<Limit> =
-            network.limits(1.0).iter().map(|text| Limit::parse(text, &offered).unwrap()).collect();
+            network.limits().iter().map(|text| Limit::parse(text, &offered).unwrap()).collect();
         let (about, goal) = (&about[..], &goal("p95:pages"));
         ask(&Choice { shown: &[], figures: &figures, about, goal, asked: &asked })
     }

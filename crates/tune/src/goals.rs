@@ -196,6 +196,25 @@ impl Limit {
         })
     }
 
+    /// The same with a bound that this value keeps, rounded to what reads well; itself where the value keeps it already.
+    pub(crate) fn widened_to(&self, value: f64) -> Limit {
+        if self.is_kept_by(value) {
+            return self.clone();
+        }
+        let outward = |value: f64| if self.at_most { value.ceil() } else { value.floor() };
+        let (steps, one, name) = match self.measure.about().unit {
+            Unit::Seconds => (1e3, 1.0, " ms"),
+            Unit::Share => (1e3, 10.0, " %"),
+            Unit::MegabitsPerSecond => (1e2, 1e2, " Mbit/s"),
+            _ => (1e3, 1e3, ""),
+        };
+        let steps_beyond = outward(value * steps);
+        let head = self.text.split(['<', '>']).next().unwrap_or(&self.text).trim();
+        let sign = if self.at_most { "<=" } else { ">=" };
+        let text = format!("{head} {sign} {}{name}", steps_beyond / one);
+        Limit { text, bound: steps_beyond / steps, ..self.clone() }
+    }
+
     /// What a replica says of it. What is known to a bound only counts as that.
     pub fn read(&self, replica: &Replica) -> Option<f64> {
         let what = Subject { workload: &self.workload, ..Subject::default() };
@@ -347,6 +366,20 @@ mod tests {
         assert_eq!(limit("backup.goodput>=1.5 Mbit/s"), Ok((Measure::Goodput, 1.5)));
         assert_eq!(limit("voice.datagram-loss <= 1 %"), Ok((Measure::DatagramLoss, 0.01)));
         assert_eq!(limit("web.completion.mean <= 2 s"), Ok((Measure::Completion, 2.0)));
+    }
+
+    #[test]
+    fn a_widened_limit_is_kept_by_the_value_and_reads_as_it_is() {
+        for (text, value, expected) in [
+            ("voice.delay.p99 <= 30 ms", 0.0604, "voice.delay.p99 <= 61 ms"),
+            ("voice.datagram-loss <= 1 %", 0.0142, "voice.datagram-loss <= 1.5 %"),
+            ("backup.goodput >= 1.5 Mbit/s", 1.2389, "backup.goodput >= 1.23 Mbit/s"),
+            ("voice.delay.p99 <= 30 ms", 0.03, "voice.delay.p99 <= 30 ms"),
+        ] {
+            let limit = Limit::parse(text, &workloads()).unwrap().widened_to(value);
+            assert_eq!(limit, Limit::parse(expected, &workloads()).unwrap());
+            assert!(limit.is_kept_by(value), "{text}");
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ pub struct Found {
 
 /// How many replicas each candidate gets at first, and how many the last two get at least.
 const FIRST: u32 = 2;
-const LAST: u32 = 8;
+pub(crate) const LAST: u32 = 8;
 
 /// The fewest replicas by which the winner is confirmed.
 pub const MIN_REPLICAS: u32 = 4;
@@ -143,16 +143,19 @@ fn sort(left: &mut [usize], figures: &[Vec<Figures>], limits: &[Limit]) {
 }
 
 /// How far a candidate is beyond a limit, as a share of it: zero where it keeps all.
-fn excess(figures: &[Figures], limits: &[Limit]) -> f64 {
-    let of = |(at, limit): (usize, &Limit)| {
-        let values: Option<Vec<f64>> = figures.iter().map(|one| one.limits[at]).collect();
-        match values.and_then(|values| mean(&values)) {
-            Some(found) if limit.is_kept_by(found) => 0.0,
-            Some(found) => ((found - limit.bound) / limit.bound).abs(),
-            None => f64::INFINITY,
-        }
+pub(crate) fn excess(figures: &[Figures], limits: &[Limit]) -> f64 {
+    let of = |(at, limit): (usize, &Limit)| match mean_of_limit(figures, at) {
+        Some(found) if limit.is_kept_by(found) => 0.0,
+        Some(found) => ((found - limit.bound) / limit.bound).abs(),
+        None => f64::INFINITY,
     };
     limits.iter().enumerate().map(of).fold(0.0, f64::max)
+}
+
+/// The mean of a limit's figure; nothing where some replica cannot tell it.
+pub(crate) fn mean_of_limit(figures: &[Figures], at: usize) -> Option<f64> {
+    let values: Option<Vec<f64>> = figures.iter().map(|one| one.limits[at]).collect();
+    values.and_then(|values| mean(&values))
 }
 
 /// The mean of each goal; without end where some replica cannot tell it.
