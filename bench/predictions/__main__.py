@@ -12,6 +12,7 @@ import argparse
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import judging
@@ -34,6 +35,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, nargs="+", default=[mixed.SEED], help=f"of --mixed (default: {mixed.SEED})")
     parser.add_argument("--write", action="store_true", help="write what --mixed finds into docs/validation, too")
     parser.add_argument("--count", type=int, default=mixed.COUNT, help=f"of --mixed (default: {mixed.COUNT})")
+    parser.add_argument("--replicas", type=int, default=mixed.REPLICAS, help=f"of --mixed (default: {mixed.REPLICAS})")
+    parser.add_argument("--seconds", type=float, default=judging.PATIENCE,
+                        help=f"after which --mixed gives a simulation up (default: {judging.PATIENCE})")  # fmt: skip
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="scenarios at a time (default: 2)")
     parser.add_argument("--shortflow", type=Path, metavar="FILE",
                         default=ROOT / "target" / "release" / "shortflow",
@@ -85,8 +89,9 @@ def judge(arguments: argparse.Namespace) -> int:
     for seed in arguments.seed:
         judged = []
         for at in range(arguments.count):
-            drawn = mixed.draw(seed, at)
-            judged.append(judging.judge(drawn, shortflow, RESULTS / "mixed" / drawn.name))
+            drawn = replace(mixed.draw(seed, at), replicas=arguments.replicas)
+            folder = RESULTS / "mixed" / drawn.name
+            judged.append(judging.judge(drawn, shortflow, folder, arguments.seconds))
             progress(at + 1, arguments.count, drawn.name)
         parts.append(judging.part(judged, seed, version))
         print(parts[-1].text, *judging.misses(judged), sep="\n")

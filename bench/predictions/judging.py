@@ -10,7 +10,7 @@ from pathlib import Path
 
 from chapter import signed
 from draws import Drawn
-from running import Failed
+from running import Failed, messages, refused
 from shared import Line, Page, data_link, grid
 
 NAME = "predictions-of-scenarios-of-every-kind"
@@ -85,26 +85,26 @@ class Judged:
     dropped: str = ""
 
 
-def judge(drawn: Drawn, shortflow: Path, folder: Path) -> Judged:
-    """Predicts and simulates a scenario; the simulation is cached by the scenario's text."""
+def judge(drawn: Drawn, shortflow: Path, folder: Path, seconds: float = PATIENCE) -> Judged:
+    """Predicts and simulates a scenario, within so many seconds; the simulation is cached by the scenario's text."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "scenario.toml").write_text(drawn.scenario)
     (folder / "policy.toml").write_text(drawn.policy)
-    simulated = simulation(drawn, shortflow, folder)
+    simulated = simulation(drawn, shortflow, folder, seconds)
     if isinstance(simulated, str):
         return Judged(drawn, dropped=simulated)
-    predicted = call(shortflow, "predict", drawn, folder)
+    predicted = call(shortflow, "predict", drawn, folder, PATIENCE)
     if predicted.returncode not in (0, 2):
         raise Failed(f"{drawn.name} by predict: {predicted.stderr.strip()}")
     if predicted.returncode == 2:
-        summary = {"workloads": [], "ports": [], "warnings": predicted.stderr.strip().splitlines()}
+        summary = refused(predicted.stderr)
     else:
         summary = json.loads(predicted.stdout)["runs"][0]["points"][0]["summary"]
-    reasons = [line for line in summary["warnings"] if is_reason(line)]
+    reasons = [line for line in messages(summary) if is_reason(line)]
     return Judged(drawn, answers(summary, simulated), reasons)
 
 
-def simulation(drawn: Drawn, shortflow: Path, folder: Path) -> dict | str:
+def simulation(drawn: Drawn, shortflow: Path, folder: Path, seconds: float) -> dict | str:
     """The simulated summary, or why there is none."""
     key = hashlib.sha256("\0".join([drawn.scenario, drawn.policy, str(drawn.replicas)]).encode()).hexdigest()
     kept = folder / "simulated.json"
@@ -112,9 +112,9 @@ def simulation(drawn: Drawn, shortflow: Path, folder: Path) -> dict | str:
     if known.get("key") == key:
         return known["summary"]
     try:
-        ended = call(shortflow, "simulate", drawn, folder)
+        ended = call(shortflow, "simulate", drawn, folder, seconds)
     except subprocess.TimeoutExpired:
-        return f"simulated for more than {PATIENCE} s"
+        return f"simulated for more than {seconds:.0f} s"
     if ended.returncode != 0:
         return f"not simulated: {ended.stderr.strip()}"
     summary = json.loads(ended.stdout)["runs"][0]["points"][0]["summary"]
@@ -122,11 +122,13 @@ def simulation(drawn: Drawn, shortflow: Path, folder: Path) -> dict | str:
     return summary
 
 
-def call(shortflow: Path, engine: str, drawn: Drawn, folder: Path) -> subprocess.CompletedProcess:
+def call(
+    shortflow: Path, engine: str, drawn: Drawn, folder: Path, seconds: float
+) -> subprocess.CompletedProcess:
     command = [str(shortflow), "--quiet", engine, str(folder / "scenario.toml"), "--json", "--no-transfers",
                "--jobs", "1", "--force", "--out", str(folder / engine)]  # fmt: skip
     command += ["--replicas", str(drawn.replicas)] if engine == "simulate" else []
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    return subprocess.run(command, capture_output=True, text=True, timeout=seconds)
 
 
 def is_reason(line: str) -> bool:
@@ -137,7 +139,7 @@ def is_reason(line: str) -> bool:
 def answers(predicted: dict, simulated: dict) -> list[Answer]:
     """Every simulated mean: times by size, delays, goodputs of long flows, and ports' bounds."""
     found = []
-    warnings = [line for line in predicted["warnings"] if not is_reason(line)]
+    warnings = [line for line in messages(predicted) if not is_reason(line)]
     ours = {workload["name"]: workload for workload in predicted["workloads"]}
 
     def add(of: str, own: dict | None, theirs: dict | None, named: str) -> None:
@@ -195,7 +197,7 @@ def chapter(note: str, parts: list[Part]) -> Page:
 ABOUT = """
 [Predictions against simulations](predictions-against-simulations.md) draws scenarios from the range of each model. This
 chapter ignores the ranges. It draws 1 to 3 links, 1 to 5 workloads of every kind, any policy of `policies/`, loads of 0.1
-to 0.9, round trips of 5 to 600 ms and 0.2 to 1000 Mbit/s, and compares predictions with simulations of 3 replicas.
+to 0.9, round trips of 5 to 600 ms and 0.2 to 1000 Mbit/s, and compares predictions with simulations.
 
 A row is a predicted mean. It holds if it is within 20 % of the simulated mean. Figures are times by size, delays, and
 goodputs of long flows, if 30 or more transfers were simulated. Loads do not count headers, acknowledgements and long

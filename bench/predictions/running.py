@@ -83,14 +83,24 @@ def by(engine: str, drawn: Drawn, shortflow: Path, folder: Path) -> dict:
         command += ["--replicas", str(drawn.replicas)]
     ended = subprocess.run(command, capture_output=True, text=True)
     if engine == "predict" and ended.returncode == 2 and "no closed form" in ended.stderr:
-        return {"workloads": [], "ports": [], "warnings": ended.stderr.strip().splitlines()}
+        return refused(ended.stderr)
     if ended.returncode != 0:
         raise Failed(f"{drawn.name} by {engine}: {ended.stderr.strip()}")
     return json.loads(ended.stdout)["runs"][0]["points"][0]["summary"]
 
 
+def refused(stderr: str) -> dict:
+    """The summary of a scenario that an engine refuses: no figures, and the lines of its error as warnings."""
+    return {"workloads": [], "ports": [], "warnings": [{"message": line} for line in stderr.strip().splitlines()]}
+
+
+def messages(summary: dict) -> list[str]:
+    """The texts of a summary's warnings."""
+    return [warning["message"] for warning in summary["warnings"]]
+
+
 def refusals(summary: dict) -> list[str]:
-    return [told for told in summary["warnings"] if "o closed form for" in told]
+    return [line for line in messages(summary) if "o closed form for" in line]
 
 
 def figures(predicted: dict, simulated: dict) -> list[Figure]:

@@ -16,7 +16,7 @@ def summary(mean, warnings=(), delay=None, **more):
     every = {"label": "all", "n": 100, "mean": mean}
     workload = {"name": "w0", "all": every, "classes": [], "goodput": None, "datagrams": None}
     stream = workload | {"name": "w1", "all": every | {"n": 0, "mean": None}, "datagrams": {"delay": delay, "loss": None}}
-    return {"workloads": [workload, stream], "ports": [], "warnings": list(warnings), **more}
+    return {"workloads": [workload, stream], "ports": [], "warnings": [{"message": line} for line in warnings], **more}
 
 
 class Draws(unittest.TestCase):
@@ -63,7 +63,7 @@ class Judging(unittest.TestCase):
         self.assertFalse(found.is_false_bound)
 
     def test_what_is_not_predicted_counts_as_not_answered(self):
-        nothing = {"workloads": [], "ports": [], "warnings": ["no closed form for `w0`: a reason"]}
+        nothing = {"workloads": [], "ports": [], "warnings": [{"message": "no closed form for `w0`: a reason"}]}
         self.assertIsNone(self.of(nothing, summary(estimate(1.0)))["w0"].predicted)
 
     def test_what_misses_is_named(self):
