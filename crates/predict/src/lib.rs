@@ -41,6 +41,7 @@
 //! put together; it prints nothing and reads no files.
 
 mod datagrams;
+mod demands;
 mod handshake;
 mod invariants;
 mod lines;
@@ -147,10 +148,10 @@ fn refuse_tap(observers: &Observers<'_>) -> Result<(), Refusal> {
 }
 
 impl Prediction {
-    /// Refuses a scenario none of whose workloads has a closed form, with the reason of each. Their bounds are told all the same.
+    /// Refuses a scenario in which no workload has a mean, with the reason for each. [`Engine::run`] gives their bounds.
     ///
     /// # Errors
-    /// So.
+    /// No workload has a closed form.
     pub fn answers(&self, scenario: &Scenario) -> Result<(), Refusal> {
         predict(scenario).no_mean.map_or(Ok(()), Err)
     }

@@ -58,12 +58,13 @@ impl Line {
         (from, to, line): (NodeId, NodeId, &Described),
         reading: usize,
     ) -> Line {
-        let (link_loss, loses_in_bursts) = match &line.loss {
+        let Described { rate, delay, limit, link_layer, loss } = line;
+        let (link_loss, loses_in_bursts) = match loss {
             Some(LossParams::Bernoulli(each)) => (each.loss.get(Dscp::BEST_EFFORT).value(), false),
             Some(LossParams::GilbertElliott(both)) => (mean_loss(both), true),
             None => (0.0, false),
         };
-        let by_code_point = match &line.loss {
+        let by_code_point = match loss {
             Some(LossParams::Bernoulli(each)) => {
                 each.loss.values().any(|loss| loss.value() != link_loss)
             }
@@ -73,15 +74,15 @@ impl Line {
             name: port_name(scenario, from, to),
             from,
             to,
-            rate: line.rate.bytes_per_sec(),
+            rate: rate.bytes_per_sec(),
             part: 1.0,
-            delay: line.delay.as_secs_f64(),
-            framing: vec![(line.link_layer, line.rate.bytes_per_sec())],
+            delay: delay.as_secs_f64(),
+            framing: vec![(*link_layer, rate.bytes_per_sec())],
             bursts: Vec::new(),
             link_loss,
             loses_in_bursts,
             loses_by_code_point: by_code_point,
-            queues: Bands::plain(line.limit),
+            queues: Bands::plain(*limit),
             profiles: Vec::new(),
             conditioned: [
                 conditions(scenario, from, Direction::To(to)),

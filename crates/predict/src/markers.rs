@@ -3,7 +3,7 @@
 
 use shortflow_elements::marker::{
     AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments, SimaParams,
-    TcpStateParams,
+    SimaSettings, TcpStateParams,
 };
 use shortflow_elements::meter::{ColorMode, SrTcmParams, TrTcmParams, TwoBucketsParams};
 use shortflow_elements::{Color, Protocol};
@@ -154,12 +154,14 @@ impl Marking<'_> {
         class: &TrafficClass,
         sima: &SimaParams,
     ) -> Result<Vec<Written>, String> {
-        if sima.per().is_some() {
+        // The spread of momentary rates counts as the same, however they are measured.
+        let SimaSettings { nominal_rate, meter: _, per, code_points: written } = sima.settings();
+        if per.is_some() {
             return Err(self.none("a momentary rate for each user"));
         }
-        let meter = self.meter(class, Rates::from_committed(sima.nominal_rate()), 0.0)?;
+        let meter = self.meter(class, Rates::from_committed(nominal_rate), 0.0)?;
         let mut code_points = Vec::new();
-        for (precedence, dscp) in sima.code_points().iter().enumerate() {
+        for (precedence, dscp) in written.iter().enumerate() {
             let dscp = self.policed(class, precedences::color(precedence), *dscp)?;
             code_points.push((dscp, Share::Precedence(meter, precedence)));
         }

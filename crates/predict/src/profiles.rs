@@ -6,8 +6,8 @@
 //! time that all takes, the profile does nothing but to what is larger than a bucket; elsewhere there is no closed form. A
 //! host that sends long flows empties its bucket for good: it is a line of the rate r.
 
-use shortflow_elements::queue::AggregateShaperParams;
-use shortflow_elements::scheduler::SourceParams;
+use shortflow_elements::queue::{AggregateShaperParams, AggregateShaperSettings};
+use shortflow_elements::scheduler::{SourceParams, SourceSettings};
 use shortflow_elements::sharing::Sharing;
 use shortflow_models::Range;
 
@@ -52,7 +52,17 @@ enum Taken {
 impl Profile {
     /// That of an aggregate of connections; else in words what has no closed form.
     pub(crate) fn of_aggregate(params: &AggregateShaperParams) -> Result<Profile, String> {
-        let AggregateShaperParams { profile, sharing, .. } = params;
+        let AggregateShaperSettings {
+            profile,
+            sharing,
+            // Packets that are held up have no closed form, so that it does not matter whose they are and when they go.
+            connections: _,
+            limit: _,
+            timer: _,
+            order: _,
+            fresh: _,
+            triggers: _,
+        } = params.settings();
         if profile.peak().is_some() {
             return Err("an aggregate-shaper with a peak rate".to_owned());
         }
@@ -63,13 +73,25 @@ impl Profile {
             rate: profile.rate().bytes_per_sec(),
             depth: profile.depth().0 as f64,
             of: Taken::All,
-            has_parts: *sharing != Sharing::Common,
+            has_parts: sharing != Sharing::Common,
         })
     }
 
     /// Those of HIGH and MED of a source host. LOW waits for no tokens.
     pub(crate) fn of_scheduler(params: &SourceParams) -> Vec<Profile> {
-        let both = [params.high(), params.medium()].into_iter().enumerate();
+        let SourceSettings {
+            high,
+            medium,
+            // The room is that of the line, the code points are its levels.
+            limits: _,
+            code_points: _,
+            // Packets that are held up, and hosts whose line is busy, have no closed form.
+            remark_after: _,
+            classifier: _,
+            rules: _,
+            otherwise: _,
+        } = params.settings();
+        let both = [high, medium].into_iter().enumerate();
         both.map(|(level, bucket)| Profile {
             rate: bucket.rate().bytes_per_sec(),
             depth: bucket.burst().0 as f64,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use shortflow_elements::queue::{
     self, Averages, BandOf, CoDelParams, Fairness, FlowQueueSettings, PieSettings, RedSettings,
-    SimaQueueParams, WfqParams, WhenFull,
+    SimaQueueParams, WfqClassSettings, WfqParams, WfqSettings, WhenFull,
 };
 use shortflow_elements::{Dscp, Packet, classifier::Classifier};
 use shortflow_models::red::{AboveMax, Level, Spacing};
@@ -169,14 +169,24 @@ impl Bands {
                     let quantum = quantum.0 as f64;
                     Ok((Turn { weight: quantum, quantum }, Band::new(queue)?))
                 });
-                weighted(turns.classifier(), each.collect::<Result<_, String>>()?, reading)
+                weighted(
+                    turns.classifier(),
+                    each.collect::<Result<_, String>>()?,
+                    turns.classes().len() - 1,
+                    reading,
+                )
             }
             QueuePlan::Wrr(turns) => {
                 let each = turns.classes().iter().map(|(packets, queue)| {
                     let weight = f64::from(*packets);
                     Ok((Turn { weight, quantum: weight * FULL }, Band::new(queue)?))
                 });
-                weighted(turns.classifier(), each.collect::<Result<_, String>>()?, reading)
+                weighted(
+                    turns.classifier(),
+                    each.collect::<Result<_, String>>()?,
+                    turns.classes().len() - 1,
+                    reading,
+                )
             }
             QueuePlan::Wfq(wfq) => by_weights(wfq, reading),
             QueuePlan::Sima(params) => by_precedence(queue, params),
@@ -221,7 +231,8 @@ impl Bands {
 
 /// The classes of weighted fair queueing in the order of a reading.
 fn by_weights(wfq: &WfqParams, reading: usize) -> Result<Bands, String> {
-    let acts = match wfq.when_full() {
+    let WfqSettings { classes, classifier, otherwise, shared_limit, when_full } = wfq.settings();
+    let acts = match when_full {
         WhenFull::PushOut => None,
         WhenFull::TailDrop => Some(Acts {
             from_packets: f64::INFINITY,
@@ -230,19 +241,20 @@ fn by_weights(wfq: &WfqParams, reading: usize) -> Result<Bands, String> {
             why: "a full buffer that takes from all who share it".to_owned(),
         }),
     };
-    let each = wfq.classes().iter().map(|class| {
-        let turn = Turn { weight: class.weight().value() as f64, quantum: FULL };
-        let limit = class.limit().or(wfq.shared_limit());
+    let each = classes.iter().map(|class| {
+        let WfqClassSettings { weight, share, limit } = class.settings();
+        let turn = Turn { weight: weight.value() as f64, quantum: FULL };
+        let limit = limit.or(shared_limit);
         let mut band = Band::plain(limit.unwrap_or(Length::Packets(u64::MAX)));
         band.acts = acts.clone();
-        if let queue::Share::Flow { limit: _ } = class.share() {
+        if let queue::Share::Flow { limit: _ } = share {
             // Each flow has the weight: how many there are decides what the class gets.
             band.order = Order::Fair;
             band.turns = Some(FlowTurns::EXACT);
         }
         (turn, band)
     });
-    weighted(wfq.classifier(), each.collect(), reading)
+    weighted(classifier, each.collect(), otherwise, reading)
 }
 
 /// The two buffers of SIMA.
@@ -264,10 +276,11 @@ fn by_precedence(queue: &QueuePlan, params: &SimaQueueParams) -> Result<Bands, S
     Ok(Bands { each, rule: Rule::Precedences(of), weights: None })
 }
 
-/// Classes with weights in the order of a reading.
+/// Classes with weights in the order of a reading; what no rule matches belongs to the class `otherwise`.
 fn weighted(
     classifier: &Classifier,
     classes: Vec<(Turn, Band)>,
+    otherwise: usize,
     reading: usize,
 ) -> Result<Bands, String> {
     if classes.len() > MAX_WEIGHTED {
@@ -278,7 +291,7 @@ fn weighted(
     order.iter().enumerate().for_each(|(band, class)| places[*class] = band);
     let weights = order.iter().map(|class| classes[*class].0).collect();
     let each = order.iter().map(|class| classes[*class].1.clone()).collect();
-    let otherwise = places[places.len() - 1];
+    let otherwise = places[otherwise];
     let rule = Rule::Classes { classifier: classifier.clone(), places, otherwise };
     Ok(Bands { each, rule, weights: Some(weights) })
 }

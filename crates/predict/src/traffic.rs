@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use shortflow_elements::{Address, Dscp, Protocol};
 use shortflow_scenario::{NodeId, Scenario, Workload, WorkloadKind};
-use shortflow_tcp::{Algorithm, Config};
-use shortflow_units::Instant;
-use shortflow_workloads::{Http, Visits, Web};
+use shortflow_tcp::Config;
 
+use crate::demands::{comes_and_goes, demand};
 use crate::lines::{Line, ways};
 use crate::marks::{Hop, Kind, Meters, Piece, SlowStart, hops};
 use crate::sizes::{Listed, listed, mean};
@@ -296,119 +295,4 @@ fn kind(scenario: &Scenario, workload: &Workload) -> Kind {
         }
     }
     kind
-}
-
-fn demand(workload: &Workload, ages: Ages) -> (Demand, Option<String>) {
-    let name = &workload.name;
-    let mut lacks = None;
-    let demand = match &workload.kind {
-        WorkloadKind::Poisson(poisson) => {
-            let per_second = poisson.rate * poisson.pairs.len() as f64;
-            Demand::Packets { per_second, sizes: listed(&poisson.size), ages }
-        }
-        WorkloadKind::Cbr(cbr) => {
-            let packet = f64::from(cbr.packet);
-            let rates = (0..cbr.streams()).map(|stream| cbr.stream(stream).1.bytes_per_sec());
-            let per_second = rates.sum::<f64>() / packet;
-            Demand::Packets { per_second, sizes: vec![(packet, 1.0)], ages }
-        }
-        WorkloadKind::Transfers(transfers) => {
-            let messages = vec![
-                Message::new(true, listed(&transfers.request), 1.0),
-                Message::new(false, listed(&transfers.reply), 1.0),
-            ];
-            let visit = Visit { connections: 1.0, messages, shape: Shape::Exchange };
-            Demand::Open { per_second: transfers.rate, visit }
-        }
-        WorkloadKind::Bulk(bulk) => {
-            if bulk.size.is_some() {
-                lacks = Some(format!("flows of one size that begin together, as in `{name}`"));
-            }
-            Demand::Endless { connections: f64::from(bulk.flows) }
-        }
-        WorkloadKind::Web(web) => browsing(web, name, &mut lacks),
-        WorkloadKind::Telnet(telnet) => {
-            let size = vec![(f64::from(telnet.character), 1.0)];
-            let mut messages =
-                vec![Message::new(true, size.clone(), 1.0), Message::new(false, size, 1.0)];
-            messages.iter_mut().for_each(|message| message.is_late = true);
-            let visit = Visit { connections: 0.0, messages, shape: Shape::Echo };
-            let (sessions, pause) = (f64::from(telnet.sessions.count), telnet.pause.mean());
-            Demand::Closed { sessions, pause, visit }
-        }
-        WorkloadKind::Ftp(ftp) => {
-            let messages = vec![Message::new(true, listed(&ftp.size), 1.0)];
-            let visit = Visit { connections: 1.0, messages, shape: Shape::File };
-            let (sessions, pause) = (f64::from(ftp.sessions.count), ftp.pause.mean());
-            Demand::Closed { sessions, pause, visit }
-        }
-    };
-    (demand, sender(workload).or(lacks))
-}
-
-/// Why nothing is told of a workload, and of what it leaves of its lines, if it is not there all the time that is measured.
-fn comes_and_goes(scenario: &Scenario, workload: &Workload) -> Option<String> {
-    let (start, stop) = match &workload.kind {
-        WorkloadKind::Bulk(bulk) => (bulk.start, None),
-        WorkloadKind::Web(web) if matches!(web.visits, Visits::Replay { .. }) => return None,
-        WorkloadKind::Web(web) => (web.sessions.start, Some(web.sessions.stop)),
-        WorkloadKind::Ftp(ftp) => (ftp.sessions.start, Some(ftp.sessions.stop)),
-        WorkloadKind::Telnet(telnet) => (telnet.sessions.start, Some(telnet.sessions.stop)),
-        _ => {
-            let arrivals = workload.kind.traffic().arrivals()?;
-            (arrivals.start, Some(arrivals.stop))
-        }
-    };
-    let (begin, end) = (Instant::START + scenario.warm_up, Instant::START + scenario.duration);
-    let is_late = start > begin || stop.is_some_and(|stop| stop < end);
-    is_late.then(|| format!("what comes or goes while it is measured, as `{}` does", workload.name))
-}
-
-/// Why there is no closed form for how it sends, if there is none.
-fn sender(workload: &Workload) -> Option<String> {
-    let (tcp, name) = (&workload.tcp, &workload.name);
-    if !workload.kind.uses_tcp() {
-        return None;
-    }
-    if tcp.window_rate.is_some() || tcp.pacing {
-        return Some(format!("paced or rate-limited senders, as in `{name}`"));
-    }
-    let is_known = matches!(tcp.congestion, Algorithm::Reno | Algorithm::Cubic);
-    (!is_known).then(|| format!("the congestion control of `{name}`"))
-}
-
-/// Pages, one after another.
-fn browsing(web: &Web<NodeId>, name: &str, lacks: &mut Option<String>) -> Demand {
-    let (pages, think) = match &web.visits {
-        Visits::Browse { pages, think } => (Some(pages), think.mean()),
-        Visits::Replay { .. } => (None, f64::INFINITY),
-    };
-    if pages.is_none() {
-        *lacks = Some(format!("pages at logged times, as in `{name}`"));
-    } else if web.gap.is_some() {
-        *lacks = Some(format!("objects that wait for one another, as in `{name}`"));
-    }
-    let numbers = pages.map_or_else(Vec::new, |pages| listed(pages.objects.as_sizes()));
-    let each = mean(&numbers, |number| number.round());
-    let index = pages.and_then(|pages| pages.index.as_ref()).map(listed);
-    let object = pages.map_or_else(Vec::new, |pages| listed(&pages.object));
-    let parts = each + f64::from(u8::from(index.is_some()));
-    let (connections, shape) = match web.http {
-        Http::V10 { connections } => {
-            (parts, Shape::Objects { numbers, connections: f64::from(connections) })
-        }
-        Http::V11 { keep_alive } => {
-            let opened = f64::from(u8::from(!keep_alive));
-            (opened, Shape::Pipeline { numbers, stays: keep_alive })
-        }
-    };
-    let mut messages = vec![Message::new(true, listed(&web.request), parts)];
-    messages.extend(index.map(|index| Message::new(false, index, 1.0)));
-    let in_line = if let Shape::Pipeline { .. } = shape { each.max(1.0) } else { 1.0 };
-    messages.push(Message { in_line, ..Message::new(false, object, each) });
-    if let Shape::Pipeline { stays, .. } = shape {
-        messages.iter_mut().for_each(|message| message.is_late = stays);
-    }
-    let visit = Visit { connections, messages, shape };
-    Demand::Closed { sessions: f64::from(web.sessions.count), pause: think, visit }
 }

@@ -3,7 +3,7 @@
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::queue::{
     EcnMode, Fairness, FifoParams, FlowQueueSettings, FqCodelParams, HostFairParams, PieParams,
-    PieSettings, Share, WfqParams,
+    PieSettings, Share, WfqClass, WfqClassSettings, WfqParams, WfqSettings,
 };
 use shortflow_policy::QueuePlan;
 use shortflow_policy::keys::Turns;
@@ -145,24 +145,33 @@ impl Compiler<'_> {
     fn fair_turns(&mut self, params: &WfqParams, path: &str) -> Compiled<Rota<'static>> {
         let what = "no kernel has weighted fair queueing";
         let mut nearest = "turns by bytes in proportion to the weights".to_owned();
-        if params.classes().iter().any(|class| class.share() != Share::Class) {
+        let WfqSettings {
+            classes,
+            classifier,
+            otherwise,
+            shared_limit,
+            // Each class has a buffer of its own, which drops what arrives.
+            when_full: _,
+        } = params.settings();
+        let classes: Vec<_> = classes.iter().map(WfqClass::settings).collect();
+        if classes.iter().any(|class| class.share != Share::Class) {
             nearest += ", where the flows of a class share its turn";
         }
-        let without_limit = params.classes().iter().filter(|class| class.limit().is_none());
-        if let (2.., Some(limit)) = (without_limit.count(), params.shared_limit()) {
+        let without_limit = classes.iter().filter(|class| class.limit.is_none());
+        if let (2.., Some(limit)) = (without_limit.count(), shared_limit) {
             nearest += &format!(", and each class has a buffer of {limit} of its own");
         }
         self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
-        let min = params.classes().iter().map(|class| class.weight().value()).min().unwrap_or(1);
-        let classes = params.classes().iter().map(|class| {
-            let turn = u128::from(FRAME.0) * u128::from(class.weight().value()) / u128::from(min);
-            let limit = class.limit().or(params.shared_limit());
+        let min = classes.iter().map(|class| class.weight.value()).min().unwrap_or(1);
+        let classes = classes.into_iter().map(|class| {
+            let WfqClassSettings { weight, share: _, limit } = class;
+            let turn = u128::from(FRAME.0) * u128::from(weight.value()) / u128::from(min);
+            let limit = limit.or(shared_limit);
             let limit = limit.unwrap_or(Length::Packets(1000));
             let fifo = FifoParams::new(limit).expect("a checked class has a limit above zero");
             (Bytes(u64::try_from(turn).unwrap_or(u64::MAX)), Waiting::Fifo(fifo))
         });
-        let (classifier, otherwise) = (params.classifier().clone(), params.otherwise());
-        let rota = Rota { classifier, classes: classes.collect(), otherwise };
+        let rota = Rota { classifier: classifier.clone(), classes: classes.collect(), otherwise };
         self.refuse_long_turns(&rota, path)?;
         Ok(rota)
     }

@@ -3,7 +3,7 @@
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{
     AdmissionParams, AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments,
-    SimaParams,
+    SimaParams, SimaSettings,
 };
 use shortflow_elements::meter::{
     ColorMode, Decay, FairMarkerParams, FlowTableSize, IntegerTswParams, MomentaryRate, Pace,
@@ -279,12 +279,13 @@ fn levels(thresholds: &[u64], code_points: &[Dscp]) -> Vec<u8> {
 }
 
 fn sima(params: &SimaParams) -> Result<Working, Unsupported> {
-    let meter = params.meter();
+    // The nominal rate is in the thresholds, of which the first is enough.
+    let SimaSettings { nominal_rate: _, meter, per, code_points } = params.settings();
     Ok(Working {
         kind: 9,
-        accounts: Accounts::from_per(params.per())?,
+        accounts: Accounts::from_per(per)?,
         decays: Some([meter.silence(), meter.sending(), params.first_threshold()]),
-        levels: Some(levels(&[], params.code_points())),
+        levels: Some(levels(&[], code_points)),
         ..Working::default()
     })
 }

@@ -94,7 +94,8 @@ impl FqCodel {
     /// An empty queue that hashes with a seed from `rng`.
     pub fn new(params: FqCodelParams, mut rng: Rng) -> Self {
         let FqCodelParams { settings, quantum } = params;
-        let FlowQueueSettings { limit, queues, codel, ecn, .. } = settings;
+        // Turns go by the checked quantum of the parameters.
+        let FlowQueueSettings { limit, queues, quantum: _, codel, ecn } = settings;
         FqCodel {
             queues: FlowQueues::new(queues, limit, codel, None, ecn),
             quantum: Quantum(quantum),

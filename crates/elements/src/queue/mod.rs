@@ -21,7 +21,7 @@ mod sima;
 mod stf;
 mod wfq;
 
-pub use aggregate::{AggregateShaper, AggregateShaperParams};
+pub use aggregate::{AggregateShaper, AggregateShaperParams, AggregateShaperSettings};
 pub use aggregate::{FreshPackets, ServiceOrder, Triggers};
 pub use any_gate::AnyGate;
 pub use codel::CoDelParams;
@@ -38,4 +38,4 @@ pub use shaper::{Shaper, ShaperParams};
 pub use shared_priority::{BandOf, SharedPriority, SharedPriorityParams};
 pub use sima::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
 pub use stf::{Stf, StfParams};
-pub use wfq::{Share, Weight, Wfq, WfqClass, WfqParams, WhenFull};
+pub use wfq::{Share, Weight, Wfq, WfqClass, WfqClassSettings, WfqParams, WfqSettings, WhenFull};

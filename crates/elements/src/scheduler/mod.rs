@@ -7,6 +7,6 @@ mod strict_priority;
 mod weighted_round_robin;
 
 pub use deficit_round_robin::{DeficitRoundRobin, checked_quantum};
-pub use source::{ConnectionRule, SourceLimits, SourceParams, SourceScheduler};
+pub use source::{ConnectionRule, SourceLimits, SourceParams, SourceScheduler, SourceSettings};
 pub use strict_priority::StrictPriority;
 pub use weighted_round_robin::{WeightedRoundRobin, checked_weight};

@@ -156,7 +156,9 @@ enum Stream {
 impl AdmissionControl {
     /// A control that has admitted nothing yet; its table hashes under a seed from `rng`.
     pub fn new(params: AdmissionParams, rng: Rng) -> Self {
-        let AdmissionParams { target, peak, bucket, window, streams, code_points, .. } = params;
+        // The depth is in the bucket.
+        let AdmissionParams { target, peak, depth: _, bucket, window, streams, code_points } =
+            params;
         AdmissionControl {
             target: Tokens::earned(target, window.sample),
             peak: Tokens::earned(peak, window.sample),

@@ -13,7 +13,8 @@ use crate::meter::{Decay, MomentaryRate, MomentaryRateParams};
 use crate::table::LruTable;
 use crate::{Color, Dscp, FlowKey, Marker, Packet, ParamsError, SenderView};
 
-/// Parameters of a [`SimaMarker`].
+/// Parameters of a [`SimaMarker`]: the nominal bit rate, how the momentary one is measured, whose packets have a rate of
+/// their own, and what is written. [`SimaParams::settings`] has all of them.
 #[derive(Debug, Clone)]
 pub struct SimaParams {
     nominal_rate: Rate,
@@ -21,6 +22,19 @@ pub struct SimaParams {
     meter: MomentaryRateParams,
     per: Option<Per>,
     code_points: [Dscp; PRECEDENCES],
+}
+
+/// The settings of a [`SimaParams`], as [`SimaParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct SimaSettings<'p> {
+    /// NBR.
+    pub nominal_rate: Rate,
+    /// How the momentary bit rate is measured.
+    pub meter: &'p MomentaryRateParams,
+    /// Whose packets have an NBR of their own, where not all share one.
+    pub per: Option<Per>,
+    /// The code points of the drop precedences 0 to 6.
+    pub code_points: &'p [Dscp; PRECEDENCES],
 }
 
 impl SimaParams {
@@ -54,6 +68,13 @@ impl SimaParams {
     pub fn default_code_points(class: SimaClass) -> [Dscp; PRECEDENCES] {
         let [first @ .., _] = class.code_points();
         first
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> SimaSettings<'_> {
+        // The thresholds follow from the nominal rate and the meter.
+        let SimaParams { nominal_rate, thresholds: _, meter, per, code_points } = self;
+        SimaSettings { nominal_rate: *nominal_rate, meter, per: *per, code_points }
     }
 
     /// NBR.
@@ -106,7 +127,8 @@ enum Rates {
 impl SimaMarker {
     /// A marker that has seen nothing yet; its table, if it has one, hashes under a seed from `rng`.
     pub fn new(params: SimaParams, rng: Rng) -> Self {
-        let SimaParams { thresholds, meter, per, code_points, .. } = params;
+        // The thresholds are made of the nominal rate.
+        let SimaParams { nominal_rate: _, thresholds, meter, per, code_points } = params;
         SimaMarker {
             thresholds,
             meter,

@@ -27,7 +27,9 @@ impl<D: FnMut() -> u32> IntegerFairMarker<D> {
     /// Those of [`IntegerTswParams::two_colors`].
     pub fn new(params: &FairMarkerParams, mut rng: Rng, draws: D) -> Result<Self, ParamsError> {
         let FairMarkerParams { tsw, threshold, table } = params;
-        let IntegerTswParams { window, committed, held, .. } = IntegerTswParams::two_colors(tsw)?;
+        // Two colours have no peak rate.
+        let IntegerTswParams { window, committed, peak: _, held } =
+            IntegerTswParams::two_colors(tsw)?;
         // The branch that a flow's first packet takes starts from the initial rate.
         let [green, yellow] = if *threshold == 0 { [0, held] } else { [held, 0] };
         Ok(IntegerFairMarker {

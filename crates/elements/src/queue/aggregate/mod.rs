@@ -7,7 +7,9 @@ mod stats;
 
 use shortflow_units::{Duration, Instant, Rng};
 
-pub use self::params::{AggregateShaperParams, FreshPackets, ServiceOrder, Triggers};
+pub use self::params::{
+    AggregateShaperParams, AggregateShaperSettings, FreshPackets, ServiceOrder, Triggers,
+};
 use self::stats::Stats;
 use crate::packet_store::{PacketList, PacketStore};
 use crate::sharing::{Connections, Seen, Sharing};
@@ -92,10 +94,21 @@ struct Timer {
 impl AggregateShaper {
     /// An empty shaper with a full bucket; its table hashes under a seed from `rng`.
     pub fn new(params: AggregateShaperParams, rng: Rng) -> Self {
-        let AggregateShaperParams { profile, sharing, connections, .. } = params.clone();
+        // The others are looked at packet by packet.
+        let AggregateShaperSettings {
+            profile,
+            sharing,
+            connections,
+            limit: _,
+            timer: _,
+            order: _,
+            fresh: _,
+            triggers: _,
+        } = params.settings();
+        let shared = profile.clone().without_peak();
         AggregateShaper {
+            connections: Connections::new(shared, sharing, connections, rng),
             params,
-            connections: Connections::new(profile.without_peak(), sharing, connections, rng),
             store: PacketStore::new(),
             lines: Vec::new(),
             waiting: Vec::new(),

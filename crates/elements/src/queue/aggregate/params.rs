@@ -8,7 +8,8 @@ use crate::queue::checked_limit;
 use crate::sharing::{AggregateProfile, ConnectionLimits, Sharing};
 use crate::traits::SenderEvent;
 
-/// Parameters of an [`AggregateShaper`](super::AggregateShaper).
+/// Parameters of an [`AggregateShaper`](super::AggregateShaper): the profile and its sharing, the buffer, and when packets that
+/// wait may go. [`AggregateShaperParams::settings`] has all of them.
 #[derive(Debug, Clone)]
 pub struct AggregateShaperParams {
     /// What all connections together may send.
@@ -22,6 +23,27 @@ pub struct AggregateShaperParams {
     pub(super) order: ServiceOrder,
     pub(super) fresh: FreshPackets,
     pub(super) triggers: Triggers,
+}
+
+/// The settings of an [`AggregateShaperParams`], as [`AggregateShaperParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct AggregateShaperSettings<'p> {
+    /// What all connections together may send.
+    pub profile: &'p AggregateProfile,
+    /// What each may take of it.
+    pub sharing: Sharing,
+    /// How many have a share at once.
+    pub connections: ConnectionLimits,
+    /// What it holds at most.
+    pub limit: Length,
+    /// After how long the timer expires.
+    pub timer: Duration,
+    /// In which order connections are served.
+    pub order: ServiceOrder,
+    /// What becomes of a packet that comes while others wait.
+    pub fresh: FreshPackets,
+    /// Which events at senders let packets go that conform.
+    pub triggers: Triggers,
 }
 
 impl AggregateShaperParams {
@@ -67,6 +89,30 @@ impl AggregateShaperParams {
     #[must_use]
     pub fn with_triggers(self, triggers: Triggers) -> Self {
         AggregateShaperParams { triggers, ..self }
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> AggregateShaperSettings<'_> {
+        let AggregateShaperParams {
+            profile,
+            sharing,
+            connections,
+            limit,
+            timer,
+            order,
+            fresh,
+            triggers,
+        } = self;
+        AggregateShaperSettings {
+            profile,
+            sharing: *sharing,
+            connections: *connections,
+            limit: *limit,
+            timer: *timer,
+            order: *order,
+            fresh: *fresh,
+            triggers: *triggers,
+        }
     }
 
     /// What it holds at most.

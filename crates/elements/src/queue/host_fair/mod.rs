@@ -131,7 +131,8 @@ impl HostFair {
     /// An empty queue that draws from `rng`, its hash's seed first.
     pub fn new(params: HostFairParams, mut rng: Rng) -> Self {
         let HostFairParams { settings, quantum, fairness, ipv6_prefix } = params;
-        let FlowQueueSettings { limit, queues, codel, ecn, .. } = settings;
+        // Turns go by the checked quantum of the parameters.
+        let FlowQueueSettings { limit, queues, quantum: _, codel, ecn } = settings;
         let hash = FlowHash::seeded(&mut rng);
         let [sources, destinations] = ["sources", "destinations"]
             .map(|name| Hosts::new(FlowHash::seeded(&mut rng.beside(name))));

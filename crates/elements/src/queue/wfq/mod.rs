@@ -12,7 +12,9 @@ mod pool;
 use shortflow_units::{Instant, Rate, Rng};
 
 use self::gps::{Gps, virtual_time_per_byte};
-pub use self::params::{Share, Weight, WfqClass, WfqParams, WhenFull};
+pub use self::params::{
+    Share, Weight, WfqClass, WfqClassSettings, WfqParams, WfqSettings, WhenFull,
+};
 use self::pool::{Pool, RelativeLength};
 use super::ranking::Ranking;
 use super::ring::fits;
@@ -136,7 +138,7 @@ impl Wfq {
         let mut flows = FlowMap::new(FlowHash::seeded(&mut rng), params.classes.len());
         let (pools, pool_of) = pools(&params);
         let mut classes = Vec::new();
-        for (class, WfqClass { weight, share, .. }) in (0..).zip(&params.classes) {
+        for (class, WfqClass { weight, share, limit: _ }) in (0..).zip(&params.classes) {
             let flow = Flow { class, packets: List::EMPTY, backlog: Backlog::default() };
             let name = Name { class, key: FlowKey::default() };
             classes.push(ClassState {

@@ -89,6 +89,12 @@ impl WfqClass {
         Ok(WfqClass { weight, share, limit })
     }
 
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> WfqClassSettings {
+        let WfqClass { weight, share, limit } = *self;
+        WfqClassSettings { weight, share, limit }
+    }
+
     /// Its weight.
     pub fn weight(&self) -> Weight {
         self.weight
@@ -105,7 +111,8 @@ impl WfqClass {
     }
 }
 
-/// Parameters of [`Wfq`](super::Wfq).
+/// Parameters of [`Wfq`](super::Wfq): the classes with their weights and limits, the limit that the others share, and what is
+/// dropped when it is reached. [`WfqParams::settings`] has all of them.
 #[derive(Debug, Clone)]
 pub struct WfqParams {
     pub(super) classes: Vec<WfqClass>,
@@ -113,6 +120,32 @@ pub struct WfqParams {
     pub(super) otherwise: usize,
     pub(super) shared_limit: Option<Length>,
     pub(super) when_full: WhenFull,
+}
+
+/// The settings of a [`WfqParams`], as [`WfqParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct WfqSettings<'p> {
+    /// The classes.
+    pub classes: &'p [WfqClass],
+    /// Which packets belong to which class.
+    pub classifier: &'p Classifier,
+    /// The class of packets that no rule matches.
+    pub otherwise: usize,
+    /// What the classes without a limit of their own hold together.
+    pub shared_limit: Option<Length>,
+    /// Which packet is dropped when a shared limit is reached.
+    pub when_full: WhenFull,
+}
+
+/// The settings of a [`WfqClass`], as [`WfqClass::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct WfqClassSettings {
+    /// Its weight.
+    pub weight: Weight,
+    /// Who has the weight.
+    pub share: Share,
+    /// What it holds; `None` when it is under the limit that such classes share.
+    pub limit: Option<Length>,
 }
 
 impl WfqParams {
@@ -162,6 +195,18 @@ impl WfqParams {
             return Err(ParamsError::new("full", message));
         }
         Ok(WfqParams { when_full, ..self })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> WfqSettings<'_> {
+        let WfqParams { classes, classifier, otherwise, shared_limit, when_full } = self;
+        WfqSettings {
+            classes,
+            classifier,
+            otherwise: *otherwise,
+            shared_limit: *shared_limit,
+            when_full: *when_full,
+        }
     }
 
     /// The classes.

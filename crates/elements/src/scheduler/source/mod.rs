@@ -14,7 +14,7 @@ use shortflow_units::{Instant, Rng};
 
 use self::earliest::Earliest;
 use self::outlook::{Head, Outlook};
-pub use self::params::{ConnectionRule, SourceLimits, SourceParams};
+pub use self::params::{ConnectionRule, SourceLimits, SourceParams, SourceSettings};
 use self::regulator::Regulator;
 use self::round::{Connection, First, Rounds};
 use crate::flow_hash::FlowHash;
@@ -93,8 +93,20 @@ impl SourceScheduler {
     /// An empty scheduler with full buckets; its table hashes under a seed from `rng`.
     pub fn new(params: impl Into<Arc<SourceParams>>, mut rng: Rng) -> Self {
         let params = params.into();
-        let rules = params.rules.iter().chain([&params.otherwise]);
+        // The others are looked at packet by packet.
+        let SourceSettings {
+            limits: _,
+            high,
+            medium,
+            remark_after: _,
+            code_points: _,
+            classifier: _,
+            rules,
+            otherwise,
+        } = params.settings();
+        let rules = rules.iter().chain([&otherwise]);
         let classes = rules.map(|rule| usize::from(rule.class)).max().unwrap_or(1);
+        let regulators = [Regulator::new(high), Regulator::new(medium)];
         SourceScheduler {
             hash: FlowHash::seeded(&mut rng),
             places: HashTable::new(),
@@ -104,7 +116,7 @@ impl SourceScheduler {
             store: PacketStore::new(),
             rounds: Rounds::new(classes),
             remarks: Earliest::new(),
-            regulators: [Regulator::new(&params.high), Regulator::new(&params.medium)],
+            regulators,
             outlook: Outlook::default(),
             backlog: Backlog::default(),
             ready_at: None,

@@ -49,7 +49,8 @@ pub struct SourceLimits {
     pub connections: usize,
 }
 
-/// Parameters of a [`SourceScheduler`](super::SourceScheduler).
+/// Parameters of a [`SourceScheduler`](super::SourceScheduler): limits, the token buckets of HIGH and MED, when a waiting
+/// packet is remarked, and the classes of connections. [`SourceParams::settings`] has all of them.
 #[derive(Debug, Clone)]
 pub struct SourceParams {
     pub(super) limits: SourceLimits,
@@ -57,11 +58,32 @@ pub struct SourceParams {
     pub(super) medium: TokenBucketParams,
     pub(super) remark_after: Duration,
     pub(super) code_points: [Dscp; 3],
-    /// HIGH, MED and LOW by number.
+    /// The priority of a code point: 0 for HIGH, 1 for MED, 2 for LOW.
     pub(super) priority_of: DscpTable<u8>,
     pub(super) classifier: Classifier,
     pub(super) rules: Vec<ConnectionRule>,
     pub(super) otherwise: ConnectionRule,
+}
+
+/// The settings of a [`SourceParams`], as [`SourceParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct SourceSettings<'p> {
+    /// What connections hold at most.
+    pub limits: &'p SourceLimits,
+    /// The token bucket that HIGH packets wait for.
+    pub high: &'p TokenBucketParams,
+    /// The token bucket that MED packets wait for.
+    pub medium: &'p TokenBucketParams,
+    /// The time in the queue after which a packet is remarked one priority down.
+    pub remark_after: Duration,
+    /// The code points of HIGH, MED and LOW.
+    pub code_points: [Dscp; 3],
+    /// The rule of a connection, among `rules`.
+    pub classifier: &'p Classifier,
+    /// How connections are served that match a rule.
+    pub rules: &'p [ConnectionRule],
+    /// How connections are served that match none.
+    pub otherwise: ConnectionRule,
 }
 
 impl SourceParams {
@@ -116,6 +138,32 @@ impl SourceParams {
         let last = rules.iter().map(|rule| rule.class).max().unwrap_or(1);
         let otherwise = ConnectionRule { class: last, weight: 1 };
         Ok(SourceParams { classifier, rules, otherwise, ..self })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> SourceSettings<'_> {
+        let SourceParams {
+            limits,
+            high,
+            medium,
+            remark_after,
+            code_points,
+            // Follows from the code points.
+            priority_of: _,
+            classifier,
+            rules,
+            otherwise,
+        } = self;
+        SourceSettings {
+            limits,
+            high,
+            medium,
+            remark_after: *remark_after,
+            code_points: *code_points,
+            classifier,
+            rules,
+            otherwise: *otherwise,
+        }
     }
 
     /// What connections hold.
