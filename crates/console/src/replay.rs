@@ -95,7 +95,7 @@ impl<'e> Replay<'e> {
         if simulated.is_empty() {
             return Err(ReplayError::Nothing(format!(
                 "{} holds no simulated run: only these come out the same again\n\
-                 give a folder that `shortflow simulate` or `shortflow compare` wrote",
+                 name a folder that `shortflow simulate` or `shortflow compare` wrote",
                 path.display()
             )));
         }

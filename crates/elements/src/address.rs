@@ -1,4 +1,4 @@
-//! Network addresses of both families, and the prefixes that name many of them.
+//! IPv4 and IPv6 addresses and prefixes.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -6,18 +6,18 @@ use std::str::FromStr;
 
 use crate::ParamsError;
 
-/// An IPv4 or IPv6 address. An IPv4 address is kept as the IPv6 address that stands for it,
-/// `::ffff:a.b.c.d` (RFC 4291 §2.5.5.2); so the two families never meet, and a comparison, a prefix
-/// and a hash are one thing for both. The default is 0.0.0.0.
+/// An IPv4 or IPv6 address. An IPv4 address is stored as its IPv4-mapped IPv6 address, `::ffff:a.b.c.d` (RFC
+/// 4291 §2.5.5.2). The two versions therefore never overlap, and comparisons, prefixes and hashes are the
+/// same for both. The default is 0.0.0.0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
-    /// The first 64 bits: in IPv6 as a rule the site and its subnet.
+    /// The first 64 bits: in IPv6 usually the site and its subnet.
     high: u64,
     /// The last 64 bits.
     low: u64,
 }
 
-/// What stands before the 32 bits of an IPv4 address.
+/// The bits before the 32 bits of an IPv4 address.
 const MAPPED: u64 = 0xffff;
 
 impl Address {
@@ -33,26 +33,26 @@ impl Address {
         Address { high: (bits >> 64) as u64, low: bits as u64 }
     }
 
-    /// The 32 bits of an IPv4 address; none of an IPv6 address.
+    /// The 32 bits of an IPv4 address; `None` for an IPv6 address.
     #[inline]
     pub const fn as_v4(self) -> Option<u32> {
         if self.high == 0 && self.low >> 32 == MAPPED { Some(self.low as u32) } else { None }
     }
 
-    /// The last 32 bits: all that tells apart IPv4 addresses.
+    /// The last 32 bits: the whole of an IPv4 address.
     #[inline]
     pub const fn last_32_bits(self) -> u32 {
         self.low as u32
     }
 
-    /// The first and the last 64 bits; those of an IPv4 address as it is kept.
+    /// The first and the last 64 bits, in the stored form.
     #[inline]
     pub(crate) const fn halves(self) -> [u64; 2] {
         [self.high, self.low]
     }
 
-    /// The address with nothing but its first `length` bits, up to 128, when it is one of IPv6. An
-    /// IPv4 address stays as it is.
+    /// An IPv6 address with all bits after the first `length` (up to 128) set to zero. An IPv4 address is
+    /// returned unchanged.
     #[inline]
     #[must_use]
     pub fn ipv6_network(self, length: u8) -> Self {
@@ -63,7 +63,7 @@ impl Address {
         (self.high as u128) << 64 | self.low as u128
     }
 
-    /// How many bits an address of this family has.
+    /// The number of bits of an address in this version.
     const fn length(self) -> u8 {
         if self.as_v4().is_some() { 32 } else { 128 }
     }
@@ -107,7 +107,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parsed: Result<IpAddr, _> = text.parse();
         parsed.map(Address::from).map_err(|_| {
-            format!("\"{text}\" is not an address; write one such as 10.0.0.1 or 2001:db8::1")
+            format!("invalid address \"{text}\"; write one such as 10.0.0.1 or 2001:db8::1")
         })
     }
 }
@@ -124,7 +124,7 @@ impl fmt::Debug for Address {
     }
 }
 
-/// The addresses of one family that share their first bits.
+/// The addresses of one version that share their first bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
     network: Address,
@@ -132,9 +132,8 @@ pub struct Prefix {
 }
 
 impl Prefix {
-    /// The addresses that agree with `address` in the first `length` bits, at most 32 of IPv4 and
-    /// 128 of IPv6; the other bits of `address` must be zero. A prefix of no bits is every address
-    /// of its family.
+    /// The addresses that match `address` in the first `length` bits, at most 32 for IPv4 and 128 for IPv6.
+    /// The other bits of `address` must be zero. Length 0 is every address of the version.
     pub fn new(address: Address, length: u8) -> Result<Self, ParamsError> {
         let max = address.length();
         if length > max {
@@ -154,23 +153,23 @@ impl Prefix {
         Ok(Prefix { network, mask: Address::v6(mask) })
     }
 
-    /// The one address `address`.
+    /// The single address `address`.
     pub fn host(address: Address) -> Self {
         Prefix { network: address, mask: Address::v6(u128::MAX) }
     }
 
-    /// The first of the addresses, whose bits beyond the prefix are zero.
+    /// The first address, whose bits after the prefix are zero.
     pub fn network(self) -> Address {
         self.network
     }
 
-    /// How many bits they share: up to 32 of IPv4, 128 of IPv6.
+    /// The prefix length: up to 32 for IPv4, 128 for IPv6.
     pub fn length(self) -> u8 {
-        // A mask counts the 96 bits that stand before an IPv4 address.
+        // A mask includes the 96 bits before an IPv4 address.
         self.mask.bits().leading_ones() as u8 - (128 - self.network.length())
     }
 
-    /// Whether `address` is one of them.
+    /// Whether it contains `address`.
     #[inline]
     pub fn contains(self, address: Address) -> bool {
         address.high & self.mask.high == self.network.high
@@ -178,7 +177,7 @@ impl Prefix {
             && self.is_v4() == address.as_v4().is_some()
     }
 
-    /// Whether they are addresses of IPv4.
+    /// Whether it is an IPv4 prefix.
     #[inline]
     pub const fn is_v4(self) -> bool {
         self.network.as_v4().is_some()
@@ -209,7 +208,7 @@ mod tests {
         let refused = "10.0.0".parse::<Address>().unwrap_err();
         assert_eq!(
             refused,
-            "\"10.0.0\" is not an address; write one such as 10.0.0.1 or 2001:db8::1"
+            "invalid address \"10.0.0\"; write one such as 10.0.0.1 or 2001:db8::1"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Packets that are accounted for together: those of a flow, of a host, of a pair of hosts.
+//! Aggregates: packets that share an account, such as those of a flow, of a host, of a pair of hosts.
 
 use shortflow_units::{Duration, Instant, Rng};
 
@@ -7,21 +7,21 @@ use crate::params::above_zero;
 use crate::table::{LruTable, TableBounds};
 use crate::{Color, FlowKey, Meter, Packet, ParamsError};
 
-/// Which packets are accounted for together.
+/// Which packets share an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Aggregate {
-    /// Those of one 5-tuple.
+    /// Packets of one 5-tuple.
     #[default]
     Flow,
-    /// Those from one source address to one destination address.
+    /// Packets from one source address to one destination address.
     HostPair,
-    /// Those from one source address.
+    /// Packets from one source address.
     Source,
-    /// Those to one destination address.
+    /// Packets to one destination address.
     Destination,
 }
 
-/// Which packets are accounted for together, and how many such aggregates are remembered.
+/// Which packets share an account, and how many accounts are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Per {
     aggregate: Aggregate,
@@ -30,13 +30,13 @@ pub struct Per {
 }
 
 impl Per {
-    /// Remembers at most `table_size` aggregates: the least recently seen gives way to a new one.
-    /// One that was silent for longer than `idle_timeout` is forgotten, and starts anew when it
-    /// comes again; so what is accounted for must be settled within that time, which each element
-    /// checks. What a new one finds in a full table, each element says.
+    /// Keeps at most `table_size` accounts: a new one replaces the least recently used one. An account that
+    /// has been idle for longer than `idle_timeout` is removed, and starts again when its packets return.
+    /// Accounts must therefore return to their initial state within that time, which each element checks.
+    /// What a new account starts with in a full table depends on the element.
     ///
-    /// A host of IPv6 is what has the same first 64 bits: a user has as many addresses as there are
-    /// behind these ([`with_ipv6_prefix`](Self::with_ipv6_prefix)).
+    /// An IPv6 host is identified by its first 64 bits, because a user can have any address with these bits
+    /// ([`with_ipv6_prefix`](Self::with_ipv6_prefix)).
     pub fn new(
         aggregate: Aggregate,
         table_size: usize,
@@ -53,30 +53,29 @@ impl Per {
         Ok(Per { aggregate, ipv6_prefix: IPV6_PREFIX, bounds })
     }
 
-    /// The same with another length of what a host of IPv6 is known by, from 1 to 128.
+    /// Sets the length of the prefix that identifies an IPv6 host, from 1 to 128.
     pub fn with_ipv6_prefix(self, length: u8) -> Result<Self, ParamsError> {
         Ok(Per { ipv6_prefix: checked_ipv6_prefix(length)?, ..self })
     }
 
-    /// Refuses an idle timeout within which an account is not `settled`: forgetting it would give
-    /// more than the account allows.
+    /// Refuses an idle timeout shorter than `settled`, the time in which an account returns to its initial
+    /// state. Otherwise removing the account would give more than it allows.
     pub fn settling_in(self, settled: Duration) -> Result<Self, ParamsError> {
         let idle_timeout = self.bounds.idle_timeout;
         if idle_timeout < settled {
             return Err(ParamsError::new(
                 "idle_timeout",
                 format!(
-                    "idle_timeout {idle_timeout} must be at least {settled}, in which an account \
-                     is settled: one that is forgotten sooner would come back with all it has \
-                     used up"
+                    "idle_timeout {idle_timeout} must be at least {settled}, the time in which an account \
+                     returns to its initial state; an account that is removed earlier would \
+                     exceed its limit"
                 ),
             ));
         }
         Ok(self)
     }
 
-    /// The name of the aggregate to which packets of `key` belong: `key` without what does not
-    /// count.
+    /// The aggregate of packets with this `key`: `key` without the fields that do not count.
     #[inline]
     pub(crate) fn name(&self, key: FlowKey) -> FlowKey {
         let host = |address: crate::Address| address.ipv6_network(self.ipv6_prefix);
@@ -89,27 +88,27 @@ impl Per {
         }
     }
 
-    /// An empty table of the aggregates, which hashes under a seed from `rng`.
+    /// An empty table of aggregates. Its hash has a seed from `rng`.
     pub(crate) fn table<V>(&self, mut rng: Rng) -> LruTable<FlowKey, V> {
         LruTable::new(self.bounds, FlowHash::seeded(&mut rng))
     }
 
-    /// Whose packets are accounted for together.
+    /// Which packets share an account.
     pub fn aggregate(&self) -> Aggregate {
         self.aggregate
     }
 
-    /// How many bits of its address a host of IPv6 is known by.
+    /// The length of the prefix that identifies an IPv6 host.
     pub fn ipv6_prefix(&self) -> u8 {
         self.ipv6_prefix
     }
 
-    /// How many aggregates are remembered.
+    /// How many accounts are kept.
     pub fn table_size(&self) -> usize {
         self.bounds.entries
     }
 
-    /// The silence after which one is forgotten.
+    /// The idle time after which an account is removed.
     pub fn idle_timeout(&self) -> Duration {
         self.bounds.idle_timeout
     }
@@ -117,10 +116,10 @@ impl Per {
 
 const MAX_ENTRIES: usize = 1 << 24;
 
-/// What a site or a user of IPv6 is given as a rule (RFC 6177, RFC 8273).
+/// The usual prefix of a site or user in IPv6 (RFC 6177, RFC 8273).
 pub(crate) const IPV6_PREFIX: u8 = 64;
 
-/// `length` as that of the prefix of a host.
+/// Checks `length` as the length of a host's prefix.
 pub(crate) fn checked_ipv6_prefix(length: u8) -> Result<u8, ParamsError> {
     if !(1..=128).contains(&length) {
         let message = format!("ipv6_prefix must be 1 to 128 bits; found {length}");
@@ -129,20 +128,19 @@ pub(crate) fn checked_ipv6_prefix(length: u8) -> Result<u8, ParamsError> {
     Ok(length)
 }
 
-/// A meter whose state is settled after some time: from then on it is as a fresh one.
+/// A meter that returns to its initial state after some idle time.
 pub trait Settling: Meter + Clone {
-    /// How long a silence makes the meter as good as fresh, whatever it has seen: for a token
-    /// bucket the time in which it fills, its depth over its rate, rounded up.
+    /// The idle time after which the meter is in its initial state, whatever its history. For a token bucket
+    /// this is the time in which it fills: depth divided by rate, rounded up.
     fn settled_after(&self) -> Duration;
 }
 
-/// A meter of its own for each aggregate: one per user, for example. O(1) per packet.
+/// A separate meter for each aggregate, for example for each user. O(1) per packet.
 ///
-/// An aggregate starts with the meter as it was given, token buckets full. In a full table a new
-/// aggregate takes over the meter of the least recently seen one, with whatever that has left. So
-/// there are never more meters than the table holds, and all aggregates together, however many there
-/// are, get no more in any time than so many meters allow: a flood of new addresses gains nothing by
-/// its number.
+/// An aggregate starts with a fresh meter, with full token buckets. In a full table a new aggregate takes
+/// over the meter of the least recently seen one, in its current state. There are therefore never more meters
+/// than the table allows, and all aggregates together get at most what so many meters allow. A flood of new
+/// addresses gains nothing.
 #[derive(Debug)]
 pub struct PerAggregate<M> {
     per: Per,
@@ -151,8 +149,8 @@ pub struct PerAggregate<M> {
 }
 
 impl<M: Settling> PerAggregate<M> {
-    /// A copy of `fresh` for each aggregate; the table hashes under a seed from `rng`. The idle
-    /// timeout must be long enough for a meter to settle.
+    /// A copy of `fresh` for each aggregate. The hash of the table has a seed from `rng`. The idle timeout
+    /// must be long enough for a meter to return to its initial state.
     pub fn new(per: Per, fresh: M, rng: Rng) -> Result<Self, ParamsError> {
         let per = per.settling_in(fresh.settled_after())?;
         Ok(PerAggregate { per, fresh, meters: per.table(rng) })
@@ -282,8 +280,8 @@ mod tests {
             (refused.parameter(), &*refused.to_string()),
             (
                 "idle_timeout",
-                "idle_timeout 1 s must be at least 48 s, in which an account is settled: one that \
-                 is forgotten sooner would come back with all it has used up"
+                "idle_timeout 1 s must be at least 48 s, the time in which an account \
+                 returns to its initial state; an account that is removed earlier would exceed its limit"
             )
         );
     }

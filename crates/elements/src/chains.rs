@@ -1,7 +1,7 @@
-//! Lists of indices that are linked in place: who is served next, and who was asked to wait.
+//! Linked lists of indices.
 
-/// The links between `n` indices, each of which is in at most one [`Chain`] at a time. Every step
-/// is O(1), and none but [`add`](Chains::add) allocates.
+/// The links between `n` indices, each of which is in at most one [`Chain`] at a time. Every operation is
+/// O(1), and only [`add`](Chains::add) allocates.
 #[derive(Debug, Default)]
 pub(crate) struct Chains(Vec<Link>);
 
@@ -15,7 +15,7 @@ impl Link {
     const NONE: Link = Link { before: NONE, after: NONE };
 }
 
-/// A list of indices in an order; its links are in [`Chains`].
+/// An ordered list of indices, whose links are in [`Chains`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chain {
     first: u32,
@@ -32,7 +32,7 @@ impl Chain {
         index(self.first)
     }
 
-    /// Whether one index, and no other, is in it.
+    /// Whether it contains exactly one index.
     #[inline]
     pub(crate) fn is_of_one(&self) -> bool {
         self.first == self.last && self.first != NONE
@@ -40,17 +40,17 @@ impl Chain {
 }
 
 impl Chains {
-    /// How many indices there are.
+    /// The number of indices.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Makes room for so many indices more.
+    /// Reserves memory for this many further indices.
     pub(crate) fn reserve(&mut self, more: usize) {
         self.0.reserve(more);
     }
 
-    /// Links for one index more, which is in no chain.
+    /// Adds an index that is in no chain.
     pub(crate) fn add(&mut self) {
         assert!(self.0.len() < NONE as usize, "indices are fewer than 2^32 - 1");
         self.0.push(Link::NONE);
@@ -66,7 +66,7 @@ impl Chains {
         }
     }
 
-    /// Takes `at` out of the chain that it is in.
+    /// Removes `at` from its chain.
     #[inline]
     pub(crate) fn remove(&mut self, chain: &mut Chain, at: usize) {
         let Link { before, after } = self.0[at];

@@ -6,7 +6,7 @@ use crate::classifier::Classifier;
 use crate::dropper::PolicerAction;
 use crate::{Color, DropReason, Marker, Packet, SenderView};
 
-/// What a role does to the packets of one port, with state of its own.
+/// Conditions the packets of one port for a role, with its own state.
 pub struct Conditioner {
     classifier: Classifier,
     classes: Vec<ClassAtWork>,
@@ -21,21 +21,21 @@ struct ClassAtWork {
     bytes: [u64; 3],
 }
 
-/// What a class has seen since the start.
+/// The counters of a class since the start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassCounters {
     /// The class.
     pub class: String,
-    /// Packets marked green, yellow and red; a class without marker counts all as green.
+    /// Packets marked green, yellow and red. Without a marker all packets count as green.
     pub packets: [u64; 3],
     /// Bytes marked green, yellow and red.
     pub bytes: [u64; 3],
-    /// What the marker itself counts, by name.
+    /// The counters of the marker, by name.
     pub marker: Vec<(&'static str, u64)>,
 }
 
 impl Conditioner {
-    /// `classes` are those to which `classifier` points, in its order.
+    /// `classes` are the classes of `classifier`, in its order.
     pub fn new(
         classifier: Classifier,
         classes: impl IntoIterator<Item = NewClass>,
@@ -51,8 +51,8 @@ impl Conditioner {
         Conditioner { classifier, classes: classes.collect(), acks }
     }
 
-    /// Classifies and marks `packet` at `now`; tells why, when a policer refuses it. `sender` is
-    /// the state of the sending TCP, there at a source host only.
+    /// Classifies and marks `packet` at `now`. Returns the reason if a policer drops it. `sender` is the
+    /// state of the sending TCP, known only at a source host.
     #[inline]
     pub fn condition(
         &mut self,
@@ -78,19 +78,19 @@ impl Conditioner {
         class.police?[color as usize].apply(packet)
     }
 
-    /// What it does to a host's acknowledgements without data.
+    /// How a host treats its acknowledgements without data.
     #[inline]
     pub fn acknowledgements(&self) -> Acknowledgements {
         self.acks
     }
 
-    /// Makes room for `flows` in each class: see [`Marker::reserve`].
+    /// Reserves memory for `flows` in each class: see [`Marker::reserve`].
     pub fn reserve(&mut self, flows: usize) {
         let markers = self.classes.iter_mut().filter_map(|class| class.marker.as_mut());
         markers.for_each(|marker| marker.reserve(flows));
     }
 
-    /// What each class has seen since the start.
+    /// The counters of each class since the start.
     pub fn counters(&self) -> Vec<ClassCounters> {
         let of = |class: &ClassAtWork| {
             let mut counted = Vec::new();
@@ -110,20 +110,20 @@ impl Conditioner {
 
 /// A class for [`Conditioner::new`].
 pub struct NewClass {
-    /// The name in what is counted.
+    /// Its name in counters.
     pub name: String,
-    /// What is written into the DS field; without it packets keep theirs and count as green.
+    /// The marker, which writes the DS field. Without it packets keep their field and count as green.
     pub marker: Option<Box<dyn Marker>>,
-    /// What becomes of green, yellow and red packets; without it all pass.
+    /// The action for green, yellow and red packets. Without it all pass.
     pub police: Option<[PolicerAction; 3]>,
 }
 
-/// What becomes of a host's acknowledgements without data.
+/// How a host treats its acknowledgements without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Acknowledgements {
-    /// They are packets as any other.
+    /// As any other packet.
     Marked,
-    /// They have the code point of the data that they acknowledge.
+    /// They get the code point of the data that they acknowledge.
     Echoed,
 }
 

@@ -1,22 +1,22 @@
-//! Where packets that go no further are handed in.
+//! Dropped packets, with reasons.
 
 use crate::Packet;
 
-/// Why a packet went no further.
+/// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DropReason {
     /// The queue was full.
     Overlimit,
-    /// An AQM dropped it early: by chance, or because packets waited too long (CoDel).
+    /// An AQM dropped it early: at random, or because packets waited too long (CoDel).
     Early,
-    /// An AQM dropped it because the average was above its threshold.
+    /// An AQM dropped it because the average exceeded its threshold.
     Forced,
-    /// A policer refused it.
+    /// A policer dropped it.
     Policed,
     /// It was lost on the link.
     LinkLoss,
-    /// It was pushed out of a full buffer by a packet that is better protected.
+    /// It was pushed out of a full buffer by a better protected packet.
     PushedOut,
 }
 
@@ -44,7 +44,7 @@ impl DropReason {
     }
 }
 
-/// A packet that goes no further, and why.
+/// A dropped packet, with the reason.
 #[derive(Debug, PartialEq)]
 pub struct Dropped {
     /// The packet.
@@ -53,33 +53,34 @@ pub struct Dropped {
     pub reason: DropReason,
 }
 
-/// Owned and drained by the host, which counts each reason. Reused, so that no drop allocates.
+/// Collects dropped packets. The host owns it, counts the reasons, and drains it. It is reused, so that no
+/// drop allocates.
 #[derive(Debug, Default)]
 pub struct Drops(Vec<Dropped>);
 
 impl Drops {
-    /// Has room for so many packets between two looks.
+    /// With memory for this many packets between two calls of `drain`.
     pub fn with_room_for(packets: usize) -> Self {
         Drops(Vec::with_capacity(packets))
     }
 
-    /// Hands in a packet.
+    /// Adds a packet.
     pub fn push(&mut self, packet: Packet, reason: DropReason) {
         self.0.push(Dropped { packet, reason });
     }
 
-    /// Takes out all packets handed in so far, first come first.
+    /// Removes all packets added so far, in order.
     pub fn drain(&mut self) -> impl Iterator<Item = Dropped> + '_ {
         self.0.drain(..)
     }
 
-    /// Whether nothing was handed in.
+    /// Whether it is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many packets were handed in.
+    /// The number of packets.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.len()

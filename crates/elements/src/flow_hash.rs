@@ -4,14 +4,14 @@ use shortflow_units::Rng;
 
 use crate::{Address, FlowKey};
 
-/// A hash under a seed of its own (RFC 8290 §4.1). Outsiders choose addresses and ports, but not the
-/// seed: so they cannot foresee who shares a queue, nor crowd a table by names that collide.
+/// A hash with its own seed (RFC 8290 §4.1). Attackers can choose addresses and ports, but do not know the
+/// seed. They can therefore neither predict which flows share a queue, nor overload a table by collisions.
 #[derive(Debug, Clone)]
 pub(crate) struct FlowHash {
     seed: u64,
 }
 
-/// What is hashed: the fields of headers.
+/// A key that can be hashed: fields of headers.
 pub(crate) trait Hashed: Eq {
     /// The hash under `seed`.
     fn hashed(&self, seed: u64) -> u64;
@@ -29,7 +29,7 @@ impl FlowHash {
         name.hashed(self.seed)
     }
 
-    /// A number from 0 to `buckets - 1` for `key`.
+    /// Maps `key` to a number from 0 to `buckets - 1`.
     #[inline]
     pub(crate) fn bucket(&self, key: &FlowKey, buckets: usize) -> usize {
         ((u128::from(self.hash(key)) * buckets as u128) >> 64) as usize
@@ -37,8 +37,8 @@ impl FlowHash {
 }
 
 impl Hashed for FlowKey {
-    /// Each step is a permutation of what the steps before have made of the seed: whoever does not
-    /// know the seed does not know which fields would undo a difference of earlier ones.
+    /// Each step is a permutation of the result of the previous steps. Without the seed it is unknown which
+    /// fields would cancel a difference in earlier ones.
     #[inline]
     fn hashed(&self, seed: u64) -> u64 {
         let ports = u64::from(self.src_port) << 32 | u64::from(self.dst_port) << 16;
@@ -59,8 +59,8 @@ impl Hashed for Address {
     }
 }
 
-/// A permutation in which each bit of `x` moves about half of all bits: the finalizer of
-/// SplitMix64 (Steele, Lea & Flood 2014, Figure 17).
+/// A permutation in which each bit of `x` changes about half of all bits: the finalizer of SplitMix64
+/// (Steele, Lea & Flood 2014, Figure 17).
 #[inline]
 pub(crate) fn mix(x: u64) -> u64 {
     let x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! Flows by name and by number.
+//! A map of flows, by name and by number.
 
 use std::ops::{Index, IndexMut};
 
@@ -6,9 +6,8 @@ use hashbrown::HashTable;
 
 use crate::flow_hash::{FlowHash, Hashed};
 
-/// What a queue knows of each flow, found by the flow's name or by a small number that it has while
-/// it is known. Numbers are used again, so that the memory grows to the busiest moment and then no
-/// more. Each call is O(1).
+/// The state of each flow in a queue, by the flow's name or by a small number that it has while it is known.
+/// Numbers are reused, so memory grows to the maximum number of flows at the same time. Each call is O(1).
 #[derive(Debug)]
 pub(crate) struct FlowMap<N, T> {
     hash: FlowHash,
@@ -18,18 +17,18 @@ pub(crate) struct FlowMap<N, T> {
 }
 
 impl<N: Hashed, T> FlowMap<N, T> {
-    /// A map that has room for `flows` at the start.
+    /// An empty map with memory for `flows`.
     pub(crate) fn new(hash: FlowHash, flows: usize) -> Self {
         FlowMap {
             hash,
-            // Twice the flows: then removals never make it grow, only tidy itself.
+            // Twice the flows: removals then never make it grow, but only rehash in place.
             numbers: HashTable::with_capacity(2 * flows),
             flows: Vec::with_capacity(flows),
             free: Vec::with_capacity(flows),
         }
     }
 
-    /// Makes room for `flows` in all.
+    /// Reserves memory for `flows` in total.
     pub(crate) fn reserve(&mut self, flows: usize) {
         let FlowMap { hash, numbers, flows: known, free } = self;
         let more = (2 * flows).saturating_sub(numbers.len());
@@ -51,7 +50,7 @@ impl<N: Hashed, T> FlowMap<N, T> {
         found.copied()
     }
 
-    /// Adds a flow whose name is not there, and gives its number.
+    /// Adds a flow that is not in the map, and returns its number.
     pub(crate) fn insert(&mut self, name: N, flow: T) -> u32 {
         let hash_of_name = self.hash.hash(&name);
         let number = match self.free.pop() {

@@ -1,16 +1,16 @@
-//! What a DiffServ node does to packets (RFC 2475, RFC 3290).
+//! The elements of a DiffServ node (RFC 2475, RFC 3290).
 //!
-//! An element is pure: no I/O, no clock. It takes `now` as its first argument, owns its random
-//! stream, and hands every packet that goes no further to [`Drops`]. What is simulated is what can be
-//! deployed: a host, such as a simulator or a router, calls these elements for each packet.
+//! Elements are pure: no I/O, no clock. An element takes `now` as its first argument, owns its random stream,
+//! and hands every dropped packet to [`Drops`]. A host, such as a simulator or a router, calls the same
+//! elements for each packet, so what is simulated can be deployed.
 //!
 //! | folder | elements |
 //! |---|---|
-//! | `classifier` | which class a packet belongs to |
+//! | `classifier` | the class of a packet |
 //! | `meter` | whether a stream keeps to its profile: a colour per packet |
-//! | `marker` | what is written into the DS field: by colour, bytes sent or remaining, TCP's state; admission |
-//! | `dropper` | packets refused by colour, packets lost on a link |
-//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ; flows and hosts with CoDel; a shaper over any of them, and one of an aggregate |
+//! | `marker` | the code point of a packet: by colour, bytes sent or remaining, TCP's state, or admission |
+//! | `dropper` | policers, and loss on links |
+//! | `queue` | FIFO; RED with one or several levels; shared-buffer priority; least attained service; WFQ; per-flow and per-host queues with CoDel; shapers |
 //! | `scheduler` | which of several queues is served next |
 //! | `sharing` | the tokens of one profile, shared by connections |
 //!
@@ -54,16 +54,16 @@
 //!
 //! # What this crate does not know
 //!
-//! - **Time and chance**: it reads no clock and asks no system for random numbers. `now` and a stream
-//!   under a seed are handed in, so a run can be repeated bit for bit.
-//! - **The host**: no threads, sockets, files, network cards or event queues. Who calls, and when, is
-//!   the host's business; [`QueueDiscipline::ready_at`] tells it when to come back.
+//! - **Time and randomness**: it has no clock and no source of randomness. `now` and a seeded stream are
+//!   arguments, so a run is reproducible bit for bit.
+//! - **The host**: no threads, sockets, files, network cards or event queues. The host decides when to call;
+//!   [`QueueDiscipline::ready_at`] returns the time of the next call.
 //! - **The bytes of a packet**: it sees a descriptor ([`Packet`]), never a header or a payload. The host
-//!   parses, and writes the code point and the ECN mark back.
-//! - **How policies and scenarios are written**: elements are built from parameters that have been
-//!   checked. Names, files and units in text are another crate's.
-//! - **The far end**: a router's elements know nothing of the connection. What a source host's kernel
-//!   tells besides stands in a [`SenderView`], and each element does without where nobody tells.
+//!   parses packets, and writes the code point and the ECN mark back.
+//! - **The text form of policies and scenarios**: elements are built from checked parameters. Another crate
+//!   handles names, files and units.
+//! - **The far end**: a router's elements know nothing about the connection. A source host's kernel provides
+//!   more in a [`SenderView`]; elements also work without it.
 
 mod address;
 mod aggregate;

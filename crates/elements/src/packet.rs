@@ -1,4 +1,4 @@
-//! The packet descriptor: what a real header would carry, and nothing else.
+//! The packet descriptor: fields of a real header, and nothing else.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -8,8 +8,8 @@ use shortflow_units::Bytes;
 
 use crate::Address;
 
-/// The protocol of a packet's payload: the number that IANA has given it, which stands in the IPv4
-/// header or in the last extension header of IPv6.
+/// The protocol of a packet's payload: its IANA number, from the IPv4 header or the last IPv6 extension
+/// header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Protocol(pub u8);
 
@@ -20,7 +20,7 @@ impl Protocol {
     pub const TCP: Protocol = Protocol(6);
     /// UDP (RFC 768).
     pub const UDP: Protocol = Protocol(17);
-    /// Encapsulating Security Payload (RFC 4303): what it carries is hidden, ports too.
+    /// Encapsulating Security Payload (RFC 4303). Its content is encrypted, including ports.
     pub const ESP: Protocol = Protocol(50);
     /// ICMP for IPv6 (RFC 4443).
     pub const ICMPV6: Protocol = Protocol(58);
@@ -34,9 +34,9 @@ impl Default for Protocol {
     }
 }
 
-/// What names a flow from outside: the 5-tuple of its headers. A packet without ports has port 0 in
-/// both: of ICMP, of ESP, and of a fragment that is not the first. Such fragments of a host's
-/// packets are one flow beside the one to which the first fragments belong (RFC 8900 §3.3).
+/// The name of a flow: the 5-tuple of its headers. A packet without ports has both ports 0: ICMP, ESP, and
+/// fragments other than the first. Such fragments of a host's packets are a separate flow from the first
+/// fragments (RFC 8900 §3.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowKey {
     /// Source address.
@@ -57,7 +57,7 @@ impl FlowKey {
         FlowKey { src, dst, src_port: 0, dst_port: 0, protocol }
     }
 
-    /// The key of the packets that go the other way.
+    /// The key of packets in the other direction.
     pub fn reversed(self) -> FlowKey {
         FlowKey {
             src: self.dst,
@@ -84,7 +84,7 @@ impl Dscp {
     pub const AF13: Dscp = Dscp(14);
     /// Expedited Forwarding (RFC 3246).
     pub const EF: Dscp = Dscp(46);
-    /// How many code points there are.
+    /// The number of code points.
     pub const COUNT: usize = 64;
 
     /// The code point of this value, or `None` above 63.
@@ -121,20 +121,20 @@ impl FromStr for Dscp {
     }
 }
 
-/// A text that is no code point. Shown in one line, it is `message; help`; in the alternate form
-/// (`{:#}`) the help stands on a line of its own.
+/// An invalid code point. The default form is `message; help`. The alternate form (`{:#}`) puts the help on
+/// its own line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseDscpError {
     found: String,
 }
 
 impl ParseDscpError {
-    /// What is wrong.
+    /// The error.
     pub fn message(&self) -> String {
         format!("unknown code point \"{}\"", self.found)
     }
 
-    /// What would be right.
+    /// What to write instead.
     pub fn help(&self) -> &'static str {
         "allowed: BE, LE, EF, CS1 to CS7, AF11 to AF43, 0 to 63"
     }
@@ -166,7 +166,7 @@ impl fmt::Display for Dscp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// Not ECN-capable: congestion is told by a drop.
+    /// Not ECN-capable: congestion is signalled by a drop.
     #[default]
     NotEct = 0b00,
     /// ECN-capable, ECT(1).
@@ -181,15 +181,15 @@ impl Ecn {
     /// All values, in the order of their bits.
     pub const ALL: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
 
-    /// Whether congestion may be told by a mark instead of a drop.
+    /// Whether congestion may be signalled by a mark instead of a drop.
     #[inline]
     pub fn is_capable(self) -> bool {
         self != Ecn::NotEct
     }
 }
 
-/// The byte of the IP header that holds both, the code point in its upper six bits (RFC 2474 §3) and
-/// the ECN field in the lower two (RFC 3168 §5).
+/// The byte of the IP header with the code point in its upper six bits (RFC 2474 §3) and the ECN field in the
+/// lower two (RFC 3168 §5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TrafficClass(pub u8);
 
@@ -217,7 +217,7 @@ impl TrafficClass {
     }
 }
 
-/// What a meter finds (RFC 2697, RFC 2698): how a packet stands to its stream's profile.
+/// The result of a meter (RFC 2697, RFC 2698), compared with the stream's profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[repr(u8)]
 pub enum Color {
@@ -260,7 +260,7 @@ impl TcpFlags {
         self.0 & flags.0 == flags.0
     }
 
-    /// Whether they acknowledge, and neither open, close nor reset a connection.
+    /// Whether they acknowledge, and do not open, close or reset a connection.
     #[inline]
     pub const fn only_acknowledge(self) -> bool {
         const CONTROL: u8 = TcpFlags::SYN.0 | TcpFlags::FIN.0 | TcpFlags::RST.0;
@@ -273,8 +273,8 @@ impl TcpFlags {
     }
 }
 
-/// The bytes of a packet, by the name that their owner gave them: a place in the host's ring or
-/// pool. Elements carry it and never look at it.
+/// The owner's name for the bytes of a packet: an index into the host's ring or pool. Elements keep it but
+/// never use it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameId(NonZeroU32);
 
@@ -296,12 +296,11 @@ impl FrameId {
     }
 }
 
-/// A packet's descriptor. Not `Clone`: a packet is in one place, once, and ends as delivered or as
-/// dropped.
+/// A packet's descriptor. Not `Clone`: a packet exists once, and ends as delivered or as dropped.
 ///
-/// A router fills in `size`, `key`, `dscp` and `ecn`, the flags of TCP and the length of its payload
-/// where an element asks for them ([`is_bare_acknowledgement`](Self::is_bare_acknowledgement), marking
-/// by the state of TCP, counting of payload), and leaves the rest at its default:
+/// A router fills in `size`, `key`, `dscp` and `ecn`. If an element needs them
+/// ([`is_bare_acknowledgement`](Self::is_bare_acknowledgement), marking by TCP's state, counting of payload),
+/// it also fills in TCP's flags and the length of the payload. All other fields keep their defaults:
 ///
 /// ```
 /// use shortflow_elements::{Dscp, FlowKey, FrameId, Packet, Protocol};
@@ -321,9 +320,9 @@ impl FrameId {
 #[must_use]
 #[repr(C)]
 pub struct Packet {
-    /// Size in bytes as it counts on links and in queues: payload and headers.
+    /// Size in bytes on links and in queues: payload and headers.
     pub size: u32,
-    /// Where the packet's bytes are, for a host that has them.
+    /// The packet's bytes, if the host has them.
     pub bytes: Option<FrameId>,
     /// Bytes of payload.
     pub payload: u16,
@@ -331,7 +330,7 @@ pub struct Packet {
     pub dscp: Dscp,
     /// The ECN field.
     pub ecn: Ecn,
-    /// The control bits of TCP; none when the protocol is not TCP.
+    /// The control bits of TCP; zero for other protocols.
     pub flags: TcpFlags,
     /// The 5-tuple.
     pub key: FlowKey,
@@ -351,7 +350,7 @@ impl Packet {
     }
 }
 
-/// A packet for unit tests, which set the fields that matter to them.
+/// A packet for unit tests, which set the fields that they need.
 #[cfg(test)]
 pub(crate) fn test_packet() -> Packet {
     Packet { size: 1000, payload: 960, ..Packet::default() }

@@ -1,4 +1,4 @@
-//! The packets of many queues in one store.
+//! A common store for the packets of many queues.
 
 use crate::slab::{List, Slab};
 use crate::{Backlog, Queued};
@@ -6,7 +6,7 @@ use crate::{Backlog, Queued};
 /// Holds the packets of any number of [`PacketList`]s.
 pub(crate) type PacketStore = Slab<Queued>;
 
-/// A first-in-first-out list of packets in a [`PacketStore`], with what it holds.
+/// A first-in-first-out list of packets in a [`PacketStore`], with its totals.
 #[derive(Debug, Default)]
 pub(crate) struct PacketList {
     list: List,
@@ -19,7 +19,7 @@ impl PacketList {
         self.backlog
     }
 
-    /// What waits behind the first packet.
+    /// The totals without the first packet.
     pub(crate) fn behind_first(&self, store: &PacketStore) -> Backlog {
         let mut backlog = self.backlog;
         if let Some(first) = self.first(store) {
@@ -46,14 +46,14 @@ impl PacketList {
         Some(queued)
     }
 
-    /// Takes the newest packet.
+    /// Removes the newest packet.
     pub(crate) fn pop_newest(&mut self, store: &mut PacketStore) -> Option<Queued> {
         let queued = store.pop_back(&mut self.list)?;
         self.backlog.remove(&queued.packet);
         Some(queued)
     }
 
-    /// The packet that [`pop`](Self::pop) would give.
+    /// The packet that [`pop`](Self::pop) would return.
     #[inline]
     pub(crate) fn first<'s>(&self, store: &'s PacketStore) -> Option<&'s Queued> {
         store.front(self.list)

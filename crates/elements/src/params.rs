@@ -1,8 +1,8 @@
-//! What is wrong with an element's parameters.
+//! Errors in the parameters of elements.
 
 use std::fmt;
 
-/// Why parameters cannot be: the parameter to look at, and a message that names the values.
+/// Why parameters are invalid: the parameter, and a message with the values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParamsError {
     parameter: &'static str,
@@ -14,7 +14,7 @@ impl ParamsError {
         ParamsError { parameter, message: message.into() }
     }
 
-    /// The name of the parameter to look at, for example `max_threshold`.
+    /// The name of the parameter, for example `max_threshold`.
     pub fn parameter(&self) -> &'static str {
         self.parameter
     }
@@ -28,7 +28,7 @@ impl fmt::Display for ParamsError {
 
 impl std::error::Error for ParamsError {}
 
-/// Refuses a quantity that is zero.
+/// Refuses zero.
 pub(crate) fn above_zero<Q: Default + PartialEq + fmt::Display>(
     parameter: &'static str,
     value: Q,

@@ -1,16 +1,16 @@
-//! Many lists in one piece of memory.
+//! Linked lists in one allocation.
 
-/// Where a value sits in a [`Slab`].
+/// The index of a value in a [`Slab`].
 pub(crate) type Slot = u32;
 
 const NOWHERE: Slot = Slot::MAX;
 
-/// Values that stand in lists, each value in one. A value that leaves makes room for the next, so
-/// that the slab grows to its busiest moment and then allocates no more. Each call is O(1).
+/// Values in lists, each value in one list. Slots are reused, so the slab grows to its maximum size and then
+/// allocates no more. Each call is O(1).
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     nodes: Vec<Node<T>>,
-    /// The first node without a value; its `after` leads to the next one.
+    /// The first free node; its `after` is the next one.
     free: Slot,
 }
 
@@ -48,7 +48,7 @@ impl<T> Slab<T> {
         Slab { nodes: Vec::new(), free: NOWHERE }
     }
 
-    /// Makes room for `values` in all.
+    /// Reserves memory for `values` in total.
     pub(crate) fn reserve(&mut self, values: usize) {
         self.nodes.reserve(values.saturating_sub(self.nodes.len()));
     }
@@ -73,7 +73,7 @@ impl<T> Slab<T> {
         slot
     }
 
-    /// Takes out the value at `slot`, which stands in `list`.
+    /// Removes the value at `slot`, which is in `list`.
     #[inline]
     pub(crate) fn remove(&mut self, list: &mut List, slot: Slot) -> T {
         let node = &mut self.nodes[slot as usize];

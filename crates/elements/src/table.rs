@@ -1,35 +1,34 @@
-//! A bounded table of the flows, hosts or users that were seen last.
+//! A bounded LRU table of flows, hosts or users.
 
 use hashbrown::HashTable;
 use shortflow_units::{Duration, Instant};
 
 use crate::flow_hash::{FlowHash, Hashed};
 
-/// What is remembered of each key, from the least to the most recently seen. An exact LRU list:
-/// entries sit in a slab and are linked by their index, so that a hit, an insertion and an eviction
-/// each take the same few steps. Forgetting what was silent is O(1) per packet when spread over all
-/// packets. A bounded table allocates at the start what up to [`AT_START`] entries need, and no
-/// more than its bound ever needs.
+/// The value of each key, from the least to the most recently seen: an exact LRU list. Entries are in a slab
+/// and linked by index, so a hit, an insertion and an eviction are O(1). Removing idle entries is O(1) per
+/// packet on average. A bounded table allocates memory for up to [`AT_START`] entries at the start, and never
+/// more than its limit needs.
 #[derive(Debug)]
 pub(crate) struct LruTable<K, V> {
     bounds: TableBounds,
     hash: FlowHash,
-    /// Where in `entries` a key's entry sits.
+    /// The index in `entries` of a key's entry.
     places: HashTable<Slot>,
     entries: Vec<Entry<K, V>>,
-    /// The end of the list of entries that wait to be used again.
+    /// The head of the list of free entries.
     free: Slot,
     oldest: Slot,
     newest: Slot,
     stats: TableStats,
 }
 
-/// How much a table remembers.
+/// The limits of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TableBounds {
-    /// So many entries, at least one; then the least recently seen gives way to a new one.
+    /// The maximum number of entries, at least one. A new entry then replaces the least recently seen one.
     pub(crate) entries: usize,
-    /// An entry that was silent for longer is forgotten.
+    /// An entry that has been idle for longer is removed.
     pub(crate) idle_timeout: Duration,
 }
 
@@ -38,7 +37,7 @@ type Slot = u32;
 
 const NOWHERE: Slot = Slot::MAX;
 
-/// A table that may hold more grows when it must.
+/// Larger tables grow when necessary.
 const AT_START: usize = 1 << 10;
 
 #[derive(Debug)]
@@ -47,7 +46,7 @@ struct Entry<K, V> {
     value: V,
     seen_at: Instant,
     older: Slot,
-    /// The next newer entry; in the list of free entries, the next free one.
+    /// The next newer entry; in the free list, the next free one.
     newer: Slot,
 }
 
@@ -58,21 +57,21 @@ pub(crate) struct TableStats {
     pub(crate) hits: u64,
     /// Packets whose key was not.
     pub(crate) misses: u64,
-    /// Entries that gave way to a new one.
+    /// Entries that were replaced by a new one.
     pub(crate) evictions: u64,
 }
 
-/// What gives way to a new key.
+/// The entry that a new key replaces.
 pub(crate) struct Displaced<'t, V> {
     pub(crate) value: &'t V,
-    /// When a packet of its key came last.
+    /// When the last packet of its key arrived.
     pub(crate) seen_at: Instant,
 }
 
-/// What a table holds for a packet's key.
+/// The entry of a packet's key.
 pub(crate) struct Seen<'t, V> {
     pub(crate) value: &'t mut V,
-    /// When a packet of this key came last; now, for a new one. Never after now.
+    /// When the last packet of this key arrived; now, for a new one. Never after now.
     pub(crate) before: Instant,
 }
 
@@ -82,7 +81,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         LruTable {
             bounds,
             hash,
-            // Twice the entries: then removals never make the hash table grow, only tidy itself.
+            // Twice the entries: removals then never make the hash table grow, but only rehash in place.
             places: HashTable::with_capacity(2 * at_start),
             entries: Vec::with_capacity(at_start),
             free: NOWHERE,
@@ -92,7 +91,7 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         }
     }
 
-    /// Makes room for `entries` in all, or for as many as there may be.
+    /// Reserves memory for `entries` in total, up to the limit.
     pub(crate) fn reserve(&mut self, entries: usize) {
         let entries = entries.min(self.bounds.entries);
         let LruTable { hash, places, entries: known, .. } = self;
@@ -109,9 +108,9 @@ impl<K: Copy + Hashed, V> LruTable<K, V> {
         self.stats
     }
 
-    /// Notes that a packet of `key` has come, and gives what is remembered of the key: of a new
-    /// one, what `fresh` makes, which is told whom it displaces, if anyone. An instant before the
-    /// last one counts as the last one: the order of the list is that of time.
+    /// A packet of `key` has arrived. Returns its value; for a new key the value comes from `fresh`, whose
+    /// argument is the entry that it replaces, if any. An instant before the last one counts as the last one,
+    /// so that the list is in order of time.
     #[inline]
     pub(crate) fn see(
         &mut self,

@@ -1,115 +1,114 @@
-//! The faces of elements. All are object-safe, without generics and without I/O.
+//! The traits of elements. All are object-safe, without generics and without I/O.
 
 use shortflow_units::{Bytes, Instant, Length, Rate};
 
 use crate::{Color, DropReason, Drops, Dscp, FlowKey, Packet, TrafficClass};
 
-/// Measures a stream against a profile (RFC 2475). Reads the packet, never writes it.
+/// Compares a stream with a profile (RFC 2475). Reads packets, never changes them.
 pub trait Meter: Send {
-    /// How `packet`, which passes at `now`, stands to the profile.
+    /// The colour of `packet`, which passes at `now`.
     fn meter(&mut self, now: Instant, packet: &Packet) -> Color;
 
-    /// Makes room for `flows` at once, or users or whatever it accounts for: up to these, and within
-    /// its own bounds, it allocates nothing more.
+    /// Reserves memory for `flows` at the same time, or for users or other accounts. Up to this number, and
+    /// within its own limits, it then allocates no more.
     fn reserve(&mut self, _flows: usize) {}
 
-    /// Shows what the meter has counted since the start, each number with its name, for results.
+    /// Visits the counters since the start, each with its name in results.
     fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }
 
 /// Writes a packet's DSCP (RFC 2475). Never drops.
 pub trait Marker: Send {
-    /// Marks `packet` at `now`, and says the colour that it gave. `sender` is the state of the
-    /// sending TCP, there at a source host only.
+    /// Marks `packet` at `now`, and returns its colour. `sender` is the state of the sending TCP, known only
+    /// at a source host.
     fn mark(&mut self, now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color;
 
     /// As [`Meter::reserve`].
     fn reserve(&mut self, _flows: usize) {}
 
-    /// Shows what the marker has counted since the start, each number with its name, for results.
-    /// The numbers only grow: results are differences of two looks.
+    /// Visits the counters since the start, each with its name in results. Counters never fall: results are
+    /// differences of two values.
     fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 }
 
-/// Holds packets. AQMs, shapers, and schedulers over queues are queues again.
+/// Holds packets. AQMs, shapers and schedulers over queues are queues too.
 pub trait QueueDiscipline: Send {
-    /// Takes the packet. It, or any packet already held, may end in `drops`.
+    /// Accepts the packet. This packet, or packets already held, may be dropped into `drops`.
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops);
 
-    /// Gives the next packet, or `None`; then [`ready_at`](Self::ready_at) says when to come back.
+    /// Returns the next packet, or `None`; then [`ready_at`](Self::ready_at) is the time of the next call.
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued>;
 
-    /// What happens to a packet that comes while the line is idle, for queues that hold nothing and have
-    /// a shorter way than [`enqueue`](Self::enqueue) and [`dequeue`](Self::dequeue) one after the other:
-    /// it is sent at once, with an ECN mark or without, or goes no further. `None` leaves the queue as it
-    /// was, and asks for these two.
+    /// Handles a packet that arrives while the line is idle and the queue is empty, for queues with a faster
+    /// way than [`enqueue`](Self::enqueue) followed by [`dequeue`](Self::dequeue): it is sent at once, with
+    /// or without an ECN mark, or dropped. `None` leaves the queue unchanged; the caller then uses these two.
     #[inline]
     fn pass(&mut self, _now: Instant, _packet: &Packet) -> Option<Verdict> {
         None
     }
 
-    /// Earliest instant at which [`dequeue`](Self::dequeue) may give a packet; `None` when empty.
+    /// The earliest instant at which [`dequeue`](Self::dequeue) may return a packet; `None` if the queue is
+    /// empty.
     fn ready_at(&self) -> Option<Instant>;
 
     /// What is held now.
     fn backlog(&self) -> Backlog;
 
-    /// All that was given so far has left the line by `now`, which is not before the last of it was
-    /// given. A host that tells this once tells it always, before the next call of
-    /// [`enqueue`](Self::enqueue) or [`dequeue`](Self::dequeue) at the latest. Of a host that never
-    /// does, a queue believes that it takes a packet when the one before has left.
+    /// All packets returned so far have left the line by `now`, which is not before the last of them was
+    /// returned. A host that reports this once must always report it, before the next call of
+    /// [`enqueue`](Self::enqueue) or [`dequeue`](Self::dequeue). If a host never reports it, the queue
+    /// assumes that each call of `dequeue` follows the departure of the previous packet.
     fn departed(&mut self, _now: Instant) {}
 
-    /// Makes room for `packets` held at once, of `flows` different flows: up to these, and within
-    /// its own limits, the queue allocates nothing more. Without it, it grows to its busiest moment.
+    /// Reserves memory for `packets` at the same time, of `flows` different flows. Up to these, and within
+    /// its own limits, the queue then allocates no more. Otherwise it grows to its maximum size.
     fn reserve(&mut self, _packets: usize, _flows: usize) {}
 
-    /// From `now` on, the line that the queue feeds has this `rate`, above zero. Without a word it is
-    /// the rate that the queue was built for.
+    /// Sets the `rate` of the line that the queue feeds, above zero, from `now` on. The default is the rate
+    /// that the queue was built for.
     fn set_rate(&mut self, _now: Instant, _rate: Rate) {}
 
-    /// Whether it wants to be [informed](Self::on_sender_event) of the senders whose packets it holds.
+    /// Whether it needs [reports](Self::on_sender_event) about the senders of its packets.
     fn listens(&self) -> bool {
         false
     }
 
-    /// Something has happened at `now` at a sender of this queue's host. What waited may be ready by then.
+    /// Reports an event at `now` at a sender of this queue's host. Waiting packets may become ready.
     fn on_sender_event(&mut self, _now: Instant, _news: &SenderUpdate) {}
 
-    /// Shows what the queue has counted since the start, each number with its name, for results. The numbers
-    /// only grow: results are differences of two looks.
+    /// Visits the counters since the start, each with its name in results. Counters never fall: results are
+    /// differences of two values.
     fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
 
-    /// Shows how many packets each class of the queue has been given since the start: the number of the class
-    /// after those of the classes `around` it, outermost first. A queue without classes shows nothing.
+    /// Visits the packets per class since the start. The number of a class follows those of the classes
+    /// `around` it, outermost first. A queue without classes visits nothing.
     fn class_counts(&self, _around: &mut Vec<usize>, _visit: &mut dyn FnMut(&[usize], u64)) {}
 
-    /// The average queue that an AQM keeps, in its own unit (packets or bytes), for time series.
+    /// The average queue of an AQM, in its own unit (packets or bytes), for time series.
     fn average(&self) -> Option<f64> {
         None
     }
 
-    /// How many packets were given an ECN mark.
+    /// The number of packets with an ECN mark from this queue.
     fn ecn_marks(&self) -> u64 {
         0
     }
 }
 
-/// Decides which packets join a queue that is first in, first out. What it lets in leaves in its turn,
-/// and nothing is dropped later: so departures follow from arrivals, and a host that knows its line can
-/// work them out ahead. Such a host keeps the packets itself, and tells the gate of each transmission
-/// before anything that happens later.
+/// Decides which packets join a FIFO. Accepted packets leave in order, and none is dropped later. Departures
+/// therefore follow from arrivals, and a host that knows its line can compute them in advance. Such a host
+/// holds the packets itself, and reports each transmission to the gate before any later event.
 pub trait Gate: Send {
     /// Whether a packet that arrives at `now` joins the queue.
     fn admit(&mut self, now: Instant, packet: Arrival) -> Verdict;
 
-    /// The first that waits, which came as `packet`, begins to be sent at `now`, and has left the line
-    /// at `left_at`: never, where that is [told](Self::departed) later.
+    /// The transmission of the first waiting packet, which arrived as `packet`, begins at `now` and ends at
+    /// `left_at`; `NEVER` if its end is [reported](Self::departed) later.
     fn begin(&mut self, now: Instant, left_at: Instant, packet: Arrival);
 
-    /// A packet arrives at `now`, where nothing waits and nothing is being sent: if it joins the queue,
-    /// it begins to be sent at once. What [`admit`](Self::admit) and [`begin`](Self::begin) do one
-    /// after the other, for gates that have a shorter way.
+    /// A packet arrives at `now`, while no packet waits and none is being sent. If it joins the queue, its
+    /// transmission begins at once. This is [`admit`](Self::admit) followed by [`begin`](Self::begin), for
+    /// gates with a faster way.
     #[inline]
     fn pass(&mut self, now: Instant, left_at: Instant, packet: Arrival) -> Verdict {
         let verdict = self.admit(now, packet);
@@ -119,10 +118,10 @@ pub trait Gate: Send {
         verdict
     }
 
-    /// What began to be sent has left the line at `now`, where that was not told at its beginning.
+    /// A transmission has ended at `now`, if its end was not reported at its beginning.
     fn departed(&mut self, _now: Instant) {}
 
-    /// What the queue holds at most.
+    /// The limit of the queue.
     fn limit(&self) -> Length;
 
     /// As [`QueueDiscipline::set_rate`].
@@ -139,7 +138,7 @@ pub trait Gate: Send {
     }
 }
 
-/// What a [`Gate`] sees of a packet.
+/// A [`Gate`]'s view of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// Bytes of the whole packet.
@@ -163,46 +162,46 @@ impl From<&Packet> for Arrival {
     }
 }
 
-/// What a [`Gate`] decides.
+/// The decision of a [`Gate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Verdict {
-    /// The packet joins the queue as it is.
+    /// The packet joins the queue unchanged.
     Pass,
-    /// It joins the queue, and gets an ECN mark ([`Ecn::Ce`](crate::Ecn::Ce)).
+    /// The packet joins the queue with an ECN mark ([`Ecn::Ce`](crate::Ecn::Ce)).
     Mark,
-    /// It goes no further.
+    /// The packet is dropped.
     Drop(DropReason),
 }
 
-/// What a source host's kernel tells its queue of a connection.
+/// A report about a connection from a source host's kernel to its queue.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SenderUpdate {
     /// The 5-tuple of the packets that the connection sends.
     pub key: FlowKey,
-    /// What has happened.
+    /// The event.
     pub event: SenderEvent,
     /// The smoothed round-trip time, once there is a sample.
     pub smoothed_rtt: Option<shortflow_units::Duration>,
 }
 
-/// What happens at a connection that may let others send (Mehra, Tewari & Kandlur 1999, §6.2, §6.3).
+/// An event at a connection that may allow others to send (Mehra, Tewari & Kandlur 1999, §6.2, §6.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SenderEvent {
-    /// New data are acknowledged, and more wait to be sent.
+    /// New data are acknowledged, and more data wait to be sent.
     Acknowledgement,
-    /// New data are acknowledged, and there is nothing to send.
+    /// New data are acknowledged, and no data wait to be sent.
     IdleAcknowledgement,
-    /// A duplicate acknowledgement has come.
+    /// A duplicate acknowledgement arrived.
     DuplicateAcknowledgement,
-    /// The application has handed in data, and the window is closed.
+    /// The application has written data, and the window is closed.
     ClosedWindow,
-    /// A connection is new. A queue sees it by itself, at the connection's first packet.
+    /// A connection is new. A queue detects it at the connection's first packet.
     NewConnection,
 }
 
 impl SenderEvent {
-    /// All there are, in the order of their numbers.
+    /// All events, in the order of their numbers.
     pub const ALL: [SenderEvent; 5] = [
         SenderEvent::Acknowledgement,
         SenderEvent::IdleAcknowledgement,
@@ -211,7 +210,7 @@ impl SenderEvent {
         SenderEvent::NewConnection,
     ];
 
-    /// The name in results of how often it was a trigger.
+    /// The counter's name in results, for events that were triggers.
     pub const fn trigger(self) -> &'static str {
         match self {
             SenderEvent::Acknowledgement => "triggers: acknowledgement",
@@ -223,17 +222,17 @@ impl SenderEvent {
     }
 }
 
-/// A packet that a queue gives.
+/// A packet in a queue.
 #[derive(Debug, PartialEq)]
 #[must_use]
 pub struct Queued {
     /// The packet.
     pub packet: Packet,
-    /// When the queue took it.
+    /// When the queue accepted it.
     pub since: Instant,
 }
 
-/// Packets and bytes held.
+/// Packets and bytes in a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Backlog {
     /// Packets held.
@@ -243,26 +242,26 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Counts `packet` in.
+    /// Adds `packet`.
     #[inline]
     pub fn add(&mut self, packet: &Packet) {
         self.add_sized(packet.bytes());
     }
 
-    /// Counts `packet` out.
+    /// Removes `packet`.
     #[inline]
     pub fn remove(&mut self, packet: &Packet) {
         self.remove_sized(packet.bytes());
     }
 
-    /// Counts a packet of this size in.
+    /// Adds a packet of this size.
     #[inline]
     pub fn add_sized(&mut self, size: Bytes) {
         self.packets += 1;
         self.bytes += size;
     }
 
-    /// Counts a packet of this size out.
+    /// Removes a packet of this size.
     #[inline]
     pub fn remove_sized(&mut self, size: Bytes) {
         self.packets -= 1;
@@ -270,10 +269,10 @@ impl Backlog {
     }
 }
 
-/// Which part of its congestion control a sender is in (RFC 5681 §3).
+/// The phase of a sender's congestion control (RFC 5681 §3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Phase {
-    /// The connection is being set up.
+    /// The connection is opening.
     #[default]
     Handshake,
     /// Slow start.
@@ -282,24 +281,23 @@ pub enum Phase {
     CongestionAvoidance,
     /// Fast recovery.
     FastRecovery,
-    /// After a retransmission timeout, until what was outstanding is acknowledged.
+    /// After a retransmission timeout, until the data outstanding then are acknowledged.
     LossRecovery,
 }
 
-/// The name of a connection's kind, such as `telnet`: a number that a policy gives to each name in
-/// its text.
+/// The label of a connection, such as `telnet`: the number of that name in the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Label(pub u16);
 
 impl Label {
-    /// A name that the policy does not mention.
+    /// A label that the policy does not mention.
     pub const NONE: Label = Label(0);
 }
 
-/// What a source host's kernel lets a marker see of the sending TCP, read-only. What it does not tell
-/// of a packet is none, and elements do without: of a datagram there is a label alone. A simulated host
-/// tells all. A Linux kernel tells the window, the phase, the round-trip time and what was sent of a
-/// socket (`tcp_info`), but not whether one packet is a retransmission.
+/// A marker's read-only view of the sending TCP, from a source host's kernel. Unknown values are `None`, and
+/// elements work without them: a datagram has only a label. A simulated host knows all values. A Linux kernel
+/// provides the window, the phase, the round-trip time and the bytes sent of a socket (`tcp_info`), but not
+/// whether a packet is a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SenderView {
     /// The send window: the smaller of congestion and receive window, in segments.
@@ -310,12 +308,12 @@ pub struct SenderView {
     pub is_retransmission: Option<bool>,
     /// The smoothed round-trip time, once there is a sample.
     pub smoothed_rtt: Option<shortflow_units::Duration>,
-    /// Bytes of the application that were sent at least once before this packet.
+    /// Application bytes that were sent at least once before this packet.
     pub sent: Bytes,
-    /// Bytes of the application that were never sent before this packet, where there is an end to
-    /// them: what remains of the messages that it has handed in.
+    /// Application bytes that were never sent before this packet, unless the stream is endless: the rest of
+    /// the written messages.
     pub remaining: Option<Bytes>,
-    /// The code point of the last packet with data, SYN or FIN that came from the peer.
+    /// The code point of the last data packet, SYN or FIN from the peer.
     pub received_dscp: Option<Dscp>,
     /// The connection's label.
     pub label: Label,

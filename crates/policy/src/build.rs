@@ -1,4 +1,4 @@
-//! Building elements from a checked policy: fresh ones for every port.
+//! Builds elements from a checked policy. Every port gets elements of its own.
 
 use shortflow_elements::queue::AnyGate;
 use shortflow_elements::{Conditioner, NewClass, QueueDiscipline};
@@ -7,7 +7,7 @@ use shortflow_units::{Rate, Rng};
 use crate::model::Role;
 use crate::scheme::Port;
 
-/// Where elements are built: what names their random streams and what their link is.
+/// Where elements are built: the name of their random streams, and their link.
 #[derive(Debug, Clone, Copy)]
 pub struct PortSite<'a> {
     /// The port, unique in the scenario: `r1->r2` for egress, `r1<-server0` for ingress.
@@ -19,7 +19,7 @@ pub struct PortSite<'a> {
 }
 
 impl<'a> PortSite<'a> {
-    /// Where the queue of a role is built.
+    /// The position of the role's queue.
     fn port(self) -> Port<'a> {
         let PortSite { name, seed, rate } = self;
         Port { name, seed, rate, path: "queue".to_owned() }
@@ -29,8 +29,8 @@ impl<'a> PortSite<'a> {
         Rng::stream(self.seed, &format!("{}/{element}", self.name))
     }
 
-    /// The stream of a class's marker. The queue and its children have `queue`, `queue/0` and so on:
-    /// a role of that name gives its markers another one, which no role can have.
+    /// The random stream of a class's marker. The queue and its children use `queue`, `queue/0` and so on.
+    /// The markers of a role named `queue` therefore use a name that no role can have.
     fn marker_stream(&self, role: &str, class: &str) -> Rng {
         let role = if role == "queue" { "role queue" } else { role };
         self.stream(&format!("{role}/{class}"))
@@ -38,7 +38,7 @@ impl<'a> PortSite<'a> {
 }
 
 impl Role {
-    /// Fresh conditioning elements for one port, or `None` when the role conditions nothing.
+    /// New conditioning elements for one port, or `None` if the role conditions nothing.
     pub fn conditioner(&self, place: PortSite<'_>) -> Option<Conditioner> {
         if !self.conditions() {
             return None;
@@ -53,13 +53,13 @@ impl Role {
         Some(Conditioner::new(self.classifier.clone(), classes, self.acks))
     }
 
-    /// A fresh queue for an egress port, or `None` when the role has none.
+    /// A new queue for an egress port, or `None` if the role has no queue.
     pub fn queue(&self, place: PortSite<'_>) -> Option<Box<dyn QueueDiscipline>> {
         self.queue.as_ref().map(|plan| plan.build(&place.port()))
     }
 
-    /// The fresh gate of that queue, for a host that keeps the packets itself; `None` when the role
-    /// has no queue, or one that is not first in, first out behind a gate.
+    /// A new gate of that queue, for a host that stores the packets itself. `None` if the role has no queue,
+    /// or a queue that is more than a gate before a FIFO.
     pub fn gate(&self, place: PortSite<'_>) -> Option<AnyGate> {
         self.queue.as_ref().and_then(|plan| plan.gate(&place.port()))
     }

@@ -1,4 +1,4 @@
-//! Checks a policy: names, ranges, and how settings stand to each other.
+//! Checks a policy: names, ranges, and settings that depend on each other.
 
 use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::dropper::PolicerAction;
@@ -13,7 +13,7 @@ use crate::model::{Policy, Role, TrafficClass};
 use crate::schemes::markers::MarkerPlan;
 use crate::shadows;
 
-/// Checks `file`, which was read from `document`; `stem` is its name when it gives none.
+/// Checks `file`, which was read from `document`. `stem` is the policy's name if the file gives none.
 pub(crate) fn check(
     document: &mut Document,
     file: PolicyFile,
@@ -42,15 +42,15 @@ pub(crate) fn check(
     })
 }
 
-/// What a scheme needs to turn its keys into parameters.
+/// The state that a scheme needs to turn its keys into parameters.
 pub(crate) struct Checker<'d> {
-    /// Where mistakes and warnings are noted.
+    /// Collects mistakes and warnings.
     pub(crate) document: &'d mut Document,
-    /// What green, yellow and red are written as.
+    /// The code points of green, yellow and red.
     pub(crate) code_points: [Dscp; 3],
-    /// The labels that matches mention so far.
+    /// The labels that matches have mentioned so far.
     pub(crate) labels: Vec<String>,
-    /// The classes that ask for something so far.
+    /// The classes with conditions so far.
     pub(crate) classes: Vec<ClassRule>,
 }
 
@@ -74,13 +74,13 @@ impl Checker<'_> {
         }
     }
 
-    /// A policy that neither marks nor queues is allowed, and hardly meant.
+    /// Warns of a policy that neither marks nor queues. It is allowed, but probably a mistake.
     fn warn_of_nothing(&mut self, roles: &[Role]) {
         let does = |role: &Role| role.conditions() || role.queues();
         if self.document.is_sound() && !roles.iter().any(does) {
-            let help = "give a role classes or a queue; links without a queue from a policy have a \
-                        drop-tail FIFO already";
-            self.document.warning("roles", "no role of this policy does anything", help);
+            let help = "add `classes` or a `queue` to a role; links without a queue of a policy already \
+                        have a drop-tail FIFO";
+            self.document.warning("roles", "no role of this policy has classes or a queue", help);
         }
     }
 
@@ -128,7 +128,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A policer of packets of a colour that none has would do nothing.
+    /// Refuses an action for a colour that no packet of the class has.
     fn policed(&mut self, path: &str, file: &PoliceFile, marker: Option<&MarkerPlan>) {
         let colors = marker.map_or(&[Color::Green][..], MarkerPlan::colors);
         let given = [("green", &file.green), ("yellow", &file.yellow), ("red", &file.red)];
@@ -139,7 +139,7 @@ impl Checker<'_> {
             }
             let (message, help) = match marker {
                 None => (
-                    format!("no packet of this class is {name}: it has no marker"),
+                    format!("no packet of this class is {name}: the class has no marker"),
                     "without a marker all packets are green; add a `marker`".to_owned(),
                 ),
                 Some(marker) => {
@@ -157,7 +157,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Keeps in mind what the class with this number asks for at `path`, if it asks for anything.
+    /// Records the conditions at `path` of the class with this number, if there are any.
     pub(crate) fn note_class(
         &mut self,
         path: &str,
@@ -172,21 +172,22 @@ impl Checker<'_> {
         }
     }
 
-    /// An entry of the list at `path` that stands behind one which takes all packets has none.
+    /// Warns of entries in the list at `path` that follow an entry which takes all packets.
     pub(crate) fn reachable(&mut self, path: &str, rules: &[&MatchKeys]) {
         let Some(all) = rules.iter().position(|rule| rule.takes_all()) else { return };
         for index in all + 1..rules.len() {
-            let message = format!("no packet comes here: entry {} takes all packets", all + 1);
+            let message =
+                format!("no packet reaches this entry: entry {} takes all packets", all + 1);
             let help = "give that entry a `match`, or put it last";
             self.document.warning(&format!("{path}.{index}"), message, help);
         }
     }
 
-    /// The parameters, or a mistake at the key below `path` that they name.
+    /// The parameters. An error is reported at the key below `path` that it names.
     pub(crate) fn accept<T>(&mut self, path: &str, params: Result<T, ParamsError>) -> Option<T> {
         params
             .map_err(|error| {
-                // Where the element's parameter is not a key of this table, the table is shown.
+                // If the element's parameter is not a key of this table, the message points to the table.
                 let parameter = error.parameter();
                 let renamed = KEYS.iter().find(|(name, _)| *name == parameter);
                 let key = renamed.map_or(parameter, |(_, key)| key);
@@ -207,7 +208,7 @@ fn police(file: &PoliceFile) -> [PolicerAction; 3] {
     })
 }
 
-/// Parameters of elements that a policy writes as the RFCs do; the longer names come first.
+/// Parameters of elements for which policies use the RFCs' names. Longer names come first.
 const KEYS: [(&str, &str); 6] = [
     ("committed_rate", "cir"),
     ("committed_burst", "cbs"),

@@ -1,42 +1,42 @@
-//! The classes of a policy with their places in its text, so that something can be said of each.
+//! The classes of a policy with their positions in its text, so that messages can point to them.
 
 use shortflow_elements::classifier::MultiField;
 use shortflow_text::Spot;
 
-/// Which class of a policy: the same for a rule in the text and for what elements count.
+/// Identifies a class of a policy, both in its text and in the counters of elements.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassId {
     /// The role.
     pub role: String,
-    /// Whether it is a class of the role's queue, and not one of those that condition.
+    /// Whether it is a class of the role's queue, not one of the role's own `classes`.
     pub is_of_queue: bool,
-    /// Its number, after those of the classes around it, outermost first.
+    /// Its index, after the indices of the classes that contain it, outermost first.
     pub numbers: Vec<usize>,
 }
 
-/// A class that asks for something.
+/// A class with conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRule {
-    /// Which class it is.
+    /// Its identity.
     pub id: ClassId,
-    /// What messages call it: ``the class `voice` ``, or `class 2 of drr`.
+    /// Its name in messages: ``the class `voice` ``, or `class 2 of drr`.
     pub name: String,
-    /// What it asks for.
+    /// Its conditions.
     pub rule: MultiField,
-    /// Where that is written.
+    /// Their position in the text.
     pub spot: Spot,
 }
 
 impl ClassId {
-    /// Whether the other is of the same list.
+    /// Whether both classes are in the same list.
     pub fn is_beside(&self, other: &ClassId) -> bool {
         let around = |id: &ClassId| id.numbers.split_last().map(|(_, around)| around.to_vec());
         (&self.role, self.is_of_queue) == (&other.role, other.is_of_queue)
             && around(self) == around(other)
     }
 
-    /// The class at a path of the text such as `roles.core.queue.shaper.queue.drr.classes.1.match`, whose own number
-    /// is `number`. The numbers of the classes around it stand in the path.
+    /// The class at a path of the text such as `roles.core.queue.shaper.queue.drr.classes.1.match`. `number`
+    /// is its own index; the path gives the indices of the classes that contain it.
     pub(crate) fn from_path(path: &str, number: usize) -> Option<ClassId> {
         let mut parts = path.split('.').skip(1);
         let role = parts.next()?.to_owned();
@@ -47,7 +47,7 @@ impl ClassId {
     }
 }
 
-/// What the list of classes around a path such as `….drr.classes.1.match` belongs to: `drr`.
+/// The scheme that owns the list of classes in a path such as `….drr.classes.1.match`: `drr`.
 pub(crate) fn scheme(path: &str) -> Option<&str> {
     path.rsplit('.').nth(3)
 }

@@ -1,4 +1,4 @@
-//! What there is to say about each scheme: for `shortflow explain`, and for `docs/elements.md`.
+//! Descriptions of all schemes, for `shortflow explain` and `docs/elements.md`.
 
 use std::fmt::Write;
 
@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 
 use crate::schemes::{markers, queues};
 
-/// What a scheme is.
+/// The kind of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemeKind {
-    /// It writes the DS field, and gives packets a colour.
+    /// Writes the DS field, and gives packets a colour.
     Marker,
-    /// It holds packets at an egress port, and says which goes next.
+    /// Holds packets at an egress port, and chooses which packet leaves next.
     Queue,
 }
 
 impl SchemeKind {
-    /// The word for it, which is also its key in a policy.
+    /// Its name, which is also its key in a policy.
     pub fn name(self) -> &'static str {
         match self {
             SchemeKind::Marker => "marker",
@@ -26,49 +26,48 @@ impl SchemeKind {
     }
 }
 
-/// What there is to say about a scheme.
+/// The description of a scheme.
 #[derive(Debug, Clone)]
 pub struct Scheme {
-    /// What it is.
+    /// Marker or queue.
     pub kind: SchemeKind,
-    /// What policies call it.
+    /// Its name in policies.
     pub name: String,
     /// What it does.
     pub description: String,
     /// The paper or RFC that it comes from.
     pub source: &'static str,
-    /// A part of a policy that uses it.
+    /// An example: part of a policy that uses it.
     pub example: &'static str,
-    /// Its keys, those that must be given first.
+    /// Its keys, required keys first.
     pub keys: Vec<Key>,
 }
 
 /// A key of a scheme.
 #[derive(Debug, Clone)]
 pub struct Key {
-    /// The name; a key of an inner table has that table's before it: `levels[].code_points`.
+    /// Its name. A key of an inner table has the prefix of that table: `levels[].code_points`.
     pub name: String,
-    /// What is written: a rate, a whole number, one of a few names.
+    /// The type of its value: a rate, a whole number, one of a few names.
     pub kind: String,
     /// What it means.
     pub description: String,
-    /// What is allowed beyond its kind.
+    /// Values that are allowed, if the type does not say it.
     pub range: Option<String>,
-    /// The value when it is not given; none when it must be given, or when leaving it out has a
-    /// meaning of its own.
+    /// The default value. `None` if the key is required, or if leaving it out has a meaning of its own.
     pub default: Option<String>,
-    /// Whether it must be given.
+    /// Whether the key is required.
     pub required: bool,
 }
 
-/// All schemes: markers, then queues, each in the order of the alphabet.
+/// All schemes: markers, then queues, each in alphabetical order.
 pub fn schemes() -> Vec<Scheme> {
     let mut all = markers::schemes();
     all.extend(queues::schemes());
     all
 }
 
-/// All schemes in a line each, as a text for a terminal.
+/// All schemes, one per line, for a terminal.
 pub fn list() -> String {
     let mut text = String::new();
     for kind in [SchemeKind::Marker, SchemeKind::Queue] {
@@ -79,14 +78,14 @@ pub fn list() -> String {
         }
         text.push('\n');
     }
-    text + "`shortflow explain NAME` shows the keys of one, with an example.\n"
+    text + "`shortflow explain NAME` shows its keys and an example.\n"
 }
 
 /// The page `docs/elements.md`.
 pub fn page() -> String {
     let mut text = String::from(
         "# Markers and queues\n\n\
-         What a policy can ask for. This page is generated from the schemes themselves \
+         The markers and queues that a policy can use. This page is generated from the source code \
          (`crates/policy/src/schemes`); `shortflow explain NAME` shows the same in a terminal.\n",
     );
     for kind in [SchemeKind::Marker, SchemeKind::Queue] {
@@ -103,7 +102,7 @@ pub fn page() -> String {
 }
 
 impl Scheme {
-    /// What the keys of type `K` say about themselves.
+    /// Reads the description from the schema of the keys `K`.
     pub(crate) fn new<K: JsonSchema>(
         kind: SchemeKind,
         name: String,
@@ -118,7 +117,7 @@ impl Scheme {
         Scheme { kind, name, description: describe(&root), source, example, keys }
     }
 
-    /// All about it, as a text for a terminal.
+    /// The full description, for a terminal.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{} ({})\n\n{}\nSource: {}\n\nKeys:\n",
@@ -144,12 +143,12 @@ impl Scheme {
     fn markdown(&self) -> String {
         let mut text =
             format!("\n### `{}`\n\n{} Source: {}.\n\n", self.name, self.description, self.source);
-        text += "| key | what is written | default | meaning |\n|---|---|---|---|\n";
+        text += "| key | value | default | meaning |\n|---|---|---|---|\n";
         for key in &self.keys {
             let range = key.range.as_ref().map_or(String::new(), |range| format!("; {range}"));
             let default = match (&key.default, key.required) {
                 (Some(default), _) => format!("`{default}`"),
-                (None, true) => "must be given".to_owned(),
+                (None, true) => "required".to_owned(),
                 (None, false) => "–".to_owned(),
             };
             let _ = writeln!(
@@ -164,12 +163,12 @@ impl Scheme {
 }
 
 impl Key {
-    /// What is written, what is allowed, and what holds when nothing is.
+    /// The type, the range and the default.
     fn what(&self) -> String {
         let range = self.range.as_ref().map_or(String::new(), |range| format!(", {range}"));
         let default = match (&self.default, self.required) {
-            (Some(default), _) => format!("; {default} by default"),
-            (None, true) => "; must be given".to_owned(),
+            (Some(default), _) => format!("; default: {default}"),
+            (None, true) => "; required".to_owned(),
             (None, false) => "; optional".to_owned(),
         };
         format!("{}{range}{default}", self.kind)
@@ -187,7 +186,7 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    /// The keys of the table `schema`, under `prefix`; those that must be given first.
+    /// Appends the keys of the table `schema`, with `prefix`, required keys first.
     fn read(&self, prefix: &str, schema: &'s Value, keys: &mut Vec<Key>) {
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
         let required = schema.get("required").and_then(Value::as_array);
@@ -211,7 +210,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// What `$ref` leads to, with the name of the definition.
+    /// The target of `$ref`, with the name of its definition.
     fn resolve(&self, schema: &'s Value) -> (Option<&'s str>, &'s Value) {
         let name = schema.get("$ref").and_then(Value::as_str);
         let name = name.and_then(|path| path.strip_prefix("#/$defs/"));
@@ -221,7 +220,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The schemas of which a value may fit any, without that of null.
+    /// The alternative schemas of a value, without `null`.
     fn forms(&self, schema: &'s Value) -> Vec<&'s Value> {
         let forms = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
         let forms = forms.map(|all| all.iter().collect()).unwrap_or_else(|| vec![schema]);
@@ -229,7 +228,7 @@ impl<'s> Reader<'s> {
         forms.into_iter().filter(|form| !is_null(form)).collect()
     }
 
-    /// The table of a key of its own, and what stands between the two names.
+    /// The inner table of a key, and the separator between the two names.
     fn table(&self, schema: &'s Value) -> Option<(&'static str, &'s Value)> {
         let [form] = self.forms(schema)[..] else { return None };
         let (suffix, form) = match form.get("items") {
@@ -241,7 +240,7 @@ impl<'s> Reader<'s> {
         (!is_shared && table.get("properties").is_some()).then_some((suffix, table))
     }
 
-    /// What is written for a value of this schema, in words.
+    /// Describes the values that this schema allows.
     fn kind(&self, schema: &'s Value) -> String {
         let mut kinds: Vec<String> = Vec::new();
         for form in self.forms(schema) {
@@ -264,7 +263,7 @@ impl<'s> Reader<'s> {
         if let Some(items) = schema.get("items") {
             return match self.kind_of_form(items).as_str() {
                 "a table" => "a list of tables".to_owned(),
-                each => format!("a list of which each is {each}"),
+                each => format!("a list; each item is {each}"),
             };
         }
         if schema.get("anyOf").or_else(|| schema.get("oneOf")).is_some() {
@@ -281,7 +280,7 @@ impl<'s> Reader<'s> {
                 format!("{}, such as `{example}`", describe(schema))
             }
             (Some("string"), _) if schema.get("pattern").is_some() => describe(schema),
-            (Some("string"), _) => "a text".to_owned(),
+            (Some("string"), _) => "a string".to_owned(),
             (Some("integer"), _) => "a whole number".to_owned(),
             (Some("number"), _) if schema.get("maximum").is_some() => {
                 "a number from 0 to 1".to_owned()
@@ -293,7 +292,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// Types that stand in many places, in words.
+/// Types that occur in many keys, in words.
 const SHARED: [(&str, &str); 7] = [
     (
         "LinkLayer",
@@ -310,12 +309,12 @@ const SHARED: [(&str, &str); 7] = [
     ),
     (
         "SharedBand",
-        "a code point, a range such as `\"63-0\"` (a band for each), a list of code points, \
+        "a code point, a range such as `\"63-0\"` (one band for each), a list of code points, \
          `\"rest\"`, or `{ match = … }`",
     ),
 ];
 
-/// A default, unless it is that of a whole table.
+/// The default value, unless it is a whole table.
 fn default(value: &Value) -> Option<String> {
     match value {
         Value::Null | Value::Object(_) => None,

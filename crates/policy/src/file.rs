@@ -1,4 +1,4 @@
-//! A policy as it is written.
+//! The text form of a policy.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,62 +9,62 @@ use crate::keys::{CodePoint, MatchKeys, OneOf, choices};
 use crate::schemes::markers::MarkerKeys;
 use crate::schemes::queues::QueueKeys;
 
-/// A policy: what nodes do to packets, as a set of named roles. It knows no topology.
+/// A policy: what nodes do to packets, as a set of named roles. It does not depend on a topology.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Policy")]
 pub(crate) struct PolicyFile {
-    /// The name in results, of at most 200 characters; by default that of the file.
+    /// Name in results, at most 200 characters. Default: the file's name.
     #[schemars(length(max = 200))]
     pub(crate) name: Option<String>,
-    /// What the policy does.
+    /// Description of the policy.
     #[serde(default)]
     pub(crate) description: String,
-    /// Values that may stand for others as "$name", or in an expression "= 1 - name".
+    /// Named values. Other keys use them as "$name", or in an expression such as "= 1 - name".
     #[serde(default)]
     #[serde(rename = "parameters")]
     pub(crate) _parameters: Named<ScalarOrList>,
-    /// The code point that each colour is written as.
+    /// The code point of each colour.
     #[serde(default)]
     pub(crate) code_points: CodePointsFile,
-    /// The roles, under names of their own.
+    /// The roles, by name.
     pub(crate) roles: Named<RoleFile>,
 }
 
-/// The code point that each colour is written as; by default those of AF class 1 (RFC 2597).
+/// The code point of each colour. Default: those of AF class 1 (RFC 2597).
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ColorCodePoints")]
 pub(crate) struct CodePointsFile {
-    /// AF11 by default.
+    /// Code point of green packets. Default: AF11.
     pub(crate) green: Option<CodePoint>,
-    /// AF12 by default.
+    /// Code point of yellow packets. Default: AF12.
     pub(crate) yellow: Option<CodePoint>,
-    /// AF13 by default.
+    /// Code point of red packets. Default: AF13.
     pub(crate) red: Option<CodePoint>,
 }
 
-/// What a node does to the packets of a port: conditioning, and at an egress port a queue.
+/// What a node does to the packets of a port: it conditions them, and queues them at an egress port.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Role")]
 pub(crate) struct RoleFile {
-    /// Classes, tried in order; the first whose `match` fits takes the packet. A packet of no
-    /// class passes as it is.
+    /// Classes, tried in order. A packet belongs to the first class whose `match` fits. A packet that fits no
+    /// class passes unchanged.
     #[serde(default)]
     pub(crate) classes: Vec<ClassFile>,
     /// The queue of an egress port.
     pub(crate) queue: Option<QueueKeys>,
-    /// What becomes of a host's acknowledgements without data.
+    /// How a host treats its acknowledgements without data.
     #[serde(default = "acks")]
     pub(crate) acks: OneOf<Acknowledgements>,
 }
 
 choices!(Acknowledgements as "Acknowledgements" {
-    /// They are packets as any other.
+    /// As any other packet.
     "mark" => Acknowledgements::Marked,
-    /// They have the code point of the data that they acknowledge, and belong to no class
-    /// (Noureddine & Tobagi 2002).
+    /// They carry the code point of the data that they acknowledge, and belong to no class (Noureddine &
+    /// Tobagi 2002).
     "echo" => Acknowledgements::Echoed,
 });
 
@@ -77,39 +77,39 @@ fn acks() -> OneOf<Acknowledgements> {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Class")]
 pub(crate) struct ClassFile {
-    /// The name in results.
+    /// Name in results.
     pub(crate) name: String,
-    /// Which packets belong to the class; all by default.
+    /// Which packets belong to the class. Default: all.
     #[serde(default, rename = "match")]
     pub(crate) rule: MatchKeys,
-    /// What is written into the DS field.
+    /// The marker, which writes the DS field.
     pub(crate) marker: Option<MarkerKeys>,
-    /// What becomes of packets of each colour.
+    /// The action for packets of each colour.
     pub(crate) police: Option<PoliceFile>,
 }
 
-/// What becomes of packets of each colour; they pass by default.
+/// The action for packets of each colour. Default: forward.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Police")]
 pub(crate) struct PoliceFile {
-    /// Green packets.
+    /// Action for green packets.
     pub(crate) green: Option<ActionFile>,
-    /// Yellow packets.
+    /// Action for yellow packets.
     pub(crate) yellow: Option<ActionFile>,
-    /// Red packets.
+    /// Action for red packets.
     pub(crate) red: Option<ActionFile>,
 }
 
-/// What becomes of a packet.
+/// An action for a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "Action")]
 pub(crate) enum ActionFile {
-    /// It passes.
+    /// Forward the packet.
     Forward,
-    /// It is dropped.
+    /// Drop the packet.
     Drop,
-    /// It passes with this code point.
+    /// Forward the packet with this code point.
     Remark(CodePoint),
 }

@@ -1,7 +1,7 @@
-//! Policy text, checked, and built into elements; the only place that knows names of schemes.
+//! Reads and checks policies, and builds elements from them. Only this crate knows the names of schemes.
 //!
-//! A policy says what nodes do to packets, as a set of named roles. It knows no topology: a
-//! scenario binds roles to ports, and each bound port gets elements of its own.
+//! A policy says what nodes do to packets, as a set of named roles. It does not depend on a topology: a
+//! scenario binds roles to ports, and each bound port gets its own elements.
 //!
 //! ```
 //! use shortflow_policy::PortSite;
@@ -22,8 +22,8 @@
 //!
 //! # What this crate does not know
 //!
-//! Topologies, scenarios and traffic: a role is bound to ports by a scenario. How a queue or a marker
-//! decides: it gives elements their checked parameters. Engines, time and results.
+//! Topologies, scenarios and traffic: a scenario binds roles to ports. How a queue or a marker decides: the
+//! crate only gives elements their checked parameters. Engines, time and results.
 
 mod build;
 mod check;

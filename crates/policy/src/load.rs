@@ -1,4 +1,4 @@
-//! From a policy's text to a checked policy.
+//! Turns the text of a policy into a checked policy.
 
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
@@ -12,12 +12,12 @@ use shortflow_text::{Override, Source, name_of};
 /// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
 ///
 /// # Errors
-/// When the file cannot be read or is no policy.
+/// If the file cannot be read or is not a valid policy.
 pub fn load(path: &Path, overrides: &[Override]) -> Result<Policy, Diagnostics> {
     load_from(&InputFiles::default(), path, overrides)
 }
 
-/// As [`load`], by way of `files`, which reads each file once.
+/// As [`load`], but reads through `files`, which reads each file once.
 ///
 /// # Errors
 /// As for [`load`].
@@ -36,10 +36,10 @@ pub fn load_from(
     }
 }
 
-/// Checks the policy `text`, of which messages speak as `name`.
+/// Checks the policy `text`. Messages call it `name`.
 ///
 /// # Errors
-/// When it is no policy.
+/// If it is not a valid policy.
 pub fn from_text(name: &str, text: &str, overrides: &[Override]) -> Result<Policy, Diagnostics> {
     let source = Arc::new(Source { name: name.to_owned(), text: text.to_owned() });
     let mut document = Document::parse(source, overrides)?;
@@ -53,7 +53,7 @@ pub fn schema() -> schemars::Schema {
     shortflow_text::schema::<PolicyFile>()
 }
 
-/// The keys of policy files, by the table that has them: those of a scheme are `queue.fifo`, `marker.dstf`.
+/// The keys of policy files, by table. Tables of schemes are `queue.fifo`, `marker.dstf` and so on.
 pub fn format_keys() -> &'static FormatKeys {
     static KEYS: LazyLock<FormatKeys> =
         LazyLock::new(|| FormatKeys::new::<PolicyFile>("policy", TABLES));

@@ -1,4 +1,4 @@
-//! A checked policy: parameters of elements that cannot be invalid, ready to be read or built.
+//! A checked policy. Its parameters are always valid.
 
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::classifier::MultiField;
@@ -13,25 +13,25 @@ use crate::schemes::queues::QueuePlan;
 /// What nodes do to packets, as a set of named roles.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// The name in results.
+    /// Name in results.
     pub name: String,
-    /// What the policy does.
+    /// Description.
     pub description: String,
     pub(crate) code_points: [Dscp; 3],
     /// The roles, in the order of the text.
     pub roles: Vec<Role>,
-    /// The classes of all roles that ask for something, in the order of the text.
+    /// The classes of all roles that have conditions, in the order of the text.
     pub classes: Vec<ClassRule>,
-    /// What is allowed in its text but hardly meant.
+    /// Warnings: what is allowed but probably a mistake.
     pub warnings: Diagnostics,
-    /// The keys that its text writes with another value than their default.
+    /// The keys whose value differs from the default.
     pub written: WrittenKeys,
     /// The labels that the roles mention, each once.
     pub(crate) labels: Vec<String>,
 }
 
 impl Policy {
-    /// What is in it, in one line.
+    /// A summary in one line.
     pub fn summary(&self) -> String {
         let does = |role: &Role| match (role.conditions(), role.queues()) {
             (true, true) => "conditions and queues",
@@ -46,18 +46,18 @@ impl Policy {
         format!("policy {name:?} with {count} role{plural}: {}", roles.join(", "))
     }
 
-    /// The labels of connections that some role mentions.
+    /// The labels of connections that roles mention.
     pub fn labels(&self) -> &[String] {
         &self.labels
     }
 
-    /// The number by which elements know the label of this name.
+    /// The number of the label with this name in elements.
     pub fn label(&self, name: &str) -> Label {
         let place = self.labels.iter().position(|label| label == name);
         place.map_or(Label::NONE, |place| Label(place as u16 + 1))
     }
 
-    /// The name of a label; empty of one that no role mentions.
+    /// The name of a label; empty if no role mentions it.
     pub fn label_name(&self, label: Label) -> &str {
         let place = usize::from(label.0).checked_sub(1);
         place.and_then(|place| self.labels.get(place)).map_or("", String::as_str)
@@ -68,12 +68,12 @@ impl Policy {
         self.roles.iter().find(|role| role.name == name)
     }
 
-    /// What green, yellow and red are written as.
+    /// The code points of green, yellow and red.
     pub fn code_points(&self) -> [Dscp; 3] {
         self.code_points
     }
 
-    /// Every code point that some marker, or a queue that remarks, may write, each once.
+    /// Every code point that a marker, or a queue that remarks, can write, each once.
     pub fn written_code_points(&self) -> Vec<Dscp> {
         let classes = self.roles.iter().flat_map(|role| &role.classes);
         let mut written = Vec::new();
@@ -98,29 +98,29 @@ impl Policy {
 /// What a node does to the packets of a port.
 #[derive(Debug, Clone)]
 pub struct Role {
-    /// The name by which scenarios bind it.
+    /// The name that scenarios bind.
     pub name: String,
-    /// Conditioning, tried in order; the first class that fits takes the packet.
+    /// The classes, tried in order. A packet belongs to the first that fits.
     pub classes: Vec<TrafficClass>,
-    /// Which of the classes takes a packet, by its number.
+    /// Finds the class of a packet, by its index.
     pub(crate) classifier: Classifier,
-    /// What green, yellow and red are written as.
+    /// The code points of green, yellow and red.
     pub code_points: [Dscp; 3],
     /// The queue of an egress port.
     pub queue: Option<QueuePlan>,
-    /// What becomes of a host's acknowledgements without data.
+    /// How a host treats its acknowledgements without data.
     pub acks: Acknowledgements,
 }
 
-/// What is asked of a connection's own host.
+/// What a role needs to know from the sending host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Asked {
-    /// Nothing: it stands anywhere.
+    /// Nothing: the role can run at any node.
     Nothing,
-    /// What shows in the packets that the host sends and gets, and what its applications say: labels, bytes sent
-    /// and bytes that remain, code points that came.
+    /// What the host sees in packets, and what its applications report: labels, bytes sent, bytes remaining,
+    /// code points received.
     Ends,
-    /// Also what its TCP alone knows: the window, the phase, the round-trip time.
+    /// Also the state of the host's TCP: window, phase, round-trip time.
     Tcp,
 }
 
@@ -130,12 +130,12 @@ impl Role {
         !self.classes.is_empty() || self.acks == Acknowledgements::Echoed
     }
 
-    /// Whether it asks for what only a connection's own host knows: then it stands nowhere else.
+    /// Whether it needs to know what only the sending host knows. Then it can be bound only there.
     pub fn reads_sender(&self) -> bool {
         self.asks() != Asked::Nothing
     }
 
-    /// What it asks of a connection's own host.
+    /// What it needs to know from the sending host.
     pub fn asks(&self) -> Asked {
         let asks_ends = self.acks == Acknowledgements::Echoed
             || self.classes.iter().any(|class| class.rule.sender.is_some());
@@ -144,12 +144,12 @@ impl Role {
         asks.fold(if asks_ends { Asked::Ends } else { Asked::Nothing }, Ord::max)
     }
 
-    /// Whether its queue marks packets to tell of congestion (ECN).
+    /// Whether its queue marks packets (ECN).
     pub fn marks(&self) -> bool {
         self.queue.as_ref().is_some_and(QueuePlan::marks)
     }
 
-    /// Whether it queues packets, which only an egress port can.
+    /// Whether it has a queue, which is possible only at an egress port.
     pub fn queues(&self) -> bool {
         self.queue.is_some()
     }
@@ -158,12 +158,12 @@ impl Role {
 /// Packets that are treated alike.
 #[derive(Debug, Clone)]
 pub struct TrafficClass {
-    /// The name in results.
+    /// Name in results.
     pub name: String,
     /// Which packets belong to it.
     pub rule: MultiField,
-    /// What is written into the DS field.
+    /// The marker, which writes the DS field.
     pub marker: Option<MarkerPlan>,
-    /// What becomes of green, yellow and red packets; without it all pass.
+    /// The action for green, yellow and red packets. Without it all pass.
     pub police: Option<[PolicerAction; 3]>,
 }

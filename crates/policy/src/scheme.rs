@@ -1,5 +1,5 @@
-//! What a scheme is: one file that says what it is called, which keys it has, what they come to,
-//! and how it is built. `schemes` holds the files; `build.rs` lists them.
+//! The definition of a scheme. One file has its name, its keys, their check, and how it is built. The files
+//! are in `schemes`; `build.rs` lists them.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -11,73 +11,73 @@ use crate::Asked;
 use crate::check::Checker;
 use crate::schemes::queues::QueuePlan;
 
-/// The keys of a marker. The doc comment of the type says what the marker does, those of its
-/// fields what the keys mean.
+/// The keys of a marker. The doc comment of the type describes the marker; those of its fields describe the
+/// keys.
 pub(crate) trait MarkerScheme: DeserializeOwned + JsonSchema {
-    /// What the keys come to: parameters that cannot be invalid.
+    /// The checked keys: parameters that are always valid.
     type Plan;
     /// The paper or RFC that the scheme comes from.
     const SOURCE: &'static str;
-    /// A class that is marked so.
+    /// An example: a class with this marker.
     const EXAMPLE: &'static str;
 
-    /// What the keys, which stand at `path`, come to; none when there is a mistake.
+    /// Checks the keys at `path`. `None` after a mistake.
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Self::Plan>;
 
-    /// A fresh marker; `code_points` are those of green, yellow and red.
+    /// A new marker. `code_points` are those of green, yellow and red.
     fn build(plan: &Self::Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker>;
 
-    /// What it asks of a connection's own host.
+    /// What it needs to know from the sending host.
     fn asks(plan: &Self::Plan) -> Asked {
         let _ = plan;
         Asked::Nothing
     }
 
-    /// The colours that it may give to a packet.
+    /// The colours that it can give to a packet.
     fn colors(plan: &Self::Plan) -> &'static [Color];
 
-    /// The code points that it may write, where `colors` are those of green, yellow and red.
+    /// The code points that it can write; `colors` are those of green, yellow and red.
     fn writes(plan: &Self::Plan, colors: [Dscp; 3]) -> Vec<Dscp> {
         let _ = plan;
         colors.to_vec()
     }
 }
 
-/// Green alone: the marker does not tell packets apart by colour.
+/// Green only: the marker does not use colours.
 pub(crate) const GREEN: &[Color] = &[Color::Green];
 /// In profile and out of it.
 pub(crate) const TWO_COLORS: &[Color] = &[Color::Green, Color::Yellow];
 
-/// The keys of a queue. The doc comment of the type says what the queue does, those of its fields
-/// what the keys mean.
+/// The keys of a queue. The doc comment of the type describes the queue; those of its fields describe the
+/// keys.
 pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
-    /// What the keys come to: parameters that cannot be invalid.
+    /// The checked keys: parameters that are always valid.
     type Plan;
     /// The paper or RFC that the scheme comes from.
     const SOURCE: &'static str;
-    /// A role with such a queue.
+    /// An example: a role with this queue.
     const EXAMPLE: &'static str;
 
-    /// What the keys, which stand at `path`, come to; none when there is a mistake.
+    /// Checks the keys at `path`. `None` after a mistake.
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Self::Plan>;
 
-    /// A fresh queue for a port.
+    /// A new queue for a port.
     fn build(plan: &Self::Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline>;
 
-    /// The gate of that queue, where it is first in, first out behind a gate.
+    /// The queue's gate, if the queue is a gate before a FIFO.
     fn gate(plan: &Self::Plan, port: &Port<'_>) -> Option<AnyGate> {
         let _ = (plan, port);
         None
     }
 
-    /// The rate above which it lets nothing leave, whatever its line could carry; none when that is
-    /// the line's, or depends on the packets.
+    /// The rate limit that it sets, whatever the rate of its link. `None` if it has no limit, or one that
+    /// depends on the packets.
     fn shaped_to(plan: &Self::Plan) -> Option<Rate> {
         let _ = plan;
         None
     }
 
-    /// What it asks of a connection's own host.
+    /// What it needs to know from the sending host.
     fn asks(plan: &Self::Plan) -> Asked {
         let _ = plan;
         Asked::Nothing
@@ -89,13 +89,13 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
         Vec::new()
     }
 
-    /// The code points that it may write itself.
+    /// The code points that it can write itself.
     fn writes(plan: &Self::Plan) -> Vec<Dscp> {
         let _ = plan;
         Vec::new()
     }
 
-    /// Whether it marks packets itself to tell of congestion (ECN).
+    /// Whether it marks packets itself (ECN).
     fn marks(plan: &Self::Plan) -> bool {
         let _ = plan;
         false
@@ -111,23 +111,23 @@ pub(crate) struct Port<'a> {
     pub(crate) seed: u64,
     /// The rate of the link, above zero.
     pub(crate) rate: Rate,
-    /// The queue's place in the port: `queue`, or `queue/1` for the second one inside it.
+    /// The position of the queue in the port: `queue`, or `queue/1` for the second queue inside it.
     pub(crate) path: String,
 }
 
 impl Port<'_> {
-    /// A random stream of the queue's own, named after its place.
+    /// The queue's own random stream, named after its position.
     pub(crate) fn stream(&self) -> Rng {
         Rng::stream(self.seed, &format!("{}/{}", self.name, self.path))
     }
 
-    /// The place of the queue `index` inside this one.
+    /// The position of the queue `index` inside this one.
     pub(crate) fn inner(&self, index: usize) -> Self {
         Port { path: format!("{}/{index}", self.path), ..self.clone() }
     }
 }
 
-/// Lists the markers: what is written, what it comes to, and what is said about it.
+/// Lists the markers: their keys, their plans and their descriptions.
 macro_rules! register_markers {
     ($($module:ident $Scheme:ident),+ $(,)?) => {
         /// A marker, by its scheme.
@@ -136,7 +136,7 @@ macro_rules! register_markers {
         pub(crate) enum MarkerKeys { $($Scheme($module::Keys)),+ }
 
         impl MarkerKeys {
-            /// What is written at `path` comes to; none when there is a mistake.
+            /// Checks the keys at `path`. `None` after a mistake.
             pub(crate) fn check(
                 &self,
                 checker: &mut crate::check::Checker<'_>,
@@ -163,20 +163,19 @@ macro_rules! register_markers {
                 match self { $(MarkerPlan::$Scheme(_) => $crate::scheme::kebab(stringify!($module))),+ }
             }
 
-            /// What it asks of a connection's own host.
+            /// What it needs to know from the sending host.
             pub fn asks(&self) -> crate::Asked {
                 use crate::scheme::MarkerScheme;
                 match self { $(MarkerPlan::$Scheme(plan) => $module::Keys::asks(plan)),+ }
             }
 
-            /// The colours that it may give to a packet.
+            /// The colours that it can give to a packet.
             pub fn colors(&self) -> &'static [shortflow_elements::Color] {
                 use crate::scheme::MarkerScheme;
                 match self { $(MarkerPlan::$Scheme(plan) => $module::Keys::colors(plan)),+ }
             }
 
-            /// The code points that it may write, where `colors` are those of green, yellow and
-            /// red.
+            /// The code points that it can write; `colors` are those of green, yellow and red.
             pub fn writes(
                 &self,
                 colors: [shortflow_elements::Dscp; 3],
@@ -185,7 +184,7 @@ macro_rules! register_markers {
                 match self { $(MarkerPlan::$Scheme(plan) => $module::Keys::writes(plan, colors)),+ }
             }
 
-            /// A fresh marker.
+            /// A new marker.
             pub(crate) fn build(
                 &self,
                 code_points: [shortflow_elements::Dscp; 3],
@@ -198,7 +197,7 @@ macro_rules! register_markers {
             }
         }
 
-        /// What there is to say about each marker.
+        /// The descriptions of all markers.
         pub(crate) fn schemes() -> Vec<crate::explain::Scheme> {
             use crate::scheme::MarkerScheme;
             vec![$(crate::explain::Scheme::new::<$module::Keys>(
@@ -212,7 +211,7 @@ macro_rules! register_markers {
 }
 pub(crate) use register_markers;
 
-/// Lists the queues: what is written, what it comes to, and what is said about it.
+/// Lists the queues: their keys, their plans and their descriptions.
 macro_rules! register_queues {
     ($($module:ident $Scheme:ident),+ $(,)?) => {
         /// A queue, by its scheme.
@@ -221,7 +220,7 @@ macro_rules! register_queues {
         pub(crate) enum QueueKeys { $($Scheme($module::Keys)),+ }
 
         impl QueueKeys {
-            /// What is written at `path` comes to; none when there is a mistake.
+            /// Checks the keys at `path`. `None` after a mistake.
             pub(crate) fn check(
                 &self,
                 checker: &mut crate::check::Checker<'_>,
@@ -248,20 +247,20 @@ macro_rules! register_queues {
                 match self { $(QueuePlan::$Scheme(_) => $crate::scheme::kebab(stringify!($module))),+ }
             }
 
-            /// The rate above which it lets nothing leave, whatever its line could carry; none when
-            /// that is the line's, or depends on the packets.
+            /// The rate limit that it sets, whatever the rate of its link. `None` if it has no limit, or one
+            /// that depends on the packets.
             pub fn shaped_to(&self) -> Option<shortflow_units::Rate> {
                 use crate::scheme::QueueScheme;
                 match self { $(QueuePlan::$Scheme(plan) => $module::Keys::shaped_to(plan)),+ }
             }
 
-            /// The queues inside it, in their order; none in most.
+            /// The queues inside it, in order. Most queues have none.
             pub fn inner(&self) -> Vec<&QueuePlan> {
                 use crate::scheme::QueueScheme;
                 match self { $(QueuePlan::$Scheme(plan) => $module::Keys::inner(plan)),+ }
             }
 
-            /// The code points that it, or a queue inside it, may write.
+            /// The code points that it, or a queue inside it, can write.
             pub fn writes(&self) -> Vec<shortflow_elements::Dscp> {
                 use crate::scheme::QueueScheme;
                 let mut written = match self {
@@ -271,7 +270,7 @@ macro_rules! register_queues {
                 written
             }
 
-            /// What it, or a queue inside it, asks of a connection's own host.
+            /// What it, or a queue inside it, needs to know from the sending host.
             pub fn asks(&self) -> crate::Asked {
                 use crate::scheme::QueueScheme;
                 let asks = match self {
@@ -280,7 +279,7 @@ macro_rules! register_queues {
                 self.inner().into_iter().map(QueuePlan::asks).fold(asks, Ord::max)
             }
 
-            /// Whether it, or a queue inside it, marks packets to tell of congestion (ECN).
+            /// Whether it, or a queue inside it, marks packets (ECN).
             pub fn marks(&self) -> bool {
                 use crate::scheme::QueueScheme;
                 let marks = match self {
@@ -289,7 +288,7 @@ macro_rules! register_queues {
                 marks || self.inner().into_iter().any(QueuePlan::marks)
             }
 
-            /// A fresh queue for a port.
+            /// A new queue for a port.
             pub(crate) fn build(
                 &self,
                 port: &crate::scheme::Port<'_>,
@@ -298,7 +297,7 @@ macro_rules! register_queues {
                 match self { $(QueuePlan::$Scheme(plan) => $module::Keys::build(plan, port)),+ }
             }
 
-            /// The gate of that queue, where it is first in, first out behind a gate.
+            /// The queue's gate, if the queue is a gate before a FIFO.
             pub(crate) fn gate(
                 &self,
                 port: &crate::scheme::Port<'_>,
@@ -308,7 +307,7 @@ macro_rules! register_queues {
             }
         }
 
-        /// What there is to say about each queue.
+        /// The descriptions of all queues.
         pub(crate) fn schemes() -> Vec<crate::explain::Scheme> {
             use crate::scheme::QueueScheme;
             vec![$(crate::explain::Scheme::new::<$module::Keys>(
@@ -322,7 +321,7 @@ macro_rules! register_queues {
 }
 pub(crate) use register_queues;
 
-/// The name in policies of the scheme in the file of this name.
+/// The name in policies of the scheme that this file defines.
 pub(crate) fn kebab(module: &str) -> String {
     module.replace('_', "-")
 }

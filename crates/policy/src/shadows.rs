@@ -1,4 +1,4 @@
-//! Classes of a role that no packet can reach.
+//! Warns of classes that no packet can reach.
 
 use shortflow_elements::Prefix;
 use shortflow_elements::classifier::{AnyOf, MultiField, PortRange};
@@ -6,9 +6,9 @@ use shortflow_elements::classifier::{AnyOf, MultiField, PortRange};
 use crate::model::TrafficClass;
 use shortflow_text::Document;
 
-/// Warns of each class of the role at `path` whose packets all go to one before it that asks for less:
-/// the first class that fits takes a packet. Of what stands behind a class that takes all packets, the
-/// check of all lists of classes warns.
+/// Warns of each class of the role at `path` whose packets all match an earlier, wider class: the first class
+/// that fits takes a packet. [`Checker::reachable`](crate::check::Checker::reachable) warns of classes after
+/// one that takes all packets.
 pub(crate) fn warn(document: &mut Document, path: &str, classes: &[TrafficClass]) {
     for (index, class) in classes.iter().enumerate() {
         let Some(before) = classes[..index].iter().find(|other| covers(&other.rule, &class.rule))
@@ -16,16 +16,16 @@ pub(crate) fn warn(document: &mut Document, path: &str, classes: &[TrafficClass]
             continue;
         };
         let message = format!(
-            "the class `{}` can never match: `{}` before it takes all of its packets",
+            "the class `{}` can never match: the class `{}` before it takes all its packets",
             class.name, before.name
         );
-        let help = "classes are tried in order: put the one that asks for more first";
+        let help = "classes are tried in order: move the class with more conditions to the front";
         document.warning(&format!("{path}.{index}.name"), message, help);
     }
 }
 
-/// Warns of each entry of the list at `path` whose packets all go to one before it that asks for less. `rules` are those of
-/// the entries in order.
+/// Warns of each entry of the list at `path` whose packets all match an earlier, wider entry. `rules` are the
+/// conditions of the entries, in order.
 pub(crate) fn warn_entries(document: &mut Document, path: &str, rules: &[(MultiField, usize)]) {
     if !document.is_sound() {
         return;
@@ -35,13 +35,13 @@ pub(crate) fn warn_entries(document: &mut Document, path: &str, rules: &[(MultiF
             continue;
         };
         let message =
-            format!("no packet comes here: entry {} takes all of its packets", before + 1);
-        let help = "entries are tried in order: put the one that asks for more first";
+            format!("no packet reaches this entry: entry {} takes all its packets", before + 1);
+        let help = "entries are tried in order: move the entry with more conditions to the front";
         document.warning(&format!("{path}.{index}"), message, help);
     }
 }
 
-/// Whether every packet that fits `narrow` fits `wide`, which asks for something.
+/// Whether every packet that fits `narrow` also fits `wide`. `wide` has conditions.
 fn covers(wide: &MultiField, narrow: &MultiField) -> bool {
     let MultiField { src, dst, src_ports, dst_ports, ports, protocol, dscps, sender } = wide;
     *wide != MultiField::default()
@@ -59,7 +59,7 @@ fn covers(wide: &MultiField, narrow: &MultiField) -> bool {
         && (sender.is_none() || *sender == narrow.sender)
 }
 
-/// Whether each value of the one list lies within a value of the other.
+/// Whether each value of the narrow list lies within a value of the wide one.
 fn lists_cover<T>(
     wide: &Option<AnyOf<T>>,
     narrow: &Option<AnyOf<T>>,

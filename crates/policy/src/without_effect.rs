@@ -1,20 +1,21 @@
-//! Keys that an engine declares to have no effect on its answers.
+//! Keys that an engine declares to have no effect on its results.
 
 use shortflow_text::{WrittenKey, WrittenKeys};
 
-/// A key that has no effect on the answers of an engine, and why.
+/// A key that has no effect on the results of an engine, and the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WithoutEffect {
-    /// The table that has the key, as [`format_keys`](crate::format_keys) names it: `queue.red`, `marker.dstf`, `match`.
+    /// The table of the key, as [`format_keys`](crate::format_keys) names it: `queue.red`, `marker.dstf`,
+    /// `match`.
     pub scheme: &'static str,
     /// The key, or `*` for all keys of the table.
     pub key: &'static str,
-    /// Why it has no effect, as a clause: "CoDel drops nothing at this load".
+    /// The reason, as a clause: "CoDel drops nothing at this load".
     pub reason: &'static str,
 }
 
 impl WithoutEffect {
-    /// The declaration of a key in `declared`, if there is one.
+    /// The declaration for a key in `declared`.
     pub fn find<'d>(
         declared: &'d [WithoutEffect],
         scheme: &str,
@@ -23,7 +24,7 @@ impl WithoutEffect {
         declared.iter().find(|one| one.scheme == scheme && [key, "*"].contains(&one.key))
     }
 
-    /// One sentence for each key of `texts` that `declared` has and `counts` wants, with the places where it is written.
+    /// One sentence for each key of `texts` that `declared` has and `counts` accepts, with its positions.
     /// `engine` is the verb of the command: `predict`.
     pub fn notes<'w>(
         declared: &[WithoutEffect],
@@ -54,7 +55,8 @@ impl WithoutEffect {
         found.into_iter().map(note).collect()
     }
 
-    /// The name of the key in a text; none where any key of a table that is no option of a choice is meant.
+    /// The name of the key in the text. `None` if the declaration is for any key of a table, unless that
+    /// table is an option of a choice.
     fn name(&self) -> Option<&'static str> {
         match self.key {
             "*" => self.scheme.split_once('.').map(|(_, option)| option),

@@ -1,4 +1,4 @@
-//! What is compared: a scenario under one policy, beside the same scenario under others.
+//! Cases: a scenario under one policy, to be compared with other policies.
 
 use std::fmt;
 use std::path::Path;
@@ -10,20 +10,20 @@ use shortflow_text::{Diagnostic, Diagnostics};
 
 use crate::engine::Engine;
 
-/// A scenario under one policy, by one engine.
+/// A scenario under one policy, run by one engine.
 #[derive(Clone)]
 pub struct Case<'e> {
-    /// By which engine.
+    /// The engine.
     pub engine: &'e dyn Engine,
-    /// What it is called beside others.
+    /// Its label in comparisons.
     pub label: String,
-    /// The policy's name, where the label says more than that.
+    /// The policy's name, if the label says more than that.
     pub policy: Option<String>,
-    /// The folder of its results inside that of the command, where there are several.
+    /// The folder of its results, inside that of the command, if there are several cases.
     pub folder: Option<String>,
-    /// What was set by hand, as keys and values.
+    /// The overrides of the command line, as keys and values.
     pub set: Vec<(String, String)>,
-    /// What to run.
+    /// The scenario.
     pub loaded: Loaded,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Debug for Case<'_> {
 }
 
 impl<'e> Case<'e> {
-    /// The scenario of a file under the policy that `overrides` name, else its own.
+    /// The scenario of a file under the policy in `overrides`, or else its own policy.
     pub fn load(
         engine: &'e dyn Engine,
         scenario: &Path,
@@ -43,21 +43,20 @@ impl<'e> Case<'e> {
         Ok(Case::new(engine, load(scenario, overrides)?, overrides.set.clone()))
     }
 
-    /// A case that stands alone. It is called after its policy, or where there is none after its
-    /// scenario.
+    /// A single case. Its label is the name of its policy, or of its scenario if it has no policy.
     pub fn new(engine: &'e dyn Engine, loaded: Loaded, set: Vec<(String, String)>) -> Case<'e> {
         let policy = loaded.points().first().and_then(|point| point.scenario.policy.as_ref());
         let label = policy.map_or(loaded.name.clone(), |policy| policy.name.clone());
         Case { engine, label, policy: None, folder: None, set, loaded }
     }
 
-    /// Cases that stand beside each other: each has a folder of its own, and where two have the same
-    /// label, their `places`, one for each, tell them apart. A message when they cannot be compared.
+    /// Cases for a comparison. Each gets its own folder. If two have the same label, their `places` (one for
+    /// each case) are added. Returns a message if they cannot be compared.
     pub fn beside(mut cases: Vec<Case<'e>>, places: &[String]) -> Result<Vec<Case<'e>>, String> {
         if let Some((first, rest)) = cases.split_first()
             && rest.iter().any(|other| other.loaded.points().len() != first.loaded.points().len())
         {
-            return Err("the policies do not give the scenario the same points".to_owned());
+            return Err("the scenario has different points under these policies".to_owned());
         }
         let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
         for (at, case) in cases.iter_mut().enumerate() {
@@ -68,8 +67,7 @@ impl<'e> Case<'e> {
         Ok(cases)
     }
 
-    /// Each of these cases by each of these engines, in a row; where there are several engines, labels
-    /// tell them apart.
+    /// Each case with each engine. If there are several engines, labels contain their names.
     pub fn by_each(cases: Vec<Case<'e>>, engines: &[&'e dyn Engine]) -> Vec<Case<'e>> {
         let several = engines.len() > 1;
         let by = |case: &Case<'e>, engine: &'e dyn Engine| match several {
@@ -89,12 +87,12 @@ impl<'e> Case<'e> {
         cases
     }
 
-    /// Gives it a folder of its own among others, of which it is the one at `at`.
+    /// Gives the case with index `at` its own folder.
     fn name_folder(&mut self, at: usize) {
         self.folder = Some(format!("{}-{}", at + 1, folder_name(&self.label)));
     }
 
-    /// What is doubtful in its policy and its scenario, as warnings of its results.
+    /// The warnings about its policy and its scenario, for its results.
     pub(crate) fn input_warnings(&self) -> Vec<Warning> {
         self.loaded.warnings.0.iter().map(input_warning).collect()
     }
@@ -111,9 +109,9 @@ impl<'e> Case<'e> {
     }
 }
 
-/// A doubt about a file, as a warning of results.
+/// A warning about a file, for results.
 pub fn input_warning(found: &Diagnostic) -> Warning {
-    // One about a file as a whole has no place in it.
+    // A warning about the whole file has no position.
     let is_placed = found.span != (0..0);
     let place = Place {
         file: found.file().to_owned(),
@@ -125,7 +123,7 @@ pub fn input_warning(found: &Diagnostic) -> Warning {
     Warning { help, place: Some(place), ..warning }
 }
 
-/// The label at `at`, with `place` where another is the same.
+/// The label at `at`, with `place` added if another label is the same.
 pub(crate) fn distinct(labels: &[String], at: usize, place: &str) -> String {
     match labels.iter().filter(|label| **label == labels[at]).count() {
         1 => labels[at].clone(),
@@ -133,8 +131,7 @@ pub(crate) fn distinct(labels: &[String], at: usize, place: &str) -> String {
     }
 }
 
-/// A name made fit for a folder: lower case, without spaces and signs, and no longer than file systems
-/// take.
+/// A valid name of a folder: lower case, without spaces and signs, within the limits of file systems.
 pub fn folder_name(name: &str) -> String {
     let plain = |c: char| if c.is_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let mut words: String = name.chars().map(plain).collect();
@@ -143,8 +140,8 @@ pub fn folder_name(name: &str) -> String {
     if words.is_empty() { "run".to_owned() } else { words.join("-") }
 }
 
-/// Bytes of a folder's name; with what stands before and after it, it stays below the 255 bytes that
-/// file systems take.
+/// The longest name of a folder in bytes. With prefix and suffix it stays below the 255 bytes that file
+/// systems allow.
 const MAX_FOLDER_NAME: usize = 150;
 
 #[cfg(test)]

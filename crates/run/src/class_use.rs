@@ -1,4 +1,4 @@
-//! Which classes of a policy were given packets, and warnings of those that were not.
+//! Counts packets per class of a policy, and warns of classes without packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,31 +9,31 @@ use shortflow_scenario::Scenario;
 
 use crate::case::input_warning;
 
-/// How many packets classes were given, over all places where their roles are bound.
+/// Packets per class, over all places where its role is bound.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClassCounts(BTreeMap<ClassId, u64>);
 
-/// How many packets classes were given in a run.
+/// Packets per class in a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClassUse {
-    /// Before the warm-up ended.
+    /// Until the end of the warm-up.
     pub warm_up: ClassCounts,
-    /// From the beginning to the end.
+    /// In the whole run.
     pub whole: ClassCounts,
 }
 
-/// So many classes of a list are named one by one; of more only the first.
+/// The limit on named classes per list. Above it only the first is named.
 const MAX_NAMED: usize = 3;
 
 impl ClassCounts {
-    /// Adds what the classes of a role have conditioned at one place.
+    /// Adds the counts of a role's classes at one place.
     pub fn add_conditioner(&mut self, role: &str, conditioner: &Conditioner) {
         for (number, class) in conditioner.counters().iter().enumerate() {
             self.add(role, false, &[number], class.packets.iter().sum());
         }
     }
 
-    /// Adds what the classes of a role's queue were given at one place.
+    /// Adds the counts of the classes of a role's queue at one place.
     pub fn add_queue(&mut self, role: &str, queue: &dyn QueueDiscipline) {
         queue.class_counts(&mut Vec::new(), &mut |numbers, count| {
             self.add(role, true, numbers, count);
@@ -55,7 +55,7 @@ impl ClassCounts {
 }
 
 impl ClassUse {
-    /// What two replicas come to together.
+    /// The sum of two replicas.
     #[must_use]
     pub fn and(mut self, other: ClassUse) -> ClassUse {
         self.warm_up.merge(other.warm_up);
@@ -63,8 +63,8 @@ impl ClassUse {
         self
     }
 
-    /// A warning for each bound class that asks for something and matched no packet, or none after the warm-up.
-    /// Those that are `unreachable` have one already. A class that takes the rest asks for nothing.
+    /// A warning for each bound class with conditions that matched no packet, or no packet after the warm-up.
+    /// The classes in `unreachable` already have a warning. Classes without conditions need none.
     pub fn warnings(&self, scenario: &Scenario, unreachable: &BTreeSet<ClassId>) -> Vec<Warning> {
         let classes = scenario.policy.iter().flat_map(|policy| &policy.classes);
         let idle = classes.filter(|class| !unreachable.contains(&class.id));
@@ -83,7 +83,7 @@ impl ClassUse {
     }
 
     fn idle(&self, id: &ClassId) -> Option<Idle> {
-        // Of a role that is bound nowhere, and of queues that do not count, nothing is known.
+        // The counts are unknown if a role is not bound, or if a queue does not count.
         let whole = self.whole.get(id)?;
         let before = self.warm_up.get(id).unwrap_or(0);
         match whole {
@@ -94,7 +94,7 @@ impl ClassUse {
     }
 }
 
-/// When a class matched nothing.
+/// When a class matched no packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Idle {
     Always,
@@ -111,11 +111,11 @@ fn warning(class: &ClassRule, idle: Idle, others: usize) -> Warning {
     let (message, help) = match idle {
         Idle::Always => (
             format!("{name} matched no packet{others}"),
-            "compare its `match` with what hosts send, and with the classes before it",
+            "compare its `match` with the packets of hosts, and with the classes before it",
         ),
         Idle::SinceWarmUp => (
             format!("{name} matched no packet after the warm-up, only before its end{others}"),
-            "shorten `warm_up`, or let its traffic begin later",
+            "shorten `warm_up`, or start its traffic later",
         ),
     };
     let found = class.spot.warning(message, help);

@@ -1,14 +1,14 @@
-//! The command that led to results, as they keep it.
+//! The command line that produced results, for the manifest.
 
 use std::ffi::{OsStr, OsString};
 
-/// The command line as it can be given again to a shell, from the arguments after the program's name.
+/// The command line for a shell, from the arguments after the program's name.
 pub fn command_line(arguments: impl Iterator<Item = OsString>) -> String {
     let arguments = arguments.map(|argument| shell_word(&argument));
     std::iter::once("shortflow".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-/// An argument as one word for a shell: in quotes where it would split or expand it.
+/// An argument as one shell word, quoted if necessary.
 pub fn shell_word(argument: &OsStr) -> String {
     let argument = argument.to_string_lossy().into_owned();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);

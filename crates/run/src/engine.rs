@@ -1,4 +1,4 @@
-//! What an engine is, what it is given, and what it gives back.
+//! The interface of engines: their input and their results.
 
 use shortflow_measure::results::{self, Timing};
 use shortflow_measure::{Replica, Summary, TcpSink, TransferSink, Warning, WarningKind};
@@ -9,114 +9,113 @@ use crate::class_use::ClassUse;
 use crate::results::which_tcp;
 use crate::tap::Tap;
 
-/// Something that says what happens in a scenario: by simulating it, by computing it, or by doing
-/// it.
+/// An engine computes the results of a scenario: by simulation, by formulae, or with real packets.
 pub trait Engine: Sync {
     /// Its name, as in `simulate`.
     fn name(&self) -> &'static str;
 
-    /// What tells its results from those of another version: with the same identity, scenario and
-    /// replica, an engine that is deterministic gives the same outcome.
+    /// The version of its results. A deterministic engine with the same identity gives the same result for
+    /// the same scenario and replica.
     fn identity(&self) -> &str;
 
-    /// Refuses a scenario that it cannot run, and says what stands in the way and what to do. It is
-    /// asked about every scenario before anything is run.
+    /// Refuses a scenario that it cannot run, with the reason and a remedy. Called for every scenario before
+    /// any run.
     fn check(&self, scenario: &Scenario) -> Result<(), Refusal>;
 
-    /// Whether the machine has what this engine needs; asked before anything is run.
+    /// Checks that the machine meets this engine's requirements. Called before any run.
     ///
     /// # Errors
-    /// What is lacking, and what to do.
+    /// The missing requirement, and a remedy.
     fn ready(&self) -> Result<(), Error> {
         Ok(())
     }
 
-    /// Whether the machine has what this engine needs for this scenario besides; asked about every scenario before
-    /// anything is run.
+    /// Checks that the machine meets the further requirements of this scenario. Called for every scenario
+    /// before any run.
     ///
     /// # Errors
-    /// What is lacking, and what to do.
+    /// The missing requirement, and a remedy.
     fn ready_for(&self, scenario: &Scenario) -> Result<(), Error> {
         let _ = scenario;
         Ok(())
     }
 
-    /// Which TCP runs in these scenarios, in words; empty where nothing uses TCP.
+    /// The name of the TCP in these scenarios; empty if they do not use TCP.
     fn tcp(&self, scenarios: &mut dyn Iterator<Item = &Scenario>) -> String {
         which_tcp(scenarios)
     }
 
-    /// How many tasks it can run at a time.
+    /// How many tasks it can run in parallel.
     fn side_by_side(&self) -> SideBySide {
         SideBySide::AsManyAsThreads
     }
 
-    /// Runs a task to its end, or until [`Observers::look`] returns false: then it gives
+    /// Runs a task to its end, or until [`Observers::look`] returns false, which gives
     /// [`Error::Interrupted`]. An engine without packets refuses a tap.
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error>;
 }
 
-/// How many tasks an engine can run at a time.
+/// How many tasks an engine can run in parallel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SideBySide {
-    /// Tasks do not disturb each other.
+    /// Any number of tasks.
     AsManyAsThreads,
-    /// A task needs the machine for itself, as in real time.
+    /// One task, which needs the whole machine, for example in real time.
     OneAtATime,
 }
 
 /// One replica to run.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// What to run.
+    /// The scenario.
     pub scenario: &'a Scenario,
-    /// Which replica of it.
+    /// The number of the replica.
     pub replica: u32,
 }
 
-/// A task and who is to run it.
+/// A task and its engine.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
-    /// By which engine.
+    /// The engine.
     pub engine: &'a dyn Engine,
-    /// What.
+    /// The task.
     pub task: Task<'a>,
 }
 
-/// Who is told what happens in a task.
+/// The receivers of a task's events.
 pub struct Observers<'o> {
-    /// Where each completed transfer goes, if anywhere.
+    /// Receives each completed transfer.
     pub transfers: Option<TransferSink>,
-    /// Who looks at the packets, if anybody.
+    /// Observes packets.
     pub tap: Option<Box<dyn Tap>>,
-    /// Where is written how senders stand, if anywhere; an engine whose TCP is simulated writes nothing.
+    /// Receives the state of TCP senders. An engine with simulated TCP writes nothing.
     pub tcp_info: Option<TcpInfoLog>,
-    /// Is called now and then with the share of the task that is done, from 0 to 1; the task ends
-    /// when it returns false.
+    /// Called from time to time with the completed share of the task, from 0 to 1. The task ends if it
+    /// returns false.
     pub look: &'o mut dyn FnMut(f64) -> bool,
 }
 
-/// Where is written how the senders of connections stand, as their kernels tell it.
+/// Where the state of TCP senders, as kernels report it, is written.
 #[derive(Debug)]
 pub struct TcpInfoLog {
     /// The file.
     pub sink: TcpSink,
-    /// How often; at the end of each transfer in any case.
+    /// The interval. At the end of each transfer there is always an entry.
     pub every: Option<Duration>,
 }
 
-/// What a task found.
+/// The result of a task.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Its measures.
+    /// The measures.
     pub measured: Measured,
-    /// What a reader of the results must know of this engine's run.
+    /// Warnings about this engine's run, for readers of the results.
     pub warnings: Vec<Warning>,
-    /// How many packets the classes of the policy were given; `None` where an engine does not tell.
+    /// Packets per class of the policy; `None` if the engine does not count them.
     pub classes: Option<ClassUse>,
-    /// How late packets were sent; `None` where time is simulated or computed.
+    /// How late packets were sent; `None` if time is simulated or computed.
     pub timing: Option<TimingError>,
-    /// What went wrong beside the measuring, and did not spoil it: a trace that could not be written.
+    /// A failure that does not affect the results, such as a trace that could not be written.
     pub failure: Option<Error>,
 }
 
@@ -126,12 +125,12 @@ impl From<Measured> for Outcome {
     }
 }
 
-/// What an engine can say of a task.
+/// The kinds of measures of a task.
 #[derive(Debug)]
 pub enum Measured {
-    /// What one replica found, so that several make an interval.
+    /// The measures of one replica. Several replicas give a confidence interval.
     Replica(Box<Replica>),
-    /// What is expected: the same for every replica, with no interval and not always a distribution.
+    /// Expected values: the same for every replica, without intervals and sometimes without distributions.
     Means(Box<Summary>),
 }
 
@@ -141,47 +140,48 @@ impl From<Replica> for Measured {
     }
 }
 
-/// How much later than it should have been packets were sent.
+/// How late packets were sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TimingError {
-    /// Half of the packets were later than this.
+    /// The median.
     pub p50: Duration,
-    /// One in a hundred was later than this.
+    /// The 99th percentile.
     pub p99: Duration,
-    /// The latest.
+    /// The maximum.
     pub max: Duration,
-    /// How long what carries packets, or makes the load, stood still.
+    /// How long a thread that carries packets, or generates the load, did not run.
     pub stalls: Stalls,
 }
 
-/// The times for which a thread that should have looked at its packets did not, each longer than
-/// [`TimingError::LIMIT`]. Packets wait meanwhile, in both directions, and few of them are late by what tells of
-/// one that is sent: hence it is told apart.
+/// Times in which a thread should have handled packets but did not run, each longer than
+/// [`TimingError::LIMIT`]. Packets wait meanwhile in both directions, but only few are sent late, so the
+/// lateness of packets does not show stalls.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Stalls {
-    /// The share of the run that they took together.
+    /// Their total share of the run.
     pub share: f64,
-    /// The longest.
+    /// The longest stall.
     pub longest: Duration,
 }
 
 impl TimingError {
-    /// The 99th percentile above which delays of milliseconds cannot be trusted.
+    /// The limit on the 99th percentile. Above it delays of milliseconds cannot be trusted.
     pub const LIMIT: Duration = Duration::from_millis(1);
 
-    /// The share of the time that may be lost in stalls.
+    /// The limit on the share of time in stalls.
     pub const MAX_STALLED: f64 = 0.01;
 
-    /// The longest stall: half of the least retransmission timeout of Linux (200 ms), so that none expires for it.
+    /// The limit on a single stall: half of Linux's minimum retransmission timeout (200 ms), so that a stall
+    /// causes no timeout.
     pub const MAX_STALL: Duration = Duration::from_millis(100);
 
-    /// And another thread has stood still for so long.
+    /// Adds the stalls of another thread.
     #[must_use]
     pub fn with(self, stalls: Stalls) -> TimingError {
         TimingError { stalls: self.stalls.worse(stalls), ..self }
     }
 
-    /// The worse of two runs, by each figure.
+    /// The maximum of two runs, value by value.
     #[must_use]
     pub fn worse(self, other: TimingError) -> TimingError {
         TimingError {
@@ -192,7 +192,7 @@ impl TimingError {
         }
     }
 
-    /// Whether what was measured can be trusted.
+    /// Whether the results can be trusted.
     pub fn is_trusted(&self) -> bool {
         let Stalls { share, longest } = self.stalls;
         self.p99 <= TimingError::LIMIT
@@ -200,7 +200,7 @@ impl TimingError {
             && longest <= TimingError::MAX_STALL
     }
 
-    /// What to say of a run that was too late to trust.
+    /// The warning about a run that was too late to trust.
     pub fn warning(&self) -> Option<Warning> {
         let TimingError { p50, p99, max, stalls: Stalls { share, longest } } = self;
         let limits = (TimingError::LIMIT, TimingError::MAX_STALL);
@@ -208,8 +208,8 @@ impl TimingError {
             [p50, p99, max, longest].map(|time| format!("{:.3} ms", time.as_secs_f64() * 1e3));
         (!self.is_trusted()).then(|| {
             let message = format!(
-                "The machine was too slow: packets were sent {p50} (median), {p99} (p99) and {max} (at most) after \
-                 their time, and it stood still for {:.1} % of the time, at most {longest} at once; above {} (p99), \
+                "The machine was too slow: packets were {p50} (median), {p99} (p99) and {max} (maximum) late, \
+                 and it stalled for {:.1} % of the time, {longest} at most. Above {} (p99), \
                  {:.0} % or {} the results cannot be trusted.",
                 100.0 * share,
                 limits.0,
@@ -222,7 +222,7 @@ impl TimingError {
 }
 
 impl From<Timing> for TimingError {
-    /// As it was written down.
+    /// From its form in results.
     fn from(timing: Timing) -> Self {
         let Timing { p50, p99, max, stalled, longest_stall } = timing;
         let [p50, p99, max, longest] = [p50, p99, max, longest_stall]
@@ -232,7 +232,7 @@ impl From<Timing> for TimingError {
 }
 
 impl Stalls {
-    /// The worse of two: whichever stood still for longer, and the longest of both.
+    /// The maximum of two, value by value.
     #[must_use]
     pub fn worse(self, other: Stalls) -> Stalls {
         Stalls { share: self.share.max(other.share), longest: self.longest.max(other.longest) }
@@ -244,22 +244,22 @@ impl Stalls {
 #[error("{0}")]
 pub struct Refusal(pub String);
 
-/// Why a task gave no outcome.
+/// Why a task has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It was asked to stop.
+    /// It was interrupted.
     #[error("interrupted")]
     Interrupted,
     /// The engine cannot run the scenario.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The machine lacks something: what, and what to do.
+    /// The machine does not meet a requirement: which one, and a remedy.
     #[error("{0}")]
     Machine(String),
     /// Its transfers could not be written.
     #[error(transparent)]
     Results(#[from] results::Error),
-    /// What looked on could not write what it saw.
+    /// A tap could not write its output.
     #[error(transparent)]
     Trace(results::Error),
 }

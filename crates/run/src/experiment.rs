@@ -1,4 +1,4 @@
-//! All replicas of all points of all cases, run and gathered.
+//! An experiment: all replicas of all points of all cases.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -16,40 +16,40 @@ use crate::parallel::run_jobs;
 use crate::results::{Results, TaskIndex, gather};
 use crate::tap::Tap;
 
-/// Begins to look at the packets of a run.
+/// Starts to observe the packets of a run.
 pub type StartTap<'e> = dyn Fn(&Scenario) -> Result<Box<dyn Tap>, Error> + Sync + 'e;
 
-/// When one looks how the senders of connections stand.
+/// When the state of TCP senders is recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TcpInfoTimes {
     /// At the end of each transfer.
     Ends,
-    /// So often too.
+    /// Also at this interval.
     Every(Duration),
 }
 
-/// What is run, and how. All cases come from the same scenario file.
+/// The settings of an experiment. All cases have the same scenario file.
 pub struct Experiment<'e> {
-    /// What, and by which engines.
+    /// The cases, with their engines.
     pub cases: &'e [Case<'e>],
-    /// On how many threads; 0 is one per core.
+    /// The number of threads; 0 is one per core.
     pub threads: usize,
-    /// Whether every single transfer is kept.
+    /// Whether single transfers are recorded.
     pub keeps_transfers: bool,
-    /// Whether is written how senders stand, and how often besides the end of each transfer.
+    /// Whether the state of TCP senders is recorded, and when.
     pub tcp_info: Option<TcpInfoTimes>,
-    /// Who looks at the packets, if anybody: then there must be one task only.
+    /// Observes packets. Then there must be only one task.
     pub tap: Option<&'e StartTap<'e>>,
-    /// The command by which it can be run again, for the manifest.
+    /// The command line, for the manifest.
     pub command: &'e str,
 }
 
 impl Experiment<'_> {
-    /// Runs everything, until `stop` is true, and puts results and their files into `output`. What
-    /// belongs beside them, such as a report, may be added before that is published.
+    /// Runs all tasks until `stop` is true, and writes results and their files into `output`. Other files,
+    /// such as a report, can be added before it is published.
     ///
     /// # Errors
-    /// The first error of a task; [`Error::Interrupted`] when nothing is complete.
+    /// The first error of a task; [`Error::Interrupted`] if nothing is complete.
     pub fn run(
         &self,
         output: &OutputFolder,
@@ -83,8 +83,8 @@ impl Experiment<'_> {
     }
 }
 
-/// All replicas: each replica of each point under all cases in a row, so that what is complete when
-/// an interruption comes can be compared.
+/// All replicas: each replica of each point under all cases in turn. After an interruption the complete ones
+/// can then be compared.
 fn places(cases: &[Case<'_>]) -> Vec<TaskIndex> {
     let points = cases[0].loaded.points();
     let max = points.iter().map(|point| point.scenario.replicas).max().unwrap_or(0);
@@ -97,10 +97,10 @@ fn places(cases: &[Case<'_>]) -> Vec<TaskIndex> {
     places
 }
 
-/// Looks after the replicas while they run.
+/// Handles events of running replicas.
 struct Watch<'w> {
     progress: &'w dyn Progress,
-    /// Where the files of each case go.
+    /// The folder of each case.
     folders: Vec<Folder>,
     keeps_transfers: bool,
     tcp_info: Option<TcpInfoTimes>,
@@ -111,8 +111,8 @@ struct Watch<'w> {
 }
 
 impl Watch<'_> {
-    /// Removes the rows of transfers and connections of replicas that no result holds: those that after an
-    /// interruption are complete in some cases only, and those of points that failed.
+    /// Removes the rows of transfers and connections of replicas without results: those that an interruption
+    /// left complete in only some cases, and those of points that failed.
     fn remove_orphans(&self, ends: &[End]) -> Result<(), Error> {
         let tasks = || self.places.iter().zip(ends);
         let failed: BTreeSet<(usize, usize)> = tasks()
@@ -139,7 +139,7 @@ impl Watch<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Complete,
-    /// The engine met with something in the scenario that it cannot do.
+    /// The engine found something in the scenario that it cannot do.
     Failed,
     /// It was interrupted, or the machine failed.
     Stopped,
@@ -191,7 +191,7 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// What the rows of `transfers-*.csv` are called by.
+/// The names in the rows of `transfers-*.csv`.
 fn row_names(scenario: &Scenario, policy: &str) -> RowNames {
     let rows = scenario.result_rows();
     RowNames {

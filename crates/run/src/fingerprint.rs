@@ -1,8 +1,8 @@
-//! What tells inputs from others, so that kept results are used for the same only.
+//! Fingerprints of inputs, so that kept results are reused only for the same inputs.
 
 use shortflow_scenario::Scenario;
 
-/// A hash of everything that a replica depends on: the texts, what was changed in them, the engine.
+/// A hash of everything that a replica depends on: the texts, the overrides, the engine.
 pub fn fingerprint(scenario: &Scenario, engine: &str) -> String {
     let inputs = &scenario.inputs;
     let policy = inputs.policy.as_ref().map_or("", |(_, text)| text);
@@ -12,7 +12,7 @@ pub fn fingerprint(scenario: &Scenario, engine: &str) -> String {
     digest(parts)
 }
 
-/// A hash of some texts, in which it matters where one ends.
+/// A hash of some texts, including their boundaries.
 pub fn digest<'t>(parts: impl IntoIterator<Item = &'t str>) -> String {
     let bytes = parts.into_iter().flat_map(|part| part.bytes().chain([0]));
     let hash = bytes.fold(FNV_OFFSET, |hash, b| (hash ^ u128::from(b)).wrapping_mul(FNV_PRIME));

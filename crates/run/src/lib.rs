@@ -1,5 +1,4 @@
-//! What every engine shares: what is to be run, who is told of it, what is recorded and under which
-//! names, and where the results go.
+//! The common part of all engines: cases and tasks, observers, names of what is recorded, and output folders.
 //!
 //! ```text
 //! Cases ─▶ tasks ─▶ Engine (several side by side) ─▶ Outcomes ─▶ Results ─▶ OutputFolder
@@ -7,15 +6,15 @@
 //!                     └─▶ Observer, Tap
 //! ```
 //!
-//! An [`Engine`] answers what a policy does in a scenario. The simulator is one; one that computes
-//! means from formulae, or that sends real packets in real time, fits the same trait:
+//! An [`Engine`] computes what a policy does in a scenario. The simulator is an engine. Engines that compute
+//! means from formulae, or that send real packets in real time, implement the same trait:
 //!
 //! ```
 //! use shortflow_measure::{Summary, WorkloadSummary};
 //! use shortflow_run::{Case, Engine, Error, Measured, Observers, Outcome, Refusal, Task, run_tasks};
 //! use shortflow_scenario::{Overrides, Scenario, from_texts};
 //!
-//! /// Knows the mean of everything: nothing takes any time.
+//! Predicts that everything takes no time.
 //! struct Optimist;
 //!
 //! impl Engine for Optimist {
@@ -53,8 +52,8 @@
 //!
 //! # What this crate does not know
 //!
-//! How any engine works: it knows no event, no queue at work and no formula. It draws nothing and
-//! prints nothing, and it reads no arguments. Which claims a study makes is beyond it too.
+//! How any engine works: it contains no event, no queue and no formula. It draws no random numbers, prints
+//! nothing, and reads no arguments. The claims of a study.
 
 mod case;
 mod class_use;

@@ -1,4 +1,4 @@
-//! What the machine can hold, and the refusal of runs that it cannot.
+//! The memory limit, and the refusal of runs that exceed it.
 
 use std::fmt;
 use std::fs;
@@ -9,9 +9,9 @@ use shortflow_units::Bytes;
 /// A run that needs more memory than there is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
-    /// By how much, and on the second line what to do.
+    /// The numbers, and on the second line what to do.
     pub message: String,
-    /// Whether it is the machine that lacks the memory; else a limit that was stated is passed.
+    /// Whether the machine lacks memory. Otherwise the run exceeds a limit that the user set.
     pub of_machine: bool,
 }
 
@@ -23,8 +23,8 @@ impl fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// Refuses a run of all points of `cases` with `jobs` replicas at once that needs more memory than
-/// `stated`, or where nothing is stated, than the machine has.
+/// Refuses a run of all points of `cases`, with `jobs` parallel replicas, if it needs more memory than
+/// `stated`, or than the machine has if `stated` is `None`.
 pub fn refuse_too_large(
     cases: &[&Loaded],
     jobs: Option<u16>,
@@ -52,8 +52,8 @@ pub fn refuse_too_large(
     }
     let whose = if stated.is_some() { "--memory allows" } else { "this machine has" };
     let parts = [
-        ("hosts, routers and links", memory.network, "describe a smaller network"),
-        ("routes", memory.routes, "let fewer routers have several links"),
+        ("hosts, routers and links", memory.network, "use a smaller network"),
+        ("routes", memory.routes, "use fewer routers with several links"),
         (
             "open transfers, sessions and streams",
             memory.connections,
@@ -67,8 +67,8 @@ pub fn refuse_too_large(
     let plural = if at_once == 1 { "" } else { "s" };
     let replicas_at_once = format!("{at_once} replica{plural}");
     let message = format!(
-        "this run needs about {} of memory, and {whose} {}; it runs {replicas_at_once} at once, and \
-         {what} take {}{each}\n{remedy}, run fewer replicas at once with --jobs, or state another \
+        "this run needs about {} of memory, but {whose} {}; it runs {replicas_at_once} in parallel, and \
+         {what} take {}{each}\n{remedy}, run fewer replicas in parallel with --jobs, or set another \
          limit with --memory",
         rounded(Bytes(whole)),
         rounded(limit),
@@ -77,8 +77,7 @@ pub fn refuse_too_large(
     Err(TooLarge { message, of_machine: stated.is_none() })
 }
 
-/// The memory that this process may use: that of the machine, or less where a control group or a
-/// limit of the shell says so.
+/// The memory that this process may use: that of the machine, or a lower limit of its control group or shell.
 fn memory_limit() -> Option<Bytes> {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
         let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
@@ -95,7 +94,7 @@ fn memory_limit() -> Option<Bytes> {
     [machine, group, shell].into_iter().flatten().min().map(Bytes)
 }
 
-/// Two digits or more, in the unit that suits.
+/// With at least two digits, in a suitable unit.
 fn rounded(bytes: Bytes) -> String {
     let (value, unit) = match bytes.0 {
         1_000_000_000.. => (bytes.0 as f64 / 1e9, "GB"),

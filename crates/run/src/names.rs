@@ -1,12 +1,12 @@
-//! What ports, places and counters are called in results, and what they count: the same under every
-//! engine, so that answers stand side by side.
+//! Names of ports, places and counters in results. They are the same for all engines, so that results can be
+//! compared.
 
 use shortflow_elements::{Conditioner, DropReason, Dscp};
 use shortflow_policy::Role;
 use shortflow_scenario::{Direction, Line, NodeId, Scenario};
 
-/// The ports of a scenario in their order: each link is two, forward first, then back. Each is given
-/// by the node that sends, the node at the far end, and the line between them.
+/// The ports of a scenario in order: each link has two, forward first. Each entry has the sending node, the
+/// node at the other end, and the line between them.
 pub fn ports(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId, &Line)> {
     scenario
         .links
@@ -26,16 +26,16 @@ pub fn ingress_name(scenario: &Scenario, from: NodeId, to: NodeId) -> String {
     format!("{}<-{}", name(to), name(from))
 }
 
-/// The role that `node` plays in this direction.
+/// The role that is bound to `node` in this direction.
 pub fn role_at(scenario: &Scenario, node: NodeId, direction: Direction) -> Option<&Role> {
     let binding = scenario.bindings.iter().find(|b| b.at == node && b.direction == direction)?;
     let policy = scenario.policy.as_ref()?;
     Some(policy.role(&binding.role).expect("a checked scenario binds roles that exist"))
 }
 
-/// The seed of a replica, from which all its random streams are made. That of the first is the
-/// scenario's; the others are spread over all seeds (the finalizer of SplitMix64), so that runs with
-/// neighbouring seeds share no replica.
+/// The seed of a replica, from which all its random streams are derived. The first replica has the scenario's
+/// seed. The others are spread over all seeds (the finalizer of SplitMix64), so runs with adjacent seeds
+/// share no replica.
 pub fn seed_of(seed: u64, replica: u32) -> u64 {
     if replica == 0 {
         return seed;
@@ -46,8 +46,8 @@ pub fn seed_of(seed: u64, replica: u32) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The code points that packets can have: best effort, those that the policy writes, those that
-/// workloads write. In rising order; results name all others together as the last.
+/// The code points that packets can have, in rising order: best effort, those that the policy writes, and
+/// those that workloads write. Results combine all others in a last entry.
 pub fn code_points(scenario: &Scenario) -> Vec<Dscp> {
     let mut used = vec![Dscp::BEST_EFFORT];
     if let Some(policy) = &scenario.policy {
@@ -61,12 +61,12 @@ pub fn code_points(scenario: &Scenario) -> Vec<Dscp> {
     used
 }
 
-/// The names of reasons for drops, by their number.
+/// The names of drop reasons, by number.
 pub fn drop_reasons() -> Vec<String> {
     DropReason::ALL.map(|reason| reason.name().to_owned()).to_vec()
 }
 
-/// The counter of packets dropped at a port that is not reported by itself: `r1->r2/dropped`.
+/// The counter of packets dropped at a port without its own report: `r1->r2/dropped`.
 pub fn dropped_name(port: &str) -> String {
     format!("{port}/dropped")
 }
@@ -81,7 +81,7 @@ pub fn workload_counter(workload: &str, what: &str) -> String {
     format!("{workload}/{what}")
 }
 
-/// What a conditioner has counted since the start, named after its place and its classes:
+/// The counters of a conditioner since the start, named after its place and its classes:
 /// `r2<-server0/replies/marked green bytes`.
 pub fn conditioner_counts(place: &str, conditioner: &Conditioner) -> Vec<(String, u64)> {
     let mut counts = Vec::new();

@@ -1,61 +1,62 @@
-//! Who is told how tasks get on.
+//! Observers of running tasks.
 
 use shortflow_measure::TransferSink;
 
 use crate::engine::{Error, Outcome, TcpInfoLog};
 use crate::tap::Tap;
 
-/// Who is told how tasks get on. Called from several threads.
+/// Observes running tasks. Called from several threads.
 pub trait Observer: Sync {
-    /// Where the transfers of a task are streamed, if anywhere.
+    /// Receives the transfers of a task.
     fn transfers(&self, task: usize) -> Result<Option<TransferSink>, Error> {
         let _ = task;
         Ok(None)
     }
 
-    /// Who looks at the packets of a task, if anybody.
+    /// Observes the packets of a task.
     fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, Error> {
         let _ = task;
         Ok(None)
     }
 
-    /// Where is written how the senders of a task stand, if anywhere.
+    /// Receives the state of the TCP senders of a task.
     fn tcp_info(&self, task: usize) -> Result<Option<TcpInfoLog>, Error> {
         let _ = task;
         Ok(None)
     }
 
-    /// A running task has come `share` (0 to 1) further since it was last told of.
+    /// A running task has completed a further `share` (0 to 1) since the last call.
     fn advanced(&self, task: usize, share: f64) {
         let _ = (task, share);
     }
 
-    /// A task is complete. What is taken out of its outcome is not held until all tasks are.
+    /// A task is complete. The observer may take parts out of the result, so that they are not kept in
+    /// memory.
     fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), Error> {
         let _ = (task, outcome);
         Ok(())
     }
 }
 
-/// Nobody is told.
+/// Observes nothing.
 impl Observer for () {}
 
-/// Who shows people how far a command is. Called from several threads.
+/// Shows the progress of a command. Called from several threads.
 pub trait Progress: Sync {
-    /// What comes is this part of the whole, where it has parts.
+    /// A named part of the whole begins.
     fn stage(&self, _name: &str) {}
 
-    /// `replicas` are to be run; `kept` more were found finished. Each part of the whole begins so.
+    /// `replicas` will run; `kept` more were complete already. Called at the start of each part.
     fn begins(&self, replicas: usize, kept: usize);
 
-    /// Another `share` (0 to 1) of one replica is done.
+    /// Another `share` (0 to 1) of one replica is complete.
     fn advanced(&self, share: f64);
 
     /// One more replica is complete.
     fn completed(&self);
 }
 
-/// Nobody is shown anything.
+/// Shows nothing.
 impl Progress for () {
     fn begins(&self, _: usize, _: usize) {}
     fn advanced(&self, _: f64) {}

@@ -1,7 +1,7 @@
-//! The folder that a command writes: all of it, or nothing.
+//! Output folders, which are written completely or not at all.
 //!
-//! Everything is written into a hidden folder inside the target first, then moved to its place. A
-//! run that fails or is killed leaves what was there before.
+//! All files are first written into a hidden folder inside the target, then moved into place. A run that
+//! fails or is killed does not change the existing files.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -21,49 +21,49 @@ use crate::results::{CaseResults, INPUT, Results, data_file};
 #[derive(Debug)]
 pub struct OutputFolder {
     target: PathBuf,
-    /// The target, opened: whoever exchanges its name for a link meanwhile gains nothing.
+    /// The target, opened, so that replacing its name by a link meanwhile has no effect.
     into: Dir,
     /// The hidden folder in it.
     staging: String,
-    /// The hidden folder, locked for as long as the run lives, where the system has locks.
+    /// The lock on the hidden folder for the time of the run, if the system supports locks.
     _held: File,
-    /// The folders made for it, from the target upwards.
+    /// The folders created for it, from the target upwards.
     made: Vec<PathBuf>,
 }
 
 /// Why a folder cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// It holds something else.
-    #[error("the folder {} holds a file that no run wrote: {name}", folder.display())]
+    /// It contains a file that is not a result.
+    #[error("the folder {} contains a file that is not a result: {name}", folder.display())]
     Foreign {
         /// The folder.
         folder: PathBuf,
-        /// The first thing in it that no run of ours wrote.
+        /// The first such file.
         name: String,
     },
-    /// A link in it may lead out of it.
-    #[error("the folder {} holds a symbolic link, and results are written through none: {name}", folder.display())]
+    /// It contains a symbolic link, which may lead out of it.
+    #[error("the folder {} contains a symbolic link: {name}", folder.display())]
     Link {
         /// The folder.
         folder: PathBuf,
         /// The first link in it.
         name: String,
     },
-    /// It holds another run.
-    #[error("the folder {} holds the results of another run, whose report would be lost", .0.display())]
+    /// It contains another run.
+    #[error("the folder {} contains the results of another run, whose report would be lost", .0.display())]
     OtherRun(PathBuf),
-    /// Somebody else is about to write it.
-    #[error("another run is about to write the folder {}", .0.display())]
+    /// Another process is writing it.
+    #[error("the folder {} is locked by another run", .0.display())]
     Busy(PathBuf),
-    /// The operating system refused.
+    /// An error of the operating system.
     #[error(transparent)]
     Results(#[from] results::Error),
 }
 
 impl OutputFolder {
-    /// Makes sure that `target` can be written, and, unless `force` is set, that nothing in it will
-    /// be overwritten but files of an earlier run. Two runs at once would lose one result: the later is refused.
+    /// Checks that `target` can be written. Unless `force` is set, it may contain only files of an earlier
+    /// run. The folder is locked: of two runs at the same time, the later is refused.
     pub fn prepare(target: &Path, force: bool) -> Result<OutputFolder, OutputError> {
         if !force {
             refuse_foreign(target)?;
@@ -79,18 +79,18 @@ impl OutputFolder {
         let made_hidden = into.make_temporary().map_err(failed("write in the folder", target));
         let (hidden, staging) = made_hidden?;
         let held = File::from(hidden);
-        // Where the system has no locks, what a killed run leaves behind stays.
+        // Without locks, the remains of a killed run are not removed.
         let _ = held.try_lock();
         Ok(OutputFolder { target: target.to_owned(), into, staging, _held: held, made })
     }
 
-    /// A folder to write results in; `name` tells it from others of the same output.
+    /// A folder for results. `name` distinguishes the folders of an output.
     pub fn folder(&self, name: Option<&str>) -> Result<Folder, results::Error> {
         let inner = Path::new(&self.staging).join(name.unwrap_or_default());
         Folder::open(&self.target).create_inside(inner)
     }
 
-    /// Writes what was found in `cases`.
+    /// Writes the results `found` for `cases`.
     pub fn write(&self, cases: &[Case<'_>], found: &Results) -> Result<(), results::Error> {
         for (case, results) in cases.iter().zip(&found.cases) {
             let folder = self.folder(case.folder.as_deref())?;
@@ -108,7 +108,7 @@ impl OutputFolder {
         self.folder(None)?.write_json(COMPARISON, &comparison)
     }
 
-    /// Puts everything in its place, and says where the folder is.
+    /// Moves all files into place, and returns the folder.
     pub fn publish(mut self) -> Result<PathBuf, results::Error> {
         let from = self.into.dir(&self.staging);
         let moved = from.and_then(|from| {
@@ -120,7 +120,7 @@ impl OutputFolder {
         Ok(self.target.clone())
     }
 
-    /// Speaks of files by the names that they would have got.
+    /// Replaces temporary names in an error by final names.
     pub fn by_final_names(&self, error: Error) -> Error {
         match error {
             Error::Results(error) => Error::Results(self.named_finally(error)),
@@ -129,7 +129,7 @@ impl OutputFolder {
         }
     }
 
-    /// Speaks of a file by the name that it would have got.
+    /// Replaces the temporary name in an error by the final name.
     pub fn named_finally(&self, error: results::Error) -> results::Error {
         let staging = self.target.join(&self.staging);
         let name = |path: PathBuf| match path.strip_prefix(&staging) {
@@ -149,13 +149,14 @@ impl OutputFolder {
 
 impl Drop for OutputFolder {
     fn drop(&mut self) {
-        // What a failed run leaves behind helps nobody; a folder that is not empty stays.
+        // The remains of a failed run are useless. A folder that is not empty stays.
         let _ = self.into.remove_tree(&self.staging);
         let _ = self.made.iter().try_for_each(fs::remove_dir);
     }
 }
 
-/// Refuses a folder with links in it: what is written or removed behind them is not the folder's.
+/// Refuses a folder that contains symbolic links: writing or removing through them would affect other
+/// folders.
 fn refuse_links(target: &Path, into: &Dir) -> Result<(), OutputError> {
     let names = into.names().map_err(failed("read", target))?;
     match names.into_iter().find(|name| into.kind(name) == Some(Kind::Link)) {
@@ -167,12 +168,12 @@ fn refuse_links(target: &Path, into: &Dir) -> Result<(), OutputError> {
     }
 }
 
-/// Whether a run that is not done has entries of this name in its folder.
+/// Whether an unfinished run uses this name in its folder.
 pub(crate) fn is_unfinished(name: &str) -> bool {
     is_temporary(name)
 }
 
-/// Refuses a folder that holds something, unless a run of ours wrote it.
+/// Refuses a folder that contains other files than results.
 fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
     let Ok(entries) = fs::read_dir(target) else { return Ok(()) };
     let mut names: Vec<String> = entries
@@ -187,8 +188,8 @@ fn refuse_foreign(target: &Path) -> Result<(), OutputError> {
     Err(OutputError::Foreign { folder: target.to_owned(), name: names.swap_remove(0) })
 }
 
-/// Refuses a folder for a report of the runs in `folders` that holds something else: a former report,
-/// or the runs themselves, may be there.
+/// Refuses a folder for a report of the runs in `folders` if it contains anything but an earlier report or
+/// these runs.
 pub fn refuse_other_run(target: &Path, folders: &[PathBuf]) -> Result<(), OutputError> {
     refuse_foreign(target)?;
     let place = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
@@ -200,8 +201,8 @@ pub fn refuse_other_run(target: &Path, folders: &[PathBuf]) -> Result<(), Output
     Ok(())
 }
 
-/// Moves everything from one folder into another. What tells that a folder is complete goes first
-/// from there and comes last.
+/// Moves all files from one folder into another. The file that marks a folder as complete is removed first
+/// and added last.
 fn publish(from: &Dir, to: &Dir) -> io::Result<()> {
     remove_stale(to)?;
     let mut names = from.names()?;
@@ -215,28 +216,28 @@ fn publish(from: &Dir, to: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the runs of an earlier comparison: a policy that is no longer compared must not seem to be.
+/// Removes the runs of an earlier comparison, so that a removed policy does not appear to be compared.
 fn remove_compared(target: &Path, folder: &Dir) -> io::Result<()> {
     let Comparison { runs: names, .. } = match Folder::open(target).read_json(COMPARISON) {
         Ok(comparison) => comparison,
-        // No comparison, or none that we understand.
+        // Not a comparison, or not a readable one.
         Err(_) => return Ok(()),
     };
-    // The list goes first: it must not name folders that are gone.
+    // The list is removed first, so that it never names missing folders.
     folder.remove_file(COMPARISON)?;
-    // Only what lies directly in the folder; a list that was tampered with leads nowhere else.
+    // Only direct entries of the folder, so that a manipulated list cannot lead elsewhere.
     let is_plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
     for name in names.iter().filter(is_plain) {
         if folder.kind(name) == Some(Kind::Folder) {
             remove_stale(&folder.dir(name)?)?;
-            // A folder in which something else lies stays.
+            // A folder with other files stays.
             let _ = folder.remove_dir(name);
         }
     }
     Ok(())
 }
 
-/// Removes the files of an earlier run: a series that this run has not must not seem to be its.
+/// Removes the files of an earlier run, such as series that this run does not have.
 fn remove_stale(folder: &Dir) -> io::Result<()> {
     let is_stale =
         |name: &OsString| is_ours(&name.to_string_lossy()) && folder.kind(name) == Some(Kind::File);
@@ -249,7 +250,7 @@ fn is_seal(name: &str) -> bool {
     [MANIFEST, COMPARISON, TUNED].contains(&name)
 }
 
-/// Whether a run writes files of this name.
+/// Whether runs write files with this name.
 fn is_ours(name: &str) -> bool {
     const NAMES: [&str; 8] = [
         "winner.toml",
@@ -272,10 +273,10 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> result
     move |source| results::Error::Io { action, path, source }
 }
 
-/// What came of a search.
+/// The result of a search.
 const TUNED: &str = "tune.json";
 
-/// How hidden entries begin: those of runs that are not done, and of searches.
+/// The prefix of hidden entries: unfinished runs and searches.
 const HIDDEN: &str = ".shortflow-";
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Tasks side by side, on as many threads as wanted and the engine allows.
+//! Runs tasks in parallel, as far as the engine allows.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,13 +20,12 @@ pub fn run_tasks(
     run_jobs(&jobs, threads, stop, observer)
 }
 
-/// Runs `jobs` on `threads` threads (0: one per core) and gives their outcomes in their order. Those of
-/// engines that need the machine for themselves come last, one at a time.
+/// Runs `jobs` on `threads` threads (0: one per core) and returns their results in order. Jobs of engines
+/// that need the whole machine come last, one at a time.
 ///
-/// Nothing is run when an engine is not ready or refuses one of its scenarios. Once `stop` is true, tasks
-/// under way are abandoned and no other begins: what is complete stays, the others give
-/// [`Error::Interrupted`]. A task whose scenario turns out to be one that its engine cannot run does not stop
-/// the others; any other failure does.
+/// Nothing runs if an engine is not ready or refuses one of its scenarios. Once `stop` is true, running tasks
+/// are abandoned and no other starts: complete results stay, the others are [`Error::Interrupted`]. If an
+/// engine cannot run a scenario, the other tasks continue; after any other failure they stop.
 pub fn run_jobs(
     jobs: &[Job<'_>],
     threads: usize,
@@ -50,7 +49,7 @@ pub fn run_jobs(
     outcomes
 }
 
-/// Runs jobs side by side, each with its number among all.
+/// Runs jobs in parallel, each with its index in the list of all jobs.
 fn run_group(
     jobs: &[(usize, &Job<'_>)],
     threads: usize,
@@ -66,7 +65,7 @@ fn run_group(
         .expect("the system gives threads");
     pool.install(|| {
         jobs.par_iter()
-            // One task at a time to each thread: they may differ much in length.
+            // Each thread takes one task at a time, because their durations may differ a lot.
             .with_max_len(1)
             .map(|(index, job)| {
                 let outcome = run_task(job, *index, stop, observer);
@@ -79,7 +78,7 @@ fn run_group(
     })
 }
 
-/// Whether after this no other task need begin: what is wrong with one scenario is not wrong with others.
+/// Whether the other tasks must not start after this error. An error of one scenario does not affect others.
 fn ends_all(error: &Error) -> bool {
     !matches!(error, Error::Interrupted | Error::Refused(_))
 }
@@ -89,7 +88,7 @@ fn refused(jobs: &[Job<'_>]) -> Option<(usize, Error)> {
     first(jobs, |Job { engine, task }| engine.check(task.scenario).map_err(Error::from))
 }
 
-/// The first job for whose engine, or for whose scenario, the machine lacks something.
+/// The first job whose engine, or scenario, has a requirement that the machine does not meet.
 fn not_ready(jobs: &[Job<'_>]) -> Option<(usize, Error)> {
     let mut asked: Vec<&str> = Vec::new();
     for (at, Job { engine, .. }) in jobs.iter().enumerate() {
@@ -103,7 +102,7 @@ fn not_ready(jobs: &[Job<'_>]) -> Option<(usize, Error)> {
     first(jobs, |Job { engine, task }| engine.ready_for(task.scenario))
 }
 
-/// The first job with which something is wrong. Jobs often share their scenario, which is then asked about once.
+/// The first job with an error. Jobs often share their scenario, which is then checked once.
 fn first(jobs: &[Job<'_>], ask: impl Fn(&Job<'_>) -> Result<(), Error>) -> Option<(usize, Error)> {
     let mut asked: Vec<(&str, *const Scenario)> = Vec::new();
     for (at, job) in jobs.iter().enumerate() {

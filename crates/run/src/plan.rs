@@ -1,4 +1,4 @@
-//! What is to be recorded of a scenario.
+//! The plan of a scenario: what is recorded.
 
 use shortflow_elements::Dscp;
 use shortflow_measure::{End, Plan, SizeClass, StreamPlan, WorkloadPlan};
@@ -7,7 +7,7 @@ use shortflow_units::Instant;
 
 use crate::names::{code_points, drop_reasons, port_name};
 
-/// What is to be recorded of a scenario, the same under every engine.
+/// What is recorded of a scenario, the same for all engines.
 pub fn plan(scenario: &Scenario) -> Plan {
     let size_classes: Vec<SizeClass> = scenario
         .measure
@@ -23,7 +23,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
             item: traffic.item(row.part),
             size_classes: if has_classes { size_classes.clone() } else { Vec::new() },
             offered: (row.part == Part::Whole).then(|| offered(scenario, traffic)).flatten(),
-            // The first node of a pair opens its connections.
+            // The first node of a pair opens the connections.
             data_to: match traffic.sender() {
                 PairEnd::First => End::Server,
                 PairEnd::Second => End::Client,
@@ -47,7 +47,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
     }
 }
 
-/// How many bits of replies are to be asked for in a second, on average over the measured time.
+/// The bits per second of replies that are requested, on average over the measured time.
 fn offered(scenario: &Scenario, traffic: &dyn Traffic) -> Option<f64> {
     let (arrivals, bytes) = (traffic.arrivals()?, traffic.asked_bytes_per_second()?);
     let (warm_up, end) = (Instant::START + scenario.warm_up, Instant::START + scenario.duration);
@@ -56,13 +56,12 @@ fn offered(scenario: &Scenario, traffic: &dyn Traffic) -> Option<f64> {
     Some(bytes * 8.0 * seconds(start, stop).max(0.0) / seconds(warm_up, end))
 }
 
-/// When the run of a scenario ends: when arrivals have ended and open transfers had their time.
+/// The end of a scenario's run: the end of arrivals plus the time for open transfers.
 pub fn end_of(scenario: &Scenario) -> Instant {
     Instant::START + scenario.duration + scenario.drain
 }
 
-/// What is reported of each stream of datagrams: workload by workload in their order, and the streams
-/// of each in theirs.
+/// The report of each stream of datagrams, in the order of workloads and their streams.
 fn stream_plans(scenario: &Scenario) -> Vec<Option<StreamPlan>> {
     let mut plans = Vec::new();
     for (workload, found) in scenario.workloads.iter().enumerate() {
@@ -76,7 +75,7 @@ fn stream_plans(scenario: &Scenario) -> Vec<Option<StreamPlan>> {
         });
         let begins = plans.len();
         plans.extend(reported);
-        // The others are told of together.
+        // All others share one report.
         plans.resize(begins + datagrams.streams, None);
     }
     plans

@@ -1,4 +1,4 @@
-//! Runs read back from the folders that hold their results.
+//! Reads runs from their folders of results.
 
 use std::fmt;
 use std::fs;
@@ -14,9 +14,9 @@ use crate::output::is_unfinished;
 /// Why runs cannot be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// A folder holds no results, or its run was given before: what, and what to do.
+    /// A folder has no results, or a run is listed twice: which one, and a remedy.
     NoResults(String),
-    /// A file is not there, or is not what it should be.
+    /// A file is missing or invalid.
     Results(results::Error),
 }
 
@@ -37,8 +37,7 @@ impl From<results::Error> for ReadError {
     }
 }
 
-/// Reads the runs that `folders` hold, each a run or a comparison of several. No two get the same
-/// label.
+/// Reads the runs in `folders`, each with a run or a comparison of several. All runs get different labels.
 pub fn read_runs(folders: &[PathBuf]) -> Result<Vec<Run>, ReadError> {
     let mut held = Vec::new();
     for folder in folders {
@@ -54,8 +53,7 @@ pub fn read_runs(folders: &[PathBuf]) -> Result<Vec<Run>, ReadError> {
     Ok(runs)
 }
 
-/// Where runs are of several engines, and some were not compared with those of another, says which is of
-/// which.
+/// Adds the names of engines to the labels, if the runs have several engines and were not compared.
 fn name_engines(runs: &mut [Run]) {
     if are_several(runs) {
         for run in runs.iter_mut().filter(|run| run.manifest.policy.is_none()) {
@@ -64,7 +62,7 @@ fn name_engines(runs: &mut [Run]) {
     }
 }
 
-/// The folders of the runs that `folder` holds: itself, or those of a comparison.
+/// The folders of the runs in `folder`: the folder itself, or those of a comparison.
 fn runs_in(folder: &Path) -> Result<Vec<Folder>, ReadError> {
     let given = Folder::open(folder);
     if given.has(MANIFEST) {
@@ -77,26 +75,26 @@ fn runs_in(folder: &Path) -> Result<Vec<Folder>, ReadError> {
     Ok(runs.iter().map(|name| given.inside(name)).collect())
 }
 
-/// Refuses the same run twice: it would be compared with itself.
+/// Refuses duplicate runs.
 fn refuse_twice(folders: &[Folder]) -> Result<(), ReadError> {
     let paths = folders.iter().map(Folder::path);
     let places: Vec<PathBuf> =
         paths.map(|path| path.canonicalize().unwrap_or_else(|_| path.to_owned())).collect();
     match (1..folders.len()).find(|&at| places[..at].contains(&places[at])) {
         Some(at) => Err(ReadError::NoResults(format!(
-            "the run in {} is given twice\ngive each folder once",
+            "the run in {} is listed twice\nname each folder once",
             folders[at].path().display()
         ))),
         None => Ok(()),
     }
 }
 
-/// What `folder`, which holds no complete results, is instead, and what to do.
+/// What `folder`, which has no complete results, contains instead, and a remedy.
 fn why_no_results(folder: &Path) -> String {
     let name = folder.display();
-    let give = "give a folder that `shortflow simulate` or `shortflow compare` wrote";
+    let give = "name a folder that `shortflow simulate` or `shortflow compare` wrote";
     if !folder.exists() {
-        return format!("there is no folder {name}\n{give}");
+        return format!("the folder {name} does not exist\n{give}");
     }
     if !folder.is_dir() {
         return format!("{name} is a file, not a folder of results\n{give}");
@@ -107,13 +105,13 @@ fn why_no_results(folder: &Path) -> String {
     names.sort();
     if names.iter().any(|name| is_unfinished(name)) {
         return format!(
-            "{name} holds no complete results: the run that writes it has not ended, or was killed\n\
-             wait for it, or run its command again; Ctrl-C keeps what is complete, a kill does not"
+            "{name} has no complete results: its run has not ended, or was killed\n\
+             wait for it, or run its command again; Ctrl-C keeps complete results, a kill does not"
         );
     }
     if names.iter().any(|name| name == "ledger.json") {
         return format!(
-            "{name} holds the results of a study, not of a run\n\
+            "{name} has the results of a study, not of a run\n\
              its report is report.html; `shortflow reproduce` writes it again"
         );
     }
@@ -121,8 +119,8 @@ fn why_no_results(folder: &Path) -> String {
     if let Some(inside) = inside {
         let inside = folder.join(inside);
         return format!(
-            "{name} holds no results itself, but folders of results\n\
-             give one or several of them, such as {}",
+            "{name} has no results, but folders with results\n\
+             name one or several of them, such as {}",
             inside.display()
         );
     }

@@ -1,4 +1,4 @@
-//! From the outcomes of tasks to results that can be shown and written.
+//! Combines the results of tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::case::{Case, folder_name};
 use crate::class_use::ClassUse;
 use crate::engine::{Error, Measured, Outcome, Refusal, Stalls, TimingError};
 
-/// The place of a task among all that are run.
+/// The index of a task: point, case and replica.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TaskIndex {
     pub(crate) case: usize,
@@ -20,62 +20,63 @@ pub(crate) struct TaskIndex {
     pub(crate) replica: u32,
 }
 
-/// What came out.
+/// The results of an experiment.
 #[derive(Debug)]
 pub struct Results {
-    /// One for each case, in their order.
+    /// One for each case, in order.
     pub cases: Vec<CaseResults>,
-    /// What an interruption left, or a failure, if there was one.
+    /// What is complete, if there was an interruption or a failure.
     pub interruption: Option<Interruption>,
-    /// The first error of a replica, after which the others were not run.
+    /// The first error of a replica, after which the others did not run.
     pub failure: Option<Error>,
 }
 
 impl Results {
-    /// How many points have no results because they failed, over all cases.
+    /// The number of points without results because they failed, over all cases.
     pub fn failed_points(&self) -> usize {
         let points = self.cases.iter().flat_map(|case| &case.points);
         points.filter(|point| point.has_failed()).count()
     }
 
-    /// Whether nothing was too late to be trusted.
+    /// Whether all results are on time, and so can be trusted.
     pub fn are_trusted(&self) -> bool {
         let mut timings = self.cases.iter().filter_map(|case| case.manifest.timing);
         timings.all(|timing| TimingError::from(timing).is_trusted())
     }
 }
 
-/// What came out of a case.
+/// The results of a case.
 #[derive(Debug)]
 pub struct CaseResults {
-    /// What was run.
+    /// The case.
     pub manifest: Manifest,
-    /// What was found, point by point.
+    /// The results, point by point.
     pub points: Vec<Point>,
 }
 
 impl CaseResults {
-    /// What it is in a comparison.
+    /// Its part in a comparison.
     pub(crate) fn compared(&self) -> Compared<'_> {
         let CaseResults { manifest, points } = self;
         Compared { label: &manifest.label, manifest, points }
     }
 }
 
-/// What an interruption left of the replicas.
+/// The replicas that are complete after an interruption.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interruption {
     /// How many are complete in all cases.
     pub kept: usize,
-    /// How many there were to be.
+    /// How many were planned.
     pub all: usize,
 }
 
-/// Puts the outcomes of tasks together. Of what was interrupted, or ended by an error, a point keeps those replicas that
-/// are complete in all cases, so that they can be compared.
+/// Combines the results of tasks. After an interruption or an error, a point keeps the replicas that are
+/// complete in all cases, so that they can be compared.
 ///
 /// # Errors
-/// When every point failed: the first reason. When nothing is complete: the first error of a task, or [`Error::Interrupted`].
+/// If every point failed: the first reason. If nothing is complete: the first error of a task, or
+/// [`Error::Interrupted`].
 pub(crate) fn gather(
     cases: &[Case<'_>],
     places: &[TaskIndex],
@@ -91,7 +92,7 @@ pub(crate) fn gather(
                 complete.put(*place, outcome);
             }
             Err(Error::Interrupted) => {}
-            // The reason is that of the first replica, on any number of threads.
+            // The reason of the first replica, so that it does not depend on the number of threads.
             Err(Error::Refused(Refusal(why))) => {
                 failed.entry((place.case, place.point)).or_insert(why);
             }
@@ -118,11 +119,11 @@ pub(crate) fn gather(
     Ok(Results { cases: cases.collect(), interruption, failure })
 }
 
-/// The points that failed, by case and point, with the reason. A point at which some replica failed has no
-/// results: what is left of its replicas would be those that fared better.
+/// The points that failed, by case and point, with the reason. A point with a failed replica has no results,
+/// because the other replicas would be a biased sample.
 pub(crate) type FailedPoints = BTreeMap<(usize, usize), String>;
 
-/// The outcomes of each case, by point and replica; those that were not completed are missing.
+/// The results of each case, by point and replica; incomplete ones are `None`.
 struct Complete(Vec<Vec<Vec<Option<Outcome>>>>);
 
 impl Complete {
@@ -150,19 +151,19 @@ impl Complete {
             .map(move |c| &c.1[point])
     }
 
-    /// The first reason where all cases failed at all points.
+    /// The first reason, if all cases failed at all points.
     fn all_failed(&self, failed: &FailedPoints) -> Option<String> {
         let all = self.0.iter().map(Vec::len).sum::<usize>();
         failed.values().next().filter(|_| failed.len() == all).cloned()
     }
 
-    /// How many replicas there were to be, over all points at which some case did not fail.
+    /// The planned number of replicas, over all points where some case did not fail.
     fn expected(&self, failed: &FailedPoints) -> usize {
         let points = 0..self.0[0].len();
         points.map(|point| self.sound(point, failed).next().map_or(0, Vec::len)).sum()
     }
 
-    /// For each point the numbers of the replicas that are complete in all cases that did not fail there.
+    /// For each point, the replicas that are complete in all cases that did not fail there.
     fn kept(&self, failed: &FailedPoints) -> Vec<Vec<usize>> {
         let at = |point: usize| {
             let count = self.sound(point, failed).next().map_or(0, Vec::len);
@@ -172,7 +173,7 @@ impl Complete {
         (0..self.0[0].len()).map(at).collect()
     }
 
-    /// How late packets were in the latest of the replicas of a case that are `kept`.
+    /// The largest delays in the `kept` replicas of a case.
     fn timing(&self, case: usize, kept: &[Vec<usize>]) -> Option<Timing> {
         let outcomes = self.0[case].iter().zip(kept);
         let outcomes =
@@ -184,8 +185,8 @@ impl Complete {
         })
     }
 
-    /// Takes the points of a case out: with the replicas that are `kept`, or with the reason why there is
-    /// none. Their places are those of the sweep.
+    /// Takes the points of a case, in the order of the sweep: with the `kept` replicas, or with the reason
+    /// why there are none.
     fn take_points(
         &mut self,
         case: usize,
@@ -227,12 +228,12 @@ impl Complete {
     }
 }
 
-/// How late packets were in any outcome, and how long the machine stood still.
+/// The largest delays and stalls of all results.
 fn worst<'o>(outcomes: impl Iterator<Item = &'o Outcome>) -> Option<TimingError> {
     outcomes.filter_map(|outcome| outcome.timing).reduce(TimingError::worse)
 }
 
-/// A point of a sweep from the outcomes at it, of which there is at least one.
+/// A point of a sweep from its results, of which there is at least one.
 fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>, input: Vec<Warning>) -> Point {
     let late = worst(outcomes.iter()).and_then(|timing| timing.warning());
     let (mut replicas, mut means, mut warnings) = (Vec::new(), None, Vec::new());
@@ -255,7 +256,7 @@ fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>, input: Vec<Warning>)
     point
 }
 
-/// Which TCP runs in these scenarios: each named once; empty where nothing uses TCP.
+/// The TCPs of these scenarios, each once; empty if no scenario uses TCP.
 pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
     let mut names: Vec<String> = scenarios.map(Scenario::tcp_description).collect();
     let mut seen = BTreeSet::new();
@@ -263,13 +264,13 @@ pub fn which_tcp<'s>(scenarios: impl Iterator<Item = &'s Scenario>) -> String {
     names.join(" | ")
 }
 
-/// The name in the folder of results of the table of data number `at`, which was read as `name`.
+/// The name in the folder of results of data file number `at`, which was read as `name`.
 pub(crate) fn data_file(at: usize, name: &str) -> String {
     let stem = Path::new(name).file_stem().unwrap_or_default();
     format!("{INPUT}{}-{}.csv", at + 1, folder_name(&stem.to_string_lossy()))
 }
 
-/// How the names of kept tables of data begin.
+/// The prefix of the names of stored data files.
 pub(crate) const INPUT: &str = "input-";
 
 fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {

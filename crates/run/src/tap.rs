@@ -1,4 +1,4 @@
-//! Looking on: packets shown to somebody as they pass the ends of links.
+//! Taps observe packets at the ends of links.
 
 use shortflow_elements::{DropReason, Packet};
 use shortflow_measure::results;
@@ -6,15 +6,15 @@ use shortflow_scenario::NodeId;
 use shortflow_tcp::{Config, TcpHeader};
 use shortflow_units::Instant;
 
-/// Somebody who looks at the packets that pass some links, and changes nothing.
+/// Observes packets on some links, and changes nothing.
 pub trait Tap: Send {
-    /// Whether it looks at this direction of a link.
+    /// Whether it observes this direction of a link.
     fn watches(&self, from: NodeId, to: NodeId) -> bool;
 
-    /// A packet passes. Sights come in the order of time.
+    /// A packet passes. Sights are in the order of time.
     fn see(&mut self, sight: &Sight<'_>);
 
-    /// So many packets have passed since the last sight that could not be shown.
+    /// This many packets since the last sight could not be shown.
     fn missed(&mut self, packets: u64) {
         let _ = packets;
     }
@@ -26,36 +26,35 @@ pub trait Tap: Send {
 /// A packet at one end of a link.
 #[derive(Debug, Clone, Copy)]
 pub struct Sight<'a> {
-    /// When.
+    /// The time.
     pub now: Instant,
-    /// The node at the link's near end.
+    /// The node at the near end of the link.
     pub from: NodeId,
-    /// The node at the link's far end.
+    /// The node at the far end of the link.
     pub to: NodeId,
-    /// What happens to the packet.
+    /// The event.
     pub event: Event,
-    /// What elements see of the packet.
+    /// The packet's descriptor, as elements see it.
     pub packet: &'a Packet,
-    /// The packet itself, from its IP header on, as its host sent it: its code point and its ECN field are
-    /// those of `packet` by now. None where packets are simulated.
+    /// The packet itself, from its IP header on, as its host sent it. The current code point and ECN field
+    /// are those of `packet`. `None` if packets are simulated.
     pub bytes: Option<&'a [u8]>,
     /// When its host sent it.
     pub sent_at: Instant,
-    /// Its header of TCP as it is simulated; all zero when the protocol is another, or the packet has bytes.
+    /// Its simulated TCP header; all zero for other protocols and for real packets.
     pub header: &'a TcpHeader,
-    /// The settings of its TCP, as long as the connection is there.
+    /// The settings of its TCP, while the connection exists.
     pub tcp: Option<&'a Config>,
 }
 
-/// What happens to a packet at a link.
+/// An event of a packet at a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// It is handed to the port at the near end, after the role bound there has conditioned it and
-    /// before the port's queue.
+    /// It arrives at the port at the near end, after conditioning by the role bound there and before the
+    /// port's queue.
     Sent,
-    /// It enters the node at the far end, after the role bound there has conditioned it.
+    /// It enters the node at the far end, after conditioning by the role bound there.
     Arrived,
-    /// It goes no further: by the role or the queue at the near end, on the link, or by the role at
-    /// the far end.
+    /// It is dropped: by the role or the queue at the near end, on the link, or by the role at the far end.
     Dropped(DropReason),
 }

@@ -1,4 +1,4 @@
-//! The addresses of nodes, and the version of IP that two hosts speak.
+//! The addresses of nodes, and the IP version between two hosts.
 
 use shortflow_elements::Address;
 
@@ -10,7 +10,7 @@ pub enum IpVersion {
     /// IPv4.
     #[default]
     V4,
-    /// IPv6. Packets are as large as over IPv4, so each carries 20 bytes less of data.
+    /// IPv6. Packets have the same size as over IPv4, so each carries 20 bytes less data.
     V6,
 }
 
@@ -39,21 +39,21 @@ impl IpVersion {
         }
     }
 
-    /// Bytes by which the header is longer than that of IPv4, for which scenarios are written.
+    /// The extra length of the header in bytes, compared with IPv4, for which scenarios are written.
     pub const fn more(self) -> u32 {
         self.header() - IpVersion::V4.header()
     }
 }
 
-/// The address of the first node that has none of its own, 10.0.0.1.
+/// The address of the first node without its own addresses: 10.0.0.1.
 const FIRST_ADDRESS: u32 = 0x0a00_0001;
 
-/// The same after the prefix fd00::/96 of unique local addresses (RFC 4193).
+/// The same, after the prefix fd00::/96 of unique local addresses (RFC 4193).
 const FIRST_ADDRESS_V6: u128 = 0xfd00 << 112 | FIRST_ADDRESS as u128;
 
 impl NodeId {
-    /// The address of this version of a node without addresses of its own: 10.0.0.1 or fd00::a00:1 for
-    /// the first node of a scenario, counting up.
+    /// The address in this version of a node without its own addresses. The first node of a scenario has
+    /// 10.0.0.1 and fd00::a00:1, and further nodes count up.
     #[inline]
     pub const fn automatic(self, ip: IpVersion) -> Address {
         match ip {
@@ -62,32 +62,32 @@ impl NodeId {
         }
     }
 
-    /// The node that has `address`, if nodes have no addresses of their own and there are enough.
+    /// The node with the automatic address `address`, if there are so many nodes.
     #[inline]
     pub(crate) fn of_automatic(address: Address) -> Option<NodeId> {
         let node = NodeId(address.last_32_bits().wrapping_sub(FIRST_ADDRESS));
-        // Beyond the last 32-bit number there is no node, and no sum.
+        // Larger numbers do not fit into 32 bits, so no node has them.
         let exists = node.0 <= u32::MAX - FIRST_ADDRESS;
         (exists && node.automatic(IpVersion::from_address(address)) == address).then_some(node)
     }
 }
 
-/// The addresses that a host is given: by version, at most one of each.
+/// The addresses given to a host: by version, at most one of each.
 pub(crate) type Given = [Option<Address>; 2];
 
-/// The addresses of all nodes of a scenario. A node without addresses of its own has one of each version
-/// that follows from its [number](NodeId::automatic); one with addresses of its own has exactly these.
+/// The addresses of all nodes of a scenario. A node without its own addresses has one address of each
+/// version, which follows from its [number](NodeId::automatic). Other nodes have exactly the given addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Addresses {
     nodes: u32,
-    /// By node and version; empty where no node has addresses of its own.
+    /// By node and version. Empty if no node has its own addresses.
     table: Vec<Given>,
-    /// The owner of each address that is not automatic, in the order of addresses.
+    /// The owner of each given address, in the order of addresses.
     owners: Vec<(Address, NodeId)>,
 }
 
 impl Addresses {
-    /// The addresses of so many nodes, of which some are given.
+    /// The addresses of `nodes` nodes, some of which are given.
     pub(crate) fn new(nodes: u32, given: &[(NodeId, Given)]) -> Addresses {
         if given.is_empty() {
             return Addresses { nodes, ..Addresses::default() };
@@ -103,12 +103,12 @@ impl Addresses {
         Addresses { nodes, table, owners }
     }
 
-    /// The addresses of any number of nodes, none of which has addresses of its own.
+    /// The addresses of any number of nodes, all automatic.
     pub fn automatic() -> Addresses {
         Addresses { nodes: u32::MAX, ..Addresses::default() }
     }
 
-    /// Whether some node has addresses of its own.
+    /// Whether some node has its own addresses.
     #[inline]
     pub fn are_given(&self) -> bool {
         !self.table.is_empty()
@@ -128,7 +128,7 @@ impl Addresses {
         IpVersion::ALL.into_iter().filter_map(move |ip| self.get(node, ip))
     }
 
-    /// The node that has this address. O(log n) in the addresses that are given.
+    /// The node with this address. O(log n) in the given addresses.
     #[inline]
     pub fn node(&self, address: Address) -> Option<NodeId> {
         let place = self.owners.binary_search_by_key(&address, |(address, _)| *address);
@@ -139,9 +139,9 @@ impl Addresses {
         (self.get(node, IpVersion::from_address(address)) == Some(address)).then_some(node)
     }
 
-    /// The version that two hosts speak: IPv6 where both are given an address of it, else IPv4 where both
-    /// have one, else IPv6; none where they have no version in common. So RFC 6724 (§2.1, §10.3) chooses:
-    /// automatic IPv6 addresses are unique local ones, which come after those of IPv4.
+    /// The IP version between two hosts: IPv6 if both are given an IPv6 address, else IPv4 if both have one,
+    /// else IPv6. `None` if they have no version in common. This follows RFC 6724 (§2.1, §10.3): automatic
+    /// IPv6 addresses are unique local ones, which rank below IPv4.
     pub fn version(&self, a: NodeId, b: NodeId) -> Option<IpVersion> {
         let own = |node: NodeId| {
             self.get(node, IpVersion::V6).is_some_and(|own| own != node.automatic(IpVersion::V6))

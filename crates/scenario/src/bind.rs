@@ -4,22 +4,22 @@ use std::ops::Range;
 
 use shortflow_text::{Item, Key, Value};
 
-/// What is wrong with a binding, and where in its text.
+/// An error in a binding, and its range in the text.
 pub(crate) type Misread = (Range<usize>, String);
 
-/// An entry of `[[bind]]`, as `text` has it: `ROLE=NODE->NEIGHBOUR` for what goes out to a neighbour,
-/// `ROLE=NODE<-NEIGHBOUR` for what comes in from it. On both sides of the arrow stand nodes, groups or
-/// slices of them, joined by commas. Places count from the start of `text`.
+/// An entry of `[[bind]]` from `text`: `ROLE=NODE->NEIGHBOUR` for packets to a neighbour,
+/// `ROLE=NODE<-NEIGHBOUR` for packets from it. Both sides of the arrow are nodes, groups or slices of groups,
+/// joined by commas. Positions count from the start of `text`.
 pub(crate) fn entry(text: &str) -> Result<Item, Misread> {
     let all = 0..text.len();
     let Some((role, place)) = text.split_once('=') else {
-        return Err((all, format!("`{text}` names no place for a role")));
+        return Err((all, format!("invalid binding `{text}`: expected ROLE=PLACE")));
     };
     let start = role.len() + 1;
     let arrows = [("->", "to"), ("<-", "from")];
     let found = arrows.into_iter().find_map(|(arrow, key)| Some((place.find(arrow)?, key)));
     let Some((arrow, key)) = found else {
-        let message = format!("the place `{}` has no direction", place.trim());
+        let message = format!("the place `{}` has no arrow `->` or `<-`", place.trim());
         return Err((start..text.len(), message));
     };
     let at = start..start + arrow;
@@ -27,7 +27,7 @@ pub(crate) fn entry(text: &str) -> Result<Item, Misread> {
     let role = trimmed(text, 0..role.len());
     for (span, what) in [(&role, "role"), (&at, "node"), (&other, "neighbour")] {
         if text[span.clone()].trim().is_empty() {
-            return Err((all, format!("`{text}` names no {what}")));
+            return Err((all, format!("the {what} is missing in `{text}`")));
         }
     }
     let key_of =
@@ -40,7 +40,7 @@ pub(crate) fn entry(text: &str) -> Result<Item, Misread> {
     Ok(Item { value: Value::Table(entries), span: all })
 }
 
-/// The names in `span`, joined by commas, as a list.
+/// The names in `span`, separated by commas, as a list.
 fn names(text: &str, span: Range<usize>) -> Item {
     let mut start = span.start;
     let names = text[span.clone()].split(',').map(|part| {
@@ -55,14 +55,14 @@ fn name(text: &str, span: Range<usize>) -> Item {
     Item { value: Value::Text(text[span.clone()].to_owned()), span }
 }
 
-/// `span` without the blanks around what it holds.
+/// `span` without leading and trailing blanks.
 fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
     let inner = &text[span.clone()];
     let start = span.start + (inner.len() - inner.trim_start().len());
     start..start + inner.trim().len()
 }
 
-/// How a binding is written, for messages.
+/// The help about the form of bindings.
 pub(crate) const HOW_TO_BIND: &str = "write ROLE=NODE->NEIGHBOUR for packets that go out to a neighbour, as in \
      core=east->west, or ROLE=NODE<-NEIGHBOUR for packets that come in from it, as in edge=east<-shop; \
      several nodes are separated by commas";
@@ -103,11 +103,11 @@ mod tests {
     #[test]
     fn what_is_missing_is_named() {
         for (text, what) in [
-            ("core", "names no place"),
-            ("core=east", "has no direction"),
-            ("=east->west", "names no role"),
-            ("core=->west", "names no node"),
-            ("core=east->", "names no neighbour"),
+            ("core", "expected ROLE=PLACE"),
+            ("core=east", "has no arrow"),
+            ("=east->west", "the role is missing"),
+            ("core=->west", "the node is missing"),
+            ("core=east->", "the neighbour is missing"),
         ] {
             let (_, message) = entry(text).unwrap_err();
             assert!(message.contains(what), "{text}: {message}");

@@ -1,27 +1,27 @@
-//! What there is to say about names that stand in scenarios, for `shortflow explain`.
+//! Descriptions of names in scenarios, for `shortflow explain`.
 
 use shortflow_tcp::Algorithm;
 use shortflow_units::{Framing, LinkLayer};
 
 use crate::loss::GILBERT_ELLIOTT;
 
-/// A name that stands in scenarios, and what it means.
+/// A name in scenarios, with its description.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Topic {
-    /// What scenarios call it.
+    /// The name.
     pub name: &'static str,
-    /// What it is: "congestion control".
+    /// Its kind: "congestion control".
     pub kind: &'static str,
-    /// What it does.
+    /// The description.
     pub description: String,
-    /// The paper or RFC that it comes from, where the description does not say so.
+    /// The paper or RFC, if the description does not name it.
     pub source: &'static str,
-    /// A part of a scenario that uses it.
+    /// An example: part of a scenario that uses it.
     pub example: String,
 }
 
 impl Topic {
-    /// All there are: congestion controls, then models of loss, then link layers.
+    /// All names: congestion controls, models of loss, link layers.
     pub fn all() -> Vec<Topic> {
         let controls = Algorithm::ALL.iter().map(|algorithm| Topic {
             name: algorithm.name(),
@@ -33,7 +33,7 @@ impl Topic {
         controls.chain([gilbert_elliott(), link_layer()]).collect()
     }
 
-    /// As a text for a terminal.
+    /// The full description, for a terminal.
     pub fn text(&self) -> String {
         let source = match self.source {
             "" => String::new(),
@@ -53,10 +53,10 @@ fn gilbert_elliott() -> Topic {
     Topic {
         name: GILBERT_ELLIOTT,
         kind: "model of loss",
-        description: "Loss in bursts. A link is good or bad. After each packet a good link turns bad \
-                      with the probability `to_bad`, and a bad link turns good with the probability \
-                      `to_good`. While it is bad it loses each packet with the probability \
-                      `loss_bad`, 1 by default; while it is good with `loss_good`, 0 by default."
+        description: "Loss in bursts. A link is in a good or a bad state. After each packet a good link turns bad \
+                      with probability `to_bad`, and a bad link turns good with probability \
+                      `to_good`. A bad link loses each packet with probability \
+                      `loss_bad` (default: 1), a good link with probability `loss_good` (default: 0)."
             .to_owned(),
         source: "Gilbert 1960; Elliott 1963",
         example: "[links.radio]\nbetween = [\"client\", \"server\"]\nrate = \"10 Mbit/s\"\n\
@@ -84,8 +84,8 @@ fn link_layer() -> Topic {
         name: "link_layer",
         kind: "key of links and shapers, option of `deploy`, part",
         description: format!(
-            "What an IP packet takes on a link: `overhead` bytes more, `mpu` bytes at least; then `atm` cuts it into \
-             cells of 53 bytes that carry 48, and `ptm` adds a byte to each 64. A name stands for them, and parts may \
+            "The size of an IP packet on a link: `overhead` is added, and `mpu` is the minimum. Then `atm` cuts it into \
+             cells of 53 bytes that carry 48, and `ptm` adds one byte per 64. A name stands for a set of these, and parts may \
              follow it, as in \"docsis overhead 22\". Names:{}",
             names.collect::<String>()
         ),

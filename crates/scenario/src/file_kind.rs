@@ -1,11 +1,11 @@
-//! What a file describes, found out before it is read as one or the other.
+//! Determines whether a file is a policy or a scenario, before it is read as one.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, MAX_TEXT, Source, name_of};
 
-/// What a file describes.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A policy.
@@ -15,7 +15,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// What it is called.
+    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             FileKind::Policy => "policy",
@@ -23,8 +23,8 @@ impl FileKind {
         }
     }
 
-    /// Tells a policy from a scenario by the tables that only one of them has. A file that cannot be
-    /// read counts as a scenario: whoever reads it next tells why.
+    /// Distinguishes policies and scenarios by the tables that only one of them has. A file that cannot be
+    /// read counts as a scenario; reading it then reports the error.
     pub fn detect(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
         const OF_POLICY: [&str; 2] = ["roles", "code_points"];
         const OF_SCENARIO: [&str; 9] = [

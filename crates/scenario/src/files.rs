@@ -1,19 +1,19 @@
-//! Files that a scenario names besides its policy.
+//! Files that a scenario names, besides its policy.
 
 use std::cell::RefCell;
 
-/// Gives the path and the text of a file, or says why there is none.
+/// Returns the path and the text of a file, or an error.
 type Read<'f> = &'f dyn Fn(&str) -> Result<(String, String), String>;
 
-/// Reads files by the names that a scenario gives them, and remembers what was read.
+/// Reads files by the names in a scenario, and remembers them.
 pub(crate) struct Files<'f> {
     read: Read<'f>,
-    /// Path and digest of each.
+    /// Path and digest of each file.
     digests: RefCell<Vec<(String, String)>>,
 }
 
 impl<'f> Files<'f> {
-    /// Reads by way of `read`.
+    /// Reads through `read`.
     pub(crate) fn new(read: Read<'f>) -> Self {
         Files { read, digests: RefCell::default() }
     }
@@ -31,7 +31,7 @@ impl<'f> Files<'f> {
     }
 }
 
-/// The length and the hash of a text, in words.
+/// The length and the hash of a text, as a string.
 pub(crate) fn digest(text: &str) -> String {
     format!("{} bytes, FNV-1a {:032x}", text.len(), fnv1a(text.as_bytes()))
 }

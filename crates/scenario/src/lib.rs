@@ -1,7 +1,7 @@
-//! Scenario text (topology, workloads, bindings, measures), checked.
+//! Reads and checks scenarios: topology, workloads, bindings, measurements.
 //!
-//! [`load`] reads a scenario file and the policy that it names, applies overrides, expands the
-//! sweep, and gives one [`Scenario`] per point: plain structs that an engine can run as they are.
+//! [`load`] reads a scenario file and its policy, applies overrides, expands the sweep, and returns one
+//! [`Scenario`] per point: plain structs that an engine can run without further checks.
 //!
 //! ```
 //! let text = r#"
@@ -28,8 +28,8 @@
 //!
 //! # What this crate does not know
 //!
-//! How a scenario is run: no engine, no event, no TCP at work. What an element does inside: a policy is
-//! checked by its own crate, and only bound to ports here. Results, beyond what is to be measured.
+//! How a scenario runs: no engine, no events, no TCP. What elements do: the policy crate checks policies;
+//! here they are only bound to ports. Results, except the list of what is measured.
 
 mod addresses;
 mod bind;

@@ -1,4 +1,4 @@
-//! From files to checked scenarios, one for each point of the sweep.
+//! Turns files into checked scenarios, one for each point of the sweep.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -19,19 +19,19 @@ use crate::model::{Inputs, Scenario};
 use crate::sweep::{self, Axis};
 use crate::unreachable;
 
-/// What the user changes from outside the files.
+/// Changes that the user makes on the command line.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
-    /// A policy file in place of the one that the scenario names, relative to the working folder.
+    /// A policy file that replaces the scenario's policy, relative to the working folder.
     pub policy: Option<PathBuf>,
     /// Keys and values, as in `--set key=value`; a key of the policy begins with `policy.`.
     pub set: Vec<(String, String)>,
-    /// The same of one combination of `--vary`.
+    /// The same for one combination of `--vary`.
     pub varied: Vec<(String, String)>,
-    /// Bindings besides those of the scenario, as in `--bind core=east->west`. At a port where the
-    /// scenario binds a role too, these count.
+    /// Additional bindings, as in `--bind core=east->west`. They override bindings of the scenario for the
+    /// same port.
     pub bind: Vec<String>,
-    /// Whether somebody else sends, so that the scenario may do without workloads.
+    /// Whether other programs send traffic, so that the scenario needs no workloads.
     pub needs_no_workload: bool,
 }
 
@@ -40,23 +40,23 @@ pub struct Overrides {
 pub struct Loaded {
     /// The scenario's name in results.
     pub name: String,
-    /// The names of the sweep's axes; none without a sweep.
+    /// The names of the sweep's axes; empty without a sweep.
     pub axes: Vec<String>,
-    /// What is allowed in the files but hardly meant, each once.
+    /// Warnings: what is allowed but probably a mistake, each once.
     pub warnings: Diagnostics,
-    /// The bound classes of the policy that no packet can be in at any point; the warnings tell of them.
+    /// The bound classes of the policy that no packet matches at any point. The warnings describe them.
     pub unreachable: BTreeSet<ClassId>,
-    /// The tables of data that the points read, such as logs of accesses, each once.
+    /// The data files of the points, such as access logs, each once.
     pub data: Vec<DataFile>,
     points: Vec<SweepPoint>,
 }
 
-/// A table of data that a scenario names.
+/// A data file of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataFile {
-    /// The path by which it was read.
+    /// The path from which it was read.
     pub name: String,
-    /// Its length and hash in words, as [`Inputs::files`] has them.
+    /// Its length and hash, as in [`Inputs::files`].
     pub digest: String,
     /// Its whole text.
     pub text: Arc<str>,
@@ -65,36 +65,35 @@ pub struct DataFile {
 /// A point of a sweep.
 #[derive(Debug, Clone)]
 pub struct SweepPoint {
-    /// The value on each axis; none without a sweep.
+    /// The value on each axis; empty without a sweep.
     pub values: Vec<Scalar>,
-    /// What tells the point from others: `alpha = 0.6, threshold = 7`; empty without a sweep.
+    /// The label of the point: `alpha = 0.6, threshold = 7`; empty without a sweep.
     pub label: String,
     /// The scenario at this point.
     pub scenario: Scenario,
 }
 
 impl Loaded {
-    /// The points of the sweep, the last axis turning fastest; one point without a sweep.
+    /// The points of the sweep; the last axis changes fastest. One point without a sweep.
     pub fn points(&self) -> &[SweepPoint] {
         &self.points
     }
 
-    /// The points of the sweep, to keep.
+    /// The points of the sweep, by value.
     pub fn into_points(self) -> Vec<SweepPoint> {
         self.points
     }
 }
 
-/// Reads and checks the scenario file at `path` and the policy that it names.
+/// Reads and checks the scenario file at `path` and its policy.
 ///
 /// # Errors
-/// When a file cannot be read or does not describe something that can be run: all mistakes that
-/// were found.
+/// If a file cannot be read or is invalid: all errors that were found.
 pub fn load(path: &Path, overrides: &Overrides) -> Result<Loaded, Diagnostics> {
     load_from(&InputFiles::default(), path, overrides)
 }
 
-/// As [`load`], by way of `files`, which reads each file once: so a pipe can be a scenario under
+/// As [`load`], but reads through `files`, which reads each file once. A pipe can then be a scenario for
 /// several policies.
 ///
 /// # Errors
@@ -107,8 +106,7 @@ pub fn load_from(
     load_with(path, overrides, &|path, max| files.read(path, max))
 }
 
-/// As [`load`], from texts that are given with their names instead of files; the first is the
-/// scenario.
+/// As [`load`], from texts with names instead of files. The first text is the scenario.
 ///
 /// # Errors
 /// As for [`load`].
@@ -126,7 +124,7 @@ pub fn schema() -> schemars::Schema {
     shortflow_text::schema::<ScenarioFile>()
 }
 
-/// The keys of scenario files, by the table that has them: those of a workload are `workload.cbr`.
+/// The keys of scenario files, by table. Tables of workloads are `workload.cbr` and so on.
 pub fn format_keys() -> &'static FormatKeys {
     static KEYS: LazyLock<FormatKeys> =
         LazyLock::new(|| FormatKeys::new::<ScenarioFile>("scenario", TABLES));
@@ -148,7 +146,7 @@ const TABLES: &[(&str, &str)] = &[
     ("WorkloadFile", "workload."),
 ];
 
-/// Gives the text of a file of at most so many bytes.
+/// Returns the text of a file, up to a number of bytes.
 type Read<'r> = &'r dyn Fn(&Path, u64) -> io::Result<String>;
 
 fn load_with(path: &Path, overrides: &Overrides, read: Read<'_>) -> Result<Loaded, Diagnostics> {
@@ -169,7 +167,7 @@ struct Loader<'l> {
     folder: PathBuf,
     overrides: &'l Overrides,
     read: Read<'l>,
-    /// The tables of data that points have read by now.
+    /// The data files that points have read so far.
     data: RefCell<Vec<DataFile>>,
 }
 
@@ -197,7 +195,7 @@ impl Loader<'_> {
         })
     }
 
-    /// The classes that no packet can be in at any point, each of which gets a warning.
+    /// The classes that no packet matches at any point. Adds a warning for each.
     fn unreachable(&self, points: &[SweepPoint], warnings: &mut Diagnostics) -> BTreeSet<ClassId> {
         let any_traffic = self.overrides.needs_no_workload;
         let of_points =
@@ -227,7 +225,11 @@ impl Loader<'_> {
         if file.workloads.is_empty() && !self.overrides.needs_no_workload {
             let help =
                 "add a [workloads.NAME.transfers], web, telnet, ftp, bulk, cbr or poisson table";
-            document.mistake("workloads", "there is no workload, so nothing would be sent", help);
+            document.mistake(
+                "workloads",
+                "the scenario has no workload, so it sends nothing",
+                help,
+            );
         }
         let policy = self.policy(&mut document, &file, &swept)?;
         let inputs = Inputs {
@@ -262,7 +264,7 @@ impl Loader<'_> {
         Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
     }
 
-    /// The path and the text of a file that this one names, relative to it.
+    /// The path and the text of a file, relative to this one.
     fn read_beside(&self, name: &str) -> Result<(String, String), String> {
         let path = self.folder.join(name);
         let tidied = tidy(&path);
@@ -292,7 +294,7 @@ impl Loader<'_> {
         Ok((document, file))
     }
 
-    /// All overrides: those set by hand, then those of the sweep.
+    /// All overrides: those of the command line, then those of the sweep.
     fn all(&self, swept: &[Override]) -> impl Iterator<Item = Override> {
         let all = |set: &[(String, String)], origin: &str| {
             let one = |(key, value): &(String, String)| Override {
@@ -307,7 +309,7 @@ impl Loader<'_> {
         all(set, "--set").into_iter().chain(all(varied, "--vary")).chain(swept.iter().cloned())
     }
 
-    /// The policy behind the roles, if there is one.
+    /// The policy with the roles, if there is one.
     fn policy(
         &self,
         document: &mut Document,
@@ -323,7 +325,8 @@ impl Loader<'_> {
             (None, Some(path)) => self.folder.join(path),
             (None, None) => {
                 if let Some(change) = own.first() {
-                    let message = format!("there is no policy in which to set `{}`", change.key);
+                    let message =
+                        format!("cannot set `{}`: the scenario has no policy", change.key);
                     document.mistake("policy", message, "add `policy = \"FILE\"`");
                 }
                 document.checked()?;
@@ -351,14 +354,14 @@ impl Loader<'_> {
     }
 }
 
-/// A policy, and the text that it was read from.
+/// A policy, and its text.
 struct FoundPolicy {
     policy: Policy,
     name: String,
     text: String,
 }
 
-/// The value as TOML, so that a text that looks like a number stays a text.
+/// The value as TOML, in which a string that looks like a number stays a string.
 fn as_toml(value: &Scalar) -> String {
     match value {
         Scalar::Text(text) => {
@@ -401,15 +404,15 @@ fn misread(source: Source, span: Range<usize>, message: String) -> Diagnostics {
 
 fn reason(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::NotFound => "the file does not exist".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::InvalidData => "it is not a text in UTF-8".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        io::ErrorKind::InvalidData => "the file is not UTF-8 text".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a folder, not a file".to_owned(),
         _ => error.to_string(),
     }
 }
 
 const POLICY: &str = "policy.";
 
-/// The name of bindings from the command line in messages.
+/// The name of command-line bindings in messages.
 const BIND: &str = "--bind";

@@ -1,4 +1,4 @@
-//! What a scenario offers to each link: by name for machines, and in lines for readers.
+//! The load that a scenario offers to each link: as data, and as text.
 
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -7,42 +7,42 @@ use crate::load::{Loaded, SweepPoint};
 use crate::model::{NodeId, Scenario};
 use crate::offered::LineLoad;
 
-/// What is offered at one point of a sweep.
+/// The offered load at one point of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PointLoads {
-    /// What is set at this point; empty without a sweep.
+    /// The label of the point; empty without a sweep.
     pub point: String,
     /// Every direction of every link.
     pub links: Vec<LinkLoad>,
-    /// Workloads whose load depends on what the network carries.
+    /// Workloads whose load depends on the throughput that they get.
     pub elastic: Vec<String>,
 }
 
-/// What is offered to one direction of a link, without acknowledgements.
+/// The load offered to one direction of a link, without acknowledgements.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LinkLoad {
     /// The node that sends.
     pub from: String,
     /// The node at the other end.
     pub to: String,
-    /// What the link carries.
+    /// The rate of the link.
     pub rate_bit_per_s: f64,
-    /// What is offered.
+    /// The offered load.
     pub offered_bit_per_s: f64,
-    /// The share of the rate that is offered; above 1 when it is more than the link carries.
+    /// The offered load divided by the rate. Above 1 the link is overloaded.
     pub share: f64,
-    /// What each workload offers.
+    /// The offered load of each workload.
     pub workloads_bit_per_s: BTreeMap<String, f64>,
 }
 
 impl Loaded {
-    /// What is offered at each point of the sweep.
+    /// The offered load at each point of the sweep.
     pub fn loads(&self) -> Vec<PointLoads> {
         self.points().iter().map(PointLoads::new).collect()
     }
 
-    /// The links that have most to carry, at the point of the sweep that loads them most, in lines;
-    /// nothing where no workload has a load of its own.
+    /// The links with the highest load, at the point of the sweep with the highest load, as text. Empty if no
+    /// workload has a fixed load.
     pub fn describe_loads(&self) -> String {
         let heaviest = self
             .loads()
@@ -74,7 +74,7 @@ impl PointLoads {
         if !links.is_empty() {
             let at =
                 if self.point.is_empty() { String::new() } else { format!(" at {}", self.point) };
-            text += &format!("  load offered{at}, without acknowledgements:\n");
+            text += &format!("  offered load{at}, without acknowledgements:\n");
             text.extend(links.iter().take(MAX_LINES).map(|link| link.describe()));
             if let [next, ..] = links[links.len().min(MAX_LINES)..] {
                 let more = links.len() - MAX_LINES;
@@ -85,8 +85,7 @@ impl PointLoads {
         }
         if !self.elastic.is_empty() {
             let names = self.elastic.join(", ");
-            text +=
-                &format!("  workloads whose load depends on what the network carries: {names}\n");
+            text += &format!("  workloads whose load depends on their throughput: {names}\n");
         }
         text
     }
@@ -107,7 +106,7 @@ impl LinkLoad {
     }
 
     fn describe(&self) -> String {
-        let mark = if self.share > 1.0 { "  more than the link carries" } else { "" };
+        let mark = if self.share > 1.0 { "  above the link's rate" } else { "" };
         let mut parts: Vec<_> = self.workloads_bit_per_s.iter().collect();
         parts.sort_by(|one, other| other.1.total_cmp(one.1));
         let part = |(name, bits): &(&String, &f64)| {
@@ -129,7 +128,7 @@ fn percent(share: f64) -> String {
     if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// A rate with three digits.
+/// A rate with three significant digits.
 fn rate(bits: f64) -> String {
     let (value, unit) = match bits {
         1e9.. => (bits / 1e9, "Gbit/s"),
@@ -147,7 +146,7 @@ fn rate(bits: f64) -> String {
     format!("{text} {unit}")
 }
 
-/// So many directions of links are shown.
+/// The limit on directions of links in the list.
 const MAX_LINES: usize = 8;
 
 #[cfg(test)]

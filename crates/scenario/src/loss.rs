@@ -1,5 +1,4 @@
-//! Which packets a link loses: how it is written, checked, and described to editors. A model has one
-//! place in each of the three.
+//! Packet loss on links: its text form, its check and its JSON Schema. Each model is in all three.
 
 use std::fmt;
 
@@ -12,7 +11,7 @@ use shortflow_elements::{Dscp, ParamsError};
 use shortflow_text::{Document, Named, nearest, suggestion};
 use shortflow_units::Probability;
 
-/// Loss on a link as it is written: a probability, or a table of what is below.
+/// Loss on a link: a probability, or a table with the keys below.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum LossFile {
     Always(Probability),
@@ -42,7 +41,7 @@ impl<'de> Deserialize<'de> for LossFile {
     }
 }
 
-/// What is lost forward and back, where it is written right.
+/// The loss forward and back, if it is valid.
 pub(crate) fn both_ways(
     document: &mut Document,
     path: &str,
@@ -59,7 +58,7 @@ pub(crate) fn both_ways(
     for (name, file) in directions.iter() {
         let path = format!("{path}.{name}");
         let Some(way) = DIRECTIONS.iter().position(|direction| *direction == name) else {
-            let help = "allowed beside a direction: `forward`, `back`";
+            let help = "keys allowed here: `forward`, `back`";
             document.mistake_in_key(&path, format!("unknown key `{name}`"), help);
             return None;
         };
@@ -68,7 +67,7 @@ pub(crate) fn both_ways(
     Some(ways)
 }
 
-/// The model of one direction.
+/// The loss model of one direction.
 fn model(document: &mut Document, path: &str, file: &LossFile) -> Option<LossParams> {
     match file {
         LossFile::Table(table) if table.names().any(|name| name == GILBERT_ELLIOTT) => {
@@ -89,8 +88,13 @@ fn gilbert_elliott(
 ) -> Option<LossParams> {
     let path = format!("{path}.{GILBERT_ELLIOTT}");
     let [(GILBERT_ELLIOTT, LossFile::Table(keys))] = table.iter().collect::<Vec<_>>()[..] else {
-        let help = "write, for example, { to_bad = 0.01, to_good = 0.25 }, and no other key beside the model";
-        document.mistake_in_key(&path, "the model needs a table of its own", help);
+        let help =
+            "write, for example, { to_bad = 0.01, to_good = 0.25 }, without keys next to the model";
+        document.mistake_in_key(
+            &path,
+            "the model must be the only key of its table, and its value a table",
+            help,
+        );
         return None;
     };
     let [mut to_bad, mut to_good] = [None, None];
@@ -116,9 +120,13 @@ fn gilbert_elliott(
         }
     }
     let (Some(to_bad), Some(to_good)) = (to_bad, to_good) else {
-        let help = "`to_bad` is the probability that the link turns bad after a packet, `to_good` the \
-                    probability that it turns good again; a burst has 1/to_good packets on average";
-        document.mistake_in_key(&path, "`gilbert-elliott` needs both `to_bad` and `to_good`", help);
+        let help = "`to_bad` is the probability that a good link turns bad after a packet, `to_good` the \
+                    probability that a bad link turns good; a burst has 1/to_good packets on average";
+        document.mistake_in_key(
+            &path,
+            "`gilbert-elliott` requires both `to_bad` and `to_good`",
+            help,
+        );
         return None;
     };
     let params = GilbertElliottParams::new(to_bad, to_good, loss_good, loss_bad);
@@ -129,7 +137,7 @@ fn gilbert_elliott(
     params.map_err(refuse).ok().map(Box::new).map(LossParams::GilbertElliott)
 }
 
-/// A probability for each code point: one for all, or a table of them.
+/// A probability for each code point: one for all, or a table.
 fn by_code_point(
     document: &mut Document,
     path: &str,
@@ -170,7 +178,7 @@ fn by_code_point(
     Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p)))
 }
 
-/// The name of the model of bursts.
+/// The name of the model of loss in bursts.
 pub(crate) const GILBERT_ELLIOTT: &str = "gilbert-elliott";
 const GILBERT_ELLIOTT_KEYS: [&str; 4] = ["to_bad", "to_good", "loss_good", "loss_bad"];
 const DIRECTIONS: [&str; 2] = ["forward", "back"];
@@ -188,7 +196,7 @@ impl JsonSchema for LossFile {
         });
         let gilbert_elliott = schemars::json_schema!({
             "type": "object",
-            "description": "Loss in bursts: a link that is good or bad, with a step for each packet.",
+            "description": "Loss in bursts: the link is in a good or a bad state, and may change after each packet.",
             "properties": {
                 GILBERT_ELLIOTT: {
                     "type": "object",

@@ -1,14 +1,14 @@
-//! What endless flows would get if the network were max–min fair.
+//! Max–min fair rates of endless flows.
 
 use std::collections::BTreeMap;
 
 use crate::model::{Direction, NodeId, Scenario};
 
 impl Scenario {
-    /// The max–min fair rate in bit/s of an endless flow between each pair of sender and receiver, of all
-    /// workloads: no flow could have more but at the cost of one that has no more. Links, and queues that
-    /// shape, are all that limits; other workloads are left out. Found by water-filling (Bertsekas & Gallager,
-    /// "Data networks", §6.5.2).
+    /// The max–min fair rate in bit/s of an endless flow between each pair of sender and receiver, over all
+    /// workloads. No flow can get more without taking from a flow that has no more. Only links and shapers
+    /// limit the rates; other workloads are ignored. Computed by water-filling (Bertsekas & Gallager, "Data
+    /// networks", §6.5.2).
     pub fn max_min_rates(&self) -> BTreeMap<(NodeId, NodeId), f64> {
         let mut flows: BTreeMap<(NodeId, NodeId), u64> = BTreeMap::new();
         for workload in &self.workloads {
@@ -31,7 +31,7 @@ impl Scenario {
         self.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)])
     }
 
-    /// What the port from a node to its neighbour lets pass, in bit/s.
+    /// The rate of the port from a node to its neighbour, in bit/s.
     fn capacity(&self, from: NodeId, to: NodeId) -> f64 {
         let lines = self.links.iter().flat_map(|link| {
             [(link.a, link.b, link.forward.rate), (link.b, link.a, link.back.rate)]
@@ -48,7 +48,7 @@ impl Scenario {
     }
 }
 
-/// The rate of each of `counts` flows on each of `ways`, lines by their number, whose `capacities` these are.
+/// The rate of each of `counts` flows on each of `ways` (line numbers), with these line capacities.
 fn fill(ways: &[Vec<usize>], counts: &[u64], capacities: &[f64]) -> Vec<f64> {
     let mut left = capacities.to_vec();
     let mut rates: Vec<Option<f64>> = vec![None; ways.len()];
@@ -59,7 +59,7 @@ fn fill(ways: &[Vec<usize>], counts: &[u64], capacities: &[f64]) -> Vec<f64> {
         {
             way.iter().for_each(|&line| waiting[line] += count);
         }
-        // The line that has least for each of those that wait is full first.
+        // The line with the least capacity per waiting flow fills first.
         let shares = (0..left.len()).filter(|&line| waiting[line] > 0);
         let share = |line: usize| left[line] / waiting[line] as f64;
         let Some(full) = shares.min_by(|&a, &b| share(a).total_cmp(&share(b))) else { break };

@@ -1,25 +1,25 @@
-//! How much memory a run needs, as far as a scenario tells.
+//! Estimates the memory of a run from the scenario.
 
 use shortflow_units::Bytes;
 
 use crate::model::Scenario;
 
-/// An estimate of the memory of one replica. It is meant to tell what fits a machine from what does
-/// not, within a factor of two.
+/// An estimate of the memory of one replica, within a factor of two. It shows whether a scenario fits a
+/// machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
-    /// Of nodes, links and ports.
+    /// Nodes, links and ports.
     pub network: Bytes,
-    /// Of the table of routes.
+    /// The table of routes.
     pub routes: Bytes,
-    /// Of connections and streams that are open at a time.
+    /// Connections and streams that are open at the same time.
     pub connections: Bytes,
-    /// Of samples of time series, which are kept until all results are written.
+    /// Samples of time series, which are kept until all results are written.
     pub samples: Bytes,
 }
 
 impl Memory {
-    /// What the replica needs while it runs, but for its samples.
+    /// The memory of a running replica, without its samples.
     pub fn running(&self) -> Bytes {
         let parts = [self.network, self.routes, self.connections];
         Bytes(parts.iter().fold(0, |sum, part| sum.saturating_add(part.0)))
@@ -46,7 +46,7 @@ impl Scenario {
         }
     }
 
-    /// How many nodes have several links: those have a row in the table of routes.
+    /// The number of nodes with several links. Each has a row in the table of routes.
     fn routed_nodes(&self) -> usize {
         let mut links = vec![0_u32; self.nodes.len()];
         for link in &self.links {
@@ -56,8 +56,8 @@ impl Scenario {
         links.into_iter().filter(|links| *links > 1).count()
     }
 
-    /// How many connections and streams are open at a time: all that stay, and of transfers those
-    /// that a link cannot carry, which pile up to the end.
+    /// The number of connections and streams that are open at the same time: all permanent ones, and
+    /// transfers that exceed a link's rate, which accumulate until the end.
     fn connections(&self) -> f64 {
         let offered = self.offered_load();
         let mut overload = vec![1.0_f64; self.workloads.len()];
@@ -73,11 +73,11 @@ impl Scenario {
     }
 }
 
-/// Bytes of a node with its link, measured from 1,000 to 10,000 nodes.
+/// Bytes per node with its link, measured with 1,000 to 10,000 nodes.
 const PER_NODE: f64 = 2500.0;
-/// Bytes of a place in the table of routes.
+/// Bytes per entry in the table of routes.
 const PER_ROUTE: f64 = 4.0;
-/// Bytes of an open connection, both ends counted, with a window of some packets.
+/// Bytes per open connection, for both ends, with a window of some packets.
 const PER_CONNECTION: f64 = 2000.0;
-/// Bytes of a row of a time series.
+/// Bytes per row of a time series.
 const PER_SAMPLE: f64 = 60.0;

@@ -1,4 +1,4 @@
-//! A checked scenario: plain structs with dense numbers, which an engine can run as they are.
+//! A checked scenario: plain structs with dense indices, which an engine can run without further checks.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use shortflow_units::{Bytes, Duration, Length, LinkLayer, Rate};
 use crate::addresses::{Addresses, IpVersion};
 use crate::workloads::WorkloadKind;
 
-/// The most streams of datagrams of a scenario, each of which has a UDP source port of its own: those
-/// from 16,384 up.
+/// The limit on datagram streams of a scenario. Each has its own UDP source port, from 16,384 on.
 pub const MAX_STREAMS: u32 = (1 << 16) - 16_384;
 
 /// A node: an index into [`Scenario::nodes`].
@@ -27,23 +26,23 @@ impl NodeId {
     }
 }
 
-/// A scenario in which every name is resolved, every quantity is in range, every workload has a
-/// path between its ends, and every bound role exists.
+/// A scenario with resolved names and valid quantities. A path joins the ends of every workload, and every
+/// bound role exists.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     /// Its name in results.
     pub name: String,
-    /// What it shows.
+    /// Description.
     pub description: String,
     /// The seed of the first replica.
     pub seed: u64,
-    /// How many independent runs.
+    /// Number of independent runs.
     pub replicas: u32,
-    /// How long traffic is generated.
+    /// For how long traffic is generated.
     pub duration: Duration,
-    /// Transfers and datagrams that start before this are left out of the results.
+    /// Transfers and datagrams that start before this are not in the results.
     pub warm_up: Duration,
-    /// How long after `duration` open transfers may still finish.
+    /// For how long after `duration` open transfers may still finish.
     pub drain: Duration,
     /// Hosts and routers.
     pub nodes: Vec<Node>,
@@ -51,34 +50,33 @@ pub struct Scenario {
     pub addresses: Arc<Addresses>,
     /// Duplex links.
     pub links: Vec<Link>,
-    /// Which role is played where.
+    /// Bindings of roles to ports.
     pub bindings: Vec<Binding>,
-    /// The policy behind all roles; `None` when nothing is bound.
+    /// The policy with the roles; `None` if no role is bound.
     pub policy: Option<Arc<Policy>>,
-    /// What loads the network.
+    /// Workloads.
     pub workloads: Vec<Workload>,
-    /// What to measure.
+    /// What is measured.
     pub measure: MeasurePlan,
-    /// Everything that was read, to be kept with the results.
+    /// The inputs, which are stored with the results.
     pub inputs: Inputs,
-    /// The keys that its text writes with another value than their default.
+    /// The keys that its text sets to another value than their default.
     pub written: WrittenKeys,
 }
 
-/// What kind of node.
+/// The kind of a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
-    /// Runs TCP and applications; never forwards for others.
+    /// Runs TCP and applications. Never forwards packets.
     Host,
-    /// Forwards.
+    /// Forwards packets.
     Router,
 }
 
 /// A host or a router.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name: that of its group when that has one member (`server0`), else with an index
-    /// (`user[17]`).
+    /// Its name: that of its group if the group has one member (`server0`), else with an index (`user[17]`).
     pub name: String,
     /// Host or router.
     pub kind: NodeKind,
@@ -89,7 +87,7 @@ pub struct Node {
 /// A duplex link; no two links join the same two nodes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Its name: that of its group (`bottleneck`), with an index when that has several
+    /// Its name: that of its group (`bottleneck`), with an index if the group has several links
     /// (`access[3]`).
     pub name: String,
     /// One end: the first name of `between`.
@@ -102,59 +100,59 @@ pub struct Link {
     pub back: Line,
 }
 
-/// One direction of a link, with the plain queue in front of it.
+/// One direction of a link, with its default queue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// Bits per second, above zero.
+    /// Rate, above zero.
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Duration,
-    /// What the DropTail queue of the port holds, where no role puts another queue.
+    /// The limit of the port's drop-tail queue, if no role has a queue there.
     pub limit: Length,
-    /// What a packet takes on the link.
+    /// The link layer, which determines the size of packets.
     pub link_layer: LinkLayer,
-    /// Which packets the link loses; `None` for a clean link.
+    /// Packet loss; `None` for a link without loss.
     pub loss: Option<LossParams>,
 }
 
-/// Where a role is played.
+/// A role that is bound to a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binding {
-    /// The role, which the policy has.
+    /// The role's name in the policy.
     pub role: String,
-    /// The node that plays it.
+    /// The node with the port.
     pub at: NodeId,
-    /// The port, by the neighbour behind it.
+    /// The port, by its neighbour and direction.
     pub direction: Direction,
 }
 
-/// Which packets of a port a role sees.
+/// Which packets of a port a role handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Those that come in from this neighbour: the role conditions them.
+    /// Packets from this neighbour: the role conditions them.
     From(NodeId),
-    /// Those that go out to this neighbour: the role conditions them and queues them.
+    /// Packets to this neighbour: the role conditions them and queues them.
     To(NodeId),
 }
 
-/// Something that loads the network.
+/// A workload.
 #[derive(Debug, Clone)]
 pub struct Workload {
-    /// Its name in results, and of its random stream.
+    /// Its name in results and of its random stream.
     pub name: String,
-    /// What it generates.
+    /// The traffic that it generates.
     pub kind: WorkloadKind,
-    /// The version of IP that its hosts speak.
+    /// The IP version of its hosts.
     pub ip: IpVersion,
-    /// The TCP of both its ends. Its segments and headers are those of `ip`.
+    /// The TCP of both its ends. Segment and header sizes are those of `ip`.
     pub tcp: Arc<Config>,
-    /// What a policy at a host knows its connections by.
+    /// The label of its connections in policies at hosts.
     pub label: String,
 }
 
 impl Workload {
-    /// The TCP of both its ends where they speak this version of IP: packets are as large, and headers of IPv6 take
-    /// 20 bytes more of each.
+    /// The TCP of both its ends over this IP version. Packets have the same size, and IPv6 headers take 20
+    /// bytes more of each.
     pub fn tcp_over(&self, ip: IpVersion) -> Arc<Config> {
         if ip == self.ip {
             return Arc::clone(&self.tcp);
@@ -170,8 +168,8 @@ impl Workload {
 }
 
 impl Scenario {
-    /// One sentence for each key that the scenario, or a role of its policy that is bound, writes with another value than
-    /// its default, and that `engine` declares to have no effect.
+    /// One sentence for each key of the scenario, or of a bound role, that differs from its default and that
+    /// `engine` declares to have no effect.
     pub fn without_effect(&self, declared: &[WithoutEffect], engine: &str) -> Vec<String> {
         let is_bound = |key: &WrittenKey| {
             let role = key.path.strip_prefix("roles.").and_then(|path| path.split('.').next());
@@ -186,8 +184,8 @@ impl Scenario {
         )
     }
 
-    /// What has results under a name of its own, by index: first the workloads in their order, then
-    /// the parts of each that have results of their own, such as the objects of pages.
+    /// Everything with results of its own, by index: first the workloads in order, then the parts of each
+    /// workload with results of their own, such as the objects of pages.
     pub fn result_rows(&self) -> Vec<ResultRow> {
         let row = |workload, name: String, part| ResultRow { name, workload, part };
         let all = self.workloads.iter().enumerate();
@@ -201,23 +199,23 @@ impl Scenario {
     }
 }
 
-/// Something with results of its own.
+/// An entry of the results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResultRow {
     /// Its name.
     pub name: String,
     /// The index of its workload.
     pub workload: usize,
-    /// Which part of it.
+    /// The part of the workload.
     pub part: Part,
 }
 
-/// The part of a workload that results are of.
+/// A part of a workload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// All of it; of a web workload, its pages.
+    /// The whole workload; for a web workload, its pages.
     Whole,
-    /// The objects of pages, one by one.
+    /// Single objects of pages.
     Objects,
 }
 
@@ -231,41 +229,40 @@ impl Part {
     }
 }
 
-/// What to measure besides every transfer and every datagram stream.
+/// What is measured, besides every transfer and every datagram stream.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MeasurePlan {
-    /// The interval of queue and utilisation series; `None` for no series.
+    /// The interval of queue and utilisation series; `None` if there are none.
     pub series_interval: Option<Duration>,
-    /// The interval of samples of long flows' throughput; `None` for no samples.
+    /// The interval of throughput samples of long flows; `None` if there are none.
     pub flow_samples: Option<Duration>,
-    /// The ports whose series are kept, as (node, neighbour).
+    /// The ports with series, as (node, neighbour).
     pub ports: Vec<(NodeId, NodeId)>,
-    /// The classes of transfers by reply, in rising order, the same for all workloads.
+    /// The size classes of replies, in rising order, the same for all workloads.
     pub size_classes: Arc<[SizeClass]>,
-    /// Completion times for which the share that took longer is told.
+    /// Completion times for which the share of slower transfers is reported.
     pub limits: Vec<Duration>,
-    /// Whether the pages that clients ask for are logged.
+    /// Whether page requests are logged.
     pub accesses: bool,
 }
 
-/// A class of transfers by the size of their reply.
+/// A class of transfers by the size of the reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SizeClass {
     /// The name in results: `11 seg`, `up to 10 KB`.
     pub label: String,
-    /// The greatest reply that belongs to it; what is greater than that of every class belongs to
-    /// the last.
+    /// The largest reply of the class. Replies above all classes belong to the last.
     pub up_to: Bytes,
 }
 
-/// The texts behind a scenario.
+/// The files and overrides of a scenario.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inputs {
     /// The scenario file's path and text.
     pub scenario: (String, String),
-    /// The policy file's path and text, if any.
+    /// The policy file's path and text, if there is one.
     pub policy: Option<(String, String)>,
-    /// The path and the digest of each other file that was read.
+    /// The path and the digest of each other file.
     pub files: Vec<(String, String)>,
     /// The overrides as `key=value`, in the order given.
     pub overrides: Vec<String>,

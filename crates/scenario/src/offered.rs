@@ -1,50 +1,50 @@
-//! What workloads offer to each link, whether it can carry it or not.
+//! The load that workloads offer to each link, even if it exceeds the link's rate.
 //!
-//! Known are workloads that come whatever the network does: transfers and datagrams. How much
-//! sessions and endless flows ask for depends on what they get, so they are named only. Counted are
-//! data with their headers and what links add; acknowledgements and connections' opening are not.
+//! Only transfers and datagrams have a known load, because they do not depend on the network. The load of
+//! sessions and endless flows depends on the throughput that they get, so only their names are listed. Data
+//! count with headers and link layer overhead. Acknowledgements and connection setup do not count.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::model::{NodeId, NodeKind, Scenario};
 use crate::workloads::Offer;
 
-/// What workloads offer to the links of a scenario.
+/// The load that workloads offer to the links of a scenario.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OfferedLoad {
     /// Each direction of each link, forward then back, in the order of the links.
     pub lines: Vec<LineLoad>,
-    /// The indices of workloads whose load depends on what they get.
+    /// The indices of workloads whose load depends on the throughput that they get.
     pub elastic: Vec<usize>,
 }
 
-/// What is offered to one direction of a link.
+/// The load offered to one direction of a link.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineLoad {
     /// The node that sends.
     pub from: NodeId,
-    /// The node at the far end.
+    /// The node at the other end.
     pub to: NodeId,
     /// The rate of the link in bit/s.
     pub rate: f64,
-    /// Bits per second of each workload that sends here, by its index.
+    /// Bits per second of each workload that sends here, by index.
     pub workloads: BTreeMap<usize, f64>,
 }
 
 impl LineLoad {
     /// Bits per second of all workloads together.
     pub fn total(&self) -> f64 {
-        // A sum of no floats would be -0.
+        // `sum` of an empty iterator of floats is -0.
         self.workloads.values().fold(0.0, |sum, bits| sum + bits)
     }
 
-    /// The total over the rate of the link: above 1 it is more than the link can carry.
+    /// The total divided by the rate of the link. Above 1 the link is overloaded.
     pub fn share(&self) -> f64 {
         self.total() / self.rate
     }
 }
 
-/// What one workload sends from one node to another.
+/// The traffic of one workload from one node to another.
 struct Demand {
     workload: usize,
     from: NodeId,
@@ -53,7 +53,7 @@ struct Demand {
 }
 
 impl Scenario {
-    /// What workloads offer to each link while all of them are on.
+    /// The load that workloads offer to each link while all of them are active.
     pub fn offered_load(&self) -> OfferedLoad {
         let mut elastic = Vec::new();
         let mut demands = Vec::new();
@@ -71,7 +71,7 @@ impl Scenario {
         OfferedLoad { lines: routed.lines, elastic }
     }
 
-    /// Each direction of each link, with nothing on it.
+    /// Each direction of each link, without load.
     fn idle_lines(&self) -> Vec<LineLoad> {
         let lines = self.links.iter().flat_map(|link| {
             let line =
@@ -86,7 +86,7 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The ports, as a node and the next, that the packets of a workload pass in either direction.
+    /// The ports, as (node, next node), that the packets of a workload pass in both directions.
     pub(crate) fn ports_of(&self, workload: usize) -> Vec<(NodeId, NodeId)> {
         let pairs = self.workloads[workload].kind.traffic().pairs();
         let both = pairs.iter().flat_map(|&(one, other)| [(one, other), (other, one)]);
@@ -103,8 +103,8 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The lines, forward then back in the order of the links, that the packets of each pair pass from its first
-    /// node to its second, each way in the order of the lines.
+    /// The lines (forward, then back, in the order of links) that packets of each pair pass from its first
+    /// node to its second.
     pub fn ways(&self, pairs: &[(NodeId, NodeId)]) -> Vec<Vec<usize>> {
         let demands = pairs.iter().enumerate().map(|(index, &(from, to))| {
             let offer = Offer { from, to, bytes: 1.0, packets: 1.0 };
@@ -121,11 +121,11 @@ impl Scenario {
     }
 }
 
-/// Demands on the way that packets take: fewest hops, ties to the link named first.
+/// Routes demands as packets are routed: fewest hops, and the first link in case of ties.
 struct Routed<'s> {
     scenario: &'s Scenario,
     lines: Vec<LineLoad>,
-    /// The lines that leave each node, in their order.
+    /// The lines that leave each node, in order.
     out: Vec<Vec<usize>>,
 }
 
@@ -139,15 +139,15 @@ impl<'s> Routed<'s> {
     }
 
     fn add(&mut self, demands: Vec<Demand>) {
-        // What goes to the same node goes the same way from wherever it meets. A node with one link
-        // is reached over the node at its other end, so that those behind one router are one search.
+        // All traffic to a node takes the same path from where it meets. A node with one link is reached over
+        // its neighbour, so one search serves all nodes behind a router.
         let mut by_target: BTreeMap<NodeId, Vec<Demand>> = BTreeMap::new();
         for mut demand in demands {
             if self.step(&mut demand) {
                 continue;
             }
             if let [line] = self.out[demand.to.index()][..] {
-                // The line towards a node is the neighbour of that from it.
+                // The line to a node is the reverse of the line from it.
                 self.load(line ^ 1, &demand);
                 demand.to = self.lines[line].to;
             }
@@ -160,7 +160,7 @@ impl<'s> Routed<'s> {
         }
     }
 
-    /// Moves a demand over the only or the direct line of its sender; says whether that was all.
+    /// Moves a demand over the only or the direct line of its sender. Returns whether it has arrived.
     fn step(&mut self, demand: &mut Demand) -> bool {
         let out = &self.out[demand.from.index()];
         let direct = out.iter().find(|line| self.lines[**line].to == demand.to);
@@ -172,13 +172,13 @@ impl<'s> Routed<'s> {
         demand.from == demand.to
     }
 
-    /// Leads `demands` to `target`.
+    /// Routes `demands` to `target`.
     fn spread(&mut self, target: NodeId, demands: &[Demand]) {
         let next = self.next_lines(target);
         for demand in demands {
             let mut at = demand.from;
             while at != target {
-                // A checked scenario has a way for every workload.
+                // In a checked scenario every workload has a path.
                 let Some(line) = next[at.index()] else { break };
                 self.load(line, demand);
                 at = self.lines[line].to;
@@ -195,7 +195,7 @@ impl<'s> Routed<'s> {
         while let Some((node, distance)) = queue.pop_front() {
             for &line in &self.out[node.index()] {
                 let near = self.lines[line].to;
-                // The way back over the same link.
+                // The reverse direction of the same link.
                 let back = line ^ 1;
                 match hops[near.index()] {
                     None => {
@@ -219,7 +219,7 @@ impl<'s> Routed<'s> {
         let link = &self.scenario.links[line / 2];
         let way = if line.is_multiple_of(2) { &link.forward } else { &link.back };
         let Offer { bytes, packets, .. } = demand.offer;
-        // As if all packets were of the mean size, which matters to cells alone.
+        // Assumes that all packets have the mean size, which matters only for cells.
         let bytes = match packets > 0.0 {
             true => packets * way.link_layer.mean_wire_size(bytes / packets),
             false => bytes,

@@ -1,10 +1,10 @@
-//! A scenario in one line.
+//! A one-line summary of a scenario.
 
 use crate::load::Loaded;
 use crate::model::{NodeKind, Scenario};
 
 impl Loaded {
-    /// What is in it, in one line.
+    /// The summary.
     pub fn summary(&self) -> String {
         let points = self.points();
         let scenario = &points[0].scenario;

@@ -1,10 +1,10 @@
-//! Sweeps: a key, or several, that takes each of a list of values in turn.
+//! Sweeps: one or several keys, and their values.
 
 use shortflow_text::{Diagnostics, Document, Item, Scalar, Value, suggestion};
 
 use crate::file::AxisFile;
 
-/// One direction of a sweep.
+/// One axis of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Axis {
     pub(crate) name: String,
@@ -12,7 +12,7 @@ pub(crate) struct Axis {
     pub(crate) values: Vec<Scalar>,
 }
 
-/// Brings a lone `[sweep]` into the form of a list of one `[[sweep]]`.
+/// Expands a single `[sweep]` into a list of one `[[sweep]]`.
 pub(crate) fn normalize(document: &mut Document) {
     let Value::Table(entries) = &mut document.root_mut().value else { return };
     if let Some((_, item)) = entries.iter_mut().find(|(key, _)| key.name == "sweep")
@@ -24,7 +24,7 @@ pub(crate) fn normalize(document: &mut Document) {
     }
 }
 
-/// The axes of the sweep, without those whose key `is_set` by hand.
+/// The axes of the sweep, without those whose key the command line sets.
 pub(crate) fn axes(
     document: &mut Document,
     files: &[AxisFile],
@@ -35,7 +35,7 @@ pub(crate) fn axes(
         let path = format!("sweep.{index}");
         let Some(axis) = axis(document, &path, file) else { continue };
         if axes.iter().any(|other| other.name == axis.name) {
-            let message = format!("two sweeps are called `{}`", axis.name);
+            let message = format!("two sweeps have the name `{}`", axis.name);
             document.mistake(&path, message, "give one of them another `name`");
         }
         axes.push(axis);
@@ -44,7 +44,7 @@ pub(crate) fn axes(
         points.checked_mul(values).filter(|points| *points <= MAX_POINTS)
     });
     if points.is_none() {
-        let message = format!("the sweeps have more than {MAX_POINTS} combinations");
+        let message = format!("the sweeps have too many combinations; the maximum is {MAX_POINTS}");
         document.mistake("sweep", message, "list fewer values");
     }
     document.checked()?;
@@ -58,7 +58,7 @@ fn axis(document: &mut Document, path: &str, file: &AxisFile) -> Option<Axis> {
         (None, Some(keys)) if !keys.is_empty() => keys.clone(),
         _ => {
             let help = "write `key = \"parameters.NAME\"`, or `keys = [\"…\", \"…\"]`";
-            document.mistake(path, "a sweep needs exactly one of `key` and `keys`", help);
+            document.mistake(path, "a sweep requires exactly one of `key` and `keys`", help);
             return None;
         }
     };
@@ -84,14 +84,14 @@ fn axis(document: &mut Document, path: &str, file: &AxisFile) -> Option<Axis> {
     })
 }
 
-/// A parameter must be there to be swept; whether any other key exists is seen when it is set.
+/// Checks that a parameter exists. Other keys are checked when they are set.
 fn check_key(document: &mut Document, place: &str, key: &str) {
     let parameters = document.names_in("parameters");
     let names: Vec<&str> = parameters.iter().map(String::as_str).collect();
     if let Some(name) = key.strip_prefix("parameters.") {
         if !names.contains(&name) {
             let help = suggestion(name, "parameters of this file", &names);
-            document.mistake(place, format!("there is no parameter `{name}`"), help);
+            document.mistake(place, format!("unknown parameter `{name}`"), help);
         }
     } else if names.contains(&key) {
         let message = format!("`{key}` is a parameter, not a key");
@@ -102,12 +102,11 @@ fn check_key(document: &mut Document, place: &str, key: &str) {
         names.push("policy");
         let help =
             suggestion(key.split('.').next().unwrap_or_default(), "tables of this file", &names);
-        document.mistake(place, format!("there is no key `{key}` to sweep"), help);
+        document.mistake(place, format!("unknown key `{key}`"), help);
     }
 }
 
-/// All combinations of the axes' values, the last axis turning fastest; one empty combination
-/// when there is no axis.
+/// All combinations of the axes' values; the last axis changes fastest. One empty combination without axes.
 pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<Scalar>> {
     axes.iter().fold(vec![Vec::new()], |points, axis| {
         points

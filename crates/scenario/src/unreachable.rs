@@ -1,4 +1,4 @@
-//! Classes of a bound policy that no packet of the workloads can match.
+//! Finds classes of a bound policy that no packet of the workloads can match.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -12,13 +12,13 @@ use crate::addresses::IpVersion;
 use crate::model::{NodeId, NodeKind, Scenario};
 use crate::workloads::WorkloadKind;
 
-/// Ports from which connections and streams are opened: which of them is not known before.
+/// Source ports of connections and streams. The actual port is not known in advance.
 const EPHEMERAL: RangeInclusive<u16> = 1024..=u16::MAX;
 
-/// So many classes of a role are named one by one; of more only the first.
+/// The limit on named classes per role. Above it only the first is named.
 const MAX_NAMED: usize = 3;
 
-/// Why no packet matches a class.
+/// The reason why no packet matches a class.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Lack {
     /// No host has an address in the prefixes of this key.
@@ -27,16 +27,16 @@ enum Lack {
     Packets,
 }
 
-/// The bound classes that no packet can match, over either version of IP that hosts have. Ignores DSCPs and what
-/// senders know, which change on the way and with time. With `any_traffic`, programs send besides the workloads, and
-/// only addresses that no host has count.
+/// The bound classes that no packet can match, in either IP version of the hosts. Ignores DSCPs and the state
+/// of senders, which change on the way and over time. With `any_traffic` other programs send too, so only
+/// addresses that no host has count.
 pub(crate) fn unreachable(scenario: &Scenario, any_traffic: bool) -> BTreeSet<ClassId> {
     let classes = bound(scenario);
     let found = classes.filter(|class| lack(scenario, &class.rule, any_traffic).is_some());
     found.map(|class| class.id.clone()).collect()
 }
 
-/// A warning for each of these classes, at its place in the policy.
+/// A warning for each of these classes, at its position in the policy.
 pub(crate) fn warnings(
     scenario: &Scenario,
     ids: &BTreeSet<ClassId>,
@@ -108,14 +108,14 @@ fn written(prefixes: &AnyOf<Prefix>) -> String {
     prefixes.iter().map(one).collect::<Vec<_>>().join(" or ")
 }
 
-/// Packets of a workload that go one way.
+/// Packets of a workload in one direction.
 struct Stream {
     ends: [Address; 2],
     ports: [RangeInclusive<u16>; 2],
     protocol: Protocol,
 }
 
-/// What workloads send, in each version that the two hosts have.
+/// The packets of all workloads, in each IP version that both hosts have.
 fn streams(scenario: &Scenario) -> impl Iterator<Item = Stream> {
     scenario.workloads.iter().flat_map(move |workload| {
         let (protocol, port) = sent_to(&workload.kind);
@@ -156,7 +156,7 @@ impl Stream {
         Stream { ends: [dst, src], ports: [dst_port, src_port], protocol: self.protocol }
     }
 
-    /// Whether some of its packets may match, as far as addresses, protocol and ports go.
+    /// Whether some of its packets may match, judged by addresses, protocol and ports.
     fn fits(&self, rule: &MultiField) -> bool {
         let MultiField { src, dst, src_ports, dst_ports, ports, protocol, dscps: _, sender: _ } =
             rule;

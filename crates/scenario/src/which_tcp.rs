@@ -1,11 +1,11 @@
-//! Which TCP a scenario runs, in words for tables and reports.
+//! The name of a scenario's TCP, for tables and reports.
 
 use crate::model::{Scenario, Workload};
 
 impl Scenario {
-    /// The TCP of the workloads, for example `Linux today (CUBIC, RACK)`. Where workloads differ, each
-    /// is followed by the names of those that have it: `Linux today (CUBIC, RACK) for web; …`. Empty
-    /// when nothing uses TCP.
+    /// The TCP of the workloads, for example `Linux today (CUBIC, RACK)`. If workloads differ, each TCP is
+    /// followed by the names of its workloads: `Linux today (CUBIC, RACK) for web; …`. Empty if no workload
+    /// uses TCP.
     pub fn tcp_description(&self) -> String {
         let mut users: Vec<(String, Vec<&str>)> = Vec::new();
         for workload in self.workloads.iter().filter(|workload| uses_tcp(workload)) {

@@ -1,4 +1,4 @@
-//! From a checked scenario to an engine that is ready to run.
+//! Builds an engine from a checked scenario.
 
 use std::sync::Arc;
 
@@ -24,15 +24,15 @@ use crate::record::counters::{CodePoints, Counters};
 use crate::record::flow_sampler::FlowSampler;
 use crate::record::sampler::Sampler;
 
-/// An engine, and what to record of it at the end.
+/// An engine, and what it records at the end.
 pub(crate) struct Build {
     pub(crate) engine: Engine,
-    /// The ports of the plan, in its order.
+    /// The reported ports, in the order of the plan.
     pub(crate) watched: Vec<PortId>,
 }
 
-/// Builds replica number `replica` of `scenario`. Every element is new, and has the random stream
-/// that is named after its place.
+/// Builds replica number `replica` of `scenario`. Every element is new, and has the random stream named after
+/// its place.
 pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<TransferSink>) -> Build {
     let seed = seed_of(scenario.seed, replica);
     let (network, watched) = network_alone(scenario, replica);
@@ -45,15 +45,15 @@ pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<Transf
     Build { engine, watched }
 }
 
-/// Ports, routes and what is bound to them, and which of the ports are reported.
+/// Builds ports, routes and bound roles, and selects the reported ports.
 pub(crate) fn network_alone(scenario: &Scenario, replica: u32) -> (Network, Vec<PortId>) {
     let seed = seed_of(scenario.seed, replica);
     let code_points = CodePoints::new(&code_points(scenario));
     (network(scenario, seed, &code_points), watched(scenario))
 }
 
-/// How many entities of the event queue a scenario needs at most: the arrivals of each port, the
-/// departures of each port with a policy's queue, the sources, the timers, the sampler.
+/// An upper limit on the entities of the event queue: the arrivals of each port, the departures of each port
+/// with a policy's queue, the sources, the timers, the sampler.
 pub(crate) fn entities(scenario: &Scenario) -> usize {
     let has_departures = |(from, to, _): &(NodeId, NodeId, &Line)| {
         role_at(scenario, *from, Direction::To(*to)).is_some_and(|role| role.queues())
@@ -66,7 +66,7 @@ pub(crate) fn entities(scenario: &Scenario) -> usize {
     ports(scenario).count() + served + sources.sum::<usize>() + 2
 }
 
-/// The pairs of hosts between which packets go.
+/// The pairs of hosts that exchange packets.
 pub(crate) fn pairs(scenario: &Scenario) -> Vec<(NodeId, NodeId)> {
     scenario.workloads.iter().flat_map(|workload| workload.kind.pairs()).copied().collect()
 }
@@ -126,7 +126,7 @@ fn hop(
     Hop { port, from, to, near: NearEnd::new(near), far: FarEnd::new(loss, far), through: None }
 }
 
-/// What conditions packets before the port's queue, and where they enter the next node.
+/// The conditioners before the port's queue, and those where its link enters the next node.
 fn conditioners(
     scenario: &Scenario,
     seed: u64,
@@ -142,7 +142,7 @@ fn conditioners(
     (near, at(&ingress_name, role_at(scenario, to, Direction::From(from))))
 }
 
-/// What a policy binds to each port, for a network that runs already.
+/// The roles of each port, for a network that is already running.
 pub(crate) fn roles(scenario: &Scenario, replica: u32) -> Vec<Roles> {
     let seed = seed_of(scenario.seed, replica);
     let roles = |(from, to, line): (NodeId, NodeId, &Line)| {
@@ -156,13 +156,13 @@ pub(crate) fn roles(scenario: &Scenario, replica: u32) -> Vec<Roles> {
     ports(scenario).map(roles).collect()
 }
 
-/// Which places of a tally the code points of a scenario's policy belong to.
+/// Assigns the code points of a scenario's policy to the entries of a tally.
 pub(crate) fn colors(scenario: &Scenario) -> Colors {
     let standard = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
     Colors::new(scenario.policy.as_ref().map_or(standard, |policy| policy.code_points()))
 }
 
-/// The ports that are reported one by one.
+/// The ports that are reported individually.
 fn watched(scenario: &Scenario) -> Vec<PortId> {
     scenario
         .measure
@@ -190,7 +190,7 @@ fn sources(scenario: &Scenario, seed: u64, replica: u32) -> (Vec<Source>, Vec<St
     (sources, streams)
 }
 
-/// Connections of workload number `index`, to this port.
+/// The connections of workload number `index`, to this port.
 fn connections(scenario: &Scenario, index: u16, port: u16) -> Connections {
     let workload = &scenario.workloads[usize::from(index)];
     Connections {
@@ -259,7 +259,7 @@ fn add_stream(
 ) -> StreamId {
     let stream = StreamId(streams.len() as u32);
     let ip = scenario.workloads[usize::from(workload)].ip;
-    // Streams have source ports of their own, so that no two share a 5-tuple.
+    // Each stream has its own source port, so no two share a 5-tuple.
     let key = NodeKey {
         src: from,
         dst: to,
@@ -277,5 +277,5 @@ fn add_stream(
 /// Bytes of the UDP header.
 const UDP_HEADER: u32 = 8;
 
-/// From here there are as many ports as a scenario may have streams.
+/// From here on there are as many ports as the limit on streams.
 const FIRST_STREAM_PORT: u32 = (1 << 16) - MAX_STREAMS;

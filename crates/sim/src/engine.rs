@@ -1,4 +1,5 @@
-//! The run loop: takes the earliest event, lets its entity act, and sets what follows from it. What
+//! The run loop: takes the earliest event, lets its entity act, and sets the events that follow. Hosts are
+//! handled here, the network between them in [`Fabric`].
 //! hosts do is here, what happens between them in [`Fabric`].
 
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ use crate::network::pool::{Parcel, Resident};
 use crate::record::flow_sampler::FlowSampler;
 use crate::record::sampler::Sampler;
 
-/// A simulation under way.
+/// A running simulation.
 pub(crate) struct Engine {
     pub(crate) fabric: Fabric,
     pub(crate) flows: Flows,
@@ -37,13 +38,13 @@ pub(crate) struct Engine {
     streams: Vec<Stream>,
     pub(crate) ephemeral: EphemeralPorts,
     sampler: Sampler,
-    /// Connections over which sessions have just spoken.
+    /// Connections with new data from sessions.
     pending_sends: Vec<PendingSend>,
-    /// Packets with data that came reordered, by the index of their workload.
+    /// Reordered data packets, by the index of their workload.
     pub(crate) reordered: BTreeMap<u16, u64>,
 }
 
-/// How many events pass between two looks at the outside world.
+/// Number of events between two calls of `look`.
 const EVENTS_PER_LOOK: u32 = 1 << 15;
 
 impl Engine {
@@ -77,9 +78,8 @@ impl Engine {
         }
     }
 
-    /// Runs all events up to and including `until`. `look` is called now and then with the
-    /// simulated time, and ends the run when it returns false. So do [exhausted](EphemeralPorts::exhausted)
-    /// ports.
+    /// Runs all events up to and including `until`. `look` is called from time to time with the simulated
+    /// time, and ends the run if it returns false. [Exhausted](EphemeralPorts::exhausted) ports end it too.
     pub(crate) fn run(&mut self, until: Instant, mut look: impl FnMut(Instant) -> bool) -> bool {
         let mut events = 0;
         while let Some((at, entity)) = self.fabric.next(until) {
@@ -116,7 +116,7 @@ impl Engine {
         }
     }
 
-    /// Tells the senders' records of dropped packets.
+    /// Adds dropped packets to the records of their senders.
     #[cold]
     fn account_lost(&mut self) {
         while let Some(parcel) = self.fabric.take_lost() {
@@ -199,7 +199,7 @@ impl Engine {
         self.fabric.pool.release(parcel);
     }
 
-    /// Does what follows from a connection's having sent.
+    /// Handles the consequences of a transmission.
     #[inline]
     fn after_transmit(&mut self, id: FlowId, needs_care: bool) {
         if needs_care {
@@ -211,7 +211,7 @@ impl Engine {
         }
     }
 
-    /// Tells the session of a connection that broke; forgets one that is over.
+    /// Notifies the session of a connection that broke, and removes a connection that has ended.
     #[cold]
     fn care_for(&mut self, id: FlowId) {
         let Some(flow) = self.flows.get_mut(id) else { return };
@@ -225,7 +225,7 @@ impl Engine {
                 sessions.lost(world, link.session, connection);
             });
         }
-        // What broke is let go when its other end, which may still wait, knows too.
+        // A broken connection is removed when its other end, which may still be waiting, is notified too.
         if is_over {
             self.forget(id);
         }
@@ -265,7 +265,7 @@ impl Engine {
         self.set_timers(self.timers.next());
     }
 
-    /// A source has something to start or to send.
+    /// A source starts a connection or sends a datagram.
     fn emit(&mut self, index: usize) {
         let now = self.fabric.now;
         match self.sources[index].emit(now, &mut self.ephemeral, &self.flows) {
@@ -293,7 +293,7 @@ impl Engine {
         self.fabric.set_source(index, self.sources[index].next_at());
     }
 
-    /// A session hears of a connection that `side` has got a segment of.
+    /// Notifies a session that `side` of its connection has received a segment.
     #[cold]
     fn converse(&mut self, id: FlowId, side: Side, before: Option<Before>) {
         let flow = self.flows.get_mut(id);
@@ -306,7 +306,7 @@ impl Engine {
         self.flush(id, side, before);
     }
 
-    /// Lets sessions act, and sends what they have said.
+    /// Lets sessions act, and sends what they write.
     fn consult(&mut self, source: u32, act: impl FnOnce(&mut Sessions, &mut World<'_>)) {
         let Source::Sessions { connections, sessions } = &mut self.sources[source as usize] else {
             unreachable!("a session belongs to a source of sessions")
@@ -337,7 +337,7 @@ impl Engine {
         self.pending_sends = pending_sends;
     }
 
-    /// Sends what an end of a connection has to send.
+    /// Sends the segments of one end of a connection.
     fn flush(&mut self, id: FlowId, side: Side, before: Option<Before>) {
         if let Some(flow) = self.flows.get_mut(id) {
             let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
@@ -369,7 +369,7 @@ impl Engine {
         self.fabric.leave_host(outlet, packet, false, sender.as_ref());
     }
 
-    /// At the end: what sessions have not completed, besides what their connections carry.
+    /// At the end: records what sessions have not completed, besides the data of their connections.
     pub(crate) fn record_sessions(&mut self, name: impl Fn(u16) -> String) {
         for source in &self.sources {
             let Source::Sessions { sessions, .. } = source else { continue };
@@ -395,7 +395,7 @@ impl Engine {
         self.fabric.set_sampler(self.sampler.next_at().min(self.flow_sampler.next_at()));
     }
 
-    /// The warm-up is over: what was counted so far counts no more. It is measured until `until`.
+    /// The warm-up ends: restarts all counters. The measured time lasts until `until`.
     pub(crate) fn end_warm_up(&mut self, until: Instant) {
         self.sampler.restart(self.fabric.now, &self.fabric.network);
         self.fabric.restart_counters(until);
@@ -405,7 +405,8 @@ impl Engine {
     }
 }
 
-/// Sends what a kernel does before the application hears of what has come. What follows looks after the connection.
+/// Sends the acknowledgement that a kernel sends before it notifies the application. The caller then handles
+/// the connection.
 #[cold]
 #[inline(never)]
 fn acknowledge_first(
@@ -418,7 +419,7 @@ fn acknowledge_first(
     transmit(flow, id, side, fabric, timers);
 }
 
-/// Sends what an endpoint has to send, and sets its timer. True when the engine has to see to the
+/// Sends the segments of an endpoint, and sets its timer. Returns true if the engine must handle the
 /// connection.
 #[inline(always)]
 fn transmit(
@@ -452,6 +453,6 @@ fn transmit(
         fabric.leave_host(outlet, packet, is_echo, sender.as_ref());
     }
     timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
-    // The last of the two to close ends it: while this one is open there is no need to ask.
+    // The last end to close ends the connection, so nothing needs a check while this end is open.
     end.tcp.is_closed() && flow.needs_care()
 }

@@ -4,10 +4,10 @@
 //! scenario → build → RunLoop { Fabric { Network, Pool, Calendar }, Flows, Sources } → Replica
 //! ```
 //!
-//! Time is in whole nanoseconds. Each port, each source and the timers of all connections have at
-//! most one pending event; simultaneous events run in a fixed order. A packet stays in its slot of
-//! one pool from host to host, and nothing is allocated per packet. The same scenario and seed give
-//! the same result, bit for bit, however many replicas run beside each other.
+//! Time is in whole nanoseconds. Each port, each source and the timers of all connections have at most one
+//! pending event; simultaneous events run in a fixed order. A packet stays in its slot of one pool from host
+//! to host, and nothing is allocated per packet. The same scenario and seed give the same result, bit for
+//! bit, however many replicas run in parallel.
 //!
 //! ```
 //! use shortflow_run::{Engine, Observers, Task};
@@ -32,10 +32,9 @@
 //!
 //! # What this crate does not know
 //!
-//! Clocks, files, sockets and threads: those who run it have them. How a policy or a scenario is
-//! written, and what a queue or a TCP does inside: it is given elements and connections, and calls
-//! them. What is recorded under which name, and what becomes of results: that belongs to every
-//! engine.
+//! Clocks, files, sockets and threads: callers have them. The text form of policies and scenarios, and the
+//! algorithms of queues and TCP: it gets elements and connections, and calls them. The names of what is
+//! recorded, and the use of results: these are common to all engines.
 
 mod build;
 mod engine;

@@ -1,4 +1,4 @@
-//! The simulator as an engine among others.
+//! The simulator as an engine.
 
 use shortflow_measure::Warning;
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task, end_of, ports};
@@ -10,8 +10,8 @@ use crate::event::calendar::Calendar;
 use crate::record::replica::{refuse_beyond, run_replica_before};
 use crate::without_effect::{WITHOUT_EFFECT, WITHOUT_EFFECT_OVER_IPV4};
 
-/// The simulator as an engine: every packet, in simulated time. It is deterministic, and replicas do
-/// not disturb each other.
+/// The simulator as an engine: every packet, in simulated time. It is deterministic, and replicas do not
+/// affect each other.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Simulator;
 

@@ -1,28 +1,29 @@
-//! For how long an acknowledgement is held back where that adapts to how data come, as in Linux.
+//! The adaptive delay of acknowledgements, as in Linux.
 //!
-//! Segments that come soon after each other make it short; where one came too late for an acknowledgement of two, it
-//! doubles. So flows of a few segments in a round trip are acknowledged for every second one, where a constant 40 ms
-//! would tell of each. Where both sides talk, an answer that comes in time carries what would otherwise go at once.
+//! The delay is short while segments arrive in quick succession. It doubles when a segment arrives too late
+//! to share an acknowledgement with the previous one. Flows of a few segments per round trip therefore get
+//! one acknowledgement per two segments, where a constant 40 ms would give one per segment. If both sides
+//! send data, a prompt answer carries the acknowledgement.
 
 use shortflow_units::{Duration, Instant};
 
-/// Never longer than this, nor than a round trip that is known.
+/// The upper limit. A known round-trip time is also a limit.
 const MAX_DELAY: Duration = Duration::from_millis(200);
 
-/// The time for which an acknowledgement is held back, in the milliseconds in which Linux counts.
+/// The delay of an acknowledgement, in milliseconds as in Linux.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AckDelay {
-    /// 0 before any data came.
+    /// 0 before the first data.
     timeout: u16,
-    /// When data came last.
+    /// When data last arrived.
     came: u32,
-    /// Data were sent soon enough after some had come to carry their acknowledgement.
+    /// Data were sent soon enough after an arrival to carry its acknowledgement.
     pub(crate) answers: bool,
 }
 
 impl AckDelay {
-    /// Data have come in order. Whether that was so late that the sender may have begun anew: then more of them are
-    /// acknowledged at once.
+    /// In-order data arrived. Returns whether the pause before them was so long that the sender may have
+    /// restarted: then more segments are acknowledged at once.
     #[inline]
     pub(crate) fn on_data(&mut self, now: Instant, min: Duration, rto: Duration) -> bool {
         let (min, rto) = (millis(min), millis(rto));
@@ -46,13 +47,13 @@ impl AckDelay {
         self.answers |= self.since(now) < self.timeout;
     }
 
-    /// How long ago data came last.
+    /// The time since data last arrived.
     #[inline]
     fn since(&self, now: Instant) -> u16 {
         u16::try_from(millis_of(now).wrapping_sub(self.came)).unwrap_or(u16::MAX)
     }
 
-    /// Nothing more came in time, and nothing was sent.
+    /// The delay expired: no more data arrived, and none were sent.
     pub(crate) fn on_expiry(&mut self, min: Duration, rto: Duration) {
         if self.answers {
             self.reset(min);
@@ -61,19 +62,19 @@ impl AckDelay {
         }
     }
 
-    /// As if no side had talked yet.
+    /// Resets the delay, as at the start of the connection.
     pub(crate) fn reset(&mut self, min: Duration) {
         self.answers = false;
         self.timeout = millis(min);
     }
 
-    /// Whether data have come.
+    /// Whether data have arrived.
     #[inline]
     pub(crate) fn has_begun(&self) -> bool {
         self.timeout > 0
     }
 
-    /// For how long the next one is held back.
+    /// The delay of the next acknowledgement.
     #[inline]
     pub(crate) fn timeout(&self, min: Duration, smoothed_rtt: Option<Duration>) -> Duration {
         let round_trip = smoothed_rtt.map_or(MAX_DELAY, |rtt| rtt.max(min));
@@ -81,12 +82,12 @@ impl AckDelay {
     }
 }
 
-/// At most a minute.
+/// Limited to one minute.
 fn millis(duration: Duration) -> u16 {
     u16::try_from(duration.nanos() / 1_000_000).unwrap_or(u16::MAX)
 }
 
-/// Its last 32 bits, which come around after 49 days.
+/// The lower 32 bits, which wrap after 49 days.
 fn millis_of(instant: Instant) -> u32 {
     (instant.nanos() / 1_000_000) as u32
 }

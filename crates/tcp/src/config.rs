@@ -4,7 +4,7 @@ use shortflow_units::{Bytes, Duration, Rate};
 
 use crate::{Algorithm, Era};
 
-/// How losses are repaired.
+/// The loss recovery mechanism.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recovery {
     /// Fast retransmit and fast recovery (RFC 5681 §3.2): one loss per window.
@@ -13,8 +13,8 @@ pub enum Recovery {
     NewReno,
     /// Selective acknowledgements (RFC 2018) with the pipe of RFC 6675.
     Sack,
-    /// Selective acknowledgements, from which losses are told by time, with probes of the tail (RACK-TLP, RFC
-    /// 8985) and a proportional rate reduction (RFC 9937).
+    /// Selective acknowledgements with loss detection by time and tail loss probes (RACK-TLP, RFC 8985), and
+    /// a proportional rate reduction (RFC 9937).
     Rack,
 }
 
@@ -26,127 +26,127 @@ impl Recovery {
     }
 }
 
-/// When a receiver may hold back an acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+/// When a receiver may delay an acknowledgement (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DelayedAck {
-    /// The longest time that an acknowledgement is held back.
+    /// The longest delay of an acknowledgement.
     pub timeout: Duration,
-    /// An acknowledgement goes at once after this many full segments.
+    /// The number of full segments after which an acknowledgement is sent at once.
     pub segments: u32,
 }
 
-/// What the retransmission timeout may not fall below.
+/// The lower limit of the retransmission timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RtoFloor {
-    /// `rto_min` bounds the whole timeout (RFC 6298 §2.4).
+    /// `rto_min` limits the whole timeout (RFC 6298 §2.4).
     Timeout,
-    /// `rto_min` bounds the term of the variation, K·RTTVAR, to which SRTT is added; so does Linux.
+    /// `rto_min` limits the variation term K·RTTVAR, which is added to SRTT, as in Linux.
     Variation,
 }
 
-/// Which segments of a connection that uses ECN a router may mark instead of dropping them.
+/// Which segments of a connection with ECN a router may mark instead of dropping them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum EcnCapable {
-    /// Data that are sent for the first time (RFC 3168 §6.1.4–6).
+    /// Data segments that are sent for the first time (RFC 3168 §6.1.4–6).
     NewData,
-    /// All data, retransmissions too: ns-2 from January 2005 on.
+    /// All data segments, also retransmissions: ns-2 since January 2005.
     Data,
-    /// SYNs and bare acknowledgements too: ns-2 before. A mark on one of these has no effect at the
-    /// other end, but the segment is not dropped.
+    /// Also SYNs and pure acknowledgements: earlier ns-2. A mark on one of these has no effect at the other
+    /// end, but the segment is not dropped.
     All,
 }
 
-/// How a receiver echoes marks to the sender, where ECN is used.
+/// How a receiver echoes marks to the sender, if ECN is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EchoRule {
-    /// From a mark on until the sender says that it slowed down (RFC 3168 §6.1.3).
+    /// From a mark on, until the sender reports a reduced window (RFC 3168 §6.1.3).
     UntilReduced,
-    /// Every acknowledgement says of its own data whether they were marked (RFC 8257 §3.2).
+    /// Every acknowledgement reports whether its own data were marked (RFC 8257 §3.2).
     Exact,
 }
 
-/// Where Linux's CUBIC is another than that of RFC 9438.
+/// How Linux's CUBIC differs from RFC 9438.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CubicForm {
-    /// As the RFC has it: where Reno would be faster, as fast as Reno on the average up to the window before
-    /// the last reduction, and by a segment in a round trip from there on (§4.3).
+    /// As in the RFC: where Reno would be faster, CUBIC grows as fast as Reno on average up to the window
+    /// before the last reduction, and by one segment per round trip above it (§4.3).
     Rfc9438,
-    /// As Linux has it: as fast as Reno on the average throughout, in whole segments, which for small windows is a
-    /// segment ahead of the curve. While no loss has shown how far the window may go it grows by a twentieth in a
-    /// round trip at least.
+    /// As in Linux: always at least as fast as Reno on average, in whole segments, which puts small windows
+    /// one segment ahead of the curve. Before the first loss it grows by at least 1/20 per round trip.
     Linux,
 }
 
-/// The settings of an endpoint. Both ends of a connection in one scenario usually share one.
+/// The settings of an endpoint. Both ends of a connection usually share one value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// The preset with which these settings began.
+    /// The preset of these settings.
     pub era: Era,
     /// Maximum segment size: bytes of payload in a full segment.
     pub mss: u16,
     /// Bytes of TCP and IP headers on every segment.
     pub header: u16,
-    /// Bytes of the IP header in these: 20, or 40 over IPv6.
+    /// Length of the IP header: 20 bytes, or 40 over IPv6.
     pub ip_header: u16,
     /// Initial congestion window in segments (RFC 5681 §3.1, RFC 6928).
     pub initial_window: u32,
-    /// By how many segments one acknowledgement may open the window in slow start, L of RFC 3465 §2.2;
-    /// `None` is without limit. After a timeout it is 1 (RFC 3465 §2.3).
+    /// Limit on the growth of the window per acknowledgement in slow start, in segments: L of RFC 3465 §2.2.
+    /// `None` means no limit. After a timeout it is 1 (RFC 3465 §2.3).
     pub slow_start_limit: Option<u32>,
-    /// The receive window offered, which never shrinks: the application reads at once.
+    /// The receive window, which never shrinks because the application reads at once.
     pub receive_window: Bytes,
-    /// How losses are repaired.
+    /// The loss recovery mechanism.
     pub recovery: Recovery,
-    /// Whether the tail of a flight is probed before the retransmission timer expires (RFC 8985 §7), where
-    /// [`Recovery::Rack`] repairs losses.
+    /// Whether tail loss probes are sent before the retransmission timer expires (RFC 8985 §7). Only with
+    /// [`Recovery::Rack`].
     pub tail_loss_probe: bool,
-    /// CUBIC by the RFC, or as Linux has it.
+    /// CUBIC of the RFC or of Linux.
     pub cubic: CubicForm,
-    /// Whether CUBIC's slow start ends before losses do it, when acknowledgements come in a long train or
-    /// later than they did (HyStart).
+    /// Whether CUBIC leaves slow start before a loss (HyStart): when acknowledgements arrive in a long train,
+    /// or later than before.
     pub hystart: bool,
-    /// Duplicate acknowledgements that start a fast retransmit.
+    /// Number of duplicate acknowledgements that trigger a fast retransmit.
     pub duplicate_ack_threshold: u32,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     pub limited_transmit: bool,
-    /// How the congestion window grows and shrinks.
+    /// The congestion control.
     pub congestion: Algorithm,
-    /// The round-trip time at which Constant-Rate grows as Reno does, and above which Increase-by-K grows by
-    /// more.
+    /// The reference round-trip time: Constant-Rate grows there as Reno does, and Increase-by-K grows faster
+    /// above it.
     pub reference_rtt: Duration,
-    /// K: by how many segments in a round trip Increase-by-K grows.
+    /// K: window growth of Increase-by-K, in segments per round trip.
     pub increase: u32,
-    /// The rate of payload to which the window holds a connection, whatever the congestion control (Mehra,
-    /// Tewari & Kandlur 1999, §3.3).
+    /// Rate limit of payload, enforced by the window for any congestion control (Mehra, Tewari & Kandlur
+    /// 1999, §3.3).
     pub window_rate: Option<Rate>,
-    /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or
-    /// adds SMSS·SMSS/cwnd for each acknowledgement. RFC 5681 §3.1 allows both and recommends bytes.
+    /// Whether Reno's congestion avoidance counts acknowledged bytes (RFC 3465 §2.1), or adds SMSS·SMSS/cwnd
+    /// per acknowledgement. RFC 5681 §3.1 allows both and recommends bytes.
     pub byte_counting: bool,
-    /// Whether what a reduction leaves of the window and of the slow-start threshold is rounded down to whole
-    /// segments, in which Linux counts.
+    /// Whether a reduced window and slow-start threshold are rounded down to whole segments, as in Linux.
     pub whole_segments: bool,
-    /// Whether a receiver reports what it got twice, as the first SACK block of an acknowledgement (RFC 2883), where
-    /// `recovery` has SACK. A sender whose losses are told by time takes a reduction back when all that it sent again is
-    /// reported (RFC 3708 §3), and lets segments overtake each other by more (RFC 8985 §6.2, step 4).
+    /// Whether a receiver reports duplicate data in the first SACK block of an acknowledgement (RFC 2883).
+    /// Requires SACK. A sender with RACK undoes a reduction if all its retransmissions are reported as
+    /// duplicates (RFC 3708 §3), and tolerates more reordering (RFC 8985 §6.2, step 4).
     pub duplicate_sack: bool,
-    /// Whether a FIN is a segment of its own where the window lets all data leave before it, as of a program that writes to
-    /// its socket and then closes it. A FIN that comes while data wait goes with the last of them in any case.
+    /// Whether a FIN is a separate segment if the window lets all data leave before it, as when a program
+    /// writes to its socket and then closes it. A FIN that is requested while data wait goes with the last of
+    /// them.
     pub lone_fin: bool,
-    /// Whether new data are paced where the congestion control has no rate of its own: at twice the
-    /// window in a round trip in slow start, at 1.2 times beyond, as Linux does under its `fq` scheduler.
+    /// Whether new data are paced if the congestion control has no rate of its own: at twice the window per
+    /// round trip in slow start, at 1.2 times afterwards, as in Linux with the `fq` scheduler.
     pub pacing: bool,
     /// Delayed acknowledgements, or `None` for one acknowledgement per segment.
     pub delayed_ack: Option<DelayedAck>,
-    /// Whether they are held back as Linux does it: for a time that adapts to how data come, from `delayed_ack.timeout` on;
-    /// not at all at the end of what was written, nor of `quick_acks`, but where an answer is expected to carry them.
+    /// Whether acknowledgements are delayed as in Linux: the delay adapts to the data, from
+    /// `delayed_ack.timeout` on. The last segment of a write, and the first `quick_acks` segments, are
+    /// acknowledged at once unless an answer is expected to carry the acknowledgement.
     pub adaptive_ack: bool,
-    /// So many segments with data are acknowledged at once at the start of a connection, before
-    /// acknowledgements are held back: they open the sender's window sooner. Linux does this for 16, and again after
-    /// something came twice, as is done here with `duplicate_sack`.
+    /// Number of data segments at the start of a connection that are acknowledged at once, which opens the
+    /// sender's window sooner. Linux uses 16, and again after a duplicate, as this crate does with
+    /// `duplicate_sack`.
     pub quick_acks: u32,
-    /// Whether the receive window grows with what comes in a round trip (dynamic right-sizing), where each segment that
-    /// lets it grow is acknowledged at once, as Linux does. What limits the peer is `receive_window`, beyond which it does not
-    /// grow either.
+    /// Whether the receive window grows with the data received per round trip (dynamic right-sizing). Each
+    /// segment that lets it grow is acknowledged at once, as in Linux. The limit for the peer is
+    /// `receive_window`, and growth ends there.
     pub right_sizing: bool,
     /// Whether a short segment waits while data is outstanding (Nagle, RFC 1122 §4.2.3.4).
     pub nagle: bool,
@@ -154,34 +154,34 @@ pub struct Config {
     pub rto_initial: Duration,
     /// Smallest retransmission timeout (RFC 6298 §2.4).
     pub rto_min: Duration,
-    /// What `rto_min` bounds.
+    /// What `rto_min` limits.
     pub rto_floor: RtoFloor,
-    /// Greatest retransmission timeout after back-off (RFC 6298 §2.5).
+    /// Largest retransmission timeout after back-off (RFC 6298 §2.5).
     pub rto_max: Duration,
     /// Clock granularity G of RTT samples (RFC 6298 §2); samples round up to whole ticks.
     pub clock_granularity: Duration,
-    /// The tick of the wheel on which timers lie, 10 µs to 500 ms: they expire with it, longer ones on a grid that is coarser
-    /// by eights, as in Linux, where it is 1 / `CONFIG_HZ`. With zero they expire when they are due.
+    /// Tick of the timer wheel, 10 µs to 500 ms. Timers expire at ticks, longer ones on grids that are 8, 64,
+    /// … times as coarse, as in Linux with 1 / `CONFIG_HZ`. With zero, timers are exact.
     pub timer_tick: Duration,
     /// Whether ECN is negotiated and used (RFC 3168).
     pub ecn: bool,
-    /// Which segments may be marked where ECN is used.
+    /// Which segments may be marked if ECN is used.
     pub ecn_capable: EcnCapable,
     /// Whether an idle sender restarts from its initial window (RFC 5681 §4.1).
     pub restart_after_idle: bool,
-    /// So many lost SYNs or SYN-ACKs are forgiven. After one more, the initial window is one segment
-    /// (RFC 5681 §3.1). With none forgiven a lost one gives no sample of the round-trip time, and the
-    /// retransmission timeout is 3 s or more (RFC 6298 §5.7). Linux forgives one, and SYN-ACKs that only
-    /// answered a SYN sent again; its timestamps give a sample however many were lost (RFC 7323 §4).
+    /// Number of lost SYNs or SYN-ACKs without effect. After one more the initial window is one segment (RFC
+    /// 5681 §3.1). At 0 a lost one also gives no sample of the round-trip time, and the retransmission
+    /// timeout is at least 3 s (RFC 6298 §5.7). Linux uses 1, and ignores SYN-ACKs that only answer a
+    /// repeated SYN. Its timestamps give a sample in any case (RFC 7323 §4).
     pub lost_syns_forgiven: u32,
-    /// So many timeouts of a SYN do not double it, nor count as retries (Linux from 6.5 on; RFC 6298 §5.5
-    /// doubles at each). The other end's SYN-ACK has no such grace.
+    /// Number of SYN timeouts that neither double the timeout nor count as retries (Linux since 6.5; RFC 6298
+    /// §5.5 doubles every time). Does not apply to the SYN-ACK.
     pub linear_syn_timeouts: u32,
-    /// How often a SYN or SYN-ACK is sent again before giving up; `None` is for ever.
+    /// Limit on retransmissions of a SYN or SYN-ACK; `None` means no limit.
     pub syn_retries: Option<u32>,
-    /// How often data is sent again before giving up; `None` is for ever.
+    /// Limit on retransmissions of data; `None` means no limit.
     pub data_retries: Option<u32>,
-    /// How long a closed connection lingers (RFC 9293 §3.6.1: 2 MSL).
+    /// How long a closed connection stays in TIME-WAIT (RFC 9293 §3.6.1: 2 MSL).
     pub time_wait: Duration,
 }
 
@@ -200,7 +200,7 @@ impl Config {
         self.header >= self.ip_header + 32
     }
 
-    /// Whether a receiver reports what it got twice.
+    /// Whether a receiver reports duplicate data.
     #[inline]
     pub(crate) fn reports_duplicates(&self) -> bool {
         self.duplicate_sack && self.recovery.has_sack()

@@ -1,4 +1,4 @@
-//! One endpoint of a connection: joins the halves, and is what a host holds.
+//! One endpoint of a connection, which combines the sending and the receiving half.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::sender::Sender;
 use crate::state::{Failure, Role, State};
 use crate::{Config, Segment, Stats};
 
-/// One endpoint. The host calls in with segments, expired deadlines and the application's wishes,
-/// and after each call takes segments from [`poll_transmit`](Self::poll_transmit) until it gives
-/// `None`. The crate's page has an example.
+/// One endpoint. The host calls it with segments, expired deadlines and the application's requests. After
+/// each call it takes segments from [`poll_transmit`](Self::poll_transmit) until that returns `None`. The
+/// crate's documentation has an example.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) config: Arc<Config>,
@@ -28,23 +28,22 @@ pub struct Connection {
     pub(crate) linger: Instant,
 }
 
-/// So many bytes to send are without end.
+/// The number of bytes of an endless transfer.
 pub const ENDLESS: u64 = u64::MAX / 2;
 
-/// A segment without data that is waiting to go.
+/// A segment without data that waits to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Control {
     Nothing,
     Syn,
     SynAck,
-    /// A reset with this sequence number, and this acknowledgement where it has the flag for one.
+    /// A reset with this sequence number, and this acknowledgement if it has one.
     Reset {
         seq: u32,
         ack: u32,
         flags: TcpFlags,
     },
-    /// An acknowledgement of what came before the mark of the latest segment changed, with the echo that
-    /// held until then (RFC 8257 §3.2).
+    /// An acknowledgement of data before a change of the mark, with the earlier echo (RFC 8257 §3.2).
     Acknowledgement {
         ack: u32,
         echo: TcpFlags,
@@ -66,22 +65,21 @@ impl Connection {
         }
     }
 
-    /// The same endpoint with this initial sequence number instead of zero.
+    /// Sets the initial sequence number, which is zero otherwise.
     #[must_use]
     pub fn with_initial_sequence(mut self, initial: u32) -> Self {
         self.sender.initial = initial;
         self
     }
 
-    /// The same endpoint with a congestion control of the host's own: one that shares what it knows with
-    /// others, for example. Before it is opened.
+    /// Sets another congestion control, for example one that shares state with others. Call it before `open`.
     #[must_use]
     pub fn with_congestion_control(mut self, control: Box<dyn CongestionControl>) -> Self {
         self.sender.set_congestion_control(control, &self.config);
         self
     }
 
-    /// Opens: the active end sends its SYN, the passive end waits for one. Once only.
+    /// Opens: the active end sends its SYN, the passive end waits for one. Call it once.
     pub fn open(&mut self, _now: Instant) {
         if self.state != State::Closed || self.sender.max > 0 {
             return;
@@ -95,19 +93,18 @@ impl Connection {
         }
     }
 
-    /// The application hands in `bytes` to send; [`ENDLESS`] never end. Nothing after
-    /// [`close`](Self::close).
+    /// The application writes `bytes`; [`ENDLESS`] never ends. Has no effect after [`close`](Self::close).
     pub fn write(&mut self, _now: Instant, bytes: u64) {
         self.sender.write(bytes);
     }
 
-    /// The application has no more to send: a FIN follows the last byte. Before the connection is
-    /// established this waits, as `shutdown` after `connect` would.
+    /// The application has no more to send: a FIN follows the last byte. Before the connection is established
+    /// this waits, as `shutdown` after `connect` does.
     pub fn close(&mut self, _now: Instant) {
         self.sender.close(&self.config);
     }
 
-    /// Ends the connection at once, with a reset where the peer knows of it (RFC 9293 §3.10.5).
+    /// Ends the connection at once, with a reset if the peer knows the connection (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
         let peer_knows = matches!(
             self.state,
@@ -127,8 +124,8 @@ impl Connection {
         }
     }
 
-    /// The earliest timer. The host calls [`on_timer`](Self::on_timer) then; it may move later at
-    /// any call, so a host may also find out by calling early.
+    /// The earliest timer, at which the host calls [`on_timer`](Self::on_timer). Any call may move it to a
+    /// later time, so an early call of `on_timer` is allowed.
     #[inline]
     pub fn deadline(&self) -> Instant {
         self.sender.deadline().min(self.receiver.timer).min(self.linger)
@@ -166,7 +163,7 @@ impl Connection {
         }
     }
 
-    /// Ends the connection; what is due to be sent still goes.
+    /// Ends the connection. Segments that are due are still sent.
     pub(crate) fn finish(&mut self) {
         self.state = State::Closed;
         self.linger = Instant::NEVER;
@@ -181,7 +178,7 @@ impl Connection {
         self.finish();
     }
 
-    /// Whether an acknowledgement is due that a kernel sends before the application hears of what it acknowledges.
+    /// Whether an acknowledgement is due that a kernel sends before the application is notified of the data.
     #[inline]
     pub fn acknowledges_first(&self) -> bool {
         self.receiver.due == AckDue::First
@@ -192,7 +189,7 @@ impl Connection {
         self.receiver.delivered()
     }
 
-    /// Whether the peer's FIN has come, and everything before it.
+    /// Whether the peer's FIN and everything before it have arrived.
     pub fn peer_closed(&self) -> bool {
         self.receiver.is_finished()
     }
@@ -202,12 +199,12 @@ impl Connection {
         self.sender.acknowledged()
     }
 
-    /// Where the connection stands.
+    /// The state of the connection.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Whether the handshake is done and neither end has closed.
+    /// Whether the handshake is complete and neither end has closed.
     pub fn is_established(&self) -> bool {
         self.state == State::Established
     }
@@ -227,22 +224,22 @@ impl Connection {
         &self.config
     }
 
-    /// Its settings, to share.
+    /// Its settings, shared.
     pub fn shared_config(&self) -> &Arc<Config> {
         &self.config
     }
 
-    /// What was counted.
+    /// The counters.
     pub fn stats(&self) -> &Stats {
         &self.sender.stats
     }
 
-    /// What a marker at this host may see between two segments. `received_dscp` and `label` are the
-    /// host's to tell.
+    /// The state that a marker at this host sees between two segments. The host adds `received_dscp` and
+    /// `label`.
     #[inline]
     pub fn sender_view(&self) -> SenderView {
         let window = self.congestion_window().min(u64::from(self.sender.peer_window));
-        // Of what was written, the SYN is no part, nor is the FIN.
+        // SYN and FIN are not part of the written data.
         let written = self.sender.end - 1;
         let sent = self.sender.max.saturating_sub(1).min(written);
         SenderView {
@@ -255,14 +252,13 @@ impl Connection {
         }
     }
 
-    /// What a marker at this host may see of `segment`, which
-    /// [`poll_transmit`](Self::poll_transmit) has just given: `sent` and `remaining` are those
-    /// before it.
+    /// The state that a marker at this host sees for `segment`, which [`poll_transmit`](Self::poll_transmit)
+    /// has just returned. `sent` and `remaining` are the values before it.
     #[inline]
     pub fn view_of(&self, segment: &Segment) -> SenderView {
         let mut view = self.sender_view();
         view.is_retransmission = Some(segment.is_retransmission);
-        // A probe of a closed window goes beyond what counts as sent.
+        // A window probe is beyond what counts as sent.
         let behind = self.sequence_of(self.sender.max).wrapping_sub(segment.header.seq);
         if !segment.is_retransmission && behind >= u32::from(segment.payload) {
             let payload = Bytes(u64::from(segment.payload)).min(view.sent);
@@ -285,7 +281,7 @@ impl Connection {
         }
     }
 
-    /// The congestion window in bytes, without what fast recovery adds for a while.
+    /// The congestion window in bytes, without the temporary inflation of fast recovery.
     pub fn congestion_window(&self) -> u64 {
         self.sender.congestion.window().0
     }

@@ -1,10 +1,10 @@
-//! Which TCP this is, in words for tables and reports.
+//! The name of a TCP, for tables and reports.
 
 use crate::{Config, CubicForm, EcnCapable, Recovery, RtoFloor};
 
 impl Config {
-    /// What a reader of results has to know: the era, what controls congestion and repairs losses,
-    /// and every other setting that differs from the era's, under its key in a scenario. For example
+    /// The description for readers of results: the era, congestion control and recovery, and every other
+    /// setting that differs from the era's, under its key in a scenario. For example
     /// `Linux today (CUBIC, RACK)` or `ns-2 of 2002 (Reno, NewReno) with rto_min 200 ms`.
     pub fn description(&self) -> String {
         let usual = self.era.config().settings();
@@ -17,7 +17,8 @@ impl Config {
         if differing.is_empty() { name } else { format!("{name} with {}", differing.join(", ")) }
     }
 
-    /// Every setting but those that the name tells, under its key in a scenario, as it is written there.
+    /// Every setting that the name does not contain, under its key in a scenario and in the form of
+    /// scenarios.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let count = |limit: Option<u32>| limit.map_or("unlimited".to_owned(), |n| n.to_string());
         vec![

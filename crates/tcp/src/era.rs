@@ -1,4 +1,5 @@
-//! Presets: the defaults of a time and its tools. Where each is from is told in `docs/tcp-eras.md`.
+//! Presets (eras): the default settings of an operating system or simulator at a time. `docs/tcp-eras.md` has
+//! the sources.
 
 use std::fmt;
 
@@ -9,15 +10,15 @@ use crate::config::{
     Config, CubicForm, DelayedAck, EcnCapable as Capable, Recovery, RtoFloor as Floor,
 };
 
-/// A preset: the defaults of a time and its tools.
+/// A preset: the default settings of an operating system or simulator at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
-    /// ns-2 as of 2002 (2.1b9): `Agent/TCP/Newreno` and `Agent/TCPSink` with all settings left alone.
+    /// ns-2 of 2002 (2.1b9): `Agent/TCP/Newreno` and `Agent/TCPSink` with their default settings.
     Ns2In2002,
-    /// ns-2 as of 2005 (2.28): the least retransmission timeout is 0.2 s instead of 1 s, and only
-    /// data are ECN-capable.
+    /// ns-2 of 2005 (2.28): the minimum retransmission timeout is 0.2 s instead of 1 s, and only data are
+    /// ECN-capable.
     Ns2In2005,
-    /// A Linux host of today: CUBIC with HyStart, RACK, an initial window of 10, delayed acknowledgements.
+    /// A current Linux host: CUBIC with HyStart, RACK, an initial window of 10, delayed acknowledgements.
     LinuxToday,
 }
 

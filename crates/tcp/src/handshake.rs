@@ -1,4 +1,4 @@
-//! Opening: SYN, SYN-ACK and what may come instead of them.
+//! Opening a connection: SYN, SYN-ACK and unexpected segments.
 
 use shortflow_elements::TcpFlags;
 use shortflow_units::Instant;
@@ -56,12 +56,12 @@ impl Connection {
         self.sender.ecn.on_syn_ack(header, self.config.ecn);
         self.receiver.on_syn(sent_at, header, &self.config);
         self.establish(now, header);
-        // The peer is told at once, before data: so do Linux and ns-2.
+        // The peer is notified at once, before data, as in Linux and ns-2.
         self.receiver.demand_ack(AckDue::Bare);
     }
 
-    /// A SYN for a connection whose own SYN-ACK may be lost comes again (RFC 9293 §3.10.7.4 would
-    /// answer with a bare acknowledgement, which the peer in SYN-SENT cannot use).
+    /// Whether a SYN is repeated because the SYN-ACK may be lost. RFC 9293 §3.10.7.4 would answer with a pure
+    /// acknowledgement, which a peer in SYN-SENT cannot use.
     pub(crate) fn is_repeated_syn(&self, header: &TcpHeader) -> bool {
         self.state == State::SynReceived
             && header.flags.has(TcpFlags::SYN)
@@ -69,7 +69,7 @@ impl Connection {
             && header.seq == self.receiver.initial
     }
 
-    /// The acknowledgement of the SYN-ACK. `false` when it is none.
+    /// Processes the acknowledgement of the SYN-ACK. Returns `false` if the segment is not one.
     pub(crate) fn on_segment_in_syn_received(&mut self, now: Instant, header: &TcpHeader) -> bool {
         if from_wire(self.sender.initial, 0, header.ack) == 1 {
             self.establish(now, header);
@@ -88,7 +88,7 @@ impl Connection {
         self.repeat_syn();
     }
 
-    /// How many timeouts neither double the next one nor count as retries.
+    /// The number of timeouts that neither double the next one nor count as retries.
     pub(crate) fn graces(&self) -> u32 {
         if self.state == State::SynSent { self.config.linear_syn_timeouts } else { 0 }
     }

@@ -1,4 +1,4 @@
-//! Segments coming in (RFC 9293 §3.10.7).
+//! Incoming segments (RFC 9293 §3.10.7).
 
 use shortflow_elements::{Ecn, TcpFlags};
 use shortflow_units::Instant;
@@ -11,8 +11,8 @@ use crate::seq::from_wire;
 use crate::state::{Failure, State};
 
 impl Connection {
-    /// A segment of this connection has arrived, with the ECN field of its IP header. The peer sent it at `sent_at`, which is
-    /// its TSval.
+    /// A segment of this connection has arrived, with the ECN field of its IP header. The peer sent it at
+    /// `sent_at`, which is its TSval.
     #[inline]
     pub fn on_segment(
         &mut self,
@@ -23,7 +23,7 @@ impl Connection {
         ecn: Ecn,
     ) {
         let start = from_wire(self.receiver.initial, self.receiver.next, header.seq);
-        // The common case: nothing unusual in state and flags, and exactly what is expected next.
+        // The common case: no special state or flags, and the expected sequence number.
         if header.flags.only_acknowledge()
             && start == self.receiver.next
             && self.state == State::Established
@@ -77,7 +77,7 @@ impl Connection {
             self.repeat_syn();
             return;
         }
-        // RFC 7323 §5.3, R1. An old acknowledgement without data is recognized by its numbers.
+        // RFC 7323 §5.3, R1. An old acknowledgement without data is recognised by its numbers.
         if length > 0 && self.receiver.recent.rejects(now, sent_at) {
             self.discard(now, start, payload);
             return;
@@ -117,7 +117,7 @@ impl Connection {
         }
     }
 
-    /// Takes data that touch the window; they may fill the last gap before a FIN that came early.
+    /// Accepts data that touch the window. They may fill the last gap before a FIN that arrived early.
     #[inline]
     fn take_data(&mut self, now: Instant, header: &TcpHeader, start: u64, payload: u16, ecn: Ecn) {
         let fin = header.flags.has(TcpFlags::FIN);
@@ -138,7 +138,7 @@ impl Connection {
         }
     }
 
-    /// Takes the acknowledgement field; whether the rest of the segment may be taken too.
+    /// Processes the acknowledgement field. Returns whether the rest of the segment may be processed.
     fn on_acknowledgement(
         &mut self,
         now: Instant,
@@ -170,7 +170,7 @@ impl Connection {
         if taken {
             self.receiver.note_timestamp(now, sent_at, start, length);
         } else {
-            // RFC 9293 §3.10.7.4: it acknowledges what was never sent.
+            // RFC 9293 §3.10.7.4: it acknowledges data that were never sent.
             self.receiver.demand_ack(AckDue::Bare);
         }
         taken
@@ -189,7 +189,7 @@ impl Connection {
         }
     }
 
-    /// RFC 9293 §3.10.7.4, second: a reset counts when it is exactly the next in sequence.
+    /// RFC 9293 §3.10.7.4, second: a reset is valid if its sequence number is exactly the next one.
     fn on_reset(&mut self, start: u64, acceptance: Acceptance) {
         if start != self.receiver.next {
             if acceptance == Acceptance::Inside {

@@ -1,11 +1,11 @@
 //! A TCP endpoint without I/O: no sockets, no clock, no threads.
 //!
-//! The host feeds a [`Connection`] segments and timer expiries, and takes from it the segments to
-//! send. Inside, sequence numbers are 64-bit stream offsets.
+//! The host passes segments and timer expiries to a [`Connection`], and takes from it the segments to send.
+//! Inside, sequence numbers are 64-bit stream offsets.
 //!
 //! # Example
 //!
-//! A client asks with 1000 bytes; the two ends exchange segments until neither has more to say.
+//! A client sends 1000 bytes. The two ends exchange segments until neither has more to send.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -31,19 +31,20 @@
 //!
 //! # What this crate does not know
 //!
-//! - **Time and chance.** There is no clock: `now` is an argument, and the host asks for the next
+//! - **Time and randomness.** There is no clock: `now` is an argument, and the host reads the next
 //!   [deadline](Connection::deadline) after every call. Nothing is random.
-//! - **The network.** No addresses, ports, routes or packets: the host wraps a [`Segment`] in what it
-//!   sends, and finds the connection that a segment belongs to.
-//! - **The data.** Bytes are counted, not kept; the application reads at once, so the offered window
-//!   never shrinks.
-//! - **Options on the wire.** Window scaling and SACK are taken for granted. Segments have timestamps (RFC 7323) where the
-//!   header has room for them, 52 bytes; else they say of a transmission only whether it was the first ([`Stamps`]).
-//! - **Not yet**: reports of duplicates (RFC 2883), path MTU discovery. Retransmissions are not paced.
+//! - **The network.** No addresses, ports, routes or packets: the host puts a [`Segment`] into a packet, and
+//!   finds the connection of a segment.
+//! - **The data.** Bytes are counted, not stored. The application reads at once, so the offered window never
+//!   shrinks.
+//! - **Options on the wire.** Window scaling and SACK are always available. Segments have timestamps (RFC 7323)
+//!   if the header is long enough, 52 bytes; otherwise they show only whether a transmission is the first
+//!   ([`Stamps`]).
+//! - **Not yet**: path MTU discovery. Retransmissions are not paced.
 //!
-//! # Where what is
+//! # Files
 //!
-//! | file | what it knows |
+//! | file | content |
 //! |---|---|
 //! | `config`, `era`, `describe` | the settings, the presets, and their names for readers |
 //! | `header`, `segment` | what goes on the wire |

@@ -1,4 +1,4 @@
-//! Segments going out.
+//! Outgoing segments.
 
 use shortflow_elements::{Ecn, TcpFlags};
 use shortflow_units::Instant;
@@ -13,7 +13,7 @@ use crate::timestamps::Tsecr;
 use crate::{EcnCapable, Segment};
 
 impl Connection {
-    /// The next segment to send now. Call it after every other call until it gives `None`.
+    /// The next segment to send now. Call it after every other call until it returns `None`.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let mut segment = self.next_segment(now)?;
@@ -74,7 +74,7 @@ impl Connection {
         Segment { ecn: self.mark_without_data(), ..segment }
     }
 
-    /// The mark of an acknowledgement or a SYN-ACK.
+    /// The ECN field of an acknowledgement or a SYN-ACK.
     #[inline]
     fn mark_without_data(&self) -> Ecn {
         match self.config.ecn_capable {
@@ -83,7 +83,7 @@ impl Connection {
         }
     }
 
-    /// A segment without payload that carries the acknowledgement due.
+    /// A segment without payload, with the acknowledgement that is due.
     #[inline]
     fn segment(&mut self, seq: u32, flags: TcpFlags) -> Segment {
         self.receiver.on_ack_sent();
@@ -141,7 +141,7 @@ impl Connection {
         segment
     }
 
-    /// An acknowledgement up to `ack`, which has been overtaken: what came after stays due.
+    /// An acknowledgement up to `ack`, which is no longer current. Acknowledgement of later data stays due.
     fn earlier_acknowledgement(&mut self, ack: u32, echo: TcpFlags) -> Segment {
         self.sender.stats.segments_sent += 1;
         let header = TcpHeader {
@@ -154,7 +154,7 @@ impl Connection {
         Segment { header, payload: 0, ecn: Ecn::NotEct, is_retransmission: false }
     }
 
-    /// The wire number of an offset in what this end sends.
+    /// The sequence number on the wire of a stream offset of this end.
     #[inline]
     pub(crate) fn sequence_of(&self, offset: u64) -> u32 {
         to_wire(self.sender.initial, offset)

@@ -1,4 +1,4 @@
-//! What a sender does whose losses are told by time and whose tail is probed (RACK-TLP, RFC 8985).
+//! The sender's part of RACK-TLP (RFC 8985): loss detection by time, and tail loss probes.
 
 use shortflow_elements::TcpFlags;
 use shortflow_units::{Bytes, Duration, Instant};
@@ -10,14 +10,14 @@ use crate::recovery::LossPhase;
 use crate::recovery::rack::{Awaits, Doubt, Judged, News, Probe, Rack, Reduction, TIMER_MARGIN};
 use crate::sender::{Chunk, ChunkKind, Sender, Urgent};
 
-// What the other recoveries share stays as small as it was: hence the calls that are not inlined.
+// Not inlined, so that the code of other recoveries stays small.
 
 impl Sender {
     fn rack(&mut self) -> &mut Rack {
-        self.recovery.rack_mut().expect("losses are told by time")
+        self.recovery.rack_mut().expect("RACK has a state")
     }
 
-    /// A segment leaves.
+    /// A segment is sent.
     #[inline(never)]
     pub(crate) fn note_by_time(&mut self, now: Instant, from: u64, after: u64, kind: ChunkKind) {
         let (una, max) = (self.una, self.max);
@@ -40,7 +40,7 @@ impl Sender {
         }
     }
 
-    /// Lost segments first, then new data, as far as the window goes.
+    /// Lost segments first, then new data, as far as the window allows.
     #[inline(never)]
     pub(crate) fn poll_by_time(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         let rack = self.rack();
@@ -56,7 +56,7 @@ impl Sender {
         Some(chunk)
     }
 
-    /// The timer watches the first outstanding segment: when that goes again, it starts anew.
+    /// The timer covers the first outstanding segment. When that is retransmitted, it restarts.
     fn send_again(&mut self, now: Instant, from: u64, to: u64, config: &Config) -> Chunk {
         let rto = self.rtt.rto();
         if from == self.una && self.rack().awaits != Awaits::Reordering {
@@ -66,8 +66,8 @@ impl Sender {
         self.retransmit(now, from, to, config)
     }
 
-    /// New data have left: the probe timeout starts anew, and is no later than the retransmission timeout of
-    /// the first segment (RFC 8985 §7.2), where that is still to come.
+    /// New data were sent: the probe timeout restarts. It is at most the retransmission timeout of the first
+    /// segment (RFC 8985 §7.2), if that is still in the future.
     #[inline]
     fn await_probe(&mut self, now: Instant, config: &Config) {
         let (phase, smoothed) = (self.recovery.phase(), self.rtt.smoothed());
@@ -128,7 +128,8 @@ impl Sender {
                 self.rack().on_recovered();
             }
         }
-        // What arrives late, and what came twice, tells nothing of others: as in Linux they are judged with what does.
+        // Late segments and duplicates say nothing about others. As in Linux they are judged together with
+        // those that do.
         let tells_nothing = !std::mem::take(&mut self.rack().has_advanced);
         let judged = match is_settled || tells_nothing {
             true => Judged::default(),
@@ -147,7 +148,7 @@ impl Sender {
         }
     }
 
-    /// Nothing is outstanding. A report of duplicates may still take back what was reduced.
+    /// Nothing is outstanding. A report of duplicates may still undo a reduction.
     #[inline]
     fn on_late_report(&mut self, header: &TcpHeader) {
         if !header.sack.is_empty() {
@@ -157,11 +158,11 @@ impl Sender {
         }
     }
 
-    /// What the acknowledgement tells of segments and round trips.
+    /// Reads segments and round trips from the acknowledgement.
     #[inline]
     fn take_news(&mut self, now: Instant, header: &TcpHeader, config: &Config) -> News {
         let sent = self.outstanding();
-        let rack = self.recovery.rack_mut().expect("losses are told by time");
+        let rack = self.recovery.rack_mut().expect("RACK has a state");
         let news = rack.on_ack(now, &sent, header);
         if let Some(rtt) = news.rtt {
             let deviation = &mut rack.deviation;
@@ -170,8 +171,9 @@ impl Sender {
         news
     }
 
-    /// The window is about to be reduced: notes what to go back to, if that turns out to be for nothing. Of reductions
-    /// in a row the first counts; after a timeout in fast recovery only reports of duplicates tell.
+    /// Called before a reduction of the window: saves the state to restore if the reduction proves
+    /// unnecessary. Of consecutive reductions the first counts. After a timeout in fast recovery only reports
+    /// of duplicates can prove it.
     pub(crate) fn doubt_reduction(&mut self, now: Instant) {
         let (phase, una, max) = (self.recovery.phase(), self.una, self.max);
         let (window, threshold) = (self.congestion.window(), self.congestion.threshold());
@@ -206,8 +208,9 @@ impl Sender {
         }
     }
 
-    /// Takes the reduction back where the peer reports that it got all twice that was sent again (RFC 3708 §3), in a repair or
-    /// after it; after a timeout with an acknowledgement that advances. What is lost beside it is lost still.
+    /// Undoes the reduction if the peer reports duplicates of all retransmissions (RFC 3708 §3), during or
+    /// after the recovery; after a timeout only with an acknowledgement that advances. Other losses stay
+    /// lost.
     fn take_back_if_refuted(&mut self, advances: bool) {
         let phase = self.recovery.phase();
         let rack = self.rack();
@@ -222,7 +225,7 @@ impl Sender {
         self.take_back(&doubt);
     }
 
-    /// All is as before the reduction (RFC 4015).
+    /// Restores the state before the reduction (RFC 4015).
     fn take_back(&mut self, doubt: &Doubt) {
         self.rack().doubt = None;
         self.congestion.restore(doubt.window, doubt.threshold);
@@ -230,14 +233,15 @@ impl Sender {
         self.recovery.leave();
     }
 
-    /// Whether what is being repaired was lost at all. Gives whether the acknowledgement tells of no loss because it
-    /// settles that.
+    /// Checks whether the presumed losses were real. Returns true if the acknowledgement indicates no loss
+    /// because it settles this question.
     ///
-    /// Nothing was lost where an acknowledgement answers what was sent before the first retransmission (Eifel, RFC
-    /// 3522 §3.2): then all is as before (RFC 4015), in fast recovery once no retransmission is under way any more,
-    /// and until then nothing else is repaired. Nor where something arrives after a timeout that was sent before it,
-    /// and once only (F-RTO with SACK, RFC 5682 §3.1): to find out, the first acknowledgement that advances is
-    /// answered with new data; when those overtake what is missing, the loss was real.
+    /// Nothing was lost if an acknowledgement answers data that were sent before the first retransmission
+    /// (Eifel, RFC 3522 §3.2). The state is then restored (RFC 4015); in fast recovery only when no
+    /// retransmission is in flight any more, and until then nothing else is retransmitted. Nothing was lost
+    /// either if data that were sent once, before a timeout, arrive after it (F-RTO with SACK, RFC 5682
+    /// §3.1). To find out, the first acknowledgement that advances is answered with new data. If those arrive
+    /// before the missing data, the loss was real.
     #[cold]
     fn settle_doubt(&mut self, news: &News, advances: bool) -> bool {
         let (una, max) = (self.una, self.max);
@@ -272,7 +276,7 @@ impl Sender {
         false
     }
 
-    /// Finds what is lost, and begins fast recovery when something is.
+    /// Detects losses, and begins fast recovery if there are any.
     #[inline]
     fn judge(&mut self, now: Instant, config: &Config) -> Judged {
         let (phase, smoothed) = (self.recovery.phase(), self.rtt.smoothed().unwrap_or_default());
@@ -289,8 +293,8 @@ impl Sender {
         judged
     }
 
-    /// RFC 5681 §3.2, steps 2 and 3, with a window that comes down in proportion (RFC 9937). As in Linux the
-    /// window is what is reduced, not what is in flight.
+    /// RFC 5681 §3.2, steps 2 and 3, with a proportional rate reduction (RFC 9937). As in Linux the window is
+    /// reduced, not the amount in flight.
     #[cold]
     fn begin_recovery_by_time(&mut self, now: Instant) {
         self.doubt_reduction(now);
@@ -314,7 +318,7 @@ impl Sender {
         self.recovery.allow(allowed, self.congestion.window().0);
     }
 
-    /// Whether the window was reduced in this recovery: then a timeout in it does so no further.
+    /// Whether the window was reduced in this recovery. A timeout in it then does not reduce it further.
     pub(crate) fn is_reduced_by_time(&self) -> bool {
         self.recovery.is_by_time() && self.recovery.phase() == LossPhase::Fast
     }
@@ -350,8 +354,8 @@ impl Sender {
         }
     }
 
-    /// Whether the window may grow: it kept data back, or in slow start more than half of it was used, so that
-    /// a flight that doubles finds room (as in Linux; RFC 7661 §4.3 has the same half).
+    /// Whether the window may grow. It may if it limited the sender, or if more than half of it was used in
+    /// slow start, so that a doubled flight fits (as in Linux; RFC 7661 §4.3 has the same half).
     #[inline]
     fn is_window_used(&self) -> bool {
         let most = self.recovery.rack().map_or(0, |rack| rack.max_in_flight.0);
@@ -359,9 +363,9 @@ impl Sender {
             || (self.congestion.is_slow_start() && self.congestion.window().0 < 2 * most)
     }
 
-    /// Sets the timer: `wait` for what has been overtaken, else for a probe or the retransmission timeout,
-    /// anew where the acknowledgement `restarts` it. A timeout that follows on another wait counts from the first segment's
-    /// sending, as in Linux.
+    /// Sets the timer: to `wait` for segments that may be reordered, else to the probe or retransmission
+    /// timeout. It restarts if the acknowledgement `restarts` it. A timeout that follows another wait counts
+    /// from when the first segment was sent, as in Linux.
     #[inline]
     fn await_next(&mut self, now: Instant, wait: Duration, restarts: bool, config: &Config) {
         let (phase, smoothed, rto) = (self.recovery.phase(), self.rtt.smoothed(), self.rtt.rto());
@@ -387,7 +391,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timeout, since the first segment was last sent.
+    /// The retransmission timeout, counted from when the first segment was last sent.
     fn await_timeout(&mut self, now: Instant, config: &Config) {
         let rto = self.rtt.rto();
         let rack = self.rack();
@@ -396,7 +400,7 @@ impl Sender {
         self.start_timer(now, (first_sent_at + rto).since(now), config);
     }
 
-    /// The timer expired while something is outstanding.
+    /// The timer expired while data are outstanding.
     #[cold]
     pub(crate) fn on_timer_in_flight(&mut self, now: Instant, config: &Config) {
         let Some(rack) = self.recovery.rack_mut() else { return self.on_timeout(now, config) };
@@ -420,9 +424,9 @@ impl Sender {
         }
     }
 
-    /// RFC 8985 §7.3: new data where there are any and the peer has room, else the last segment again. It is
-    /// not held back by the congestion window. The retransmission timer starts anew with it, as in Linux: by that of the
-    /// first segment it would often expire before the probe can be answered.
+    /// RFC 8985 §7.3: sends new data if there are any and the peer has room, else the last segment again. The
+    /// congestion window does not limit it. As in Linux the retransmission timer restarts. With the first
+    /// segment's timer it would often expire before the probe can be answered.
     pub(crate) fn probe_tail(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         let payload = u64::from(self.mss).min(self.end.saturating_sub(self.next));
         let room = u64::from(self.peer_window).saturating_sub(self.flight());

@@ -1,27 +1,27 @@
-//! Delivery rates and pacing, for connections whose congestion control asks for them.
+//! Delivery rates and pacing, for congestion controls that require them.
 
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::congestion::Delivery;
 
-/// Measures how fast data are delivered, on the segment that is timed for the round trip, and spaces
-/// what is sent. One for each connection that is rate-based; others have none.
+/// Measures the delivery rate on the segment that is timed for the round trip, and spaces outgoing data. Only
+/// rate-based connections have one.
 #[derive(Debug, Default)]
 pub(crate) struct Rates {
-    /// Nothing new leaves before this.
+    /// The earliest time for new data.
     release: Instant,
-    /// Something waits for `release`.
+    /// Data wait for `release`.
     waiting: bool,
-    /// Bytes acknowledged so far, and since when no more.
+    /// Bytes acknowledged so far, and the time of the last acknowledgement.
     delivered: u64,
     delivered_at: Instant,
-    /// When the segment left whose acknowledgement ended the last measurement.
+    /// When the segment was sent whose acknowledgement ended the last measurement.
     first_sent_at: Instant,
-    /// The measurement under way.
+    /// The current measurement.
     start: Start,
 }
 
-/// How things stood when the timed segment left.
+/// The state when the timed segment was sent.
 #[derive(Debug, Clone, Copy, Default)]
 struct Start {
     sent_at: Instant,
@@ -32,8 +32,8 @@ struct Start {
 }
 
 impl Rates {
-    /// The timed segment leaves; `is_first` when nothing else is in flight: then the time before counts
-    /// for nothing.
+    /// The timed segment is sent. If it `is_first`, nothing else is in flight, and the time before does not
+    /// count.
     pub(crate) fn on_timed_send(&mut self, now: Instant, is_first: bool) {
         if is_first {
             self.first_sent_at = now;
@@ -53,9 +53,9 @@ impl Rates {
         self.start.app_limited = true;
     }
 
-    /// `acknowledged` more bytes arrived; the rate when this `ends` the measurement. The time is the longer
-    /// of the intervals of sending and of acknowledging: neither a burst nor acknowledgements that come
-    /// together make the path look faster than it is.
+    /// `acknowledged` more bytes arrived. Returns the rate if this `ends` the measurement. Its time is the
+    /// longer of the intervals of sending and acknowledging, so neither a burst nor compressed
+    /// acknowledgements make the path look faster.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -77,25 +77,25 @@ impl Rates {
         Some(Delivery { rate, app_limited: start.app_limited })
     }
 
-    /// Whether new data may leave now; else it waits.
+    /// Whether new data may be sent now. Otherwise they wait.
     pub(crate) fn may_send(&mut self, now: Instant) -> bool {
         self.waiting = now < self.release;
         !self.waiting
     }
 
-    /// `bytes` left at `rate`: the next may follow when these are gone.
+    /// `bytes` were sent at `rate`. The next data may follow after their transmission time.
     pub(crate) fn on_send(&mut self, now: Instant, bytes: u64, rate: Option<Rate>) {
         let rate = rate.filter(|rate| *rate > Rate::ZERO);
         let taken = rate.map_or(Duration::ZERO, |rate| rate.time_for(Bytes(bytes)));
         self.release = self.release.max(now) + taken;
     }
 
-    /// When the host has to ask again.
+    /// When the host must call `on_wake`.
     pub(crate) fn wake(&self) -> Instant {
         if self.waiting { self.release } else { Instant::NEVER }
     }
 
-    /// It asks.
+    /// The host's call at that time.
     pub(crate) fn on_wake(&mut self, now: Instant) {
         if self.release <= now {
             self.waiting = false;

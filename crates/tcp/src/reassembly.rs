@@ -1,4 +1,4 @@
-//! Data that came ahead of its turn, and the SACK blocks that report it.
+//! Out-of-order data, and the SACK blocks that report them.
 
 use std::collections::VecDeque;
 
@@ -8,22 +8,21 @@ use crate::seq::to_wire;
 /// Blocks held beyond the next expected offset.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
-    /// Disjoint, not touching, ascending.
+    /// Disjoint blocks with gaps between them, ascending.
     blocks: VecDeque<(u64, u64)>,
-    /// An offset inside each of the blocks that changed last, the latest first; each in a block
-    /// of its own.
+    /// An offset inside each of the blocks that changed last, the latest first, each in a different block.
     recent: [Option<u64>; SackBlocks::MAX],
-    /// What came again since the last acknowledgement: from and to.
+    /// Duplicate data since the last acknowledgement: from and to.
     duplicate: Option<(u64, u64)>,
 }
 
 impl Reassembly {
-    /// Whether there is nothing that an acknowledgement might tell.
+    /// Whether an acknowledgement has nothing to report.
     pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.duplicate.is_none()
     }
 
-    /// Takes `from..to`, and remembers it for SACK blocks if there are to be any.
+    /// Adds `from..to`, and remembers it for SACK blocks if they are used.
     pub(crate) fn insert(&mut self, from: u64, to: u64, with_sack: bool) {
         let first = self.blocks.partition_point(|block| block.1 < from);
         let touched = self.blocks.range(first..).take_while(|block| block.0 <= to).count();
@@ -42,7 +41,7 @@ impl Reassembly {
         }
     }
 
-    /// Gives up what continues the stream at `next`, and says where it then stands.
+    /// Removes the data that continue the stream at `next`, and returns the new end.
     pub(crate) fn advance(&mut self, mut next: u64) -> u64 {
         while let Some(&(from, to)) = self.blocks.front()
             && from <= next
@@ -53,13 +52,13 @@ impl Reassembly {
         next
     }
 
-    /// `from..to` came again: the next acknowledgement reports it.
+    /// `from..to` arrived again. The next acknowledgement reports it.
     pub(crate) fn note_duplicate(&mut self, from: u64, to: u64) {
         self.duplicate = Some((from, to));
     }
 
-    /// RFC 2018 §4: first the block with the segment that has just come, then those reported last. RFC 2883 §4: before them
-    /// and once what came again; where that lies in a block, this one is next.
+    /// RFC 2018 §4: first the block of the segment that has just arrived, then the most recently reported
+    /// ones. RFC 2883 §4: before them, once, the duplicate; if it lies in a block, that block is next.
     pub(crate) fn take_sack_blocks(&mut self, initial: u32) -> SackBlocks {
         let mut sack = SackBlocks::default();
         let mut push = |(from, to)| sack.push(to_wire(initial, from), to_wire(initial, to));
@@ -85,7 +84,7 @@ impl Reassembly {
         self.recent = recent;
     }
 
-    /// The block that `offset` lies in, or ends.
+    /// The block that contains `offset`, or ends there.
     pub(crate) fn block_with(&self, offset: u64) -> Option<(u64, u64)> {
         let index = self.blocks.partition_point(|block| block.1 <= offset);
         self.blocks.get(index).copied().filter(|block| block.0 <= offset)

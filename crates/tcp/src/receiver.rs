@@ -1,4 +1,4 @@
-//! The receiving half: what has come, and when to acknowledge it.
+//! The receiving half: received data, and when they are acknowledged.
 
 use shortflow_units::Instant;
 
@@ -11,7 +11,7 @@ use crate::timer_wheel::TimerWheel;
 use crate::timestamps::TsRecent;
 use crate::{Config, DelayedAck};
 
-/// No FIN has come.
+/// No FIN has arrived.
 const NO_FIN: u64 = u64::MAX;
 
 /// The receiving half of a connection, in stream offsets of the peer.
@@ -21,21 +21,21 @@ pub(crate) struct Receiver {
     pub(crate) initial: u32,
     /// RCV.NXT.
     pub(crate) next: u64,
-    /// Where the FIN stands, once it has come.
+    /// The offset of the FIN, once it has arrived.
     fin: u64,
     pub(crate) reassembly: Option<Box<Reassembly>>,
     pub(crate) due: AckDue,
-    /// Bytes that came in order and are not acknowledged yet.
+    /// Bytes that arrived in order and are not acknowledged yet.
     unacknowledged: u32,
-    /// What the next acknowledgement, and data with it, say beside their numbers.
+    /// The timestamp bits of the next acknowledgement, and of data that carry it.
     pub(crate) stamps: Stamps,
     /// TS.Recent.
     pub(crate) recent: TsRecent,
-    /// So many more segments are acknowledged at once.
+    /// The number of further segments that are acknowledged at once.
     quick: u16,
-    /// The growth of the window, where it grows.
+    /// The growth of the window, if it grows.
     pub(crate) sizing: Option<Box<RightSizing>>,
-    /// For how long an acknowledgement is held back, where that adapts.
+    /// The adaptive delay of acknowledgements, if it is used.
     delay: AckDelay,
     /// The delayed-acknowledgement timer.
     pub(crate) timer: Instant,
@@ -46,13 +46,13 @@ pub(crate) struct Receiver {
 pub(crate) enum AckDue {
     /// Nothing to acknowledge.
     No,
-    /// When data goes, or when the timer expires.
+    /// With the next data, or when the timer expires.
     Delayed,
-    /// Now; data that can go now carries it.
+    /// Now, with data if some can be sent now.
     Now,
-    /// As `Now`, before the application hears of what has come.
+    /// As `Now`, but before the application is notified of the data.
     First,
-    /// Now, on a segment of its own: data would hide that it is a duplicate.
+    /// Now, on a separate segment: with data it would not count as a duplicate.
     Bare,
 }
 
@@ -75,7 +75,7 @@ impl Receiver {
         }
     }
 
-    /// The peer's SYN came.
+    /// The peer's SYN arrived.
     pub(crate) fn on_syn(&mut self, sent_at: Instant, header: &TcpHeader, config: &Config) {
         if config.has_timestamps() {
             self.recent = TsRecent::new(sent_at);
@@ -85,7 +85,7 @@ impl Receiver {
         self.stamps = self.stamps.with(Stamps::ANSWERS_AGAIN, header.stamps.has(Stamps::AGAIN));
     }
 
-    /// The FIN has come, and everything before it.
+    /// Whether the FIN and everything before it have arrived.
     pub(crate) fn is_finished(&self) -> bool {
         self.next > self.fin
     }
@@ -101,8 +101,8 @@ impl Receiver {
         self.due = self.due.max(due);
     }
 
-    /// What data carry back of the receiver's timestamps may end a round trip, after which more segments are acknowledged at
-    /// once.
+    /// An echo of the receiver's timestamps can end a round trip, after which further segments are
+    /// acknowledged at once.
     #[inline]
     pub(crate) fn on_carried_back(&mut self, peer: Stamps, mss: u16) {
         if let Some(sizing) = &mut self.sizing
@@ -113,7 +113,7 @@ impl Receiver {
         }
     }
 
-    /// A segment that leaves carries the acknowledgement.
+    /// A segment with the acknowledgement is sent.
     #[inline]
     pub(crate) fn on_ack_sent(&mut self) {
         if self.due > AckDue::No && self.delay.has_begun() {
@@ -132,14 +132,14 @@ impl Receiver {
         self.demand_ack(AckDue::Now);
     }
 
-    /// A segment with data leaves.
+    /// A segment with data is sent.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         self.delay.on_data_sent(now);
     }
 
-    /// Whether a segment of `length` sequence numbers from `start` touches the window, or lies
-    /// wholly before it (RFC 9293 §3.10.7.4; the latter still acknowledges).
+    /// Whether a segment of `length` sequence numbers from `start` touches the window, or lies completely
+    /// before it (RFC 9293 §3.10.7.4; the latter still acknowledges).
     #[inline]
     pub(crate) fn accepts(&self, start: u64, length: u64, config: &Config) -> Acceptance {
         let end = start.wrapping_add(length);
@@ -152,8 +152,8 @@ impl Receiver {
         }
     }
 
-    /// Data from `start` on have come, which were sent `again` or not: notes it for the acknowledgement, which
-    /// answers the first segment since the last one that does not leave a gap (RFC 7323 §4.3).
+    /// Data from `start` on arrived, as a retransmission if `again`. Records it for the acknowledgement,
+    /// which answers the first segment since the last one that leaves no gap (RFC 7323 §4.3).
     #[inline]
     pub(crate) fn note_transmission(&mut self, start: u64, again: bool) {
         if start <= self.next && self.unacknowledged == 0 {
@@ -161,8 +161,8 @@ impl Receiver {
         }
     }
 
-    /// An acceptable segment of `length` sequence numbers has come. Its TSval becomes TS.Recent if it covers Last.ACK.sent
-    /// (RFC 7323 §4.3). As in Linux, a duplicate that ends before does not count.
+    /// An acceptable segment of `length` sequence numbers arrived. Its TSval becomes TS.Recent if it covers
+    /// Last.ACK.sent (RFC 7323 §4.3). As in Linux, a duplicate that ends before that does not count.
     #[inline]
     pub(crate) fn note_timestamp(
         &mut self,
@@ -181,8 +181,9 @@ impl Receiver {
         }
     }
 
-    /// The data from `start` to `end` have come before: notes it for the next acknowledgement (RFC 2883 §4). The sender, who
-    /// seems to lack them, gets as many acknowledgements at once as at first (as in Linux).
+    /// The data from `start` to `end` are a duplicate: records them for the next acknowledgement (RFC 2883
+    /// §4). As in Linux, the sender then gets as many immediate acknowledgements as at the start, because it
+    /// seems to have missed some.
     #[cold]
     pub(crate) fn note_duplicate(&mut self, start: u64, end: u64, config: &Config) {
         self.reassembly.get_or_insert_default().note_duplicate(start, end);
@@ -194,7 +195,7 @@ impl Receiver {
         }
     }
 
-    /// The SACK blocks of an acknowledgement that leaves now.
+    /// The SACK blocks of an acknowledgement that is sent now.
     #[inline]
     pub(crate) fn take_sack_blocks(&mut self) -> SackBlocks {
         let Some(held) = &mut self.reassembly else { return SackBlocks::default() };
@@ -205,7 +206,7 @@ impl Receiver {
         blocks
     }
 
-    /// Takes data, and a FIN after them, that touch the window.
+    /// Accepts data that touch the window, and a FIN after them.
     #[inline]
     pub(crate) fn on_data(
         &mut self,
@@ -231,7 +232,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 5681 §4.2: at least for every second full segment, and in time.
+    /// RFC 5681 §4.2: an acknowledgement for at least every second full segment, and within the delay.
     #[inline]
     fn on_in_order(&mut self, now: Instant, payload: u16, config: &Config, sender: &Sender) {
         let Some(delayed) = config.delayed_ack else {
@@ -255,8 +256,8 @@ impl Receiver {
         }
     }
 
-    /// As Linux does it: more than one full segment are acknowledged; and at once, while no answer is expected to carry it,
-    /// so many at first and the end of what the other program wrote.
+    /// As in Linux: more than one full segment is acknowledged at once. So are the first segments, and the
+    /// last segment of the peer's write, unless an answer is expected to carry the acknowledgement.
     #[inline]
     fn on_in_order_adaptive(
         &mut self,
@@ -278,7 +279,7 @@ impl Receiver {
         }
     }
 
-    /// An acknowledgement is due at `latest`, which the first segment sets that it is for.
+    /// An acknowledgement is due by `latest`, which the first unacknowledged segment determines.
     #[inline]
     fn delay_ack(&mut self, latest: Instant) {
         self.demand_ack(AckDue::Delayed);
@@ -287,15 +288,14 @@ impl Receiver {
         }
     }
 
-    /// Data that come in order tell how soon others may follow.
+    /// In-order data show how soon further data may follow.
     fn adapt(&mut self, now: Instant, delayed: DelayedAck, config: &Config, sender: &Sender) {
         if self.delay.on_data(now, delayed.timeout, sender.rtt.rto()) {
             self.quick = self.quick.max(quick_acks(config));
         }
     }
 
-    /// Out of order, partly old, filling a gap, or with a FIN: acknowledged at once (RFC 5681
-    /// §4.2).
+    /// Data out of order, partly old, filling a gap, or with a FIN: acknowledged at once (RFC 5681 §4.2).
     #[cold]
     fn on_unusual_data(&mut self, start: u64, end: u64, fin: bool, config: &Config) {
         let with_sack = config.recovery.has_sack();
@@ -310,7 +310,7 @@ impl Receiver {
             self.fin = end;
         }
         if start > self.next {
-            // A FIN has a place among the octets, and is reported like one.
+            // A FIN has a sequence number, and is reported like a byte.
             let end = end + u64::from(fin);
             if end > start {
                 self.reassembly.get_or_insert_default().insert(start, end, with_sack);
@@ -332,13 +332,13 @@ impl Receiver {
     }
 }
 
-/// RCV.WND: constant, since the application reads at once.
+/// RCV.WND: constant, because the application reads at once.
 #[inline]
 pub(crate) fn window(config: &Config) -> u32 {
     u32::try_from(config.receive_window.0).unwrap_or(u32::MAX)
 }
 
-/// How many segments are acknowledged at once at first: so many of every connection, and those that let its window grow.
+/// How many segments are acknowledged at once at the start: the setting, or those that let the window grow.
 fn quick_at_first(config: &Config, window: u32) -> u16 {
     let growing = if config.right_sizing { RightSizing::at_first(config.mss, window) } else { 0 };
     quick_acks(config).saturating_add(growing)
@@ -348,11 +348,11 @@ fn quick_acks(config: &Config) -> u16 {
     u16::try_from(config.quick_acks).unwrap_or(u16::MAX)
 }
 
-/// How a segment stands to the receive window.
+/// The position of a segment relative to the receive window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Acceptance {
     Inside,
-    /// All of it came before.
+    /// It contains only old data.
     Old,
     Outside,
 }

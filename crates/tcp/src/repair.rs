@@ -1,4 +1,4 @@
-//! What the sender does about losses: it asks recovery, and acts.
+//! The sender's reaction to losses: it asks the recovery, and executes its requests.
 
 use shortflow_units::{Bytes, Instant};
 
@@ -15,7 +15,7 @@ impl Sender {
         Outstanding { mss: u32::from(self.mss), initial, una, next, max, sent_again }
     }
 
-    /// New data acknowledged while losses are being repaired, or SACK blocks are held or come.
+    /// New data are acknowledged during recovery, or while there are SACK blocks.
     #[cold]
     pub(crate) fn advance_in_recovery(
         &mut self,
@@ -29,7 +29,7 @@ impl Sender {
         self.act(now, asks, config);
     }
 
-    /// An acknowledgement that acknowledges nothing new.
+    /// An acknowledgement of no new data.
     pub(crate) fn on_repeated_ack(
         &mut self,
         now: Instant,
@@ -75,8 +75,8 @@ impl Sender {
     /// (RFC 5681 §3.1, RFC 6298 §5.4–5.6).
     #[cold]
     pub(crate) fn on_timeout(&mut self, now: Instant, config: &Config) {
-        // What the peer holds out of order is not in flight, though not acknowledged: in a long
-        // recovery it is many times the window. RFC 5681 §3.1 sets an upper bound only.
+        // Data that the peer received out of order are not in flight, although they are not acknowledged. In
+        // a long recovery they are many times the window. RFC 5681 §3.1 sets only an upper limit.
         let in_flight = self.flight().min(self.congestion.window().0);
         let event = if self.expiries == 0 && !self.is_reduced_by_time() {
             Congestion::Timeout
@@ -99,7 +99,7 @@ impl Sender {
         }
     }
 
-    /// `NextSeg()` with the pipe's leave (RFC 6675 §4 and §5, step C).
+    /// `NextSeg()`, limited by the pipe (RFC 6675 §4 and §5, step C).
     #[cold]
     pub(crate) fn poll_sack(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         let mss = u64::from(self.mss);
@@ -127,7 +127,7 @@ impl Sender {
         Some(self.emit_between(now, from, to, config))
     }
 
-    /// The timer watches the first outstanding segment: when that goes again, it starts anew.
+    /// The timer covers the first outstanding segment. When that is retransmitted, it restarts.
     fn retransmit_hole(&mut self, now: Instant, from: u64, to: u64, config: &Config) -> Chunk {
         if from == self.una {
             self.start_timer(now, self.rtt.rto(), config);

@@ -1,12 +1,12 @@
-//! How Linux lets a receive window grow with what comes in a round trip (dynamic right-sizing: Fisk & Feng 2001), as far as it
-//! shows: each segment that lets it grow is acknowledged at once.
+//! The growth of Linux's receive window with the data received per round trip (dynamic right-sizing: Fisk &
+//! Feng 2001), as far as it is visible: each segment that lets the window grow is acknowledged at once.
 //!
-//! The window itself is never what limits a sender here, so it stays as it was configured ([`Config::receive_window`]).
+//! The window itself never limits a sender here, so it stays as configured ([`Config::receive_window`]).
 //!
 //! [`Config::receive_window`]: crate::Config::receive_window
 
-/// Bytes of a socket's memory, of which 5 in 8 hold payload, where segments of Ethernet's size come in buffers of 2304 bytes
-/// (`net.ipv4.tcp_rmem`).
+/// The memory of a socket in bytes (`net.ipv4.tcp_rmem`). 5/8 of it hold payload, because Ethernet segments
+/// use buffers of 2304 bytes.
 const MEMORY_AT_FIRST: u32 = 131_072;
 const MAX_MEMORY: u32 = 6 << 20;
 
@@ -14,27 +14,27 @@ const fn payload_in(memory: u32) -> u32 {
     memory / 8 * 5
 }
 
-/// The window that is announced at first: what fits without scaling.
+/// The initial window: the largest value without scaling.
 const WINDOW_AT_FIRST: u32 = 65_535;
 
-/// What may be in a round trip without more room: the initial window of today's senders (RFC 6928).
+/// The segments per round trip without growth: the initial window of current senders (RFC 6928).
 const SEGMENTS_AT_FIRST: u32 = 10;
 
 /// The growth of a receive window.
 #[derive(Debug)]
 pub(crate) struct RightSizing {
-    /// How far the window may grow at all, in bytes.
+    /// The upper limit of the window, in bytes.
     max: u32,
-    /// How far it may now.
+    /// The current limit.
     clamp: u32,
-    /// What came in the fullest round trip so far.
+    /// The largest amount received in a round trip so far.
     fullest: u32,
-    /// Where the present round trip began, in the peer's stream, of which these bits are enough.
+    /// The start of the current round trip in the peer's stream; these bits are enough.
     from: u32,
 }
 
 impl RightSizing {
-    /// A window that has not grown yet, of segments with so many bytes, and grows to this at most.
+    /// A window at its initial size, for segments of this size, with this upper limit.
     pub(crate) fn new(mss: u16, max: u32) -> Self {
         let max = max.min(payload_in(MAX_MEMORY));
         RightSizing {
@@ -45,16 +45,17 @@ impl RightSizing {
         }
     }
 
-    /// How many segments let it grow as far as it may at first.
+    /// The number of segments until the window reaches its first limit.
     pub(crate) fn at_first(mss: u16, max: u32) -> u16 {
         let segment = u32::from(mss.max(1));
         let clamp = max.min(payload_in(MEMORY_AT_FIRST));
         segments_to(WINDOW_AT_FIRST / segment * segment, clamp, segment)
     }
 
-    /// A round trip has ended, with data up to `next` without a gap: how many segments more let the window grow. What came in
-    /// it is what the sender had out. It may have twice that in the next, and where that was more than in any round trip
-    /// before, twice the share again, so that slow start finds room.
+    /// A round trip has ended, with data up to `next` without a gap. Returns how many further segments let
+    /// the window grow. The data received in it are what the sender had in flight. The next round trip may
+    /// have twice that, and if it was more than in any earlier one, twice the share again, so that slow start
+    /// finds room.
     #[cold]
     pub(crate) fn on_round_trip(&mut self, next: u64, mss: u16) -> u16 {
         let came = (next as u32).wrapping_sub(self.from);
@@ -73,7 +74,7 @@ impl RightSizing {
     }
 }
 
-/// How many segments let a window grow from one size to another: each by two.
+/// The number of segments that let a window grow from one size to another: each adds two segments.
 fn segments_to(from: u32, to: u32, segment: u32) -> u16 {
     u16::try_from(to.saturating_sub(from).div_ceil(2 * segment)).unwrap_or(u16::MAX)
 }

@@ -13,7 +13,7 @@ pub(crate) struct RttEstimator {
     variation: Duration,
     /// RTO, with its back-off.
     rto: Duration,
-    /// The offset whose acknowledgement ends the measurement under way; zero when there is none.
+    /// The offset whose acknowledgement ends the current measurement; zero if there is none.
     timed_end: u64,
     timed_at: Instant,
 }
@@ -37,7 +37,7 @@ impl RttEstimator {
         (!self.smoothed.is_zero()).then_some(self.smoothed)
     }
 
-    /// A segment that ends at `end` leaves for the first time. Whether it is the one that is timed.
+    /// A segment that ends at `end` is sent for the first time. Returns whether it is timed.
     #[inline]
     pub(crate) fn on_send(&mut self, now: Instant, end: u64) -> bool {
         let begins = self.timed_end == 0;
@@ -48,13 +48,13 @@ impl RttEstimator {
         begins
     }
 
-    /// Something was sent again: an acknowledgement no longer tells what it answers (Karn's
+    /// Data were retransmitted: an acknowledgement no longer shows which transmission it answers (Karn's
     /// algorithm, RFC 6298 §3).
     pub(crate) fn on_retransmit(&mut self) {
         self.timed_end = 0;
     }
 
-    /// Everything before `acknowledged` has arrived. The round-trip time when that ends a measurement.
+    /// Everything before `acknowledged` has arrived. Returns the round-trip time if that ends a measurement.
     #[inline]
     pub(crate) fn on_ack(
         &mut self,
@@ -67,7 +67,7 @@ impl RttEstimator {
         Some(measured)
     }
 
-    /// The same without taking it into the averages.
+    /// The same, without updating the averages.
     #[inline]
     pub(crate) fn end_timing(&mut self, now: Instant, acknowledged: u64) -> Option<Duration> {
         if self.timed_end == 0 || acknowledged < self.timed_end {
@@ -87,8 +87,8 @@ impl RttEstimator {
         self.rto = config.rto_after_lost_syn();
     }
 
-    /// A sample of every acknowledgement, of which SRTT takes an eighth each; `deviation` says how much they
-    /// vary. Data up to `una` are acknowledged, up to `max` sent.
+    /// A sample of every acknowledgement, with weight 1/8 in SRTT; `deviation` is their variation. Data up to
+    /// `una` are acknowledged, up to `max` sent.
     pub(crate) fn sample_each(
         &mut self,
         measured: Duration,
@@ -132,26 +132,26 @@ impl RttEstimator {
     }
 }
 
-/// A sample in nanoseconds, rounded up to ticks.
+/// A sample in nanoseconds, rounded up to whole ticks.
 fn in_ticks(measured: Duration, config: &Config) -> u64 {
     let tick = config.clock_granularity.nanos().max(1);
     measured.nanos().max(1).div_ceil(tick) * tick
 }
 
-/// How much round trips vary where every acknowledgement gives one, in nanoseconds, as Linux has it (Sarolahti
-/// & Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, §4): the mean deviation falls slowly when
-/// samples are short, and RTTVAR follows its peak of a round trip, at once upwards and by a quarter in a round
-/// trip downwards. With RFC 6298's formula for each of many samples RTTVAR would forget within a round trip.
+/// The variation of round trips if every acknowledgement gives a sample, in nanoseconds, as in Linux
+/// (Sarolahti & Kuznetsov, "Congestion control in Linux TCP", USENIX 2002, §4). The mean deviation falls
+/// slowly when samples are short. RTTVAR follows its peak per round trip: upwards at once, downwards by a
+/// quarter per round trip. With RFC 6298's formula and many samples, RTTVAR would forget within a round trip.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PeakDeviation {
     mean: u64,
     peak: u64,
-    /// The round ends when this offset is acknowledged.
+    /// The offset whose acknowledgement ends the round.
     round_end: u64,
 }
 
 impl PeakDeviation {
-    /// Takes a sample; RTTVAR after it, which was `variation`.
+    /// Processes a sample. Returns RTTVAR after it; `variation` is the value before.
     fn sample(&mut self, rtt: u64, smoothed: u64, variation: u64) -> u64 {
         if smoothed == 0 {
             self.mean = rtt / 2; // RFC 6298 §2.2
@@ -171,7 +171,7 @@ impl PeakDeviation {
         variation.max(self.peak)
     }
 
-    /// Once in a round trip RTTVAR comes down towards the peak, which begins anew at `min`.
+    /// Once per round trip RTTVAR falls towards the peak, which restarts at `min`.
     fn end_round(&mut self, variation: u64, (una, max): (u64, u64), min: u64) -> u64 {
         if una <= self.round_end {
             return variation;

@@ -1,4 +1,4 @@
-//! What goes on the wire.
+//! Outgoing segments.
 
 use shortflow_elements::{Ecn, TcpFlags};
 
@@ -13,19 +13,19 @@ pub struct Segment {
     pub payload: u16,
     /// The ECN field of its IP header.
     pub ecn: Ecn,
-    /// Whether it, or its first byte, was sent before.
+    /// Whether it, or its first byte, is a retransmission.
     pub is_retransmission: bool,
 }
 
 impl Segment {
-    /// Whether it only acknowledges: no data, no SYN, FIN or RST.
+    /// Whether it is a pure acknowledgement: no data, no SYN, FIN or RST.
     #[inline]
     pub fn is_bare_acknowledgement(&self) -> bool {
         self.payload == 0 && self.header.flags.only_acknowledge()
     }
 
-    /// The reset with which a host answers a segment that belongs to no connection, or `None`
-    /// when it is a reset itself (RFC 9293 §3.10.7.1).
+    /// The reset with which a host answers a segment without a connection, or `None` if the segment is a
+    /// reset itself (RFC 9293 §3.10.7.1).
     pub fn reset_in_reply(header: &TcpHeader, payload: u16) -> Option<Segment> {
         if header.flags.has(TcpFlags::RST) {
             return None;

@@ -1,4 +1,4 @@
-//! The sending half: what is outstanding, what may go next, and the retransmission timer.
+//! The sending half: outstanding data, the next segment, and the retransmission timer.
 
 use shortflow_elements::TcpFlags;
 use shortflow_units::{Bytes, Duration, Instant, Rate};
@@ -21,7 +21,7 @@ pub(crate) struct Sender {
     pub(crate) initial: u32,
     /// The receive window that the peer offers, in bytes.
     pub(crate) peer_window: u32,
-    /// The greatest that it ever offered (RFC 9293 §3.8.6.2.1).
+    /// The largest window that it ever offered (RFC 9293 §3.8.6.2.1).
     max_peer_window: u32,
     /// SND.WL1 and SND.WL2: the segment that set the window.
     window_sequence: u32,
@@ -29,62 +29,62 @@ pub(crate) struct Sender {
 
     /// SND.UNA.
     pub(crate) una: u64,
-    /// The offset sent next; behind `max` while everything after a timeout is sent again.
+    /// The next offset to send. Below `max` while everything is sent again after a timeout.
     pub(crate) next: u64,
-    /// One past the highest offset ever sent: SND.NXT of RFC 9293.
+    /// The end of all data sent so far: SND.NXT of RFC 9293.
     pub(crate) max: u64,
-    /// One past the last byte that the application wrote: the place of the FIN.
+    /// The end of the data that the application wrote: the offset of the FIN.
     pub(crate) end: u64,
     ending: Ending,
-    /// Something other than the next data must go first.
+    /// Another segment must be sent before the next data.
     pub(crate) urgent: Urgent,
-    /// The congestion window, and nothing else, kept the last segment back.
+    /// Only the congestion window delayed the last segment.
     pub(crate) window_limited: bool,
 
     pub(crate) recovery: LossRecovery,
     pub(crate) congestion: Controller,
-    /// Delivery rates and pacing, where the congestion control or a setting asks for them.
+    /// Delivery rates and pacing, if the congestion control or a setting requires them.
     pub(crate) rates: Option<Box<Rates>>,
 
     pub(crate) rtt: RttEstimator,
-    /// The retransmission timer; the persist timer while nothing is outstanding.
+    /// The retransmission timer, or the persist timer while nothing is outstanding.
     pub(crate) timer: Instant,
-    /// Expiries of the timer since the peer last acknowledged something new.
+    /// Timer expiries since the peer last acknowledged new data.
     pub(crate) expiries: u16,
-    /// Probes since the peer's window closed, whether answered or not.
+    /// Probes since the peer's window closed, answered or not.
     probes: u8,
     last_sent: Instant,
     pub(crate) ecn: EcnState,
     pub(crate) stats: Stats,
 }
 
-/// Whether the application has closed, and how the FIN goes that follows the last byte.
+/// Whether the application has closed, and how the FIN is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// It may write more.
+    /// The application may write more.
     Open,
-    /// The FIN goes alone, since all data could leave before it.
+    /// The FIN is a separate segment, because all data could be sent before it.
     LoneFin,
     /// The FIN goes with the last data.
     FinWithData,
 }
 
-/// What goes out before the next data, whatever the windows.
+/// What is sent before the next data, whatever the windows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Urgent {
     Nothing,
     /// The first unacknowledged segment, again.
     FirstSegment,
-    /// A probe of the tail: new data, or the last segment again (RFC 8985 §7.3).
+    /// A tail loss probe: new data, or the last segment again (RFC 8985 §7.3).
     TailProbe,
     /// A probe of a closed window.
     Probe,
-    /// Not before the timer expires: an echo came when the window was one segment already, and
-    /// only waiting slows the sender further down (RFC 3168 §6.1.2).
+    /// Nothing before the timer expires. An echo arrived when the window was one segment, so only waiting
+    /// slows the sender further (RFC 3168 §6.1.2).
     Pause,
 }
 
-/// A piece of the stream to be sent.
+/// A range of the stream to send.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chunk {
     pub(crate) offset: u64,
@@ -141,7 +141,7 @@ impl Sender {
         self.congestion = Controller::Other(Box::new(control));
     }
 
-    /// Appends `bytes` of data; nothing once closed.
+    /// Appends `bytes` of data. Has no effect after `close`.
     pub(crate) fn write(&mut self, bytes: u64) {
         if self.ending == Ending::Open {
             self.end = self.end.saturating_add(bytes);
@@ -168,7 +168,7 @@ impl Sender {
         self.is_closing() && self.una > self.end
     }
 
-    /// The SYN has left: the stream's offset 0.
+    /// The SYN was sent: the stream's offset 0.
     pub(crate) fn on_syn_sent(&mut self, now: Instant, config: &Config) {
         if self.max > 0 {
             self.rtt.on_retransmit();
@@ -185,7 +185,7 @@ impl Sender {
         self.start_timer(now, self.rtt.rto(), config);
     }
 
-    /// The peer has acknowledged the SYN, perhaps the one that was sent first: data may flow.
+    /// The peer has acknowledged the SYN, perhaps the first one: data may be sent.
     pub(crate) fn on_established(&mut self, now: Instant, answers_first: bool, config: &Config) {
         self.una = 1;
         let has_lost_too_many = self.has_lost_too_many_syns(answers_first, config);
@@ -212,14 +212,14 @@ impl Sender {
         }
     }
 
-    /// Where some are forgiven, SYN-ACKs count once one of them has timed out; and none does where what came
-    /// `answers_first`, the one that was sent first: then that was not lost (Eifel, RFC 3522).
+    /// If some losses are allowed, SYN-ACKs count from the first timeout on. None counts if the
+    /// acknowledgement `answers_first`, the first SYN-ACK, which therefore was not lost (Eifel, RFC 3522).
     fn has_lost_too_many_syns(&self, answers_first: bool, config: &Config) -> bool {
         self.stats.syn_retransmissions > config.lost_syns_forgiven
             && (config.lost_syns_forgiven == 0 || self.expiries > 0 && !answers_first)
     }
 
-    /// The next piece to send now, if anything may go.
+    /// The next range to send now, if there is one.
     #[inline]
     pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         if self.urgent != Urgent::Nothing {
@@ -234,7 +234,7 @@ impl Sender {
         self.poll_next(now, config, self.flight())
     }
 
-    /// The data from `next` on, when `in_flight` and the peer leave room for a segment of them.
+    /// The data from `next` on, if `in_flight` and the peer leave room for a segment.
     #[inline]
     pub(crate) fn poll_next(
         &mut self,
@@ -262,7 +262,7 @@ impl Sender {
         } else {
             payload
         };
-        // Nagle's algorithm (RFC 9293 §3.7.4); what is sent again or ends the stream does not wait.
+        // Nagle's algorithm (RFC 9293 §3.7.4). Retransmissions and the end of the stream do not wait.
         let is_short = payload < u64::from(self.mss) && !self.is_closing() && self.next == self.max;
         if config.nagle && is_short && ahead > 0 {
             return self.hold_back();
@@ -275,15 +275,15 @@ impl Sender {
         Some(self.emit(now, self.next, payload, config))
     }
 
-    /// Whether a FIN alone waits for the congestion window. In Linux 6.18, which counts segments, it is one as any other; in
-    /// ns-2 and in earlier versions of Linux it leaves though the window is full.
+    /// Whether a FIN without data waits for the congestion window. Linux 6.18 counts segments, so it waits as
+    /// any other. In ns-2 and in earlier versions of Linux it is sent even if the window is full.
     #[cold]
     fn has_no_room_for_fin(&self, window: u64) -> bool {
         let in_flight = self.recovery.rack().map(|rack| rack.sent.segments_in_flight());
         in_flight.is_some_and(|count| (count as u64 + 1) * u64::from(self.mss) > window)
     }
 
-    /// Data wait in the queue, where a FIN joins the last of them.
+    /// Data wait in the queue. A FIN then joins the last of them.
     #[inline]
     fn hold_back(&mut self) -> Option<Chunk> {
         if self.ending == Ending::LoneFin && self.next < self.end {
@@ -292,7 +292,7 @@ impl Sender {
         None
     }
 
-    /// A sample of the delivery rate that ends now says less of the path.
+    /// A delivery rate sample that ends now underestimates the path.
     #[inline]
     fn note_lack_of_data(&mut self, in_flight: u64) {
         if let Some(rates) = &mut self.rates
@@ -302,7 +302,7 @@ impl Sender {
         }
     }
 
-    /// Whether `payload` bytes have to wait for those before them; else they are accounted for.
+    /// Whether `payload` bytes must wait for pacing. Otherwise they are accounted for.
     #[inline]
     fn is_held_by_pace(&mut self, now: Instant, payload: u64, config: &Config) -> bool {
         let Some(rates) = &mut self.rates else { return false };
@@ -351,7 +351,8 @@ impl Sender {
         Chunk { offset, payload: payload as u16, fin, kind }
     }
 
-    /// Whether a segment of `payload` bytes up to the end of the stream has its FIN: what is sent again has it where it was sent.
+    /// Whether a segment of `payload` bytes up to the end of the stream has the FIN. A retransmission has it
+    /// if the original had it.
     #[inline]
     fn has_fin(&self, payload: u64) -> bool {
         match self.ending {
@@ -361,7 +362,7 @@ impl Sender {
         }
     }
 
-    /// Sends a segment again that starts at `from` and goes no further than `to`.
+    /// Retransmits a segment from `from` up to at most `to`.
     pub(crate) fn retransmit(
         &mut self,
         now: Instant,
@@ -399,9 +400,9 @@ impl Sender {
         Some(self.retransmit(now, from, to, config))
     }
 
-    /// One octet, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It is not
-    /// outstanding: the persist timer, not the retransmission timer, repeats it. A window that is
-    /// only too small for a worthwhile segment is filled now (RFC 9293 §3.8.6.2.1, rule 4).
+    /// Sends one byte, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It does not count as
+    /// outstanding: the persist timer repeats it, not the retransmission timer. A window that is only too
+    /// small for a full segment is filled now (RFC 9293 §3.8.6.2.1, rule 4).
     fn probe(&mut self, now: Instant, config: &Config) -> Chunk {
         if self.peer_window > 0 {
             let room = u64::from(self.peer_window);
@@ -412,9 +413,9 @@ impl Sender {
         Chunk { offset: self.next, payload: u16::from(!fin), fin, kind: ChunkKind::Probe }
     }
 
-    /// What to send when the peer's window has no room for `payload` bytes: a part worth sending
-    /// (RFC 9293 §3.8.6.2.1: half of the greatest window, or what went before), else nothing and,
-    /// with nothing outstanding, the persist timer.
+    /// What to send if the peer's window has no room for `payload` bytes. If a part is worth sending (RFC
+    /// 9293 §3.8.6.2.1: half of the largest window, or a retransmission), that part. Otherwise nothing, and
+    /// if nothing is outstanding, the persist timer starts.
     #[cold]
     fn fit_peer_window(&mut self, now: Instant, config: &Config, payload: u64) -> Option<u64> {
         let room = u64::from(self.peer_window).saturating_sub(self.flight());
@@ -430,12 +431,12 @@ impl Sender {
         None
     }
 
-    /// RFC 9293 §3.8.6.1: first after the retransmission timeout, then exponentially later.
+    /// RFC 9293 §3.8.6.1: first after the retransmission timeout, then with exponential back-off.
     fn persist_interval(&self, config: &Config) -> Duration {
         (self.rtt.rto() * (1 << self.probes.min(20))).min(config.rto_max)
     }
 
-    /// A quiet connection no longer knows the path: RFC 5681 §4.1.
+    /// After an idle time the state of the path is unknown: RFC 5681 §4.1.
     #[inline]
     fn on_first_of_flight(&mut self, now: Instant, config: &Config) {
         if config.restart_after_idle && now.since(self.last_sent) > self.rtt.rto() {
@@ -444,8 +445,8 @@ impl Sender {
         }
     }
 
-    /// Takes the acknowledgement and the window of a segment. `false` when it acknowledges what
-    /// was never sent.
+    /// Processes the acknowledgement and the window of a segment. Returns `false` if it acknowledges data
+    /// that were never sent.
     #[inline]
     pub(crate) fn on_ack(
         &mut self,
@@ -475,7 +476,7 @@ impl Sender {
         true
     }
 
-    /// The peer took the probe's octet after all.
+    /// The peer accepted the probe's byte.
     #[cold]
     fn acknowledges_probe(&mut self, acknowledgement: u64) -> bool {
         let taken = self.stats.window_probes > 0
@@ -545,7 +546,7 @@ impl Sender {
         }
     }
 
-    /// The timer begins anew, to expire after `wait`, or when the wheel next turns after that.
+    /// Restarts the timer to expire after `wait`, at the next tick of the wheel.
     #[inline]
     pub(crate) fn start_timer(&mut self, now: Instant, wait: Duration, config: &Config) {
         self.timer = TimerWheel::new(config).expiry(now, wait);
@@ -567,7 +568,7 @@ impl Sender {
     /// RFC 9293 §3.10.7.4: an older segment does not change the window.
     #[inline]
     pub(crate) fn update_window(&mut self, window: u32, sequence: u64, acknowledgement: u64) {
-        // As on the wire, the last 32 bits tell which of two that come one after the other is the later one.
+        // As on the wire, the lower 32 bits show which of two consecutive numbers is later.
         let (sequence, acknowledgement) = (sequence as u32, acknowledgement as u32);
         let later = |now: u32, before: u32| now.wrapping_sub(before).cast_signed();
         let by_sequence = later(sequence, self.window_sequence);
@@ -580,8 +581,8 @@ impl Sender {
         }
     }
 
-    /// The timer expired: a retransmission if anything is outstanding, else the end of a pause or
-    /// a window probe.
+    /// The timer expired: a retransmission if anything is outstanding, else the end of a pause or a window
+    /// probe.
     pub(crate) fn on_timer(&mut self, now: Instant, config: &Config) {
         if self.flight() > 0 {
             self.on_timer_in_flight(now, config);
@@ -603,26 +604,26 @@ impl Sender {
         self.timer.min(wake)
     }
 
-    /// Whether new data wait for their turn in the pace.
+    /// Whether new data wait for pacing.
     pub(crate) fn waits_for_pace(&self) -> bool {
         self.rates.as_ref().is_some_and(|rates| rates.wake() != Instant::NEVER)
     }
 
-    /// Bytes between SND.UNA and what goes next.
+    /// Bytes between SND.UNA and the next offset to send.
     #[inline]
     pub(crate) fn flight(&self) -> u64 {
         self.next - self.una
     }
 
-    /// One past the last offset that there is to send.
+    /// The end of the data to send.
     #[inline]
     pub(crate) fn limit(&self) -> u64 {
         self.end + u64::from(self.is_closing())
     }
 }
 
-/// The pace of a control that has none of its own: ahead of the acknowledgements by as much as the
-/// window may grow in a round trip.
+/// The pacing rate for controls without their own rate: faster than acknowledgements arrive, by as much as
+/// the window may grow per round trip.
 fn usual_pace(congestion: &Controller, rtt: &RttEstimator) -> Option<Rate> {
     let tenths = if congestion.is_slow_start() { 20 } else { 12 };
     let bits = u128::from(congestion.window().0) * 8 * 1_000_000_000 * tenths / 10;
@@ -631,7 +632,7 @@ fn usual_pace(congestion: &Controller, rtt: &RttEstimator) -> Option<Rate> {
 }
 
 impl Chunk {
-    /// One past its last offset.
+    /// The end offset.
     pub(crate) fn end(&self) -> u64 {
         self.offset + u64::from(self.payload) + u64::from(self.fin)
     }

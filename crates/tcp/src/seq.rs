@@ -9,8 +9,8 @@ pub(crate) fn to_wire(initial: u32, offset: u64) -> u32 {
     initial.wrapping_add(offset as u32)
 }
 
-/// The offset nearest to `near` that has this sequence number. A number from before the stream's
-/// start gives an offset beyond any that can be sent.
+/// The offset closest to `near` with this sequence number. A number before the stream's start gives an offset
+/// that can never be sent.
 #[inline]
 pub(crate) fn from_wire(initial: u32, near: u64, sequence: u32) -> u64 {
     let distance = sequence.wrapping_sub(to_wire(initial, near)) as i32;

@@ -29,11 +29,11 @@ pub enum State {
     FinWait2,
     /// The peer's FIN received; this end may still send.
     CloseWait,
-    /// Both FINs under way at once; the acknowledgement of ours awaited.
+    /// Both FINs crossed; the acknowledgement of ours awaited.
     Closing,
     /// The peer closed first, then this end sent its FIN; its acknowledgement awaited.
     LastAck,
-    /// Over, but lingering to acknowledge a repeated FIN.
+    /// Closed, but waiting to acknowledge a repeated FIN.
     TimeWait,
 }
 
@@ -43,7 +43,7 @@ impl State {
         !matches!(self, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
-    /// Whether data or a FIN may have to be sent or sent again.
+    /// Whether data or a FIN may still be sent or retransmitted.
     #[inline]
     pub(crate) fn may_transmit(self) -> bool {
         matches!(
@@ -73,7 +73,7 @@ impl State {
         }
     }
 
-    /// The first FIN of the peer came, in ESTABLISHED or one of the FIN-WAITs.
+    /// The peer's first FIN arrived, in ESTABLISHED or one of the FIN-WAIT states.
     pub(crate) fn after_fin_received(self) -> State {
         match self {
             State::FinWait1 => State::Closing,
@@ -83,12 +83,12 @@ impl State {
     }
 }
 
-/// Why a connection ended other than by both FINs.
+/// Why a connection ended without both FINs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// The peer sent a reset.
     Reset,
-    /// This end gave up after its last retry.
+    /// This end reached the limit on retries.
     TimedOut,
     /// The application aborted.
     Aborted,

@@ -1,11 +1,11 @@
-//! What an endpoint counts.
+//! The counters of an endpoint.
 
-/// Counters of one endpoint since it was made.
+/// Counters of one endpoint since its creation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Segments of every kind handed out for sending.
     pub segments_sent: u32,
-    /// Segments with data or a FIN sent again, by fast retransmit, recovery or timeout.
+    /// Segments with data or a FIN that were retransmitted: by fast retransmit, recovery or timeout.
     pub retransmitted_segments: u32,
     /// SYNs or SYN-ACKs sent again.
     pub syn_retransmissions: u32,
@@ -13,7 +13,7 @@ pub struct Stats {
     pub timeouts: u32,
     /// Entries into fast recovery.
     pub fast_retransmits: u32,
-    /// Window reductions made because of an ECN echo.
+    /// Window reductions because of an ECN echo.
     pub ecn_reductions: u32,
     /// Probes of a closed window.
     pub window_probes: u32,

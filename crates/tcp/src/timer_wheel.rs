@@ -1,25 +1,25 @@
-//! The timers of a kernel, which expire on a grid that is the coarser the longer they wait.
+//! Kernel timers, which expire on a grid. The longer the wait, the coarser the grid.
 
 use shortflow_units::{Duration, Instant};
 
 use crate::Config;
 
-/// A wheel of timers in levels (Varghese & Lauck 1987, scheme 7, without the moving down from level to level): one
-/// that waits for up to 62 ticks lies on the grid of ticks, up to 503 on that of 8 ticks, and so on by eights. It expires
-/// at the next place of that grid after it is due, and never early. Linux has its timers so from 4.8 on.
+/// A timer wheel with levels (Varghese & Lauck 1987, scheme 7, without migration between levels). Waits of up
+/// to 62 ticks use a grid of 1 tick, up to 503 ticks a grid of 8, and so on by factors of 8. A timer expires
+/// at the next point of its grid after it is due, never early. Linux has this since 4.8.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TimerWheel {
-    /// Zero for timers that expire when they are due.
+    /// The tick. Zero means exact timers.
     tick: Duration,
 }
 
-/// Each level's grid is so many bits coarser than that of the one below.
+/// Each level's grid is coarser than the previous one by this many bits.
 const LEVEL_BITS: u32 = 3;
 
-/// Waits of so many ticks are not for the first level any more.
+/// The shortest wait, in ticks, that does not use the first level.
 const FIRST_LEVEL: u64 = 63;
 
-/// The greatest number of levels; what waits for longer lies on the last.
+/// The number of levels. Longer waits use the last one.
 const LEVELS: u32 = 9;
 
 impl TimerWheel {
@@ -27,7 +27,7 @@ impl TimerWheel {
         TimerWheel { tick: config.timer_tick }
     }
 
-    /// When a timer expires that is set now, for after `wait`.
+    /// When a timer that is set now for `wait` expires.
     #[inline]
     pub(crate) fn expiry(self, now: Instant, wait: Duration) -> Instant {
         if self.tick.is_zero() { now + wait } else { self.on_grid(now, wait) }

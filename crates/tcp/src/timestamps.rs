@@ -1,7 +1,7 @@
 //! Timestamps (RFC 7323): their clock, and TS.Recent.
 //!
-//! Both ends read the same clock, and the host knows when a packet was sent. So a segment carries no TSval, and two bytes of
-//! TSecr.
+//! Both ends read the same clock, and the host knows when a packet was sent. A segment therefore needs no
+//! TSval, and only two bytes of TSecr.
 
 use shortflow_units::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn ticks(at: Instant) -> u64 {
     at.nanos() / TICK.nanos()
 }
 
-/// A round trip that ends `now`, measured by the timestamp clock; at least one tick.
+/// A round trip that ends `now`, measured by the timestamp clock: at least one tick.
 #[cold]
 pub(crate) fn in_ticks(now: Instant, rtt: Duration) -> Duration {
     let passed = ticks(now) - ticks(Instant::from_nanos(now.nanos() - rtt.nanos()));
@@ -43,7 +43,7 @@ impl TsRecent {
         self.0 != 0
     }
 
-    /// Whether the TSval of a segment that arrives `now` is older (PAWS, RFC 7323 §5.3, R1).
+    /// Whether the TSval of a segment that arrives `now` is old (PAWS, RFC 7323 §5.3, R1).
     #[inline]
     pub(crate) fn rejects(self, now: Instant, sent_at: Instant) -> bool {
         self.is_enabled() && self.age(now) < tsval(now).wrapping_sub(tsval(sent_at))
@@ -62,16 +62,16 @@ pub struct Tsecr(u16);
 
 const TSECR_VALUES: u64 = 65_535;
 
-/// A segment omits a TSecr that is older, in ticks, so that the segment's own delay may be as long.
+/// The age limit of a TSecr in ticks. Older ones are omitted, so that the segment's own delay may be as long.
 const MAX_TSECR_AGE: u32 = 30_000;
 
 impl Tsecr {
-    /// On a segment that is sent `now`: the TSval of one that was sent at `sent_at`.
+    /// For a segment that is sent `now`: the TSval of one that was sent at `sent_at`.
     pub fn new(now: Instant, sent_at: Instant) -> Tsecr {
         Tsecr::echo(now, TsRecent::new(sent_at))
     }
 
-    /// On a segment that is sent `now`.
+    /// For a segment that is sent `now`.
     #[inline]
     pub(crate) fn echo(now: Instant, recent: TsRecent) -> Tsecr {
         let age = recent.age(now);
@@ -82,7 +82,8 @@ impl Tsecr {
         Tsecr((tick % TSECR_VALUES + 1) as u16)
     }
 
-    /// Of a segment that arrives `now`: the last instant of the tick, so that later instants are in later ticks.
+    /// For a segment that arrives `now`: the last instant of the tick, so that later instants are in later
+    /// ticks.
     #[inline]
     pub fn end_of_tick(self, now: Instant) -> Option<Instant> {
         let value = u64::from(self.0.checked_sub(1)?);

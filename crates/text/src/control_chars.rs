@@ -1,11 +1,11 @@
-//! Texts with characters that are not seen but obeyed: by a terminal, by a page, by the direction of writing.
+//! Finds control characters in texts: characters that a terminal or a page interprets instead of showing.
 
 use shortflow_files::{control_char, control_char_in_lines};
 
 use super::tree::{Item, Value};
 
-/// The texts and keys of `item` that hold a character which nobody would see: the place of each, and
-/// its character. Only texts may go over several lines.
+/// The texts and keys of `item` that contain a control character: the position of each, and the character.
+/// Only texts may contain line breaks and tabs.
 pub(super) fn all_control_chars(item: &Item) -> Vec<(std::ops::Range<usize>, char)> {
     match &item.value {
         Value::Text(text) => {
@@ -23,17 +23,17 @@ pub(super) fn all_control_chars(item: &Item) -> Vec<(std::ops::Range<usize>, cha
     }
 }
 
-/// What is wrong with a text that holds `found`.
+/// The message about a text that contains `found`.
 pub(super) fn message(what: &str, found: char) -> String {
     format!(
-        "{what} holds the character U+{:04X}, which terminals and pages obey instead of showing it",
+        "{what} contains the control character U+{:04X}, which terminals do not show",
         found as u32
     )
 }
 
-/// What a text may have instead.
-pub(super) const HELP: &str = "remove it: a text has no characters that steer a terminal or the \
-                               direction of writing, and a name has no lines and tabs either";
+/// The help for control characters.
+pub(super) const HELP: &str = "remove it: control characters and characters that change the direction \
+                               of writing are not allowed, nor line breaks and tabs in names";
 
 #[cfg(test)]
 mod tests {
@@ -48,8 +48,8 @@ mod tests {
         let found = Document::parse(source.clone(), &[]).unwrap_err();
         let reported: Vec<_> = found.0.iter().map(|m| (m.line(), m.message.as_str())).collect();
         let [first, second] = [
-            "a text holds the character U+001B, which terminals and pages obey instead of showing it",
-            "a text holds the character U+202E, which terminals and pages obey instead of showing it",
+            "a string contains the control character U+001B, which terminals do not show",
+            "a string contains the control character U+202E, which terminals do not show",
         ];
         assert_eq!(reported, [(2, first), (3, second)]);
         assert!(!found.to_string().contains(['\u{1b}', '\u{202e}']), "{found}");
@@ -83,10 +83,10 @@ mod tests {
         };
         assert_eq!(reported(None, "red"), Ok("red".to_owned()));
         assert_eq!(reported(Some(&"é".repeat(200)), "red"), Ok("é".repeat(200)));
-        let long = "a name has 201 characters; at most 200 are allowed";
+        let long = "a name has 201 characters; the maximum is 200";
         assert_eq!(reported(Some(&"é".repeat(201)), "red"), Err(long.to_owned()));
-        let steers = "the name of the file holds the character U+001B, which terminals and pages \
-                      obey instead of showing it";
+        let steers = "the name of the file contains the control character U+001B, which terminals \
+                      do not show";
         assert_eq!(reported(None, "red\u{1b}"), Err(steers.to_owned()));
         assert_eq!(reported(Some("RED"), "red\u{1b}"), Ok("RED".to_owned()));
     }

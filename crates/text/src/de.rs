@@ -1,4 +1,4 @@
-//! Serde over the tree: mistakes become faults that know their place.
+//! Serde deserializers over the tree. Errors have positions in the text.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use serde::forward_to_deserialize_any;
 use super::named::suggestion;
 use super::tree::{Item, Key, Value};
 
-/// A mistake, its place once that is known, and what may help.
+/// An error, its position if known, and help.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Fault {
     pub(super) message: String,
     pub(super) help: Option<String>,
     pub(super) span: Option<Range<usize>>,
-    /// The key that a table lacks.
+    /// The required key that is missing.
     pub(super) missing: Option<&'static str>,
 }
 
@@ -43,7 +43,7 @@ impl std::error::Error for Fault {}
 
 impl de::Error for Fault {
     fn custom<T: fmt::Display>(message: T) -> Self {
-        // What would be right stands on a line of its own: serde lets nothing but a text through.
+        // A message may have its help on a second line, because serde passes only a text through.
         let message = message.to_string();
         match message.split_once('\n') {
             Some((message, help)) => Fault::new(message.to_owned(), Some(help.to_owned())),
@@ -93,16 +93,16 @@ fn plain(found: Unexpected<'_>) -> String {
         Unexpected::Bool(value) => value.to_string(),
         Unexpected::Signed(number) => format!("the number {number}"),
         Unexpected::Unsigned(number) => format!("the number {number}"),
-        // With a point or an exponent, so that it does not look like a whole number.
+        // With a decimal point or an exponent, so that it does not look like a whole number.
         Unexpected::Float(number) => format!("the number {number:?}"),
-        Unexpected::Str(text) => format!("the text \"{text}\""),
+        Unexpected::Str(text) => format!("the string \"{text}\""),
         Unexpected::Seq => "a list".to_owned(),
         Unexpected::Map => "a table".to_owned(),
         other => other.to_string(),
     }
 }
 
-/// Serde names whole numbers by Rust's types; a user thinks of their range.
+/// Serde names whole numbers by Rust's types. Messages give their range instead.
 fn plain_range(expected: &dyn Expected) -> String {
     match expected.to_string().as_str() {
         "u8" => "a whole number from 0 to 255".to_owned(),
@@ -112,7 +112,7 @@ fn plain_range(expected: &dyn Expected) -> String {
         "u64" | "usize" => "a whole number, zero or more".to_owned(),
         "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),
-        "a string" => "a text".to_owned(),
+        "a string" => "a string".to_owned(),
         "a sequence" => "a list".to_owned(),
         "an array of length 2" => "a list of two names".to_owned(),
         "a map" => "a table".to_owned(),
@@ -121,7 +121,7 @@ fn plain_range(expected: &dyn Expected) -> String {
     }
 }
 
-/// Reads an item as serde asks.
+/// Deserializes an item.
 pub(super) struct Reader<'de>(pub(super) &'de Item);
 
 impl<'de> de::Deserializer<'de> for Reader<'de> {
@@ -184,10 +184,10 @@ fn wants_one(variants: &[&str], found: &str) -> Fault {
     Fault::new(format!("this table must name exactly one kind; it {found}"), Some(help))
 }
 
-/// What stands where one of a few names is wanted, and is neither a text nor a table.
+/// The error for a value that is neither a name nor a table, where a name is expected.
 fn wants_name(variants: &[&str], found: &Value) -> Fault {
     let names: Vec<String> = variants.iter().map(|name| format!("\"{name}\"")).collect();
-    let help = format!("allowed here, with the quotes: {}", names.join(", "));
+    let help = format!("allowed here, with quotes: {}", names.join(", "));
     let found = match found {
         Value::Integer(number) => plain(Unexpected::Signed(*number)),
         Value::Float(number) => plain(Unexpected::Float(*number)),
@@ -257,7 +257,7 @@ impl<'de> EnumAccess<'de> for Choice<'de> {
     }
 }
 
-/// A name where a name is wanted, with or without a value.
+/// A name, with or without a value.
 struct NameAlone<'de> {
     name: &'de str,
 }
@@ -276,7 +276,7 @@ impl<'de> EnumAccess<'de> for NameAlone<'de> {
 impl NameAlone<'_> {
     fn wants_value<T>(self) -> Result<T, Fault> {
         let help = format!("write {{ {} = … }}", self.name);
-        Err(Fault::new(format!("`{}` needs a value", self.name), Some(help)))
+        Err(Fault::new(format!("`{}` requires a value", self.name), Some(help)))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with a text: where, what was found, what is allowed.
+//! Error messages about a text: where, what was found, what is allowed.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,43 +6,43 @@ use std::sync::Arc;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 
-/// A text that was read, and the name under which messages speak of it.
+/// A text, and its name in messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// A file's path as the user gave it, or `--set`.
+    /// The path as the user typed it, or `--set`.
     pub name: String,
     /// The text.
     pub text: String,
 }
 
-/// How grave what was found is.
+/// How severe a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// The text cannot be used.
+    /// Error: the text cannot be used.
     Error,
-    /// The text can be used, but hardly does what its author wants.
+    /// Warning: the text can be used, but probably does not do what the author wants.
     Warning,
 }
 
-/// Something wrong, or suspicious, in a text.
+/// An error or a warning about a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Whether the text can be used all the same.
+    /// Error or warning.
     pub severity: Severity,
-    /// The text that holds the mistake.
+    /// The text.
     pub source: Arc<Source>,
-    /// The offending bytes of the text.
+    /// The range of the text that is marked, in bytes.
     pub span: Range<usize>,
-    /// What is wrong.
+    /// The finding.
     pub message: String,
-    /// What to say right at the offending text.
+    /// The note at the marked range.
     pub label: Option<String>,
-    /// What would be right.
+    /// The help: what to write instead.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// A mistake in the text called `name` as a whole: there is nothing of it to show.
+    /// An error about the whole text called `name`, without a position.
     pub fn of_whole(name: &str, message: String, help: Option<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
@@ -54,17 +54,17 @@ impl Diagnostic {
         }
     }
 
-    /// The file that holds the mistake.
+    /// The name of the text.
     pub fn file(&self) -> &str {
         &self.source.name
     }
 
-    /// The line of the mistake, from 1.
+    /// The line, from 1.
     pub fn line(&self) -> usize {
         1 + self.before().matches('\n').count()
     }
 
-    /// The column of the mistake, from 1, in characters.
+    /// The column, from 1, in characters.
     pub fn column(&self) -> usize {
         let line = self.before().rsplit('\n').next().unwrap_or_default();
         1 + line.chars().count()
@@ -74,7 +74,7 @@ impl Diagnostic {
         &self.source.text[..self.span.start]
     }
 
-    /// The message with the offending text, in colours for a terminal or plain.
+    /// The message with an excerpt of the text, with or without colours.
     pub fn render(&self, colored: bool) -> String {
         let level = match self.severity {
             Severity::Error => Level::ERROR,
@@ -83,7 +83,7 @@ impl Diagnostic {
         let title = level.primary_title(&self.message);
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
         if self.span == (0..0) {
-            // The mistake is in the text as a whole: there is nothing to show.
+            // A finding about the whole text has no excerpt.
             let mut group = title.element(Origin::path(&self.source.name));
             if let Some(help) = &self.help {
                 group = group.element(Level::HELP.message(help));
@@ -104,17 +104,17 @@ impl Diagnostic {
     }
 }
 
-/// A place in a text, of which something may have to be said later.
+/// A position in a text, kept for a later message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spot {
     /// The text.
     pub source: Arc<Source>,
-    /// The bytes of the text that are meant.
+    /// The range, in bytes.
     pub span: Range<usize>,
 }
 
 impl Spot {
-    /// A warning of what stands there.
+    /// A warning about this position.
     pub fn warning(&self, message: impl Into<String>, help: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Warning,
@@ -127,12 +127,12 @@ impl Spot {
     }
 }
 
-/// All that was found in the texts of one command.
+/// All findings in the texts of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagnostics(pub Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// A lone mistake.
+    /// A single finding.
     pub fn one(diagnostic: Diagnostic) -> Diagnostics {
         Diagnostics(vec![diagnostic])
     }
@@ -142,7 +142,7 @@ impl Diagnostics {
         self.0.is_empty()
     }
 
-    /// All messages with the offending texts, in colours for a terminal or plain.
+    /// All messages with excerpts, with or without colours.
     pub fn render(&self, colored: bool) -> String {
         let messages: Vec<_> = self.0.iter().map(|diagnostic| diagnostic.render(colored)).collect();
         messages.join("\n\n")

@@ -1,4 +1,4 @@
-//! A text with its overrides and parameters applied.
+//! A document: a text with its overrides and parameters applied.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use super::named::suggestion;
 use super::parameters::{Parameters, Unresolved};
 use super::tree::{Item, Key, Value, from_table, from_value};
 
-/// A value for a key that takes the place of the text's own.
+/// A value that replaces the text's own value of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Override {
     /// The key, its parts joined by dots: `workloads.web.transfers.share`.
     pub key: String,
-    /// The value as TOML; what is no TOML value is taken as a text, so `60 s` needs no quotes.
+    /// The value as TOML. Anything else counts as a string, so `60 s` needs no quotes.
     pub value: String,
-    /// What stands before the key where it was given: `policy.` for a key of the policy.
+    /// The prefix of the key as the user typed it: `policy.` for a key of the policy.
     pub prefix: &'static str,
-    /// Who says so, as it appears in messages: `--set`.
+    /// The origin, as messages show it: `--set`.
     pub origin: String,
 }
 
-/// A text, read as a tree, with the places of its items and the mistakes found so far.
+/// A text as a tree, with the positions of its items and the errors found so far.
 #[derive(Debug, Clone)]
 pub struct Document {
-    /// The text itself, then those of the overrides; places count through all of them.
+    /// The text itself, then the texts of the overrides. Positions count through all of them.
     sources: Vec<(usize, Arc<Source>)>,
     root: Item,
-    /// The places where a parameter or an expression stood, and what it came to.
+    /// Positions of parameters and expressions, with their values.
     resolved: Vec<(Range<usize>, String)>,
     mistakes: Vec<Diagnostic>,
     warnings: Vec<Diagnostic>,
@@ -45,7 +45,7 @@ impl Document {
     /// fills in the parameters.
     ///
     /// # Errors
-    /// When a text is not TOML, an override has no place, or a parameter is not there.
+    /// If a text is not TOML, an override fits nowhere, or a parameter does not exist.
     pub fn parse(source: Arc<Source>, overrides: &[Override]) -> Result<Document, Diagnostics> {
         let mut document = Document {
             sources: vec![(0, source.clone())],
@@ -60,13 +60,13 @@ impl Document {
                 Err(span) => document.add(span, UNREADABLE.to_owned(), None),
             },
             Err(error) => {
-                // A text that is not closed swallows what follows, which is then told as wrong, too: the first place is the one
-                // to look at.
+                // A string or table that is not closed swallows what follows and causes further errors. The
+                // first one is the cause.
                 let (_, errors) = DeTable::parse_recoverable(&source.text);
                 let start = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
                 let error = errors.into_iter().min_by_key(start).unwrap_or(error);
                 let span = error.span().unwrap_or(0..0);
-                document.add(span, format!("this is not TOML: {}", error.message()), None);
+                document.add(span, format!("invalid TOML: {}", error.message()), None);
             }
         }
         document.checked()?;
@@ -76,7 +76,7 @@ impl Document {
         for (span, found) in all_control_chars(&document.root) {
             document.note(
                 span,
-                control_chars::message("a text", found),
+                control_chars::message("a string", found),
                 control_chars::HELP.to_owned(),
             );
         }
@@ -89,7 +89,7 @@ impl Document {
     /// The tree as a value of type `T`.
     ///
     /// # Errors
-    /// When it is none: all mistakes, in the order of their places.
+    /// If it does not fit `T`: all errors, in the order of their positions.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Diagnostics> {
         let faults = match T::deserialize(Reader(&self.root)) {
             Ok(read) => return Ok(read),
@@ -111,7 +111,7 @@ impl Document {
         &self.root
     }
 
-    /// The names in the table `path`, or in the root when `path` is empty.
+    /// The names in the table `path`, or in the root if `path` is empty.
     pub fn names_in(&self, path: &str) -> Vec<String> {
         let table = if path.is_empty() { Some(&self.root) } else { self.root.get(path) };
         match table.map(|item| &item.value) {
@@ -122,7 +122,7 @@ impl Document {
         }
     }
 
-    /// Whether `path` is a key that is written, or one that may be added to a table that is.
+    /// Whether `path` is a key of the text, or may be added to a table of the text.
     pub fn may_have(&self, path: &str) -> bool {
         let (table, _) = path.rsplit_once('.').unwrap_or((path, ""));
         let mut item = &self.root;
@@ -138,13 +138,13 @@ impl Document {
         })
     }
 
-    /// The root of the tree, to bring an abbreviated form into the full one before it is read.
+    /// The root of the tree, to expand an abbreviated form before it is read.
     pub fn root_mut(&mut self) -> &mut Item {
         &mut self.root
     }
 
-    /// Appends `table`, which was read from `source`, to the list `list` at the root; the list is made
-    /// where it is not written.
+    /// Appends `table`, which was read from `source`, to the list `list` at the root. Creates the list if the
+    /// text has none.
     pub fn append(&mut self, list: &str, source: Source, table: Item) {
         let offset = self.end();
         self.sources.push((offset, Arc::new(source)));
@@ -152,7 +152,7 @@ impl Document {
         let Value::Table(entries) = &mut self.root.value else { return };
         match entries.iter_mut().find(|(key, _)| key.name == list) {
             Some((_, Item { value: Value::List(items), .. })) => items.push(table),
-            // Whoever reads the text says that this is no list.
+            // If it is not a list, deserializing it reports the error.
             Some(_) => {}
             None => {
                 let span = table.span.clone();
@@ -168,14 +168,14 @@ impl Document {
         start + last.text.len() + 1
     }
 
-    /// Notes a mistake in the value of the key `path`, or, where that is not written, at the
-    /// nearest table around it.
+    /// Adds an error at the value of the key `path`, or at the nearest enclosing table if the key is not
+    /// written.
     pub fn mistake(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
         let span = self.place(path, false);
         self.note(span, message.into(), help.into());
     }
 
-    /// Notes a mistake in the key `path` itself.
+    /// Adds an error at the key `path` itself.
     pub fn mistake_in_key(
         &mut self,
         path: &str,
@@ -186,8 +186,7 @@ impl Document {
         self.note(span, message.into(), help.into());
     }
 
-    /// Notes that the value of the key `path`, or the nearest table around it, is allowed but
-    /// hardly what is meant.
+    /// Adds a warning at the value of the key `path`, or at the nearest enclosing table.
     pub fn warning(&mut self, path: &str, message: impl Into<String>, help: impl Into<String>) {
         let span = self.place(path, false);
         self.warn(span, message.into(), help.into());
@@ -204,29 +203,29 @@ impl Document {
         self.warn(span, message.into(), help.into());
     }
 
-    /// The place of the value of the key `path`, or of the nearest table around it.
+    /// The position of the value of the key `path`, or of the nearest enclosing table.
     pub fn spot(&self, path: &str) -> Spot {
         let Diagnostic { source, span, .. } =
             self.found(self.place(path, false), String::new(), None);
         Spot { source, span }
     }
 
-    /// The warnings that were noted so far.
+    /// The warnings so far.
     pub fn warnings(&self) -> Diagnostics {
         Diagnostics(self.warnings.clone())
     }
 
-    /// The name of what the text describes: `written`, which stands under the key `name`, or where
-    /// nothing is written `stem`, the name of the file. It stands in results and names folders.
+    /// The name of what the text describes: `written`, the value of the key `name`, or else `stem`, the
+    /// file's name. It appears in results and in names of folders.
     pub fn title(&mut self, written: Option<String>, stem: String) -> String {
         let (of, help) = match written {
-            Some(_) => ("a name", "write a shorter name, and put the rest into `description`"),
-            None => ("the name of the file", "write a `name` into the file"),
+            Some(_) => ("a name", "shorten it, or move details into `description`"),
+            None => ("the name of the file", "add a `name` to the file"),
         };
         let title = written.unwrap_or(stem);
         let length = title.chars().count();
         if length > MAX_NAME {
-            let message = format!("{of} has {length} characters; at most {MAX_NAME} are allowed");
+            let message = format!("{of} has {length} characters; the maximum is {MAX_NAME}");
             self.mistake("name", message, help);
         }
         if let Some(found) = control_char(&title) {
@@ -235,21 +234,21 @@ impl Document {
         title
     }
 
-    /// Notes a mistake in a name, with the names that are allowed.
+    /// Adds an error about an unknown name, with the names that are allowed.
     pub fn unknown(&mut self, path: &str, kind: &str, name: &str, allowed: &str, names: &[&str]) {
         let help = suggestion(name, allowed, names);
-        self.mistake(path, format!("there is no {kind} `{name}`"), help);
+        self.mistake(path, format!("unknown {kind} `{name}`"), help);
     }
 
-    /// Whether no mistake was noted so far.
+    /// Whether there is no error so far.
     pub fn is_sound(&self) -> bool {
         self.mistakes.is_empty()
     }
 
-    /// Goes on when no mistake was noted.
+    /// Returns `Ok` if there is no error.
     ///
     /// # Errors
-    /// The mistakes, then the warnings.
+    /// The errors, then the warnings.
     pub fn checked(&self) -> Result<(), Diagnostics> {
         if self.is_sound() {
             return Ok(());
@@ -285,14 +284,14 @@ impl Document {
         }
     }
 
-    /// The source that holds the place `at`, and where it starts.
+    /// The source that contains the position `at`, and its start.
     fn source_of(&self, at: usize) -> (usize, &Arc<Source>) {
         let found = self.sources.iter().rfind(|(start, _)| *start <= at);
         let (start, source) = found.expect("the text starts at 0");
         (*start, source)
     }
 
-    /// The place of the value (or the key) that `path` names, or of what is nearest around it.
+    /// The position of the value (or the key) at `path`, or of the nearest enclosing item.
     fn place(&self, path: &str, of_key: bool) -> Range<usize> {
         let mut item = &self.root;
         let mut span = 0..0;
@@ -306,7 +305,7 @@ impl Document {
                 _ => {
                     let Some((key, next)) = item.entry(part) else { break };
                     item = next;
-                    // The place of a table is its header, which may stand far from its entries.
+                    // The position of a table is its header, which may be far from its entries.
                     let is_table = matches!(item.value, Value::Table(_));
                     span = if of_key || is_table { key.span.clone() } else { item.span.clone() };
                 }
@@ -341,8 +340,8 @@ impl Document {
         }
     }
 
-    /// Where the table at `span`, which lacks a `key`, is there only because an override names it:
-    /// the part of the override that the text does not have, which is probably a slip.
+    /// If the table at `span` exists only because an override created it, and lacks the required `key`: the
+    /// part of the override that the text does not have, which is probably a typing error.
     fn made_by_override(
         &self,
         span: &Range<usize>,
@@ -362,9 +361,9 @@ impl Document {
                 let others = entries.iter().filter(|(other, _)| other.span.start < offset);
                 let names: Vec<&str> = others.map(|(other, _)| other.name.as_str()).collect();
                 let of = before.join(".");
-                let message = format!("`{of}` has no entry `{part}`");
+                let message = format!("unknown entry `{part}` in `{of}`");
                 let help = suggestion(part, &format!("entries of `{of}`"), &names);
-                let help = format!("{help}; a new entry also needs `{key}`");
+                let help = format!("{help}; a new entry also requires `{key}`");
                 return Some((found.span.clone(), message, help));
             }
             before.push(part);
@@ -373,13 +372,13 @@ impl Document {
         None
     }
 
-    /// A parameter that the text does not have would change nothing, in silence.
+    /// Refuses to set a parameter that the text does not have: it would have no effect.
     fn known_parameter(&self, key: &str) -> Result<(), (String, Option<String>)> {
         let parameters = self.names_in("parameters");
         let names: Vec<&str> = parameters.iter().map(String::as_str).collect();
         match key.strip_prefix("parameters.") {
             Some(name) if !names.contains(&name) => Err((
-                format!("there is no parameter `{name}`"),
+                format!("unknown parameter `{name}`"),
                 Some(suggestion(name, "parameters of the file", &names)),
             )),
             None if names.contains(&key) && self.root.get(key).is_none() => Err((
@@ -393,7 +392,8 @@ impl Document {
 
 type Misplaced = (Range<usize>, String, Option<String>);
 
-/// Puts `new` at `path`, making the tables that lead to it. `place` is where `path` is written.
+/// Sets the item at `path` to `new`, and creates the tables that lead to it. `place` is the position of
+/// `path`.
 fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<(), Misplaced> {
     let mut item = root;
     let mut start = place.start;
@@ -417,7 +417,7 @@ fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<()
                         1 => "the list has one entry: write 0, or its `name`".to_owned(),
                         n => format!("write 0 to {}, or the `name` of an entry", n - 1),
                     };
-                    return Err((span, format!("the list has no entry `{part}`"), Some(help)));
+                    return Err((span, format!("unknown entry `{part}` in the list"), Some(help)));
                 };
                 &mut list[index]
             }
@@ -469,7 +469,7 @@ impl Document {
         }
     }
 
-    /// What `text` came to, and who set the parameter when the text itself did not.
+    /// The value of `text`, and who set the parameter, if not the text itself.
     fn explain(&self, text: &str, value: &Value, parameters: &Parameters) -> String {
         let set = text.strip_prefix('$').and_then(|name| parameters.get(name));
         let (start, source) = self.source_of(set.map_or(0, |(_, item)| item.span.start));
@@ -480,12 +480,12 @@ impl Document {
     }
 }
 
-/// Whether a policy, a scenario or a fleet may have this name: [`Document::title`] finds nothing wrong with it.
+/// Whether a policy, a scenario or a fleet may have this name: [`Document::title`] reports no error for it.
 pub fn is_title(name: &str) -> bool {
     name.chars().count() <= MAX_NAME && control_char(name).is_none()
 }
 
-/// The most characters of the name of a policy or a scenario: more fit into no table.
+/// The longest name of a policy or a scenario, in characters. Longer names fit into no table.
 const MAX_NAME: usize = 200;
 
-const UNREADABLE: &str = "dates, and numbers beyond 9223372036854775807, cannot be used here";
+const UNREADABLE: &str = "dates, and numbers above 9223372036854775807, are not allowed here";

@@ -1,6 +1,6 @@
 //! Numeric expressions over parameters: `= 1 - alpha`, `= 8 * alpha Mbit/s`.
 
-/// What an expression comes to: a number, with the unit that follows it, if any.
+/// The value of an expression: a number and an optional unit.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Outcome {
     /// The number.
@@ -9,13 +9,13 @@ pub(super) struct Outcome {
     pub(super) unit: String,
 }
 
-/// Evaluates `text`: numbers and parameters joined by `+ - * /` and parentheses, then perhaps a
-/// unit. `parameter` gives the value of a name, or says why it has none.
+/// Evaluates `text`: numbers and parameters, joined by `+ - * /` and parentheses, then an optional unit.
+/// `parameter` returns the value of a name, or an error.
 pub(super) fn evaluate(
     text: &str,
     parameter: &mut dyn FnMut(&str) -> Result<f64, String>,
 ) -> Result<Outcome, String> {
-    // Parentheses nest by recursion: a bound on the text is a bound on the stack.
+    // Parentheses nest by recursion, so the limit on the length also limits the stack.
     if text.len() > MAX_LENGTH {
         return Err(format!("the expression is longer than {MAX_LENGTH} characters"));
     }
@@ -23,7 +23,7 @@ pub(super) fn evaluate(
     let number = parser.sum()?;
     let unit = parser.rest.trim().to_owned();
     if !number.is_finite() {
-        return Err(format!("`{}` comes to more than a number can be", text.trim()));
+        return Err(format!("the value of `{}` is too large for a number", text.trim()));
     }
     if unit.starts_with(|c: char| !c.is_alphabetic() && c != '/' && c != '%') {
         return Err(format!("cannot read `{unit}` in the expression"));
@@ -54,7 +54,7 @@ impl Parser<'_, '_> {
     fn product(&mut self) -> Result<f64, String> {
         let mut total = self.factor()?;
         loop {
-            // `/s` that ends the text is the unit of a frequency, no division.
+            // A final `/s` is the unit of a frequency, not a division.
             if self.take("*") {
                 total *= self.factor()?;
             } else if self.rest.trim_end() != "/s" && self.take("/") {
@@ -78,7 +78,7 @@ impl Parser<'_, '_> {
             return if self.take(")") {
                 Ok(value)
             } else {
-                Err("the expression lacks a closing `)`".to_owned())
+                Err("the expression is missing a closing `)`".to_owned())
             };
         }
         let is_number = self.rest.starts_with(|c: char| c.is_ascii_digit() || c == '.');
@@ -93,14 +93,14 @@ impl Parser<'_, '_> {
         let (word, rest) = self.rest.split_at(end);
         self.rest = rest.trim_start();
         match word {
-            "" => Err("the expression ends where a number or a parameter should stand".to_owned()),
+            "" => Err("the expression is incomplete: expected a number or a parameter".to_owned()),
             _ if is_number => {
                 word.replace('_', "").parse().map_err(|_| format!("`{word}` is not a number"))
             }
             _ => match (self.parameter)(word)? {
                 value if value.is_finite() => Ok(value),
                 value => {
-                    Err(format!("the parameter `{word}` is {value}, which is no finite number"))
+                    Err(format!("the parameter `{word}` is {value}, which is not a finite number"))
                 }
             },
         }
@@ -146,15 +146,18 @@ mod tests {
     #[test]
     fn a_bad_expression_says_what_is_wrong() {
         assert_eq!(with_alpha("1 - beta"), Err("no beta".to_owned()));
-        assert_eq!(with_alpha("(1 - alpha"), Err("the expression lacks a closing `)`".to_owned()));
-        assert!(with_alpha("1 -").unwrap_err().contains("ends where"));
+        assert_eq!(
+            with_alpha("(1 - alpha"),
+            Err("the expression is missing a closing `)`".to_owned())
+        );
+        assert!(with_alpha("1 -").unwrap_err().contains("is incomplete"));
         assert!(with_alpha("1 / 0").unwrap_err().contains("divides by zero"));
         assert!(with_alpha("1 / (alpha - 0.75)").unwrap_err().contains("divides by zero"));
         assert_eq!(
             with_alpha("1 / endless"),
-            Err("the parameter `endless` is inf, which is no finite number".to_owned())
+            Err("the parameter `endless` is inf, which is not a finite number".to_owned())
         );
-        assert!(with_alpha("huge * huge").unwrap_err().contains("comes to more"));
+        assert!(with_alpha("huge * huge").unwrap_err().contains("too large"));
         assert!(with_alpha("1 ^ 2").unwrap_err().contains("cannot read `^ 2`"));
     }
 }

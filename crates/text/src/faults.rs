@@ -1,7 +1,7 @@
-//! All that is wrong with a tree, though serde stops at the first mistake.
+//! Finds all errors of a tree, although serde stops at the first one.
 //!
-//! What is at fault is cut out of a copy of the tree, which is read again, and so on. A table that
-//! then lacks a key only because that was cut out is cut out itself, without a word.
+//! The item with the error is removed from a copy of the tree, which is then read again, and so on. If a
+//! table then lacks a required key only because it was removed, the table is removed too, without an error.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::de::{Fault, Reader};
 use super::named::nearest;
 use super::tree::{Item, Key, Value};
 
-/// The mistakes of `root` as a `T`, in the order of their places; `first` is the one that is known.
+/// The errors of `root` as a `T`, in the order of their positions. `first` is the one that is known.
 pub(super) fn all_faults<T: DeserializeOwned>(root: &Item, first: Fault) -> Vec<Fault> {
     let mut rest = root.clone();
     let mut faults: Vec<Fault> = Vec::new();
@@ -33,14 +33,14 @@ pub(super) fn all_faults<T: DeserializeOwned>(root: &Item, first: Fault) -> Vec<
     faults
 }
 
-/// What was cut out: the place of its table, and its key there.
+/// An item that was removed: the position of its table, and its key.
 struct Cut {
     table: Range<usize>,
     key: Option<String>,
 }
 
 impl Cut {
-    /// Whether there is `fault` only because of what was cut out, or of what that was meant to be.
+    /// Whether `fault` exists only because this item, or the item that it was meant to be, was removed.
     fn explains(&self, fault: &Fault) -> bool {
         let same_table = Some(&self.table) == fault.span.as_ref();
         let is_meant = |missing| {
@@ -52,7 +52,7 @@ impl Cut {
     }
 }
 
-/// Cuts out the innermost entry of which the key or the value stands at `place`.
+/// Removes the innermost entry whose key or value is at `place`.
 fn cut_out(item: &mut Item, place: &Range<usize>) -> Option<Cut> {
     let table = item.span.clone();
     match &mut item.value {
@@ -77,7 +77,7 @@ fn cut_out(item: &mut Item, place: &Range<usize>) -> Option<Cut> {
     }
 }
 
-/// More mistakes than anyone reads at once.
+/// The limit on reported errors.
 const MAX_MISTAKES: usize = 50;
 
 #[cfg(test)]
@@ -116,11 +116,11 @@ mod tests {
         assert_eq!(
             reported,
             [
-                (1, "expected a whole number from 0 to 4294967295; found the text \"x\""),
+                (1, "expected a whole number from 0 to 4294967295; found the string \"x\""),
                 (2, "expected true or false; found the number 1"),
                 (3, "unknown key `third`"),
                 (5, "expected a whole number from 0 to 4294967295; found true"),
-                (6, "expected a text; found the number 1"),
+                (6, "expected a string; found the number 1"),
                 (7, "the key `size` is missing"),
             ]
         );

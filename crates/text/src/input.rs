@@ -1,19 +1,19 @@
-//! Files that a user names: each is read once, and no more of it than is sensible.
+//! Reads the files that a user names, each once, up to a limit.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Reads files that a user names. What was read is kept, so that a pipe, which gives its text once,
-/// can be read by name again. Only regular files and pipes are read: a device may never end.
+/// Reads files that a user names. It keeps the contents, so that a pipe, which can be read only once, can be
+/// read again by name. Only regular files and pipes are read, because a device may never end.
 #[derive(Debug, Default)]
 pub struct InputFiles {
     texts: RefCell<BTreeMap<PathBuf, String>>,
 }
 
 impl InputFiles {
-    /// Lets `text` be found at `path`, where no file need be.
+    /// Provides `text` under `path`, instead of a file.
     pub fn give(&self, path: &Path, text: &str) {
         self.texts.borrow_mut().insert(path.to_owned(), text.to_owned());
     }
@@ -21,8 +21,8 @@ impl InputFiles {
     /// The text of the file at `path`, or of standard input for `-`.
     ///
     /// # Errors
-    /// When it cannot be read, is neither a regular file nor a pipe, is not UTF-8, or has more than
-    /// `max` bytes.
+    /// If it cannot be read, is neither a regular file nor a pipe, is not UTF-8, or has more than `max`
+    /// bytes.
     pub fn read(&self, path: &Path, max: u64) -> io::Result<String> {
         if let Some(text) = self.texts.borrow().get(path) {
             return Ok(text.clone());
@@ -43,13 +43,13 @@ fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// How messages speak of `path`.
+/// The name of `path` in messages.
 pub fn name_of(path: &Path) -> String {
     if is_standard_input(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// The folder to which names in the file at `path` are relative: its own, or for what comes over a
-/// pipe (`-`, `/dev/stdin`, `/dev/fd/63`) the working folder.
+/// The folder to which names in the file at `path` are relative: the file's folder, or the working folder for
+/// a pipe (`-`, `/dev/stdin`, `/dev/fd/63`).
 pub fn folder_of(path: &Path) -> &Path {
     if is_standard_input(path) || path.starts_with("/dev") || path.starts_with("/proc") {
         return Path::new("");
@@ -57,10 +57,10 @@ pub fn folder_of(path: &Path) -> &Path {
     path.parent().unwrap_or(Path::new(""))
 }
 
-/// The most bytes of a policy or a scenario, comments and all.
+/// The largest policy or scenario in bytes, with comments.
 pub const MAX_TEXT: u64 = 16_000_000;
 
-/// The most bytes of a table of data that a scenario names, such as a log of accesses.
+/// The largest data file of a scenario in bytes, such as a log of accesses.
 pub const MAX_DATA: u64 = 256_000_000;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The keys of a file format, by its JSON Schema, and those that a text writes.
+//! The keys of a file format, from its JSON Schema, and the keys that a text sets.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -20,23 +20,23 @@ pub struct FormatKeys {
 /// A key of a format.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FormatKey {
-    /// The table that has it: `queue.red`, `match`.
+    /// Its table: `queue.red`, `match`.
     pub scheme: String,
-    /// Its name; a key of an inner table has that table's before it: `levels[].min_threshold`.
+    /// Its name. A key of an inner table has the prefix of that table: `levels[].min_threshold`.
     pub key: String,
 }
 
-/// A key that a text writes with a value other than its default.
+/// A key that a text sets to another value than its default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WrittenKey {
     /// The key.
     pub of: FormatKey,
-    /// Where it is written: `roles.core.queue.red.weight`.
+    /// Its path in the text: `roles.core.queue.red.weight`.
     pub path: String,
 }
 
-/// The keys that a text writes with a value other than their default. They are looked up when they are asked for: making
-/// the schema of a format takes milliseconds, which a short run does not have.
+/// The keys that a text sets to another value than their default. They are computed on first use: the schema
+/// of a format takes milliseconds, which is long for a short run.
 #[derive(Debug, Clone)]
 pub struct WrittenKeys {
     root: Item,
@@ -45,7 +45,7 @@ pub struct WrittenKeys {
 }
 
 impl WrittenKeys {
-    /// Those of `document`, which is of the format with the keys `format`.
+    /// The keys of `document`. `format` has the keys of its format.
     pub fn new(document: &Document, format: fn() -> &'static FormatKeys) -> WrittenKeys {
         WrittenKeys { root: document.root().clone(), format, found: OnceLock::new() }
     }
@@ -55,7 +55,7 @@ impl WrittenKeys {
         self.found.get_or_init(|| (self.format)().written(&self.root))
     }
 
-    /// Whether any key of the text, of whatever table, has this name. It needs no schema.
+    /// Whether any table of the text has a key with this name. Needs no schema.
     pub fn mentions(&self, name: &str) -> bool {
         fn mentions(item: &Item, name: &str) -> bool {
             match &item.value {
@@ -71,9 +71,10 @@ impl WrittenKeys {
 }
 
 impl FormatKeys {
-    /// The keys of `T`, whose outermost table is called `name`. `tables` has the name of each definition of the schema
-    /// that is a table of its own; a name that ends in a dot is that of a choice, whose options are tables:
-    /// `("QueueKeys", "queue.")` gives `queue.red`. Other tables are parts of those around them.
+    /// The keys of `T`, whose outermost table is called `name`. `tables` has the names of the schema's
+    /// definitions that are separate tables. A name that ends in a dot is that of a choice, whose options are
+    /// tables: `("QueueKeys", "queue.")` gives `queue.red`. All other tables are parts of the enclosing
+    /// table.
     pub fn new<T: JsonSchema>(
         name: &'static str,
         tables: &'static [(&'static str, &'static str)],
@@ -89,7 +90,7 @@ impl FormatKeys {
         lister.found.into_iter().collect()
     }
 
-    /// The keys that a text writes with a value other than their default, in the order of the text.
+    /// The keys that a text sets to another value than their default, in the order of the text.
     fn written(&self, root: &Item) -> Vec<WrittenKey> {
         let mut found = Vec::new();
         let at = At { scheme: self.name.to_owned(), prefix: String::new(), path: String::new() };
@@ -145,7 +146,7 @@ impl FormatKeys {
         }
     }
 
-    /// The forms that a value of `schema` may have, each with the table that it is.
+    /// The forms that a value of `schema` can have, each with its table.
     fn forms<'s>(&'s self, schema: &'s Json, at: &At) -> Vec<(&'s Json, At)> {
         let definition = schema.get("$ref").and_then(Json::as_str);
         if let Some(name) = definition.and_then(|path| path.strip_prefix("#/$defs/")) {
@@ -165,7 +166,7 @@ impl FormatKeys {
     }
 }
 
-/// A place in a format, and in a text.
+/// A position in a format, and in a text.
 #[derive(Debug, Clone)]
 struct At {
     scheme: String,
@@ -187,7 +188,7 @@ impl At {
         At { scheme, prefix: format!("{}{name}.", self.prefix), path }
     }
 
-    /// The table that the option `name` of a choice is; none where this is no choice.
+    /// The table of the option `name` of a choice; `None` if this is not a choice.
     fn option(&self, name: &str) -> Option<At> {
         let scheme = self.scheme.strip_suffix('.').map(|choice| format!("{choice}.{name}"))?;
         Some(At { scheme, prefix: String::new(), path: self.below(name) })
@@ -218,7 +219,7 @@ impl Lister<'_> {
     fn list(&mut self, schema: &Json, scheme: &str, prefix: &str) {
         let at = At { scheme: scheme.to_owned(), prefix: prefix.to_owned(), path: String::new() };
         for (form, at) in self.keys.forms(schema, &at) {
-            // A table of its own is listed once, wherever it stands.
+            // A separate table is listed once, even if it occurs in several places.
             let is_own = at.scheme != scheme || at.prefix != prefix;
             if is_own && !at.scheme.ends_with('.') && !self.enter(form, &at.scheme) {
                 continue;
@@ -251,7 +252,7 @@ impl Lister<'_> {
         }
     }
 
-    /// Whether the keys of the form of this table are not listed yet.
+    /// Marks the keys of this form of the table as listed. Returns whether they were new.
     fn enter(&mut self, form: &Json, table: &str) -> bool {
         let has_keys = ["properties", "items", "additionalProperties"];
         !has_keys.iter().any(|key| form.get(key).is_some())

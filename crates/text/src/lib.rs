@@ -1,10 +1,10 @@
-//! What the two file formats share: TOML with places, overrides, parameters, and error messages
-//! that show the offending text.
+//! The common part of all file formats: TOML with positions, overrides, parameters, and error messages with
+//! excerpts of the text.
 //!
-//! A text becomes a [`Document`]: a tree whose every item knows where it was written. Overrides
-//! (`--set key=value`, the points of a sweep) replace items, parameters fill in `"$name"` and
-//! `"= expression"`, then serde reads the tree into plain types. Checks name a key
-//! (`links.bottleneck.rate`), and the document finds its place: so no type carries places.
+//! A text becomes a [`Document`]: a tree whose items have positions. Overrides (`--set key=value`, the points
+//! of a sweep) replace items. Parameters replace `"$name"` and `"= expression"`. Then serde reads the tree
+//! into plain types. Checks name a key (`links.bottleneck.rate`), and the document finds its position, so the
+//! types need no positions.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -16,7 +16,7 @@
 //! let mut document = Document::parse(Arc::new(source), &[])?;
 //! assert_eq!(document.names_in(""), ["limit"]);
 //!
-//! // A mistake in a key is shown with the file, the line and the offending text.
+//! An error message shows the file, the line and the text.
 //! document.mistake("limit", "the limit is too small", "at least 50 packets");
 //! let found = document.checked().unwrap_err().to_string();
 //! assert!(found.contains("red.toml:1") && found.contains("40 pkt"));
@@ -24,8 +24,8 @@
 //! ```
 //!
 //! # What this crate does not know
-//!
-//! What a key means: no name of a scenario's or a policy's keys stands here, and no unit. Those who read a
+//! The meaning of keys: the crate contains no key of a scenario or a policy, and no unit. Its callers bring
+//! the types and the checks. It runs nothing and writes no file.
 //! document bring the types and the checks. It runs nothing and writes no file.
 
 mod control_chars;

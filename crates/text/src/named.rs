@@ -1,11 +1,11 @@
-//! Tables whose keys are the user's names, and the name nearest to a mistaken one.
+//! Tables with user-defined names, and suggestions for misspelt names.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-/// A table from the user's names to `T`, in the order of the text.
+/// A table with user-defined names, in the order of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<T>(pub Vec<(String, T)>);
 
@@ -43,7 +43,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Named<T> {
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
             type Value = Named<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table of names")
+                f.write_str("a table with names as keys")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Named<T>, A::Error> {
                 let mut entries = Vec::new();
@@ -71,7 +71,7 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Named<T> {
     }
 }
 
-/// The name among `names` that `text` was most likely meant to be.
+/// The name in `names` that was probably meant by `text`.
 pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let simple = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let wanted = simple(text);
@@ -83,14 +83,14 @@ pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, name)| name)
 }
 
-/// How much alike two names are, from 0 to 1. One slip of the finger leaves even short names alike:
-/// a letter that is wrong, missing, too many, or in the place of its neighbour.
+/// The similarity of two names, from 0 to 1. One typing error leaves even short names similar: a letter that
+/// is wrong, missing, added, or swapped with its neighbour.
 fn likeness(wanted: &str, name: &str) -> f64 {
     let is_slip = wanted.len() > 2 && strsim::osa_distance(wanted, name) == 1;
     strsim::jaro_winkler(wanted, name).max(if is_slip { 0.85 } else { 0.0 })
 }
 
-/// The help for an unknown name: the nearest one, and all that are allowed.
+/// The help for an unknown name: the most similar name, and all allowed names.
 pub fn suggestion<'a>(text: &str, allowed: &str, names: &[&'a str]) -> String {
     let nearest: Option<&'a str> = nearest(text, names.iter().copied());
     let list = match names {
@@ -106,13 +106,13 @@ pub fn suggestion<'a>(text: &str, allowed: &str, names: &[&'a str]) -> String {
     }
 }
 
-/// Whether `name` may name a role, a node or a workload: it must stand in results and in keys.
+/// Whether `name` is valid for a role, a node or a workload. It appears in results and in keys.
 pub fn is_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
 }
 
-/// What [`is_name`] wants, for messages.
-pub const NAME_RULE: &str = "a name may have letters, digits, `-` and `_` only";
+/// The rule of [`is_name`], for messages.
+pub const NAME_RULE: &str = "use only letters, digits, `-` and `_`";
 
 #[cfg(test)]
 mod tests {

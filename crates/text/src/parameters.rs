@@ -1,4 +1,4 @@
-//! Parameters: named values that stand for others as `"$name"`, or in an expression.
+//! Parameters: named values that `"$name"` and expressions refer to.
 
 use std::ops::Range;
 
@@ -6,22 +6,21 @@ use super::expression::evaluate;
 use super::named::suggestion;
 use super::tree::{Item, Key, Value};
 
-/// Parameters whose values stand for themselves.
+/// Parameters with their resolved values.
 pub(super) struct Parameters(pub(super) Vec<(Key, Item)>);
 
-/// Why a text has no value.
+/// The reason why a text has no value.
 pub(super) struct Unresolved {
     pub(super) message: String,
     pub(super) help: Option<String>,
-    /// The parameter that is not there.
+    /// The parameter that does not exist.
     missing: Option<String>,
 }
 
 type Mistake = (Range<usize>, String, Option<String>);
 
 impl Parameters {
-    /// Resolves parameters that stand for each other, each once, however they refer to each
-    /// other; and says which cannot be.
+    /// Resolves parameters that refer to each other, each once. Also returns those that cannot be resolved.
     pub(super) fn resolve_all(entries: &[(Key, Item)]) -> (Parameters, Vec<Mistake>) {
         let mut resolved = Parameters(Vec::new());
         let mut waiting: Vec<&(Key, Item)> = entries.iter().collect();
@@ -63,7 +62,7 @@ impl Parameters {
         self.0.iter().find(|(key, _)| key.name == name)
     }
 
-    /// What `text` stands for, or `None` when it stands for itself.
+    /// The value of `text`, or `None` if it refers to no parameter.
     pub(super) fn resolve(&self, text: &str) -> Result<Option<Value>, Unresolved> {
         if let Some(name) = text.strip_prefix('$') {
             return self.value(name).map(Some);
@@ -83,7 +82,7 @@ impl Parameters {
         let outcome = evaluate(expression, &mut number).map_err(|message| {
             failure.take().unwrap_or(Unresolved { message, help: None, missing: None })
         })?;
-        // So that 1 - 0.7 is 0.3 in messages and in results.
+        // Rounds, so that 1 - 0.7 is 0.3 in messages and in results.
         let number: f64 = format!("{:.14e}", outcome.number).parse().unwrap_or(outcome.number);
         Ok(Some(match outcome.unit.as_str() {
             "" if number.fract() == 0.0 && number.abs() < 1e15 => Value::Integer(number as i64),
@@ -96,7 +95,7 @@ impl Parameters {
         self.get(name).map(|(_, item)| item.value.clone()).ok_or_else(|| {
             let names: Vec<_> = self.0.iter().map(|(key, _)| key.name.as_str()).collect();
             Unresolved {
-                message: format!("there is no parameter `{name}`"),
+                message: format!("unknown parameter `{name}`"),
                 help: Some(suggestion(name, "parameters of this file", &names)),
                 missing: Some(name.to_owned()),
             }

@@ -1,4 +1,4 @@
-//! Texts in which everything stands for itself: read in one step, without a tree.
+//! A fast path for texts without parameters and expressions: no tree is built.
 
 use std::borrow::Cow;
 
@@ -7,8 +7,9 @@ use shortflow_files::{control_char, control_char_in_lines};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Deserializer};
 
-/// The value of a text that is a [`Document`](super::Document) without a parameter, an expression or a mistake. Where it is
-/// none, a document says why, or what it comes to; where it is one, a document comes to the same.
+/// Deserializes a text without parameters, expressions and errors. The result is the same as by way of a
+/// [`Document`](super::Document). Otherwise `None`: then a document resolves the parameters or reports the
+/// errors.
 pub fn plain<T: DeserializeOwned>(text: &str) -> Option<T> {
     let table = DeTable::parse(text).ok()?;
     if !is_plain_table(table.get_ref()) {

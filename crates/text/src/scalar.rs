@@ -1,29 +1,29 @@
-//! Values without parts: what a parameter or a point of a sweep is.
+//! Scalar values: the value of a parameter, or of a point of a sweep.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// A number, a text, or a truth value.
+/// A number, a string, or a boolean.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a number, a text, or a truth value")]
+#[serde(untagged, expecting = "expected a number, a string, or `true` or `false`")]
 pub enum Scalar {
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A whole number.
     Integer(i64),
     /// A number.
     Number(f64),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
-/// What a parameter of a policy is: a value without parts, or a list of such values, which then stands for a whole list.
+/// The value of a parameter of a policy: a scalar, or a list of scalars, which replaces a whole list.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a number, a text, a truth value, or a list of these")]
+#[serde(untagged, expecting = "expected a number, a string, `true` or `false`, or a list of these")]
 pub enum ScalarOrList {
-    /// A value without parts.
+    /// A scalar.
     One(Scalar),
     /// A list.
     List(Vec<Scalar>),

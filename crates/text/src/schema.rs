@@ -1,11 +1,11 @@
-//! JSON Schemas for editors, from the types that serde reads.
+//! JSON Schemas for editors, generated from the types that serde reads.
 
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-/// The JSON Schema of `T`, in which any plain value (a number, a truth value, a name, a quantity) may
-/// also be a parameter (`"$name"`) or an expression (`"= …"`).
+/// The JSON Schema of `T`. Any scalar (a number, a boolean, a name, a quantity) may also be a parameter
+/// (`"$name"`) or an expression (`"= …"`).
 pub fn schema<T: JsonSchema>() -> Schema {
     let mut schema = SchemaGenerator::default().into_root_schema_for::<T>();
     AllowParameters.transform(&mut schema);
@@ -17,7 +17,7 @@ struct AllowParameters;
 impl Transform for AllowParameters {
     fn transform(&mut self, schema: &mut Schema) {
         without_null(schema);
-        // A parameter fits each of the alternatives, so that "exactly one" would refuse it.
+        // A parameter matches every alternative, so `oneOf` would refuse it.
         if !has_distinct_keys(schema)
             && let Some(alternatives) = schema.remove("oneOf")
         {
@@ -37,13 +37,13 @@ impl Transform for AllowParameters {
     }
 }
 
-/// Whether the alternatives only say which keys there must be.
+/// Whether the alternatives only list the required keys.
 fn has_distinct_keys(schema: &Schema) -> bool {
     let Some(Value::Array(forms)) = schema.get("oneOf") else { return false };
     forms.iter().all(|form| form.as_object().is_some_and(|form| form.keys().eq(["required"])))
 }
 
-/// TOML has no null: a key that may be left out is left out.
+/// TOML has no null: an optional key is left out.
 fn without_null(schema: &mut Schema) {
     if let Some(Value::Array(kinds)) = schema.get_mut("type") {
         kinds.retain(|kind| kind != "null");
@@ -60,7 +60,7 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Whether a parameter would not fit already: any text may begin with `$`.
+/// Whether the schema needs the alternative of a parameter. A schema for any string already allows `$`.
 fn is_plain(schema: &Schema) -> bool {
     let kinds = match schema.get("type") {
         Some(Value::String(kind)) => vec![kind.as_str()],

@@ -1,38 +1,38 @@
-//! A TOML text as a tree whose every item knows where it was written.
+//! A TOML text as a tree with positions.
 
 use std::fmt;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-/// A value and its place: byte offsets into the document's sources, laid end to end.
+/// A value and its position: byte offsets into the document's sources, one after the other.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     /// The value.
     pub value: Value,
-    /// The place.
+    /// The position.
     pub span: Range<usize>,
 }
 
-/// The name of an entry of a table, and its place.
+/// The key of an entry in a table, and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Key {
     /// The name.
     pub name: String,
-    /// The place.
+    /// The position.
     pub span: Range<usize>,
 }
 
-/// What an item holds.
+/// The value of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A text.
+    /// A string.
     Text(String),
     /// A whole number.
     Integer(i64),
     /// A number with a fraction.
     Float(f64),
-    /// A truth value.
+    /// A boolean.
     Bool(bool),
     /// A list.
     List(Vec<Item>),
@@ -84,7 +84,7 @@ impl Item {
         Item { value, span: shift(self.span, offset) }
     }
 
-    /// The element that `name` means in a list: its index, or the `name` that it carries.
+    /// The index of the element `name` of a list: its index as a number, or the value of its key `name`.
     pub(super) fn position(list: &[Item], name: &str) -> Option<usize> {
         name.parse().ok().filter(|&index: &usize| index < list.len()).or_else(|| {
             list.iter().position(|item| {
@@ -94,8 +94,8 @@ impl Item {
     }
 }
 
-/// Reads a TOML table whose text starts at `offset` among the document's sources. A date has no
-/// meaning in our formats; its place is returned as the error.
+/// Reads a TOML table whose text starts at `offset` in the document's sources. Dates are not supported; the
+/// position of a date is returned as the error.
 pub(super) fn from_table(table: DeTable<'_>, offset: usize) -> Result<Value, Range<usize>> {
     let entries = table.into_iter().map(|(key, item)| {
         let name = Key { name: key.get_ref().to_string(), span: shift(key.span(), offset) };

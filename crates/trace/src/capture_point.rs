@@ -1,26 +1,26 @@
-//! Where packets are captured.
+//! Capture points: where packets are captured.
 
 use std::collections::BTreeSet;
 
 use shortflow_scenario::{NodeId, NodeKind, PairEnd, Scenario};
 
-/// A place at which packets are captured.
+/// A capture point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CapturePoint {
-    /// All that a host sends, before its own queue, and all that it receives: what tcpdump shows
-    /// there.
+    /// At a host: all packets that it sends, before its own queue, and all that it receives, as tcpdump shows
+    /// them.
     Host(NodeId),
-    /// All that comes out of a port's link, and all that was dropped at the port or on the link.
+    /// At a port: all packets that leave its link, and all that are dropped at the port or on the link.
     Port {
         /// The node that sends.
         from: NodeId,
-        /// The node at the far end.
+        /// The node at the other end.
         to: NodeId,
     },
 }
 
 impl CapturePoint {
-    /// The name by which it is chosen.
+    /// The name by which the user chooses it.
     pub fn name(&self, scenario: &Scenario) -> String {
         let name = |node: &NodeId| &scenario.nodes[node.index()].name;
         match self {
@@ -30,9 +30,9 @@ impl CapturePoint {
     }
 }
 
-/// The places that `names` choose: hosts (`server`), groups of hosts (`client` for `client[0]` and
-/// the others) and ports (`r1->r2`). Without names, the hosts that send data: servers of transfers,
-/// senders of bulk transfers and of datagrams. A name that fits no place gives a message.
+/// The capture points that `names` select: hosts (`server`), groups of hosts (`client` for `client[0]` and
+/// the others) and ports (`r1->r2`). The default is the hosts that send data: servers of transfers, and
+/// senders of bulk transfers and of datagrams. An unknown name is an error.
 pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<CapturePoint>, String> {
     let mut places = BTreeSet::new();
     if names.is_empty() {
@@ -48,8 +48,7 @@ pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<CapturePoint>
     Ok(places.into_iter().collect())
 }
 
-/// Two hosts among `places` that are the ends of the same connections. Of these, each packet is
-/// captured twice.
+/// Two hosts among `places` that are the ends of the same connections. Their packets are captured twice.
 pub fn both_ends(scenario: &Scenario, places: &[CapturePoint]) -> Option<(NodeId, NodeId)> {
     let is_traced = |node: &NodeId| places.contains(&CapturePoint::Host(*node));
     let connections = scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
@@ -100,10 +99,10 @@ fn unknown(scenario: &Scenario, name: &str) -> String {
     let more = if names.len() > MAX_NAMES { ", …" } else { "" };
     names.truncate(MAX_NAMES);
     format!(
-        "no host or port is called \"{name}\"\nname a host, a group of hosts or a port, as in {}{more}",
+        "unknown host or port \"{name}\"\nwrite a host, a group of hosts or a port, such as {}{more}",
         names.join(", ")
     )
 }
 
-/// How many names a message gives.
+/// The limit on names in a message.
 const MAX_NAMES: usize = 8;

@@ -1,4 +1,4 @@
-//! A packet as the bytes of its headers on an Ethernet.
+//! Encodes the headers of a simulated packet as an Ethernet frame.
 
 use std::net::IpAddr;
 
@@ -13,21 +13,21 @@ use shortflow_wire::{
 
 use crate::identification::{flow_number, identification};
 
-/// The headers of a packet, and how long its frame is.
+/// The headers of a packet, and the length of its frame.
 #[derive(Debug)]
 pub(crate) struct Headers {
     bytes: [u8; Headers::MAX_LENGTH],
     length: usize,
-    /// Bytes of the whole frame, with the payload.
+    /// Length of the whole frame in bytes, with the payload.
     pub(crate) frame_length: u32,
 }
 
 impl Headers {
-    /// Ethernet, then IPv6, then TCP with all the options that there can be.
+    /// The longest headers: Ethernet, IPv6, and TCP with all options.
     const MAX_LENGTH: usize = EthernetHeader::LENGTH + Ipv6Header::LENGTH + 60;
 
-    /// The headers of the packet that is seen. A packet that is longer than an IP packet can be
-    /// says that it is as long as can be.
+    /// The headers of the packet in `sight`. A packet that is longer than an IP packet can be gets the
+    /// maximum length.
     pub(crate) fn new(sight: &Sight<'_>) -> Headers {
         let mut bytes = [0; Self::MAX_LENGTH];
         let length = emit(&mut bytes, sight).expect("the array is as long as all headers");
@@ -35,13 +35,13 @@ impl Headers {
         Headers { bytes, length, frame_length }
     }
 
-    /// The bytes.
+    /// The bytes of the headers.
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 }
 
-/// Writes the headers one after the other, and gives their length.
+/// Writes the headers one after the other, and returns their length.
 fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let packet = sight.packet;
     let ends = [packet.key.src, packet.key.dst].map(IpAddr::from);
@@ -50,7 +50,7 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     let ip_at = ethernet(sight, ether_type).emit(out)?;
     let at = ip_at + IpVersion::from_address(packet.key.src).header() as usize;
     let payload = u32::from(packet.payload);
-    // What is simulated has zeros as payload.
+    // The payload of simulated packets is zeros.
     let (protocol, length) = match packet.key.protocol {
         Protocol::TCP => {
             let tcp = tcp_header(sight);
@@ -73,7 +73,7 @@ fn emit(out: &mut [u8], sight: &Sight<'_>) -> Result<usize, WireError> {
     Ok(at + length)
 }
 
-/// Writes the IP header before so many bytes.
+/// Writes the IP header for this number of bytes.
 fn ip(
     out: &mut [u8],
     sight: &Sight<'_>,
@@ -111,7 +111,7 @@ fn within_16_bits(length: u32) -> u16 {
     u16::try_from(length).unwrap_or(u16::MAX)
 }
 
-/// The header of a frame on the link at which a packet is seen.
+/// The Ethernet header for the link on which a packet is seen.
 pub(crate) fn ethernet(sight: &Sight<'_>, ether_type: EtherType) -> EthernetHeader {
     EthernetHeader {
         source: hardware_address(sight.from),
@@ -120,7 +120,7 @@ pub(crate) fn ethernet(sight: &Sight<'_>, ether_type: EtherType) -> EthernetHead
     }
 }
 
-/// A locally administered address: 02:00 and the number of the node, from 1 as in its IP address.
+/// A locally administered address: 02:00 and the number of the node, from 1, as in its IP address.
 fn hardware_address(node: NodeId) -> MacAddress {
     let [a, b, c, d] = (node.0 + 1).to_be_bytes();
     MacAddress([0x02, 0, a, b, c, d])
@@ -128,7 +128,7 @@ fn hardware_address(node: NodeId) -> MacAddress {
 
 fn tcp_header(sight: &Sight<'_>) -> TcpHeader {
     let Sight { packet, header: tcp, tcp: config, .. } = *sight;
-    // The scale follows from the settings; once the connection is gone, from the window itself,
+    // The scale follows from the settings. If the connection is closed, it follows from the window itself,
     // which never shrinks.
     let scale = window_scale(config.map_or(tcp.window.into(), |config| config.receive_window.0));
     let is_syn = tcp.flags.has(TcpFlags::SYN);
@@ -146,10 +146,10 @@ fn tcp_header(sight: &Sight<'_>) -> TcpHeader {
     }
 }
 
-/// The options of a segment, filled up to the header length that the simulation counts.
+/// The options of a segment, padded to the header length that the simulation counts.
 ///
-/// The simulation counts the same headers on every segment. Options that do not fit in are written
-/// all the same; where it counts more, as for timestamps, the list ends early (RFC 9293 §3.2).
+/// The simulation counts the same header length for every segment. Options that do not fit are written
+/// anyway. If the simulation counts more, for example for timestamps, the list ends early (RFC 9293 §3.2).
 fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
     let Sight { packet, header: tcp, tcp: config, .. } = *sight;
     let mut options = TcpOptions::NONE;
@@ -157,7 +157,7 @@ fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
     if tcp.flags.has(TcpFlags::SYN)
         && let Some(config) = config
     {
-        // RFC 6691: the size without any options.
+        // RFC 6691: the size without options.
         let size = config.mss.saturating_add(config.header.saturating_sub(min_headers));
         options.push(TcpOption::MaximumSegmentSize(size))?;
         if config.recovery.has_sack() {
@@ -173,7 +173,7 @@ fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
         *block = SackBlock { from: *from, to: *to };
     }
     if let Some(list) = blocks.get(..held.len()).and_then(SackList::new) {
-        // Two that say nothing first, so that the blocks stand at multiples of 4 bytes.
+        // Two NOPs first, so that the blocks start at multiples of 4 bytes.
         options.push(TcpOption::NoOperation)?;
         options.push(TcpOption::NoOperation)?;
         options.push(TcpOption::Sack(list))?;
@@ -183,7 +183,7 @@ fn options(sight: &Sight<'_>, scale: u8) -> Result<TcpOptions, WireError> {
     Ok(options)
 }
 
-/// The least shift by which `window` fits into 16 bits (RFC 7323 §2.3).
+/// The smallest shift with which `window` fits into 16 bits (RFC 7323 §2.3).
 fn window_scale(window: u64) -> u8 {
     (0..MAX_SCALE).find(|shift| window >> shift <= u64::from(u16::MAX)).unwrap_or(MAX_SCALE)
 }

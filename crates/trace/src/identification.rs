@@ -5,11 +5,10 @@ use std::net::IpAddr;
 use shortflow_elements::{Address, FlowKey};
 use shortflow_run::Sight;
 
-/// The identification of a packet: the same at every place where it is seen, and another one when the
-/// same data are sent again, so that programs do not take a retransmission for a packet that was
-/// captured twice. It follows from what names a transmission: the flow, the sequence numbers, and the
-/// time at which it was sent. Two packets of a flow have the same one by chance only, as 16 bits go;
-/// of packets that are not cut, nothing more is asked (RFC 6864 §4.1).
+/// The identification of a packet: the same at every capture point, and different when the same data are sent
+/// again. Programs then do not count a retransmission as a packet that was captured twice. It is a hash of
+/// the flow, the sequence numbers and the time of sending. With 16 bits, two packets of a flow rarely have
+/// the same value. Packets that are not fragmented require no more (RFC 6864 §4.1).
 pub(crate) fn identification(sight: &Sight<'_>) -> u16 {
     let Sight { packet, header: tcp, sent_at, .. } = sight;
     let key = &packet.key;
@@ -29,7 +28,7 @@ pub(crate) fn identification(sight: &Sight<'_>) -> u16 {
     (hash >> 48 ^ hash >> 32 ^ hash >> 16 ^ hash) as u16
 }
 
-/// A number that the packets of a flow have in common, and other flows by chance only.
+/// A number for each flow. Two flows rarely have the same one.
 pub(crate) fn flow_number(key: &FlowKey) -> u32 {
     let FlowKey { src, dst, src_port, dst_port, protocol } = key;
     let octets = |address: &Address| match IpAddr::from(*address) {

@@ -1,10 +1,9 @@
 //! Packet captures of a run, for Wireshark, tshark and tcptrace.
 //!
-//! [`places`] finds the hosts and ports at which packets are captured; a [`Trace`] looks at a run
-//! there and writes what it sees as pcapng: Ethernet, IPv4 and TCP or UDP headers with the
-//! addresses, sequence numbers, flags, options, DSCP and ECN of the packet, and correct checksums.
-//! Payload is all zeros in a simulation, so it counts in lengths and checksums but is not stored. Packets
-//! that have bytes are stored as they are, whole or their first bytes.
+//! [`places`] finds the capture points: hosts and ports. A [`Trace`] observes a run there and writes pcapng:
+//! Ethernet, IP and TCP or UDP headers with the addresses, sequence numbers, flags, options, DSCP and ECN of
+//! the packet, and correct checksums. In a simulation the payload is all zeros; it counts in lengths and
+//! checksums but is not stored. Real packets are stored as they are, whole or truncated.
 //!
 //! ```text
 //! Sight → frame (headers as bytes), real (its own bytes) → pcapng (blocks) → output (a whole file, or a pipe)
@@ -29,7 +28,7 @@
 //!
 //! # What this crate does not know
 //!
-//! Which engine runs: it is a tap like others, and sees packets at the ends of links.
+//! Which engine runs: it is one tap among others, and observes packets at the ends of links.
 
 mod capture_point;
 mod frame;

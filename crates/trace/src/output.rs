@@ -1,4 +1,4 @@
-//! The file of a capture.
+//! The output file of a capture.
 
 use std::fs::Metadata;
 use std::io::{self, BufWriter, Write};
@@ -8,23 +8,23 @@ use shortflow_measure::results::{Error, ResultFile};
 
 use crate::pipe_writer::PipeWriter;
 
-/// What a capture is written to.
+/// The output of a capture.
 #[derive(Debug)]
 pub(crate) enum Output {
-    /// A regular file, which appears when the capture is complete, or replaces an older capture then.
+    /// A regular file. It appears, or replaces an older capture, when the capture is complete.
     Whole(ResultFile),
-    /// A device, a pipe or the like, which gets every block at once and is never replaced.
+    /// A device or a pipe. It gets every block at once and is never replaced.
     Pipe {
-        /// Its name as it was given.
+        /// Its name as the user typed it.
         path: PathBuf,
-        /// What is behind the name.
+        /// The open file.
         file: BufWriter<PipeWriter>,
     },
 }
 
 impl Output {
-    /// Opens what is at `path`, or behind it if it is a symbolic link. A regular file that is no
-    /// capture is refused.
+    /// Opens the file at `path`, or the target of a symbolic link. Refuses a regular file that is not a
+    /// capture.
     pub(crate) fn open(path: &Path) -> Result<Self, Error> {
         let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
         let target = behind_links(path).map_err(failed)?;
@@ -37,7 +37,8 @@ impl Output {
             }
             Ok(_) if is_capture(&target).map_err(failed)? => {}
             Ok(_) => {
-                let found = "there is a file that is not a packet capture, and it is not replaced";
+                let found =
+                    "the file exists and is not a packet capture; remove it or choose another name";
                 return Err(failed(io::Error::other(found)));
             }
         }
@@ -55,7 +56,7 @@ impl Output {
         }
     }
 
-    /// Gives the capture up, and says why.
+    /// Abandons the capture, and returns the reason as an error.
     pub(crate) fn failed(self, why: io::Error) -> Error {
         match self {
             Output::Whole(file) => file.failed(why),
@@ -87,8 +88,8 @@ impl Write for Output {
     }
 }
 
-/// What is behind symbolic links, even if nothing is there. Links below `/proc` stand for files that
-/// a process has open, and may lead nowhere else; they are taken as they are.
+/// Follows symbolic links, even if the target does not exist. Links below `/proc` stand for the open files of
+/// a process and may lead nowhere else, so they are not followed.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -99,10 +100,10 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
         let next = std::fs::read_link(&target)?;
         target = target.parent().unwrap_or(Path::new("")).join(next);
     }
-    Err(io::Error::new(io::ErrorKind::InvalidInput, "its symbolic links lead in a ring"))
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "too many levels of symbolic links"))
 }
 
-/// As many as Linux follows.
+/// The limit of Linux.
 const MAX_LINKS: usize = 40;
 
 fn is_written_through(target: &Path, found: &Metadata) -> bool {
@@ -110,7 +111,7 @@ fn is_written_through(target: &Path, found: &Metadata) -> bool {
     is_open_elsewhere || !(found.is_file() || found.is_dir())
 }
 
-/// Whether a file begins as captures do, or is empty.
+/// Whether a file starts as captures do, or is empty.
 fn is_capture(path: &Path) -> io::Result<bool> {
     let first = shortflow_files::head(path, 4)?;
     let is_known =
@@ -118,5 +119,6 @@ fn is_capture(path: &Path) -> io::Result<bool> {
     Ok(first.is_empty() || is_known)
 }
 
-/// How files begin: pcapng, then pcap with microseconds and with nanoseconds in either byte order.
+/// The first bytes of captures: pcapng, then pcap with microseconds and with nanoseconds in either byte
+/// order.
 const MAGIC: [u32; 5] = [0x0a0d_0d0a, 0xa1b2_c3d4, 0xd4c3_b2a1, 0xa1b2_3c4d, 0x4d3c_b2a1];

@@ -1,32 +1,32 @@
-//! The pcapng file format (draft-ietf-opsawg-pcapng), as much of it as a capture needs.
+//! The pcapng file format (draft-ietf-opsawg-pcapng), limited to what a capture needs.
 
 use std::io::{self, Write};
 use std::net::IpAddr;
 
 use shortflow_units::Instant;
 
-/// Writes blocks, each whole.
+/// Writes complete blocks.
 #[derive(Debug)]
 pub(crate) struct Writer<W> {
     out: W,
-    /// The body of the block that is being made; kept, so that no packet allocates.
+    /// The body of the current block; reused, so that no packet allocates.
     body: Vec<u8>,
 }
 
 /// A packet as it was captured.
 #[derive(Debug)]
 pub(crate) struct Captured<'a> {
-    /// Which interface, in the order in which they were written.
+    /// The interface, by the order in which they were written.
     pub(crate) interface: u32,
-    /// When.
+    /// The time.
     pub(crate) at: Instant,
-    /// Which way it went.
+    /// The direction.
     pub(crate) direction: Direction,
-    /// Its first bytes.
+    /// The first bytes.
     pub(crate) bytes: &'a [u8],
-    /// How long it was.
+    /// The original length.
     pub(crate) length: u32,
-    /// What is remarkable about it.
+    /// The comment.
     pub(crate) comment: Option<&'a str>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Direction {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file.
+    /// Writes the header of a file.
     pub(crate) fn new(out: W, application: &str, comment: &str) -> io::Result<Self> {
         let mut writer = Writer { out, body: Vec::new() };
         writer.put(&BYTE_ORDER_MAGIC.to_le_bytes());
@@ -68,7 +68,7 @@ impl<W: Write> Writer<W> {
         self.block(INTERFACE_DESCRIPTION)
     }
 
-    /// Tells the names of addresses.
+    /// Writes the names of addresses.
     pub(crate) fn names<'a>(
         &mut self,
         names: impl Iterator<Item = (IpAddr, &'a str)>,
@@ -102,7 +102,7 @@ impl<W: Write> Writer<W> {
         self.block(ENHANCED_PACKET)
     }
 
-    /// Gives back what was written to.
+    /// Returns the underlying writer.
     pub(crate) fn into_inner(self) -> W {
         self.out
     }
@@ -111,13 +111,13 @@ impl<W: Write> Writer<W> {
         self.body.extend_from_slice(bytes);
     }
 
-    /// Everything stands at multiples of 4 bytes.
+    /// Blocks and options are padded to multiples of 4 bytes.
     fn pad(&mut self) {
         self.body.resize(self.body.len().next_multiple_of(4), 0);
     }
 
     fn option(&mut self, code: u16, value: &[u8]) {
-        // A name or comment that is longer than an option can be is cut.
+        // A name or comment that is too long for an option is cut.
         let value = &value[..value.len().min(usize::from(u16::MAX))];
         self.put(&code.to_le_bytes());
         self.put(&(value.len() as u16).to_le_bytes());

@@ -1,17 +1,17 @@
-//! A device or a pipe that is written to, for which nobody is kept waiting without an end.
+//! Writes to a device or a pipe, with a time limit for a reader that does not read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long a pipe may be without a reader at first, and a reader may take nothing.
+/// How long a pipe may have no reader at first, and how long a reader may not read.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long until it is tried again.
+/// Time between attempts.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What is behind the name of a capture and is no regular file.
+/// A capture output that is not a regular file.
 #[derive(Debug)]
 pub(crate) struct PipeWriter {
     file: File,
@@ -19,7 +19,7 @@ pub(crate) struct PipeWriter {
 }
 
 impl PipeWriter {
-    /// Opens what is at `path`, a pipe when somebody reads from it.
+    /// Opens the device or pipe at `path`. A pipe must have a reader.
     pub(crate) fn open(path: &Path) -> io::Result<PipeWriter> {
         PipeWriter::open_within(path, WRITE_TIMEOUT)
     }
@@ -29,7 +29,7 @@ impl PipeWriter {
         options.append(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::libc::O_NONBLOCK);
-        let nobody = "nobody reads from this pipe; start the reader first";
+        let nobody = "the pipe has no reader; start the reader first";
         let file =
             within(patience, nobody, &|error| is_without_reader(error), || options.open(path))?;
         Ok(PipeWriter { file, patience })
@@ -38,7 +38,7 @@ impl PipeWriter {
 
 impl Write for PipeWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let stalled = "whoever reads from it has taken nothing for a while";
+        let stalled = "the reader has not read anything for 10 s";
         let is_full = |error: &io::Error| error.kind() == ErrorKind::WouldBlock;
         within(self.patience, stalled, &is_full, || self.file.write(bytes))
     }
@@ -48,7 +48,7 @@ impl Write for PipeWriter {
     }
 }
 
-/// Whether it is a pipe that nobody reads from.
+/// Whether it is a pipe without a reader.
 fn is_without_reader(error: &io::Error) -> bool {
     #[cfg(unix)]
     return error.raw_os_error() == Some(nix::libc::ENXIO);
@@ -56,7 +56,7 @@ fn is_without_reader(error: &io::Error) -> bool {
     return false;
 }
 
-/// Tries something as long as it fails in a way that passes, and then says `why` it was given up.
+/// Repeats an action while it fails with a temporary error. After the time limit the error is `why`.
 fn within<T>(
     patience: Duration,
     why: &str,
@@ -93,7 +93,7 @@ mod tests {
         let reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
         let mut through = PipeWriter::open_within(&pipe, SHORT).unwrap();
         let refused = through.write_all(&vec![0; 1 << 22]).unwrap_err();
-        assert!(refused.to_string().contains("has taken nothing"), "{refused}");
+        assert!(refused.to_string().contains("has not read anything"), "{refused}");
         drop(reader);
         assert_eq!(through.write(b"more").unwrap_err().kind(), ErrorKind::BrokenPipe);
     }

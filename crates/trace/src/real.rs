@@ -1,12 +1,12 @@
-//! A packet that has bytes of its own, on an Ethernet.
+//! Encodes a packet with real bytes as an Ethernet frame.
 
 use shortflow_run::Sight;
 use shortflow_wire::{DsField, EtherType, EthernetHeader, Layers};
 
 use crate::frame::ethernet;
 
-/// Writes the frame of the packet that is seen into `frame`: its `bytes`, with the code point and the ECN field
-/// that it has by now.
+/// Writes the frame of the packet in `sight` into `frame`: its `bytes`, with the current code point and ECN
+/// field.
 pub(crate) fn write(frame: &mut Vec<u8>, sight: &Sight<'_>, bytes: &[u8]) {
     let is_v6 = bytes.first().is_some_and(|first| first >> 4 == 6);
     let ether_type = if is_v6 { EtherType::IPV6 } else { EtherType::IPV4 };

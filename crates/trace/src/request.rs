@@ -1,4 +1,4 @@
-//! A capture that was asked for.
+//! A capture that the user requests.
 
 use std::path::{Path, PathBuf};
 
@@ -9,26 +9,25 @@ use shortflow_scenario::{Loaded, Scenario, SweepPoint};
 use crate::capture_point::{CapturePoint, both_ends, places};
 use crate::trace::Trace;
 
-/// A capture to be written: where to, and at which places.
+/// A requested capture: the file and the capture points.
 #[derive(Debug)]
 pub struct Request {
     /// The file.
     pub file: PathBuf,
-    /// What should be known of it, as a sentence.
+    /// A note for the user, as a sentence.
     pub note: Option<String>,
     places: Vec<CapturePoint>,
     snap: Option<u32>,
 }
 
 impl Request {
-    /// A capture into `file` at the places that are named; a message when there is no such place. One
-    /// run fits into a file, so there must be one only. Standard output has the results, so `-` is no
-    /// file.
+    /// A capture into `file` at the named capture points, or a message if a name is unknown. A file holds one
+    /// run, so there must be only one. Standard output has the results, so `-` is refused.
     pub fn new(file: &Path, names: &[String], loaded: &Loaded) -> Result<Self, String> {
         if file == Path::new("-") {
             return Err(
-                "a trace cannot go to standard output, which has the results\nname a file, \
-                        or write ./- for one of this name"
+                "a trace cannot be written to standard output, which has the results\nchoose a file, \
+                        or write ./- for a file with that name"
                     .to_owned(),
             );
         }
@@ -49,12 +48,12 @@ impl Request {
         Ok(Request { file: file.to_owned(), note, places, snap: None })
     }
 
-    /// Of packets that have bytes, no more than the first `snap` of a frame are to be stored.
+    /// Stores at most the first `snap` bytes of frames with real bytes.
     pub fn keep_first(self, snap: u32) -> Self {
         Request { snap: Some(snap), ..self }
     }
 
-    /// Begins the capture of a run.
+    /// Starts the capture of a run.
     pub fn start(&self, scenario: &Scenario) -> Result<Box<dyn Tap>, Error> {
         Ok(Box::new(Trace::create_keeping(self.snap, &self.file, scenario, &self.places)?))
     }
@@ -63,13 +62,13 @@ impl Request {
 fn several(points: &[SweepPoint], replicas: u32) -> String {
     let of_sweep =
         if points.len() > 1 { format!("{} points of ", points.len()) } else { String::new() };
-    // What the sweep sets differs from its first point to its last.
+    // The settings of the sweep are those that differ between its first and its last point.
     let settings = |point: &'_ SweepPoint| point.scenario.inputs.overrides.clone();
     let (first, last) = (settings(&points[0]), settings(&points[points.len() - 1]));
     let swept = first.iter().zip(&last).filter(|(one, other)| one != other);
     let set: String = swept.map(|(one, _)| format!(" --set '{one}'")).collect();
     format!(
-        "a trace can have one replica only, and this scenario has {of_sweep}{replicas} replicas\n\
-         run one with --replicas 1{set}"
+        "a trace records one replica; this scenario has {of_sweep}{replicas} replicas\n\
+         select one with --replicas 1{set}"
     )
 }

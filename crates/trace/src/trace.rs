@@ -15,24 +15,24 @@ use crate::output::Output;
 use crate::pcapng::{Captured, Direction, Writer};
 use crate::real;
 
-/// Writes the packets that pass some places into a pcapng file, which appears under its name when
-/// the run is complete. One interface for each place, in the order given; times count from the
-/// start of the simulation as from the start of 1970.
+/// Writes the packets at the capture points into a pcapng file, which appears when the run is complete. There
+/// is one interface for each capture point, in the given order. Time 0 of the simulation is the start of
+/// 1970.
 #[derive(Debug)]
 pub struct Trace {
     writer: Writer<Output>,
     links: BTreeMap<(NodeId, NodeId), Interfaces>,
-    /// Bytes of a frame that are stored at most.
+    /// The largest number of bytes of a frame that are stored.
     snap: usize,
-    /// Room for a frame, so that no packet allocates.
+    /// A buffer for a frame, so that no packet allocates.
     frame: Vec<u8>,
-    /// Packets that were not shown, which the file has not told yet.
+    /// Packets that were missed and are not yet reported in the file.
     missed: u64,
-    /// The first failure; after it nothing more is written.
+    /// The first error; after it nothing more is written.
     failure: Option<io::Error>,
 }
 
-/// The interfaces at which the packets of a link are captured.
+/// The interfaces that capture the packets of a link.
 #[derive(Debug, Default)]
 struct Interfaces {
     sender: Option<u32>,
@@ -41,9 +41,9 @@ struct Interfaces {
 }
 
 impl Trace {
-    /// A capture at `places`. The file at `path` is made at [`finish`](Tap::finish); until then it
-    /// has a temporary name in the same folder. A capture that is there is replaced, another file is
-    /// not. A device or a pipe gets the packets as they come.
+    /// A capture at `places`. Until [`finish`](Tap::finish), the file has a temporary name in the same
+    /// folder. It then replaces an older capture at `path`, but no other file. A device or a pipe gets the
+    /// packets at once.
     pub fn create(
         path: &Path,
         scenario: &Scenario,
@@ -52,7 +52,7 @@ impl Trace {
         Trace::create_keeping(None, path, scenario, places)
     }
 
-    /// The same, and of frames with bytes no more than the first `snap` are stored, if that is given.
+    /// As `create`, but stores at most the first `snap` bytes of frames with real bytes, if `snap` is given.
     pub fn create_keeping(
         snap: Option<u32>,
         path: &Path,
@@ -129,16 +129,16 @@ impl Tap for Trace {
     }
 }
 
-/// What is remarkable about a packet to which this happens, and before which so many are missing.
+/// The comment for a packet with this event, if this many packets before it are missing.
 fn comment(event: Event, missed: u64) -> Option<String> {
-    let mut message = Vec::new();
+    let mut notes = Vec::new();
     if let Event::Dropped(reason) = event {
-        message.push(format!("dropped: {}", reason.name()));
+        notes.push(format!("dropped: {}", reason.name()));
     }
     if missed > 0 {
-        message.push(format!("{missed} packets before this one are missing"));
+        notes.push(format!("{missed} packets before this one are missing"));
     }
-    (!message.is_empty()).then(|| message.join("; "))
+    (!notes.is_empty()).then(|| notes.join("; "))
 }
 
 fn begin(
@@ -152,9 +152,9 @@ fn begin(
     let mut writer = Writer::new(file, application, &comment)?;
     for place in places {
         let description = match place {
-            CapturePoint::Host(_) => "what this host sends, before its queue, and receives",
+            CapturePoint::Host(_) => "sent by this host (before its queue) and received by it",
             CapturePoint::Port { .. } => {
-                "what comes out of this port's link, and what is dropped at it"
+                "leaving this port's link, or dropped at the port or on the link"
             }
         };
         writer.interface(&place.name(scenario), description, snap)?;

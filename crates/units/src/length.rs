@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::Bytes;
 use crate::quantity::{ParseQuantityError, text_quantity};
 
-/// How much a queue holds: packets, or bytes.
+/// The size of a queue: packets, or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Length {
     /// A number of packets, whatever their size.
@@ -26,7 +26,7 @@ impl FromStr for Length {
     }
 }
 
-/// The mistake in a size, where packets are allowed too.
+/// Adds `pkt` to the units that an error about a size lists.
 fn or_packets(error: ParseQuantityError) -> ParseQuantityError {
     let expected = "a queue length";
     match error {
@@ -61,7 +61,7 @@ text_quantity!(
     "pkt|B|KB|kB|MB|GB|TB|KiB|MiB|GiB"
 );
 
-/// How long a message is: bytes, or full segments of whatever size the connection uses.
+/// The length of a message: bytes, or full segments of the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// A number of bytes.
@@ -108,7 +108,7 @@ text_quantity!(
     "seg|B|KB|kB|MB|GB|TB|KiB|MiB|GiB"
 );
 
-/// `text` as a whole number of `unit`, or `None` when it ends in something else.
+/// `text` as a whole number of `unit`, or `None` if it has another unit.
 fn counted(
     text: &str,
     unit: &'static str,

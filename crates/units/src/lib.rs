@@ -1,10 +1,9 @@
 //! Quantities with units, and named random streams.
 //!
-//! Everything that Shortflow counts has a type of its own: an [`Instant`] and a [`Duration`] in
-//! whole nanoseconds, [`Bytes`], a [`Rate`] in bits per second, a [`Probability`], what a packet takes over a
-//! [`LinkLayer`]. A quantity is
-//! written with its unit (`"10 Mbit/s"`, `"20 ms"`, `"64 KB"`) and read by its `FromStr`, whose
-//! errors name what is allowed. Data are integers; floats estimate only.
+//! Every quantity has its own type: an [`Instant`] and a [`Duration`] in whole nanoseconds, [`Bytes`], a
+//! [`Rate`] in bits per second, a [`Probability`], and the bytes that a packet takes over a [`LinkLayer`]. A
+//! quantity is written with its unit (`"10 Mbit/s"`, `"20 ms"`, `"64 KB"`). Its `FromStr` reads it, and
+//! errors list what is allowed. Data are integers; floats are estimates only.
 //!
 //! ```
 //! use shortflow_units::{Bytes, Duration, Rate, Rng};
@@ -12,7 +11,7 @@
 //! let rate: Rate = "10 Mbit/s".parse()?;
 //! assert_eq!(rate.time_for(Bytes(1_500)), "1.2 ms".parse::<Duration>()?);
 //!
-//! // A random stream is known by its name: what one draws changes no other.
+//! Each random stream has a name. Numbers drawn from one stream do not change any other.
 //! let draw = |name| Rng::stream(1, name).below(1_000_000);
 //! assert_eq!(draw("workload/web"), draw("workload/web"));
 //! assert_ne!(draw("workload/web"), draw("workload/call"));
@@ -21,8 +20,7 @@
 //!
 //! # What this crate does not know
 //!
-//! Packets, networks and files. It has no clock and takes no seed from its surroundings: time and seeds are
-//! arguments.
+//! Packets, networks and files. It reads neither a clock nor a seed: time and seeds are arguments.
 
 mod bytes;
 mod length;

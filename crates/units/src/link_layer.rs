@@ -1,4 +1,4 @@
-//! How a link frames packets: what a packet takes on the wire.
+//! Link layers: how many bytes a packet takes on the wire.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,16 +28,17 @@ pub struct LinkLayer {
     framing: Framing,
 }
 
-/// What becomes of a frame on the wire.
+/// How a frame is encoded on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Framing {
-    /// It is sent as it is.
+    /// Unchanged.
     #[default]
     Plain,
-    /// It is cut into ATM cells of 53 bytes that carry 48 each, the last one padded (ITU-T I.361; AAL5 of ITU-T I.363.5).
+    /// ATM cells of 53 bytes that carry 48 bytes each. The last cell is padded (ITU-T I.361; AAL5 of ITU-T
+    /// I.363.5).
     Atm,
-    /// Each 64 bytes, and what is left of it, take one byte more: 64b/65b of VDSL2's packet transfer mode (IEEE 802.3-2022,
-    /// 61.3.3; ITU-T G.993.2, annex K).
+    /// One extra byte for each 64 bytes, and for a shorter rest: 64b/65b of VDSL2's packet transfer mode
+    /// (IEEE 802.3-2022, 61.3.3; ITU-T G.993.2, annex K).
     Ptm,
 }
 
@@ -46,9 +47,9 @@ pub enum Framing {
 pub struct Preset {
     /// Its name.
     pub name: &'static str,
-    /// What it is.
+    /// Its description.
     pub about: &'static str,
-    /// What it comes to.
+    /// Its overhead, minimum size and framing.
     pub layer: LinkLayer,
 }
 
@@ -56,20 +57,21 @@ pub struct Preset {
 const VLAN_TAG: i32 = 4;
 
 impl LinkLayer {
-    /// A packet takes its own bytes.
+    /// No overhead.
     pub const RAW: LinkLayer = LinkLayer { overhead: 0, mpu: 0, framing: Framing::Plain };
-    /// The least overhead: the kernel's own headers are no longer.
+    /// The smallest overhead. It is negative, because the kernel may count headers that the link does not
+    /// send; these have at most 64 bytes.
     pub const MIN_OVERHEAD: i64 = -64;
-    /// The greatest overhead and the greatest smallest frame.
+    /// The largest overhead and the largest `mpu`.
     pub const MAX_BYTES: i64 = 65_535;
 
-    /// Link layers with names: those of tc-cake(8), with its bytes; and `lte`.
+    /// Link layers with names: those of tc-cake(8) with its numbers, and `lte`.
     pub const PRESETS: &[Preset] = &[
-        preset("raw", "nothing is added", LinkLayer::RAW),
+        preset("raw", "no overhead", LinkLayer::RAW),
         preset("ethernet", "Ethernet with preamble and gap", plain(38, 84)),
         preset(
             "ether-vlan",
-            "the same with a VLAN tag; behind another name, its tag",
+            "Ethernet with a VLAN tag; after another name, the tag only",
             plain(42, 84),
         ),
         preset("docsis", "DOCSIS cable", plain(18, 64)),
@@ -83,32 +85,33 @@ impl LinkLayer {
         preset("bridged-llcsnap", "ADSL, Ethernet, LLC/SNAP", atm(32)),
         preset("pppoe-vcmux", "ADSL, PPPoE, VC-Mux", atm(32)),
         preset("pppoe-llcsnap", "ADSL, PPPoE, LLC/SNAP", atm(40)),
-        preset("conservative", "as much as any of these", atm(48)),
-        preset("lte", "PDCP, RLC and MAC of a mobile network, about", plain(20, 0)),
+        preset("conservative", "at least as much as any other preset", atm(48)),
+        preset("lte", "estimate for PDCP, RLC and MAC of a mobile network", plain(20, 0)),
     ];
 
-    /// `overhead` bytes more for each packet, `mpu` bytes at least, then `framing`.
+    /// Adds `overhead` bytes to each packet, pads to at least `mpu` bytes, then applies `framing`.
     ///
     /// # Panics
-    /// When the overhead is outside [`MIN_OVERHEAD`](Self::MIN_OVERHEAD) to [`MAX_BYTES`](Self::MAX_BYTES), or `mpu` above.
+    /// If the overhead is outside [`MIN_OVERHEAD`](Self::MIN_OVERHEAD) to [`MAX_BYTES`](Self::MAX_BYTES), or
+    /// `mpu` is above `MAX_BYTES`.
     pub const fn new(overhead: i32, mpu: u32, framing: Framing) -> LinkLayer {
         let fits = overhead as i64 >= Self::MIN_OVERHEAD && overhead as i64 <= Self::MAX_BYTES;
         assert!(fits && mpu as i64 <= Self::MAX_BYTES, "a link layer out of range");
         LinkLayer { overhead, mpu, framing }
     }
 
-    /// Bytes that each packet takes beside its own; less than none where a packet is counted with headers that the link
-    /// does not send.
+    /// Bytes added to each packet. Negative if the packet's size includes headers that the link does not
+    /// send.
     pub const fn overhead(self) -> i32 {
         self.overhead
     }
 
-    /// Bytes that a packet takes at least, with the overhead and before it is cut into cells.
+    /// The minimum size of a frame: with the overhead, before framing.
     pub const fn mpu(self) -> Bytes {
         Bytes(self.mpu as u64)
     }
 
-    /// What becomes of a frame.
+    /// How a frame is encoded on the wire.
     pub const fn framing(self) -> Framing {
         self.framing
     }
@@ -139,10 +142,11 @@ impl LinkLayer {
         })
     }
 
-    /// The same of a mean: exact where all packets have this size, an estimate otherwise.
+    /// The wire size of packets with this mean size: exact if all packets have the same size, else an
+    /// estimate.
     pub fn mean_wire_size(self, packet: f64) -> f64 {
         let framed = (packet + f64::from(self.overhead)).max(f64::from(self.mpu.max(1)));
-        // A mean is a little more than a whole number by rounding alone.
+        // Rounding can put a mean slightly above a whole number.
         let parts = |bytes: f64| libm::ceil(framed / bytes - 1e-9);
         match self.framing {
             Framing::Plain => framed,
@@ -151,7 +155,7 @@ impl LinkLayer {
         }
     }
 
-    /// The name of the preset that it is, where it is one alone.
+    /// The name of the preset that equals this link layer.
     pub fn name(self) -> Option<&'static str> {
         let mut alike = Self::PRESETS.iter().filter(|preset| preset.layer == self);
         alike.next().filter(|_| alike.next().is_none()).map(|preset| preset.name)
@@ -192,14 +196,14 @@ impl fmt::Display for LinkLayer {
     }
 }
 
-/// What is wrong with the text of a link layer, and what would be right.
+/// An error in the text of a link layer, with help.
 ///
-/// Shown in one line, it is `message; help`; in the alternate form (`{:#}`) the help stands on a line of its own.
+/// The default form is `message; help`. The alternate form (`{:#}`) puts the help on its own line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ParseLinkLayerError {
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What would be right.
+    /// What to write instead.
     pub help: String,
 }
 
@@ -228,7 +232,7 @@ impl FromStr for LinkLayer {
         let mut is_first = true;
         if words.peek().is_none() {
             return Err(error(
-                "expected a link layer, such as \"docsis\"; found nothing".to_owned(),
+                "expected a link layer, such as \"docsis\"; found an empty string".to_owned(),
             ));
         }
         while let Some(word) = words.next() {
@@ -256,7 +260,7 @@ impl FromStr for LinkLayer {
     }
 }
 
-/// The number of bytes behind a word, with its unit or without.
+/// The number of bytes after a keyword, with or without a unit.
 fn number<'t>(
     of: &str,
     words: &mut std::iter::Peekable<impl Iterator<Item = &'t str>>,
@@ -264,7 +268,9 @@ fn number<'t>(
     let word = words.next().unwrap_or_default();
     let digits = word.strip_suffix('B').unwrap_or(word);
     words.next_if_eq(&"B");
-    digits.parse().map_err(|_| error(format!("`{of}` needs a number of bytes; found \"{word}\"")))
+    digits
+        .parse()
+        .map_err(|_| error(format!("`{of}` requires a number of bytes; found \"{word}\"")))
 }
 
 fn out_of_range(text: &str) -> ParseLinkLayerError {
@@ -276,7 +282,7 @@ fn out_of_range(text: &str) -> ParseLinkLayerError {
     ParseLinkLayerError { message: format!("\"{text}\" is out of range"), help }
 }
 
-/// Bytes that may be less than none: `"18 B"`, `"-4 B"`.
+/// A number of bytes that may be negative: `"18 B"`, `"-4 B"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SignedBytes(pub i64);
 
@@ -449,10 +455,10 @@ mod tests {
     #[test]
     fn what_is_no_link_layer_is_refused_with_what_is_one() {
         for (wrong, message) in [
-            ("", "expected a link layer, such as \"docsis\"; found nothing"),
+            ("", "expected a link layer, such as \"docsis\"; found an empty string"),
             ("token-ring", "unknown link layer \"token-ring\""),
-            ("overhead", "`overhead` needs a number of bytes; found \"\""),
-            ("mpu x", "`mpu` needs a number of bytes; found \"x\""),
+            ("overhead", "`overhead` requires a number of bytes; found \"\""),
+            ("mpu x", "`mpu` requires a number of bytes; found \"x\""),
             ("overhead 18 docsis", "`docsis` must come first in \"overhead 18 docsis\""),
             ("overhead -65", "\"overhead -65\" is out of range"),
             ("mpu 65536", "\"mpu 65536\" is out of range"),

@@ -13,7 +13,7 @@ impl Probability {
     /// Always.
     pub const ONE: Probability = Probability(1.0);
 
-    /// `value` as a probability, or `None` when it is outside 0 to 1.
+    /// `value` as a probability, or `None` if it is outside 0 to 1.
     pub fn new(value: f64) -> Option<Self> {
         (0.0..=1.0).contains(&value).then_some(Probability(value))
     }

@@ -1,18 +1,17 @@
-//! The grammar that all quantities share: a number, then a unit.
+//! The common grammar of quantities: a number, then a unit.
 
 use std::fmt;
 
-/// What is wrong with the text of a quantity, and what would be right.
+/// An error in the text of a quantity, with help.
 ///
-/// Shown in one line, it is `message; help`; in the alternate form (`{:#}`) the help stands on a
-/// line of its own.
+/// The default form is `message; help`. The alternate form (`{:#}`) puts the help on its own line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseQuantityError {
     /// The text does not start with a number.
     NotANumber {
         /// The kind of quantity that was expected.
         expected: &'static str,
-        /// A text that would be right.
+        /// An example of a valid text.
         example: &'static str,
         /// The text that was found.
         found: String,
@@ -36,10 +35,10 @@ pub enum ParseQuantityError {
         unit: String,
         /// The text that was found.
         found: String,
-        /// The whole text as it was probably meant.
+        /// The correction that was probably meant.
         meant: Option<String>,
     },
-    /// The number is outside what this kind of quantity can hold.
+    /// The number is outside the range of this kind of quantity.
     OutOfRange {
         /// The kind of quantity that was expected.
         expected: &'static str,
@@ -51,7 +50,7 @@ pub enum ParseQuantityError {
 }
 
 impl ParseQuantityError {
-    /// What is wrong.
+    /// The error.
     pub fn message(&self) -> String {
         match self {
             ParseQuantityError::NotANumber { expected, example, found } => {
@@ -63,7 +62,7 @@ impl ParseQuantityError {
         }
     }
 
-    /// What would be right, where the message does not say so itself.
+    /// What to write instead, if the message does not say it.
     pub fn help(&self) -> Option<String> {
         match self {
             ParseQuantityError::NotANumber { .. } => None,
@@ -95,13 +94,12 @@ pub(crate) struct QuantityKind {
     pub(crate) example: &'static str,
     pub(crate) allowed: &'static str,
     pub(crate) units: &'static [(&'static str, f64)],
-    /// What people write instead, and the unit that they mean. Where capitals make no difference,
-    /// in small letters.
+    /// Common other spellings, with the unit that they mean. If capitals do not matter, in lower case.
     pub(crate) slips: &'static [(&'static str, &'static str)],
 }
 
 impl QuantityKind {
-    /// Reads `text` as a number of the kind's base units.
+    /// Parses `text` as a number of base units.
     pub(crate) fn parse(&self, text: &str) -> Result<f64, ParseQuantityError> {
         let (digits, unit) = split(text);
         let Ok(number) = digits.replace('_', "").parse::<f64>() else {
@@ -146,7 +144,7 @@ impl QuantityKind {
         }
     }
 
-    /// The unit that was probably meant by `unit`.
+    /// The unit that `unit` was probably meant to be.
     fn meant(&self, unit: &str) -> Option<&'static str> {
         let small = unit.to_lowercase();
         let slip = |text: &str| self.slips.iter().find(|(slip, _)| *slip == text);
@@ -163,7 +161,7 @@ impl QuantityKind {
     }
 }
 
-/// Above this, an `f64` no longer holds every integer.
+/// Larger integers have no exact `f64`.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 fn split(text: &str) -> (&str, &str) {
@@ -176,7 +174,8 @@ fn split(text: &str) -> (&str, &str) {
     (text[..end].trim(), text[end..].trim())
 }
 
-/// How many bytes of `text`, which follows the digits of a number, are its power of ten: `e30`.
+/// The number of bytes of an exponent such as `e30` at the start of `text`, which follows the digits of a
+/// number.
 fn exponent(text: &str) -> usize {
     let Some(rest) = text.strip_prefix(['e', 'E']) else { return 0 };
     let digits = rest.strip_prefix(['+', '-']).unwrap_or(rest);
@@ -184,7 +183,7 @@ fn exponent(text: &str) -> usize {
     if left.len() == digits.len() { 0 } else { text.len() - left.len() }
 }
 
-/// Writes `value` in the greatest unit that leaves a number of at least 1.
+/// Writes `value` in the largest unit in which it is at least 1.
 pub(crate) fn write_in_units(
     f: &mut fmt::Formatter<'_>,
     value: u64,
@@ -196,8 +195,8 @@ pub(crate) fn write_in_units(
     write!(f, "{number} {name}")
 }
 
-/// Gives a quantity its serde and JSON-Schema faces: a text with one of `$units`, which are joined as in
-/// a regular expression.
+/// Implements serde and JSON Schema for a quantity: a string with one of `$units`, which are joined as in a
+/// regular expression.
 macro_rules! text_quantity {
     ($type:ty, $title:literal, $description:literal, $example:literal, $units:literal) => {
         impl serde::Serialize for $type {

@@ -1,4 +1,4 @@
-//! Data rates, and transmission times that lose no fraction of a nanosecond.
+//! Data rates, and transmission times without rounding errors.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,21 +29,21 @@ impl Rate {
         self.0 as f64 / 8.0
     }
 
-    /// Whether nothing ever passes at this rate.
+    /// Whether the rate is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The time that `bytes` take at this rate, rounded up to a whole nanosecond.
+    /// The transmission time of `bytes` at this rate, rounded up to a whole nanosecond.
     ///
     /// # Panics
-    /// When the rate is zero.
+    /// If the rate is zero.
     pub fn time_for(self, bytes: Bytes) -> Duration {
         let bits = u128::from(bytes.0) * 8 * 1_000_000_000;
         Duration::from_nanos(bits.div_ceil(u128::from(self.0)) as u64)
     }
 
-    /// Whole bytes that pass in `elapsed`.
+    /// Whole bytes transmitted in `elapsed`.
     pub fn volume(self, elapsed: Duration) -> Bytes {
         Bytes((u128::from(self.0) * u128::from(elapsed.nanos()) / 8_000_000_000) as u64)
     }
@@ -116,25 +116,25 @@ impl fmt::Display for Rate {
 
 text_quantity!(Rate, "Rate", "a rate", "10 Mbit/s", "bit/s|kbit/s|Mbit/s|Gbit/s|B/s|KB/s|MB/s");
 
-/// The clock of one transmitter: whole nanoseconds per packet, the remainder carried to the next,
-/// so that a long train of packets takes exactly as long as it should.
+/// The clock of one transmitter. Each packet takes whole nanoseconds, and the remainder carries over to the
+/// next packet. The total time of a packet train is therefore exact.
 #[derive(Debug, Clone)]
 pub struct Transmission {
     rate: u64,
     remainder: u64,
-    /// Nanoseconds per byte where that is a whole number, else 0.
+    /// Nanoseconds per byte if that is a whole number, else 0.
     whole: u64,
 }
 
 impl Transmission {
-    /// A transmitter at `rate`, which must not be zero.
+    /// A transmitter at `rate`, which must be above zero.
     pub fn at(rate: Rate) -> Self {
         assert!(!rate.is_zero(), "a transmitter needs a rate above zero");
         let whole = if NANOBITS.is_multiple_of(rate.0) { NANOBITS / rate.0 } else { 0 };
         Transmission { rate: rate.0, remainder: 0, whole }
     }
 
-    /// The time of the next `bytes`, which follow the bytes before without a gap.
+    /// The transmission time of the next `bytes`, which follow the previous bytes without a gap.
     #[inline]
     pub fn time(&mut self, bytes: u32) -> Duration {
         let (time, remainder) = self.time_after(self.remainder(), bytes);
@@ -142,19 +142,19 @@ impl Transmission {
         time
     }
 
-    /// What is carried to the next bytes.
+    /// The remainder that carries over to the next bytes.
     #[inline]
     pub fn remainder(&self) -> Remainder {
         Remainder(self.remainder)
     }
 
-    /// From now on this is carried to the next bytes.
+    /// Replaces the remainder that carries over to the next bytes.
     #[inline]
     pub fn set_remainder(&mut self, remainder: Remainder) {
         self.remainder = remainder.0;
     }
 
-    /// The time that `bytes` would take to which this `remainder` is carried, and what they carry on.
+    /// The transmission time of `bytes` after this `remainder`, and the new remainder.
     #[inline]
     pub fn time_after(&self, remainder: Remainder, bytes: u32) -> (Duration, Remainder) {
         if self.whole > 0 {
@@ -166,16 +166,16 @@ impl Transmission {
     }
 }
 
-/// The part of a nanosecond that one packet of a [`Transmission`] carries to the next.
+/// The part of a nanosecond that one packet of a [`Transmission`] carries over to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Remainder(u64);
 
 impl Remainder {
-    /// After a time in which the line was idle.
+    /// The remainder after an idle time.
     pub const NONE: Remainder = Remainder(0);
 }
 
-/// Bits of a byte times nanoseconds of a second.
+/// Bits per byte times nanoseconds per second.
 const NANOBITS: u64 = 8_000_000_000;
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! Named random streams: each element owns one, so that a new draw in one never shifts another.
+//! Named random streams. Each element has its own, so a new draw in one does not change any other.
 
 use rand_chacha::ChaCha8Rng;
 use rand_core::{Rng as _, SeedableRng};
 
 use crate::{Duration, Probability};
 
-/// A stream of random numbers with a name of its own under the run's seed.
+/// A stream of random numbers, identified by its name and the seed of the run.
 ///
-/// ChaCha with 8 rounds; the seed is the key and the FNV-1a hash of the name is the stream number,
-/// so two streams of one run never overlap and adding an element changes no other's numbers.
+/// ChaCha with 8 rounds. The seed is the key, and the FNV-1a hash of the name is the stream number. Two
+/// streams of a run therefore never overlap, and a new element does not change the numbers of others.
 #[derive(Debug, Clone)]
 pub struct Rng(ChaCha8Rng);
 
@@ -20,8 +20,7 @@ impl Rng {
         Rng(generator)
     }
 
-    /// A stream beside this one, for a part called `name` of what owns this one: it draws nothing
-    /// from it, and begins at its own start.
+    /// A new stream for a part called `name` of this stream's owner. It draws nothing from this stream.
     #[must_use]
     pub fn beside(&self, name: &str) -> Self {
         let mut generator = self.0.clone();
@@ -36,13 +35,13 @@ impl Rng {
         (self.0.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// True with probability `p`. Draws nothing when `p` is 0 or 1.
+    /// True with probability `p`. Draws no number if `p` is 0 or 1.
     #[inline]
     pub fn chance(&mut self, p: Probability) -> bool {
         self.bernoulli(p.value())
     }
 
-    /// True with probability `p`, taken as 0 below 0 and 1 above 1, where nothing is drawn.
+    /// True with probability `p`, limited to 0 to 1. Draws no number at the limits.
     #[inline]
     pub fn bernoulli(&mut self, p: f64) -> bool {
         p > 0.0 && (p >= 1.0 || self.uniform() < p)
@@ -51,7 +50,7 @@ impl Rng {
     /// A whole number from 0 to `bound - 1`, each equally likely (Lemire's method, unbiased).
     ///
     /// # Panics
-    /// When `bound` is zero.
+    /// If `bound` is zero.
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "there is no whole number below zero");
         let threshold = bound.wrapping_neg() % bound;
@@ -63,17 +62,17 @@ impl Rng {
         }
     }
 
-    /// An exponential number of the given mean.
+    /// An exponentially distributed number with the given mean.
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * libm::log(1.0 - self.uniform())
     }
 
-    /// An exponential duration of the given mean.
+    /// An exponentially distributed duration with the given mean.
     pub fn exponential_duration(&mut self, mean: Duration) -> Duration {
         Duration::from_secs_f64(self.exponential(mean.as_secs_f64()))
     }
 
-    /// A Pareto number with the given smallest value and shape (mean: scale·shape/(shape − 1)).
+    /// A Pareto distributed number with the given smallest value and shape (mean: scale·shape/(shape − 1)).
     pub fn pareto(&mut self, scale: f64, shape: f64) -> f64 {
         scale / libm::pow(1.0 - self.uniform(), 1.0 / shape)
     }

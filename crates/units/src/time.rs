@@ -43,7 +43,7 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// The time from `earlier` to `self`; zero when `earlier` is in fact later.
+    /// The time from `earlier` to `self`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
     }
@@ -54,7 +54,7 @@ impl Instant {
 pub struct Duration(u64);
 
 impl Duration {
-    /// No time at all.
+    /// Zero.
     pub const ZERO: Duration = Duration(0);
     /// Longer than any run.
     pub const MAX: Duration = Duration(u64::MAX);
@@ -79,7 +79,7 @@ impl Duration {
         Duration(secs * 1_000_000_000)
     }
 
-    /// The nearest duration to `secs` seconds; zero for a negative or undefined number.
+    /// The nearest duration to `secs` seconds. Zero if the number is negative or NaN.
     pub fn from_secs_f64(secs: f64) -> Self {
         // A float to integer cast saturates, and turns NaN into zero.
         Duration(libm::round(secs * 1e9) as u64)
@@ -95,12 +95,12 @@ impl Duration {
         self.0 as f64 / 1e9
     }
 
-    /// Whether this is no time at all.
+    /// Whether the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The difference, or zero when `other` is longer.
+    /// The difference, or zero if `other` is longer.
     pub const fn saturating_sub(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
     }
@@ -171,7 +171,7 @@ impl Add<Duration> for Instant {
 impl Sub<Duration> for Instant {
     type Output = Instant;
 
-    /// The instant so much earlier, which must not lie before the start.
+    /// The instant `duration` earlier, which must not be before the start.
     #[inline]
     fn sub(self, duration: Duration) -> Instant {
         Instant(self.0 - duration.0)

@@ -1,52 +1,52 @@
-//! Bytes that may be too few, and what is wrong with them.
+//! Access to bytes with length checks, and errors.
 
 use thiserror::Error;
 
-/// Why bytes are no header, or why a header is not written.
+/// Why bytes are not a valid header, or why a header cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum WireError {
     /// The bytes end inside the header.
-    #[error("{found} bytes, where the header needs {needed}")]
+    #[error("the header needs {needed} bytes; found {found}")]
     Truncated {
-        /// Bytes that the header needs.
+        /// Length of the header in bytes.
         needed: usize,
-        /// Bytes that there are.
+        /// Number of bytes found.
         found: usize,
     },
-    /// The bytes are of another version of IP.
-    #[error("IP version {found}, where {expected} is expected")]
+    /// The bytes have another IP version.
+    #[error("expected IP version {expected}; found {found}")]
     Version {
-        /// The version that was asked for.
+        /// The expected version.
         expected: u8,
-        /// The version that the first four bits name.
+        /// The version in the first four bits.
         found: u8,
     },
-    /// A length field names less than the fixed part of the header.
-    #[error("a length of {found} bytes, where {min} is the least")]
+    /// A length field is smaller than the fixed part of the header.
+    #[error("the length must be at least {min} bytes; found {found}")]
     Length {
-        /// The least that the field may say, in bytes.
+        /// The smallest valid length in bytes.
         min: usize,
-        /// What it says, in bytes.
+        /// The length found, in bytes.
         found: usize,
     },
-    /// An option's length leads out of the options, or is not that of its kind.
-    #[error("option {kind} has a length of {length} bytes, which cannot be")]
+    /// An option's length exceeds the options, or is wrong for its kind.
+    #[error("option {kind} has the invalid length {length}")]
     OptionLength {
-        /// The number of the option.
+        /// The kind of the option.
         kind: u8,
-        /// The length that it names, in bytes.
+        /// Its length field, in bytes.
         length: usize,
     },
-    /// There is no room for what is to be written.
-    #[error("room for {room} bytes, where {needed} are to be written")]
+    /// The output buffer is too small.
+    #[error("the output needs {needed} bytes; the buffer has {room}")]
     NoRoom {
-        /// Bytes to be written.
+        /// Bytes to write.
         needed: usize,
-        /// Bytes that there is room for.
+        /// Bytes in the buffer.
         room: usize,
     },
-    /// The length is none that the header's length field can say.
-    #[error("{0} bytes of content, which the length field cannot say")]
+    /// The header's length field cannot represent the length.
+    #[error("the length field cannot represent {0} bytes of content")]
     InvalidLength(usize),
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn first(bytes: &[u8], length: usize) -> Result<&[u8], WireError> {
     bytes.get(..length).ok_or(WireError::Truncated { needed: length, found: bytes.len() })
 }
 
-/// Writes the parts one after the other, and gives their length; writes nothing if there is no room.
+/// Writes the parts one after the other, and returns their length. Writes nothing if the buffer is too small.
 pub(crate) fn write(out: &mut [u8], parts: &[&[u8]]) -> Result<usize, WireError> {
     let needed = parts.iter().map(|part| part.len()).sum();
     let room = out.len();
@@ -73,23 +73,22 @@ pub(crate) fn write(out: &mut [u8], parts: &[&[u8]]) -> Result<usize, WireError>
     Ok(needed)
 }
 
-/// The options of an IPv4 or TCP header as they stand there: whole words of 4 bytes, 40 bytes at
-/// most.
+/// The raw options of an IPv4 or TCP header: whole words of 4 bytes, at most 40 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionBytes {
-    /// Zero where nothing is.
+    /// Unused bytes are zero.
     bytes: [u8; OptionBytes::MAX_LENGTH],
     length: u8,
 }
 
 impl OptionBytes {
-    /// The most bytes: headers have 60 at most, 20 of them fixed.
+    /// The limit: headers have at most 60 bytes, of which 20 are fixed.
     pub const MAX_LENGTH: usize = 40;
 
     /// No options.
     pub const NONE: OptionBytes = OptionBytes { bytes: [0; OptionBytes::MAX_LENGTH], length: 0 };
 
-    /// These bytes, filled up with zeros (the end of the list) to a whole word.
+    /// These bytes, padded with zeros (the end of the list) to a whole word.
     pub fn new(bytes: &[u8]) -> Result<Self, WireError> {
         let mut options = OptionBytes::NONE;
         options.push(bytes)?;
@@ -102,24 +101,23 @@ impl OptionBytes {
         &self.bytes[..self.len()]
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     pub fn len(&self) -> usize {
         usize::from(self.length)
     }
 
-    /// Whether there is none.
+    /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Makes the list at least `length` bytes long and a whole number of words, as far as a header
-    /// can be.
+    /// Pads the list to at least `length` bytes and a whole number of words, up to the limit of a header.
     pub fn fill(&mut self, length: usize) {
         let length = length.max(self.len()).next_multiple_of(4).min(Self::MAX_LENGTH);
         self.length = length as u8;
     }
 
-    /// Adds bytes at the end, which need not be a whole word yet.
+    /// Appends bytes, which need not be a whole word.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), WireError> {
         let (length, needed) = (self.len(), bytes.len());
         let room = Self::MAX_LENGTH - length;

@@ -1,10 +1,10 @@
-//! The Internet checksum (RFC 1071), also updated in place (RFC 1624).
+//! The Internet checksum (RFC 1071) and its incremental update (RFC 1624).
 
 use core::net::IpAddr;
 
 use crate::IpProtocol;
 
-/// A ones' complement sum of 16-bit words on its way.
+/// A partial ones' complement sum of 16-bit words.
 ///
 /// ```
 /// use shortflow_wire::checksum::Sum;
@@ -17,8 +17,8 @@ use crate::IpProtocol;
 pub struct Sum(u64);
 
 impl Sum {
-    /// The sum over the pseudo-header that TCP, UDP and ICMPv6 put before a segment of `length` bytes
-    /// (RFC 9293 §3.1, RFC 768, RFC 8200 §8.1). Addresses of two families are summed as they are.
+    /// The sum of the pseudo-header of TCP, UDP and ICMPv6 for a segment of `length` bytes (RFC 9293 §3.1,
+    /// RFC 768, RFC 8200 §8.1). Does not check that both addresses have the same version.
     pub fn pseudo_header(
         source: IpAddr,
         destination: IpAddr,
@@ -29,8 +29,8 @@ impl Sum {
         sum.with_address(source).with_address(destination)
     }
 
-    /// Adds bytes. An odd last byte counts as the upper half of a word, so only the last piece may
-    /// have one.
+    /// Adds bytes. An odd last byte counts as the upper half of a word, so only the last piece may have an
+    /// odd length.
     pub fn with(self, bytes: &[u8]) -> Sum {
         let (words, last) = bytes.as_chunks::<2>();
         let sum: u64 = words.iter().map(|word| u64::from(u16::from_be_bytes(*word))).sum();
@@ -50,7 +50,7 @@ impl Sum {
         }
     }
 
-    /// The checksum: the complement of the sum. It is zero over bytes that hold their right checksum.
+    /// The checksum: the complement of the sum. It is zero over bytes that contain their correct checksum.
     pub fn checksum(self) -> u16 {
         let mut sum = self.0;
         while sum > u64::from(u16::MAX) {
@@ -59,7 +59,7 @@ impl Sum {
         !(sum as u16)
     }
 
-    /// The checksum as UDP writes it, where 0 means that there is none (RFC 768).
+    /// The checksum of UDP, where 0 means "no checksum" (RFC 768).
     pub fn checksum_never_zero(self) -> u16 {
         match self.checksum() {
             0 => u16::MAX,
@@ -68,8 +68,7 @@ impl Sum {
     }
 }
 
-/// The checksum after a word of what it covers has changed: equation 3 of RFC 1624. A checksum that
-/// was wrong stays wrong.
+/// The checksum after a change of one covered word: equation 3 of RFC 1624. A wrong checksum stays wrong.
 pub fn updated(checksum: u16, old: u16, new: u16) -> u16 {
     Sum(0).with_word(!checksum).with_word(!old).with_word(new).checksum()
 }

@@ -1,5 +1,4 @@
-//! From a parsed packet to the descriptor that elements look at, and from the descriptor's DSCP and
-//! ECN back to the packet's bytes.
+//! Conversions between a parsed packet and the descriptor of elements, and back for DSCP and ECN.
 
 use core::net::IpAddr;
 
@@ -8,11 +7,11 @@ use shortflow_elements::{Address, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol,
 use crate::{DsField, Ip, IpProtocol, Layers, Ports, Transport};
 
 impl Layers {
-    /// The descriptor of a packet whose bytes are kept at `frame`, if anywhere.
+    /// The descriptor of a packet. Its bytes are stored as `frame`, if given.
     /// `None` if there is no IP header.
     ///
-    /// Its size is that of the whole IP packet, as the header tells it. A packet without ports, or of
-    /// which they are not known, has port 0 in both.
+    /// The size is that of the whole IP packet, from its header. Ports are 0 if the packet has none or they
+    /// are unknown.
     pub fn descriptor(&self, frame: Option<FrameId>) -> Option<Packet> {
         let ip = self.ip.as_ref()?;
         let key = self.flow_key(ip)?;
@@ -38,7 +37,7 @@ impl Layers {
 
     fn tcp_flags(&self) -> TcpFlags {
         match &self.transport {
-            // The eight bits that RFC 9293 and RFC 3168 define.
+            // The eight control bits of RFC 9293 and RFC 3168.
             Transport::Tcp(header) => TcpFlags(header.control.bits() as u8),
             _ => TcpFlags::default(),
         }
@@ -46,7 +45,7 @@ impl Layers {
 }
 
 impl From<&Packet> for DsField {
-    /// What the elements have decided, for [`DsPlace::write`](crate::DsPlace::write).
+    /// The decision of the elements, for [`DsPlace::write`](crate::DsPlace::write).
     fn from(packet: &Packet) -> Self {
         DsField::new(packet.dscp.value(), packet.ecn as u8)
     }

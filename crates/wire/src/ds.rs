@@ -1,4 +1,4 @@
-//! The byte of IP headers that DiffServ and ECN share.
+//! The DS field and ECN in IP headers.
 
 /// The DS field with ECN (RFC 2474 §3, RFC 3168 §5): IPv4's type of service, IPv6's traffic class.
 /// The upper six bits are the code point, the lower two ECN.
@@ -6,7 +6,7 @@
 pub struct DsField(pub u8);
 
 impl DsField {
-    /// A field of these two. What is above 6 and 2 bits is left out.
+    /// A field with this code point and ECN. Higher bits are ignored.
     pub const fn new(dscp: u8, ecn: u8) -> Self {
         DsField(dscp << 2 | ecn & 0b11)
     }

@@ -2,20 +2,20 @@
 
 use crate::bytes::{WireError, head, write};
 
-/// What an Ethernet frame or a tag carries. Numbers below 1536 are lengths of 802.3 frames.
+/// The type of the content of a frame or tag. Numbers below 1536 are lengths of 802.3 frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EtherType(pub u16);
 
 impl EtherType {
     /// IPv4.
     pub const IPV4: EtherType = EtherType(0x0800);
-    /// A tag of a virtual LAN (IEEE 802.1Q).
+    /// A VLAN tag (IEEE 802.1Q).
     pub const VLAN: EtherType = EtherType(0x8100);
     /// IPv6.
     pub const IPV6: EtherType = EtherType(0x86dd);
-    /// A provider's tag, outside a customer's (IEEE 802.1ad, "QinQ").
+    /// A provider's outer tag (IEEE 802.1ad, "QinQ").
     pub const PROVIDER_VLAN: EtherType = EtherType(0x88a8);
-    /// A provider's tag as it was written before 802.1ad.
+    /// A provider's outer tag before 802.1ad.
     pub const OLD_PROVIDER_VLAN: EtherType = EtherType(0x9100);
 
     /// Whether a tag follows.
@@ -31,11 +31,11 @@ pub struct MacAddress(pub [u8; 6]);
 /// An Ethernet II header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EthernetHeader {
-    /// To whom.
+    /// The destination.
     pub destination: MacAddress,
-    /// From whom.
+    /// The source.
     pub source: MacAddress,
-    /// What follows.
+    /// The type of the content.
     pub ether_type: EtherType,
 }
 
@@ -43,7 +43,7 @@ impl EthernetHeader {
     /// Bytes of the header.
     pub const LENGTH: usize = 14;
 
-    /// Reads the header at the start of `bytes`.
+    /// Parses the header at the start of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1] =
             *head::<{ Self::LENGTH }>(bytes)?;
@@ -54,27 +54,27 @@ impl EthernetHeader {
         })
     }
 
-    /// Writes the header at the start of `out`, and gives its length.
+    /// Writes the header at the start of `out`, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         let ether_type = self.ether_type.0.to_be_bytes();
         write(out, &[&self.destination.0, &self.source.0, &ether_type])
     }
 }
 
-/// A tag of a virtual LAN: what stands after its EtherType.
+/// A VLAN tag: the part after its EtherType.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VlanTag {
-    /// Priority (3 bits), drop eligibility (1 bit), number of the virtual LAN (12 bits).
+    /// Priority (3 bits), drop eligibility (1 bit), VLAN identifier (12 bits).
     pub control: u16,
-    /// What follows.
+    /// The type of the content.
     pub ether_type: EtherType,
 }
 
 impl VlanTag {
-    /// Bytes of a tag after the EtherType that announces it.
+    /// Length of a tag in bytes, after its EtherType.
     pub const LENGTH: usize = 4;
 
-    /// A tag without drop eligibility. What is above 3 and 12 bits is left out.
+    /// A tag without drop eligibility. Bits above 3 and 12 are ignored.
     pub const fn new(priority: u8, id: u16, ether_type: EtherType) -> Self {
         VlanTag { control: (priority as u16 & 0b111) << 13 | id & 0x0fff, ether_type }
     }
@@ -89,19 +89,19 @@ impl VlanTag {
         self.control & 0x1000 != 0
     }
 
-    /// The number of the virtual LAN, from 0 to 4095.
+    /// The VLAN identifier, from 0 to 4095.
     pub const fn id(self) -> u16 {
         self.control & 0x0fff
     }
 
-    /// Reads the tag at the start of `bytes`.
+    /// Parses the tag at the start of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let [c0, c1, t0, t1] = *head::<{ Self::LENGTH }>(bytes)?;
         let ether_type = EtherType(u16::from_be_bytes([t0, t1]));
         Ok(VlanTag { control: u16::from_be_bytes([c0, c1]), ether_type })
     }
 
-    /// Writes the tag at the start of `out`, and gives its length.
+    /// Writes the tag at the start of `out`, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         write(out, &[&self.control.to_be_bytes(), &self.ether_type.0.to_be_bytes()])
     }

@@ -1,5 +1,4 @@
-//! Headers between IP and what it carries: IPv6 extension headers (RFC 8200 §4), and the
-//! authentication header of both versions (RFC 4302).
+//! IPv6 extension headers (RFC 8200 §4), and the authentication header of both IP versions (RFC 4302).
 
 use crate::bytes::{WireError, first, head, write};
 use crate::{Fragmentation, IpProtocol};
@@ -7,53 +6,53 @@ use crate::{Fragmentation, IpProtocol};
 /// An extension header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension<'a> {
-    /// One that is skipped: hop-by-hop options, routing, destination options, mobility, HIP, Shim6.
+    /// A header that is skipped: hop-by-hop options, routing, destination options, mobility, HIP, Shim6.
     Opaque(OpaqueExtension<'a>),
-    /// The place of a fragment.
+    /// A fragment header.
     Fragment(FragmentHeader),
     /// An authentication header.
     Authentication(AuthenticationHeader<'a>),
 }
 
-/// An extension header whose content is not looked at (RFC 8200 §4.3–4.6, RFC 6564 §4).
+/// An extension header whose content is not parsed (RFC 8200 §4.3–4.6, RFC 6564 §4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpaqueExtension<'a> {
-    /// What follows it.
+    /// The type of the next header.
     pub next: IpProtocol,
-    /// Its content: 6 bytes, or 8, 16, … more, up to 2046.
+    /// Its content: 6, 14, 22, … up to 2046 bytes.
     pub content: &'a [u8],
 }
 
 /// A fragment header (RFC 8200 §4.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FragmentHeader {
-    /// What the first fragment's payload starts with.
+    /// The type of the header at the start of the first fragment's payload.
     pub next: IpProtocol,
     /// Eight reserved bits.
     pub reserved: u8,
     /// 13 bits of offset in units of 8 bytes, two reserved bits, "more fragments".
     pub place: u16,
-    /// What the fragments of one packet have in common.
+    /// The identification of the fragmented packet.
     pub identification: u32,
 }
 
 /// An authentication header (RFC 4302 §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AuthenticationHeader<'a> {
-    /// What follows it.
+    /// The type of the next header.
     pub next: IpProtocol,
     /// Sixteen reserved bits.
     pub reserved: u16,
-    /// The number of the security association.
+    /// The security parameters index.
     pub security_parameters: u32,
-    /// The number of the packet.
+    /// The sequence number.
     pub sequence: u32,
     /// The integrity check value: words of 4 bytes, up to 1016 bytes.
     pub check: &'a [u8],
 }
 
 impl<'a> Extension<'a> {
-    /// Whether a header of this kind is an extension header that can be read.
+    /// Whether this kind is an extension header that can be parsed.
     pub const fn is_kind(kind: IpProtocol) -> bool {
         Self::is_opaque(kind) || matches!(kind, IpProtocol::FRAGMENT | IpProtocol::AUTHENTICATION)
     }
@@ -70,7 +69,8 @@ impl<'a> Extension<'a> {
         )
     }
 
-    /// Reads the extension header of this kind at the start of `bytes`; `None` if `kind` is none.
+    /// Parses the extension header of this kind at the start of `bytes`. `None` if `kind` is not an extension
+    /// header.
     pub fn parse(kind: IpProtocol, bytes: &'a [u8]) -> Option<Result<Self, WireError>> {
         match kind {
             IpProtocol::FRAGMENT => Some(FragmentHeader::parse(bytes).map(Extension::Fragment)),
@@ -84,7 +84,7 @@ impl<'a> Extension<'a> {
         }
     }
 
-    /// Writes the header at the start of `out`, and gives its length.
+    /// Writes the header at the start of `out`, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         match self {
             Extension::Opaque(header) => header.emit(out),
@@ -93,7 +93,7 @@ impl<'a> Extension<'a> {
         }
     }
 
-    /// What follows it.
+    /// The type of the next header.
     pub fn next(&self) -> IpProtocol {
         match self {
             Extension::Opaque(header) => header.next,
@@ -115,19 +115,19 @@ impl<'a> Extension<'a> {
 }
 
 impl<'a> OpaqueExtension<'a> {
-    /// Reads the header at the start of `bytes`.
+    /// Parses the header at the start of `bytes`.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
         let [next, units] = *head::<2>(bytes)?;
         let length = (usize::from(units) + 1) * 8;
         Ok(OpaqueExtension { next: IpProtocol(next), content: &first(bytes, length)?[2..] })
     }
 
-    /// Writes the header at the start of `out`, and gives its length.
+    /// Writes the header at the start of `out`, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         let length = 2 + self.content.len();
         let units = u8::try_from(length / 8).ok().filter(|_| length.is_multiple_of(8));
         let units = units.and_then(|units| units.checked_sub(1));
-        // 256 units are said as 255.
+        // 256 units are encoded as 255.
         let units = if length == 2048 { Some(u8::MAX) } else { units };
         let units = units.ok_or(WireError::InvalidLength(self.content.len()))?;
         write(out, &[&[self.next.0, units], self.content])
@@ -138,7 +138,7 @@ impl FragmentHeader {
     /// Bytes of the header.
     pub const LENGTH: usize = 8;
 
-    /// Reads the header at the start of `bytes`.
+    /// Parses the header at the start of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let [next, reserved, p0, p1, i0, i1, i2, i3] = *head::<{ Self::LENGTH }>(bytes)?;
         Ok(FragmentHeader {
@@ -149,13 +149,13 @@ impl FragmentHeader {
         })
     }
 
-    /// Writes the header at the start of `out`, and gives its length.
+    /// Writes the header at the start of `out`, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         let (place, identification) = (self.place.to_be_bytes(), self.identification.to_be_bytes());
         write(out, &[&[self.next.0, self.reserved], &place, &identification])
     }
 
-    /// The first byte of this fragment in what is fragmented.
+    /// The offset of this fragment in the original payload, in bytes.
     pub const fn offset(&self) -> u32 {
         (self.place & 0xfff8) as u32
     }
@@ -167,13 +167,13 @@ impl FragmentHeader {
 }
 
 impl<'a> AuthenticationHeader<'a> {
-    /// Bytes of a header without integrity check value.
+    /// Length of a header without integrity check value.
     pub const MIN_LENGTH: usize = 12;
 
-    /// Reads the header at the start of `bytes`.
+    /// Parses the header at the start of `bytes`.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, WireError> {
         let [next, words, r0, r1, a0, a1, a2, a3, s0, s1, s2, s3] = *head::<12>(bytes)?;
-        // The field counts words of 4 bytes less two, for IPv4 also.
+        // The field is the number of 4-byte words minus two, for IPv4 too.
         let length = (usize::from(words) + 2) * 4;
         if length < Self::MIN_LENGTH {
             return Err(WireError::Length { min: Self::MIN_LENGTH, found: length });
@@ -187,7 +187,7 @@ impl<'a> AuthenticationHeader<'a> {
         })
     }
 
-    /// Writes the header at the start of `out`, and gives its length.
+    /// Writes the header at the start of `out`, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         let words = u8::try_from(self.check.len() / 4 + 1).ok();
         let words = words.filter(|_| self.check.len().is_multiple_of(4));
@@ -205,11 +205,11 @@ impl<'a> AuthenticationHeader<'a> {
     }
 }
 
-/// The extension headers at the start of some bytes, one after the other, until one that is none,
-/// does not parse, or comes after a fragment that is not the first.
+/// Iterates over the extension headers at the start of some bytes. It ends at another header, at an invalid
+/// one, or after a fragment that is not the first.
 ///
-/// Senders write each at most once but destination options, which they write twice at most
-/// (RFC 8200 §4.1), so [`Extensions::MAX_COUNT`] are walked and no more.
+/// Each header occurs at most once, only destination options occur up to twice (RFC 8200 §4.1). The iteration
+/// therefore ends after [`Extensions::MAX_COUNT`] headers.
 #[derive(Debug, Clone)]
 pub struct Extensions<'a> {
     bytes: &'a [u8],
@@ -220,20 +220,20 @@ pub struct Extensions<'a> {
 }
 
 impl<'a> Extensions<'a> {
-    /// The most that are walked.
+    /// The limit on headers.
     pub const MAX_COUNT: usize = 8;
 
-    /// Those in `bytes`, the first being of this kind.
+    /// The headers in `bytes`; the first has this kind.
     pub fn new(kind: IpProtocol, bytes: &'a [u8]) -> Self {
         Extensions { bytes, kind, at: 0, walked: 0, has_ended: false }
     }
 
-    /// What comes after those that were walked so far.
+    /// The type of the header after the last one so far.
     pub fn next_kind(&self) -> IpProtocol {
         self.kind
     }
 
-    /// Bytes of those that were walked so far.
+    /// Total length so far, in bytes.
     pub fn length(&self) -> usize {
         self.at
     }
@@ -243,7 +243,7 @@ impl<'a> Iterator for Extensions<'a> {
     type Item = Result<Extension<'a>, WireError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        // Hop-by-hop options stand first or are none (RFC 8200 §4.1).
+        // Hop-by-hop options are valid only as the first header (RFC 8200 §4.1).
         let is_late_hop_by_hop = self.kind == IpProtocol::HOP_BY_HOP && self.walked > 0;
         if self.has_ended || self.walked == Self::MAX_COUNT || is_late_hop_by_hop {
             return None;
@@ -263,7 +263,7 @@ impl<'a> Iterator for Extensions<'a> {
 }
 
 impl From<&FragmentHeader> for Fragmentation {
-    /// The place as IPv4 writes it.
+    /// The fragmentation field of IPv4.
     fn from(header: &FragmentHeader) -> Self {
         Fragmentation(header.place >> 3 | (header.place & 1) << 13)
     }

@@ -6,13 +6,13 @@ use crate::bytes::{WireError, head, write};
 /// The first eight bytes of an ICMP or ICMPv6 message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IcmpHeader {
-    /// What kind of message.
+    /// The type of the message.
     pub kind: u8,
-    /// What about it.
+    /// The code.
     pub code: u8,
-    /// The checksum as it stands in the header, right or wrong.
+    /// The checksum in the header, correct or not.
     pub checksum: u16,
-    /// Four bytes whose meaning the kind gives.
+    /// Four bytes whose meaning depends on the type.
     pub rest: [u8; 4],
 }
 
@@ -20,20 +20,20 @@ impl IcmpHeader {
     /// Bytes of the header.
     pub const LENGTH: usize = 8;
 
-    /// Reads the header at the start of `bytes`.
+    /// Parses the header at the start of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let [kind, code, c0, c1, rest @ ..] = *head::<{ Self::LENGTH }>(bytes)?;
         Ok(IcmpHeader { kind, code, checksum: u16::from_be_bytes([c0, c1]), rest })
     }
 
-    /// Writes the header at the start of `out` with the checksum that it has, and gives its length.
+    /// Writes the header at the start of `out` with its checksum as it is, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         write(out, &[&[self.kind, self.code], &self.checksum.to_be_bytes(), &self.rest])
     }
 
-    /// Whether the start of the packet that caused the message follows, where `protocol` says which
-    /// of the two this is: unreachable, source quench, redirect, time exceeded, parameter problem
-    /// (RFC 792); unreachable, too big, time exceeded, parameter problem (RFC 4443 §3).
+    /// Whether the message contains the start of the packet that caused it. `protocol` is ICMP or ICMPv6.
+    /// ICMP: unreachable, source quench, redirect, time exceeded, parameter problem (RFC 792). ICMPv6:
+    /// unreachable, too big, time exceeded, parameter problem (RFC 4443 §3).
     pub fn is_error(&self, protocol: IpProtocol) -> bool {
         match protocol {
             IpProtocol::ICMP => matches!(self.kind, 3 | 4 | 5 | 11 | 12),

@@ -13,34 +13,34 @@ pub struct Ipv4Header {
     pub ds: DsField,
     /// Bytes of header and payload.
     pub total_length: u16,
-    /// What the fragments of one packet have in common.
+    /// The identification of the fragments of one packet.
     pub identification: u16,
-    /// Flags, and the place of a fragment.
+    /// Flags and fragment offset.
     pub fragmentation: Fragmentation,
-    /// Hops that are left.
+    /// Time to live.
     pub time_to_live: u8,
     /// The protocol of the payload.
     pub protocol: IpProtocol,
-    /// The checksum as it stands in the header, right or wrong.
+    /// The checksum in the header, correct or not.
     pub checksum: u16,
-    /// From whom.
+    /// The source.
     pub source: Ipv4Addr,
-    /// To whom.
+    /// The destination.
     pub destination: Ipv4Addr,
-    /// Options as they stand there.
+    /// The raw options.
     pub options: OptionBytes,
 }
 
-/// The 16 bits of an IPv4 header that tell of fragments: a reserved bit, "don't fragment", "more
-/// fragments", and 13 bits of offset in units of 8 bytes.
+/// The fragmentation fields of an IPv4 header, 16 bits: a reserved bit, "don't fragment", "more fragments",
+/// and 13 bits of offset in units of 8 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Fragmentation(pub u16);
 
 impl Fragmentation {
-    /// A whole packet that routers must not cut.
+    /// A whole packet that routers must not fragment.
     pub const DONT_FRAGMENT: Fragmentation = Fragmentation(0x4000);
 
-    /// The first byte of this fragment in the payload of the whole packet.
+    /// The offset of this fragment in the payload of the whole packet, in bytes.
     pub const fn offset(self) -> u32 {
         (self.0 & 0x1fff) as u32 * 8
     }
@@ -50,23 +50,23 @@ impl Fragmentation {
         self.0 & 0x2000 != 0
     }
 
-    /// Whether routers must not cut the packet.
+    /// Whether routers must not fragment the packet.
     pub const fn dont_fragment(self) -> bool {
         self.0 & 0x4000 != 0
     }
 
-    /// Whether this is a part of a packet.
+    /// Whether the packet is a fragment.
     pub const fn is_fragment(self) -> bool {
         self.0 & 0x3fff != 0
     }
 }
 
 impl Ipv4Header {
-    /// Bytes of a header without options.
+    /// Length of a header without options.
     pub const MIN_LENGTH: usize = 20;
 
-    /// A header between two hosts, of a packet without payload that is not to be cut: 64 hops, no
-    /// protocol (59), no code point, no options, no checksum yet.
+    /// A header for a packet between two hosts without payload: don't fragment, 64 hops, protocol 59 (none),
+    /// code point 0, no options, no checksum yet.
     pub const fn between(source: Ipv4Addr, destination: Ipv4Addr) -> Self {
         Ipv4Header {
             ds: DsField(0),
@@ -82,8 +82,7 @@ impl Ipv4Header {
         }
     }
 
-    /// Reads the header at the start of `bytes`. What it says of the packet's length is not held
-    /// against `bytes`.
+    /// Parses the header at the start of `bytes`. Does not check the total length against `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let fixed = head::<{ Self::MIN_LENGTH }>(bytes)?;
         let version = fixed[0] >> 4;
@@ -111,7 +110,7 @@ impl Ipv4Header {
         })
     }
 
-    /// Writes the header at the start of `out` with the checksum that it has, and gives its length.
+    /// Writes the header at the start of `out` with its checksum as it is, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         write(out, &[&self.fixed(), self.options.as_slice()])
     }
@@ -121,13 +120,13 @@ impl Ipv4Header {
         Self::MIN_LENGTH + self.options.len()
     }
 
-    /// This header with its right checksum.
+    /// This header with a correct checksum.
     pub fn with_checksum(self) -> Self {
         let blank = Ipv4Header { checksum: 0, ..self };
         Ipv4Header { checksum: blank.sum().checksum(), ..self }
     }
 
-    /// Whether the checksum is right.
+    /// Whether the checksum is correct.
     pub fn is_checksum_right(&self) -> bool {
         self.sum().checksum() == 0
     }

@@ -10,17 +10,17 @@ use crate::{DsField, IpProtocol};
 pub struct Ipv6Header {
     /// Code point and ECN: the traffic class.
     pub ds: DsField,
-    /// What the packets of one flow have in common.
+    /// The flow label.
     pub flow_label: FlowLabel,
-    /// Bytes after this header.
+    /// Length of the payload in bytes.
     pub payload_length: u16,
     /// The first extension header, or the protocol of the payload.
     pub next: IpProtocol,
-    /// Hops that are left.
+    /// The hop limit.
     pub hop_limit: u8,
-    /// From whom.
+    /// The source.
     pub source: Ipv6Addr,
-    /// To whom.
+    /// The destination.
     pub destination: Ipv6Addr,
 }
 
@@ -29,7 +29,7 @@ pub struct Ipv6Header {
 pub struct FlowLabel(u32);
 
 impl FlowLabel {
-    /// The label of the lower 20 bits.
+    /// The label in the lower 20 bits.
     pub const fn new(value: u32) -> Self {
         FlowLabel(value & 0x000f_ffff)
     }
@@ -44,7 +44,7 @@ impl Ipv6Header {
     /// Bytes of the header.
     pub const LENGTH: usize = 40;
 
-    /// A header between two hosts, of a packet without payload: 64 hops, no code point.
+    /// A header for a packet between two hosts without payload: 64 hops, code point 0.
     pub const fn between(source: Ipv6Addr, destination: Ipv6Addr) -> Self {
         Ipv6Header {
             ds: DsField(0),
@@ -57,8 +57,7 @@ impl Ipv6Header {
         }
     }
 
-    /// Reads the header at the start of `bytes`. What it says of the payload's length is not held
-    /// against `bytes`.
+    /// Parses the header at the start of `bytes`. Does not check the payload length against `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let fixed = head::<{ Self::LENGTH }>(bytes)?;
         let [b0, b1, b2, b3, l0, l1, next, hop_limit, addresses @ ..] = fixed;
@@ -79,7 +78,7 @@ impl Ipv6Header {
         })
     }
 
-    /// Writes the header at the start of `out`, and gives its length.
+    /// Writes the header at the start of `out`, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         let first = 6 << 28 | u32::from(self.ds.0) << 20 | self.flow_label.0;
         write(

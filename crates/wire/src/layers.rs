@@ -1,4 +1,4 @@
-//! A whole packet: what is known of it, as far as it can be read.
+//! The layers of a whole packet, as far as they can be parsed.
 
 use core::net::IpAddr;
 use core::ops::Range;
@@ -8,50 +8,50 @@ use crate::{
     IpProtocol, Ipv4Header, Ipv6Header, TcpHeader, UdpHeader, VlanTag, WireError,
 };
 
-/// The headers of a packet, from the outside in. What could not be read is absent, and
-/// [`stop`](Layers::stop) says why.
+/// The headers of a packet, from the outside in. Headers that could not be parsed are absent, and
+/// [`stop`](Layers::stop) is the reason.
 ///
-/// All places are offsets into the bytes that were parsed, and lie inside them.
+/// All positions are offsets into the parsed bytes, and lie inside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layers {
     /// The Ethernet header, if the bytes are a frame.
     pub ethernet: Option<EthernetHeader>,
-    /// Tags of virtual LANs, the outer first.
+    /// VLAN tags, the outer one first.
     pub tags: Tags,
     /// The IP header.
     pub ip: Option<Ip>,
-    /// Where the IP header begins.
+    /// Offset of the IP header.
     pub ip_at: usize,
-    /// What IP carries, after all extension headers.
+    /// The protocol after all extension headers.
     pub protocol: Option<IpProtocol>,
-    /// The place of a fragment; `None` for a whole packet.
+    /// The fragment's position; `None` for a whole packet.
     pub fragment: Option<Fragment>,
-    /// Ports, where the protocol has them and the bytes hold them. They are known even if the rest
-    /// of the header is cut off, as in errors of ICMP. A later fragment has none.
+    /// Ports, if the protocol has them and the bytes contain them. They are known even if the rest of the
+    /// header is cut off, as in ICMP errors. Later fragments have no ports.
     pub ports: Option<Ports>,
-    /// The header that IP carries.
+    /// The transport header.
     pub transport: Transport,
-    /// Where that header stands, or what IP carries if it is not known.
+    /// Offset of the transport header, or of the content if its header is unknown.
     pub transport_at: usize,
-    /// What comes after all headers that were read. What a link adds behind the packet is left out.
+    /// The payload after all parsed headers, without padding of the link.
     pub payload: Range<usize>,
-    /// How many bytes of the packet, as IP tells its length, are not there.
+    /// The number of bytes of the packet, by its IP length, that are missing.
     pub missing: usize,
-    /// Why the walk ended before a known header of a transport protocol was read.
+    /// Why parsing ended before a known transport header.
     pub stop: Option<Stop>,
 }
 
 /// An IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ip {
-    /// Of version 4.
+    /// IPv4.
     V4(Ipv4Header),
-    /// Of version 6.
+    /// IPv6.
     V6(Ipv6Header),
 }
 
 impl Ip {
-    /// From whom.
+    /// The source.
     pub fn source(&self) -> IpAddr {
         match self {
             Ip::V4(header) => header.source.into(),
@@ -59,7 +59,7 @@ impl Ip {
         }
     }
 
-    /// To whom.
+    /// The destination.
     pub fn destination(&self) -> IpAddr {
         match self {
             Ip::V4(header) => header.destination.into(),
@@ -75,7 +75,7 @@ impl Ip {
         }
     }
 
-    /// Bytes of the whole packet, as the header tells it.
+    /// Length of the whole packet in bytes, from the header.
     pub fn packet_length(&self) -> usize {
         match self {
             Ip::V4(header) => usize::from(header.total_length),
@@ -92,30 +92,30 @@ impl Ip {
     }
 }
 
-/// Up to two tags of virtual LANs.
+/// Up to two VLAN tags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tags {
     tags: [Option<VlanTag>; Tags::MAX_COUNT],
 }
 
 impl Tags {
-    /// The most that are read: a provider's and a customer's.
+    /// The limit on tags: a provider's and a customer's.
     pub const MAX_COUNT: usize = 2;
 
-    /// The tags, the outer first.
+    /// The tags, the outer one first.
     pub fn iter(&self) -> impl Iterator<Item = &VlanTag> {
         self.tags.iter().flatten()
     }
 }
 
-/// The place of a fragment in its packet.
+/// The position of a fragment in its packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
-    /// Its first byte in what is fragmented.
+    /// Its offset in the original payload, in bytes.
     pub offset: u32,
     /// Whether more follow.
     pub has_more: bool,
-    /// What the fragments of one packet have in common.
+    /// The identification of the fragments of one packet.
     pub identification: u32,
 }
 
@@ -128,54 +128,54 @@ pub struct Ports {
     pub destination: u16,
 }
 
-/// The header that IP carries.
+/// The transport header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// TCP.
     Tcp(TcpHeader),
     /// UDP.
     Udp(UdpHeader),
-    /// ICMP or ICMPv6, as the protocol says.
+    /// ICMP or ICMPv6, depending on the protocol.
     Icmp(IcmpHeader),
-    /// None that was read: another protocol, a later fragment, or bytes that are no header.
+    /// Not parsed: another protocol, a later fragment, or an invalid header.
     Unread,
 }
 
-/// Why nothing more was read.
+/// Why parsing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// The bytes that follow are no header of their kind.
+    /// The following bytes are not a valid header.
     Malformed(WireError),
-    /// The frame carries something else than IP.
+    /// The frame does not contain IP.
     NotIp(EtherType),
     /// There are more tags than [`Tags::MAX_COUNT`].
     Tags,
-    /// There are more extension headers than [`Extensions::MAX_COUNT`], or hop-by-hop options behind
-    /// another one.
+    /// There are more extension headers than [`Extensions::MAX_COUNT`], or hop-by-hop options after another
+    /// header.
     Extensions,
-    /// A fragment that is not the first carries no header.
+    /// A fragment other than the first has no transport header.
     LaterFragment,
-    /// Another protocol than TCP, UDP and ICMP.
+    /// A protocol other than TCP, UDP and ICMP.
     OtherProtocol,
 }
 
 impl Layers {
-    /// Walks through an Ethernet frame, without its check sequence.
+    /// Parses an Ethernet frame without its check sequence.
     pub fn of_ethernet(bytes: &[u8]) -> Layers {
         let mut layers = Layers::nothing(bytes.len());
         layers.stop = layers.read_ethernet(bytes).err();
         layers
     }
 
-    /// Walks through an IP packet of either version, as TUN devices and raw captures have it.
+    /// Parses an IP packet of either version, as in TUN devices and raw captures.
     pub fn of_ip(bytes: &[u8]) -> Layers {
         let mut layers = Layers::nothing(bytes.len());
         layers.stop = layers.read_ip(bytes, 0).err();
         layers
     }
 
-    /// Walks through the packet that an error of ICMP or ICMPv6 is about: as much of it as the error
-    /// holds. `bytes` are those from which these layers were read; places are offsets into them.
+    /// Parses the packet inside an ICMP or ICMPv6 error, as far as the error contains it. `bytes` are those
+    /// from which these layers were parsed; positions are offsets into them.
     pub fn inner_of_error(&self, bytes: &[u8]) -> Option<Layers> {
         let (Transport::Icmp(header), Some(protocol)) = (self.transport, self.protocol) else {
             return None;
@@ -236,7 +236,7 @@ impl Layers {
         }
     }
 
-    /// Reads the IP packet at `at`, and what it carries.
+    /// Parses the IP packet at `at`, and its content.
     fn read_ip(&mut self, bytes: &[u8], at: usize) -> Result<(), Stop> {
         self.ip_at = at;
         self.continue_at(at, bytes.len());
@@ -249,7 +249,7 @@ impl Layers {
         let ip = ip.map_err(Stop::Malformed)?;
         self.ip = Some(ip);
         let (min, claimed) = (ip.length(), ip.packet_length());
-        // A packet that is shorter than its own header says nothing about what follows.
+        // A packet that is shorter than its own header has no further layers.
         let end = at + claimed.min(rest.len()).max(min);
         self.missing = claimed.saturating_sub(rest.len());
         self.continue_at(at + min, end);
@@ -272,7 +272,7 @@ impl Layers {
         self.read_transport(bytes, protocol)
     }
 
-    /// Reads the extension headers, and gives the protocol behind them.
+    /// Parses the extension headers, and returns the protocol after them.
     fn read_extensions(
         &mut self,
         bytes: &[u8],
@@ -281,7 +281,7 @@ impl Layers {
     ) -> Result<IpProtocol, Stop> {
         let (start, end) = (self.payload.start, self.payload.end);
         let mut walk = Extensions::new(first, &bytes[start..end]);
-        // Of extension headers, IPv4 has the authentication header alone.
+        // IPv4 has only one extension header, the authentication header.
         let is_one = |kind| version == 6 || kind == IpProtocol::AUTHENTICATION;
         while is_one(walk.next_kind())
             && let Some(extension) = walk.next()
@@ -336,7 +336,7 @@ impl Layers {
         Ok(())
     }
 
-    /// What is not read yet stands from `at` to `end`.
+    /// The part from `at` to `end` is not yet parsed.
     fn continue_at(&mut self, at: usize, end: usize) {
         self.transport_at = at;
         self.payload = at..end;

@@ -1,9 +1,8 @@
-//! Packet headers as bytes, and back.
+//! Encodes and decodes packet headers.
 //!
-//! Each protocol has one file in which `parse` and `emit` stand side by side, and each is the other's
-//! inverse. [`Layers`] walks through a whole packet and says what is known of it: addresses, protocol,
-//! ports, the TCP header, and where the DS field stands so that [`DsPlace`] can rewrite DSCP and ECN
-//! in place. Bytes come from anywhere: no input makes this crate panic, read outside the slice, or
+//! Each protocol has one file with `parse` and its inverse `emit`. [`Layers`] parses a whole packet:
+//! addresses, protocol, ports, the TCP header, and the position of the DS field, where [`DsPlace`] can
+//! rewrite DSCP and ECN. The input is untrusted: no bytes make this crate panic, read outside the slice, or
 //! allocate.
 //!
 //! | file | headers |
@@ -33,7 +32,7 @@
 //! let layers = Layers::of_ip(&bytes);
 //! assert_eq!(layers.transport, Transport::Udp(udp));
 //!
-//! // A router marks it as Expedited Forwarding; the header's checksum stays right.
+//! A router marks it as Expedited Forwarding; the header's checksum stays correct.
 //! let place = layers.ds_place().expect("it is an IP packet");
 //! place.write(&mut bytes, DsField::new(46, 0))?;
 //! assert_eq!(Layers::of_ip(&bytes).ds_place().map(|place| place.ds.dscp()), Some(46));
@@ -43,14 +42,14 @@
 //!
 //! # What this crate does not know
 //!
-//! - What elements do, policies and simulations: it fills their descriptor, and writes back the code
-//!   point that they chose.
-//! - Reassembly: a later fragment has no ports, and nothing is kept from one packet to the next.
-//! - IPv6 jumbograms, and packets that an interface is still to cut (a length of 0 in the IP header):
-//!   they count as headers that claim too little.
-//! - PPPoE, MPLS, tunnels, 802.3 frames with LLC, ARP: the walk ends there and names the EtherType.
-//! - What is inside ESP, and whether an authentication header is right.
-//! - Whether checksums of payloads are right: only who asks for one pays for reading the payload.
+//! - The behaviour of elements, policies and simulations: it fills the descriptor of elements, and writes back
+//!   the code point that they choose.
+//! - Reassembly: a later fragment has no ports, and no state is kept between packets.
+//! - IPv6 jumbograms, and packets that an interface will segment (with an IP length of 0): they count as headers
+//!   with an invalid length.
+//! - PPPoE, MPLS, tunnels, 802.3 frames with LLC, ARP: parsing ends there and returns the EtherType.
+//! - The content of ESP, and whether an authentication header is valid.
+//! - Whether checksums of payloads are correct: only callers that check one pay for reading the payload.
 
 #![no_std]
 

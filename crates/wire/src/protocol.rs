@@ -1,7 +1,7 @@
 //! The numbers of protocols above IP.
 
-/// The protocol that an IP header names: IPv4's protocol, IPv6's next header. Any number may stand
-/// there; those with a name here are those that this crate looks at.
+/// The protocol number in an IP header: IPv4's protocol, IPv6's next header. Any number is allowed; those
+/// that this crate parses have names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpProtocol(pub u8);
 
@@ -20,13 +20,13 @@ impl IpProtocol {
     pub const ROUTING: IpProtocol = IpProtocol(43);
     /// IPv6 fragment header (RFC 8200 §4.5).
     pub const FRAGMENT: IpProtocol = IpProtocol(44);
-    /// Encapsulating security payload (RFC 4303), behind which nothing can be read.
+    /// Encapsulating security payload (RFC 4303); its content is encrypted.
     pub const ESP: IpProtocol = IpProtocol(50);
     /// Authentication header (RFC 4302).
     pub const AUTHENTICATION: IpProtocol = IpProtocol(51);
     /// ICMPv6 (RFC 4443).
     pub const ICMPV6: IpProtocol = IpProtocol(58);
-    /// Nothing follows (RFC 8200 §4.7).
+    /// No next header (RFC 8200 §4.7).
     pub const NO_NEXT: IpProtocol = IpProtocol(59);
     /// IPv6 destination options (RFC 8200 §4.6).
     pub const DESTINATION_OPTIONS: IpProtocol = IpProtocol(60);

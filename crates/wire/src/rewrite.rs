@@ -1,21 +1,21 @@
-//! DSCP and ECN, rewritten where they stand.
+//! Rewrites DSCP and ECN in place.
 
 use crate::bytes::WireError;
 use crate::checksum::updated;
 use crate::{DsField, Ip, Layers};
 
-/// Where the DS field of a packet stands, and what it is.
+/// The position and the value of a packet's DS field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DsPlace {
-    /// Code point and ECN as they were read or last written.
+    /// Code point and ECN as last read or written.
     pub ds: DsField,
-    /// Where the IP header begins.
+    /// Offset of the IP header.
     at: usize,
     is_v4: bool,
 }
 
 impl Layers {
-    /// Where the DS field stands; `None` if there is no IP header.
+    /// The position of the DS field; `None` if there is no IP header.
     pub fn ds_place(&self) -> Option<DsPlace> {
         let ip = self.ip.as_ref()?;
         Some(DsPlace { ds: ip.ds(), at: self.ip_at, is_v4: matches!(ip, Ip::V4(_)) })
@@ -23,8 +23,8 @@ impl Layers {
 }
 
 impl DsPlace {
-    /// Writes the field into the bytes from which the place was read, and mends the checksum of an
-    /// IPv4 header; one that was wrong stays wrong. Other checksums do not cover the field.
+    /// Writes the field into the bytes from which the position was read, and updates the checksum of an IPv4
+    /// header. A wrong checksum stays wrong. Other checksums do not cover the field.
     pub fn write(mut self, bytes: &mut [u8], ds: DsField) -> Result<DsPlace, WireError> {
         let (needed, found) = (self.at + if self.is_v4 { 12 } else { 2 }, bytes.len());
         let header = bytes.get_mut(self.at..needed);

@@ -21,26 +21,26 @@ pub struct TcpHeader {
     pub control: ControlBits,
     /// Receive window, before scaling.
     pub window: u16,
-    /// The checksum as it stands in the header, right or wrong.
+    /// The checksum in the header, correct or not.
     pub checksum: u16,
-    /// Where urgent data end.
+    /// The urgent pointer.
     pub urgent: u16,
     /// Options.
     pub options: TcpOptions,
 }
 
-/// The control bits with the reserved bits above them: 12 bits.
+/// The control bits and the reserved bits above them: 12 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ControlBits(u16);
 
 impl ControlBits {
     /// No more data from the sender.
     pub const FIN: ControlBits = ControlBits(0x001);
-    /// Sequence numbers begin.
+    /// Synchronises sequence numbers.
     pub const SYN: ControlBits = ControlBits(0x002);
     /// The connection is reset.
     pub const RST: ControlBits = ControlBits(0x004);
-    /// The data are to be handed on.
+    /// Push: deliver the data to the application.
     pub const PSH: ControlBits = ControlBits(0x008);
     /// The acknowledgement number is significant.
     pub const ACK: ControlBits = ControlBits(0x010);
@@ -50,7 +50,7 @@ impl ControlBits {
     pub const ECE: ControlBits = ControlBits(0x040);
     /// Congestion window reduced (RFC 3168).
     pub const CWR: ControlBits = ControlBits(0x080);
-    /// Accurate ECN (RFC 9768); once the nonce sum (RFC 3540).
+    /// Accurate ECN (RFC 9768); formerly the nonce sum (RFC 3540).
     pub const AE: ControlBits = ControlBits(0x100);
 
     /// The lower 12 bits.
@@ -70,10 +70,10 @@ impl ControlBits {
 }
 
 impl TcpHeader {
-    /// Bytes of a header without options.
+    /// Length of a header without options.
     pub const MIN_LENGTH: usize = 20;
 
-    /// Reads the header at the start of `bytes`.
+    /// Parses the header at the start of `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let fixed = head::<{ Self::MIN_LENGTH }>(bytes)?;
         let length = usize::from(fixed[12] >> 4) * 4;
@@ -96,8 +96,8 @@ impl TcpHeader {
         })
     }
 
-    /// Writes the header at the start of `out` with the checksum that it has, and gives its length.
-    /// Options are filled up to a whole word.
+    /// Writes the header at the start of `out` with its checksum as it is, and returns its length. Options
+    /// are padded to a whole word.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         let options = self.options.filled();
         write(out, &[&self.fixed(options.len()), options.as_slice()])
@@ -108,8 +108,8 @@ impl TcpHeader {
         Self::MIN_LENGTH + self.options.filled().len()
     }
 
-    /// This header with its right checksum, in a packet between these addresses. Of the payload,
-    /// which has `payload_length` bytes, what is not given counts as zeros.
+    /// This header with a correct checksum, in a packet between these addresses. The payload has
+    /// `payload_length` bytes; bytes that are not given count as zeros.
     pub fn with_checksum(
         self,
         source: IpAddr,

@@ -5,13 +5,13 @@ use crate::bytes::{OptionBytes, WireError};
 /// A TCP option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TcpOption<'a> {
-    /// One byte that says nothing, so that what follows stands at a whole word.
+    /// One byte without meaning, for alignment to a whole word.
     NoOperation,
-    /// The largest segment that may be sent to the host that says so, in bytes (RFC 6691).
+    /// The largest segment that the sender of the option accepts, in bytes (RFC 6691).
     MaximumSegmentSize(u16),
-    /// How far windows are shifted (RFC 7323 §2.2).
+    /// The shift of window fields (RFC 7323 §2.2).
     WindowScale(u8),
-    /// Selective acknowledgements may be sent (RFC 2018 §2).
+    /// Selective acknowledgements are permitted (RFC 2018 §2).
     SackPermitted,
     /// Selective acknowledgements (RFC 2018 §3).
     Sack(SackList),
@@ -19,19 +19,19 @@ pub enum TcpOption<'a> {
     Timestamps {
         /// The sender's clock.
         value: u32,
-        /// What was heard of the receiver's clock.
+        /// The echo of the receiver's clock.
         echo: u32,
     },
-    /// Another one, or one of those above with another length.
+    /// Another option, or one of the above with another length.
     Unknown {
-        /// Its number.
+        /// Its kind.
         kind: u8,
-        /// What follows its length.
+        /// Its content after the length.
         content: &'a [u8],
     },
 }
 
-/// A block of data that has arrived: sequence numbers from (included) and to (excluded).
+/// A block of received data: sequence numbers from (included) and to (excluded).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlock {
     /// The first byte.
@@ -43,16 +43,16 @@ pub struct SackBlock {
 /// One to four blocks, the most recent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SackList {
-    /// Zero where no block is.
+    /// Unused blocks are zero.
     blocks: [SackBlock; SackList::MAX_COUNT],
     length: u8,
 }
 
 impl SackList {
-    /// As many as fit into a header.
+    /// The number of blocks that fit into a header.
     pub const MAX_COUNT: usize = 4;
 
-    /// These blocks; `None` if there is none, or more than fit into a header.
+    /// These blocks; `None` if there are none, or more than fit into a header.
     pub fn new(blocks: &[SackBlock]) -> Option<Self> {
         let mut list = SackList { blocks: Default::default(), length: blocks.len() as u8 };
         if blocks.is_empty() {
@@ -67,7 +67,7 @@ impl SackList {
         &self.blocks[..usize::from(self.length)]
     }
 
-    /// The blocks of the content of an option, which must be whole ones.
+    /// Parses the content of an option, which must be whole blocks.
     fn parse(content: &[u8]) -> Option<Self> {
         let (words, rest) = content.as_chunks::<8>();
         let mut blocks = [SackBlock::default(); Self::MAX_COUNT];
@@ -87,12 +87,12 @@ const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
 
-/// The options of a header, as bytes that are read when asked for.
+/// The options of a header, parsed when iterated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TcpOptions(OptionBytes);
 
 impl From<OptionBytes> for TcpOptions {
-    /// Options as they stand in a header.
+    /// The raw options of a header.
     fn from(bytes: OptionBytes) -> Self {
         TcpOptions(bytes)
     }
@@ -102,7 +102,7 @@ impl TcpOptions {
     /// No options.
     pub const NONE: TcpOptions = TcpOptions(OptionBytes::NONE);
 
-    /// Adds an option; if it does not fit, nothing is added.
+    /// Adds an option. If it does not fit, nothing is added.
     pub fn push(&mut self, option: TcpOption<'_>) -> Result<(), WireError> {
         match option {
             TcpOption::NoOperation => self.0.push(&[NO_OPERATION]),
@@ -140,25 +140,25 @@ impl TcpOptions {
         self.0.push(&bytes[..length])
     }
 
-    /// Makes the list at least `length` bytes long, as far as a header can be; what is added ends the
-    /// list (RFC 9293 §3.2).
+    /// Pads the list to at least `length` bytes, up to the limit of a header. The padding ends the list (RFC
+    /// 9293 §3.2).
     pub fn fill(&mut self, length: usize) {
         self.0.fill(length);
     }
 
-    /// The options in their order, up to the end of the list or the first that cannot be.
+    /// The options in order, up to the end of the list or the first invalid one.
     pub fn iter(&self) -> impl Iterator<Item = Result<TcpOption<'_>, WireError>> {
         Walk { rest: self.0.as_slice() }
     }
 
-    /// The bytes, filled up to a whole word.
+    /// The bytes, padded to a whole word.
     pub fn filled(&self) -> OptionBytes {
         let mut bytes = self.0;
         bytes.fill(0);
         bytes
     }
 
-    /// Whether there is none.
+    /// Whether there are no options.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -15,7 +15,7 @@ pub struct UdpHeader {
     pub destination_port: u16,
     /// Bytes of header and payload.
     pub length: u16,
-    /// The checksum as it stands in the header, right or wrong; 0 if there is none.
+    /// The checksum in the header, correct or not; 0 means no checksum.
     pub checksum: u16,
 }
 
@@ -23,8 +23,7 @@ impl UdpHeader {
     /// Bytes of the header.
     pub const LENGTH: usize = 8;
 
-    /// Reads the header at the start of `bytes`. The length that it names is not held against
-    /// `bytes`.
+    /// Parses the header at the start of `bytes`. Does not check the length field against `bytes`.
     pub fn parse(bytes: &[u8]) -> Result<Self, WireError> {
         let [s0, s1, d0, d1, l0, l1, c0, c1] = *head::<{ Self::LENGTH }>(bytes)?;
         Ok(UdpHeader {
@@ -35,7 +34,7 @@ impl UdpHeader {
         })
     }
 
-    /// Writes the header at the start of `out` with the checksum that it has, and gives its length.
+    /// Writes the header at the start of `out` with its checksum as it is, and returns its length.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, WireError> {
         write(
             out,
@@ -48,8 +47,8 @@ impl UdpHeader {
         )
     }
 
-    /// This header with its right checksum, in a packet between these addresses. Of the payload,
-    /// what is not given counts as zeros: the length is that of the header.
+    /// This header with a correct checksum, in a packet between these addresses. Bytes of the payload that
+    /// are not given count as zeros; the length is that of the header.
     pub fn with_checksum(self, source: IpAddr, destination: IpAddr, payload: &[u8]) -> Self {
         let mut header = [0; Self::LENGTH];
         let blank = UdpHeader { checksum: 0, ..self };

@@ -1,6 +1,6 @@
-//! Access sequences: which client asked for which page when, as text.
+//! Access logs: which client requests which page when, as text.
 //!
-//! The text is CSV with one line for each request of a page, in the order of time:
+//! The text is CSV with one line per request of a page, in order of time:
 //!
 //! ```text
 //! time_s,client,page,index_bytes,object_bytes
@@ -8,9 +8,9 @@
 //! 2.5,4,,1000,
 //! ```
 //!
-//! `client` counts the sessions of a workload from 0; `page` is a number for the reader, and may be
-//! empty; `index_bytes` is empty where a page has no index; `object_bytes` are the lengths of the
-//! objects embedded in the page, with a space between two.
+//! `client` is the number of a session of the workload, from 0. `page` is an optional number for the reader.
+//! `index_bytes` is empty if a page has no index. `object_bytes` are the lengths of the page's embedded
+//! objects, separated by spaces.
 
 use std::fmt;
 
@@ -21,23 +21,23 @@ use crate::{Counts, Page};
 /// One client asks for one page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
-    /// When.
+    /// The time.
     pub at: Instant,
     /// The number of the session.
     pub client: u32,
-    /// What for.
+    /// The page.
     pub page: Page,
 }
 
-/// The first line of a sequence.
+/// The first line of a log.
 pub const ACCESS_COLUMNS: &str = "time_s,client,page,index_bytes,object_bytes";
 
-/// A line of a sequence that is not what it should be.
+/// An error in a line of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessError {
-    /// The number of the line, counted from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The error.
     pub message: String,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for AccessError {
 }
 
 impl fmt::Display for Access {
-    /// The access as a line of a sequence, without the line's end.
+    /// The access as a line of a log, without the line's end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.at.nanos();
         write!(f, "{}.{:09},{},", nanos / NANOS, nanos % NANOS, self.client)?;
@@ -67,19 +67,19 @@ impl fmt::Display for Access {
     }
 }
 
-/// Reads a sequence for `clients` clients.
+/// Parses a log for `clients` clients.
 ///
 /// # Errors
-/// At the first line that is wrong: not the columns above, a client that is not there, a time before
-/// that of the line above, a length of nothing.
+/// At the first invalid line: wrong columns, an unknown client, a time before that of the line above, or a
+/// length of zero.
 pub fn parse_accesses(text: &str, clients: u32) -> Result<Vec<Access>, AccessError> {
-    // Some editors begin a text with a byte order mark.
+    // Some editors write a byte order mark at the start of a text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = (1..).zip(text.lines().map(|line| line.trim_end_matches('\r')));
     match lines.next() {
         Some((_, ACCESS_COLUMNS)) => {}
         _ => {
-            let message = format!("the columns must be {ACCESS_COLUMNS}");
+            let message = format!("the first line must be {ACCESS_COLUMNS}");
             return Err(AccessError { line: 1, message });
         }
     }
@@ -110,7 +110,10 @@ fn parse_line(text: &str, clients: u32, earliest: Instant) -> Result<Access, Str
     let client: u32 =
         client.parse().map_err(|_| format!("\"{client}\" is not the number of a client"))?;
     if client >= clients {
-        return Err(format!("there is no client {client}: the sessions are 0 to {}", clients - 1));
+        return Err(format!(
+            "unknown client {client}: the sessions have the numbers 0 to {}",
+            clients - 1
+        ));
     }
     let number = match page {
         "" => None,
@@ -142,7 +145,7 @@ fn length(text: &str) -> Result<Bytes, String> {
 }
 
 const NANOS: u64 = 1_000_000_000;
-/// A hundred days; until there a double tells nanoseconds apart.
+/// 100 days. Up to there a double resolves nanoseconds.
 const MAX_SECONDS: f64 = 8_640_000.0;
 const MAX_OBJECT: u64 = 1_000_000_000_000;
 
@@ -180,7 +183,10 @@ mod tests {
         };
         assert_eq!(error("1,0,,5"), "line 2: a line must have 5 fields; found 4");
         assert_eq!(error("1,0,,5,\n0.5,0,,5,"), "line 3: 0.5 s is before the line above");
-        assert_eq!(error("1,3,,5,"), "line 2: there is no client 3: the sessions are 0 to 2");
+        assert_eq!(
+            error("1,3,,5,"),
+            "line 2: unknown client 3: the sessions have the numbers 0 to 2"
+        );
         assert_eq!(error("soon,0,,5,"), "line 2: \"soon\" is not a time in seconds");
         assert_eq!(
             error("-1,0,,5,"),
@@ -195,6 +201,6 @@ mod tests {
         assert_eq!(error("1,0,,,"), "line 2: a page must have an index or an object");
         assert_eq!(error("1,0,,5,10;20"), "line 2: \"10;20\" is not a length in bytes");
         let headless = parse_accesses("1,0,,5,\n", 3).unwrap_err().to_string();
-        assert_eq!(headless, format!("line 1: the columns must be {ACCESS_COLUMNS}"));
+        assert_eq!(headless, format!("line 1: the first line must be {ACCESS_COLUMNS}"));
     }
 }

@@ -1,4 +1,4 @@
-//! Bulk transfers over TCP: flows that send as much as they may.
+//! Bulk transfers over TCP: flows that send as much as TCP allows.
 
 use shortflow_units::{Bytes, Duration, Instant, Rng};
 

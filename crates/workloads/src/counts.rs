@@ -1,16 +1,16 @@
-//! Distributions of numbers: how many objects a page has.
+//! Distributions of numbers, such as the number of objects of a page.
 
 use shortflow_units::{Bytes, Rng};
 
 use crate::Sizes;
 
-/// A distribution of whole numbers, drawn as [`Sizes`] are; zero only where it is constant, chosen
-/// or the least of a range.
+/// A distribution of whole numbers, drawn as [`Sizes`] are. Zero occurs only if it is constant, listed, or
+/// the minimum of a range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Counts(Sizes);
 
 impl Counts {
-    /// Greater numbers are cut to this one.
+    /// The limit; larger numbers are cut to it.
     pub const MAX: u32 = 1_000_000;
 
     /// Always `number`.
@@ -24,7 +24,7 @@ impl Counts {
         Counts(Sizes::choice(numbers, weights))
     }
 
-    /// Exponential, rounded to the nearest whole number, at least 1; `mean` is that before rounding.
+    /// Exponential, rounded to the nearest whole number, at least 1. `mean` is the mean before rounding.
     pub fn exponential(mean: u32) -> Counts {
         Counts(Sizes::Exponential { mean: Bytes(mean.into()) })
     }
@@ -39,12 +39,12 @@ impl Counts {
         Counts(Sizes::Uniform { min: Bytes(min.into()), max: Bytes(max.into()) })
     }
 
-    /// The numbers as sizes in bytes are drawn.
+    /// The distribution of sizes, in bytes, that is drawn from.
     pub fn as_sizes(&self) -> &Sizes {
         &self.0
     }
 
-    /// The number, where there is one only.
+    /// The number, if it is constant.
     pub fn constant_number(&self) -> Option<u32> {
         self.0.constant().map(|number| number.0 as u32)
     }

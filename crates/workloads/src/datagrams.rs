@@ -5,15 +5,15 @@ use shortflow_units::{Bytes, Duration, Instant, Rate, Rng, Transmission};
 
 use crate::Sizes;
 
-/// Packets of one size at constant bit rates: a stream for each pair or each rate, whichever are
-/// more.
+/// Packets of one size at constant bit rates. The number of streams is that of pairs or that of rates,
+/// whichever is larger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cbr<N> {
     /// Senders and receivers; stream `i` runs over pair `i` modulo their number.
     pub pairs: Vec<(N, N)>,
     /// Rates in bits on the wire; stream `i` has rate `i` modulo their number.
     pub rates: Vec<Rate>,
-    /// Whether each stream has results of its own.
+    /// Whether each stream has its own results.
     pub by_stream: bool,
     /// The size of a packet on the wire, headers included, in bytes.
     pub packet: u32,
@@ -21,7 +21,7 @@ pub struct Cbr<N> {
     pub port: u16,
     /// The code point that the sender writes.
     pub dscp: Dscp,
-    /// The first packet leaves at random within one interval from here.
+    /// The first packet leaves at a random time within one interval after this.
     pub start: Instant,
     /// When the streams end.
     pub stop: Instant,
@@ -80,7 +80,7 @@ impl<N> Cbr<N> {
     }
 }
 
-/// The datagrams of one stream of [`Cbr`]; their intervals lose no fraction of a nanosecond.
+/// The datagrams of one stream of [`Cbr`]. Their intervals have no rounding errors.
 #[derive(Debug, Clone)]
 pub struct CbrStream {
     clock: Transmission,
@@ -137,7 +137,7 @@ fn stream(seed: u64, name: &str, pair: usize) -> Rng {
     Rng::stream(seed, &format!("workload/{name}/{pair}"))
 }
 
-/// The greatest IPv4 datagram (RFC 791 §3.1); greater draws are cut to it.
+/// The largest IPv4 datagram (RFC 791 §3.1). Larger draws are cut to it.
 const LARGEST_PACKET: u64 = 65_535;
 
 #[cfg(test)]

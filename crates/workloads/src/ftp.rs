@@ -4,15 +4,15 @@ use shortflow_units::{Bytes, Instant, Rng};
 
 use crate::{Sessions, Sizes, Times};
 
-/// Sessions that send one file after another, each over a connection of its own, which the sender
-/// opens and closes (the data connection of RFC 959 §3.2).
+/// Sessions that send one file after another. Each file has its own connection, which the sender opens and
+/// closes (the data connection of RFC 959 §3.2).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ftp<N> {
-    /// Who sends to whom and when; each pair is (sender, receiver).
+    /// The senders, receivers and times; each pair is (sender, receiver).
     pub sessions: Sessions<N>,
     /// Sizes of files.
     pub size: Sizes,
-    /// From the last byte of a file to the next file.
+    /// The pause from the last byte of a file to the next file.
     pub pause: Times,
 }
 
@@ -38,7 +38,7 @@ impl Files {
         self.size.draw(&mut self.rng)
     }
 
-    /// When the next file is sent, after the one that was complete at `now`.
+    /// When the next file is sent; `now` is when the previous one was complete.
     pub fn next(&mut self, now: Instant) -> Instant {
         now + self.pause.draw(&mut self.rng)
     }

@@ -1,10 +1,9 @@
 //! Traffic generators, each with its own random stream.
 //!
-//! What a generator draws depends on the seed and on its own settings only, never on what the
-//! network does with its traffic. Transfers, bulk flows and datagrams come when they are drawn to
-//! come (open loop), so the same arrivals meet every policy. Sessions wait for the network before
-//! they go on (closed loop): what they ask for is the same under every policy, when they do is not.
-//! A log of a session's accesses, replayed, is an open loop again.
+//! What a generator draws depends only on the seed and its settings, never on the network. Transfers, bulk
+//! flows and datagrams start at times drawn in advance (open loop), so every policy gets the same arrivals.
+//! Sessions wait for the network before they continue (closed loop): every policy gets the same requests, but
+//! at different times. The replay of a log is an open loop.
 //!
 //! ```
 //! use shortflow_units::{Bytes, Duration, Instant};
@@ -27,8 +26,8 @@
 //!
 //! # What this crate does not know
 //!
-//! The network: no addresses, queues or connections, and nodes are of whatever type the caller has. How a
-//! workload is written in a scenario, and what is measured of it.
+//! The network: no addresses, queues or connections; the caller chooses the type of nodes. How scenarios
+//! describe a workload, and which results are measured.
 
 mod accesses;
 mod bulk;

@@ -9,10 +9,9 @@ use crate::{Counts, Sizes};
 /// A page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
-    /// Its number in the pool that it was taken from, counted from 0; none when it was drawn for
-    /// one visit.
+    /// Its number in the pool, from 0. `None` if it was drawn for one visit.
     pub number: Option<u32>,
-    /// The length of its index, which names the objects; none when all is known beforehand.
+    /// The length of its index, which lists the objects. `None` if the client knows the objects beforehand.
     pub index: Option<Bytes>,
     /// The lengths of the objects embedded in it.
     pub objects: Arc<[Bytes]>,
@@ -24,23 +23,22 @@ impl Page {
         self.index.unwrap_or_default() + self.objects.iter().copied().sum()
     }
 
-    /// How many parts it has: the index, if it has one, and the objects.
+    /// The number of its parts: the index, if it has one, and the objects.
     pub fn parts(&self) -> usize {
         usize::from(self.index.is_some()) + self.objects.len()
     }
 }
 
-/// How pages are made.
+/// The distribution of pages.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PageModel {
-    /// Lengths of indexes; none when pages are objects alone.
+    /// Lengths of indexes. `None` if pages consist of objects only.
     pub index: Option<Sizes>,
-    /// Numbers of embedded objects; at least one where there is no index.
+    /// Numbers of embedded objects; at least one if there is no index.
     pub objects: Counts,
     /// Lengths of embedded objects.
     pub object: Sizes,
-    /// How many pages there are, made once and visited at random; none when each visit is to a page
-    /// of its own.
+    /// The size of the pool of pages, which are visited at random. `None` if each visit is to a new page.
     pub pool: Option<u32>,
 }
 
@@ -62,14 +60,14 @@ impl PageModel {
 /// The pages that can be visited.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Pages {
-    /// Made for each visit.
+    /// Drawn for each visit.
     Fresh(PageModel),
     /// One of these, each equally likely.
     Pool(Arc<[Page]>),
 }
 
 impl Pages {
-    /// The page of the next visit; what it draws comes from `rng`.
+    /// The page of the next visit. Random numbers come from `rng`.
     pub fn visit(&self, rng: &mut Rng) -> Page {
         match self {
             Pages::Fresh(model) => model.draw(None, rng),

@@ -1,22 +1,22 @@
-//! Sessions: users that do one thing after another, each when the one before is done.
+//! Sessions: users whose actions follow each other, each after the previous one is complete.
 
 use shortflow_units::{Duration, Instant, Rng};
 
-/// How many sessions there are, between whom, and when (closed loop: what a session does next waits
-/// for the network).
+/// The number of sessions, their ends and their times. A closed loop: what a session does next waits for the
+/// network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sessions<N> {
     /// The two ends of each pair; session `i` runs over pair `i` modulo their number.
     pub pairs: Vec<(N, N)>,
     /// How many sessions.
     pub count: u32,
-    /// The port of the end that is opened to.
+    /// The port of the end that accepts connections.
     pub port: u16,
     /// The earliest start.
     pub start: Instant,
     /// Sessions start uniformly within this time after `start`.
     pub start_window: Duration,
-    /// Nothing new begins from here on.
+    /// No new action begins after this.
     pub stop: Instant,
 }
 
@@ -34,7 +34,7 @@ impl<N> Sessions<N> {
         session as usize % self.pairs.len()
     }
 
-    /// The stream of one session: what it draws does not depend on what others meet.
+    /// The random stream of one session. It does not depend on the other sessions.
     pub fn rng(seed: u64, name: &str, session: u32) -> Rng {
         Rng::stream(seed, &format!("workload/{name}/{session}"))
     }

@@ -11,7 +11,7 @@ pub enum Sizes {
     Choice {
         /// The sizes.
         sizes: Vec<Bytes>,
-        /// The weights up to and including each size; the last one is their sum.
+        /// Cumulative weights; the last one is the sum of all.
         cumulative: Vec<f64>,
     },
     /// Exponential, rounded to whole bytes.
@@ -25,7 +25,7 @@ pub enum Sizes {
         scale: f64,
         /// The shape, above 1.
         shape: f64,
-        /// Greater sizes are cut to this one.
+        /// Larger sizes are cut to this one.
         max: Option<Bytes>,
     },
     /// Every whole number of bytes from `min` to `max` equally likely.
@@ -38,8 +38,8 @@ pub enum Sizes {
 }
 
 impl Sizes {
-    /// A choice among `sizes` in proportion to `weights`, which are as many, none negative, with
-    /// a sum above zero.
+    /// A choice among `sizes` in proportion to `weights`. Both have the same length; no weight is negative,
+    /// and their sum is above zero.
     pub fn choice(sizes: Vec<Bytes>, weights: &[f64]) -> Sizes {
         assert_eq!(sizes.len(), weights.len(), "each size has a weight");
         let mut sum = 0.0;
@@ -54,8 +54,7 @@ impl Sizes {
         Sizes::Choice { sizes, cumulative }
     }
 
-    /// A Pareto distribution of the given mean before sizes above `max` are cut to it; `shape`
-    /// is above 1.
+    /// A Pareto distribution with this mean, before sizes above `max` are cut to it. `shape` is above 1.
     pub fn pareto(mean: Bytes, shape: f64, max: Option<Bytes>) -> Sizes {
         assert!(shape > 1.0, "a Pareto distribution of shape 1 or less has no mean");
         Sizes::Pareto { scale: mean.0 as f64 * (shape - 1.0) / shape, shape, max }
@@ -78,7 +77,7 @@ impl Sizes {
         }
     }
 
-    /// The smallest and the largest size that is drawn; none where any size may be.
+    /// The smallest and the largest size that can be drawn; `None` if there is no limit.
     pub fn bounds(&self) -> (Option<Bytes>, Option<Bytes>) {
         match self {
             Sizes::Constant(size) => (Some(*size), Some(*size)),
@@ -91,9 +90,9 @@ impl Sizes {
         }
     }
 
-    /// The mean in bytes. Exact for the discrete distributions; for the continuous ones that of
-    /// the distribution before rounding to whole bytes, which shifts it by less than a
-    /// thousandth of a byte for means above 50 bytes.
+    /// The mean in bytes. Exact for the discrete distributions. For the continuous ones it is the mean before
+    /// rounding to whole bytes, which shifts it by less than a thousandth of a byte if the mean is above 50
+    /// bytes.
     pub fn mean(&self) -> f64 {
         match self {
             Sizes::Constant(size) => size.0 as f64,
@@ -125,15 +124,15 @@ impl Sizes {
             _ => {
                 let survival = |k: u64| self.longer_than((k * mss) as f64);
                 let exact: f64 = (0..TERMS).map(survival).sum();
-                // Beyond that many, segments are so fine that the sum is the integral, which is
-                // what the mean has left.
+                // Beyond that number segments are so small that the sum equals the integral, which is the
+                // rest of the mean.
                 let rest = self.mean_beyond((TERMS * mss) as f64) / mss as f64;
                 exact + rest + survival(TERMS) / 2.0
             }
         }
     }
 
-    /// The sizes, where there are few enough to name them all.
+    /// The sizes, if there are few enough to list them.
     pub fn distinct(&self) -> Option<Vec<Bytes>> {
         match self {
             Sizes::Constant(size) => Some(vec![*size]),
@@ -147,7 +146,7 @@ impl Sizes {
         }
     }
 
-    /// The size, where there is one only.
+    /// The size, if it is constant.
     pub fn constant(&self) -> Option<Bytes> {
         match self.distinct()?[..] {
             [size] => Some(size),
@@ -206,7 +205,7 @@ fn whole(size: f64) -> Bytes {
     Bytes((libm::round(size) as u64).max(1))
 }
 
-/// How many segments are counted one by one.
+/// The number of segments that are counted one by one.
 const TERMS: u64 = 10_000;
 
 #[cfg(test)]

@@ -4,16 +4,16 @@ use shortflow_units::{Instant, Rng};
 
 use crate::{Sessions, Times};
 
-/// Telnet sessions, each over one connection for its whole life. The next character is typed some
-/// time after the echo of the one before, so that Nagle's algorithm never has two to join
-/// (RFC 896): this is how Noureddine & Tobagi 2002, §2.2.2, model its user.
+/// Telnet sessions, each over one connection for its whole life. The next character is typed some time after
+/// the echo of the previous one, so Nagle's algorithm never joins two (RFC 896). Noureddine & Tobagi 2002,
+/// §2.2.2, model users in this way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Telnet<N> {
-    /// Who types where and when; each pair is (client, server).
+    /// The clients, servers and times; each pair is (client, server).
     pub sessions: Sessions<N>,
-    /// What is typed at a time, and echoed, in bytes of payload.
+    /// The payload of a character and of its echo, in bytes.
     pub character: u32,
-    /// From an echo to the next character.
+    /// The pause from an echo to the next character.
     pub pause: Times,
 }
 
@@ -32,7 +32,7 @@ impl<N> Telnet<N> {
 }
 
 impl Typist {
-    /// When the next character is typed, after the echo that came at `now`.
+    /// When the next character is typed; `now` is when the echo arrived.
     pub fn next(&mut self, now: Instant) -> Instant {
         now + self.pause.draw(&mut self.rng)
     }

@@ -31,7 +31,7 @@ pub enum Times {
 }
 
 impl Times {
-    /// The mean in seconds; infinite where there is none.
+    /// The mean in seconds; infinite if the distribution has no mean.
     pub fn mean(&self) -> f64 {
         match *self {
             Times::Constant(time) => time.as_secs_f64(),

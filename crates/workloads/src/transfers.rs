@@ -1,4 +1,4 @@
-//! Request/reply transfers that arrive on their own, whatever becomes of those before them.
+//! Request/reply transfers that arrive independently of earlier transfers.
 
 use shortflow_units::{Bytes, Duration, Instant, Rng};
 
@@ -23,7 +23,7 @@ pub struct Transfers<N> {
     pub stop: Instant,
 }
 
-/// One transfer to come.
+/// One future transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
     /// When the client opens the connection.
@@ -51,7 +51,7 @@ impl<N> Transfers<N> {
     }
 }
 
-/// The arrivals of [`Transfers`], first come first.
+/// The arrivals of [`Transfers`], in order of time.
 #[derive(Debug, Clone)]
 pub struct TransferArrivals {
     rng: Rng,

@@ -7,15 +7,15 @@ use shortflow_units::{Bytes, Duration, Instant, Rng};
 
 use crate::{Access, Page, PageModel, Pages, Sessions, Sizes, Times};
 
-/// Browsing sessions, each of a client at a server.
+/// Browsing sessions, each between a client and a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Web<N> {
-    /// Who browses where and when; each pair is (client, server).
+    /// The clients, servers and times; each pair is (client, server).
     pub sessions: Sessions<N>,
     /// How a page is fetched.
     pub http: Http,
-    /// From the last byte of a part to the request of the next, of which there is then one at a time;
-    /// none when parts are asked for as soon as HTTP allows.
+    /// The pause from the last byte of a part to the request of the next, so that only one part is loaded at
+    /// a time. `None` if parts are requested as soon as HTTP allows.
     pub gap: Option<Times>,
     /// Lengths of requests.
     pub request: Sizes,
@@ -26,70 +26,69 @@ pub struct Web<N> {
 /// How a page is fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Http {
-    /// HTTP/1.0 (RFC 1945): a connection for each object, closed by the server after its reply. The
-    /// index, if there is one, comes first, then the objects over several connections at a time.
+    /// HTTP/1.0 (RFC 1945): a connection for each object, which the server closes after its reply. The index,
+    /// if there is one, comes first, then the objects over several connections in parallel.
     V10 {
-        /// The most connections of a session at a time, whatever number of pages it loads.
+        /// The maximum number of parallel connections of a session, for all its pages together.
         connections: u32,
     },
-    /// HTTP/1.1 (RFC 2616 §8.1): one persistent connection. When the index, if there is one, is
-    /// there, all objects are asked for at once (pipelining), and come in this order.
+    /// HTTP/1.1 (RFC 2616 §8.1): one persistent connection. When the index (if there is one) has arrived, all
+    /// objects are requested at once (pipelining), and arrive in this order.
     V11 {
-        /// Whether the connection stays open between pages; else the client closes it when the page
-        /// is complete.
+        /// Whether the connection stays open between pages; otherwise the client closes it when the page is
+        /// complete.
         keep_alive: bool,
     },
 }
 
-/// What makes a session ask for its next page.
+/// What triggers the next page of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Visits {
-    /// A closed loop: the next page is asked for some time after the one before is complete.
+    /// A closed loop: the next page is requested some time after the previous one is complete.
     Browse {
         /// The pages.
         pages: PageModel,
-        /// From the last byte of a page to the request of the next.
+        /// The pause from the last byte of a page to the next request.
         think: Times,
     },
-    /// An open loop: pages are asked for at logged times.
+    /// An open loop: pages are requested at logged times.
     Replay {
         /// The logs, each in the order of time; replica `i` has number `i` modulo their number.
         logs: Vec<Arc<[Access]>>,
-        /// What a session does when the page before is not complete.
+        /// What a session does if the previous page is not complete.
         busy: Busy,
     },
 }
 
-/// What a session that replays a log does when a page comes before the last one is complete.
+/// What a session that replays a log does if the previous page is not complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Busy {
-    /// It loads both at a time: requests go out at their logged times, whatever the network does,
-    /// while the limit of connections holds for all pages of the session together.
+    /// It loads both pages in parallel: requests are sent at their logged times, whatever the network does.
+    /// The limit of connections applies to all pages of the session together.
     Overlap,
-    /// It waits: the page begins when the one before is complete, and its response time from there.
+    /// It waits: the page, and its response time, begin when the previous page is complete.
     Wait,
 }
 
-/// A visit to a page: what to ask for.
+/// A visit to a page: what to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visit {
     /// The page.
     pub page: Page,
-    /// The length of the request of the index, if there is one, then of each object.
+    /// The lengths of requests: for the index, if there is one, then for each object.
     pub requests: Vec<Bytes>,
-    /// From the last byte of a part to the request of the next, for all parts but the last; none when
-    /// nothing waits so.
+    /// The pause before each part except the first. `None` if there are no pauses.
     pub gaps: Option<Vec<Duration>>,
 }
 
-/// What one session visits.
+/// The visits of one session.
 #[derive(Debug, Clone)]
 pub struct Visitor {
     rng: Rng,
     request: Sizes,
     gap: Option<Times>,
     plan: Plan,
-    /// When the next page may be asked for, as far as that is known.
+    /// When the next page may be requested, as far as it is known.
     next_at: Instant,
     stop: Instant,
 }
@@ -101,8 +100,7 @@ enum Plan {
 }
 
 impl<N> Web<N> {
-    /// What each session of the workload `name` visits in replica number `replica`, which has this
-    /// seed.
+    /// The visits of each session of the workload `name` in this replica, which has this seed.
     pub fn visitors(&self, seed: u64, name: &str, replica: u32) -> Vec<Visitor> {
         let sessions = &self.sessions;
         let visitor = |session: u32, plan: Plan, start: Instant| Visitor {
@@ -137,13 +135,13 @@ impl<N> Web<N> {
 }
 
 impl Visitor {
-    /// When the next page is to be asked for; never while that waits for a page to be complete, and
-    /// never from the workload's stop on.
+    /// When the next page is requested. Never while that depends on a page that is not complete, and never
+    /// after the workload's stop.
     pub fn next_at(&self) -> Instant {
         if self.next_at < self.stop { self.next_at } else { Instant::NEVER }
     }
 
-    /// The page to ask for now.
+    /// The page to request now.
     pub fn visit(&mut self) -> Option<Visit> {
         let page = match &mut self.plan {
             Plan::Browse { pages, .. } => {
@@ -162,14 +160,14 @@ impl Visitor {
         Some(Visit { page, requests, gaps })
     }
 
-    /// A page is complete, or given up.
+    /// Reports that a page is complete or was abandoned.
     pub fn done(&mut self, now: Instant) {
         if let Plan::Browse { think, .. } = &self.plan {
             self.next_at = now + think.draw(&mut self.rng);
         }
     }
 
-    /// How many pages the log has up to `now` that were not asked for.
+    /// The number of pages in the log up to `now` that were not requested.
     pub fn held_back(&self, now: Instant) -> u64 {
         match &self.plan {
             Plan::Browse { .. } => 0,

@@ -74,7 +74,7 @@ fn an_option_that_changes_nothing_is_refused() {
 #[test]
 fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
     for (arguments, message) in [
-        (&["simulate", "nowhere.toml"][..], "cannot read nowhere.toml: there is no such file"),
+        (&["simulate", "nowhere.toml"][..], "cannot read nowhere.toml: the file does not exist"),
         (&["simulate", SMALL, "--set", "duration"], "write KEY=VALUE"),
         (&["simulate", SMALL, "--set", "duratoin=1 s"], "`duration`"),
         (&["simulate", SMALL, "--replicas", "0"], "replicas must be 1 to 10000"),
@@ -101,7 +101,7 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
             ],
             "./policies/red.toml is given twice",
         ),
-        (&["report", "nowhere"], "there is no folder nowhere"),
+        (&["report", "nowhere"], "the folder nowhere does not exist"),
         (&["frobnicate"], "unrecognized subcommand"),
     ] {
         let ended = run(arguments);

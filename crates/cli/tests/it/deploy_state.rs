@@ -169,7 +169,7 @@ fn what_is_likely_to_go_wrong_is_told_on_the_terminal_and_in_json_alike() {
     std::fs::write(&file, text.replace("[roles.edge]\n", "")).unwrap();
     let file = file.to_str().unwrap().to_owned();
     let bucket =
-        "depth 32 MB is what 10 Mbit/s send in 25 s: so long a burst counts as within the profile";
+        "depth 32 MB takes 25 s to fill at 10 Mbit/s; bursts of that length count as in profile";
     let checked = run(&["check", &file]);
     assert!(checked.err.contains(bucket), "{}{}", checked.out, checked.err);
     assert!(done(&["check", &file, "--json"]).contains(bucket));

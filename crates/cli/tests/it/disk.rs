@@ -90,7 +90,7 @@ fn a_folder_with_other_files_is_left_alone_unless_forced() {
     fs::write(home.path().join("summary.json"), "mine").unwrap();
     let ended = simulate(home.path(), &[]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("holds a file that no run wrote: summary.json"));
+    assert!(ended.err.contains("contains a file that is not a result: summary.json"));
     assert_eq!(files(home.path()), ["summary.json"]);
     assert_eq!(simulate(home.path(), &["--force"]).code, Some(0));
     assert!(files(home.path()).contains(&"manifest.toml".to_owned()));
@@ -143,7 +143,7 @@ fn the_next_run_removes_the_hidden_folder_of_a_killed_one_and_is_refused_beside_
     held.lock().unwrap();
     let ended = simulate(home.path(), &["--replicas", "1"]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("another run is about to write the folder"), "{}", ended.err);
+    assert!(ended.err.contains("is locked by another run"), "{}", ended.err);
     assert!(running.exists(), "{:?}", files(home.path()));
     drop(held);
     let ended = simulate(home.path(), &["--replicas", "1"]);
@@ -185,12 +185,12 @@ fn a_folder_that_is_no_result_is_told_for_what_it_is() {
     let other = folder("other", "notes.txt");
     let file = home.path().join("other/notes.txt");
     for (folder, what, remedy) in [
-        ("nowhere", "there is no folder nowhere", "give a folder that"),
-        (file.to_str().unwrap(), "is a file, not a folder of results", "give a folder that"),
+        ("nowhere", "the folder nowhere does not exist", "name a folder that"),
+        (file.to_str().unwrap(), "is a file, not a folder of results", "name a folder that"),
         (&killed, "the run that writes it has not ended, or was killed", "run its command again"),
         (&study, "holds the results of a study", "shortflow reproduce"),
-        (&outer, "holds no results itself, but folders of results", "outer/run"),
-        (&other, "is not a folder of results: it has no manifest.toml", "give a folder that"),
+        (&outer, "has no results, but folders with results", "outer/run"),
+        (&other, "is not a folder of results: it has no manifest.toml", "name a folder that"),
     ] {
         let ended = run(&["report", folder]);
         assert_eq!(ended.code, Some(2), "{}", ended.err);
@@ -206,7 +206,7 @@ fn the_same_run_twice_is_refused() {
     let (out, again) = (out.to_str().unwrap(), home.path().join("./out"));
     let ended = run(&["report", out, again.to_str().unwrap()]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    assert!(ended.err.contains("is given twice\n  give each folder once"), "{}", ended.err);
+    assert!(ended.err.contains("is listed twice\n  name each folder once"), "{}", ended.err);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_report_replaces_a_report_but_not_that_of_another_run() {
 
     let refused = run(&["report", one, "--out", out]);
     assert_eq!(refused.code, Some(2), "{}", refused.err);
-    let what = "holds the results of another run, whose report would be lost\n  choose another";
+    let what = "contains the results of another run, whose report would be lost\n  choose another";
     assert!(refused.err.contains(what), "{}", refused.err);
     assert_eq!(page(), before);
 

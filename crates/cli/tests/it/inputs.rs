@@ -91,7 +91,7 @@ fn a_run_that_needs_more_memory_than_stated_is_refused() {
     for command in [&["check", SMALL][..], &["simulate", SMALL]] {
         let ended = run(&[command, &["--memory", "10 KB"]].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.err);
-        assert!(ended.err.contains("KB of memory, and --memory allows 10 KB"), "{}", ended.err);
+        assert!(ended.err.contains("KB of memory, but --memory allows 10 KB"), "{}", ended.err);
         assert!(ended.err.contains("--jobs"), "{}", ended.err);
     }
     assert_eq!(run(&["check", SMALL, "--memory", "1 GB"]).code, Some(0));
@@ -108,7 +108,7 @@ fn a_run_that_needs_more_memory_than_the_machine_has_gives_code_3() {
         let output = crate::support::command("sh").args(["-c", &script]).output();
         let ended: Ended = output.expect("there is a shell").into();
         assert_eq!(ended.code, Some(3), "{}", ended.err);
-        assert!(ended.err.contains("of memory, and this machine has 2.0 GB"), "{}", ended.err);
+        assert!(ended.err.contains("of memory, but this machine has 2.0 GB"), "{}", ended.err);
     }
 }
 
@@ -120,7 +120,7 @@ fn check_tells_the_load_of_each_link_and_marks_what_is_too_much() {
     assert!(ended.out.contains("80 %: shop 56 %, elsewhere 24 %\n"), "{}", ended.out);
     let more = small().replace("load = \"8 Mbit/s\"", "load = \"16 Mbit/s\"");
     let ended = run_with_input(&["check", "-"], &more);
-    assert!(ended.out.contains("160 %: shop 112 %, elsewhere 48 %  more than the link carries"));
+    assert!(ended.out.contains("160 %: shop 112 %, elsewhere 48 %  above the link's rate"));
 
     let json = run(&["check", "--json", SMALL]).out;
     assert!(!json.contains("-0.0"), "an idle link is offered nothing");

@@ -75,9 +75,9 @@ const FREE: &str = "127.0.0.1:0";
 fn a_folder_that_holds_no_run_is_refused_with_what_to_give() {
     let folder = tempfile::tempdir().unwrap();
     let small = results(folder.path());
-    let give = "give a folder that `shortflow simulate` or `shortflow compare` wrote";
+    let give = "name a folder that `shortflow simulate` or `shortflow compare` wrote";
     for (path, what) in [
-        ("nowhere", "there is no folder nowhere"),
+        ("nowhere", "the folder nowhere does not exist"),
         ("README.md", "README.md is a file, not a folder of results"),
         ("policies", "policies is not a folder of results: it has no manifest.toml"),
     ] {

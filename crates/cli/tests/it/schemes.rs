@@ -1,7 +1,7 @@
-//! `docs/schemes.md`: which engine carries which scheme, asked of the engines themselves.
+//! Generates `docs/schemes.md`: which engine supports which scheme, by running the engines.
 //!
-//! Each scheme's own example stands in a small network: at the server that sends, at the router that it comes to, or
-//! before the slow line, as the example's role says. What an engine answers to that is what the page says.
+//! Each scheme's example runs in a small network: at the sending server, at the next router, or before the slow line,
+//! depending on the example's role. The page has the results of the engines.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -153,13 +153,13 @@ fn page() -> String {
         table.push('\n');
     }
     format!(
-        "# Which engine carries which scheme\n\n\
-         Written by the engines themselves: each was asked for the example of each scheme ([what they do](elements.md)), \
-         at the place in a small network that its role says. `BLESS=1 cargo test -p shortflow-cli --features ebpf schemes` \
-         writes it anew.\n\n\
-         `predict` says yes where pages of 20 KB beside a call have a closed form at half load; `deploy` where a kernel \
-         that has every queue of Linux, and eBPF, does the same as the simulator's element; `shortflow doctor POLICY` says \
-         what your kernel has.\n\n\
+        "# Which engine supports which scheme\n\n\
+         This page is generated. Each engine was asked to run the example of each scheme ([descriptions](elements.md)) in a \
+         small network, at the place of the example's role. `BLESS=1 cargo test -p shortflow-cli --features ebpf schemes` \
+         updates it.\n\n\
+         `predict` says yes if pages of 20 KB and a call have a closed form at half load. `deploy` says yes if a kernel with \
+         every queue of Linux and with eBPF does the same as the simulator's element; `shortflow doctor POLICY` shows what \
+         your kernel supports.\n\n\
          | scheme | kind | simulate | predict | rehearse | deploy |\n|---|---|---|---|---|---|\n{table}\n\
          ## Why not\n\n{reasons}\n{}",
         keys::page::page()

@@ -34,8 +34,8 @@ fn several_runs_are_refused_with_what_makes_them_one() {
     let home = tempfile::tempdir().unwrap();
     let ended = traced(home.path(), &[]);
     assert_eq!(ended.code, Some(2));
-    let found = "error: a trace can have one replica only, and this scenario has 3 replicas\n  \
-                 run one with --replicas 1\n";
+    let found = "error: a trace records one replica; this scenario has 3 replicas\n  \
+                 select one with --replicas 1\n";
     assert_eq!(ended.err, found);
     let file = home.path().join("lossy.pcapng");
     let swept = ["simulate", "scenarios/lossy-link.toml", "--trace", file.to_str().unwrap()];
@@ -57,7 +57,7 @@ fn a_place_that_is_not_there_is_told_with_those_that_are() {
     let home = tempfile::tempdir().unwrap();
     let ended = traced(home.path(), &["--replicas", "1", "--trace-at", "shops"]);
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("no host or port is called \"shops\""), "{}", ended.err);
+    assert!(ended.err.contains("unknown host or port \"shops\""), "{}", ended.err);
     assert!(ended.err.contains("as in visitors, shop, elsewhere, west->east"), "{}", ended.err);
     assert!(files(home.path()).is_empty());
 }
@@ -88,7 +88,7 @@ fn a_trace_that_cannot_be_written_gives_code_3_before_anything_is_simulated() {
 fn a_trace_to_standard_output_is_refused_and_makes_no_file() {
     let ended = run(&["simulate", crate::support::SMALL, "--replicas", "1", "--trace", "-"]);
     assert_eq!(ended.code, Some(2), "{}", ended.err);
-    let found = "error: a trace cannot go to standard output, which has the results\n  \
-                 name a file, or write ./- for one of this name\n";
+    let found = "error: a trace cannot be written to standard output, which has the results\n  \
+                 choose a file, or write ./- for a file with that name\n";
     assert_eq!(ended.err, found);
 }

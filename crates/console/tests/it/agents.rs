@@ -64,7 +64,7 @@ fn what_is_not_as_it_is_to_be_stands_at_the_head_of_the_page_until_it_is_mended(
     with_machine("alice", Some(token()), |at, hub| {
         let contested = "eth0: somebody else changes it again and again, 12 times by 2026-11-27T01:00:00Z: is another agent at work here?";
         let refused =
-            "what folder /srv/fleet has now is refused: error: this is not TOML (fleet.toml:4:10)";
+            "what folder /srv/fleet has now is refused: error: invalid TOML (fleet.toml:4:10)";
         hub.tell(&snapshot(1e9, "Short First", &["calls", "files"]));
         browser.open(&with_token(at), 380, 740);
         browser.until(&has_points(1));

@@ -214,7 +214,10 @@ fn a_folder_without_a_simulated_run_is_refused_with_what_to_do() {
         Replay::open(&path, at, &Simulator, LiveNetwork::ports_to_watch).err()
     };
     let reported = open((0, 0)).unwrap().to_string();
-    assert!(reported.starts_with("there is no folder "), "{reported}");
+    assert!(
+        reported.starts_with("the folder ") && reported.contains("does not exist"),
+        "{reported}"
+    );
     compared(&folder.path().join("compared"));
     assert!(open((0, 0)).is_none());
     let reported = open((1, 0)).unwrap().to_string();

@@ -1,6 +1,6 @@
-//! Alternatives within one field of a match.
+//! Alternatives for one field of a match.
 
-/// Values of which a packet must have one: a list that is never empty.
+/// A list of alternatives, which is never empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnyOf<T> {
     first: T,
@@ -8,7 +8,7 @@ pub struct AnyOf<T> {
 }
 
 impl<T> AnyOf<T> {
-    /// The values of `list`, or `None` when it is empty.
+    /// The values of `list`, or `None` if it is empty.
     pub fn from_list(list: impl IntoIterator<Item = T>) -> Option<Self> {
         let mut list = list.into_iter();
         let first = list.next()?;
@@ -20,7 +20,7 @@ impl<T> AnyOf<T> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// Whether `holds` for one of the values. One step per value.
+    /// Whether `holds` is true for one of the values. One step per value.
     #[inline]
     pub fn any(&self, holds: impl Fn(&T) -> bool) -> bool {
         holds(&self.first) || self.others.iter().any(holds)

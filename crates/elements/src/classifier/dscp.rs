@@ -2,7 +2,7 @@
 
 use crate::Dscp;
 
-/// Something for each of the 64 code points.
+/// A value for each of the 64 code points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DscpTable<T>([T; Dscp::COUNT]);
 
@@ -18,24 +18,24 @@ impl<T: Copy> DscpTable<T> {
         self
     }
 
-    /// A table of what `made` makes of each value.
+    /// Applies `made` to each value.
     pub fn map<U>(&self, made: impl Fn(T) -> U) -> DscpTable<U> {
         DscpTable(self.0.map(made))
     }
 
-    /// What the table holds for `dscp`.
+    /// The value for `dscp`.
     #[inline]
     pub fn get(&self, dscp: Dscp) -> T {
         self.0[usize::from(dscp.value())]
     }
 
-    /// As [`get`](Self::get), left in place.
+    /// As [`get`](Self::get), but returns a reference.
     #[inline]
     pub fn at(&self, dscp: Dscp) -> &T {
         &self.0[usize::from(dscp.value())]
     }
 
-    /// What the table holds, by code point.
+    /// The values, by code point.
     pub fn values(&self) -> impl Iterator<Item = T> + '_ {
         self.0.iter().copied()
     }
@@ -49,7 +49,7 @@ impl DscpSet {
     /// No code point.
     pub const EMPTY: DscpSet = DscpSet(0);
 
-    /// This set and `dscp`.
+    /// This set with `dscp`.
     pub fn with(self, dscp: Dscp) -> Self {
         DscpSet(self.0 | 1 << dscp.value())
     }
@@ -60,7 +60,7 @@ impl DscpSet {
         self.0 >> dscp.value() & 1 == 1
     }
 
-    /// The code points of the set, by their numbers.
+    /// The code points of the set, in numerical order.
     pub fn iter(self) -> impl Iterator<Item = Dscp> {
         (0..Dscp::COUNT as u8).filter_map(Dscp::new).filter(move |dscp| self.contains(*dscp))
     }

@@ -1,4 +1,4 @@
-//! Which class a packet belongs to (RFC 2475 §2.3.1).
+//! Classifiers: the class of a packet (RFC 2475 §2.3.1).
 
 mod any_of;
 mod dscp;
@@ -14,38 +14,38 @@ use std::sync::Arc;
 
 use crate::{Packet, SenderView};
 
-/// An ordered list of matches, each with the class it leads to: the first that matches decides.
-/// One step per rule. Clones have the rules in common, so that those of many ports stay in the cache.
+/// An ordered list of matches, each with a class. The first match decides. One step per rule. Clones share
+/// the rules, so that those of many ports stay in the cache.
 #[derive(Debug, Clone, Default)]
 pub struct Classifier {
     rules: Arc<[(MultiField, usize)]>,
 }
 
 impl Classifier {
-    /// A classifier with `rules` in this order.
+    /// A classifier with `rules`, in this order.
     pub fn new(rules: Vec<(MultiField, usize)>) -> Self {
         Classifier { rules: rules.into() }
     }
 
-    /// The class of the first match, or `None` when nothing matches.
+    /// The class of the first match, or `None` if nothing matches.
     #[inline]
     pub fn classify(&self, packet: &Packet) -> Option<usize> {
         self.rules.iter().find(|(rule, _)| rule.matches(packet)).map(|&(_, class)| class)
     }
 
-    /// As [`classify`](Self::classify), at a source host, which knows its `sender`.
+    /// As [`classify`](Self::classify), at a source host, which knows the `sender`.
     #[inline]
     pub fn classify_at(&self, packet: &Packet, sender: Option<&SenderView>) -> Option<usize> {
         let found = self.rules.iter().find(|(rule, _)| rule.matches_at(packet, sender));
         found.map(|&(_, class)| class)
     }
 
-    /// The greatest class that a rule leads to.
+    /// The largest class of a rule.
     pub fn greatest_class(&self) -> Option<usize> {
         self.rules.iter().map(|&(_, class)| class).max()
     }
 
-    /// The matches in order, each with the class that it leads to.
+    /// The matches in order, each with its class.
     pub fn rules(&self) -> &[(MultiField, usize)] {
         &self.rules
     }

@@ -7,8 +7,7 @@ use shortflow_units::Bytes;
 use super::{AnyOf, DscpSet};
 use crate::{Label, Packet, ParamsError, Prefix, Protocol, SenderView};
 
-/// Ports from a first to a last one, both included. A packet without ports has port 0: a range that
-/// begins at 1 leaves it out.
+/// A range of ports, both ends included. A packet without ports has port 0, so a range from 1 on excludes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortRange(RangeInclusive<u16>);
 
@@ -24,32 +23,31 @@ impl PortRange {
         Ok(PortRange(first..=last))
     }
 
-    /// The first port and the last.
+    /// The first and the last port.
     pub fn ends(&self) -> [u16; 2] {
         [*self.0.start(), *self.0.end()]
     }
 
-    /// Whether `port` is one of them.
+    /// Whether the range contains `port`.
     #[inline]
     pub fn contains(&self, port: u16) -> bool {
         self.0.contains(&port)
     }
 }
 
-/// A match on what a source host knows of a packet's connection. Where nobody tells, what is asked
-/// for does not match.
+/// A match on what a source host knows about a packet's connection. Unknown values do not match.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SenderMatch {
     /// The connection's label.
     pub label: Option<Label>,
-    /// The connection has sent at most so much before this packet.
+    /// The connection has sent at most this much before the packet.
     pub sent_up_to: Option<Bytes>,
-    /// At most so much remains of its messages before this packet.
+    /// At most this much of its messages remains before the packet.
     pub remaining_up_to: Option<Bytes>,
 }
 
 impl SenderMatch {
-    /// Whether any packet matches, whatever its sender knows.
+    /// Whether it matches any packet, whatever the sender.
     pub fn is_empty(&self) -> bool {
         *self == SenderMatch::default()
     }
@@ -63,8 +61,8 @@ impl SenderMatch {
     }
 }
 
-/// A match on header fields, and at a source host on what it knows besides. A packet must meet every field, and one of
-/// the values of a field; a field that is `None` matches every packet. One step per value.
+/// A match on header fields, and at a source host on the state of the sender. A packet must match every
+/// field, and one value of a field. A field that is `None` matches every packet. One step per value.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MultiField {
     /// Source address.
@@ -75,24 +73,24 @@ pub struct MultiField {
     pub src_ports: Option<AnyOf<PortRange>>,
     /// Destination port.
     pub dst_ports: Option<AnyOf<PortRange>>,
-    /// The source port or the destination port: packets of a service in either direction.
+    /// Source port or destination port: packets of a service in both directions.
     pub ports: Option<AnyOf<PortRange>>,
     /// Transport protocol.
     pub protocol: Option<AnyOf<Protocol>>,
     /// Code points.
     pub dscps: Option<DscpSet>,
-    /// What the source host knows.
+    /// The state that a source host knows.
     pub sender: Option<SenderMatch>,
 }
 
 impl MultiField {
-    /// Whether every given field matches, where nobody tells of the sender.
+    /// Whether all fields match, without a sender's state.
     #[inline]
     pub fn matches(&self, packet: &Packet) -> bool {
         self.sender.is_none() && self.matches_header(packet)
     }
 
-    /// Whether every given field matches; `sender` is what a source host tells.
+    /// Whether all fields match. `sender` is the state at a source host.
     #[inline]
     pub fn matches_at(&self, packet: &Packet, sender: Option<&SenderView>) -> bool {
         let asked = self.sender.as_ref();

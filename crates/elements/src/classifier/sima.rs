@@ -5,20 +5,20 @@ use crate::Dscp;
 /// The service class of a packet in SIMA (Laatu, Harju & Loula 2003, §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SimaClass {
-    /// RT.
+    /// Real time (RT).
     RealTime,
-    /// NRT.
+    /// Non-real time (NRT).
     NonRealTime,
 }
 
 impl SimaClass {
-    /// How many drop precedences a class has: 0 to 7, the higher the better protected.
+    /// The number of drop precedences of a class: 0 to 7, the highest best protected.
     pub const PRECEDENCES: usize = 8;
 
-    /// The code points of the drop precedences 0 to 7. The paper names 16 per-hop behaviours and no
-    /// code points for them; RFC 2474, §6, leaves just as many to local use, `xxxx11`. So the first
-    /// bit is the class here, one for real time, and the next three are the precedence: 3, 7, … 31
-    /// for non-real-time and 35, 39, … 63 for real-time traffic.
+    /// The code points of drop precedences 0 to 7. The paper has 16 per-hop behaviours without code points.
+    /// RFC 2474, §6, reserves exactly 16 code points for local use, `xxxx11`. Here the first bit is the
+    /// class, 1 for real time, and the next three are the precedence: 3, 7, … 31 for non-real-time and 35,
+    /// 39, … 63 for real-time traffic.
     pub fn code_points(self) -> [Dscp; Self::PRECEDENCES] {
         let class = match self {
             SimaClass::RealTime => 0b10_0000,

@@ -1,4 +1,4 @@
-//! Loss of each packet on its own.
+//! Independent loss of packets.
 
 use shortflow_units::{Probability, Rng};
 

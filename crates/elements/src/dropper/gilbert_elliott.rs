@@ -6,9 +6,9 @@ use super::LossModel;
 use crate::classifier::DscpTable;
 use crate::{Packet, ParamsError};
 
-/// A link that is good or bad, as a chain of two states with a step for each packet. The share of time
-/// in which it is bad is p/(p + r), so with no loss in the good state and certain loss in the bad one,
-/// that is the share of packets lost, and a burst has 1/r packets on average.
+/// A link with a good and a bad state, a Markov chain with one step per packet. It is bad for a share p/(p +
+/// r) of packets. Without loss in the good state and with certain loss in the bad state, that is the loss
+/// rate, and a burst has 1/r packets on average.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GilbertElliottParams {
     to_bad: Probability,
@@ -18,12 +18,12 @@ pub struct GilbertElliottParams {
 }
 
 impl GilbertElliottParams {
-    /// `to_bad` is the probability that a good link is bad for the next packet, p in Elliott 1963;
-    /// `to_good` that a bad one is good again, r; `loss_good` and `loss_bad` are those of losing a packet
-    /// in the two states, 1 − k and 1 − h, by code point.
+    /// `to_bad` is the probability that a good link is bad for the next packet, p in Elliott 1963. `to_good`
+    /// is the probability that a bad link becomes good, r. `loss_good` and `loss_bad` are the loss
+    /// probabilities in the two states by code point, 1 − k and 1 − h.
     ///
     /// # Errors
-    /// When a state is never left.
+    /// If a state is never left.
     pub fn new(
         to_bad: Probability,
         to_good: Probability,
@@ -33,7 +33,7 @@ impl GilbertElliottParams {
         for (name, probability) in [("to_bad", to_bad), ("to_good", to_good)] {
             if probability == Probability::ZERO {
                 let message = format!(
-                    "{name} must be above 0; found 0, with which the link would stay in one state for ever"
+                    "{name} must be above 0; found 0, with which the link never leaves a state"
                 );
                 return Err(ParamsError::new(name, message));
             }
@@ -51,12 +51,12 @@ impl GilbertElliottParams {
         self.to_good
     }
 
-    /// The probability by code point that the link loses a packet while it is good.
+    /// The loss probability in the good state, by code point.
     pub fn loss_good(&self) -> &DscpTable<Probability> {
         &self.loss_good
     }
 
-    /// The probability by code point that the link loses a packet while it is bad.
+    /// The loss probability in the bad state, by code point.
     pub fn loss_bad(&self) -> &DscpTable<Probability> {
         &self.loss_bad
     }
@@ -67,7 +67,7 @@ impl GilbertElliottParams {
     }
 }
 
-/// A link at work.
+/// The state of a link.
 #[derive(Debug)]
 pub struct GilbertElliott {
     params: GilbertElliottParams,
@@ -75,7 +75,8 @@ pub struct GilbertElliott {
 }
 
 impl GilbertElliott {
-    /// Begins in a state drawn from `rng` by its share, so that the first packet is as any other.
+    /// Starts in a state drawn from `rng` with the stationary probabilities, so that the first packet is like
+    /// any other.
     pub fn new(params: GilbertElliottParams, rng: &mut Rng) -> Self {
         let is_bad = rng.bernoulli(params.bad_share());
         GilbertElliott { params, is_bad }
@@ -83,7 +84,7 @@ impl GilbertElliott {
 }
 
 impl LossModel for GilbertElliott {
-    /// Two draws for each packet, whatever the state.
+    /// Two draws per packet, in both states.
     #[inline]
     fn loses(&mut self, packet: &Packet, rng: &mut Rng) -> bool {
         let params = &self.params;

@@ -1,7 +1,7 @@
-//! Droppers: packets refused by colour, packets lost on a link. A dropper holds nothing: a packet
-//! passes, or ends in [`Drops`].
+//! Droppers: policers, which drop packets by colour, and loss on links. A dropper holds no packets: a packet
+//! passes, or goes into [`Drops`].
 //!
-//! A loss model is a file with its parameters, a state and [`LossModel`], and a line in each of the two
+//! A loss model is a file with its parameters, its state and [`LossModel`], and an entry in each of the two
 //! lists here.
 
 mod bernoulli;
@@ -16,18 +16,18 @@ pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottParams};
 pub use policer::{ColorPolicer, PolicerAction};
 
-/// Which packets a link loses.
+/// A model of packet loss on a link.
 pub trait LossModel: std::fmt::Debug + Send {
-    /// Whether `packet`, the next on the link, is lost; draws from `rng`.
+    /// Whether `packet`, the next on the link, is lost. Draws from `rng`.
     fn loses(&mut self, packet: &Packet, rng: &mut Rng) -> bool;
 }
 
 /// The loss model of a link with its parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub enum LossParams {
-    /// Each packet is lost on its own.
+    /// Independent loss of packets.
     Bernoulli(Box<Bernoulli>),
-    /// Packets are lost in bursts.
+    /// Loss in bursts.
     GilbertElliott(Box<GilbertElliottParams>),
 }
 
@@ -40,7 +40,7 @@ impl LossParams {
     }
 }
 
-/// Loss on a link, with a random stream of its own.
+/// Loss on a link, with its own random stream.
 #[derive(Debug)]
 pub struct LinkLoss {
     model: Box<dyn LossModel>,
@@ -48,12 +48,12 @@ pub struct LinkLoss {
 }
 
 impl LinkLoss {
-    /// Loses packets as `params` say; draws from `rng`.
+    /// Loses packets by `params`. Draws from `rng`.
     pub fn new(params: LossParams, mut rng: Rng) -> Self {
         LinkLoss { model: params.model(&mut rng), rng }
     }
 
-    /// Gives `packet` back when it gets through; else drops it as [`DropReason::LinkLoss`].
+    /// Returns `packet` if it passes. Otherwise drops it as [`DropReason::LinkLoss`].
     #[inline]
     pub fn pass(&mut self, packet: Packet, drops: &mut Drops) -> Option<Packet> {
         if self.model.loses(&packet, &mut self.rng) {

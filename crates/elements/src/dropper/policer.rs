@@ -1,20 +1,20 @@
-//! Packets refused by colour.
+//! Policers, which drop packets by colour.
 
 use crate::{Color, DropReason, Drops, Dscp, Packet};
 
 /// What a policer does with packets of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PolicerAction {
-    /// Lets them pass.
+    /// Forward.
     Forward,
-    /// Drops them.
+    /// Drop.
     Drop,
-    /// Lets them pass with this code point (RFC 2475 §2.3.3.2: re-marking).
+    /// Forward with this code point (RFC 2475 §2.3.3.2: re-marking).
     Remark(Dscp),
 }
 
 impl PolicerAction {
-    /// Does it to `packet`; the reason, when it goes no further.
+    /// Applies the action to `packet`. Returns the reason if the packet is dropped.
     #[inline]
     pub fn apply(self, packet: &mut Packet) -> Option<DropReason> {
         match self {
@@ -28,7 +28,7 @@ impl PolicerAction {
     }
 }
 
-/// Refuses packets by the colour that a meter found (RFC 2475 §2.3.3.4).
+/// Polices packets by the colour of a meter (RFC 2475 §2.3.3.4).
 #[derive(Debug, Clone)]
 pub struct ColorPolicer {
     actions: [PolicerAction; 3],
@@ -40,7 +40,7 @@ impl ColorPolicer {
         ColorPolicer { actions }
     }
 
-    /// Gives `packet` back when its `color` may pass; else drops it as [`DropReason::Policed`].
+    /// Returns `packet` if its `color` may pass. Otherwise drops it as [`DropReason::Policed`].
     #[inline]
     pub fn pass(&self, color: Color, mut packet: Packet, drops: &mut Drops) -> Option<Packet> {
         match self.actions[color as usize].apply(&mut packet) {

@@ -1,4 +1,4 @@
-//! Police-and-mark for the connections of an aggregate (Mehra, Tewari & Kandlur 1999, §4.2).
+//! Policing and marking for the connections of an aggregate (Mehra, Tewari & Kandlur 1999, §4.2).
 
 use shortflow_units::{Instant, Rng};
 
@@ -8,20 +8,20 @@ use crate::{Color, Dscp, Marker, Packet, SenderView};
 /// Parameters of an [`AggregateMarker`].
 #[derive(Debug, Clone)]
 pub struct AggregateMarkerParams {
-    /// What all connections together may send in profile.
+    /// The profile of all connections together.
     pub profile: AggregateProfile,
-    /// What each may take of it.
+    /// How it is shared.
     pub sharing: Sharing,
-    /// How many have a share at once.
+    /// How many connections have a share at the same time.
     pub connections: ConnectionLimits,
 }
 
-/// Marks what keeps to the profile of an aggregate green, the rest yellow. A connection takes its
-/// tokens by its [share](Sharing) of the profile; its own host tells its round-trip time, where the
-/// shares hang on it. It is known from the first packet that comes on: a marker that is put in place
-/// takes over the connections that are open (§6.1).
+/// Marks packets green that keep to the profile of an aggregate, else yellow. A connection takes tokens from
+/// its [share](Sharing) of the profile. If shares depend on round-trip times, the sending host provides them.
+/// A connection is known from its first packet on: a new marker also handles connections that are already
+/// open (§6.1).
 ///
-/// A packet takes a step for each connection: how much one may take hangs on what others leave.
+/// A packet takes one step per connection, because a connection's tokens depend on what others leave.
 #[derive(Debug)]
 pub struct AggregateMarker {
     connections: Connections,
@@ -29,8 +29,8 @@ pub struct AggregateMarker {
 }
 
 impl AggregateMarker {
-    /// A marker that knows no connection yet, with a full bucket. `code_points` are those of green,
-    /// yellow and red; its table hashes under a seed from `rng`.
+    /// A marker without connections, with a full bucket. `code_points` are those of green, yellow and red.
+    /// The hash of its table has a seed from `rng`.
     pub fn new(params: AggregateMarkerParams, code_points: [Dscp; 3], rng: Rng) -> Self {
         let AggregateMarkerParams { profile, sharing, connections } = params;
         let connections = Connections::new(profile, sharing, connections, rng);

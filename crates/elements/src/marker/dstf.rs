@@ -1,27 +1,27 @@
-//! Discrete Smallest Transmitted Flow first (Guo, Zhu, Zhang & Zhang 2005, §2.2, Figure 1): the
-//! less a flow has sent, the better its priority. No size need be known.
+//! Discrete Smallest Transmitted Flow first (Guo, Zhu, Zhang & Zhang 2005, §2.2, Figure 1): the less a flow
+//! has sent, the better its priority. Sizes of transfers need not be known.
 //!
-//! **Splitting.** A sender gains by cutting a transfer into n flows, of which each has the best
-//! priority for its first bytes (§2.4). The paper detects HTTP byte ranges; the general form is to
-//! account for what is beyond a user's control. A transfer that one host takes from another is cut
-//! by either of them, so the count is kept per pair of hosts ([`Aggregate::HostPair`]): per source
-//! alone, a server's many clients would share one count. Since a pair lives longer than a flow, its
-//! count decays: `decay` bytes per second are forgotten. Then, however many flows a pair opens, in
-//! any time t at most thresh_{i+1} + decay·t bytes and one packet have priority i or better, for
-//! every priority i but the last.
+//! **Splitting.** A sender gains by splitting a transfer into n flows, because the first bytes of each have
+//! the best priority (§2.4). The paper detects HTTP byte ranges. The general solution is to account for what
+//! a user cannot choose. Either host of a transfer can split it, so the count is per pair of hosts
+//! ([`Aggregate::HostPair`]). With a count per source, all clients of a server would share one. A pair lives
+//! longer than a flow, so its count decays: `decay` bytes per second are forgotten. Then, for any number of
+//! flows of a pair, at most thresh_{i+1} + decay·t bytes and one packet have priority i or better in any time
+//! t, for every priority i but the last.
 //!
-//! **What is forgotten.** Packets of the last priority do not count: a pair that has fetched a
-//! gigabyte is no further from the better priorities than one that has just passed the last
-//! threshold. So a count has decayed after (last threshold + a packet)/decay of silence, and no idle
-//! timeout may be shorter. In a full table a new pair takes over the count of the least recently
-//! seen one: all pairs together, however many, get no more of a priority than so many counts allow.
-//! Without decay, as in the paper, nothing is ever made good, and the law above holds for the time
-//! that a flow is remembered: it starts anew after its silence, or after it was displaced.
+//! **Idle time.** Packets of the last priority do not count: a pair that has fetched a gigabyte is as close
+//! to the better priorities as one that has just passed the last threshold. A count has therefore decayed
+//! after an idle time of (last threshold + a packet)/decay, and the idle timeout must not be shorter. In a
+//! full table a new pair takes over the count of the least recently seen one. All pairs together, whatever
+//! their number, get at most what so many counts allow. Without decay, as in the paper, a count never falls.
+//! The law above then holds while the flow is remembered: it starts again after its idle timeout, or after it
+//! was replaced.
 //!
-//! **Floods.** Whoever gives each packet another source has the best priority for all of them, and under strict priority
-//! takes the line from everybody. But the table then turns over: so a new flow that displaces one which was seen not long
-//! ago, less than the time in which as many new ones as are [believed](DstfParams::believing) fill the table, begins with the
-//! last priority, and has it until it is silent or `decay` makes it good.
+//! **Floods.** A sender that uses a new source address for each packet has the best priority for all of them,
+//! and under strict priority it takes the whole line. But the table then turns over. Let T be the time in
+//! which the [allowed](DstfParams::believing) number of new flows fills the table. A new flow that replaces
+//! one seen less than T ago starts with the last priority. It keeps that until it is idle or `decay` clears
+//! its count.
 
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
@@ -34,10 +34,10 @@ use crate::{Color, FlowKey, Marker, Packet, ParamsError, SenderView};
 /// Which bytes of a packet count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Counted {
-    /// The packet's length, headers included: `length(p_f)` of Figure 1.
+    /// The packet's length with headers: `length(p_f)` of Figure 1.
     #[default]
     Packet,
-    /// The payload alone.
+    /// The payload only.
     Payload,
 }
 
@@ -52,8 +52,8 @@ pub struct DstfParams {
 }
 
 impl DstfParams {
-    /// Levels of bytes sent; whose bytes count together, and how many such counts are kept; which
-    /// bytes count; and the rate at which bytes sent are forgotten, zero in the paper.
+    /// Levels of bytes sent; which packets share a count, and how many counts are kept; which bytes count;
+    /// and the rate at which sent bytes are forgotten, zero in the paper.
     pub fn new(
         levels: SizeLevels,
         per: Per,
@@ -64,7 +64,8 @@ impl DstfParams {
         Ok(DstfParams { levels, per, counted, decay, crowded: Duration::ZERO })
     }
 
-    /// The same, where more new flows than `most_new` a second, in a full table, are a flood; at zero none are.
+    /// Treats more than `most_new` new flows per second in a full table as a flood. At zero there are no
+    /// floods.
     #[must_use]
     pub fn believing(self, most_new: u32) -> Self {
         let second = 1_000_000_000_u64;
@@ -73,7 +74,7 @@ impl DstfParams {
         DstfParams { crowded: Duration::from_nanos(crowded), ..self }
     }
 
-    /// A flow that displaces one which was seen less than this ago is one of a flood.
+    /// A new flow is part of a flood if it replaces one that was seen less than this ago.
     pub fn crowded(&self) -> Duration {
         self.crowded
     }
@@ -83,7 +84,7 @@ impl DstfParams {
         &self.levels
     }
 
-    /// Whose bytes count together, and how many such counts are kept.
+    /// Which packets share a count, and how many counts are kept.
     pub fn per(&self) -> Per {
         self.per
     }
@@ -93,28 +94,28 @@ impl DstfParams {
         self.counted
     }
 
-    /// The rate at which bytes sent are forgotten.
+    /// The rate at which sent bytes are forgotten.
     pub fn decay(&self) -> Rate {
         self.decay
     }
 
-    /// The silence in which a count decays, however much it was; none without decay.
+    /// The idle time after which any count has decayed; `None` without decay.
     pub fn settled_after(levels: &SizeLevels, decay: Rate) -> Duration {
         if decay.is_zero() { Duration::ZERO } else { time_to_earn(decay, largest(levels)) }
     }
 }
 
-/// No count is greater: the last threshold and a packet.
+/// The largest count: the last threshold and a packet.
 fn largest(levels: &SizeLevels) -> Tokens {
     levels.last_threshold().plus(Tokens::from_bytes(LARGEST_PACKET))
 }
 
-/// An IP packet is no longer (RFC 791 §3.1).
+/// The largest IP packet (RFC 791 §3.1).
 const LARGEST_PACKET: Bytes = Bytes(65_535);
 
-/// Marks by how much a packet's flow (or pair of hosts) has sent before: priority i while that is at
-/// most thresh_{i+1}. The packet itself is counted afterwards, unless its priority is the last. O(1)
-/// per packet, but for the bisection of at most 63
+/// Marks a packet by the bytes that its flow (or pair of hosts) has sent before: priority i up to
+/// thresh_{i+1}. The packet itself is counted afterwards, unless its priority is the last. O(1) per packet,
+/// except for the bisection of at most 63 thresholds.
 /// thresholds.
 #[derive(Debug)]
 pub struct DstfMarker {
@@ -124,13 +125,13 @@ pub struct DstfMarker {
     decay: Rate,
     crowded: Duration,
     max: Tokens,
-    /// What each has sent and is not forgotten.
+    /// The bytes sent by each flow that are not forgotten.
     sent: LruTable<FlowKey, Tokens>,
     counts: LevelCounts,
 }
 
 impl DstfMarker {
-    /// A marker that has seen nothing yet; its table hashes under a seed from `rng`.
+    /// A marker without flows. The hash of its table has a seed from `rng`.
     pub fn new(params: DstfParams, rng: Rng) -> Self {
         let DstfParams { levels, per, counted, decay, crowded } = params;
         DstfMarker {

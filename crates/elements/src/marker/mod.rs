@@ -1,4 +1,4 @@
-//! Markers: what is written into the DS field (RFC 2475 §2.3.3.2).
+//! Markers, which write the DS field (RFC 2475 §2.3.3.2).
 
 mod admission;
 mod aggregate;
@@ -20,7 +20,7 @@ pub use tcp_state::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams};
 
 use crate::{Color, Dscp, Marker, Meter, Packet, SenderView};
 
-/// Marks each packet with the code point of the colour that its meter finds.
+/// Marks each packet with the code point of the colour from its meter.
 pub struct ColorMarker {
     meter: Box<dyn Meter>,
     code_points: [Dscp; 3],
@@ -58,7 +58,7 @@ pub struct FixedMarker {
 }
 
 impl FixedMarker {
-    /// Marks with `code_point` and calls the packets `color`.
+    /// Writes `code_point`, and returns `color`.
     pub fn new(code_point: Dscp, color: Color) -> Self {
         FixedMarker { code_point, color }
     }

@@ -1,12 +1,12 @@
-//! Levels of priority by a number of bytes, between thresholds.
+//! Priority levels by a number of bytes.
 
 use shortflow_units::Bytes;
 
 use crate::meter::bucket::Tokens;
 use crate::{Color, Dscp, Packet, ParamsError};
 
-/// N − 1 rising thresholds and N code points, the best first: a number of bytes has the first level
-/// whose threshold it does not exceed, and the last level beyond them all.
+/// N − 1 rising thresholds and N code points, the best first. A number of bytes has the first level whose
+/// threshold it does not exceed, or the last level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeLevels {
     thresholds: Vec<Tokens>,
@@ -14,8 +14,7 @@ pub struct SizeLevels {
 }
 
 impl SizeLevels {
-    /// The thresholds of Guo et al. 2005, §2.2 (thresh_2 … thresh_8): with them there are eight
-    /// levels.
+    /// The thresholds of Guo et al. 2005, §2.2 (thresh_2 … thresh_8), which make eight levels.
     pub const HARP: [Bytes; 7] = [
         Bytes(5_000),
         Bytes(10_000),
@@ -26,8 +25,8 @@ impl SizeLevels {
         Bytes(1_200_000),
     ];
 
-    /// 1 to 63 `thresholds`, each above the one before, and one code point more than these, the
-    /// best level's first.
+    /// 1 to 63 `thresholds`, each above the previous one, and one code point more than thresholds, the best
+    /// level's first.
     pub fn new(thresholds: &[Bytes], code_points: Vec<Dscp>) -> Result<Self, ParamsError> {
         let max = Dscp::COUNT - 1;
         if thresholds.is_empty() || thresholds.len() > max {
@@ -36,12 +35,12 @@ impl SizeLevels {
             return Err(ParamsError::new("thresholds", message));
         }
         if let Some(pair) = thresholds.windows(2).find(|pair| pair[0] >= pair[1]) {
-            let message = format!("thresholds must rise, but {} is not below {}", pair[0], pair[1]);
+            let message = format!("thresholds must rise; {} is not below {}", pair[0], pair[1]);
             return Err(ParamsError::new("thresholds", message));
         }
         if code_points.len() != thresholds.len() + 1 {
             let message = format!(
-                "there must be {} code_points, one more than thresholds; found {}",
+                "code_points must have {} entries, one more than thresholds; found {}",
                 thresholds.len() + 1,
                 code_points.len()
             );
@@ -53,9 +52,9 @@ impl SizeLevels {
         })
     }
 
-    /// Code points for `levels` levels, 1 to 64, of which the last is best effort: up to eight have
-    /// the class selectors down to CS0, so eight have CS7 to CS0 (RFC 2474 §4.2.2: the higher, the
-    /// sooner served). More have the numbers from `levels` − 1 down to 0.
+    /// The default code points for `levels` levels, 1 to 64; the last is best effort. Up to eight levels use
+    /// the class selectors down to CS0, so eight use CS7 to CS0 (RFC 2474 §4.2.2: higher ones are served
+    /// sooner). More levels use the numbers from `levels` − 1 down to 0.
     pub fn default_code_points(levels: usize) -> Vec<Dscp> {
         let step = if levels <= 8 { 8 } else { 1 };
         let numbers = (0..levels.min(Dscp::COUNT) as u8).rev();
@@ -76,7 +75,9 @@ impl SizeLevels {
         };
         let sizes: Vec<Bytes> = (0..count).map(size).collect();
         if first == Bytes::ZERO || sizes.windows(2).any(|pair| pair[0] >= pair[1]) {
-            let message = format!("there are no {count} rising whole sizes from {first} to {last}");
+            let message = format!(
+                "no geometric series of {count} rising whole sizes leads from {first} to {last}"
+            );
             return Err(ParamsError::new("count", message));
         }
         Ok(sizes)
@@ -87,7 +88,7 @@ impl SizeLevels {
         &self.code_points
     }
 
-    /// The threshold beyond which the last level is.
+    /// The threshold above which the last level starts.
     pub(super) fn last_threshold(&self) -> Tokens {
         self.thresholds.last().copied().unwrap_or_default()
     }
@@ -114,7 +115,7 @@ impl SizeLevels {
         }
     }
 
-    /// Bytes up to which a packet has priority 1, 2 and so on.
+    /// The largest number of bytes of priority 1, 2 and so on.
     pub fn thresholds(&self) -> Vec<Bytes> {
         self.thresholds.iter().map(|threshold| threshold.bytes()).collect()
     }
@@ -138,7 +139,7 @@ impl LevelCounts {
         *bytes += u64::from(packet.size);
     }
 
-    /// Shows what `levels` levels have counted; priority 1 is the best.
+    /// Visits the counters of `levels` levels. Priority 1 is the best.
     pub(super) fn show(&self, levels: usize, visit: &mut dyn FnMut(&'static str, u64)) {
         for (level, (packets, bytes)) in self.0.iter().take(levels).enumerate() {
             visit(PACKETS[level], *packets);
@@ -190,9 +191,18 @@ mod tests {
         let many = of(1_500, 100_000_000, 63).unwrap();
         assert_eq!((many[0], many[62]), (Bytes(1_500), Bytes(100_000_000)));
         let refused = |first, last, count| of(first, last, count).unwrap_err().to_string();
-        assert_eq!(refused(1, 9, 63), "there are no 63 rising whole sizes from 1 B to 9 B");
-        assert_eq!(refused(9, 1, 3), "there are no 3 rising whole sizes from 9 B to 1 B");
-        assert_eq!(refused(0, 9, 3), "there are no 3 rising whole sizes from 0 B to 9 B");
+        assert_eq!(
+            refused(1, 9, 63),
+            "no geometric series of 63 rising whole sizes leads from 1 B to 9 B"
+        );
+        assert_eq!(
+            refused(9, 1, 3),
+            "no geometric series of 3 rising whole sizes leads from 9 B to 1 B"
+        );
+        assert_eq!(
+            refused(0, 9, 3),
+            "no geometric series of 3 rising whole sizes leads from 0 B to 9 B"
+        );
         assert_eq!(refused(1, 9, 64), "count must be 2 to 63; found 64");
     }
 
@@ -204,10 +214,10 @@ mod tests {
             SizeLevels::new(&sizes, code_points).unwrap_err().to_string()
         };
         assert_eq!(refused(&[], 1), "thresholds must be 1 to 63 sizes; found 0");
-        assert_eq!(refused(&[7, 7], 3), "thresholds must rise, but 7 B is not below 7 B");
+        assert_eq!(refused(&[7, 7], 3), "thresholds must rise; 7 B is not below 7 B");
         assert_eq!(
             refused(&[7, 8], 2),
-            "there must be 3 code_points, one more than thresholds; found 2"
+            "code_points must have 3 entries, one more than thresholds; found 2"
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Shortest remaining processing time first, in levels (SRPT-FP of Guo, Zhu, Zhang & Zhang 2005,
-//! §3.1): the less remains of a message, the better its priority. For source hosts, where the
-//! application says how long a message is. With 63 thresholds in geometric progression and a
-//! strict-priority queue, it comes near to continuous SRPT.
+//! Shortest Remaining Processing Time first, in levels (SRPT-FP of Guo, Zhu, Zhang & Zhang 2005, §3.1): the
+//! less remains of a message, the better its priority. Only for source hosts, where the application gives the
+//! length of a message. With 63 thresholds in geometric progression and a strict-priority queue, it
+//! approximates continuous SRPT.
 
 use shortflow_units::Instant;
 
@@ -17,8 +17,8 @@ pub struct SrptParams {
 }
 
 impl SrptParams {
-    /// Thresholds of bytes that remain, and the priority, counted from 1, of a packet of which
-    /// nobody says how much remains; by default the last.
+    /// Thresholds of remaining bytes, and the priority, counted from 1, of packets whose remaining bytes are
+    /// unknown. Default: the last.
     pub fn new(levels: SizeLevels, unknown: Option<usize>) -> Result<Self, ParamsError> {
         let priorities = levels.last() + 1;
         let unknown = unknown.unwrap_or(priorities);
@@ -35,16 +35,16 @@ impl SrptParams {
         &self.levels
     }
 
-    /// The priority, from 0, of a packet of which nobody says how much remains.
+    /// The priority, from 0, of packets whose remaining bytes are unknown.
     pub fn unknown(&self) -> usize {
         self.unknown
     }
 }
 
-/// Marks by what remains, before the packet, of what its application has handed in and TCP has not
-/// sent yet: priority i while that is at most thresh_{i+1}. What is sent again does not remain, so
-/// a retransmission has the priority of what would be sent now; a packet without data, such as an
-/// acknowledgement, that of its own end's data. At most six comparisons per packet.
+/// Marks a packet by the data that the application has written and TCP has not sent before it: priority i up
+/// to thresh_{i+1}. Retransmitted data do not count as remaining, so a retransmission has the priority of the
+/// next new data. A packet without data, such as an acknowledgement, has the priority of its own end's data.
+/// At most six comparisons per packet.
 #[derive(Debug)]
 pub struct SrptMarker {
     params: SrptParams,

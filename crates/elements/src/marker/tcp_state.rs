@@ -1,28 +1,28 @@
-//! Marking by the state of the sending TCP (Noureddine & Tobagi 2002, §6.1, Algorithm 1): packets
-//! whose loss would cost their connection much time are marked best. For source hosts.
+//! Marking by the state of the sending TCP (Noureddine & Tobagi 2002, §6.1, Algorithm 1): packets whose loss
+//! would delay their connection most are marked best. Only for source hosts.
 
 use shortflow_units::{Instant, Rng};
 
 use crate::{Color, Dscp, Marker, Packet, ParamsError, Phase, Protocol, SenderView, TcpFlags};
 
-/// How the priority falls as the window crosses a threshold.
+/// How the priority falls when the window exceeds a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Crossing {
     /// At once.
     #[default]
     Sharp,
-    /// Beyond a threshold, a packet keeps the better priority with probability threshold/window, so
-    /// that about as many packets of it stay outstanding as before (§6.1.1, in italics).
+    /// Above a threshold, a packet keeps the better priority with probability threshold/window, so that about
+    /// as many such packets stay outstanding as before (§6.1.1, in italics).
     Randomized,
 }
 
 /// Which segments of fast recovery are marked best, whatever the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecoverySegments {
-    /// All, as the paper has it for NewReno (footnote 5).
+    /// All segments, as in the paper for NewReno (footnote 5).
     #[default]
     All,
-    /// Those that are sent again, as the paper has it for Reno.
+    /// Retransmitted segments, as in the paper for Reno.
     Retransmissions,
 }
 
@@ -36,8 +36,8 @@ pub struct TcpStateParams {
 }
 
 impl TcpStateParams {
-    /// HIGH_thresh and MED_thresh in segments; the paper has 4 and 8, and for Telnet the greatest
-    /// window for both.
+    /// HIGH_thresh and MED_thresh in segments. The paper has 4 and 8, and for Telnet the largest window for
+    /// both.
     pub fn new(
         high: u32,
         medium: u32,
@@ -61,7 +61,7 @@ impl TcpStateParams {
         self.medium
     }
 
-    /// What happens beyond a threshold.
+    /// What happens above a threshold.
     pub fn crossing(&self) -> Crossing {
         self.crossing
     }
@@ -72,10 +72,10 @@ impl TcpStateParams {
     }
 }
 
-/// Marks by the sender's window, in whole segments: up to HIGH_thresh green (the paper's HIGH), up
-/// to MED_thresh yellow (MED), above it red (LOW). A SYN and the segments of fast recovery are
-/// green; what a timeout sends again is, since the window is one segment then. A packet of which
-/// no TCP tells is red. O(1) per packet.
+/// Marks by the sender's window in whole segments: green (HIGH in the paper) up to HIGH_thresh, yellow (MED)
+/// up to MED_thresh, else red (LOW). SYNs and segments of fast recovery are green. Retransmissions after a
+/// timeout are green too, because the window is then one segment. Packets without a TCP state are red. O(1)
+/// per packet.
 #[derive(Debug)]
 pub struct TcpStateMarker {
     params: TcpStateParams,
@@ -85,8 +85,8 @@ pub struct TcpStateMarker {
 }
 
 impl TcpStateMarker {
-    /// A marker that writes `code_points` for green, yellow and red. It draws from `rng` where the
-    /// crossing is randomized only.
+    /// A marker that writes `code_points` for green, yellow and red. It draws from `rng` only if the crossing
+    /// is randomised.
     pub fn new(params: TcpStateParams, code_points: [Dscp; 3], rng: Rng) -> Self {
         TcpStateMarker { params, code_points, rng, special: 0 }
     }
@@ -114,7 +114,7 @@ impl TcpStateMarker {
         }
     }
 
-    /// Whether the loss of `packet` would hurt for another reason than a small window.
+    /// Whether the loss of `packet` would be costly for a reason other than a small window.
     #[inline]
     fn is_special(&self, packet: &Packet, sender: &SenderView) -> bool {
         let is_recovering = sender.phase == Some(Phase::FastRecovery)

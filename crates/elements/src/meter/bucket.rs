@@ -1,12 +1,12 @@
-//! Token arithmetic without rounding.
+//! Exact token arithmetic.
 
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
-/// How many bit-nanoseconds per second make a byte: a rate in bit/s times an elapsed time in ns
-/// counts tokens in these, a whole number.
+/// The number of bit-nanoseconds per second in a byte. A rate in bit/s times a time in ns is a whole number
+/// of these units.
 const PER_BYTE: u128 = 8_000_000_000;
 
-/// A part of a byte that a rate earns, exact to the last nanosecond.
+/// An amount of tokens, exact to a nanosecond of any rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Tokens(u128);
 
@@ -26,30 +26,30 @@ impl Tokens {
         Tokens(self.0 + more.0)
     }
 
-    /// How many these are, in bit-nanoseconds per second.
+    /// The amount in bit-nanoseconds per second.
     pub(crate) fn units(self) -> u128 {
         self.0
     }
 
-    /// So many bit-nanoseconds per second.
+    /// An amount in bit-nanoseconds per second.
     pub(crate) fn of_units(units: u128) -> Self {
         Tokens(units)
     }
 
-    /// The whole bytes that these are.
+    /// The amount in bytes, rounded down.
     pub(crate) fn bytes(self) -> Bytes {
         Bytes((self.0 / PER_BYTE) as u64)
     }
 
-    /// The difference, or none when `fewer` is more.
+    /// The difference, or zero if `fewer` is more.
     #[inline]
     pub(crate) fn minus(self, fewer: Tokens) -> Self {
         Tokens(self.0.saturating_sub(fewer.0))
     }
 }
 
-/// How long `rate` takes to earn `amount`, rounded up to a whole nanosecond; for ever without a
-/// rate, or beyond what a duration can be.
+/// How long `rate` takes to earn `amount`, rounded up to a whole nanosecond. The maximum duration if the rate
+/// is zero or the time is too long.
 pub(crate) fn time_to_earn(rate: Rate, amount: Tokens) -> Duration {
     let nanos = match rate.bits_per_sec() {
         0 => return Duration::MAX,
@@ -58,13 +58,13 @@ pub(crate) fn time_to_earn(rate: Rate, amount: Tokens) -> Duration {
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// When tokens were earned last. Time that has passed is paid for once: a clock that is set back
-/// earns nothing until it is where it was.
+/// When tokens were last earned. Each time interval counts once: if the clock is set back, nothing is earned
+/// until it reaches its former value.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Earned(Instant);
 
 impl Earned {
-    /// The time from the last look to `now`, which becomes the last look unless it is earlier.
+    /// The time from the last call to `now`, which becomes the last call unless it is earlier.
     #[inline]
     pub(crate) fn until(&mut self, now: Instant) -> Duration {
         let elapsed = now.since(self.0);
@@ -72,14 +72,14 @@ impl Earned {
         elapsed
     }
 
-    /// The last look.
+    /// The time of the last call.
     #[inline]
     pub(crate) fn at(self) -> Instant {
         self.0
     }
 }
 
-/// A bucket that holds up to its depth; it starts full.
+/// A bucket that holds up to its depth. It starts full.
 #[derive(Debug, Clone)]
 pub(crate) struct Bucket {
     depth: Tokens,
@@ -92,12 +92,12 @@ impl Bucket {
         Bucket { depth, held: depth }
     }
 
-    /// How long `rate` takes to fill the bucket when it is empty.
+    /// How long `rate` takes to fill the empty bucket.
     pub(crate) fn time_to_fill(&self, rate: Rate) -> Duration {
         time_to_earn(rate, self.depth)
     }
 
-    /// Puts in `tokens`; what no longer fits comes back.
+    /// Adds `tokens`. Returns those that do not fit.
     #[inline]
     pub(crate) fn fill(&mut self, tokens: Tokens) -> Tokens {
         let wanted = self.held.0 + tokens.0;
@@ -105,7 +105,7 @@ impl Bucket {
         Tokens(wanted - self.held.0)
     }
 
-    /// Takes out `tokens` if all of them are there.
+    /// Removes `tokens` if it holds all of them.
     #[inline]
     pub(crate) fn try_take(&mut self, tokens: Tokens) -> bool {
         let there = self.held >= tokens;
@@ -115,7 +115,7 @@ impl Bucket {
         there
     }
 
-    /// Takes out `tokens` or all that is there; what is lacking comes back.
+    /// Removes `tokens`, or all that it holds. Returns those that are missing.
     #[inline]
     pub(crate) fn take_up_to(&mut self, tokens: Tokens) -> Tokens {
         let lacking = tokens.minus(self.held);
@@ -123,14 +123,14 @@ impl Bucket {
         lacking
     }
 
-    /// Whether `tokens` are there.
+    /// Whether it holds `tokens`.
     #[inline]
     pub(crate) fn holds(&self, tokens: Tokens) -> bool {
         self.held >= tokens
     }
 
-    /// How long `rate` takes to earn what `tokens` want, rounded up to a whole nanosecond; `None`
-    /// when the bucket is not so deep.
+    /// How long `rate` takes to earn the missing part of `tokens`, rounded up to a whole nanosecond. `None`
+    /// if the bucket is not deep enough.
     pub(crate) fn time_until(&self, tokens: Tokens, rate: Rate) -> Option<Duration> {
         (tokens <= self.depth).then(|| time_to_earn(rate, tokens.minus(self.held)))
     }

@@ -1,4 +1,4 @@
-//! Whether a meter heeds the colour that a packet comes with.
+//! Whether a meter respects the colour of arriving packets.
 
 use crate::classifier::DscpTable;
 use crate::{Color, Packet};
@@ -6,14 +6,14 @@ use crate::{Color, Packet};
 /// The mode of a three-colour meter (RFC 2697 §1, RFC 2698 §1).
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColorMode {
-    /// All packets count as uncoloured, which is the same as green.
+    /// All packets count as uncoloured, which equals green.
     Blind,
-    /// A packet comes with the colour of its code point, and never gets a better one.
+    /// An arriving packet has the colour of its code point, and never gets a better one.
     Aware(DscpTable<Color>),
 }
 
 impl ColorMode {
-    /// The colour that `packet` comes with.
+    /// The colour of the arriving `packet`.
     #[inline]
     pub(super) fn incoming(&self, packet: &Packet) -> Color {
         match self {

@@ -1,9 +1,10 @@
-//! The time sliding window in whole numbers, as a kernel's eBPF program computes it, which has no floating point.
+//! The time sliding window in integers, as eBPF programs compute it, because the kernel has no floating
+//! point.
 //!
-//! Bytes are counted in parts of 2⁻¹⁶. With `all` the bytes in the window and `span` the window and the time since the
-//! last packet, the rate is `all`/`span` (RFC 2859 Figure 2), and what is above a rate is a share of `all` above what
-//! that rate carries in `span`. What is rounded is stated at each step; the rate is right to one part in 2²⁰ for packets
-//! of 40 bytes and more, which a test holds against [`Tsw2Cm`](super::Tsw2Cm)'s.
+//! Bytes are counted in units of 2⁻¹⁶. Let `all` be the bytes in the window, and `span` the window plus the
+//! time since the last packet. The rate is `all`/`span` (RFC 2859 Figure 2). The excess above a rate is the
+//! share of `all` above what that rate carries in `span`. Each step states its rounding. The rate is exact to
+//! one part in 2²⁰ for packets of at least 40 bytes; a test compares it with [`Tsw2Cm`](super::Tsw2Cm).
 
 use shortflow_units::{Duration, Instant, Rate};
 
@@ -11,19 +12,19 @@ use super::tsw::InitialRate;
 use super::{Tsw3CmParams, TswParams};
 use crate::{Color, Meter, Packet, ParamsError};
 
-/// Parts of a byte, as a power of 2.
+/// The unit of bytes, as a power of 2.
 const PARTS: u32 = 16;
 
-/// The longest window, and the longest time between two packets that is told from a longer one: 73 minutes.
+/// The longest window, and the longest time between two packets that is not truncated: 73 minutes.
 const MAX_WINDOW: u64 = 1 << 42;
 
-/// The most bytes that a rate carries in a window.
+/// The limit on bytes that a rate carries in a window.
 const MAX_BYTES: u128 = 1 << 40;
 
-/// A rate as parts of a byte in a nanosecond: `parts`·2^−`shift` of them.
+/// A rate in units per nanosecond: `parts`·2^−`shift`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pace {
-    /// A number of 32 bits, the first of which is set.
+    /// A number of 32 bits with the highest bit set.
     pub parts: u64,
     /// A power of 2.
     pub shift: u32,
@@ -39,7 +40,7 @@ impl Pace {
         Some(Pace { parts: nanos(shift) as u64, shift })
     }
 
-    /// The parts that it carries in `span`, rounded down to one part in 2³⁰.
+    /// The units that it carries in `span`, rounded down to one part in 2³⁰.
     #[inline]
     pub(super) fn carried(self, span: u64) -> u64 {
         let shift = beyond(bits(span), 32);
@@ -62,7 +63,7 @@ fn beyond(bits: u32, max: u32) -> u32 {
     bits.saturating_sub(max)
 }
 
-/// a·b/c, rounded down, of `b` at most `c`: exact where a·b has 64 bits, else to one part in 2³⁰.
+/// a·b/c, rounded down, for `b` at most `c`: exact if a·b has 64 bits, else to one part in 2³⁰.
 #[inline]
 fn part(a: u64, b: u64, c: u64) -> u64 {
     let shift = beyond(bits(b), 32);
@@ -71,7 +72,7 @@ fn part(a: u64, b: u64, c: u64) -> u64 {
     ((a >> shift) * b / c) << shift
 }
 
-/// a·b/c of any `b` and `c` whose result has 64 bits; rounded down, to one part in 2²⁰.
+/// a·b/c, rounded down to one part in 2²⁰, for any `b` and `c` whose result has 64 bits.
 #[inline]
 fn scaled(a: u64, b: u64, c: u64) -> u64 {
     if a == 0 {
@@ -84,7 +85,7 @@ fn scaled(a: u64, b: u64, c: u64) -> u64 {
     if shift > left { share << (shift - left) } else { share >> (left - shift) }
 }
 
-/// The share of `all` that is above `allowance`, of 2³²; rounded to one part in 2³¹.
+/// The share of `all` above `allowance`, in units of 2⁻³²; rounded to one part in 2³¹.
 #[inline]
 pub(super) fn excess(all: u64, allowance: u64) -> u64 {
     let shift = beyond(bits(all), 32);
@@ -94,24 +95,24 @@ pub(super) fn excess(all: u64, allowance: u64) -> u64 {
     }
 }
 
-/// The rates and the window of a meter in whole numbers, for whoever computes with them elsewhere.
+/// The rates and the window of a meter in integers, for other implementations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntegerTswParams {
     /// The window in nanoseconds.
     pub window: u64,
     /// CIR.
     pub committed: Pace,
-    /// PIR, of a meter with three colours.
+    /// PIR, for a meter with three colours.
     pub peak: Option<Pace>,
-    /// What is in the window at the start, in parts of a byte.
+    /// The initial content of the window, in units.
     pub held: u64,
 }
 
 impl IntegerTswParams {
-    /// Of a meter with two colours.
+    /// For a meter with two colours.
     ///
     /// # Errors
-    /// When the window is longer than 73 minutes, or more than 2⁴⁰ bytes come in it at the committed rate.
+    /// If the window is longer than 73 minutes, or the committed rate carries more than 2⁴⁰ bytes in it.
     pub fn two_colors(params: &TswParams) -> Result<IntegerTswParams, ParamsError> {
         let committed = pace("committed_rate", params.committed_rate, params.window)?;
         let held = match params.initial {
@@ -121,10 +122,10 @@ impl IntegerTswParams {
         Ok(IntegerTswParams { window: params.window.nanos(), committed, peak: None, held })
     }
 
-    /// Of a meter with three colours.
+    /// For a meter with three colours.
     ///
     /// # Errors
-    /// When the window is longer than 73 minutes, or more than 2⁴⁰ bytes come in it at the peak rate.
+    /// If the window is longer than 73 minutes, or the peak rate carries more than 2⁴⁰ bytes in it.
     pub fn three_colors(params: &Tsw3CmParams) -> Result<IntegerTswParams, ParamsError> {
         let peak = Some(pace("peak_rate", params.peak_rate(), params.tsw().window)?);
         Ok(IntegerTswParams { peak, ..Self::two_colors(params.tsw())? })
@@ -146,19 +147,19 @@ fn pace(key: &'static str, rate: Rate, window: Duration) -> Result<Pace, ParamsE
     })
 }
 
-/// What came lately.
+/// The sliding window.
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     length: u64,
-    /// Parts of a byte.
+    /// In units.
     held: u64,
     front: Instant,
 }
 
-/// What is in a window with a packet.
+/// The content of a window after a packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reading {
-    /// Parts of a byte.
+    /// In units.
     pub(super) all: u64,
     /// The window and the time since the last packet.
     pub(super) span: u64,
@@ -169,7 +170,7 @@ impl Window {
         Window { length, held, front: Instant::START }
     }
 
-    /// Counts a packet in.
+    /// Adds a packet.
     #[inline]
     pub(super) fn update(&mut self, now: Instant, size: u32) -> Reading {
         let span = self.stretched(now);
@@ -179,7 +180,7 @@ impl Window {
         Reading { all, span }
     }
 
-    /// What `pace` carries in `span` beyond what is in the window at `now`, if nothing came since.
+    /// What `pace` carries in `span` beyond the content of the window at `now`, if nothing arrived since.
     #[inline]
     pub(super) fn left(&self, pace: Pace, now: Instant, span: u64) -> u64 {
         let own = self.stretched(now);
@@ -192,7 +193,7 @@ impl Window {
     }
 }
 
-/// [`Tsw2Cm`](super::Tsw2Cm) and [`Tsw3Cm`](super::Tsw3Cm) in whole numbers. A draw is 32 random bits, one for each
+/// [`Tsw2Cm`](super::Tsw2Cm) and [`Tsw3Cm`](super::Tsw3Cm) in integers. A draw is 32 random bits, one per
 /// packet.
 #[derive(Debug, Clone)]
 pub struct IntegerTsw<D> {
@@ -203,7 +204,7 @@ pub struct IntegerTsw<D> {
 }
 
 impl<D: FnMut() -> u32> IntegerTsw<D> {
-    /// A meter that has seen nothing yet.
+    /// A meter without traffic so far.
     pub fn new(params: IntegerTswParams, draws: D) -> Self {
         let IntegerTswParams { window, committed, peak, held } = params;
         IntegerTsw { committed, peak, window: Window::new(window, held), draws }

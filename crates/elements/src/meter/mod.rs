@@ -1,5 +1,5 @@
-//! Meters: how a packet stands to its stream's profile. A meter gives a colour; what the colour
-//! leads to is for markers and droppers.
+//! Meters: compare a packet with its stream's profile. A meter returns a colour; markers and droppers act on
+//! it.
 
 pub(crate) mod bucket;
 mod color_mode;

@@ -17,8 +17,8 @@ pub struct SrTcmParams {
 }
 
 impl SrTcmParams {
-    /// CIR, CBS and EBS; at least one of the bursts must be above zero (RFC 2697 §2). Sizes and
-    /// rates count headers.
+    /// CIR, CBS and EBS; at least one of the bursts must be above zero (RFC 2697 §2). Sizes and rates include
+    /// headers.
     pub fn new(
         committed_rate: Rate,
         committed_burst: Bytes,
@@ -53,15 +53,14 @@ impl SrTcmParams {
         self.excess_burst
     }
 
-    /// Whether the colour that a packet comes with counts.
+    /// Whether the meter respects the colour of arriving packets.
     pub fn mode(&self) -> &ColorMode {
         &self.mode
     }
 }
 
-/// The single-rate three-colour meter: green within the committed burst, yellow within the excess
-/// burst, else red. Both buckets fill at the committed rate, the excess one with what the
-/// committed one cannot hold.
+/// The single-rate three-colour meter: green within the committed burst, yellow within the excess burst, else
+/// red. Both buckets fill at the committed rate; the excess bucket gets what the committed one cannot hold.
 #[derive(Debug, Clone)]
 pub struct SrTcm {
     params: SrTcmParams,

@@ -14,7 +14,7 @@ pub struct TokenBucketParams {
 }
 
 impl TokenBucketParams {
-    /// Tokens come at `rate`, up to `burst`.
+    /// Tokens arrive at `rate`, up to `burst`.
     pub fn new(rate: Rate, burst: Bytes) -> Result<Self, ParamsError> {
         Ok(TokenBucketParams {
             rate: above_zero("rate", rate)?,
@@ -22,20 +22,19 @@ impl TokenBucketParams {
         })
     }
 
-    /// The rate at which tokens come.
+    /// The rate at which tokens arrive.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// The greatest burst.
+    /// The largest burst.
     pub fn burst(&self) -> Bytes {
         self.burst
     }
 }
 
-/// A token bucket in the strict sense (RFC 3290 §5.1.3, Appendix A): a packet is in profile, green, when
-/// the bucket holds a token for each of its bytes, which it then takes; else it is out of profile,
-/// yellow, and takes none.
+/// A strict token bucket (RFC 3290 §5.1.3, Appendix A). A packet is in profile (green) if the bucket holds a
+/// token for each of its bytes, which it then takes. Otherwise it is out of profile (yellow), and takes none.
 #[derive(Debug, Clone)]
 pub struct TokenBucket {
     params: TokenBucketParams,

@@ -18,8 +18,8 @@ pub struct TrTcmParams {
 }
 
 impl TrTcmParams {
-    /// CIR and CBS, PIR and PBS; all above zero, and the PIR at least the CIR (RFC 2698 §2). Sizes
-    /// and rates count headers.
+    /// CIR and CBS, PIR and PBS; all above zero, and the PIR at least the CIR (RFC 2698 §2). Sizes and rates
+    /// include headers.
     pub fn new(
         committed_rate: Rate,
         committed_burst: Bytes,
@@ -54,7 +54,7 @@ impl TrTcmParams {
         self.peak_burst
     }
 
-    /// Whether the colour that a packet comes with counts.
+    /// Whether the meter respects the colour of arriving packets.
     pub fn mode(&self) -> &ColorMode {
         &self.mode
     }

@@ -1,4 +1,4 @@
-//! The time sliding window: a rate estimator and two meters upon it (RFC 2859).
+//! The time sliding window: a rate estimator and two meters that use it (RFC 2859).
 
 use shortflow_units::{Duration, Instant, Rate, Rng};
 
@@ -6,11 +6,11 @@ use super::tr_tcm::check_peak;
 use crate::params::above_zero;
 use crate::{Color, Meter, Packet, ParamsError};
 
-/// What an estimator says before the first packet.
+/// The estimate before the first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitialRate {
-    /// No traffic so far: a stream that starts may take the whole window to reach its rate, and
-    /// so is coloured green for longer than its profile allows.
+    /// Zero: a stream that starts may take a whole window to reach its rate, and is green for longer than its
+    /// profile allows.
     Zero,
     /// The committed rate, as RFC 2859 Figure 2 starts it.
     Committed,
@@ -25,8 +25,8 @@ pub struct TswParams {
 }
 
 impl TswParams {
-    /// CIR, the estimator's window (RFC 2859: AVG_INTERVAL; 1 s in Casetti & Mellia 2005), and
-    /// what the estimator starts from. Rates count headers.
+    /// CIR, the estimator's window (RFC 2859: AVG_INTERVAL; 1 s in Casetti & Mellia 2005), and the initial
+    /// estimate. Rates include headers.
     pub fn new(
         committed_rate: Rate,
         window: Duration,
@@ -37,7 +37,7 @@ impl TswParams {
         Ok(TswParams { committed_rate, window, initial })
     }
 
-    /// An estimator that has seen nothing yet.
+    /// An estimator without traffic so far.
     pub(super) fn estimator(&self) -> RateEstimator {
         let rate = match self.initial {
             InitialRate::Zero => 0.0,
@@ -56,7 +56,7 @@ impl TswParams {
         self.window
     }
 
-    /// What the estimator starts from.
+    /// The initial estimate.
     pub fn initial(&self) -> InitialRate {
         self.initial
     }
@@ -71,8 +71,8 @@ pub(super) struct RateEstimator {
 }
 
 impl RateEstimator {
-    /// Counts a packet of `size` bytes in, and gives the rate with it:
-    /// avg ← (avg·win + size)/(now − front + win), front ← now.
+    /// Adds a packet of `size` bytes, and returns the new rate: avg ← (avg·win + size)/(now − front + win),
+    /// front ← now.
     #[inline]
     pub(super) fn update(&mut self, now: Instant, size: u32) -> f64 {
         self.rate = (self.rate * self.window + f64::from(size)) / self.stretched(now);
@@ -80,7 +80,7 @@ impl RateEstimator {
         self.rate
     }
 
-    /// The rate at `now`, if nothing came since the last packet.
+    /// The rate at `now`, if nothing arrived since the last packet.
     #[inline]
     pub(super) fn rate(&self, now: Instant) -> f64 {
         self.rate * self.window / self.stretched(now)
@@ -93,8 +93,8 @@ impl RateEstimator {
     }
 }
 
-/// The share of a stream of `rate` that exceeds `allowance`: the probability with which a packet
-/// is denied the better colour, so that what keeps it flows at `allowance` (RFC 2859 §4).
+/// The share of a stream of `rate` that exceeds `allowance`: the probability with which a packet is denied
+/// the better colour, so that the rest has the rate `allowance` (RFC 2859 §4).
 #[inline]
 pub(super) fn excess(rate: f64, allowance: f64) -> f64 {
     ((rate - allowance) / rate).clamp(0.0, 1.0)
@@ -111,7 +111,7 @@ pub struct Tsw2Cm {
 }
 
 impl Tsw2Cm {
-    /// A meter that has seen nothing yet and draws from `rng`.
+    /// A meter without traffic so far, which draws from `rng`.
     pub fn new(params: TswParams, rng: Rng) -> Self {
         Tsw2Cm {
             committed: params.committed_rate.bytes_per_sec(),
@@ -137,7 +137,7 @@ pub struct Tsw3CmParams {
 }
 
 impl Tsw3CmParams {
-    /// As [`TswParams`], with a PIR that is not below the CIR.
+    /// As [`TswParams`], with a PIR that is at least the CIR.
     pub fn new(tsw: TswParams, peak_rate: Rate) -> Result<Self, ParamsError> {
         check_peak(tsw.committed_rate, peak_rate)?;
         Ok(Tsw3CmParams { tsw, peak_rate })
@@ -164,7 +164,7 @@ pub struct Tsw3Cm {
 }
 
 impl Tsw3Cm {
-    /// A meter that has seen nothing yet and draws from `rng`.
+    /// A meter without traffic so far, which draws from `rng`.
     pub fn new(params: Tsw3CmParams, rng: Rng) -> Self {
         Tsw3Cm {
             committed: params.tsw.committed_rate.bytes_per_sec(),

@@ -1,4 +1,4 @@
-//! Two token buckets, tried in turn: the edge-router token-bucket marker of Noureddine & Tobagi
+//! Two token buckets, tried one after the other: the edge-router token-bucket marker of Noureddine & Tobagi
 //! (2002, §6.3), and their per-user policer that remarks down (§4).
 
 use shortflow_units::{Duration, Instant};
@@ -15,17 +15,17 @@ pub struct TwoBucketsParams {
     pub green: TokenBucketParams,
     /// The bucket of yellow packets.
     pub yellow: TokenBucketParams,
-    /// Whether the colour that a packet comes with counts.
+    /// Whether the meter respects the colour of arriving packets.
     pub mode: ColorMode,
 }
 
-/// Green while the first bucket has tokens for the packet, else yellow while the second has, else
-/// red. A packet takes tokens of its colour only, so that both rates are allowed together, and a
-/// packet too many for one bucket may still find tokens in the next. (In RFC 2698, red is decided
-/// first, and a green packet takes of both buckets.)
+/// Green while the first bucket has tokens for the packet, else yellow while the second has, else red. A
+/// packet takes tokens of its own colour only. Both rates are therefore allowed together, and a packet too
+/// many for one bucket may still find tokens in the next. (RFC 2698 decides red first, and a green packet
+/// takes tokens from both buckets.)
 ///
-/// Colour-aware it is a policer: a packet tries the bucket of the colour that it comes with, and is
-/// moved down when there are no tokens. O(1) per packet.
+/// In colour-aware mode it is a policer: a packet tries the bucket of its own colour, and is moved down if
+/// there are no tokens. O(1) per packet.
 #[derive(Debug, Clone)]
 pub struct TwoBuckets {
     params: TwoBucketsParams,

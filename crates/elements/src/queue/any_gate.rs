@@ -1,17 +1,17 @@
-//! Whichever gate.
+//! Static dispatch over all gates.
 
 use shortflow_units::{Instant, Length, Rate};
 
 use super::{RedGate, TailDrop};
 use crate::{Arrival, Gate, Verdict};
 
-/// One of the gates that there are. A host asks it at every packet and every transmission, so it is no
-/// trait object: what is asked stands where it is asked, without a call.
+/// One of the gates. A host calls it at every packet and every transmission. It is therefore an enum instead
+/// of a trait object, so that calls are inlined.
 #[derive(Debug)]
 pub enum AnyGate {
-    /// That of a [`Fifo`](super::Fifo).
+    /// The gate of a [`Fifo`](super::Fifo).
     TailDrop(TailDrop),
-    /// That of a [`Red`](super::Red).
+    /// The gate of a [`Red`](super::Red).
     Red(Box<RedGate>),
 }
 
@@ -27,7 +27,7 @@ impl From<RedGate> for AnyGate {
     }
 }
 
-/// Asks the gate that it is.
+/// Calls the gate.
 macro_rules! ask {
     ($any:expr, $gate:ident => $question:expr) => {
         match $any {

@@ -1,15 +1,15 @@
-//! BLUE (Feng, Shin, Kandlur & Saha 2002) as in COBALT: drops for flows that do not listen.
+//! BLUE (Feng, Shin, Kandlur & Saha 2002) as in COBALT: drops packets of unresponsive flows.
 
 use shortflow_units::{Duration, Instant, Rng};
 
-/// The parameters of BLUE, and the stream that it draws from.
+/// The parameters of BLUE, and its random stream.
 #[derive(Debug)]
 pub(super) struct Blue {
-    /// How much the drop probability rises when the queue overflows.
+    /// Increase of the drop probability when the queue overflows.
     rise: f64,
-    /// How much it falls when the queue runs empty.
+    /// Decrease when the queue runs empty.
     fall: f64,
-    /// The least time between two changes.
+    /// The minimum time between two changes.
     freeze: Duration,
     rng: Rng,
 }
@@ -21,7 +21,7 @@ impl Blue {
     }
 }
 
-/// What BLUE knows of one queue.
+/// The state of BLUE for one queue.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlueState {
     probability: f64,
@@ -29,7 +29,7 @@ pub(super) struct BlueState {
 }
 
 impl BlueState {
-    /// The queue lost packets to the limit.
+    /// The queue lost packets because of the limit.
     pub(super) fn overflowed(&mut self, blue: &Blue, now: Instant) {
         self.change(blue, now, blue.rise);
     }
@@ -42,7 +42,7 @@ impl BlueState {
         }
     }
 
-    /// Whether the next packet is dropped. Draws nothing while the probability is zero.
+    /// Whether the next packet is dropped. Draws no number while the probability is zero.
     #[inline]
     pub(super) fn drops(&self, blue: &mut Blue) -> bool {
         blue.rng.bernoulli(self.probability)

@@ -14,8 +14,8 @@ pub struct CoDelParams {
 }
 
 impl CoDelParams {
-    /// A queue that stays above `target` for `interval` is told of it; it is left alone while no
-    /// more than `mtu` waits behind the head. RFC 8289 §4.2 and §4.3: 5 ms and 100 ms.
+    /// Signals congestion to a queue that stays above `target` for `interval`, except while no more than
+    /// `mtu` waits behind the head. RFC 8289 §4.2 and §4.3: 5 ms and 100 ms.
     pub fn new(target: Duration, interval: Duration, mtu: Bytes) -> Result<Self, ParamsError> {
         above_zero("target", target)?;
         if interval <= target {
@@ -25,15 +25,15 @@ impl CoDelParams {
         Ok(CoDelParams { target, interval, mtu })
     }
 
-    /// The time up to which a queue is good.
+    /// The acceptable queueing delay.
     pub fn target(&self) -> Duration {
         self.target
     }
 
-    /// When to signal next after `from`, being signal number `count`: signals come faster with
+    /// The time of the next signal after `from`, for signal number `count`. The rate of signals grows with
     /// the square root of their number, which makes the rate of TCP fall linearly (RFC 8289 §3.3).
     fn next_signal(&self, from: Instant, count: u64) -> Instant {
-        // A square root is exactly rounded on every machine.
+        // Square roots are exactly rounded on every machine.
         from + Duration::from_secs_f64(self.interval.as_secs_f64() / (count as f64).sqrt())
     }
 
@@ -42,13 +42,13 @@ impl CoDelParams {
         self.interval
     }
 
-    /// What may wait behind the head of a queue that is left alone.
+    /// CoDel drops nothing while no more than this waits behind the head.
     pub fn mtu(&self) -> Bytes {
         self.mtu
     }
 }
 
-/// What CoDel knows of one queue (RFC 8289 §5.3).
+/// The state of CoDel for one queue (RFC 8289 §5.3).
 #[derive(Debug, Clone, Default)]
 pub(super) struct CoDel {
     /// When the sojourn time will have been above the target for an interval.
@@ -62,9 +62,9 @@ pub(super) struct CoDel {
 }
 
 impl CoDel {
-    /// The next packet of a queue (RFC 8289 §5.5). `pop` takes its head and tells what is left
-    /// behind it. `signal` tells the sender of a packet: by a drop, and then it keeps the packet,
-    /// or by a mark, and then it gives it back to be sent.
+    /// The next packet of a queue (RFC 8289 §5.5). `pop` removes the head and returns what is left behind it.
+    /// `signal` signals congestion to the sender of a packet: by a drop, and then it keeps the packet, or by
+    /// a mark, and then it returns the packet to send.
     #[inline]
     pub(super) fn dequeue(
         &mut self,
@@ -121,8 +121,7 @@ impl CoDel {
         (Some(queued), is_late)
     }
 
-    /// When the queue was good for a short time only, the rate of signals that brought it there is
-    /// taken up again.
+    /// If the queue was good only for a short time, the rate of signals continues where it ended.
     fn begin_dropping(&mut self, params: &CoDelParams, now: Instant) {
         let last_time = self.count - self.count_before;
         let is_recent = now.since(self.next_signal) < params.interval * 16;

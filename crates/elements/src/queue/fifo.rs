@@ -1,4 +1,4 @@
-//! DropTail: first in, first out; what does not fit is dropped.
+//! Drop-tail FIFO.
 
 use shortflow_units::{Instant, Length};
 
@@ -13,12 +13,12 @@ pub struct FifoParams {
 }
 
 impl FifoParams {
-    /// A queue that holds at most `limit`, not counting the packet in transmission.
+    /// A queue with this `limit`, not counting the packet in transmission.
     pub fn new(limit: Length) -> Result<Self, ParamsError> {
         Ok(FifoParams { limit: checked_limit(limit)? })
     }
 
-    /// What the queue holds.
+    /// The limit of the queue.
     pub fn limit(&self) -> Length {
         self.limit
     }
@@ -35,7 +35,7 @@ impl Fifo {
     }
 }
 
-/// The gate of a [`Fifo`]: lets in what fits.
+/// The gate of a [`Fifo`]: accepts packets that fit.
 #[derive(Debug)]
 pub struct TailDrop {
     limit: Length,
@@ -43,7 +43,7 @@ pub struct TailDrop {
 }
 
 impl TailDrop {
-    /// A gate that has let nothing in.
+    /// A gate before an empty queue.
     pub fn new(params: FifoParams) -> Self {
         TailDrop { limit: params.limit, backlog: Backlog::default() }
     }

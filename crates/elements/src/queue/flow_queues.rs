@@ -1,4 +1,4 @@
-//! Queues of flows that are served in turn, those that just began to send first.
+//! Per-flow queues that are served in turn, new flows first.
 
 use shortflow_units::{Instant, Length};
 
@@ -9,17 +9,17 @@ use crate::chains::{Chain, Chains};
 use crate::packet_store::{PacketList, PacketStore};
 use crate::{Backlog, DropReason, Drops, Ecn, Packet, Queued};
 
-/// The scheduler of RFC 8290 §4, with an AQM on each queue: deficit round robin with two lists. A
-/// queue that begins to send is new, and new queues go before old ones; once it has used up its
-/// quantum it is old. A sparse flow, which sends less than a quantum per round, is always new.
+/// The scheduler of RFC 8290 §4 with an AQM on each queue: deficit round robin with two lists. A queue that
+/// begins to send is new, and new queues are served before old ones. After its quantum it is old. A sparse
+/// flow, which sends less than a quantum per round, is always new.
 ///
-/// Packets that the AQM drops are [`DropReason::Early`]. When all queues together are above the
-/// limit, the fattest for its share loses from its head ([`DropReason::Overlimit`]).
+/// Packets dropped by the AQM are [`DropReason::Early`]. When all queues together exceed the limit, the queue
+/// with the most bytes relative to its share loses packets from its head ([`DropReason::Overlimit`]).
 #[derive(Debug)]
 pub(super) struct FlowQueues {
     store: PacketStore,
-    /// The queue of each bucket, in `queues`; [`NONE`] until its first packet comes. Most ports see
-    /// few flows, and what they need stays in the cache.
+    /// The index in `queues` of each bucket; [`NONE`] until its first packet arrives. Most ports have few
+    /// flows, whose state then stays in the cache.
     buckets: Vec<u32>,
     queues: Vec<FlowQueue>,
     chains: Chains,
@@ -30,14 +30,14 @@ pub(super) struct FlowQueues {
     blue: Option<Blue>,
     ecn: EcnMode,
     backlog: Backlog,
-    /// When the first of the packets came that found all queues empty.
+    /// When the first packet arrived after all queues were empty.
     busy_since: Instant,
     ecn_marks: u64,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Bytes and their fractions: 1/65536 of a byte.
+/// Bytes in units of 1/65536.
 pub(super) type Deficit = i64;
 
 /// A byte as a [`Deficit`].
@@ -52,27 +52,27 @@ struct FlowQueue {
     blue: BlueState,
 }
 
-/// Which list a queue is in.
+/// The list of a queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Listed {
     #[default]
     Nowhere,
     New,
-    /// Among the old ones, with packets.
+    /// In the old list, with packets.
     Old,
-    /// Among the old ones, without packets: it waits for one turn, in case that more comes.
+    /// In the old list, without packets: it keeps its place for one turn, in case more packets arrive.
     Resting,
 }
 
-/// How much queues may send, and what the answer hangs on.
+/// How much queues may send per turn, and the events that this depends on.
 pub(super) trait Shares {
-    /// What `queue` may send in a turn.
+    /// What `queue` may send per turn.
     fn quantum(&self, queue: usize) -> Deficit;
-    /// `queue` is among the old ones and holds packets.
+    /// `queue` is in the old list and has packets.
     fn became_bulk(&mut self, _queue: usize) {}
-    /// `queue` is still among the old ones, but holds no packets any more.
+    /// `queue` is still in the old list, but has no packets any more.
     fn came_to_rest(&mut self, _queue: usize) {}
-    /// `queue`, which holds no packets, is in no list.
+    /// `queue`, which has no packets, is in no list.
     fn left(&mut self, _queue: usize) {}
 }
 
@@ -101,30 +101,29 @@ impl FlowQueues {
         }
     }
 
-    /// Makes room for `packets` in all and for `flows`, each in a queue of its own.
+    /// Reserves memory for `packets` in total and for `flows`, each in its own queue.
     pub(super) fn reserve(&mut self, packets: usize, flows: usize) {
         let queues = flows.min(self.buckets.len()).saturating_sub(self.queues.len());
-        // One packet more than the limit is held until another is dropped for it.
+        // One packet above the limit is held until another is dropped for it.
         self.store.reserve(packets + 1);
         self.queues.reserve(queues);
         self.chains.reserve(queues);
     }
 
-    /// How many buckets there are, and so how many queues there can be.
+    /// The number of buckets, which is the maximum number of queues.
     #[inline]
     pub(super) fn buckets(&self) -> usize {
         self.buckets.len()
     }
 
-    /// The queue of `bucket`, if any packet was ever in it.
+    /// The queue of `bucket`, if it ever had a packet.
     #[inline]
     pub(super) fn known(&self, bucket: usize) -> Option<usize> {
         let queue = self.buckets[bucket];
         (queue != NONE).then_some(queue as usize)
     }
 
-    /// The queue of `bucket`. Queues are numbered from 0 in the order in which they are first asked
-    /// for.
+    /// The queue of `bucket`. Queues are numbered from 0, in the order of first use.
     #[inline]
     pub(super) fn queue(&mut self, bucket: usize) -> usize {
         self.known(bucket).unwrap_or_else(|| self.add(bucket))
@@ -139,20 +138,20 @@ impl FlowQueues {
         queue
     }
 
-    /// Whether `queue` sends, or has a turn in which it might.
+    /// Whether `queue` is in a list.
     #[inline]
     pub(super) fn is_listed(&self, queue: usize) -> bool {
         self.queues[queue].listed != Listed::Nowhere
     }
 
-    /// Forgets what the AQM knew of `queue`, which is to hold another flow.
+    /// Resets the AQM of `queue`, which another flow will use.
     pub(super) fn forget(&mut self, queue: usize) {
         let queue = &mut self.queues[queue];
         (queue.codel, queue.blue) = Default::default();
     }
 
-    /// Adds a packet to `queue`. O(1), but when the limit is passed one step per listed queue;
-    /// half of the fattest is dropped then, so that this is rare.
+    /// Adds a packet to `queue`. O(1), except for one step per listed queue if the limit is exceeded. Half of
+    /// the fattest queue is then dropped, so that this is rare.
     #[inline]
     pub(super) fn enqueue(
         &mut self,
@@ -192,10 +191,10 @@ impl FlowQueues {
         }
     }
 
-    /// The queue with the most bytes for what it may send in a turn: where turns are equal, the one with
-    /// the most bytes (RFC 8290 §4.1). Under a limit in packets, a queue that holds less than half its
-    /// part of them is spared: a flood of small packets fills the buffer, and not a few large ones, though
-    /// they may have more bytes.
+    /// The queue with the most bytes relative to its turn; if turns are equal, the one with the most bytes
+    /// (RFC 8290 §4.1). Under a limit in packets, queues that hold less than half of an equal part are
+    /// exempt. A flood of small packets then fills the buffer without pushing out a few large packets, even
+    /// if those have more bytes.
     fn fattest(&self, shares: &impl Shares) -> usize {
         let listed = || self.chains.iter(&self.new).chain(self.chains.iter(&self.old));
         let held = |queue: usize| self.queues[queue].packets.backlog();
@@ -213,7 +212,7 @@ impl FlowQueues {
             let [bytes, other_bytes] = [queue, other].map(|queue| u128::from(held(queue).bytes.0));
             bytes * turn(other) > other_bytes * turn(queue)
         };
-        // Of several that are as fat, the one served first: `max_by` would take the last.
+        // If several are equal, the one that is served first: `max_by` would choose the last.
         let fattest = busy()
             .filter(is_long)
             .reduce(|fattest, other| if is_fatter(other, fattest) { other } else { fattest });
@@ -236,7 +235,7 @@ impl FlowQueues {
         self.rest_if_empty(fattest, shares);
     }
 
-    /// Notes it when `queue`, an old one, holds no packets any more.
+    /// Records that `queue`, an old one, has no packets any more.
     #[inline]
     fn rest_if_empty(&mut self, queue: usize, shares: &mut impl Shares) {
         let flow = &mut self.queues[queue];
@@ -246,8 +245,8 @@ impl FlowQueues {
         }
     }
 
-    /// The next packet (RFC 8290 §4.2). A queue that may send little in a turn needs several to
-    /// send a packet: one step for each.
+    /// The next packet (RFC 8290 §4.2). A queue with a small quantum needs several turns per packet: one step
+    /// each.
     #[inline]
     pub(super) fn dequeue(
         &mut self,
@@ -265,8 +264,8 @@ impl FlowQueues {
             let taken = self.take(now, queue, drops);
             self.rest_if_empty(queue, shares);
             let Some(queued) = taken else {
-                // A new queue that is empty waits once as an old one: else it could come back as
-                // new at once, and starve the old ones.
+                // A new queue that becomes empty moves to the old list for one turn. Otherwise it could
+                // return as new at once, and starve the old ones.
                 if self.queues[queue].listed == Listed::New {
                     self.move_to_old(queue, shares);
                 } else {
@@ -282,7 +281,7 @@ impl FlowQueues {
         None
     }
 
-    /// Puts `queue` last among the old ones.
+    /// Moves `queue` to the end of the old list.
     #[inline]
     fn move_to_old(&mut self, queue: usize, shares: &mut impl Shares) {
         if self.queues[queue].listed == Listed::New {
@@ -300,7 +299,7 @@ impl FlowQueues {
         self.chains.push_last(&mut self.old, queue);
     }
 
-    /// The next packet of `queue` that its AQM lets pass.
+    /// The next packet of `queue` that its AQM does not drop.
     #[inline]
     fn take(&mut self, now: Instant, queue: usize, drops: &mut Drops) -> Option<Queued> {
         let FlowQueues { store, queues, backlog, ecn, ecn_marks, .. } = self;
@@ -333,7 +332,7 @@ impl FlowQueues {
         }
     }
 
-    /// At once, when anything is held.
+    /// Now, if there are packets.
     #[inline]
     pub(super) fn ready_at(&self) -> Option<Instant> {
         (self.backlog.packets > 0).then_some(self.busy_since)

@@ -10,14 +10,14 @@ use crate::flow_hash::FlowHash;
 use crate::scheduler::checked_quantum;
 use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
 
-/// What queues for flows have in common.
+/// Common settings of per-flow queues.
 #[derive(Debug, Clone, Copy)]
 pub struct FlowQueueSettings {
-    /// The hard limit of all queues together.
+    /// The limit of all queues together.
     pub limit: Length,
-    /// How many queues there are.
+    /// The number of queues.
     pub queues: usize,
-    /// What a queue may send in a turn.
+    /// What a queue may send per turn.
     pub quantum: Bytes,
     /// The AQM of each queue.
     pub codel: CoDelParams,
@@ -26,7 +26,7 @@ pub struct FlowQueueSettings {
 }
 
 impl FlowQueueSettings {
-    /// The settings, and the quantum as a deficit.
+    /// The checked settings, and the quantum as a deficit.
     pub(super) fn checked(self) -> Result<(Self, Deficit), ParamsError> {
         checked_limit(self.limit)?;
         if !(1..=MAX_QUEUES).contains(&self.queues) {
@@ -38,7 +38,7 @@ impl FlowQueueSettings {
     }
 }
 
-/// So that the buckets of all are at hand.
+/// Limits the memory for buckets.
 const MAX_QUEUES: usize = 65_536;
 
 /// Parameters of [`FqCodel`].
@@ -56,22 +56,21 @@ impl FqCodelParams {
         Ok(FqCodelParams { settings, quantum })
     }
 
-    /// The settings, which were checked.
+    /// The checked settings.
     pub fn settings(&self) -> &FlowQueueSettings {
         &self.settings
     }
 }
 
-/// Flow queues with CoDel on each (RFC 8290). A flow's packets go to the queue that a seeded hash
-/// of its 5-tuple names; flows that share one share its turns. Queues are served by deficit round
-/// robin, those that just began to send first.
+/// Flow queues with CoDel on each (RFC 8290). A seeded hash of its 5-tuple assigns a flow to a queue; flows
+/// in the same queue share its turns. Queues are served by deficit round robin, new flows first.
 ///
-/// What CoDel drops is [`DropReason::Early`](crate::DropReason::Early). Above the limit, the queue
-/// with the most bytes loses up to half its packets, from its head
-/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). Beyond the RFC, under a limit in packets a
-/// queue that holds less than half an even part of them loses nothing, whatever its bytes: else a flood
-/// of small packets would push out a few large ones. O(1) per packet; a packet of several
-/// quanta takes as many steps, and one above the limit takes one per queue that holds packets.
+/// Packets dropped by CoDel are [`DropReason::Early`](crate::DropReason::Early). Above the limit, the queue
+/// with the most bytes loses up to half its packets from its head
+/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). Unlike in the RFC, under a limit in packets a
+/// queue that holds less than half of an equal part loses nothing, whatever its bytes. Otherwise a flood of
+/// small packets would push out a few large ones. O(1) per packet; a packet of several quanta takes as many
+/// steps, and one above the limit takes one step per queue with packets.
 #[derive(Debug)]
 pub struct FqCodel {
     queues: FlowQueues,
@@ -91,7 +90,7 @@ impl Shares for Quantum {
 }
 
 impl FqCodel {
-    /// An empty queue that hashes with a seed from `rng`.
+    /// An empty queue. Its hash has a seed from `rng`.
     pub fn new(params: FqCodelParams, mut rng: Rng) -> Self {
         let FqCodelParams { settings, quantum } = params;
         // Turns go by the checked quantum of the parameters.

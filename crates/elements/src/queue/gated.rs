@@ -5,22 +5,22 @@ use shortflow_units::{Instant, Rate};
 use super::ring::Ring;
 use crate::{Arrival, Backlog, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, Verdict};
 
-/// Packets in the order of their arrival, of those that its [`Gate`] lets in.
+/// A FIFO of the packets that its [`Gate`] accepts.
 #[derive(Debug)]
 pub struct Gated<G> {
     pub(super) gate: G,
     ring: Ring,
-    /// The host tells when a packet has left the line.
+    /// The host reports when a packet has left the line.
     is_told: bool,
 }
 
 impl<G: Gate> Gated<G> {
-    /// An empty queue behind `gate`, which has let nothing in yet.
+    /// An empty queue behind `gate`.
     pub(super) fn behind(gate: G) -> Self {
         Gated { ring: Ring::new(gate.limit()), gate, is_told: false }
     }
 
-    /// When a packet that is given at `now` has left the line.
+    /// When a packet that is returned at `now` has left the line.
     #[inline]
     fn left_at(&self, now: Instant) -> Instant {
         if self.is_told { Instant::NEVER } else { now }
@@ -49,13 +49,13 @@ impl<G: Gate> QueueDiscipline for Gated<G> {
         Some(queued)
     }
 
-    /// Where nothing waits, a packet that is let in goes at once, without a place in the ring.
+    /// If no packet waits, an accepted packet is sent at once, without using the ring.
     #[inline]
     fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
         if self.ring.backlog().packets > 0 {
             return None;
         }
-        // The last packet may still be on the line, so the gate is not asked to let this one pass.
+        // The last packet may still be on the line, so the gate must not pass this one.
         let arrival = Arrival::from(packet);
         let verdict = self.gate.admit(now, arrival);
         if !matches!(verdict, Verdict::Drop(_)) {

@@ -1,6 +1,6 @@
-//! Queues: a FIFO that drops what does not fit, RED with one or several levels, strict priority
-//! over one buffer, two buffers behind a test of precedence, least attained service, weighted fair queueing, queues for flows
-//! and hosts with CoDel on each, a shaper over any of them, and one of an aggregate of connections.
+//! Queues: drop-tail FIFO, RED with one or several levels, strict priority over one buffer, two buffers
+//! behind a test of precedence, least attained service, weighted fair queueing, per-flow and per-host queues
+//! with CoDel, a shaper over any of them, and a shaper of an aggregate of connections.
 
 mod aggregate;
 mod any_gate;

@@ -1,13 +1,12 @@
-//! PIE: an AQM that steers the time in the queue with a proportional-integral controller (RFC 8033).
+//! PIE: an AQM that controls the queueing delay with a proportional-integral controller (RFC 8033).
 //!
-//! Every `update` the probability moves by α·(delay − target) + β·(delay − delay before), scaled
-//! down where it is small (§4.2). An arriving packet is dropped with this probability, or marked
-//! (§5.1); not in the first burst after a quiet time (§4.4), nor when little waits (§4.1).
+//! Every `update` the probability changes by α·(delay − target) + β·(delay − previous delay), scaled down for
+//! small probabilities (§4.2). An arriving packet is dropped with this probability, or marked (§5.1), except
+//! in the first burst after an idle time (§4.4), or while the queue is short (§4.1).
 //!
-//! The delay is how long the head of the queue has waited: timestamps, as §4.3 has them in place of
-//! an estimate of the departure rate (§5.2). The updates that fell due since the last packet are
-//! made up for at the next one: between packets the queue does not change, so the result is the
-//! same as if each had been made in its time.
+//! The delay is the waiting time of the head packet: timestamps, as in §4.3, instead of an estimate of the
+//! departure rate (§5.2). Updates that were due since the last packet are made at the next packet. The queue
+//! does not change between packets, so the result is the same as with timely updates.
 
 use shortflow_units::{Bytes, Duration, Instant, Length, Rng};
 
@@ -16,20 +15,21 @@ use super::ring::{Ring, checked_limit};
 use crate::params::above_zero;
 use crate::{Backlog, DropReason, Drops, Ecn, Packet, ParamsError, QueueDiscipline, Queued};
 
-/// What is set on a [`Pie`] queue.
+/// The settings of a [`Pie`] queue.
 #[derive(Debug, Clone, Copy)]
 pub struct PieSettings {
-    /// The hard limit; a packet that does not fit is dropped.
+    /// The limit; packets that do not fit are dropped.
     pub limit: Length,
-    /// QDELAY_REF: the time in the queue that is aimed at.
+    /// QDELAY_REF: the target queueing delay.
     pub target: Duration,
-    /// T_UPDATE: the time from one update of the probability to the next.
+    /// T_UPDATE: the time between updates of the probability.
     pub update: Duration,
-    /// MAX_BURST: for how long a burst after a quiet time is spared.
+    /// MAX_BURST: how long a burst after an idle time is exempt.
     pub max_burst: Duration,
-    /// α: how much the probability moves in an update, per second of delay beyond the target.
+    /// α: the change of the probability per update, per second of delay above the target.
     pub alpha: f64,
-    /// β: how much it moves per second by which the delay has grown since the last update.
+    /// β: the change of the probability per update, per second of increase of the delay since the last
+    /// update.
     pub beta: f64,
     /// Whether ECN-capable packets are marked while the probability is below 10 % (§5.1).
     pub ecn: EcnMode,
@@ -61,15 +61,15 @@ impl PieParams {
         Ok(PieParams { settings })
     }
 
-    /// The settings, which were checked.
+    /// The checked settings.
     pub fn settings(&self) -> &PieSettings {
         &self.settings
     }
 }
 
-/// A PIE queue (RFC 8033). What it drops is [`DropReason::Early`]; what does not fit under the
-/// limit is [`DropReason::Overlimit`]. A packet takes a step for each update since the one before,
-/// of which there are none once an empty queue has come to rest: a few thousand at most.
+/// A PIE queue (RFC 8033). Its drops are [`DropReason::Early`]; packets above the limit are
+/// [`DropReason::Overlimit`]. A packet takes one step per update since the previous one. An empty queue stops
+/// changing after at most a few thousand updates.
 #[derive(Debug)]
 pub struct Pie {
     settings: PieSettings,
@@ -81,7 +81,7 @@ pub struct Pie {
     rng: Rng,
 }
 
-/// What the controller knows (RFC 8033, Appendix A).
+/// The state of the controller (RFC 8033, Appendix A).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Control {
     probability: f64,
@@ -112,12 +112,12 @@ impl Pie {
         }
     }
 
-    /// The probability with which a packet is dropped, after the updates up to the last packet.
+    /// The drop probability after the updates up to the last packet.
     pub fn probability(&self) -> f64 {
         self.control.probability
     }
 
-    /// Makes up for the updates until `now`.
+    /// Makes all updates until `now`.
     fn catch_up(&mut self, now: Instant) {
         let head = self.ring.ready_at();
         while self.next_update <= now {
@@ -126,7 +126,7 @@ impl Pie {
             let rests = next == self.control && head.is_none();
             self.control = next;
             if rests {
-                // Nothing changes any more: the updates that remain only pass the time.
+                // Nothing changes any more: the remaining updates only advance the time.
                 let step = self.settings.update.nanos();
                 let steps = now.since(self.next_update).nanos() / step + 1;
                 self.next_update += Duration::from_nanos(steps * step);
@@ -138,7 +138,7 @@ impl Pie {
 
     fn judge(&mut self, packet: &Packet) -> Verdict {
         let Control { probability, delay_before, burst_allowance } = self.control;
-        // §4.4: a burst is spared; §4.1: so is what meets a short queue, by time or by bytes.
+        // §4.4: a burst is exempt. §4.1: so is a packet that meets a short queue, by time or by bytes.
         let is_burst = burst_allowance > Duration::ZERO;
         let is_fast = delay_before < self.half_target() && probability < SPARED_BELOW;
         let is_short = self.ring.backlog().bytes <= Bytes(2 * MEAN_PACKET);
@@ -155,21 +155,21 @@ impl Pie {
 }
 
 impl Control {
-    /// After an update that finds this `delay`, in seconds (RFC 8033, §4.2, §4.4, §5.5).
+    /// The state after an update with this `delay` in seconds (RFC 8033, §4.2, §4.4, §5.5).
     fn updated(self, settings: &PieSettings, delay: f64) -> Control {
         let target = settings.target.as_secs_f64();
         let mut change =
             settings.alpha * (delay - target) + settings.beta * (delay - self.delay_before);
-        // §4.2: the smaller the probability, the finer the steps.
+        // §4.2: smaller probabilities change in smaller steps.
         let scale = SCALES.iter().find(|(below, _)| self.probability < *below);
         change /= scale.map_or(1.0, |(_, divisor)| *divisor);
-        // §5.5: at high probabilities it rises slowly.
+        // §5.5: high probabilities rise slowly.
         if self.probability >= 0.1 {
             change = change.min(0.02);
         }
         let mut probability = self.probability + change;
         if delay == 0.0 && self.delay_before == 0.0 {
-            // §4.2: congestion is gone.
+            // §4.2: congestion has ended.
             probability *= 0.98;
         }
         let probability = probability.clamp(0.0, 1.0);
@@ -224,7 +224,7 @@ impl QueueDiscipline for Pie {
     }
 }
 
-/// §4.2: below each probability, by what a change is divided.
+/// §4.2: the divisor of a change, below each probability.
 const SCALES: [(f64, f64); 6] = [
     (0.000_001, 2048.0),
     (0.000_01, 512.0),
@@ -235,7 +235,7 @@ const SCALES: [(f64, f64); 6] = [
 ];
 /// §4.1: MEAN_PKTSIZE, in bytes.
 const MEAN_PACKET: u64 = 1024;
-/// An element steps through all updates since the last packet, so they may not be too many.
+/// An element steps through all updates since the last packet, so their number must be limited.
 const MIN_UPDATE: Duration = Duration::from_micros(100);
 /// §4.1: below this probability, a queue of less than half the target drops nothing.
 const SPARED_BELOW: f64 = 0.2;

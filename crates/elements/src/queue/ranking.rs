@@ -1,12 +1,11 @@
-//! Who is first, among things whose rank changes.
+//! A priority queue whose keys can change.
 
-/// Things by number, ordered by a key of theirs: a binary heap that knows where each thing stands.
-/// [`first`](Self::first) is O(1), a change O(log n). Which of equals is first hangs on
-/// the past: where that matters, keys must differ.
+/// Things by number, ordered by a key: an indexed binary heap. [`first`](Self::first) is O(1), a change O(log
+/// n). The order of equal keys depends on the history; if it matters, keys must differ.
 #[derive(Debug)]
 pub(super) struct Ranking<K> {
     heap: Vec<(K, u32)>,
-    /// Where in `heap` a thing stands, or [`NOWHERE`].
+    /// The index in `heap` of a thing, or [`NOWHERE`].
     places: Vec<u32>,
 }
 
@@ -17,13 +16,13 @@ impl<K: Ord + Copy> Ranking<K> {
         Ranking { heap: Vec::new(), places: Vec::new() }
     }
 
-    /// Makes room for things with numbers below `things`.
+    /// Reserves memory for things with numbers below `things`.
     pub(super) fn reserve(&mut self, things: usize) {
         self.heap.reserve(things.saturating_sub(self.heap.len()));
         self.places.reserve(things.saturating_sub(self.places.len()));
     }
 
-    /// The thing with the least key.
+    /// The thing with the smallest key.
     #[inline]
     pub(super) fn first(&self) -> Option<(K, u32)> {
         self.heap.first().copied()
@@ -34,13 +33,13 @@ impl<K: Ord + Copy> Ranking<K> {
         self.places.get(thing as usize).is_some_and(|&place| place != NOWHERE)
     }
 
-    /// The key by which `thing` is ranked, if it is.
+    /// The key of `thing`, if it is in the heap.
     #[inline]
     pub(super) fn key(&self, thing: u32) -> Option<K> {
         self.contains(thing).then(|| self.heap[self.places[thing as usize] as usize].0)
     }
 
-    /// Ranks `thing` by `key`, whether it was ranked before or not.
+    /// Sets the key of `thing`, and adds it if it is new.
     #[inline]
     pub(super) fn set(&mut self, thing: u32, key: K) {
         if self.contains(thing) {
@@ -56,7 +55,7 @@ impl<K: Ord + Copy> Ranking<K> {
         self.rise(self.heap.len() - 1);
     }
 
-    /// Removes `thing`, which is ranked.
+    /// Removes `thing`, which is in the heap.
     #[inline]
     pub(super) fn remove(&mut self, thing: u32) {
         let place = std::mem::replace(&mut self.places[thing as usize], NOWHERE) as usize;
@@ -67,7 +66,7 @@ impl<K: Ord + Copy> Ranking<K> {
         }
     }
 
-    /// Moves what stands at `place` up to where it belongs.
+    /// Moves the entry at `place` up to its position.
     fn rise(&mut self, mut place: usize) {
         let moved = self.heap[place];
         while place > 0 {
@@ -81,7 +80,7 @@ impl<K: Ord + Copy> Ranking<K> {
         self.put(place, moved);
     }
 
-    /// Moves what stands at `place` down to where it belongs.
+    /// Moves the entry at `place` down to its position.
     fn sink(&mut self, mut place: usize) {
         let moved = self.heap[place];
         loop {

@@ -6,8 +6,7 @@ use shortflow_units::{Bytes, Instant, Length};
 
 use crate::{Backlog, Packet, ParamsError, Queued};
 
-/// A ring buffer of packets that counts what it holds. It grows to its busiest moment and then
-/// allocates no more.
+/// A ring buffer of packets with totals. It grows to its maximum size and then allocates no more.
 #[derive(Debug)]
 pub(super) struct Ring {
     packets: VecDeque<Queued>,
@@ -20,7 +19,7 @@ impl Ring {
         Ring { packets: VecDeque::new(), backlog: Backlog::default(), limit }
     }
 
-    /// Makes room for `packets` in all, or for as many as the limit allows.
+    /// Reserves memory for `packets` in total, up to the limit.
     pub(super) fn reserve(&mut self, packets: usize) {
         let packets = match self.limit {
             Length::Packets(limit) => packets.min(usize::try_from(limit).unwrap_or(usize::MAX)),
@@ -29,7 +28,7 @@ impl Ring {
         self.packets.reserve(packets.saturating_sub(self.packets.len()));
     }
 
-    /// Whether `packet` fits beside what is held.
+    /// Whether `packet` fits under the limit.
     #[inline]
     pub(super) fn has_room_for(&self, packet: &Packet) -> bool {
         fits(self.limit, self.backlog, packet)
@@ -49,7 +48,7 @@ impl Ring {
         Some(queued)
     }
 
-    /// When the head was taken: it may leave at once.
+    /// When the last head was removed: the next may leave at once.
     #[inline]
     pub(super) fn ready_at(&self) -> Option<Instant> {
         self.packets.front().map(|head| head.since)
@@ -61,13 +60,13 @@ impl Ring {
     }
 }
 
-/// Whether `packet` fits beside `backlog` under `limit`.
+/// Whether `packet` fits under `limit` in addition to `backlog`.
 #[inline]
 pub(crate) fn fits(limit: Length, backlog: Backlog, packet: &Packet) -> bool {
     fits_sized(limit, backlog, packet.bytes())
 }
 
-/// Whether a packet of this size fits beside `backlog` under `limit`.
+/// Whether a packet of this size fits under `limit` in addition to `backlog`.
 #[inline]
 pub(super) fn fits_sized(limit: Length, backlog: Backlog, size: Bytes) -> bool {
     match limit {
@@ -76,7 +75,7 @@ pub(super) fn fits_sized(limit: Length, backlog: Backlog, size: Bytes) -> bool {
     }
 }
 
-/// `limit` as the limit of a queue, which must hold something.
+/// Checks `limit` as the limit of a queue, which must be above zero.
 pub(crate) fn checked_limit(limit: Length) -> Result<Length, ParamsError> {
     if matches!(limit, Length::Packets(0) | Length::Bytes(Bytes::ZERO)) {
         return Err(ParamsError::new("limit", format!("limit must be above zero; found {limit}")));

@@ -1,4 +1,4 @@
-//! A shaper: a queue that lets its packets leave at a rate of its own, below that of the line.
+//! A shaper: limits the rate at which packets leave a queue.
 
 use shortflow_units::{Bytes, Instant, LinkLayer, Rate};
 
@@ -15,13 +15,13 @@ pub struct ShaperParams {
 }
 
 impl ShaperParams {
-    /// Packets leave at `rate`. After a pause, up to `burst` bytes leave as fast as the line takes
-    /// them; with a burst of zero, each packet takes the time that a line of `rate` would need.
+    /// Packets leave at `rate`. After a pause, up to `burst` bytes leave at full line rate. With a burst of
+    /// zero, each packet takes its transmission time at `rate`.
     pub fn new(rate: Rate, burst: Bytes) -> Result<Self, ParamsError> {
         Ok(ShaperParams { rate: above_zero("rate", rate)?, burst, link_layer: LinkLayer::RAW })
     }
 
-    /// The same where each packet counts for what it takes on the link behind the line.
+    /// Counts each packet as the bytes that it takes on the link behind the line.
     #[must_use]
     pub fn with_link_layer(self, link_layer: LinkLayer) -> Self {
         ShaperParams { link_layer, ..self }
@@ -32,38 +32,38 @@ impl ShaperParams {
         self.rate
     }
 
-    /// What leaves after a pause as fast as the line takes it.
+    /// The bytes that leave at full line rate after a pause.
     pub fn burst(&self) -> Bytes {
         self.burst
     }
 
-    /// What makes of a packet's bytes those that it counts for.
+    /// The link layer that determines how many bytes a packet counts.
     pub fn link_layer(&self) -> LinkLayer {
         self.link_layer
     }
 }
 
-/// Holds packets in a queue of any kind and lets them leave at a rate (RFC 2475 §2.3.3.3: shaper;
-/// RFC 3290 §7.2). Where nothing else owns the bottleneck, this does: it must be a little slower than
-/// what lies behind it, and the queue is then here, where it is looked after.
+/// Holds packets in an inner queue of any kind and limits the rate at which they leave (RFC 2475 §2.3.3.3:
+/// shaper; RFC 3290 §7.2). It must be a little slower than the bottleneck behind it. Packets then wait here,
+/// where a queue manages them.
 ///
-/// A packet leaves when all before it are paid for, and is paid for with the tokens of a bucket that
-/// may go into debt, since a queue does not tell the size of its next packet. So in any time t at most
-/// rate·t + burst bytes leave, and one packet. O(1) beside what the inner queue takes.
+/// A packet leaves when all packets before it are paid for. It is paid with the tokens of a bucket that may
+/// go into debt, because a queue does not report the size of its next packet. In any time t at most rate·t +
+/// burst bytes and one packet leave. O(1) in addition to the inner queue.
 pub struct Shaper {
     params: ShaperParams,
     inner: Box<dyn QueueDiscipline>,
     bucket: Bucket,
-    /// What the packets that have left lack of being paid for.
+    /// The debt for packets that have left.
     owed: Tokens,
     earned: Earned,
-    /// When all of it is paid.
+    /// When the debt is paid.
     free_at: Instant,
 }
 
 impl Shaper {
-    /// A shaper in front of the packets that `inner` gives. The bucket is full. `inner` is told the
-    /// shaper's rate as that of its line.
+    /// A shaper over the packets of `inner`, with a full bucket. The rate of `inner`'s line is set to the
+    /// shaper's rate.
     pub fn new(params: ShaperParams, mut inner: Box<dyn QueueDiscipline>) -> Self {
         inner.set_rate(Instant::START, params.rate);
         let bucket = Bucket::full(params.burst);
@@ -71,7 +71,7 @@ impl Shaper {
         Shaper { params, inner, bucket, owed, earned, free_at: Instant::START }
     }
 
-    /// Pays what is owed with what was earned by `now`; what is left goes into the bucket.
+    /// Pays the debt with what was earned by `now`; the rest fills the bucket.
     #[inline]
     fn earn(&mut self, now: Instant) {
         let tokens = Tokens::earned(self.params.rate, self.earned.until(now));
@@ -80,7 +80,7 @@ impl Shaper {
         self.bucket.fill(rest);
     }
 
-    /// Pays for `packet`, which leaves at `now`, as far as the bucket goes.
+    /// Pays for `packet`, which leaves at `now`, as far as the bucket allows.
     #[inline]
     fn pay(&mut self, now: Instant, packet: &Packet) {
         self.earn(now);
@@ -160,7 +160,7 @@ impl QueueDiscipline for Shaper {
         self.inner.departed(now);
     }
 
-    /// The inner queue has the slower of the two for its line.
+    /// The rate of the inner queue's line is the lower of both.
     fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.inner.set_rate(now, rate.min(self.params.rate));
     }

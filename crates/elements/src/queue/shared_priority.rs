@@ -1,9 +1,9 @@
 //! Strict priority over bands that share one buffer.
 //!
-//! The scheduler is non-preemptive strict priority (Bertsekas & Gallager 1992, §3.5.3). The buffer
-//! is that of HARP (Guo, Zhu, Zhang & Zhang 2005, §4.1): "the packets with the lowest priority will
-//! be dropped if buffer overflows". The paper does not say which of them; here it is the newest, so
-//! that the lowest band in a full buffer behaves as drop-tail does.
+//! The scheduler is non-preemptive strict priority (Bertsekas & Gallager 1992, §3.5.3). The buffer is that of
+//! HARP (Guo, Zhu, Zhang & Zhang 2005, §4.1): "the packets with the lowest priority will be dropped if buffer
+//! overflows". The paper does not say which of them. Here it is the newest, so that the lowest band in a full
+//! buffer behaves like drop-tail.
 
 use shortflow_units::{Bytes, Instant, Length};
 
@@ -20,7 +20,7 @@ pub struct SharedPriorityParams {
     bands: usize,
 }
 
-/// How the band of a packet is found; 0 is the band that is served first.
+/// How packets are assigned to bands; 0 is served first.
 #[derive(Debug, Clone)]
 pub enum BandOf {
     /// By its code point.
@@ -35,18 +35,18 @@ pub enum BandOf {
 }
 
 impl SharedPriorityParams {
-    /// The greatest number of bands: one for each code point.
+    /// The limit on bands: one for each code point.
     pub const MAX_BANDS: usize = 64;
 
-    /// Bands by code point: `band_of[dscp]` is the band of a packet, 0 the first served. All bands
-    /// together hold at most `limit`, not counting the packet in transmission.
+    /// Bands by code point: `band_of[dscp]` is the band of a packet, 0 is served first. All bands together
+    /// hold at most `limit`, not counting the packet in transmission.
     pub fn by_code_point(limit: Length, band_of: DscpTable<u8>) -> Result<Self, ParamsError> {
         let greatest = band_of.values().max().unwrap_or(0);
         Self::new(limit, BandOf::CodePoint(band_of), usize::from(greatest) + 1)
     }
 
-    /// Bands by rule: `classifier` names the band of a packet, 0 the first served; a packet that it
-    /// does not match goes to the band `otherwise`.
+    /// Bands by rule: `classifier` returns the band of a packet, 0 is served first. Packets that match no
+    /// rule belong to the band `otherwise`.
     pub fn by_rules(
         limit: Length,
         classifier: Classifier,
@@ -61,44 +61,44 @@ impl SharedPriorityParams {
         if bands > Self::MAX_BANDS {
             return Err(ParamsError::new(
                 "bands",
-                format!("{bands} bands are too many; at most {} are allowed", Self::MAX_BANDS),
+                format!("too many bands: {bands}; the maximum is {}", Self::MAX_BANDS),
             ));
         }
         Ok(SharedPriorityParams { limit, band_of, bands })
     }
 
-    /// What all bands hold together.
+    /// The limit of all bands together.
     pub fn limit(&self) -> Length {
         self.limit
     }
 
-    /// How the band of a packet is found.
+    /// How packets are assigned to bands.
     pub fn band_of(&self) -> &BandOf {
         &self.band_of
     }
 
-    /// How many bands there are.
+    /// The number of bands.
     pub fn bands(&self) -> usize {
         self.bands
     }
 }
 
-/// Strict priority over up to 64 bands, first in, first out within a band; the packet in
-/// transmission is not interrupted.
+/// Strict priority over up to 64 bands, first in, first out within a band. The packet in transmission is not
+/// interrupted.
 ///
-/// When the buffer is full, an arrival pushes out the newest packet of the last band that holds any
-/// ([`DropReason::PushedOut`]), unless nothing held is of a later band than its own: then the
-/// arrival itself is refused ([`DropReason::Overlimit`]). Under a limit in bytes as many are pushed
-/// out as the arrival needs; where all of the later bands would not be enough, none is.
+/// When the buffer is full, an arrival pushes out the newest packet of the last non-empty band
+/// ([`DropReason::PushedOut`]). If no packet is in a later band than its own, the arrival is dropped
+/// ([`DropReason::Overlimit`]). Under a limit in bytes it pushes out as many packets as needed. If all
+/// packets of later bands would not be enough, none is pushed out.
 ///
-/// O(1) per packet when bands are named by code point, one step per rule otherwise; one step per
-/// band for an arrival to a buffer that is full in bytes.
+/// O(1) per packet with bands by code point, one step per rule otherwise. One step per band for an arrival at
+/// a buffer that is full in bytes.
 #[derive(Debug)]
 pub struct SharedPriority {
     params: SharedPriorityParams,
     slab: Slab<Queued>,
     bands: Vec<Band>,
-    /// A bit for each band that holds packets.
+    /// A bit for each band with packets.
     occupied: u64,
     backlog: Backlog,
 }
@@ -107,7 +107,7 @@ pub struct SharedPriority {
 struct Band {
     list: List,
     bytes: Bytes,
-    /// Packets that came.
+    /// Packets that arrived.
     came: u64,
 }
 
@@ -137,10 +137,10 @@ impl SharedPriority {
         }
     }
 
-    /// Pushes out packets of bands after `band` until `packet` fits; false, and nothing pushed out,
-    /// when it cannot.
+    /// Pushes out packets of bands after `band` until `packet` fits. If it cannot fit, returns false and
+    /// pushes out nothing.
     fn make_room(&mut self, band: usize, packet: &Packet, drops: &mut Drops) -> bool {
-        // Two shifts, since 64 places at once would be too far for a `u64`.
+        // Two shifts, because a shift by 64 overflows for a `u64`.
         let later = self.occupied & (u64::MAX << band) << 1;
         if later == 0 {
             return false;
@@ -171,7 +171,7 @@ impl SharedPriority {
         }
     }
 
-    /// The first band that holds packets.
+    /// The first band with packets.
     #[inline]
     fn first(&self) -> Option<usize> {
         (self.occupied != 0).then(|| self.occupied.trailing_zeros() as usize)

@@ -1,18 +1,18 @@
 //! The core node of Simple Integrated Media Access (SIMA; Laatu, Harju & Loula 2003, §2): a buffer for
-//! real-time (RT) and one for non-real-time (NRT) traffic, and an allowed drop precedence (DP_a) that
-//! follows how full they are.
+//! real-time (RT) and one for non-real-time (NRT) traffic, and an allowed drop precedence (DP_a) that depends
+//! on their occupancy.
 //!
-//! The paper says that DP_a is computed from the occupancy of both buffers and that a packet of a
-//! smaller precedence is dropped before it is buffered; it gives each buffer a size and a weight, and
-//! leaves all else to its references. What is chosen here:
+//! In the paper DP_a is computed from the occupancy of both buffers, and packets of a lower precedence are
+//! dropped before they are buffered. It gives each buffer a size and a weight, and refers to other papers for
+//! the rest. Choices made here:
 //!
-//! - RT is served first (so Kilkki 1997), each buffer first in, first out.
-//! - The weight is that of an exponentially weighted average of the bytes held. Each arrival to the node,
-//!   whether it is dropped or not, takes a sample of both buffers, before it is buffered itself. Time
-//!   without arrivals takes none. A weight of 1 is the occupancy itself: the reading under which the
-//!   paper's weights belong to the meters of the access nodes.
-//! - How DP_a follows from the averages is a [`PrecedenceMap`], in whole bytes, so that a buffer whose
-//!   average is below one byte counts as empty.
+//! - RT is served first (as in Kilkki 1997), each buffer first in, first out.
+//! - The weight is that of an exponentially weighted average of the bytes held. Each arrival at the node,
+//!   dropped or not, takes a sample of both buffers before it is buffered. Time without arrivals takes no
+//!   samples. With weight 1 the average is the current occupancy. This fits the reading that the paper's
+//!   weights belong to the meters of the access nodes.
+//! - DP_a follows from the averages by a [`PrecedenceMap`], in whole bytes, so a buffer with an average below
+//!   one byte counts as empty.
 
 use shortflow_units::{Bytes, Instant, Length};
 
@@ -20,14 +20,14 @@ use super::ring::Ring;
 use crate::classifier::{DscpTable, SimaClass};
 use crate::{Backlog, DropReason, Drops, Dscp, Packet, ParamsError, QueueDiscipline, Queued};
 
-/// How the allowed precedence, 0 to 7, follows from the average occupancies of the two buffers, each
-/// from 0 to 1. All rise with either; which of them a SIMA network used is not known.
+/// How the allowed precedence, 0 to 7, depends on the average occupancies of the two buffers, each from 0 to
+/// 1. All maps rise with either. It is not known which one a SIMA network used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PrecedenceMap {
-    /// ⌈7 · the greater⌉: precedence 0 passes only while both buffers are empty.
+    /// ⌈7 · the larger⌉: precedence 0 passes only while both buffers are empty.
     #[default]
     CeilingOfGreater,
-    /// ⌊8 · the greater⌋, at most 7: precedence 0 passes below one eighth.
+    /// ⌊8 · the larger⌋, at most 7: precedence 0 passes below one eighth.
     FloorOfGreater,
     /// ⌈7 · the mean of both⌉.
     CeilingOfMean,
@@ -62,7 +62,7 @@ impl SimaBuffer {
         Ok(SimaBuffer { limit, weight, code_points })
     }
 
-    /// What it holds.
+    /// The limit.
     pub fn limit(&self) -> Bytes {
         self.limit
     }
@@ -78,7 +78,7 @@ impl SimaBuffer {
     }
 }
 
-/// With more, the products of [`PrecedenceMap`] would be too long.
+/// With more, the products of [`PrecedenceMap`] would overflow.
 const MAX_BYTES: Bytes = Bytes(1_000_000_000_000);
 
 /// Parameters of a [`Sima`] queue.
@@ -90,7 +90,7 @@ pub struct SimaQueueParams {
     place: DscpTable<Place>,
 }
 
-/// What a code point says.
+/// The class and the precedence of a code point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Place {
     buffer: usize,
@@ -98,8 +98,8 @@ struct Place {
 }
 
 impl SimaQueueParams {
-    /// The buffers, and how the allowed precedence follows from them. No code point may be named
-    /// twice. A packet with a code point of neither is non-real-time traffic of precedence 0.
+    /// The buffers, and the map of the allowed precedence. Each code point may occur only once. Packets with
+    /// other code points are non-real-time traffic of precedence 0.
     pub fn new(
         real_time: SimaBuffer,
         non_real_time: SimaBuffer,
@@ -111,7 +111,7 @@ impl SimaQueueParams {
         for (buffer, SimaBuffer { code_points, .. }) in buffers.iter().enumerate() {
             for (precedence, &dscp) in (0..).zip(code_points) {
                 if named.get(dscp) {
-                    let message = format!("the code point {dscp} is named twice in code_points");
+                    let message = format!("the code point {dscp} occurs twice in code_points");
                     return Err(ParamsError::new("code_points", message));
                 }
                 named = named.with(dscp, true);
@@ -131,7 +131,7 @@ impl SimaQueueParams {
         &self.buffers[NON_REAL_TIME]
     }
 
-    /// How the allowed precedence follows from the averages.
+    /// How the allowed precedence depends on the averages.
     pub fn map(&self) -> PrecedenceMap {
         self.map
     }
@@ -139,9 +139,9 @@ impl SimaQueueParams {
 
 const NON_REAL_TIME: usize = 1;
 
-/// Two buffers behind one test of precedence. A packet whose precedence is below the allowed one is
-/// dropped ([`DropReason::Forced`]), one that does not fit into its buffer too
-/// ([`DropReason::Overlimit`]). RT is served first. O(1) per packet.
+/// Two buffers behind one test of precedence. A packet whose precedence is below the allowed one is dropped
+/// ([`DropReason::Forced`]), and so is one that does not fit into its buffer ([`DropReason::Overlimit`]). RT
+/// is served first. O(1) per packet.
 #[derive(Debug)]
 pub struct Sima {
     params: SimaQueueParams,

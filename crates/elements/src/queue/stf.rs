@@ -1,4 +1,4 @@
-//! Smallest Transmitted Flow first, which is continuous least attained service.
+//! Smallest Transmitted Flow first, which is continuous least attained service (LAS).
 //!
 //! Guo, Zhu, Zhang & Zhang 2005 (HARP), §2.2: for every flow a `trans_count` records "the number of
 //! bytes that have been served. The flow with the smallest trans_count has the highest priority."
@@ -25,9 +25,8 @@ pub struct StfParams {
 }
 
 impl StfParams {
-    /// A queue that holds at most `limit`, not counting the packet in transmission, and remembers
-    /// at most `max_flows` flows, each until it has had nothing in the queue for longer than
-    /// `idle_timeout`.
+    /// A queue with this `limit`, not counting the packet in transmission. It remembers at most `max_flows`
+    /// flows, each until it has had no packet in the queue for longer than `idle_timeout`.
     pub fn new(
         limit: Length,
         max_flows: usize,
@@ -38,48 +37,47 @@ impl StfParams {
         Ok(StfParams { limit, max_flows, idle_timeout: above_zero("idle_timeout", idle_timeout)? })
     }
 
-    /// What the queue holds.
+    /// The limit of the queue.
     pub fn limit(&self) -> Length {
         self.limit
     }
 
-    /// How many flows are remembered at most.
+    /// The limit on remembered flows.
     pub fn max_flows(&self) -> usize {
         self.max_flows
     }
 
-    /// The silence after which a flow is forgotten.
+    /// The idle time after which a flow is forgotten.
     pub fn idle_timeout(&self) -> Duration {
         self.idle_timeout
     }
 }
 
-/// Serves the flow of which the fewest bytes have left so far; of equals, the one whose first
-/// packet came first. A flow is a 5-tuple. First in, first out within a flow.
+/// Serves the flow that has sent the fewest bytes so far; if several are equal, the one whose first packet
+/// arrived first. A flow is a 5-tuple. First in, first out within a flow.
 ///
-/// When the buffer is full, an arrival pushes out the newest packet of that flow in it of which
-/// the most bytes have left ([`DropReason::PushedOut`]); where those are no more than of its own
-/// flow, the arrival itself is refused ([`DropReason::Overlimit`]). Under a limit in bytes it may
-/// push out several, and may still be refused when that was not enough.
+/// When the buffer is full, an arrival pushes out the newest packet of the flow in the queue that has sent
+/// most ([`DropReason::PushedOut`]). If that flow has not sent more than the arrival's own, the arrival is
+/// dropped ([`DropReason::Overlimit`]). Under a limit in bytes an arrival may push out several packets, and
+/// may still be dropped.
 ///
-/// The table of flows is bounded. A flow with packets in the queue is never forgotten. Of the
-/// others, one that was silent for longer than the timeout is forgotten, and when the table is full
-/// a new flow takes the place of the one that has been silent longest; what comes back after that
-/// starts again at zero bytes. Where every flow of a full table has packets in the queue, the first
-/// packet of a new flow is refused. O(log n) per packet, with n flows in the queue.
+/// The table of flows is limited. A flow with packets in the queue is never removed. Other flows are removed
+/// after the idle timeout. In a full table a new flow replaces the one that has been idle longest. A removed
+/// flow starts again at zero bytes. If all flows of a full table have packets in the queue, the first packet
+/// of a new flow is dropped. O(log n) per packet, with n flows in the queue.
 #[derive(Debug)]
 pub struct Stf {
     params: StfParams,
     flows: FlowMap<FlowKey, Flow>,
     packets: Slab<Held>,
     backlog: Backlog,
-    /// How many packets were taken: the number of the next one.
+    /// The number of packets accepted: the number of the next one.
     taken: u64,
-    /// Flows with packets in the queue, the one to be served first.
+    /// Flows with packets in the queue; the first is served next.
     next: Ranking<Rank>,
-    /// The same, the one to be pushed out of first.
+    /// The same; the first loses a packet next.
     last: Ranking<Reverse<Rank>>,
-    /// The other flows, the longest silent first.
+    /// The other flows, the longest idle first.
     silent: List,
     silences: Slab<Silence>,
 }
@@ -89,7 +87,7 @@ struct Flow {
     /// trans_count in the paper: bytes that have left.
     served: u64,
     packets: List,
-    /// Its place among the silent flows, while it has no packet.
+    /// Its entry among the idle flows, while it has no packet.
     silence: Slot,
 }
 
@@ -109,7 +107,7 @@ struct Silence {
 type Rank = (u64, u64);
 
 impl Stf {
-    /// An empty queue that has seen no flow; its table hashes under a seed from `rng`.
+    /// An empty queue. The hash of its table has a seed from `rng`.
     pub fn new(params: StfParams, mut rng: Rng) -> Self {
         Stf {
             params,
@@ -124,7 +122,7 @@ impl Stf {
         }
     }
 
-    /// How many flows are remembered.
+    /// The number of remembered flows.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
@@ -137,8 +135,8 @@ impl Stf {
         }
     }
 
-    /// Pushes out packets of flows that have been served more than `served` bytes until `packet`
-    /// fits; false when it does not in the end.
+    /// Pushes out packets of flows that have sent more than `served` bytes until `packet` fits. Returns false
+    /// if it does not fit in the end.
     fn make_room(&mut self, now: Instant, served: u64, packet: &Packet, drops: &mut Drops) -> bool {
         if matches!(self.params.limit, Length::Bytes(limit) if packet.bytes() > limit) {
             return false;
@@ -159,8 +157,7 @@ impl Stf {
         true
     }
 
-    /// Forgets the flows that have been silent for too long: each once, so that the work is O(1)
-    /// per packet when spread over all packets.
+    /// Removes flows that have been idle for too long: each once, so O(1) per packet on average.
     fn forget_silent(&mut self, now: Instant) {
         while let Some(silence) = self.silences.front(self.silent)
             && now.since(silence.since) > self.params.idle_timeout
@@ -174,7 +171,7 @@ impl Stf {
         self.flows.remove(silence.expect("some flow is silent").flow);
     }
 
-    /// Whether a new flow finds a place in the table.
+    /// Whether the table has room for a new flow.
     fn admits(&self) -> bool {
         self.flows.len() < self.params.max_flows || !self.silent.is_empty()
     }

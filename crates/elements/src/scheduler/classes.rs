@@ -1,4 +1,4 @@
-//! Queues of classes, and what they hold together.
+//! Queues of classes, with their totals.
 
 use shortflow_units::{Instant, Rate};
 
@@ -9,13 +9,13 @@ use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, SenderUpdate, 
 pub(super) struct Classes {
     classifier: Classifier,
     children: Vec<Box<dyn QueueDiscipline>>,
-    /// Packets that each child was given.
+    /// Packets given to each child.
     given: Vec<u64>,
     otherwise: usize,
 }
 
 impl Classes {
-    /// Classes over `children`; a packet that `classifier` does not match goes to `otherwise`.
+    /// Classes over `children`. Packets that `classifier` does not match belong to `otherwise`.
     pub(super) fn new(
         classifier: Classifier,
         children: Vec<Box<dyn QueueDiscipline>>,
@@ -39,7 +39,7 @@ impl Classes {
         self.children[child].enqueue(now, packet, drops);
     }
 
-    /// As [`QueueDiscipline::pass`] of the queue of the class of `packet`.
+    /// As [`QueueDiscipline::pass`] of the queue of `packet`'s class.
     #[inline]
     pub(super) fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
         let child = self.class_of(packet);
@@ -63,7 +63,7 @@ impl Classes {
         &mut self.children
     }
 
-    /// The class whose turn is after that of `class`.
+    /// The class whose turn follows that of `class`.
     #[inline]
     pub(super) fn after(&self, class: usize) -> usize {
         if class + 1 == self.children.len() { 0 } else { class + 1 }
@@ -87,7 +87,7 @@ impl Classes {
         self.children.iter().any(|child| child.listens())
     }
 
-    /// Each child knows which connections are its own.
+    /// Each child knows its own connections.
     pub(super) fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
         self.children.iter_mut().for_each(|child| child.on_sender_event(now, news));
     }
@@ -115,19 +115,19 @@ impl Classes {
         self.children.iter_mut().for_each(|child| child.reserve(packets, flows));
     }
 
-    /// What any child has given has left: each knows whether it gave some of it.
+    /// The packet of some child has left: each knows whether it was its own.
     #[inline]
     pub(super) fn departed(&mut self, now: Instant) {
         self.children.iter_mut().for_each(|child| child.departed(now));
     }
 
-    /// Each child may have the whole line for itself.
+    /// Each child may get the whole line.
     pub(super) fn set_rate(&mut self, now: Instant, rate: Rate) {
         self.children.iter_mut().for_each(|child| child.set_rate(now, rate));
     }
 }
 
-/// Whether `queue` may give a packet at `now`.
+/// Whether `queue` may return a packet at `now`.
 #[inline]
 pub(super) fn is_ready(queue: &dyn QueueDiscipline, now: Instant) -> bool {
     queue.ready_at().is_some_and(|ready_at| ready_at <= now)

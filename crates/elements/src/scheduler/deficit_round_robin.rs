@@ -7,29 +7,29 @@ use crate::classifier::Classifier;
 use crate::params::above_zero;
 use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate};
 
-/// Serves its children in turn, each with its quantum in *bytes* (Shreedhar & Varghese 1995, §3).
-/// What a turn leaves over is settled in the next one, so that shares of the link are as the
-/// quanta, whatever the sizes of packets.
+/// Serves its children in turn, each with its quantum in *bytes* (Shreedhar & Varghese 1995, §3). Unused
+/// credit and debt carry over to the next turn, so shares of the link follow the quanta, whatever the sizes
+/// of packets.
 ///
-/// A queue does not tell the size of its next packet. So a child sends while its deficit counter
-/// is above zero and goes into debt with its last packet, where the paper's child waits until its
-/// counter suffices; over any time the shares differ by less than one packet. A child that has
-/// nothing to give, or is held back (by a shaper), loses what is left of its turn but not its
-/// debt. Debts are owed to those that wait: a packet that finds all children empty finds none.
+/// A queue does not report the size of its next packet. A child therefore sends while its deficit counter is
+/// above zero and goes into debt with its last packet. In the paper a child waits until its counter suffices.
+/// Over any time the shares differ by less than one packet. A child that is empty, or held back by a shaper,
+/// loses the rest of its turn but not its debt. Debts matter only while others wait: a packet that arrives
+/// while all children are empty finds no debt.
 ///
-/// One step per child for each round; more than one round only when all are in debt by more than
-/// their quanta, never with quanta of a largest packet.
+/// One step per child and round. More than one round is needed only if all children are in debt by more than
+/// their quanta, which never happens with quanta of at least a largest packet.
 pub struct DeficitRoundRobin {
     classes: Classes,
     quanta: Vec<i64>,
     deficits: Vec<i64>,
-    /// Whose turn it is.
+    /// The child whose turn it is.
     turn: usize,
 }
 
 impl DeficitRoundRobin {
-    /// A scheduler over `children`, each with its quantum. `classifier` names the child of a
-    /// packet; a packet that it does not match goes to the child `otherwise`.
+    /// A scheduler over `children`, each with its quantum. `classifier` returns the child of a packet.
+    /// Packets that it does not match go to the child `otherwise`.
     pub fn new(
         classifier: Classifier,
         children: Vec<(Bytes, Box<dyn QueueDiscipline>)>,
@@ -49,7 +49,7 @@ impl DeficitRoundRobin {
     }
 }
 
-/// `quantum` as what a deficit counter grows by in a turn, in bytes.
+/// Checks `quantum`, and converts it to the step of a deficit counter, in bytes.
 pub fn checked_quantum(quantum: Bytes) -> Result<i64, ParamsError> {
     let quantum = above_zero("quantum", quantum)?;
     match i64::try_from(quantum.0) {
@@ -61,7 +61,7 @@ pub fn checked_quantum(quantum: Bytes) -> Result<i64, ParamsError> {
     }
 }
 
-/// Far above any packet, and far below what a deficit counter can hold.
+/// Far above any packet, and far below the limit of a deficit counter.
 const MAX_QUANTUM: i64 = 1_000_000_000;
 
 impl QueueDiscipline for DeficitRoundRobin {
@@ -79,7 +79,7 @@ impl QueueDiscipline for DeficitRoundRobin {
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
-        // Ends when each child was asked in turn and none had anything to give.
+        // Ends when each child had its turn and none had a packet.
         let mut silent = 0;
         while silent <= self.classes.len() {
             let turn = self.turn;

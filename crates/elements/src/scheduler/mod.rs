@@ -1,4 +1,4 @@
-//! Schedulers: which of several queues is served next. A scheduler is a queue itself.
+//! Schedulers: choose the next of several queues. A scheduler is a queue itself.
 
 mod classes;
 mod deficit_round_robin;

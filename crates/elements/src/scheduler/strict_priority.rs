@@ -6,17 +6,17 @@ use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate, Verdict};
 
-/// Serves the first child that may give a packet; the packet in transmission is not interrupted.
-/// A child that is held back (by a shaper) is skipped. One step per child.
+/// Serves the first child that can return a packet. The packet in transmission is not interrupted. A child
+/// that is held back by a shaper is skipped. One step per child.
 pub struct StrictPriority {
     classes: Classes,
-    /// How many packets all children hold: where there are none, none is asked.
+    /// The number of packets in all children: if it is 0, no child is asked.
     held: usize,
 }
 
 impl StrictPriority {
-    /// A scheduler over `children`, the first of which is served first. `classifier` names the
-    /// child of a packet; a packet that it does not match goes to the child `otherwise`.
+    /// A scheduler over `children`; the first is served first. `classifier` returns the child of a packet.
+    /// Packets that it does not match go to the child `otherwise`.
     pub fn new(
         classifier: Classifier,
         children: Vec<Box<dyn QueueDiscipline>>,
@@ -25,7 +25,7 @@ impl StrictPriority {
         Ok(StrictPriority { classes: Classes::new(classifier, children, otherwise)?, held: 0 })
     }
 
-    /// Counts what is held after a child has taken `taken` packets, and given or dropped others.
+    /// Updates the count after a child has accepted `taken` packets, and returned or dropped others.
     #[inline]
     fn count(&mut self, taken: usize, given: &Option<Queued>, dropped: usize) {
         self.held = self.held + taken - usize::from(given.is_some()) - dropped;
@@ -54,7 +54,7 @@ impl QueueDiscipline for StrictPriority {
         given
     }
 
-    /// Where nothing is held, only the child of the packet can give one.
+    /// If no packet is held, only the child of the packet can return one.
     #[inline]
     fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
         if self.held > 0 {

@@ -8,21 +8,21 @@ use crate::params::above_zero;
 use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate};
 
 /// Serves its children in turn, each with up to its weight in *packets* (Katevenis, Sidiropoulos &
-/// Courcoubetis 1991). A child that has nothing to give, or is held back (by a shaper), loses its
-/// turn. Shares of the link are as the weights where packets are of one size; where they are not,
-/// [`DeficitRoundRobin`](super::DeficitRoundRobin) counts bytes. One step per child at most.
+/// Courcoubetis 1991). A child that is empty, or held back by a shaper, loses its turn. Shares of the link
+/// follow the weights if packets have the same size. Otherwise use
+/// [`DeficitRoundRobin`](super::DeficitRoundRobin), which counts bytes. At most one step per child.
 pub struct WeightedRoundRobin {
     classes: Classes,
     weights: Vec<u32>,
-    /// Whose turn it is.
+    /// The child whose turn it is.
     turn: usize,
-    /// Packets that the child in turn may still give.
+    /// Packets that it may still send.
     left: u32,
 }
 
 impl WeightedRoundRobin {
-    /// A scheduler over `children`, each with its weight. `classifier` names the child of a
-    /// packet; a packet that it does not match goes to the child `otherwise`.
+    /// A scheduler over `children`, each with its weight. `classifier` returns the child of a packet. Packets
+    /// that it does not match go to the child `otherwise`.
     pub fn new(
         classifier: Classifier,
         children: Vec<(u32, Box<dyn QueueDiscipline>)>,
@@ -42,7 +42,7 @@ impl WeightedRoundRobin {
     }
 }
 
-/// `weight` as that of a child, which must get a turn.
+/// Checks `weight`, which must be above zero.
 pub fn checked_weight(weight: u32) -> Result<u32, ParamsError> {
     above_zero("weight", weight)
 }
@@ -59,7 +59,7 @@ impl QueueDiscipline for WeightedRoundRobin {
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
-        // The child in turn is asked once more when its turn comes again.
+        // The child is asked once more when its next turn comes.
         for _ in 0..=self.classes.len() {
             let child = self.classes.queues()[self.turn].as_mut();
             if self.left > 0

@@ -1,4 +1,4 @@
-//! The connections of an aggregate: which are known, and which number each has among the shares.
+//! The known connections of an aggregate, and their numbers.
 
 use shortflow_units::{Duration, Instant, Rng};
 
@@ -9,7 +9,7 @@ use crate::flow_map::FlowMap;
 use crate::params::above_zero;
 use crate::{FlowKey, Packet, ParamsError, Protocol, TcpFlags};
 
-/// How many connections of an aggregate have a share at once.
+/// How many connections of an aggregate have a share at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
     connections: usize,
@@ -17,8 +17,8 @@ pub struct ConnectionLimits {
 }
 
 impl ConnectionLimits {
-    /// At most `connections` are known; one more takes the place of the one that has been silent
-    /// longest. One that was silent for longer than `idle_timeout` is forgotten.
+    /// At most `connections` are known. A further one replaces the one that has been idle longest. One that
+    /// has been idle for longer than `idle_timeout` is removed.
     pub fn new(connections: usize, idle_timeout: Duration) -> Result<Self, ParamsError> {
         if !(1..=MAX_CONNECTIONS).contains(&connections) {
             let message =
@@ -29,40 +29,40 @@ impl ConnectionLimits {
         Ok(ConnectionLimits { connections, idle_timeout })
     }
 
-    /// How many connections are known at most.
+    /// The limit on known connections.
     pub fn connections(&self) -> usize {
         self.connections
     }
 
-    /// The silence after which one is forgotten.
+    /// The idle time after which one is removed.
     pub fn idle_timeout(&self) -> Duration {
         self.idle_timeout
     }
 }
 
-/// Handing out tokens takes a step for each connection.
+/// Distributing tokens takes one step per connection.
 const MAX_CONNECTIONS: usize = 4096;
 
-/// The connections of one aggregate and what each may take of its profile. A connection is known from
-/// its first packet on, whatever that is: a policy that comes into force takes over those that are
-/// open. Its share is given back when it closes, with the packet that carries its FIN or RST; what it
-/// still sends after that has a share for the moment.
+/// The connections of one aggregate and their shares of its profile. A connection is known from its first
+/// packet on, whatever that is, so a new policy also handles connections that are already open. A connection
+/// loses its share when it closes, with the packet that has its FIN or RST. Later packets get a temporary
+/// share.
 #[derive(Debug)]
 pub(crate) struct Connections {
     limits: ConnectionLimits,
     flows: FlowMap<FlowKey, Known>,
-    /// From the one that has been silent longest to the one that was seen last.
+    /// From the longest idle to the most recently seen.
     recent: Chain,
     links: Chains,
     pub(crate) shared: SharedProfile,
     stats: ConnectionStats,
 }
 
-/// What is known of a connection.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     seen_at: Instant,
-    /// Packets of it wait, so that it cannot be forgotten.
+    /// Some of its packets wait, so it cannot be removed.
     waits: bool,
     is_closed: bool,
     has_share: bool,
@@ -71,23 +71,23 @@ struct Known {
 /// Counters of the connections of an aggregate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ConnectionStats {
-    /// Connections that were new.
+    /// New connections.
     pub(crate) joined: u64,
-    /// Connections that gave way to a new one before they were silent for the idle timeout.
+    /// Connections that were replaced by a new one before their idle timeout.
     pub(crate) evicted: u64,
 }
 
-/// A connection that was looked up.
+/// The result of a lookup.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     /// Its number.
     pub(crate) number: u32,
-    /// It was not known before.
+    /// Whether it is new.
     pub(crate) is_new: bool,
 }
 
 impl Connections {
-    /// No connections, and a full bucket. The table hashes under a seed from `rng`.
+    /// No connections, and a full bucket. The hash of the table has a seed from `rng`.
     pub(crate) fn new(
         profile: AggregateProfile,
         sharing: Sharing,
@@ -104,7 +104,7 @@ impl Connections {
         }
     }
 
-    /// Makes room for `connections` in all, or for as many as there may be.
+    /// Reserves memory for `connections` in total, up to the limit.
     pub(crate) fn reserve(&mut self, connections: usize) {
         let connections = connections.min(self.limits.connections);
         self.flows.reserve(connections);
@@ -116,13 +116,13 @@ impl Connections {
         self.stats
     }
 
-    /// The number of the connection of this name, if it is known.
+    /// The number of the connection with this name, if it is known.
     pub(crate) fn find(&self, key: &FlowKey) -> Option<u32> {
         self.flows.find(key)
     }
 
-    /// The connection of `packet`, which comes at `now`: it has a share from now on. None when it is
-    /// new and packets of all others wait.
+    /// The connection of `packet`, which arrives at `now`; it has a share from now on. `None` if it is new
+    /// and packets of all others wait.
     pub(crate) fn see(&mut self, now: Instant, packet: &Packet) -> Option<Seen> {
         self.shared.earn(now);
         self.forget_silent(now);
@@ -135,7 +135,7 @@ impl Connections {
         self.links.push_last(&mut self.recent, number as usize);
         let known = &mut self.flows[number];
         known.seen_at = now;
-        // The ports of a closed connection may come again.
+        // The ports of a closed connection may be reused.
         known.is_closed &= !packet.flags.has(TcpFlags::SYN);
         if !known.has_share {
             known.has_share = true;
@@ -144,7 +144,7 @@ impl Connections {
         Some(Seen { number, is_new: found.is_none() })
     }
 
-    /// The round-trip time of the connection is `rtt` from now on.
+    /// Sets the round-trip time of the connection.
     pub(crate) fn set_rtt(&mut self, number: u32, rtt: Duration) {
         if self.flows[number].has_share {
             self.shared.set_rtt(number, rtt);
@@ -157,14 +157,14 @@ impl Connections {
         self.settle(number);
     }
 
-    /// `packet` of the connection has passed or gone.
+    /// `packet` of the connection has passed or was dropped.
     pub(crate) fn passed(&mut self, number: u32, packet: &Packet) {
         let closes = packet.flags.has(TcpFlags::FIN) || packet.flags.has(TcpFlags::RST);
         self.flows[number].is_closed |= packet.key.protocol == Protocol::TCP && closes;
         self.settle(number);
     }
 
-    /// Gives back the share of a connection that has closed and does not wait.
+    /// Removes the share of a connection that has closed and does not wait.
     fn settle(&mut self, number: u32) {
         let known = &mut self.flows[number];
         if known.is_closed && known.has_share && !known.waits {
@@ -197,7 +197,7 @@ impl Connections {
         }
     }
 
-    /// The one that has been silent longest of those that do not wait.
+    /// The longest idle of those that do not wait.
     fn oldest_idle(&self) -> Option<u32> {
         let mut numbers = self.links.iter(&self.recent).map(|number| number as u32);
         numbers.find(|&number| !self.flows[number].waits)

@@ -1,5 +1,5 @@
-//! The tokens of one profile, shared by the connections of an aggregate (Mehra, Tewari & Kandlur
-//! 1999, §4): all the connections of a server keep to one profile together, and each gets its share.
+//! The tokens of one profile, shared by the connections of an aggregate (Mehra, Tewari & Kandlur 1999, §4).
+//! For example, all connections of a server conform to one profile together, and each gets its share.
 //!
 //! | | what a connection may take |
 //! |---|---|
@@ -20,16 +20,16 @@ pub use shared_profile::SharedProfile;
 /// How connections share the tokens of their profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// A bucket for each of n connections, which earns r_m/n whatever the others do.
+    /// Each of n connections has its own bucket, which earns r_m/n, whatever the others do.
     Partitioned(Depths),
     /// One bucket for all.
     Common,
-    /// A bucket for each of n connections, which earns r_m/n, and what others have no room for.
+    /// Each of n connections has its own bucket, which earns r_m/n, and what other buckets cannot hold.
     Logical(Depths),
 }
 
 impl Sharing {
-    /// All ways.
+    /// All variants.
     pub const ALL: [Sharing; 5] = [
         Sharing::Partitioned(Depths::Equal),
         Sharing::Partitioned(Depths::ByRtt),
@@ -39,12 +39,12 @@ impl Sharing {
     ];
 }
 
-/// How deep the bucket of each connection is; together they are as deep as the profile's.
+/// The depth of each connection's bucket. Together they have the profile's depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depths {
     /// B/n.
     Equal,
-    /// B · rtt_i/Σ rtt, so that a connection loses no tokens while it waits for acknowledgements. One
-    /// whose round-trip time is not known counts with the mean of the others.
+    /// B · rtt_i/Σ rtt, so that a connection loses no tokens while it waits for acknowledgements. A
+    /// connection without a known round-trip time counts with the mean of the others.
     ByRtt,
 }

@@ -15,8 +15,8 @@ pub struct AggregateProfile {
 }
 
 impl AggregateProfile {
-    /// Tokens come at `rate` (r_m), up to `depth` (B). A packet of up to `max_packet` (L_m) bytes can
-    /// keep to the profile, a larger one never.
+    /// Tokens arrive at `rate` (r_m), up to `depth` (B). Packets of up to `max_packet` (L_m) bytes can
+    /// conform, larger ones never.
     pub fn new(rate: Rate, depth: Bytes, max_packet: Bytes) -> Result<Self, ParamsError> {
         let rate = above_zero("rate", rate)?;
         let depth = above_zero("depth", depth)?;
@@ -27,7 +27,7 @@ impl AggregateProfile {
         }
         if max_packet > depth {
             let message = format!(
-                "depth {depth} must be at least max_packet {max_packet}, which would never find \
+                "depth {depth} must be at least max_packet {max_packet}; otherwise such packets never find \
                  enough tokens"
             );
             return Err(ParamsError::new("depth", message));
@@ -35,8 +35,8 @@ impl AggregateProfile {
         Ok(AggregateProfile { rate, depth, peak: None, max_packet })
     }
 
-    /// The same where a packet of s bytes is followed by the next no sooner than s/`peak` (r_p), as on
-    /// a line of that rate.
+    /// Sets a peak rate: a packet of s bytes is followed by the next no sooner than s/`peak` (r_p), as on a
+    /// line of that rate.
     pub fn with_peak(self, peak: Rate) -> Result<Self, ParamsError> {
         if peak < self.rate {
             let message = format!("peak {peak} must be at least rate {}", self.rate);
@@ -45,27 +45,27 @@ impl AggregateProfile {
         Ok(AggregateProfile { peak: Some(peak), ..self })
     }
 
-    /// The same without a peak rate, where packets are spaced elsewhere.
+    /// Removes the peak rate, if packets are spaced elsewhere.
     pub(crate) fn without_peak(self) -> Self {
         AggregateProfile { peak: None, ..self }
     }
 
-    /// r_m: the rate at which tokens come.
+    /// r_m: the rate at which tokens arrive.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// B: the greatest burst.
+    /// B: the largest burst.
     pub fn depth(&self) -> Bytes {
         self.depth
     }
 
-    /// r_p: the rate of a burst; without it as fast as may be.
+    /// r_p: the peak rate; `None` for no limit.
     pub fn peak(&self) -> Option<Rate> {
         self.peak
     }
 
-    /// L_m: the largest packet that can keep to the profile.
+    /// L_m: the largest packet that can conform.
     pub fn max_packet(&self) -> Bytes {
         self.max_packet
     }
@@ -77,7 +77,7 @@ impl AggregateProfile {
     }
 }
 
-/// A terabyte: the shares of a bucket are worked out in whole numbers.
+/// 1 TB: the shares of a bucket are computed in integers.
 const MAX_DEPTH: Bytes = Bytes(1_000_000_000_000);
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
             refused(1, 1_000, 1_500),
             (
                 "depth",
-                "depth 1 KB must be at least max_packet 1.5 KB, which would never find enough \
+                "depth 1 KB must be at least max_packet 1.5 KB; otherwise such packets never find enough \
                  tokens"
                     .to_owned()
             )

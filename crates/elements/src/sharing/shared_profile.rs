@@ -1,4 +1,4 @@
-//! A profile, and what each connection of its aggregate may take of it.
+//! A profile, and each connection's share of it.
 
 use shortflow_units::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use super::{AggregateProfile, Sharing};
 use crate::Packet;
 use crate::meter::bucket::{Earned, Tokens, time_to_earn};
 
-/// The profile of an aggregate whose connections share its tokens. Connections are known by numbers
-/// below 2²⁰, each of which joins before it is asked for.
+/// The profile of an aggregate whose connections share its tokens. Connections have numbers below 2²⁰, and
+/// join before their first packet.
 ///
-/// Whatever the connections do, and whichever come and go: in any time t, packets of at most r_m·t + B
-/// bytes are admitted, and B bytes or less are held at any time.
+/// Whatever the connections do, and however they change: in any time t, packets of at most r_m·t + B bytes
+/// are admitted, and at most B bytes are held at any time.
 ///
 /// ```
 /// use shortflow_elements::Packet;
@@ -35,7 +35,7 @@ pub struct SharedProfile {
     sharing: Sharing,
     tokens: SharedTokens,
     earned: Earned,
-    /// When the packet before has passed at the peak rate.
+    /// When the previous packet has passed at the peak rate.
     peak_free_at: Instant,
 }
 
@@ -48,7 +48,7 @@ impl SharedProfile {
         SharedProfile { profile, sharing, tokens, earned, peak_free_at }
     }
 
-    /// Makes room for `connections` at once.
+    /// Reserves memory for `connections` at the same time.
     pub fn reserve(&mut self, connections: usize) {
         self.tokens.reserve(connections);
     }
@@ -63,37 +63,35 @@ impl SharedProfile {
         self.sharing
     }
 
-    /// Earns what is due at `now`. A clock that is set back earns nothing twice.
+    /// Adds the tokens earned by `now`. If the clock is set back, nothing is earned twice.
     #[inline]
     pub fn earn(&mut self, now: Instant) {
         let earned = Tokens::earned(self.profile.rate(), self.earned.until(now));
         self.tokens.earn(units(earned));
     }
 
-    /// Until when tokens were earned.
+    /// The time up to which tokens were earned.
     pub(crate) fn earned_at(&self) -> Instant {
         self.earned.at()
     }
 
-    /// `connection`, which is not among them, has a share from now on.
+    /// `connection`, which is new, has a share from now on.
     pub fn join(&mut self, connection: u32) {
         self.tokens.join(connection);
     }
 
-    /// `connection` has none any more: the others share what it held.
+    /// `connection` loses its share: the others get what it held.
     pub fn leave(&mut self, connection: u32) {
         self.tokens.leave(connection);
     }
 
-    /// The round-trip time of `connection` is `rtt` from now on; it counts in whole microseconds, from
-    /// one of them to 2²⁴ − 1, some 17 s.
+    /// Sets the round-trip time of `connection`, in whole microseconds from 1 to 2²⁴ − 1 (about 17 s).
     pub fn set_rtt(&mut self, connection: u32, rtt: Duration) {
         let micros = (rtt.nanos() / 1000).clamp(1, MAX_RTT);
         self.tokens.set_rtt(connection, micros as u32);
     }
 
-    /// Whether `packet` keeps to the profile when `connection` sends it, as of the last
-    /// [`earn`](Self::earn).
+    /// Whether `packet` of `connection` conforms to the profile, as of the last [`earn`](Self::earn).
     #[inline]
     pub fn conforms(&self, connection: u32, packet: &Packet) -> bool {
         self.profile.fits(packet)
@@ -101,7 +99,7 @@ impl SharedProfile {
             && self.tokens.holds(connection, price(packet))
     }
 
-    /// Takes the tokens of `packet`, if it [conforms](Self::conforms): whether it did.
+    /// Takes the tokens of `packet` if it [conforms](Self::conforms). Returns whether it did.
     #[inline]
     pub fn admit(&mut self, connection: u32, packet: &Packet) -> bool {
         let conforms = self.conforms(connection, packet);
@@ -114,8 +112,8 @@ impl SharedProfile {
         conforms
     }
 
-    /// When `packet` conforms if `connection` sends it, unless tokens are taken or connections come
-    /// and go meanwhile; never when it is too large.
+    /// When `packet` of `connection` conforms, unless tokens are taken or connections change meanwhile;
+    /// `NEVER` if it is too large.
     pub fn conforms_at(&self, connection: u32, packet: &Packet) -> Instant {
         if !self.profile.fits(packet) {
             return Instant::NEVER;
@@ -126,20 +124,20 @@ impl SharedProfile {
         earned_at.max(self.peak_free_at)
     }
 
-    /// What all connections hold together, in whole bytes.
+    /// The tokens that all connections hold together, in whole bytes.
     pub fn held(&self) -> shortflow_units::Bytes {
         Tokens::of_units(self.tokens.total().unsigned_abs()).bytes()
     }
 }
 
-/// In microseconds: those of 256 connections together have 32 bits, with which a kernel shares a depth out exactly.
+/// In microseconds. The sum over 256 connections fits into 32 bits, so a kernel can share a depth exactly.
 const MAX_RTT: u64 = (1 << 24) - 1;
 
 fn price(packet: &Packet) -> Units {
     units(Tokens::from_bytes(packet.bytes()))
 }
 
-/// The tokens as a number that can be subtracted from. What no time could spend counts as much.
+/// The tokens as a signed number, limited to what any time can spend.
 fn units(tokens: Tokens) -> Units {
     Units::try_from(tokens.units()).unwrap_or(Units::MAX).min(1 << 120)
 }

@@ -1,22 +1,22 @@
-//! How many tokens each connection holds.
+//! The tokens that each connection holds.
 
 use super::{Depths, Sharing};
 
-/// Tokens in the units of [`Tokens`](crate::meter::bucket::Tokens); below zero they are owed.
+/// Tokens in the units of [`Tokens`](crate::meter::bucket::Tokens); negative values are debts.
 pub(super) type Units = i128;
 
-/// The tokens of one bucket of depth B, and whose they are.
+/// The tokens of one bucket of depth B, and their owners.
 ///
-/// Tokens are handed out in rounds of one unit for each connection: each of n in a partitioned bucket,
-/// where a full connection's is lost; each that is not full in a logical one, which is what equal rates
-/// and the equal sharing of the overflow come to. What is less than a round waits in the pool;
-/// it is lost only where all that is held, pool included, would be more than B.
+/// Tokens are distributed in rounds of one unit per connection. In a partitioned bucket each of n connections
+/// gets one, and a full connection's unit is lost. In a logical bucket each connection that is not full gets
+/// one, which is the result of equal rates and equal sharing of the overflow. The rest below a round waits in
+/// the pool. It is lost only if all held tokens, with the pool, would exceed B.
 ///
-/// A packet conforms when the connection's bucket holds its tokens. Where the bucket is not so deep, it
-/// must be full, and the aggregate must hold the tokens: the connection then owes what is lacking, and
-/// pays it from its own share. (The paper asks for buckets that are deep enough, b_i ≥ rtt_i · r_i.)
+/// A packet conforms if the connection's bucket holds its tokens. If the bucket is not deep enough, it must
+/// be full, and the aggregate must hold the tokens. The connection then owes the missing tokens, and pays
+/// them from its own share. (The paper requires buckets that are deep enough, b_i ≥ rtt_i · r_i.)
 ///
-/// O(n) for n connections, whenever tokens are handed out: how much one gets hangs on which others are
+/// O(n) for n connections at each distribution, because the amount per connection depends on which others are
 /// full.
 #[derive(Debug, Clone)]
 pub(super) struct SharedTokens {
@@ -25,9 +25,9 @@ pub(super) struct SharedTokens {
     /// By the number of the connection.
     shares: Vec<Option<Share>>,
     connections: Units,
-    /// What all connections hold.
+    /// The tokens of all connections.
     held: Units,
-    /// What nobody holds yet, or what one owed that has left.
+    /// Tokens without an owner, or the debt of a connection that has left.
     pool: Units,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct SharedTokens {
 struct Share {
     held: Units,
     depth: Units,
-    /// The round-trip time in microseconds; zero when it is not known.
+    /// The round-trip time in microseconds; zero if unknown.
     rtt: u32,
 }
 
@@ -51,12 +51,12 @@ impl SharedTokens {
         SharedTokens { sharing, depth, shares: Vec::new(), connections: 0, held: 0, pool: depth }
     }
 
-    /// Makes room for `connections` in all.
+    /// Reserves memory for `connections` in total.
     pub(super) fn reserve(&mut self, connections: usize) {
         self.shares.reserve(connections.saturating_sub(self.shares.len()));
     }
 
-    /// What is held by all, less what is owed.
+    /// All tokens held, minus debts.
     pub(super) fn total(&self) -> Units {
         self.held + self.pool
     }
@@ -75,7 +75,7 @@ impl SharedTokens {
         share.expect("a connection joins before it is asked for")
     }
 
-    /// `connection` has a share from now on. What others hold above their new depths is its own.
+    /// `connection` has a share from now on. It gets what others hold above their new depths.
     pub(super) fn join(&mut self, connection: u32) {
         if self.sharing == Sharing::Common {
             return;
@@ -94,8 +94,8 @@ impl SharedTokens {
         self.level_out();
     }
 
-    /// `connection` has no share any more. What it holds is given to the others; what it owes is paid
-    /// before they earn again.
+    /// `connection` loses its share. What it holds goes to the others; its debt is paid before they earn
+    /// again.
     pub(super) fn leave(&mut self, connection: u32) {
         if self.sharing == Sharing::Common {
             return;
@@ -109,7 +109,7 @@ impl SharedTokens {
         self.level_out();
     }
 
-    /// The round-trip time of `connection` is `micros` from now on, above zero.
+    /// Sets the round-trip time of `connection` to `micros`, above zero.
     pub(super) fn set_rtt(&mut self, connection: u32, micros: u32) {
         let by_rtt = matches!(
             self.sharing,
@@ -122,8 +122,7 @@ impl SharedTokens {
         }
     }
 
-    /// Shares the depth out anew, to the last unit; what a connection holds above its own goes to the
-    /// pool.
+    /// Divides the depth again, exactly. What a connection holds above its own depth goes to the pool.
     fn set_depths(&mut self) {
         let by_rtt = !matches!(
             self.sharing,
@@ -151,7 +150,7 @@ impl SharedTokens {
         self.held = held;
     }
 
-    /// Puts in `earned`.
+    /// Adds `earned`.
     #[inline]
     pub(super) fn earn(&mut self, earned: Units) {
         self.pool += earned;
@@ -167,7 +166,7 @@ impl SharedTokens {
         self.pool = self.pool.min(self.depth - self.held);
     }
 
-    /// Gives each connection so many units, as far as it has room.
+    /// Gives each connection this many units, up to its depth.
     fn hand_out(&mut self, rounds: Units) {
         for share in self.shares.iter_mut().flatten() {
             let given = rounds.min(share.space());
@@ -176,7 +175,7 @@ impl SharedTokens {
         }
     }
 
-    /// Hands the pool out to those that are not full. Each pass fills one, or is the last.
+    /// Distributes the pool to connections that are not full. Each pass fills one, or is the last.
     fn level_out(&mut self) {
         loop {
             let (open, min) = self.open_above(0);
@@ -191,14 +190,13 @@ impl SharedTokens {
         self.pool = self.pool.min(self.depth - self.held);
     }
 
-    /// How many connections have room for more than `units`, and the least that one of them has room
-    /// for.
+    /// The number of connections with room for more than `units`, and the smallest room of one of them.
     fn open_above(&self, units: Units) -> (Units, Units) {
         let spaces = self.shares().map(Share::space).filter(|&space| space > units);
         spaces.fold((0, Units::MAX), |(open, min), space| (open + 1, min.min(space)))
     }
 
-    /// Whether a packet of `size` units, at most B, conforms when `connection` sends it.
+    /// Whether a packet of `size` units, at most B, of `connection` conforms.
     #[inline]
     pub(super) fn holds(&self, connection: u32, size: Units) -> bool {
         if self.sharing == Sharing::Common {
@@ -220,8 +218,8 @@ impl SharedTokens {
         self.held -= size;
     }
 
-    /// How much must be earned until a packet of `size` units, at most B, conforms, if nobody takes
-    /// any meanwhile; zero when it does.
+    /// How much must be earned until a packet of `size` units, at most B, conforms, if no tokens are taken
+    /// meanwhile; zero if it conforms now.
     pub(super) fn lacking(&self, connection: u32, size: Units) -> Units {
         if self.sharing == Sharing::Common {
             return (size - self.pool).max(0);
@@ -237,7 +235,7 @@ impl SharedTokens {
         (price - self.pool).max(0)
     }
 
-    /// How many rounds it takes until all hold `more` than now, which the depth has room for.
+    /// The number of rounds until all connections hold `more` than now, which must fit into the depth.
     fn rounds_to_gain(&self, more: Units) -> Units {
         let (mut rounds, mut gained) = (0, 0);
         while gained < more {

@@ -159,7 +159,7 @@ fn a_peak_that_never_fits_is_refused_by_name() {
         (refused.parameter(), refused.to_string().as_str()),
         (
             "peak",
-            "peak must be at most the rate to be shared, 1 Mbit/s; found 2 Mbit/s, with which no \
+            "peak must be at most the rate of the share, 1 Mbit/s; found 2 Mbit/s, with which no \
              stream would be admitted"
         )
     );

@@ -215,8 +215,8 @@ fn a_timeout_in_which_a_count_does_not_decay_is_refused_and_none_is_asked_for_wi
         (refused.parameter(), &*refused.to_string()),
         (
             "idle_timeout",
-            "idle_timeout 60 s must be at least 158.191875 s, in which an account is settled: one \
-             that is forgotten sooner would come back with all it has used up"
+            "idle_timeout 60 s must be at least 158.191875 s, the time in which an account returns to its \
+             initial state; an account that is removed earlier would exceed its limit"
         )
     );
     assert!(DstfParams::new(harp(), per, Counted::Packet, Rate::ZERO).is_ok());

@@ -91,7 +91,7 @@ fn a_limit_of_nothing_and_a_sixty_fifth_band_are_refused() {
     assert_eq!(refused.to_string(), "limit must be above zero; found 0 pkt");
     let classifier = Classifier::default();
     let refused = SharedPriorityParams::by_rules(Length::Packets(1), classifier, 64).unwrap_err();
-    assert_eq!(refused.to_string(), "65 bands are too many; at most 64 are allowed");
+    assert_eq!(refused.to_string(), "too many bands: 65; the maximum is 64");
 }
 
 /// The buffer as a sorted list that is searched from end to end.

@@ -115,5 +115,5 @@ fn a_limit_a_weight_or_code_points_that_cannot_be_are_refused() {
     assert_eq!(refused(1, 1.5), "weight must be above 0 and at most 1; found 1.5");
     let twice = || buffer(9, 1.0, RealTime).unwrap();
     let error = SimaQueueParams::new(twice(), twice(), PrecedenceMap::default()).unwrap_err();
-    assert_eq!(error.to_string(), "the code point 35 is named twice in code_points");
+    assert_eq!(error.to_string(), "the code point 35 occurs twice in code_points");
 }

@@ -448,7 +448,7 @@ fn parameters_that_cannot_be_are_refused() {
     let of_class = |share, limit| WfqClass::new(Weight::of_number(1.0).unwrap(), share, limit);
     assert_eq!(
         refused(vec![of_class(Share::Class, None).unwrap()], None),
-        "a class has no limit of its own, and no `limit` is set for all classes together"
+        "a class has no `limit`, and the queue has no `limit` for such classes"
     );
     assert_eq!(
         refused(vec![of_class(Share::Class, nine).unwrap()], nine),
@@ -458,7 +458,7 @@ fn parameters_that_cannot_be_are_refused() {
     let params = WfqParams::new(own, Classifier::default(), 0, None).unwrap();
     assert_eq!(
         params.with_when_full(WhenFull::TailDrop).unwrap_err().to_string(),
-        "full has no effect: no classes or flows share a limit"
+        "full has no effect: no limit is shared by classes or flows"
     );
     let nothing = Some(Length::Packets(0));
     let refused = of_class(Share::Class, nothing).unwrap_err().to_string();

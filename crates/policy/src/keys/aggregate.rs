@@ -7,20 +7,20 @@ use super::choices;
 use crate::Asked;
 
 choices!(Sharing as "Sharing" {
-    /// Each of n connections has a bucket of its own, which earns r_m/n, whatever the others do.
+    /// Each of n connections has its own bucket, which earns r_m/n tokens, whatever the others do.
     "partitioned" => Sharing::Partitioned(Depths::Equal),
-    /// The same, with buckets as deep as round-trip times are long. At a connection's own host only.
+    /// As "partitioned", with a bucket depth in proportion to the round-trip time. Only at the sending host.
     "partitioned-by-rtt" => Sharing::Partitioned(Depths::ByRtt),
-    /// One bucket for all.
+    /// All connections share one bucket.
     "common" => Sharing::Common,
-    /// As "partitioned-by-rtt", but what overflows a full bucket goes equally to the others that are
-    /// not full. At a connection's own host only.
+    /// As "partitioned-by-rtt", but tokens that overflow a full bucket go in equal parts to the buckets that
+    /// are not full. Only at the sending host.
     "logical" => Sharing::Logical(Depths::ByRtt),
-    /// The same with buckets of equal depth.
+    /// As "logical", with buckets of equal depth.
     "logical-equal" => Sharing::Logical(Depths::Equal),
 });
 
-/// Shares may hang on round-trip times, which only a connection's own TCP knows.
+/// Shares may depend on round-trip times, which only a connection's own TCP knows.
 pub(crate) fn asks_rtt(sharing: Sharing) -> Asked {
     match sharing {
         Sharing::Partitioned(Depths::ByRtt) | Sharing::Logical(Depths::ByRtt) => Asked::Tcp,
@@ -28,7 +28,7 @@ pub(crate) fn asks_rtt(sharing: Sharing) -> Asked {
     }
 }
 
-/// A table of keys that holds those of an aggregate beside its own.
+/// Defines a table of keys: those of an aggregate, and more.
 macro_rules! aggregate_keys {
     ($(#[$attribute:meta])* struct Keys { $($own:tt)* }) => {
         crate::keys::key_table! {
@@ -37,26 +37,26 @@ macro_rules! aggregate_keys {
                 /// The mean rate r_m of all connections together.
                 #[schemars(extend("x-range" = "above zero"))]
                 rate: shortflow_units::Rate,
-                /// The depth B of the bucket: the greatest burst of all together. For each to use its
-                /// part, r_m times the mean round-trip time at least.
+                /// Bucket depth B: the largest burst of all connections together. A connection can use its
+                /// full share only if B is at least r_m times the mean round-trip time.
                 #[schemars(extend("x-range" = "at least `max_packet`"))]
                 depth: shortflow_units::Bytes,
-                /// The peak rate r_p: packets follow each other no faster; by default as fast as may be.
+                /// Peak rate r_p: the highest rate at which packets follow each other. Default: unlimited.
                 #[schemars(extend("x-range" = "at least `rate`"))]
                 peak: Option<shortflow_units::Rate>,
-                /// The largest packet L_m that is ever in profile.
+                /// Largest packet L_m that can be in profile.
                 #[serde(default = "crate::keys::max_packet")]
                 #[schemars(extend("x-range" = "above zero"))]
                 max_packet: shortflow_units::Bytes,
                 /// How connections share the tokens.
                 sharing: crate::keys::OneOf<shortflow_elements::sharing::Sharing>,
-                /// How many connections have a share at once; one more takes the place of the one that
-                /// has been silent longest.
+                /// How many connections have a share at the same time. A further connection replaces the one
+                /// that has been idle longest.
                 #[serde(default = "crate::keys::connections")]
                 #[schemars(extend("x-range" = "1 to 4096"))]
                 connections: u32,
-                /// After which silence a connection has no share any more; one that closes has none at
-                /// once.
+                /// A connection that has been idle for this long loses its share. A connection that closes
+                /// loses it at once.
                 #[serde(default = "crate::keys::connection_timeout")]
                 #[schemars(extend("x-range" = "above zero"))]
                 idle_timeout: shortflow_units::Duration,
@@ -65,7 +65,7 @@ macro_rules! aggregate_keys {
         }
 
         impl Keys {
-            /// The profile; none when there is a mistake.
+            /// The profile, or `None` after a mistake.
             fn profile(
                 &self,
                 checker: &mut crate::check::Checker<'_>,
@@ -81,7 +81,7 @@ macro_rules! aggregate_keys {
                 checker.accept(path, profile)
             }
 
-            /// How many connections have a share; none when there is a mistake.
+            /// The limits on connections, or `None` after a mistake.
             fn limits(
                 &self,
                 checker: &mut crate::check::Checker<'_>,
@@ -101,7 +101,7 @@ pub(crate) fn max_packet() -> Bytes {
     Bytes(1500)
 }
 
-/// Handing out tokens takes a step for each.
+/// Distributing tokens takes one step per connection.
 pub(crate) fn connections() -> u32 {
     256
 }

@@ -1,4 +1,4 @@
-//! Keys that take one of a few names.
+//! Keys whose value is one of a few names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
 
-/// A type whose values policies write as names.
+/// A type whose values have names in policies.
 pub(crate) trait Choices: Copy + PartialEq + 'static {
     /// The name of the type in schemas.
     const TITLE: &'static str;
@@ -16,11 +16,11 @@ pub(crate) trait Choices: Copy + PartialEq + 'static {
     const NAMES: &'static [&'static str];
     /// What each name means.
     const MEANINGS: &'static [&'static str];
-    /// What each name stands for.
+    /// The value of each name.
     const VALUES: &'static [Self];
 }
 
-/// Gives a type its names in policies, each with what it means.
+/// Defines the names of a type's values in policies, and the meaning of each.
 macro_rules! choices {
     ($type:ty as $title:literal { $($(#[doc = $doc:literal])+ $name:literal => $value:expr),+ $(,)? }) => {
         impl $crate::keys::Choices for $type {
@@ -33,7 +33,7 @@ macro_rules! choices {
 }
 pub(crate) use choices;
 
-/// One of the names of `T`, and what it stands for.
+/// A value of `T` that is written as a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct OneOf<T>(pub(crate) T);
 

@@ -1,4 +1,4 @@
-//! Code points as they are written.
+//! Code points in policies.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use shortflow_elements::Dscp;
 use super::list::{ListOf, Listed};
 use crate::check::Checker;
 
-/// A code point by its name, or by its number.
+/// A code point, written as a name or a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodePoint(pub(crate) Dscp);
 
@@ -58,7 +58,7 @@ impl JsonSchema for CodePoint {
     }
 }
 
-/// Code points, at least one: a list, or a single one.
+/// One code point, or a list of at least one.
 pub(crate) type CodePoints = ListOf<CodePoint>;
 
 impl Listed for CodePoint {
@@ -75,8 +75,8 @@ impl CodePoints {
 }
 
 impl Checker<'_> {
-    /// The code points of `N` drop precedences from 0, the `code_points` of the table at `path`; none
-    /// when there are more or fewer.
+    /// The code points of `N` drop precedences, from 0, in `code_points` of the table at `path`. `None`
+    /// unless there are exactly `N`.
     pub(crate) fn each_precedence<const N: usize>(
         &mut self,
         path: &str,
@@ -85,8 +85,11 @@ impl Checker<'_> {
         let found: Vec<Dscp> = points.iter().collect();
         let each = found.try_into();
         each.map_err(|found: Vec<Dscp>| {
-            let message = format!("there must be {N} code_points; found {}", found.len());
-            let help = format!("list those of the drop precedences 0 to {}, the best last", N - 1);
+            let message = format!("code_points must have {N} entries; found {}", found.len());
+            let help = format!(
+                "list the code points of drop precedences 0 to {}, the best protected last",
+                N - 1
+            );
             self.document.mistake(&format!("{path}.code_points"), message, help);
         })
         .ok()

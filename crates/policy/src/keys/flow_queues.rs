@@ -1,32 +1,32 @@
-//! What queues for flows with CoDel on each have in common.
+//! Keys that schemes with a CoDel queue per flow share.
 
-/// A table of keys that holds those of flow queues beside its own.
+/// Defines a table of keys: those of per-flow queues, and more.
 macro_rules! flow_queue_keys {
     ($(#[$attribute:meta])* struct Keys { $($own:tt)* }) => {
         crate::keys::key_table! {
             $(#[$attribute])*
             struct Keys {
-                /// What all queues hold together.
+                /// Limit of all queues together.
                 #[serde(default = "defaults::limit")]
                 #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
                 limit: shortflow_units::Length,
-                /// How many queues flows are hashed to.
+                /// Number of queues; each flow is hashed to one.
                 #[serde(default = "defaults::queues")]
                 #[schemars(extend("x-range" = "1 to 65536"))]
                 queues: u32,
-                /// Bytes per turn.
+                /// Bytes that a queue may send per turn.
                 #[serde(default = "defaults::frame")]
                 #[schemars(extend("x-range" = "above zero"))]
                 quantum: shortflow_units::Bytes,
-                /// The time in the queue that is still good.
+                /// Acceptable queueing delay.
                 #[serde(default = "defaults::target")]
                 #[schemars(extend("x-range" = "above zero"))]
                 target: shortflow_units::Duration,
-                /// How long it may be above `target`: a usual round-trip time.
+                /// How long the delay may stay above `target`: a typical round-trip time.
                 #[serde(default = "defaults::interval")]
                 #[schemars(extend("x-range" = "above `target`"))]
                 interval: shortflow_units::Duration,
-                /// A queue with no more than this behind its head is left alone.
+                /// CoDel drops nothing while no more than this is queued behind the head.
                 #[serde(default = "defaults::frame")]
                 mtu: shortflow_units::Bytes,
                 /// Whether ECN-capable packets are marked instead of dropped.

@@ -1,4 +1,4 @@
-//! Levels by a number of bytes: thresholds, and a code point for each.
+//! Priority levels by a number of bytes: thresholds, and a code point for each level.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use shortflow_units::Bytes;
 use super::CodePoints;
 use crate::check::Checker;
 
-/// What decides the priority of a packet, as it is written.
+/// The keys that decide the priority of a packet.
 pub(crate) struct Levels<'k> {
-    /// HARP's seven by default.
+    /// Default: HARP's seven thresholds.
     pub(crate) thresholds: Option<&'k ThresholdsKey>,
-    /// Down to BE by default.
+    /// Default: consecutive code points down to BE.
     pub(crate) code_points: Option<&'k CodePoints>,
 }
 
 impl Levels<'_> {
-    /// The levels; none when there is a mistake.
+    /// The levels, or `None` after a mistake.
     pub(crate) fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<SizeLevels> {
         let thresholds = match self.thresholds {
             None => SizeLevels::HARP.to_vec(),
@@ -38,7 +38,7 @@ impl Levels<'_> {
     }
 }
 
-/// Rising sizes, one by one or as a geometric progression.
+/// Rising sizes: a list, or a geometric progression.
 #[derive(Debug, Clone)]
 pub(crate) enum ThresholdsKey {
     Each(Vec<Bytes>),
@@ -49,11 +49,11 @@ pub(crate) enum ThresholdsKey {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GeometricKeys {
-    /// The least.
+    /// The smallest size.
     pub(crate) first: Bytes,
-    /// The greatest.
+    /// The largest size.
     pub(crate) last: Bytes,
-    /// How many; 2 to 63.
+    /// The number of sizes, 2 to 63.
     pub(crate) count: usize,
 }
 

@@ -1,4 +1,4 @@
-//! One value, or a list of values of which any will do.
+//! One value, or a list of alternatives.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,17 +8,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{I64Deserializer, SeqAccessDeserializer, StrDeserializer};
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
 
-/// What a list may hold: something that is written as a text or a whole number.
+/// A type that a list can hold. It is written as a text or a whole number.
 pub(crate) trait Listed: DeserializeOwned + JsonSchema {
-    /// What the schema of a list of it is called.
+    /// The name of the list's schema.
     const SCHEMA_NAME: &'static str;
-    /// What one of it is, for messages.
+    /// Describes one value, for messages.
     const WHAT: &'static str;
-    /// Several of it, with an example, for messages.
+    /// Describes several values, with an example, for messages.
     const EXAMPLES: &'static str;
 }
 
-/// At least one value: a list, or a single one.
+/// One value, or a list of at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ListOf<T>(pub(crate) Vec<T>);
 
@@ -45,7 +45,7 @@ impl<'de, T: Listed> Visitor<'de> for Forms<T> {
         let list: Vec<T> = Vec::deserialize(SeqAccessDeserializer::new(seq))?;
         if list.is_empty() {
             return Err(de::Error::custom(format_args!(
-                "the list is empty: nothing would match\nname {}, or leave the key out",
+                "the list is empty, so no packet would match\nlist {}, or remove the key",
                 T::EXAMPLES
             )));
         }

@@ -1,4 +1,4 @@
-//! Which packets are meant.
+//! The `match` key: conditions on packets.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use super::protocol::{ProtocolKey, without_ports};
 use crate::check::Checker;
 use crate::class_rule;
 
-/// Conditions that a packet must all meet; of a list it must meet one.
+/// Conditions, all of which a packet must meet. If a condition is a list, one entry must fit.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Match")]
@@ -30,21 +30,21 @@ pub(crate) struct MatchKeys {
     pub(crate) src_port: Option<ListOf<PortsKey>>,
     /// A destination port, a range such as "1024-65535", or a list.
     pub(crate) dst_port: Option<ListOf<PortsKey>>,
-    /// The source port or the destination port: packets of a service in either direction.
+    /// Source port or destination port: packets of a service in both directions.
     pub(crate) port: Option<ListOf<PortsKey>>,
     /// Code points: one, or a list.
     pub(crate) dscp: Option<CodePoints>,
-    /// The connection's label: its workload's name, or the label that the workload states. This and
-    /// the next two are known at the connection's own host only.
+    /// The connection's label: the `label` of its workload, or the workload's name. Known only at the sending
+    /// host, as are the next two keys.
     pub(crate) label: Option<String>,
-    /// The connection has sent at most so much of its application's data before the packet.
+    /// The connection has sent at most this much application data before the packet.
     pub(crate) sent_up_to: Option<Bytes>,
-    /// At most so much of what the application has handed in remains to be sent.
+    /// At most this much of the application's data remains to be sent.
     pub(crate) remaining_up_to: Option<Bytes>,
 }
 
 impl Checker<'_> {
-    /// A class's rule, which may ask for what a source host knows.
+    /// The conditions of a role's class, which may use what only a sending host knows.
     pub(crate) fn class_rule(&mut self, path: &str, keys: &MatchKeys) -> MultiField {
         let sender = SenderMatch {
             label: keys.label.as_ref().map(|name| self.label(name)),
@@ -57,7 +57,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The rule of class number `number` of a queue, where nothing but the packet is there to look at.
+    /// The conditions of class `number` of a queue, which can use only the packet itself.
     pub(crate) fn rule(&mut self, path: &str, number: usize, keys: &MatchKeys) -> MultiField {
         let asked = [
             ("label", keys.label.is_some()),
@@ -65,8 +65,9 @@ impl Checker<'_> {
             ("remaining_up_to", keys.remaining_up_to.is_some()),
         ];
         for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
-            let message = format!("a queue cannot match the `{key}` of a packet");
-            let help = "match it in a class of a role at the sending host, which marks the packets with a \
+            let message =
+                format!("`{key}` cannot be matched in a queue: only the sending host knows it");
+            let help = "match it in a class of a role at the sending host, and mark those packets with a \
                         code point; then match that `dscp` in the queue";
             self.document.mistake_in_key(&format!("{path}.{key}"), message, help);
         }
@@ -114,7 +115,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What each value of a list comes to, at its own place in the text.
+    /// Converts each value of a list; errors point to that value in the text.
     fn each<K, T>(
         &mut self,
         path: &str,
@@ -131,7 +132,7 @@ impl Checker<'_> {
         AnyOf::from_list(all)
     }
 
-    /// A match on ports of a protocol that has none would take no packet, or not those that are meant.
+    /// Refuses a match on ports together with a protocol without ports.
     fn ports_of(&mut self, path: &str, keys: &MatchKeys) {
         let mut protocols = keys.protocol.iter().flat_map(|list| &list.0);
         let why = protocols.find_map(|ProtocolKey(protocol)| without_ports(*protocol));
@@ -139,12 +140,12 @@ impl Checker<'_> {
         let asked =
             [("src_port", &keys.src_port), ("dst_port", &keys.dst_port), ("port", &keys.port)];
         for (key, _) in asked.into_iter().filter(|(_, ports)| ports.is_some()) {
-            let help = "leave the port out, or name a protocol that has ports, such as \"udp\"";
+            let help = "remove the port, or choose a protocol with ports, such as \"udp\"";
             self.document.mistake_in_key(&format!("{path}.{key}"), why, help);
         }
     }
 
-    /// Warns of addresses that no packet has together, or none of these protocols.
+    /// Warns of addresses of different IP versions, and of a protocol of the other IP version.
     fn families_of(
         &mut self,
         path: &str,
@@ -152,12 +153,16 @@ impl Checker<'_> {
         prefixes: [(&str, &Option<AnyOf<Prefix>>); 2],
     ) {
         let name = |is_v4: bool| if is_v4 { "IPv4" } else { "IPv6" };
-        let help = "no packet matches; leave one of the two out";
+        let help = "no packet can match; remove one of the two";
         let [src, dst] = prefixes.map(|(_, prefixes)| prefixes.as_ref().map(family));
         if let ([_, (key, _)], Some(Some(src)), Some(Some(dst))) = (prefixes, src, dst)
             && src != dst
         {
-            let message = format!("no packet goes from {} to {}", name(src), name(dst));
+            let message = format!(
+                "source {} and destination {} never occur in one packet",
+                name(src),
+                name(dst)
+            );
             self.document.warning(&format!("{path}.{key}"), message, help);
         }
         let protocols = keys.protocol.as_ref().map(|list| &list.0[..]);
@@ -169,7 +174,7 @@ impl Checker<'_> {
         for ((key, _), family) in prefixes.into_iter().zip([src, dst]) {
             if family == Some(Some(!of_v4)) {
                 let message = format!(
-                    "{protocol} belongs to {}, and this is an address of {}",
+                    "{protocol} runs over {}, but this is an {} address",
                     name(of_v4),
                     name(!of_v4)
                 );
@@ -185,7 +190,7 @@ impl Checker<'_> {
             (Ok(address), Ok(None)) => Some(Prefix::host(address)),
             (Ok(address), Ok(Some(length))) => self.accept(path, Prefix::new(address, length)),
             _ => {
-                let message = format!("\"{text}\" is not an address");
+                let message = format!("invalid address \"{text}\"");
                 let help =
                     "write an address, or a prefix such as \"10.0.0.0/8\" or \"2001:db8::/32\"";
                 self.document.mistake(path, message, help);
@@ -195,7 +200,7 @@ impl Checker<'_> {
     }
 }
 
-/// Whether all of the prefixes are of IPv4, or all of IPv6; none where there are some of both.
+/// Whether all prefixes are IPv4 (`true`) or all are IPv6 (`false`). `None` if they are mixed.
 fn family(prefixes: &AnyOf<Prefix>) -> Option<bool> {
     let any_v4 = prefixes.any(|prefix| prefix.is_v4());
     let any_v6 = prefixes.any(|prefix| !prefix.is_v4());
@@ -203,7 +208,7 @@ fn family(prefixes: &AnyOf<Prefix>) -> Option<bool> {
 }
 
 impl MatchKeys {
-    /// Whether it asks for nothing, and so takes all packets.
+    /// Whether it has no conditions, and so takes all packets.
     pub(crate) fn takes_all(&self) -> bool {
         let MatchKeys {
             protocol,

@@ -1,4 +1,4 @@
-//! Meters of token buckets, one for all packets or one for each flow, host and so on.
+//! Token bucket meters: one for all packets, or one for each flow, host and so on.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use shortflow_units::{Bytes, Duration, Length, Rate, Rng};
 use super::PerKey;
 use crate::check::Checker;
 
-/// A meter's parameters, and whose packets have a meter of their own.
+/// A meter's parameters, and whether all packets share one meter.
 #[derive(Debug, Clone)]
 pub struct Metered<P> {
     params: P,
@@ -23,15 +23,14 @@ impl<P> Metered<P> {
         &self.params
     }
 
-    /// Whose packets have a meter of their own; `None` when all share one.
+    /// Which packets share a meter; `None` if all share one.
     pub fn per(&self) -> Option<Per> {
         self.per
     }
 }
 
 impl<P: Clone> Metered<P> {
-    /// Parameters and a `per` key that stand at `path`, of meters that `new` makes; none when there
-    /// is a mistake.
+    /// The parameters and the `per` key at `path`, for meters that `new` makes. `None` after a mistake.
     pub(crate) fn check<M: Settling>(
         checker: &mut Checker<'_>,
         path: &str,
@@ -46,7 +45,7 @@ impl<P: Clone> Metered<P> {
         Some(Metered { params: params?, per: per? })
     }
 
-    /// One meter for all, or one for each aggregate.
+    /// One meter for all packets, or one for each aggregate.
     pub(crate) fn build<M: Settling + 'static>(
         &self,
         new: impl Fn(P) -> M,
@@ -68,16 +67,16 @@ impl<P: Clone> Metered<P> {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Bucket")]
 pub(crate) struct BucketKeys {
-    /// The rate at which tokens come.
+    /// Rate at which tokens arrive.
     #[schemars(extend("x-range" = "above zero"))]
     pub(crate) rate: Rate,
-    /// The greatest burst: packets larger than this never find enough tokens.
+    /// Largest burst. Larger packets never find enough tokens.
     #[schemars(extend("x-range" = "at least 40 B"))]
     pub(crate) depth: Bytes,
 }
 
 impl BucketKeys {
-    /// The bucket; none when there is a mistake.
+    /// The bucket, or `None` after a mistake.
     pub(crate) fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<TokenBucketParams> {
         checker.depth(&format!("{path}.depth"), "depth", self.depth);
         checker.filling(&format!("{path}.depth"), "depth", self.depth, self.rate);
@@ -86,7 +85,7 @@ impl BucketKeys {
 }
 
 impl Checker<'_> {
-    /// A queue of `limit` bytes that holds less than a packet: nothing that is larger ever gets in.
+    /// Checks that a queue of `limit` bytes can hold a packet.
     pub(crate) fn limit(&mut self, path: &str, limit: Length) {
         let Length::Bytes(bytes) = limit else { return };
         let what = match bytes {
@@ -100,7 +99,7 @@ impl Checker<'_> {
         self.document.warning(&format!("{path}.limit"), message, help);
     }
 
-    /// A bucket that holds less than a packet: nothing that is larger ever conforms.
+    /// Checks that a bucket can hold enough tokens for a packet.
     pub(crate) fn depth(&mut self, path: &str, key: &str, depth: Bytes) {
         let message = |what: &str| format!("{key} {depth} is below {what}");
         if depth == Bytes::ZERO {
@@ -126,8 +125,8 @@ impl Checker<'_> {
 }
 
 impl Checker<'_> {
-    /// A bucket of `depth` bytes that takes long to fill at its `rate`: until it is empty nothing is metered, and all that is in it
-    /// leaves at once.
+    /// Warns of a bucket of `depth` bytes that takes long to fill at its `rate`. Such a bucket meters nothing
+    /// until a long burst has emptied it.
     pub(crate) fn filling(&mut self, path: &str, key: &str, depth: Bytes, rate: Rate) {
         let Some(seconds) = depth.0.saturating_mul(8).checked_div(rate.bits_per_sec()) else {
             return; // Which the parameters refuse.
@@ -136,27 +135,28 @@ impl Checker<'_> {
             return;
         }
         let message = format!(
-            "{key} {depth} is what {rate} send in {seconds} s: so long a burst counts as within the profile"
+            "{key} {depth} takes {seconds} s to fill at {rate}; bursts of that length count as in profile"
         );
         let usual = Bytes((rate.bits_per_sec() / 80).max(10_000));
-        let help = format!("a depth of a tenth of a second is usual, here \"{usual}\"");
+        let help = format!("a depth of 0.1 s at that rate is usual: \"{usual}\"");
         self.document.warning(path, message, help);
     }
 }
 
-/// Seconds in which a bucket should fill: transfers and calls that a burst holds up last no longer than some of them.
+/// A bucket should fill within so many seconds. Calls and transfers that a burst delays last only some
+/// seconds.
 const SLOW_TO_FILL: u64 = 5;
 /// The headers of IPv4 and TCP, without options.
 const MIN_PACKET: Bytes = Bytes(40);
 /// The MTU of Ethernet.
 const FULL_PACKET: Bytes = Bytes(1500);
 
-/// Whether the colour that a packet comes with counts.
+/// Whether the meter respects the colour of arriving packets.
 pub(crate) fn color_mode(checker: &Checker<'_>, color_aware: bool) -> ColorMode {
     if !color_aware {
         return ColorMode::Blind;
     }
-    // A code point of no colour has no claim to protection.
+    // Packets with a code point of no colour are not protected.
     let unknown = DscpTable::filled(Color::Red);
     let colors = Color::ALL.into_iter().zip(checker.code_points);
     ColorMode::Aware(colors.fold(unknown, |table, (color, dscp)| table.with(dscp, color)))

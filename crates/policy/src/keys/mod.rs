@@ -1,4 +1,4 @@
-//! Keys that several schemes share: what is written, and what it comes to.
+//! Keys that several schemes share, and their parameters.
 
 mod aggregate;
 mod choice;

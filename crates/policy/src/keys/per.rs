@@ -1,4 +1,4 @@
-//! Whose packets are accounted for together.
+//! The `per` key: which packets share an account.
 
 use std::fmt;
 
@@ -11,24 +11,24 @@ use shortflow_units::Duration;
 use super::{OneOf, choices};
 use crate::check::Checker;
 
-/// Whose packets are accounted for together: a name, or a table with the name and its bounds.
+/// Which packets share an account: a name, or a table with the name and its limits.
 #[derive(Debug, Clone)]
 pub(crate) struct PerKey(pub(crate) PerSettings);
 
-/// Whose packets are accounted for together, and how many such accounts are kept.
+/// Which packets share an account, and how many accounts are kept.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PerSettings {
-    /// Whose packets are accounted for together.
+    /// Which packets share an account.
     pub(crate) each: OneOf<Option<Aggregate>>,
-    /// How many accounts are kept; the least recently used gives way to a new one.
+    /// How many accounts are kept. A new account replaces the least recently used one.
     #[serde(default = "table_size")]
     pub(crate) table_size: usize,
-    /// After which silence an account is forgotten; by default 60 s, or what it takes until an
-    /// account is as good as new, if that is longer.
+    /// An account that has been idle for this long is removed. Default: 60 s, or longer if an account takes
+    /// longer to return to its initial state.
     pub(crate) idle_timeout: Option<Duration>,
-    /// How many bits of its address a host of IPv6 is known by: those that its provider gives to
-    /// one user; 64 by default.
+    /// The length of the prefix that identifies an IPv6 host. Providers give one user a prefix, such as a /64
+    /// (the default) or a /56.
     #[schemars(range(min = 1, max = 128), extend("x-range" = "1 to 128"))]
     pub(crate) ipv6_prefix: Option<u8>,
 }
@@ -40,15 +40,15 @@ impl PerSettings {
 }
 
 choices!(Option<Aggregate> as "Aggregate" {
-    /// Those of a flow: one 5-tuple.
+    /// One account per flow (5-tuple).
     "flow" => Some(Aggregate::Flow),
-    /// Those from one address to another.
+    /// One account per pair of source and destination address.
     "host-pair" => Some(Aggregate::HostPair),
-    /// Those from one address.
+    /// One account per source address.
     "source" => Some(Aggregate::Source),
-    /// Those to one address.
+    /// One account per destination address.
     "destination" => Some(Aggregate::Destination),
-    /// All.
+    /// One account for all packets.
     "all" => None,
 });
 
@@ -86,7 +86,7 @@ impl JsonSchema for PerKey {
     }
 }
 
-/// Accounts that are kept; memory grows with those that there are.
+/// The default number of accounts. Memory is used only for accounts in use.
 fn table_size() -> usize {
     65_536
 }
@@ -94,8 +94,8 @@ fn table_size() -> usize {
 const DEFAULT_IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Checker<'_> {
-    /// Whose packets have an account of their own; none when all share one. An inner none is a
-    /// mistake. A silence of `settled` makes an account as good as new.
+    /// Which packets share an account; the inner `None` means that all share one, and the outer `None` is a
+    /// mistake. After an idle time of `settled` an account is back in its initial state.
     pub(crate) fn per(
         &mut self,
         path: &str,
@@ -104,8 +104,8 @@ impl Checker<'_> {
     ) -> Option<Option<Per>> {
         let Some(PerKey(settings)) = key else { return Some(None) };
         if let (Some(_), None | Some(Aggregate::Flow)) = (settings.ipv6_prefix, settings.each.0) {
-            let message = "ipv6_prefix counts only where hosts have accounts";
-            let help = "leave it out, or say `each` = `source`, `destination` or `host-pair`";
+            let message = "ipv6_prefix has no effect here: accounts do not belong to hosts";
+            let help = "remove it, or set `each` to `source`, `destination` or `host-pair`";
             self.document.mistake_in_key(&format!("{path}.per.ipv6_prefix"), message, help);
         }
         let OneOf(Some(aggregate)) = settings.each else { return Some(None) };
@@ -119,7 +119,7 @@ impl Checker<'_> {
         self.accept(&format!("{path}.per"), per).map(Some)
     }
 
-    /// As [`per`](Self::per), where the account is a flow's by default and cannot be all packets'.
+    /// As [`per`](Self::per), but the default is one account per flow, and `all` is refused.
     pub(crate) fn per_flow(
         &mut self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Transport protocols as they are written.
+//! Transport protocols in policies.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -19,13 +19,13 @@ choices!(Protocol as "Protocol" {
     "icmp" => Protocol::ICMP,
     /// ICMP of IPv6.
     "icmpv6" => Protocol::ICMPV6,
-    /// IPsec's encapsulated packets, whose ports nobody sees.
+    /// IPsec ESP. Its ports are encrypted.
     "esp" => Protocol::ESP,
     /// SCTP.
     "sctp" => Protocol::SCTP,
 });
 
-/// A protocol by its name, or by the number that IANA has assigned to it.
+/// A protocol: its name, or its IANA number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ProtocolKey(pub(crate) Protocol);
 
@@ -66,11 +66,11 @@ impl Listed for ProtocolKey {
     const EXAMPLES: &'static str = "protocols such as \"tcp\", or numbers from 0 to 255";
 }
 
-/// Why packets of `protocol` have no ports that one could match; none where they have.
+/// The reason why the ports of `protocol` cannot be matched, or `None` if they can.
 pub(crate) fn without_ports(protocol: Protocol) -> Option<&'static str> {
     match protocol {
-        Protocol::ICMP | Protocol::ICMPV6 => Some("packets of ICMP have no ports"),
-        Protocol::ESP => Some("packets of ESP hide their ports"),
+        Protocol::ICMP | Protocol::ICMPV6 => Some("ICMP packets have no ports"),
+        Protocol::ESP => Some("the ports of ESP packets are encrypted"),
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What RED with one level and RED with several have in common.
+//! Keys that `red` and `multi-red` share.
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{
@@ -11,53 +11,51 @@ use super::{ThresholdKey, choices};
 use crate::check::Checker;
 
 choices!(Spacing as "Spacing" {
-    /// Uniformly 1 to 1/p packets apart (Floyd & Jacobson 1993).
+    /// The number of packets between drops is uniform from 1 to 1/p (Floyd & Jacobson 1993).
     "uniform" => Spacing::Uniform,
-    /// Uniformly 1/p to 2/p packets apart, as ns-2's Queue/RED with `wait_`.
+    /// The number of packets between drops is uniform from 1/p to 2/p, as in ns-2's Queue/RED with `wait_`.
     "wait" => Spacing::Wait,
-    /// As "uniform", but when p has risen so far that a drop is overdue, none comes until the
-    /// average leaves the thresholds, as in ns-2's dsRED.
+    /// As "uniform". But if p rises until a drop is overdue, no packet is dropped before the average leaves
+    /// the thresholds, as in ns-2's dsRED.
     "unclamped" => Spacing::Unclamped,
 });
 
-/// A table of keys that holds RED's common ones beside its own.
+/// Defines a table of keys: RED's common keys, and more.
 macro_rules! red_keys {
     ($(#[$attribute:meta])* struct $Name:ident { $($own:tt)* }) => {
         crate::keys::key_table! {
             $(#[$attribute])*
             struct $Name {
-                /// What the queue holds.
+                /// Limit of the queue.
                 #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
                 limit: shortflow_units::Length,
                 /// The weight w_q of a new sample in the average (Floyd & Jacobson 1993, §6).
                 #[serde(default = "crate::keys::RedCommon::weight")]
                 #[schemars(extend("x-range" = "above 0, at most 1"))]
                 weight: f64,
-                /// Whether the drop probability rises on to 1 at twice `max_threshold`, instead of
-                /// jumping.
+                /// Whether the drop probability rises gradually to 1 at twice `max_threshold`, instead of
+                /// jumping to 1.
                 #[serde(default)]
                 gentle: bool,
-                /// Whether ECN-capable packets are marked instead of dropped below
-                /// `max_threshold`.
+                /// Whether ECN-capable packets are marked instead of dropped below `max_threshold`.
                 #[serde(default)]
                 ecn: bool,
-                /// Whether they are marked above `max_threshold` too, as ns-2's dsRED does; needs
-                /// `ecn = true`.
+                /// Whether ECN-capable packets are marked above `max_threshold` too, as in ns-2's dsRED.
+                /// Requires `ecn = true`.
                 #[serde(default)]
                 ecn_above_max: bool,
-                /// The mean packet of the link, for the average's decay in idle times.
+                /// Mean packet size of the link. It scales how the average falls while the queue is idle.
                 #[serde(default = "crate::keys::RedCommon::mean_packet")]
                 #[schemars(extend("x-range" = "above zero"))]
                 mean_packet: shortflow_units::Bytes,
-                /// Whether the drop probability is in proportion to a packet's size over
-                /// `mean_packet`.
+                /// Whether the drop probability is proportional to a packet's size divided by `mean_packet`.
                 #[serde(default)]
                 byte_mode: bool,
-                /// How drops are spaced, when the drop probability is p.
+                /// Spacing of drops, if the drop probability is p.
                 #[serde(default = "crate::keys::RedCommon::spacing")]
                 spacing: crate::keys::OneOf<shortflow_elements::queue::Spacing>,
-                /// A packet that finds fewer packets waiting is spared, whatever the average; 0 as
-                /// published, 2 in ns-2 and ns-3.
+                /// A packet that finds fewer packets in the queue is not dropped, whatever the average. The
+                /// paper has 0, ns-2 and ns-3 have 2.
                 #[serde(default)]
                 spare_below: u32,
                 $($own)*
@@ -83,8 +81,8 @@ macro_rules! red_keys {
 }
 pub(crate) use red_keys;
 
-/// A table of keys that holds those of a drop curve beside its own. `$table` makes it: `key_table`,
-/// or `red_keys` for the common keys too.
+/// Defines a table of keys: those of a drop curve, and more. `$table` is the macro that defines it:
+/// `key_table`, or `red_keys` for the common keys too.
 macro_rules! curve_keys {
     ($table:ident! { $(#[$attribute:meta])* struct $Name:ident { $($own:tt)* } }) => {
         crate::keys::$table! {
@@ -103,7 +101,7 @@ macro_rules! curve_keys {
         }
 
         impl $Name {
-            /// The curve of the keys, which stand at `path`; none when there is a mistake.
+            /// The curve of the keys at `path`, or `None` after a mistake.
             fn curve(
                 &self,
                 checker: &mut crate::check::Checker<'_>,
@@ -138,7 +136,7 @@ impl RedCommon {
         0.002
     }
 
-    /// The mean packet for which RED's idle correction counts.
+    /// The mean packet for RED's idle correction.
     pub(crate) fn mean_packet() -> Bytes {
         Bytes(500)
     }
@@ -159,16 +157,16 @@ impl RedCommon {
     }
 }
 
-/// The parameters of a RED queue with one or several levels, but for the rate of its link.
+/// The parameters of a RED queue with one or several levels, without the rate of its link.
 #[derive(Debug, Clone)]
 pub struct RedPlan {
     byte_mode: bool,
-    /// For a link of some rate: it only scales the idle time.
+    /// For a link of any rate: the rate only scales the idle time.
     params: RedParams,
 }
 
 impl RedPlan {
-    /// The plan of the keys at `path`; none when there is a mistake.
+    /// The plan of the keys at `path`, or `None` after a mistake.
     pub(crate) fn new(
         checker: &mut Checker<'_>,
         path: &str,
@@ -208,8 +206,8 @@ impl RedPlan {
         Some(RedPlan { byte_mode: common.byte_mode, params: checker.accept(path, params)? })
     }
 
-    /// The parameters for a link of this rate, above zero, which settles how fast the average falls
-    /// when the queue is idle.
+    /// The parameters for a link of this rate, which must be above zero. The rate determines how fast the
+    /// average falls while the queue is idle.
     pub fn params(&self, rate: Rate) -> RedParams {
         self.params.at_rate(rate).expect("a link has a rate above zero")
     }
@@ -219,12 +217,12 @@ impl RedPlan {
         self.params.settings()
     }
 
-    /// What the queue holds.
+    /// The limit of the queue.
     pub fn limit(&self) -> Length {
         self.params.settings().limit
     }
 
-    /// Whether it marks packets of who understands that (RFC 3168) instead of dropping them.
+    /// Whether the queue marks ECN-capable packets (RFC 3168) instead of dropping them.
     pub fn marks(&self) -> bool {
         self.params.settings().ecn.marks()
     }
@@ -239,7 +237,7 @@ impl RedPlan {
         self.params.settings().idle_packet
     }
 
-    /// Whether the drop probability is in proportion to a packet's size over the mean packet.
+    /// Whether the drop probability is proportional to a packet's size divided by the mean packet.
     pub fn byte_mode(&self) -> bool {
         self.byte_mode
     }
@@ -254,7 +252,7 @@ impl RedPlan {
         self.params.settings().ecn
     }
 
-    /// A packet that finds fewer packets waiting is spared.
+    /// A packet that finds fewer packets in the queue is not dropped.
     pub fn spare_below(&self) -> u64 {
         self.params.settings().spare_below
     }

@@ -1,8 +1,8 @@
-//! Tables of keys, some of which hold a block of keys that several schemes share.
+//! Macros for tables of keys, and for blocks of keys that several schemes share.
 
-/// A table of keys. A block of shared keys is a macro around it, which adds its keys to those that
-/// stand here: serde's `flatten` would do so too, but it forgets where in the text a value stands,
-/// and cannot refuse unknown keys.
+/// A table of keys. A block of shared keys is a macro around it that adds its keys to the others. serde's
+/// `flatten` would do the same, but it loses the position of a value in the text, and cannot refuse unknown
+/// keys.
 macro_rules! key_table {
     ($(#[$attribute:meta])* struct $Name:ident { $($keys:tt)* }) => {
         #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]

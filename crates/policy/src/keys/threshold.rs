@@ -15,7 +15,7 @@ pub(crate) enum ThresholdKey {
 }
 
 impl ThresholdKey {
-    /// The threshold under `limit`, to the nearest packet or byte.
+    /// The threshold of a queue with this `limit`, rounded to the nearest packet or byte.
     pub(crate) fn under(self, limit: Length) -> Length {
         match (self, limit) {
             (ThresholdKey::Length(length), _) => length,
@@ -29,7 +29,7 @@ impl ThresholdKey {
     }
 }
 
-/// With what would be right on a line of its own.
+/// Keeps the help of the error on a line of its own.
 fn in_parts<E: de::Error>(error: ParseQuantityError) -> E {
     E::custom(format_args!("{error:#}"))
 }

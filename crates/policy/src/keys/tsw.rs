@@ -1,4 +1,4 @@
-//! What markers with a time sliding window have in common.
+//! Keys that markers with a time sliding window share.
 
 use shortflow_elements::meter::InitialRate;
 use shortflow_units::Duration;
@@ -6,13 +6,13 @@ use shortflow_units::Duration;
 use super::{OneOf, choices};
 
 choices!(InitialRate as "InitialRate" {
-    /// At the committed rate (RFC 2859, Figure 2).
+    /// The committed rate (RFC 2859, Figure 2).
     "committed" => InitialRate::Committed,
-    /// At zero.
+    /// Zero.
     "zero" => InitialRate::Zero,
 });
 
-/// A table of keys that holds those of a rate estimator beside its own.
+/// Defines a table of keys: those of a rate estimator, and more.
 macro_rules! tsw_keys {
     ($(#[$attribute:meta])* struct $Name:ident { $($own:tt)* }) => {
         crate::keys::key_table! {
@@ -21,11 +21,11 @@ macro_rules! tsw_keys {
                 /// Committed information rate.
                 #[schemars(extend("x-range" = "above zero"))]
                 cir: shortflow_units::Rate,
-                /// The window of the rate estimator.
+                /// Window of the rate estimator.
                 #[serde(default = "crate::keys::estimator_window")]
                 #[schemars(extend("x-range" = "above zero"))]
                 window: shortflow_units::Duration,
-                /// Where the rate estimate starts.
+                /// Initial value of the rate estimate.
                 #[serde(default = "crate::keys::initial_rate")]
                 initial_rate: crate::keys::OneOf<shortflow_elements::meter::InitialRate>,
                 $($own)*
@@ -33,7 +33,7 @@ macro_rules! tsw_keys {
         }
 
         impl $Name {
-            /// The estimator's parameters; none when there is a mistake.
+            /// The estimator's parameters, or `None` after a mistake.
             fn tsw(
                 &self,
                 checker: &mut crate::check::Checker<'_>,

@@ -1,4 +1,4 @@
-//! Classes that take turns, each with a share and a queue of its own.
+//! Classes that take turns, each with a share and its own queue.
 
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::{ParamsError, QueueDiscipline};
@@ -9,7 +9,7 @@ use crate::scheme::Port;
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 use crate::shadows;
 
-/// A class as it is written: which packets, its share, its queue.
+/// A class in the text: its conditions, its share, its queue.
 type WrittenClass<'k, T> = (&'k MatchKeys, Result<T, ParamsError>, &'k QueueKeys);
 
 /// The parameters of a scheduler over classes, each with its share of type `T`.
@@ -20,7 +20,7 @@ pub struct Turns<T> {
 }
 
 impl<T: Copy> Turns<T> {
-    /// Which packets belong to which class; those that nothing matches belong to the last.
+    /// Assigns packets to classes. Packets that match no class belong to the last.
     pub fn classifier(&self) -> &Classifier {
         &self.classifier
     }
@@ -30,7 +30,7 @@ impl<T: Copy> Turns<T> {
         &self.classes
     }
 
-    /// The classes of the list `key` below `path`; none when there is a mistake.
+    /// The classes of the list `key` below `path`, or `None` after a mistake.
     pub(crate) fn check<'k>(
         checker: &mut Checker<'_>,
         path: &str,
@@ -64,13 +64,13 @@ impl<T: Copy> Turns<T> {
         self.classes.iter().map(|(_, queue)| queue).collect()
     }
 
-    /// A fresh queue for each class, with its share.
+    /// A new queue for each class, with its share.
     pub(crate) fn build(&self, port: &Port<'_>) -> Vec<(T, Box<dyn QueueDiscipline>)> {
         let each = self.classes.iter().enumerate();
         each.map(|(index, (share, queue))| (*share, queue.build(&port.inner(index)))).collect()
     }
 
-    /// The class of packets that nothing matches.
+    /// The class of packets that match no class.
     pub(crate) fn last(&self) -> usize {
         self.classes.len() - 1
     }

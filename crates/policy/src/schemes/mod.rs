@@ -1,11 +1,11 @@
-//! The schemes, one file each. The file's name is the scheme's; `build.rs` lists the files.
+//! The schemes, one file each. A file has the name of its scheme; `build.rs` lists the files.
 
-/// What is written into the DS field.
+/// Markers, which write the DS field.
 pub mod markers {
     include!(concat!(env!("OUT_DIR"), "/markers.rs"));
 }
 
-/// How packets wait for a link, and which goes first.
+/// Queues, which hold packets for a link and choose the next one.
 pub mod queues {
     include!(concat!(env!("OUT_DIR"), "/queues.rs"));
 }

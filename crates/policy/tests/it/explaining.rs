@@ -38,9 +38,9 @@ fn red_is_explained_with_its_defaults_and_ranges() {
     for part in [
         "red (queue)",
         "Source: Floyd & Jacobson 1993",
-        "weight: a number, above 0, at most 1; 0.002 by default",
-        "mean_packet: a size, such as `\"64 KB\"`, above zero; \"500 B\" by default",
-        "spacing: `\"uniform\"` or `\"wait\"` or `\"unclamped\"`; \"uniform\" by default",
+        "weight: a number, above 0, at most 1; default: 0.002",
+        "mean_packet: a size, such as `\"64 KB\"`, above zero; default: \"500 B\"",
+        "spacing: `\"uniform\"` or `\"wait\"` or `\"unclamped\"`; default: \"uniform\"",
         "max_probability = 0.1",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

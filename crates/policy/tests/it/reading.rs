@@ -49,7 +49,7 @@ fn a_mistake_knows_its_line_and_its_column_in_characters() {
     let mistakes = from_text("test.toml", "# é\nname = \"é\" \nrolls = 1\n", &[]).unwrap_err();
     assert_eq!((mistakes.0[0].line(), mistakes.0[0].column()), (3, 1));
     let mistakes = from_text("test.toml", "x = { é = 1 }", &[]).unwrap_err();
-    assert!(mistakes.0[0].message.starts_with("this is not TOML"));
+    assert!(mistakes.0[0].message.starts_with("invalid TOML"));
     assert_eq!((mistakes.0[0].line(), mistakes.0[0].column()), (1, 7));
 }
 

@@ -150,8 +150,8 @@ fn an_engine_in_real_time_runs_one_task_at_a_time_and_says_when_it_was_late() {
     assert_eq!(
         warnings,
         [
-            "The machine was too slow: packets were sent 0.000 ms (median), 3.000 ms (p99) and 6.000 ms (at most) \
-             after their time, and it stood still for 0.2 % of the time, at most 3.000 ms at once; above 1 ms (p99), \
+            "The machine was too slow: packets were 0.000 ms (median), 3.000 ms (p99) and 6.000 ms (maximum) late, \
+             and it stalled for 0.2 % of the time, 3.000 ms at most. Above 1 ms (p99), \
              1 % or 100 ms the results cannot be trusted."
         ]
     );

@@ -1,4 +1,4 @@
-//! The addresses that hosts are given.
+//! Checks the addresses of hosts.
 
 use std::rc::Rc;
 
@@ -38,11 +38,10 @@ pub(super) fn check(
     Addresses::new(topology.nodes.len() as u32, &given)
 }
 
-/// An address, whose it is, and where that is written.
+/// An address, its owner, and the path of its key.
 type Owned = (Address, NodeId, Rc<str>);
 
-/// What a group's key comes to, each block with its place; none without the key, and when there is a
-/// mistake.
+/// The blocks of addresses of a group, each with its path. `None` without the key, or after a mistake.
 fn blocks(
     document: &mut Document,
     name: &str,
@@ -80,19 +79,19 @@ fn blocks(
     Some(found)
 }
 
-/// Addresses that are given out one after the other.
+/// Consecutive addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
     first: Address,
-    /// From one host to the next.
+    /// The step from one host to the next.
     step: u128,
 }
 
-/// What is wrong, and what would be right.
+/// The error and the help.
 type Wrong = (String, String);
 
 impl Block {
-    /// From an address, the first of `count` that count up; or from a prefix that has room for so many.
+    /// Parses an address, the first of `count` consecutive ones, or a prefix with room for `count` addresses.
     fn parse(text: &str, count: u32) -> Result<Block, Wrong> {
         let Some((address, length)) = text.split_once('/') else {
             return Ok(Block { first: parsed(text, text)?, step: 1 });
@@ -106,10 +105,10 @@ impl Block {
         Block::within(prefix, count)
     }
 
-    /// The addresses of a prefix that hosts may have, in order. Not the first of IPv4, which names the
-    /// network, nor the last, which is its broadcast address, except where there are two or one (RFC 3021);
-    /// not the first of IPv6, which is the routers' (RFC 4291 §2.6.1), except where there are two or one (RFC 6164).
-    /// Where a prefix of IPv6 is shorter than 64 bits, each host has 64 bits of its own, and ::1 there.
+    /// The addresses of a prefix that hosts can have, in order. In IPv4 the first address (the network) and
+    /// the last one (broadcast) are excluded, except in a /31 or /32 (RFC 3021). In IPv6 the first address
+    /// (RFC 4291 §2.6.1) is excluded, except in a /127 or /128 (RFC 6164). If an IPv6 prefix is shorter than
+    /// 64 bits, each host has its own /64 and the address ::1 in it.
     fn within(prefix: Prefix, count: u32) -> Result<Block, Wrong> {
         let length = u32::from(prefix.length());
         let of_all = if prefix.is_v4() { 32 } else { 128 };
@@ -141,12 +140,12 @@ impl Block {
         IpVersion::from_address(self.first)
     }
 
-    /// The address of the host with this place in the group.
+    /// The address of the host with this index in the group.
     fn address(&self, at: u32) -> Address {
         plus(self.first, self.step * u128::from(at))
     }
 
-    /// The same, if each of `count` addresses can be a host's.
+    /// The block itself, if all of its `count` addresses can belong to hosts.
     fn checked(self, name: &str, count: u32) -> Result<Block, Wrong> {
         let room = match self.first.as_v4() {
             Some(first) => u128::from(u32::MAX - first),
@@ -154,11 +153,8 @@ impl Block {
         };
         let last = self.step.checked_mul(u128::from(count - 1));
         if last.is_none_or(|last| last > room) {
-            let message = format!(
-                "counting up from {} does not give {count} addresses: there are no more after the last",
-                self.first
-            );
-            return Err((message, "begin at a lower address".to_owned()));
+            let message = format!("there are fewer than {count} addresses from {} on", self.first);
+            return Err((message, "start at a lower address".to_owned()));
         }
         let wrong = (0..count).map(|at| (at, self.address(at)));
         let wrong =
@@ -176,7 +172,7 @@ impl Block {
 fn parsed(address: &str, text: &str) -> Result<Address, Wrong> {
     let parsed: Address = address.parse().map_err(|_| not_an_address(text))?;
     if address.contains(':') && parsed.as_v4().is_some() {
-        let message = format!("\"{text}\" is an IPv4 address written as one of IPv6");
+        let message = format!("\"{text}\" is an IPv4-mapped IPv6 address");
         return Err((message, format!("write \"{parsed}\"")));
     }
     Ok(parsed)
@@ -185,7 +181,7 @@ fn parsed(address: &str, text: &str) -> Result<Address, Wrong> {
 fn not_an_address(text: &str) -> Wrong {
     let help = "write an address such as \"100.64.0.1\" or \"2001:db8::1\", a prefix such as \"100.64.0.0/24\", or a \
                 list with one of IPv4 and one of IPv6";
-    (format!("\"{text}\" is not an address"), help.to_owned())
+    (format!("invalid address \"{text}\""), help.to_owned())
 }
 
 fn bits(address: Address) -> u128 {
@@ -195,7 +191,7 @@ fn bits(address: Address) -> u128 {
     }
 }
 
-/// The address so many after this one, of the same version.
+/// The address `more` after this one, of the same version.
 fn plus(address: Address, more: u128) -> Address {
     match address.as_v4() {
         Some(first) => Address::v4(first + more as u32),
@@ -207,7 +203,7 @@ fn plural(count: u128, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// What an address is that no host can have on a network (RFC 6890).
+/// Why no host can have this address (RFC 6890), if so.
 fn unusable(address: Address) -> Option<&'static str> {
     match std::net::IpAddr::from(address) {
         std::net::IpAddr::V4(address) => match address.octets() {
@@ -230,7 +226,7 @@ fn unusable(address: Address) -> Option<&'static str> {
     }
 }
 
-/// Refuses addresses that two nodes would have.
+/// Refuses addresses that belong to two nodes.
 fn unique(
     document: &mut Document,
     nodes: &[Node],
@@ -238,7 +234,7 @@ fn unique(
     mut places: Vec<Owned>,
 ) {
     let name = |node: NodeId| &nodes[node.index()].name;
-    // One that a node has without the key; `given` is in the order of nodes.
+    // An automatic address. `given` is in the order of nodes.
     let is_automatic = |node: NodeId| {
         node.index() < nodes.len() && given.binary_search_by_key(&node, |(node, _)| *node).is_err()
     };
@@ -252,7 +248,7 @@ fn unique(
             [NodeId(0), last].map(|node| node.automatic(IpVersion::from_address(*address)));
         let message = format!("{address} is the automatic address of `{}`", name(other));
         let help = format!(
-            "nodes without `address` have {first} to {last} in the order of the file; choose another address"
+            "nodes without `address` get {first} to {last} in the order of the file; choose another address"
         );
         document.mistake(path, message, help);
         return;
@@ -261,7 +257,7 @@ fn unique(
     let twice = places.windows(2).find(|pair| pair[0].0 == pair[1].0);
     if let Some([(address, one, _), (_, other, path)]) = twice {
         let message =
-            format!("{address} is the address of `{}` and of `{}`", name(*one), name(*other));
-        document.mistake(path, message, "give each host an address of its own");
+            format!("`{}` and `{}` both have the address {address}", name(*one), name(*other));
+        document.mistake(path, message, "give each host a different address");
     }
 }

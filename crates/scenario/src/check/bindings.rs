@@ -1,4 +1,4 @@
-//! Which role is played at which port.
+//! Binds roles to ports.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::file::{BindFile, ScenarioFile};
 use crate::model::{Binding, Direction, Inputs, NodeId, NodeKind, Workload};
 
 /// Resolves the bindings against the policy and the topology. The last `by_hand` of them come from the
-/// command line: at a port that others bind too, these count.
+/// command line, and override other bindings of the same port.
 pub(super) fn check(
     document: &mut Document,
     file: &ScenarioFile,
@@ -21,15 +21,18 @@ pub(super) fn check(
 ) -> Vec<Binding> {
     let Some(policy) = policy else {
         if !file.bind.is_empty() {
-            let help = "add `policy = \"FILE\"`, or give one on the command line with --policy";
-            document.mistake("bind.0.role", "roles are bound, but there is no policy", help);
+            let help = "add `policy = \"FILE\"`, or use the option --policy";
+            document.mistake("bind.0.role", "the scenario binds roles, but it has no policy", help);
         }
         return Vec::new();
     };
     if file.bind.is_empty() {
-        let help =
-            "bind its roles with [[bind]] tables or --bind ROLE=PLACE, or leave the policy out";
-        document.mistake("policy", "no role of the policy is bound: it would do nothing", help);
+        let help = "bind its roles with [[bind]] tables or --bind ROLE=PLACE, or remove the policy";
+        document.mistake(
+            "policy",
+            "no role of the policy is bound, so it would have no effect",
+            help,
+        );
     }
     let policy_name = inputs.policy.as_ref().map_or("", |(name, _)| name);
     let of_file = file.bind.len() - by_hand.min(file.bind.len());
@@ -50,7 +53,7 @@ pub(super) fn check(
             let key = (at, direction_key(direction), index >= of_file);
             if let Some(other) = taken.insert(key, bindings.len()) {
                 let (at, other) = (&topology.node(at).name, &bindings[other].role);
-                let message = format!("this port of `{at}` already plays the role `{other}`");
+                let message = format!("the role `{other}` is already bound to this port of `{at}`");
                 document.mistake(&format!("{path}.role"), message, ONE_ROLE);
                 break;
             }
@@ -58,9 +61,9 @@ pub(super) fn check(
         }
     }
     let bindings = without_replaced(bindings, &taken);
-    // A binding that is wrong itself says nothing about the others.
+    // An invalid binding says nothing about the others.
     if !file.bind.is_empty() && document.is_sound() {
-        // Where the command line gives the policy, the scenario has nothing to show.
+        // If the policy comes from the command line, the scenario has no text to point to.
         let is_named_here =
             file.policy.as_ref().is_some_and(|path| policy_name.ends_with(file_name(path)));
         let path = if is_named_here { "policy" } else { "" };
@@ -70,10 +73,10 @@ pub(super) fn check(
     bindings
 }
 
-/// A port, what its role sees, and whether the command line binds it.
+/// A port, the direction of its role, and whether the command line binds it.
 type BoundPort = (NodeId, (bool, NodeId), bool);
 
-/// A port that the file and the command line bind has the latter's role; `taken` is the index of each
+/// Removes bindings of the file for ports that the command line binds too. `taken` has the index of each
 /// binding.
 fn without_replaced(bindings: Vec<Binding>, taken: &BTreeMap<BoundPort, usize>) -> Vec<Binding> {
     let is_by_hand = |(at, direction, _)| taken.contains_key(&(at, direction, true));
@@ -87,7 +90,7 @@ fn without_replaced(bindings: Vec<Binding>, taken: &BTreeMap<BoundPort, usize>) 
     kept.map(|(_, binding)| binding).collect()
 }
 
-/// A shaper that lets through what its line carries anyway holds nothing back; once for each role.
+/// Warns of shapers whose rate is not below that of their link, once for each role.
 fn warn_of_idle_shapers(
     document: &mut Document,
     path: &str,
@@ -107,19 +110,18 @@ fn warn_of_idle_shapers(
         }
         let name = |node| &topology.node(node).name;
         let message = format!(
-            "the shaper of the role `{role}` lets {shaped_to} leave, and the line `{}->{}` carries {}: \
-             it holds nothing back",
+            "the shaper of the role `{role}` has no effect: its rate {shaped_to} is not below that of \
+             the link `{}->{}`, {}",
             name(*at),
             name(neighbour),
             line.rate,
         );
-        let help = "give it a rate a little below that of the bottleneck";
+        let help = "set its rate a little below that of the bottleneck";
         document.warning(path, message, help);
     }
 }
 
-/// A role that does something and is bound nowhere leaves the policy without effect, or with a part
-/// of it.
+/// Warns of a role with an effect that is not bound: the policy, or a part of it, then has no effect.
 fn warn_of_unbound(
     document: &mut Document,
     path: &str,
@@ -136,7 +138,7 @@ fn warn_of_unbound(
             (true, true) => ("conditions and queues packets", "NODE->NEIGHBOUR"),
         };
         let message = format!(
-            "the role `{0}` of {policy_name} {does}, but it is not bound to any place, so this part of \
+            "the role `{0}` of {policy_name} {does}, but it is not bound to a port, so this part of \
              the policy has no effect",
             role.name
         );
@@ -149,8 +151,8 @@ fn warn_of_unbound(
     }
 }
 
-/// The help where a second role would be played at a port.
-const ONE_ROLE: &str = "a port can play one role in each direction: remove one of the two bindings";
+/// The help if two roles would be bound to a port.
+const ONE_ROLE: &str = "a port has at most one role per direction: remove one of the two bindings";
 
 /// The last part of a path as it is written.
 fn file_name(path: &str) -> &str {
@@ -168,17 +170,17 @@ fn role<'p>(
     if role.is_none() {
         let names: Vec<&str> = policy.roles.iter().map(|role| role.name.as_str()).collect();
         let help = suggestion(name, &format!("roles of {policy_name}"), &names);
-        let message = format!("there is no role `{name}` in {policy_name}");
+        let message = format!("unknown role `{name}` in {policy_name}");
         let help = format!(
-            "{help}; rename the role in one of the two files, or choose its place with --bind \
-             ROLE=PLACE. If the policy is to do nothing here, add an empty `[roles.{name}]` to it"
+            "{help}; rename the role in one of the two files, or bind another one with --bind \
+             ROLE=PLACE. If the policy should do nothing here, add an empty `[roles.{name}]` to it"
         );
         document.mistake(&format!("{path}.role"), message, help);
     }
     role
 }
 
-/// The ports that `bind` means.
+/// The ports of `bind`.
 fn ports(
     document: &mut Document,
     path: &str,
@@ -191,7 +193,7 @@ fn ports(
         _ => {
             let help = "write `from` for packets that come in from a neighbour, or `to` for packets \
                         that go out to it";
-            document.mistake(path, "a binding needs exactly one of `from` and `to`", help);
+            document.mistake(path, "a binding requires exactly one of `from` and `to`", help);
             return None;
         }
     };
@@ -234,7 +236,7 @@ fn may_bind(document: &mut Document, path: &str, role: &Role, direction: Directi
     !refused
 }
 
-/// Only a host, where its own packets leave, knows what their sender does.
+/// Checks that a role which uses the sender's state is bound at that sender.
 fn may_ask(
     document: &mut Document,
     path: &str,
@@ -248,22 +250,22 @@ fn may_ask(
     let refused = role.reads_sender() && !knows;
     if refused {
         let message = format!(
-            "the role `{}` matches what only the sender of a packet knows, and `{}` is not the \
+            "the role `{}` uses what only the sending host knows, but `{}` is not the \
              sender here",
             role.name, node.name
         );
-        let help = "bind it at hosts with `to = …`; a router may match ports or code points";
+        let help = "bind it at hosts with `to = …`; at a router, match ports or code points";
         document.mistake(&format!("{path}.role"), message, help);
     }
     !refused
 }
 
-/// Labels of the policy that no workload has are slips: they would match nothing.
+/// Refuses labels of the policy that no workload has: they would match nothing.
 pub(super) fn check_labels(document: &mut Document, policy: &Policy, workloads: &[Workload]) {
     let known: Vec<&str> = workloads.iter().map(|workload| workload.label.as_str()).collect();
     for label in policy.labels().iter().filter(|label| !known.contains(&label.as_str())) {
         let help = suggestion(label, "labels of workloads", &known);
-        let message = format!("the policy matches the label `{label}`, which no workload has");
+        let message = format!("the policy matches the unknown label `{label}`");
         document.mistake("policy", message, help);
     }
 }

@@ -1,4 +1,4 @@
-//! What is allowed in a scenario, but hardly meant.
+//! Warns of settings that are allowed but probably a mistake.
 
 use shortflow_tcp::EchoRule;
 use shortflow_text::Document;
@@ -11,11 +11,11 @@ use crate::loss::LossFile;
 use crate::model::{Binding, Direction, Link, NodeId, Scenario, Workload};
 use crate::workloads::WorkloadKind;
 
-/// Warns of links that lose everything, and of packets that are too small for their headers.
+/// Warns of links that lose all packets, and of packets that are smaller than their headers.
 pub(super) fn of_file(document: &mut Document, file: &ScenarioFile, workloads: &[Workload]) {
     for (name, link) in file.links.iter() {
         if link.loss.as_ref().is_some_and(loses_all) {
-            let help = "write a share of packets from 0 to 1, such as 0.01 for one in a hundred";
+            let help = "write a probability from 0 to 1, such as 0.01 for 1 % of packets";
             let message = format!("the link `{name}` loses every packet");
             document.warning(&format!("links.{name}.loss"), message, help);
         }
@@ -25,7 +25,7 @@ pub(super) fn of_file(document: &mut Document, file: &ScenarioFile, workloads: &
     }
 }
 
-/// Whether no packet gets through in one of the directions.
+/// Whether all packets in one of the directions are lost.
 fn loses_all(loss: &LossFile) -> bool {
     match loss {
         LossFile::Always(probability) => *probability == Probability::ONE,
@@ -35,7 +35,7 @@ fn loses_all(loss: &LossFile) -> bool {
     }
 }
 
-/// A packet of datagrams has headers of UDP and IP.
+/// A packet with datagrams has UDP and IP headers.
 fn small_packets(document: &mut Document, workload: &Workload) {
     let (key, size) = match &workload.kind {
         WorkloadKind::Cbr(cbr) => ("cbr.packet", u64::from(cbr.packet)),
@@ -56,8 +56,8 @@ fn small_packets(document: &mut Document, workload: &Workload) {
     }
 }
 
-/// Warns of the first workload whose TCP reacts to marks only, and whose packets pass no queue that
-/// makes any. `is_tcp_of_all` tells whether the congestion control stands in `[tcp]`.
+/// Warns of the first workload whose TCP reacts only to marks, and whose packets pass no queue that marks.
+/// `is_tcp_of_all` is whether the congestion control is set in `[tcp]`.
 pub(super) fn unmarked(document: &mut Document, scenario: &Scenario, is_tcp_of_all: bool) {
     let marks = |&(at, to): &(NodeId, NodeId)| {
         let here = |binding: &&Binding| binding.at == at && binding.direction == Direction::To(to);
@@ -76,7 +76,7 @@ pub(super) fn unmarked(document: &mut Document, scenario: &Scenario, is_tcp_of_a
         false => format!("workloads.{}", workload.name),
     };
     let message = format!(
-        "{} reacts to ECN marks, and no queue that the packets of `{}` pass marks any",
+        "{} reacts to ECN marks, but no queue on the path of `{}` marks packets",
         workload.tcp.congestion.title(),
         workload.name
     );
@@ -85,7 +85,7 @@ pub(super) fn unmarked(document: &mut Document, scenario: &Scenario, is_tcp_of_a
     document.warning(&path, message, help);
 }
 
-/// Warns of the line to which most is offered, when that is more than it carries.
+/// Warns of the link with the highest load, if the load exceeds its rate.
 pub(super) fn overloaded(document: &mut Document, scenario: &Scenario) {
     let load = scenario.offered_load();
     let lines = load.lines.iter().enumerate();
@@ -93,32 +93,32 @@ pub(super) fn overloaded(document: &mut Document, scenario: &Scenario) {
     let Some((at, line)) = heaviest.filter(|(_, line)| line.share() > 1.0) else { return };
     let node = |node: NodeId| &scenario.nodes[node.index()].name;
     let message = format!(
-        "what workloads offer from {} to {} is {:.0} % of what the link carries",
+        "the load offered from {} to {} is {:.0} % of the link's rate",
         node(line.from),
         node(line.to),
         100.0 * line.share()
     );
-    let help = "while all of them are on, what is open piles up, and times depend on how long the run \
-                lasts; `shortflow check` shows the load of each link";
+    let help = "while all workloads are active, open transfers accumulate, and times depend on the length of the run; \
+                `shortflow check` shows the load of each link";
     // Each link has two lines.
     document.warning(&format!("links.{}", group_of(&scenario.links[at / 2])), message, help);
 }
 
-/// Warns of the first link on which nothing arrives while the run lasts.
+/// Warns of the first link on which no packet arrives before the run ends.
 pub(super) fn late(document: &mut Document, scenario: &Scenario) {
     let end = scenario.duration + scenario.drain;
     let is_late = |link: &&Link| link.forward.delay.max(link.back.delay) >= end;
     let Some(link) = scenario.links.iter().find(is_late) else { return };
     let message = format!(
-        "nothing arrives on the link `{}`: its delay is {}, and the run ends after {end}",
+        "no packet arrives over the link `{}`: its delay is {}, and the run ends after {end}",
         link.name,
         link.forward.delay.max(link.back.delay)
     );
-    let help = "shorten the delay, or run for longer";
+    let help = "shorten the delay, or lengthen the run";
     document.warning(&format!("links.{}.delay", group_of(link)), message, help);
 }
 
-/// The name of a link in the text: without the index that one of several has.
+/// The name of a link in the text, without an index.
 fn group_of(link: &Link) -> &str {
     link.name.split('[').next().unwrap_or(&link.name)
 }

@@ -1,4 +1,4 @@
-//! What would run on no machine, found before it is tried.
+//! Refuses scenarios that are too large for any machine.
 
 use shortflow_text::Document;
 use shortflow_units::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::file::ScenarioFile;
 use crate::model::{MAX_STREAMS, MeasurePlan, Workload};
 use crate::workloads::Arrivals;
 
-/// Refuses more arrivals, streams, samples and routes than a run can have.
+/// Checks the numbers of arrivals, streams, samples and routes.
 pub(super) fn check(
     document: &mut Document,
     file: &ScenarioFile,
@@ -33,7 +33,7 @@ fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
         let key = written.map_or("load", |(_, keys)| keys.load_key());
         let path = format!("workloads.{}.{}.{key}", workload.name, workload.kind.name());
         let message = format!(
-            "this makes about {} {what}, {} per second for {}; a run may have at most {}",
+            "this makes about {} {what}, {} per second for {}; the maximum is {}",
             number(arrivals),
             number(rate),
             Duration::from_secs_f64(seconds(start, stop)),
@@ -43,7 +43,7 @@ fn arrivals(document: &mut Document, file: &ScenarioFile, workload: &Workload) {
     }
 }
 
-/// The streams of all workloads together have a source port each.
+/// Each stream of all workloads together has its own source port.
 fn streams(document: &mut Document, workloads: &[Workload]) {
     let mut streams = 0;
     for workload in workloads {
@@ -51,12 +51,12 @@ fn streams(document: &mut Document, workloads: &[Workload]) {
         streams += datagrams.streams as u64;
         if streams > u64::from(MAX_STREAMS) {
             let message = format!(
-                "with this workload there are {} streams of datagrams; a scenario may have at most {}, \
+                "with this workload there are {} streams of datagrams; the maximum is {}, \
                  because each needs a source port",
                 number(streams as f64),
                 number(f64::from(MAX_STREAMS)),
             );
-            let help = "let fewer hosts send, each at a higher rate";
+            let help = "use fewer senders, each with a higher rate";
             document.mistake_in_key(&format!("workloads.{}", workload.name), message, help);
             return;
         }
@@ -83,8 +83,8 @@ fn samples(
         if samples > MAX_SAMPLES {
             let plural = if many == 1.0 { "" } else { "s" };
             let message = format!(
-                "this makes about {} samples, of {} {what}{plural} every {interval} for {}; a run may \
-                 keep at most {}",
+                "this makes about {} samples, of {} {what}{plural} every {interval} for {}; the \
+                 maximum is {}",
                 number(samples),
                 number(many),
                 file.duration,
@@ -97,18 +97,18 @@ fn samples(
     }
 }
 
-/// Nodes with several links have a route to each other.
+/// Checks the number of nodes with several links, which have a route to each other.
 fn routes(document: &mut Document, topology: &Topology) {
     let nodes = topology.with_several_links();
     if nodes > MAX_ROUTED {
         let message = format!(
-            "{} hosts and routers have several links, which makes {} routes; at most {} nodes may \
-             have several links",
+            "{} hosts and routers have several links, which makes {} routes; the maximum is {} nodes \
+             with several links",
             number(nodes as f64),
             number((nodes as f64).powi(2)),
             number(MAX_ROUTED as f64),
         );
-        let help = "describe fewer routers; hosts with one link need no routes of their own";
+        let help = "use fewer routers; hosts with one link need no routes";
         document.mistake_in_key("routers", message, help);
     }
 }
@@ -117,7 +117,7 @@ fn seconds(start: Instant, stop: Instant) -> f64 {
     stop.as_secs_f64() - start.as_secs_f64()
 }
 
-/// A number with its thousands apart, or as a power of ten where it is great.
+/// A number with grouped thousands, or as a power of ten if it is large.
 fn number(value: f64) -> String {
     if value >= 1e7 {
         return format!("{value:.1e}");
@@ -133,11 +133,11 @@ fn number(value: f64) -> String {
     text
 }
 
-/// So many take hours.
+/// More arrivals take hours.
 const MAX_ARRIVALS: f64 = 1e10;
-/// So many rows of a time series take 6 GB.
+/// More rows of a time series take more than 6 GB.
 const MAX_SAMPLES: f64 = 1e8;
-/// So many nodes have a table of routes of 3.6 GB.
+/// The routes of more nodes take more than 3.6 GB.
 const MAX_ROUTED: usize = 30_000;
 
 #[cfg(test)]

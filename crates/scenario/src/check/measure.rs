@@ -1,4 +1,4 @@
-//! What to measure: series of ports, classes of transfers by size.
+//! Checks what is measured: series of ports, size classes of transfers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::file::ScenarioFile;
 use crate::model::{Binding, Direction, MeasurePlan, NodeId, SizeClass, Workload};
 use crate::workloads::ResultSizes;
 
-/// Resolves what to measure.
+/// Resolves what is measured.
 pub(super) fn check(
     document: &mut Document,
     file: &ScenarioFile,
@@ -43,7 +43,7 @@ pub(super) fn check(
     MeasurePlan { series_interval, flow_samples, ports, size_classes, limits, accesses }
 }
 
-/// The interval of throughput samples, of which at least one fits into the measured time.
+/// The interval of throughput samples. At least one must fit into the measured time.
 fn flow_samples(document: &mut Document, file: &ScenarioFile) -> Option<Duration> {
     let interval = file.measure.flow_samples?;
     let measured = file.duration.saturating_sub(file.warm_up);
@@ -58,7 +58,7 @@ fn flow_samples(document: &mut Document, file: &ScenarioFile) -> Option<Duration
     None
 }
 
-/// The limits in rising order.
+/// The limits, in rising order.
 fn limits(document: &mut Document, limits: &[Duration]) -> Vec<Duration> {
     if let Some(at) = limits.iter().position(|limit| limit.is_zero()) {
         let message = "a limit must be above zero; found 0 s";
@@ -69,7 +69,7 @@ fn limits(document: &mut Document, limits: &[Duration]) -> Vec<Duration> {
     sorted.into_iter().collect()
 }
 
-/// The ports that `name` means, such as `r1->r2`; between groups, all that a link joins.
+/// The ports named `name`, such as `r1->r2`. For groups, the ports of all links between them.
 fn ports(
     document: &mut Document,
     index: usize,
@@ -78,7 +78,7 @@ fn ports(
 ) -> Vec<(NodeId, NodeId)> {
     let path = format!("measure.ports.{index}");
     let Some((from, to)) = name.split_once("->") else {
-        document.mistake(&path, format!("`{name}` is not a port"), "write \"node->neighbour\"");
+        document.mistake(&path, format!("invalid port `{name}`"), "write \"node->neighbour\"");
         return Vec::new();
     };
     let from = topology.find(document, &path, from.trim());
@@ -90,7 +90,7 @@ fn ports(
         .filter(|(_, near)| to.binary_search(near).is_ok())
         .collect();
     if found.is_empty() {
-        let help = "the two nodes of a port must be joined by a link";
+        let help = "name two nodes that a link joins";
         document.mistake(&path, format!("no link leads from {}", name.replace("->", " to ")), help);
     }
     found
@@ -110,8 +110,8 @@ fn queued_ports(bindings: &[Binding], policy: Option<&Policy>) -> Vec<(NodeId, N
         .collect()
 }
 
-/// The classes of transfers by reply: as written; else one for each size where all sizes are
-/// listed and few; else one for each power of ten.
+/// The size classes of replies: as written, or one per size if all sizes are listed and few, or one per power
+/// of ten.
 fn size_classes(
     document: &mut Document,
     file: &ScenarioFile,
@@ -149,7 +149,7 @@ fn listed_classes(sizes: BTreeSet<Bytes>, mss: Option<u64>) -> Vec<SizeClass> {
 
 fn written_classes(document: &mut Document, bounds: &[Size], mss: u64) -> Vec<SizeClass> {
     if bounds.is_empty() {
-        let help = "list the greatest reply of each class, or remove the key";
+        let help = "list the largest reply of each class, or remove the key";
         document.mistake("measure.size_classes", "the list of classes is empty", help);
     }
     let mut classes: Vec<SizeClass> = Vec::new();
@@ -157,7 +157,7 @@ fn written_classes(document: &mut Document, bounds: &[Size], mss: u64) -> Vec<Si
         let up_to = bound.bytes(mss);
         if index > 0 && classes[index - 1].up_to >= up_to {
             let before = bounds[index - 1];
-            let message = format!("{bound} must be above the class before it, {before}");
+            let message = format!("{bound} must be above the previous class, {before}");
             let help = "list the classes in rising order";
             document.mistake(&format!("measure.size_classes.{index}"), message, help);
         }
@@ -177,7 +177,7 @@ fn decades() -> Vec<SizeClass> {
     classes
 }
 
-/// The segment by which classes are counted: that of the first workload of transfers.
+/// The segment size in which classes are counted: that of the first workload of transfers.
 fn mss(workloads: &[Workload]) -> u64 {
     let is_sized = |workload: &&Workload| workload.kind.traffic().sizes().is_some();
     workloads
@@ -186,10 +186,10 @@ fn mss(workloads: &[Workload]) -> u64 {
         .map_or(1, |workload| u64::from(workload.tcp_over(IpVersion::V4).mss))
 }
 
-/// Whether all replies are listed in segments.
+/// Whether all sizes of replies are in segments.
 fn in_segments(file: &ScenarioFile) -> bool {
     file.workloads.iter().all(|(_, workload)| workload.sizes_in_segments())
 }
 
-/// With more sizes than this, a table with a line for each says little.
+/// A table with more rows is hard to read.
 const MAX_SIZES: usize = 20;

@@ -1,27 +1,27 @@
-//! Which members of a group are meant: one, or a slice of them.
+//! Parses indices and slices of groups.
 
 use std::ops::Range;
 
-/// The members that the text in brackets after a group's name means, of a group of `count`: an index
-/// from 0, or a slice `first:end:step`, of which each part may be left out. `end` is not in it.
+/// The members of a group of `count` that the text in brackets selects: an index from 0, or a slice
+/// `first:end:step`, whose parts are optional. `end` is not included.
 pub(super) fn members(text: &str, count: u32) -> Result<Vec<u32>, String> {
     let parts: Vec<&str> = text.split(':').map(str::trim).collect();
     let number = |part: &str, default: u32| match part {
         "" => Ok(default),
-        part => part.parse::<u32>().map_err(|_| format!("`{part}` is not an index")),
+        part => part.parse::<u32>().map_err(|_| format!("invalid index `{part}`")),
     };
     let (range, step): (Range<u32>, u32) = match parts[..] {
-        [""] => return Err("there is no index in the brackets".to_owned()),
+        [""] => return Err("the brackets are empty".to_owned()),
         [index] => {
             let index = number(index, 0)?;
             (index..index.saturating_add(1), 1)
         }
         [first, end] => (number(first, 0)?..number(end, count)?, 1),
         [first, end, step] => (number(first, 0)?..number(end, count)?, number(step, 1)?),
-        _ => return Err("a slice has at most three parts".to_owned()),
+        _ => return Err("a slice has at most 3 parts".to_owned()),
     };
     if range.end > count {
-        return Err(format!("there are {count} members, with indices 0 to {}", count - 1));
+        return Err(format!("the group has {count} members, with indices 0 to {}", count - 1));
     }
     if step == 0 {
         return Err("the step must be above zero".to_owned());

@@ -1,4 +1,4 @@
-//! Checks a scenario: resolves its names, checks ranges, and how settings stand to each other.
+//! Checks a scenario: names, ranges, and settings that depend on each other.
 
 mod addresses;
 mod bindings;
@@ -26,8 +26,8 @@ use crate::load::format_keys;
 use crate::model::{Inputs, Scenario};
 use topology::Topology;
 
-/// Checks `file`, which was read from `document`; `stem` is its name when it gives none. Of its
-/// bindings the last `by_hand` come from the command line.
+/// Checks `file`, which was read from `document`. `stem` is the scenario's name if the file gives none. The
+/// last `by_hand` of its bindings come from the command line.
 pub(crate) fn check(
     document: &mut Document,
     file: ScenarioFile,
@@ -41,7 +41,7 @@ pub(crate) fn check(
     frame(document, &file);
     let topology = Topology::check(document, &file);
     let addresses = addresses::check(document, &file, &topology);
-    // Names and paths mean little in a topology that is wrong itself.
+    // Names and paths are checked only if the topology is valid.
     document.checked()?;
     let bindings = bindings::check(document, &file, &topology, policy.as_deref(), &inputs, by_hand);
     let workloads = workloads::check(document, &file, &topology, &addresses, &files);
@@ -83,7 +83,7 @@ fn frame(document: &mut Document, file: &ScenarioFile) {
         document.mistake("duration", "duration must be above zero; found 0 s", "");
     } else if file.warm_up >= file.duration {
         let message = format!(
-            "warm_up {} must be shorter than duration {}; otherwise nothing would be measured",
+            "warm_up {} must be shorter than duration {}; otherwise nothing is measured",
             file.warm_up, file.duration
         );
         document.mistake("warm_up", message, "shorten `warm_up`, or lengthen `duration`");
@@ -103,5 +103,5 @@ fn frame(document: &mut Document, file: &ScenarioFile) {
     }
 }
 
-/// The most replicas of a point.
+/// The limit on replicas of a point.
 pub const MAX_REPLICAS: u32 = 10_000;

@@ -1,4 +1,4 @@
-//! Distributions of sizes.
+//! Checks distributions of sizes.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ use shortflow_workloads::Sizes;
 use super::times;
 use crate::file::{ChoiceFile, ParetoFile, SizesFile};
 
-/// The distribution at `path`; `mss` is the length of a full segment, 0 where there are none.
+/// The distribution at `path`. `mss` is the length of a full segment, or 0 if there are no segments.
 pub(crate) fn check(
     document: &mut Document,
     path: &str,
@@ -47,14 +47,14 @@ fn pareto_of(document: &mut Document, path: &str, file: &ParetoFile, mss: u64) -
         (Some(mean), None) => ("the mean", size("mean", mean)?),
         (None, Some(min)) => ("min", size("min", min)?),
         _ => {
-            let message = "a Pareto distribution needs exactly one of `mean` and `min`";
+            let message = "a Pareto distribution requires exactly one of `mean` and `min`";
             document.mistake(path, message, "for example `mean = \"12 KB\"` or `min = \"3 KB\"`");
             return None;
         }
     };
     times::shape(document, path, file.shape)?;
     if let Some(max) = max.filter(|max| *max <= least) {
-        let message = format!("max {max} is not above {key} {least}");
+        let message = format!("max {max} must be above {key} {least}");
         document.mistake(&format!("{path}.max"), message, "");
         return None;
     }
@@ -83,7 +83,7 @@ fn choice_of(document: &mut Document, path: &str, file: &ChoiceFile, mss: u64) -
     Some(Sizes::choice(sizes, weights))
 }
 
-/// Checks the weights of `count` things to choose from, sizes or numbers.
+/// Checks the weights of `count` sizes or numbers.
 pub(super) fn check_weights(
     document: &mut Document,
     path: &str,
@@ -92,7 +92,7 @@ pub(super) fn check_weights(
 ) -> Option<()> {
     let path = format!("{path}.weights");
     if weights.len() != count {
-        let message = format!("there are {} weights for {count} {what}s", weights.len());
+        let message = format!("found {} weights for {count} {what}s", weights.len());
         document.mistake(
             &path,
             message,
@@ -131,6 +131,6 @@ pub(crate) fn bytes(document: &mut Document, path: &str, size: Size, mss: u64) -
     Some(bytes)
 }
 
-/// Far from where sums of weights overflow or lose their digits.
+/// Sums of weights in this range neither overflow nor lose precision.
 const WEIGHTS: RangeInclusive<f64> = 1e-9..=1e9;
 const MAX_BYTES: Bytes = Bytes(1_000_000_000_000);

@@ -1,4 +1,4 @@
-//! Settings of TCP: an era, and what differs from it.
+//! Checks settings of TCP: an era, and the settings that differ from it.
 
 use shortflow_tcp::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Era, Recovery, RtoFloor};
 use shortflow_text::Document;
@@ -8,7 +8,7 @@ use crate::file::{
     CubicFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
 };
 
-/// The settings that `file`, at `path`, makes of `base`. An era in it starts afresh.
+/// Applies the settings of `file`, at `path`, to `base`. An era in it replaces `base`.
 pub(crate) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &Config) -> Config {
     if *file == TcpFile::default() {
         return base.clone();
@@ -129,14 +129,14 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if !(1..=MAX_SEGMENTS).contains(&config.duplicate_ack_threshold) {
         let found = config.duplicate_ack_threshold;
         let message = format!("duplicate_ack_threshold must be 1 to {MAX_SEGMENTS}; found {found}");
-        refuse("duplicate_ack_threshold", message, "RFC 5681 says 3");
+        refuse("duplicate_ack_threshold", message, "RFC 5681 specifies 3");
     }
     if config.reference_rtt.is_zero() {
         refuse("reference_rtt", "reference_rtt must be above zero; found 0 ns".to_owned(), "");
     }
     if !(1..=MAX_SEGMENTS).contains(&config.increase) {
         let message = format!("increase must be 1 to {MAX_SEGMENTS}; found {}", config.increase);
-        refuse("increase", message, "1 is Reno's");
+        refuse("increase", message, "Reno uses 1");
     }
     if config.window_rate.is_some_and(|rate| rate.bits_per_sec() == 0) {
         refuse("window_rate", "window_rate must be above zero; found 0 bit/s".to_owned(), "");
@@ -147,7 +147,7 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
     if config.quick_acks > MAX_SEGMENTS {
         let message =
             format!("quick_acks must be 0 to {MAX_SEGMENTS}; found {}", config.quick_acks);
-        refuse("quick_acks", message, "Linux has 16");
+        refuse("quick_acks", message, "Linux uses 16");
     }
     if config.receive_window < Bytes(u64::from(config.mss)) {
         let Config { receive_window, mss, .. } = config;
@@ -155,20 +155,20 @@ fn ranges(document: &mut Document, path: &str, config: &Config) {
         refuse("receive_window", message, "");
     }
     if config.receive_window > Bytes(1 << 30) {
-        let help = "window scaling ends there (RFC 7323 §2.3)";
+        let help = "this is the limit of window scaling (RFC 7323 §2.3)";
         let found = config.receive_window;
         let message = format!("receive_window must be at most 1 GiB; found {found}");
         refuse("receive_window", message, help);
     }
     if config.congestion.echo() == EchoRule::Exact && !config.ecn {
-        let message = format!("{} reacts to marks and needs ECN", config.congestion.title());
-        refuse("congestion", message, "set ecn = true, and let a queue mark");
+        let message = format!("{} reacts to ECN marks and requires ECN", config.congestion.title());
+        refuse("congestion", message, "set ecn = true, and use a queue that marks");
     }
     if let Some(DelayedAck { segments, .. }) = config.delayed_ack
         && !(1..=MAX_SEGMENTS).contains(&segments)
     {
         let message = format!("delayed_ack.segments must be 1 to {MAX_SEGMENTS}; found {segments}");
-        refuse("delayed_ack.segments", message, "RFC 5681 §4.2 says 2");
+        refuse("delayed_ack.segments", message, "RFC 5681 §4.2 specifies 2");
     }
 }
 
@@ -184,7 +184,7 @@ fn ranges_of_timers(document: &mut Document, path: &str, config: &Config) {
     if !config.timer_tick.is_zero() && !ticks.contains(&config.timer_tick) {
         let message =
             format!("timer_tick must be 10 us to 500 ms, or 0 s; found {}", config.timer_tick);
-        refuse("timer_tick", message, "Linux has 1 to 10 ms");
+        refuse("timer_tick", message, "Linux uses 1 to 10 ms");
     }
     for (key, timeout) in [("rto_initial", config.rto_initial), ("rto_max", config.rto_max)] {
         if timeout.is_zero() {
@@ -197,7 +197,7 @@ fn ranges_of_timers(document: &mut Document, path: &str, config: &Config) {
     }
 }
 
-/// So many segments of the greatest size still have a number of bytes that a `u32` can hold.
+/// With more segments of the maximum size, the number of bytes does not fit into a `u32`.
 const MAX_SEGMENTS: u32 = 65_535;
 
 fn set<T>(into: &mut T, value: Option<T>) {

@@ -1,4 +1,4 @@
-//! Distributions of times and of numbers.
+//! Checks distributions of times and of numbers.
 
 use shortflow_text::Document;
 use shortflow_workloads::{Counts, Times};

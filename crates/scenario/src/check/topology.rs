@@ -1,4 +1,4 @@
-//! Nodes and links.
+//! Checks nodes and links.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,15 +12,15 @@ use crate::file::{LinkFile, OneOrList, PerLink, ScenarioFile};
 use crate::loss;
 use crate::model::{Line, Link, Node, NodeId, NodeKind};
 
-/// The nodes and links of a scenario, and what finds them.
+/// The nodes and links of a scenario, with indices.
 pub(super) struct Topology {
     pub(super) nodes: Vec<Node>,
     pub(super) links: Vec<Link>,
-    /// The members of each group, by its name.
+    /// The members of each group, by name.
     groups: Vec<(String, Range<u32>)>,
-    /// The link between two nodes, in both orders.
+    /// The link between two nodes, in both directions.
     joined: BTreeMap<(NodeId, NodeId), usize>,
-    /// For each router, the number of its island.
+    /// The island of each router, by number.
     islands: Vec<Option<u32>>,
 }
 
@@ -41,7 +41,7 @@ impl Topology {
             topology.add_links(document, name, link);
         }
         topology.find_islands();
-        // A link that is wrong leaves its ends alone, which says nothing about them.
+        // Both ends of an invalid link seem to have no link, which is no further mistake.
         if document.is_sound() {
             topology.check_joined(document);
         }
@@ -61,10 +61,10 @@ impl Topology {
                 document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
             }
             if self.groups.iter().any(|(other, _)| other == name) {
-                let message = format!("a host and a router are both called `{name}`");
+                let message = format!("a host and a router have the same name `{name}`");
                 document.mistake_in_key(&path, message, "rename one of them");
             }
-            // The name is there, however wrong the number.
+            // The name is known, even if the number is invalid.
             let count = self.checked_count(document, &format!("{path}.count"), count).unwrap_or(1);
             let first = self.nodes.len() as u32;
             self.groups.push((name.to_owned(), first..first + count));
@@ -76,7 +76,7 @@ impl Topology {
         }
     }
 
-    /// How many members a group has, of which there is room for so many beside the others.
+    /// The number of members of a group, within the limit on all nodes.
     fn checked_count(&self, document: &mut Document, path: &str, count: i64) -> Option<u32> {
         let room = i64::from(MAX_NODES) - self.nodes.len() as i64;
         if (1..=room).contains(&count) {
@@ -92,8 +92,8 @@ impl Topology {
         None
     }
 
-    /// The nodes that `name` means, in rising order: a group, one member of it, such as `user[17]`, or
-    /// a slice, such as `user[2::5]`.
+    /// The nodes that `name` means, in rising order: a group, one member such as `user[17]`, or a slice such
+    /// as `user[2::5]`.
     pub(super) fn find(
         &self,
         document: &mut Document,
@@ -115,14 +115,14 @@ impl Topology {
                 Some(members.into_iter().map(|index| NodeId(range.start + index)).collect())
             }
             Err(reason) => {
-                let message = format!("`{name}` names no members: {reason}");
+                let message = format!("invalid name `{name}`: {reason}");
                 document.mistake(path, message, MEMBERS);
                 None
             }
         }
     }
 
-    /// The nodes that one name means, or each of a list, in its order.
+    /// The nodes that a name means, or each name of a list, in its order.
     pub(super) fn find_all(
         &self,
         document: &mut Document,
@@ -130,7 +130,7 @@ impl Topology {
         names: &OneOrList<String>,
     ) -> Option<Vec<NodeId>> {
         if names.values.is_empty() {
-            document.mistake(path, "the list is empty", "name at least one host or router");
+            document.mistake(path, "the list is empty", "list at least one host or router");
             return None;
         }
         let each = names.values.iter().enumerate();
@@ -163,7 +163,7 @@ impl Topology {
         self.joined.range(from).map(|((_, to), _)| *to)
     }
 
-    /// How many nodes have several links.
+    /// The number of nodes with several links.
     pub(super) fn with_several_links(&self) -> usize {
         let mut links = vec![0_u32; self.nodes.len()];
         for (from, _) in self.joined.keys() {
@@ -172,19 +172,19 @@ impl Topology {
         links.into_iter().filter(|links| *links > 1).count()
     }
 
-    /// Whether packets find a way between `a` and `b`. Hosts do not forward.
+    /// Whether a path leads from `a` to `b`. Hosts do not forward.
     pub(super) fn connects(&self, a: NodeId, b: NodeId) -> bool {
         let near_b: Vec<u32> = self.islands_at(b).collect();
         self.link(a, b).is_some() || self.islands_at(a).any(|island| near_b.contains(&island))
     }
 
-    /// The islands of routers that `node` belongs to, or that a link of it leads to.
+    /// The islands of routers that contain `node` or a neighbour of it.
     fn islands_at(&self, node: NodeId) -> impl Iterator<Item = u32> {
         let own = std::iter::once(node);
         own.chain(self.neighbours(node)).filter_map(|node| self.islands[node.index()])
     }
 
-    /// Numbers the islands: routers that reach each other over routers.
+    /// Numbers the islands: sets of routers that reach each other over routers.
     fn find_islands(&mut self) {
         self.islands = vec![None; self.nodes.len()];
         let is_router = |node: &Node| node.kind == NodeKind::Router;
@@ -210,7 +210,7 @@ impl Topology {
                     NodeKind::Host => "hosts",
                     NodeKind::Router => "routers",
                 };
-                let message = format!("no link joins `{}` to the network", node.name);
+                let message = format!("no link connects `{}` to the network", node.name);
                 let help = format!("add a link with `between = [\"{group}\", \"…\"]`");
                 document.mistake_in_key(&format!("{table}.{group}"), message, help);
             }
@@ -218,7 +218,7 @@ impl Topology {
     }
 }
 
-/// Links.
+/// Adds links.
 impl Topology {
     fn add_links(&mut self, document: &mut Document, name: &str, file: &LinkFile) {
         let path = format!("links.{name}");
@@ -240,16 +240,15 @@ impl Topology {
         }
         for (index, &(a, b)) in pairs.iter().enumerate() {
             if a == b {
-                let message = format!("`{}` is linked to itself", self.node(a).name);
-                let help = "a link joins two different nodes";
+                let message = format!("the link connects `{}` to itself", self.node(a).name);
+                let help = "name two different nodes in `between`";
                 document.mistake(&format!("{path}.between"), message, help);
                 return;
             }
             if let Some(other) = self.link(a, b) {
                 let (a, b) = (&self.node(a).name, &self.node(b).name);
-                let message =
-                    format!("`{a}` and `{b}` are already joined by the link `{}`", other.name);
-                let help = "two nodes can have one link at most: remove one of the two";
+                let message = format!("the link `{}` already connects `{a}` and `{b}`", other.name);
+                let help = "two nodes can have at most one link: remove one of the two";
                 document.mistake(&format!("{path}.between"), message, help);
                 return;
             }
@@ -266,13 +265,12 @@ impl Topology {
     }
 }
 
-/// Whether the smallest packet may leave and arrive in the same nanosecond. Packets that come
-/// together over such a link would have no order.
+/// Whether the smallest packet can leave and arrive in the same nanosecond. Such packets would have no order.
 fn takes_no_time(line: &Line) -> bool {
     line.delay.is_zero() && line.rate.bits_per_sec() > fastest_without_delay(line).bits_per_sec()
 }
 
-/// The rate at which the smallest packet takes a nanosecond.
+/// The rate at which the smallest packet takes one nanosecond.
 fn fastest_without_delay(line: &Line) -> Rate {
     Rate::from_bits_per_sec(
         line.link_layer.wire_size(Bytes(MIN_PACKET.into())).0 * 8 * 1_000_000_000,
@@ -312,7 +310,7 @@ impl<T: Copy> PerLink<T> {
         }
     }
 
-    /// How many values a list has; none where it is no list.
+    /// The length of a list; `None` if it is not a list.
     fn list_length(&self) -> Option<usize> {
         match self {
             PerLink::List(values) => Some(values.len()),
@@ -383,7 +381,7 @@ impl<'f> Lines<'f> {
         fine.then_some(Lines { file, limit, link_layer, loss })
     }
 
-    /// Whether each list repeats a whole number of times over so many links; no value of another one has its place.
+    /// Whether each list has a length that divides the number of links.
     fn fit(&self, document: &mut Document, path: &str, links: usize) -> bool {
         let lists = [
             ("rate", self.file.rate.list_length()),
@@ -426,7 +424,7 @@ impl<'f> Lines<'f> {
     }
 }
 
-/// The lengths of lists that fit so many links, in words: the greatest ones.
+/// The longest list lengths that fit this number of links, in words.
 fn lengths(links: usize) -> String {
     let fitting = (2..=links).rev().filter(|length| links.is_multiple_of(*length));
     let mut few: Vec<String> = fitting.take(3).map(|length| length.to_string()).collect();
@@ -434,8 +432,8 @@ fn lengths(links: usize) -> String {
     few.join(" or ")
 }
 
-/// Pairs the members of two groups: one to one when they are equal in number, in blocks when one
-/// is a multiple of the other (`i` of n·k with `i / k` of n).
+/// Pairs the members of two groups: one to one if they have the same size, in blocks if one size is a
+/// multiple of the other (`i` of n·k with `i / k` of n).
 pub(super) fn pair_up(a: &[NodeId], b: &[NodeId]) -> Option<Vec<(NodeId, NodeId)>> {
     let (n, m) = (a.len(), b.len());
     if n >= m && n % m == 0 {
@@ -451,11 +449,11 @@ fn member(name: &str, count: u32, index: u32) -> String {
     if count == 1 { name.to_owned() } else { format!("{name}[{index}]") }
 }
 
-/// The help where members are chosen that are not there.
+/// The help about unknown members.
 const MEMBERS: &str = "write `name[17]` for one member, or `name[first:end:step]` for a slice, which \
                        does not include `end`; indices begin at 0";
 
-/// The help where [`pair_up`] finds no pairs.
+/// The help if [`pair_up`] finds no pairs.
 pub(super) const PAIRING: &str = "the groups must have the same size, or the size of one must be a multiple of the \
                                    other's";
 

@@ -1,4 +1,4 @@
-//! What loads the network.
+//! Checks workloads.
 
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) files: &'c Files<'c>,
     pub(crate) base: Config,
     duration: Duration,
-    /// How many replicas run.
+    /// The number of replicas.
     pub(crate) replicas: i64,
 }
 
@@ -65,16 +65,16 @@ impl Checker<'_> {
         };
         if as_over_v4.kind.uses_tcp() && u32::from(as_over_v4.tcp.mss) <= ip.more() {
             let message = format!(
-                "`{name}` speaks IPv6, whose header takes {} bytes more of each packet: nothing is left of `mss`",
+                "`{name}` uses IPv6, whose header is {} bytes longer: `mss` leaves no room for data",
                 ip.more()
             );
-            self.document.mistake(&path, message, "give it a greater `tcp.mss`");
+            self.document.mistake(&path, message, "increase its `tcp.mss`");
             return None;
         }
         Some(Workload { tcp: as_over_v4.tcp_over(ip), ip, ..as_over_v4 })
     }
 
-    /// The version of IP that all pairs of a workload speak.
+    /// The IP version that all pairs of a workload have in common.
     fn version(&mut self, path: &str, kind: &WorkloadKind) -> Option<IpVersion> {
         let mut first: Option<(IpVersion, NodeId, NodeId)> = None;
         for &(a, b) in kind.pairs() {
@@ -87,7 +87,7 @@ impl Checker<'_> {
                     };
                     format!("`{}` has an {ip} address only", self.topology.node(node).name)
                 });
-                let message = format!("{a}, and {b}: they cannot reach each other");
+                let message = format!("{a} and {b}: they cannot reach each other");
                 let help =
                     "list an address of each version: address = [\"100.64.0.1\", \"2001:db8::1\"]";
                 self.document.mistake(path, message, help);
@@ -99,13 +99,13 @@ impl Checker<'_> {
                     format!("`{}` and `{}`", self.topology.node(a).name, self.topology.node(b).name)
                 };
                 let message = format!(
-                    "{} speak {}, and {} speak {}",
+                    "{} use {}, but {} use {}",
                     pair(first_a, first_b),
                     of_first.name(),
                     pair(a, b),
                     ip.name()
                 );
-                let help = "one workload speaks one version of IP: make a workload of each, or give all its hosts \
+                let help = "a workload uses one version of IP: make two workloads, or give all its hosts \
                             addresses of the same versions";
                 self.document.mistake(path, message, help);
                 return None;
@@ -114,15 +114,14 @@ impl Checker<'_> {
         Some(first.map_or(IpVersion::V4, |(ip, ..)| ip))
     }
 
-    /// Time has no more than a nanosecond for each.
+    /// Arrivals must not be more frequent than one per nanosecond.
     pub(crate) fn too_often(&mut self, path: &str, rate: f64) {
-        let message = format!(
-            "this makes {rate:.1e} arrivals per second; at most {MAX_PER_SECOND:e} are allowed"
-        );
-        self.document.mistake(path, message, "time is counted in nanoseconds: lower the load");
+        let message =
+            format!("this makes {rate:.1e} arrivals per second; the maximum is {MAX_PER_SECOND:e}");
+        self.document.mistake(path, message, "lower the load: the clock counts nanoseconds");
     }
 
-    /// The pairs of nodes between two groups, all with a path from one to the other.
+    /// The pairs of nodes between two groups. A path joins each pair.
     pub(crate) fn pairs(
         &mut self,
         path: &str,
@@ -148,15 +147,14 @@ impl Checker<'_> {
             let topology = self.topology;
             let name = |node| &topology.node(node).name;
             if from == to {
-                let message = format!("`{}` would send to itself", name(from));
-                let help = "choose another node for one of the two ends";
+                let message = format!("`{}` sends to itself", name(from));
+                let help = "choose another node for one end";
                 self.document.mistake(&b_path, message, help);
                 return None;
             }
             if !topology.connects(from, to) {
                 let message = format!("no path leads from `{}` to `{}`", name(from), name(to));
-                let help =
-                    "add the missing link; hosts do not forward packets of others, routers do";
+                let help = "add a link; only routers forward packets, hosts do not";
                 self.document.mistake(&b_path, message, help);
                 return None;
             }
@@ -175,15 +173,14 @@ impl Checker<'_> {
         if stop_at > duration {
             let message =
                 format!("stop {stop_at} must not be after the end of the run, duration {duration}");
-            let help = "remove `stop` to go on to the end";
+            let help = "remove `stop` to continue until the end";
             self.document.mistake(&format!("{path}.stop"), message, help);
             return None;
         }
         if start >= stop_at {
             let end = if stop.is_some() { "stop" } else { "duration" };
-            let message = format!(
-                "start {start} must be before {end} {stop_at}; otherwise nothing would be sent"
-            );
+            let message =
+                format!("start {start} must be before {end} {stop_at}; otherwise nothing is sent");
             self.document.mistake(&format!("{path}.start"), message, "");
             return None;
         }

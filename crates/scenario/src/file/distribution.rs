@@ -1,4 +1,4 @@
-//! Distributions of times and of numbers as they are written.
+//! The text form of distributions of times and of numbers.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,13 +8,13 @@ use shortflow_units::Duration;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TimesFile {
-    /// Always the same.
+    /// A constant.
     Constant(Duration),
-    /// Exponential.
+    /// An exponential distribution.
     Exponential(ExponentialTimeFile),
-    /// Pareto.
+    /// A Pareto distribution.
     Pareto(ParetoTimeFile),
-    /// All times of a range equally likely.
+    /// All times in a range are equally likely.
     Uniform(UniformTimeFile),
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct ExponentialTimeFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ParetoTimeFile {
-    /// The shortest time: k in P(X > x) = (k/x)^shape.
+    /// The shortest time k in P(X > x) = (k/x)^shape.
     pub(crate) min: Duration,
     /// The shape, above 1: the smaller, the heavier the tail.
     pub(crate) shape: f64,
-    /// Longer times are cut to this one.
+    /// Longer times are cut to this one. Default: no limit.
     pub(crate) max: Option<Duration>,
 }
 
@@ -52,25 +52,25 @@ pub(crate) struct UniformTimeFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CountsFile {
-    /// Always the same.
+    /// A constant.
     Constant(u32),
-    /// One of a list.
+    /// One number of a list.
     Choice(ChoiceOfCountsFile),
-    /// Exponential, rounded to the nearest whole number, at least 1.
+    /// An exponential distribution, rounded to the nearest whole number, at least 1.
     Exponential(ExponentialCountFile),
-    /// Pareto, rounded to the nearest whole number.
+    /// A Pareto distribution, rounded to the nearest whole number.
     Pareto(ParetoCountFile),
-    /// All numbers of a range equally likely.
+    /// All numbers in a range are equally likely.
     Uniform(UniformCountFile),
 }
 
-/// One of a list of numbers.
+/// A choice from a list of numbers.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChoiceOfCountsFile {
     /// The numbers.
     pub(crate) numbers: Vec<u32>,
-    /// How often each is drawn, in any unit; all alike by default.
+    /// Relative weight of each number. Default: equal weights.
     pub(crate) weights: Option<Vec<f64>>,
 }
 
@@ -86,11 +86,11 @@ pub(crate) struct ExponentialCountFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ParetoCountFile {
-    /// The smallest number: k in P(X > x) = (k/x)^shape.
+    /// The smallest number k in P(X > x) = (k/x)^shape.
     pub(crate) min: f64,
     /// The shape, above 1: the smaller, the heavier the tail.
     pub(crate) shape: f64,
-    /// Greater numbers are cut to this one.
+    /// Larger numbers are cut to this one. Default: no limit.
     pub(crate) max: Option<u32>,
 }
 
@@ -100,6 +100,6 @@ pub(crate) struct ParetoCountFile {
 pub(crate) struct UniformCountFile {
     /// The smallest number.
     pub(crate) min: u32,
-    /// The greatest number.
+    /// The largest number.
     pub(crate) max: u32,
 }

@@ -1,4 +1,4 @@
-//! Links as they are written.
+//! The text form of links.
 
 use std::fmt;
 
@@ -9,31 +9,30 @@ use shortflow_units::{Bytes, Duration, Length, LinkLayer, Rate};
 
 use crate::loss::LossFile;
 
-/// Duplex links between two nodes or groups: one to one when the groups are equal in size, in
-/// blocks when one is a multiple of the other.
+/// Duplex links between two nodes or groups: one to one if the groups have the same size, in blocks if one
+/// size is a multiple of the other.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LinkFile {
-    /// The names of the two ends; forward is from the first to the second.
+    /// The two ends. Forward is from the first to the second.
     pub(crate) between: [String; 2],
-    /// The rate; a list repeats over the links of a group, a whole number of times.
+    /// Rate. A list repeats over the links of a group, a whole number of times.
     pub(crate) rate: PerLink<Rate>,
-    /// The propagation delay; a list repeats over the links of a group, a whole number of times.
+    /// Propagation delay. A list repeats over the links of a group, a whole number of times.
     pub(crate) delay: PerLink<Duration>,
-    /// What the DropTail queue of a port holds where no role puts another queue; 1000 pkt by
-    /// default.
+    /// Limit of a port's drop-tail queue, if no role has a queue there. Default: 1000 pkt.
     pub(crate) queue: Option<PerLink<Length>>,
-    /// Bytes that the link adds to every packet, in the place of the link layer's; 0 B by default.
+    /// Bytes that the link adds to every packet. Replaces the overhead of `link_layer`. Default: 0 B.
     pub(crate) overhead: Option<Bytes>,
-    /// How the link frames packets: a name as in tc-cake(8), such as `docsis` or `pppoe-ptm`; or
-    /// `overhead 30 mpu 64 atm`; or a table with `overhead`, `mpu`, `framing`. By default nothing is added.
+    /// Link layer: a name as in tc-cake(8), such as `docsis` or `pppoe-ptm`; parts such as
+    /// `overhead 30 mpu 64 atm`; or a table with `overhead`, `mpu`, `framing`. Default: no overhead.
     pub(crate) link_layer: Option<LinkLayer>,
-    /// Which packets the link loses: a probability, or by code point `{ AF11 = 0.001, rest = 0 }`, or a
-    /// model by its name; or by direction, `{ forward = …, back = … }`.
+    /// Packet loss: a probability, a table by code point `{ AF11 = 0.001, rest = 0 }`, or the name of a
+    /// model; or by direction, `{ forward = …, back = … }`.
     pub(crate) loss: Option<LossFile>,
 }
 
-/// A value for both directions, one for each, or a list that repeats over the links of a group.
+/// One value for both directions, one for each, or a list that repeats over the links of a group.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PerLink<T> {
     Both(T),

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, SeqAccess, Visitor};
 
-/// One value, or a list of them. Both are written as texts: a quantity, a name.
+/// One value or a list of values. Both are written as strings: a quantity or a name.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct OneOrList<T> {
-    /// The values in their order.
+    /// The values in order.
     pub(crate) values: Vec<T>,
-    /// Whether they were written as a list.
+    /// Whether the text has a list.
     pub(crate) is_list: bool,
 }
 
@@ -22,7 +22,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrList<T> {
         impl<'de, T: Deserialize<'de>> Visitor<'de> for Forms<T> {
             type Value = OneOrList<T>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a text in quotes, or a list of them")
+                f.write_str("a string in quotes, or a list of strings")
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<OneOrList<T>, E> {
                 let value = T::deserialize(text.to_owned().into_deserializer())?;

@@ -1,4 +1,4 @@
-//! A scenario as it is written.
+//! The text form of scenarios.
 
 mod distribution;
 mod link;
@@ -21,58 +21,58 @@ pub(crate) use tcp::{
     CubicFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
 };
 
-/// A scenario: topology, workloads, and which role of the policy is played at which port.
+/// A scenario: topology, workloads, and the bindings of the policy's roles to ports.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScenarioFile {
-    /// The name in results, of at most 200 characters; by default that of the file.
+    /// Name in results, at most 200 characters. Default: the file's name.
     #[schemars(length(max = 200))]
     pub(crate) name: Option<String>,
-    /// What the scenario shows.
+    /// Description of the scenario.
     #[serde(default)]
     pub(crate) description: String,
-    /// The policy file behind all roles, relative to this file.
+    /// The policy file with the roles, relative to this file.
     pub(crate) policy: Option<String>,
-    /// The seed of the first replica; 1 by default.
+    /// Seed of the first replica. Default: 1.
     #[serde(default = "one")]
     pub(crate) seed: u64,
-    /// How many independent runs; 8 by default.
+    /// Number of independent runs. Default: 8.
     #[serde(default = "eight")]
     #[schemars(range(min = 1, max = 10_000))]
     pub(crate) replicas: i64,
-    /// How long traffic is generated.
+    /// For how long traffic is generated.
     pub(crate) duration: Duration,
-    /// What starts before this is left out of the results; 0 s by default.
+    /// Traffic that starts before this is not in the results. Default: 0 s.
     #[serde(default)]
     pub(crate) warm_up: Duration,
-    /// Extra time after `duration` in which open transfers may finish; 0 s by default.
+    /// Extra time after `duration` for open transfers to finish. Default: 0 s.
     #[serde(default)]
     pub(crate) drain: Duration,
-    /// Values that may stand for others as "$name", or in an expression "= 1 - name".
+    /// Named values. Other keys use them as "$name", or in an expression such as "= 1 - name".
     #[serde(default, rename = "parameters")]
     pub(crate) _parameters: Named<Scalar>,
-    /// The TCP of all hosts.
+    /// TCP settings of all hosts.
     #[serde(default)]
     pub(crate) tcp: TcpFile,
-    /// Hosts, alone or in groups.
+    /// Hosts, single or in groups.
     #[serde(default)]
     pub(crate) hosts: Named<HostGroup>,
-    /// Routers, alone or in groups.
+    /// Routers, single or in groups.
     #[serde(default)]
     pub(crate) routers: Named<RouterGroup>,
-    /// Duplex links, alone or in groups.
+    /// Duplex links, single or in groups.
     #[serde(default)]
     pub(crate) links: Named<LinkFile>,
-    /// Which role is played where.
+    /// Bindings of roles to ports.
     #[serde(default)]
     pub(crate) bind: Vec<BindFile>,
-    /// What loads the network.
+    /// Workloads, which generate traffic.
     #[serde(default)]
     pub(crate) workloads: Named<WorkloadFile>,
-    /// What to measure.
+    /// What is measured.
     #[serde(default)]
     pub(crate) measure: MeasureFile,
-    /// A key and the values that it takes in turn; `[[sweep]]` several times for all combinations.
+    /// A key and its values, one run each. Several `[[sweep]]` tables run all combinations.
     #[serde(default)]
     #[schemars(schema_with = "one_or_more::<AxisFile>")]
     pub(crate) sweep: Vec<AxisFile>,
@@ -91,25 +91,25 @@ fn one_or_more<T: JsonSchema>(generator: &mut schemars::SchemaGenerator) -> sche
     schemars::json_schema!({ "anyOf": [one, { "type": "array", "items": one }] })
 }
 
-/// A host, or several alike.
+/// A host, or several identical ones.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct HostGroup {
-    /// How many; 1 by default.
+    /// Number of hosts. Default: 1.
     #[serde(default = "one_node")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub(crate) count: i64,
-    /// Its address: one of IPv4, one of IPv6, or a list of one of each; 10.0.0.n and fd00::a00:n for the nth node by
-    /// default. For several hosts the first address, from which they count up, or a prefix such as
-    /// "100.64.0.0/24", whose addresses they get in order.
+    /// IP address: one IPv4 address, one IPv6 address, or a list of one of each. For several hosts the first
+    /// address of a sequence, or a prefix such as "100.64.0.0/24". Default: 10.0.0.n and fd00::a00:n for the
+    /// nth node.
     pub(crate) address: Option<OneOrList<String>>,
 }
 
-/// A router, or several alike.
+/// A router, or several identical ones.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RouterGroup {
-    /// How many; 1 by default.
+    /// Number of routers. Default: 1.
     #[serde(default = "one_node")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub(crate) count: i64,
@@ -119,54 +119,54 @@ fn one_node() -> i64 {
     1
 }
 
-/// A role of the policy, played at a port.
+/// Binds a role of the policy to a port.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{ "required": ["from"] }, { "required": ["to"] }]))]
 pub(crate) struct BindFile {
-    /// The role, as the policy names it.
+    /// Role, by its name in the policy.
     pub(crate) role: String,
-    /// The node or group that plays it, or a list of them.
+    /// The node or group with the port, or a list of them.
     pub(crate) at: OneOrList<String>,
-    /// Packets that come in from this neighbour, or from these, are conditioned.
+    /// The neighbour, or neighbours, whose incoming packets are conditioned.
     pub(crate) from: Option<OneOrList<String>>,
-    /// Packets that go out to this neighbour, or to these, are conditioned and queued.
+    /// The neighbour, or neighbours, to whom outgoing packets are conditioned and queued.
     pub(crate) to: Option<OneOrList<String>>,
 }
 
-/// What to measure besides every transfer and every datagram stream.
+/// What is measured, besides every transfer and every datagram stream.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MeasureFile {
-    /// The interval of queue and utilisation series; none are kept without it.
+    /// Interval of queue and utilisation series. Without it there are no series.
     pub(crate) series_interval: Option<Duration>,
-    /// The interval over which the throughput of each long flow is sampled, to tell how it varies; it
-    /// is not sampled without it.
+    /// Interval of throughput samples of each long flow, which show how much it varies. Without it there are
+    /// no samples.
     pub(crate) flow_samples: Option<Duration>,
-    /// The ports whose series are kept, as "node->neighbour"; by default those with a bound queue.
+    /// The ports with series, as "node->neighbour". Default: ports with a bound queue.
     pub(crate) ports: Option<Vec<String>>,
-    /// The greatest reply of each class of transfers; by default one class per size where sizes
-    /// are listed, else one per power of ten.
+    /// The largest reply of each size class of transfers. Default: one class per size if sizes are listed,
+    /// else one per power of ten.
     pub(crate) size_classes: Option<Vec<Size>>,
-    /// Completion times for which the share of transfers, pages and echoes that took longer is told.
+    /// Completion times. Results have the share of transfers, pages and echoes that took longer than each.
     #[serde(default)]
     pub(crate) limits: Vec<Duration>,
-    /// Whether each page that a client of a web workload asks for is logged, in files beside the
-    /// results that `replay` reads.
+    /// Whether the page requests of web workloads are logged, in files next to the results. `replay` reads
+    /// such files.
     #[serde(default)]
     pub(crate) accesses: bool,
 }
 
-/// A key, or several that change together, and the values that it takes in turn.
+/// A key, or several keys with the same value, and its values.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("oneOf" = [{ "required": ["key"] }, { "required": ["keys"] }]))]
 pub(crate) struct AxisFile {
-    /// The name in results; by default the last part of the key.
+    /// Name in results. Default: the last part of the key.
     pub(crate) name: Option<String>,
-    /// The key: one of this file, or of the policy after "policy.".
+    /// The key: a key of this file, or "policy." and a key of the policy.
     pub(crate) key: Option<String>,
-    /// Several keys that all take the same value.
+    /// Several keys that get the same value.
     pub(crate) keys: Option<Vec<String>>,
     /// The values.
     #[schemars(length(min = 1))]

@@ -1,4 +1,4 @@
-//! Distributions of sizes as they are written.
+//! The text form of distributions of sizes.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,20 +8,20 @@ use shortflow_units::Size;
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SizesFile {
-    /// Always the same.
+    /// A constant.
     Constant(Size),
-    /// One of a list.
+    /// One size of a list.
     Choice(ChoiceFile),
-    /// Exponential.
+    /// An exponential distribution.
     Exponential(ExponentialFile),
-    /// Pareto.
+    /// A Pareto distribution.
     Pareto(ParetoFile),
-    /// All sizes of a range equally likely.
+    /// All sizes in a range are equally likely.
     Uniform(UniformFile),
 }
 
 impl SizesFile {
-    /// Whether all sizes are written in segments, and are not too many to be told apart.
+    /// Whether all sizes are in segments, and few enough for one result each.
     pub(crate) fn is_in_segments(&self) -> bool {
         let is_segments = |size: &Size| matches!(size, Size::Segments(_));
         match self {
@@ -32,14 +32,14 @@ impl SizesFile {
     }
 }
 
-/// One of a list of sizes.
+/// A choice from a list of sizes.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ChoiceFile {
     /// The sizes.
     #[schemars(length(min = 1))]
     pub(crate) sizes: Vec<Size>,
-    /// How often each is drawn, in any unit; all alike by default.
+    /// Relative weight of each size. Default: equal weights.
     pub(crate) weights: Option<Vec<f64>>,
 }
 
@@ -55,13 +55,13 @@ pub(crate) struct ExponentialFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ParetoFile {
-    /// The mean, before sizes above `max` are cut. Say this or `min`.
+    /// The mean, before sizes above `max` are cut. Set either `mean` or `min`.
     pub(crate) mean: Option<Size>,
-    /// The smallest size: k in P(X > x) = (k/x)^shape.
+    /// The smallest size k in P(X > x) = (k/x)^shape.
     pub(crate) min: Option<Size>,
     /// The shape, above 1: the smaller, the heavier the tail.
     pub(crate) shape: f64,
-    /// Greater sizes are cut to this one.
+    /// Larger sizes are cut to this one. Default: no limit.
     pub(crate) max: Option<Size>,
 }
 
@@ -71,6 +71,6 @@ pub(crate) struct ParetoFile {
 pub(crate) struct UniformFile {
     /// The smallest size.
     pub(crate) min: Size,
-    /// The greatest size.
+    /// The largest size.
     pub(crate) max: Size,
 }

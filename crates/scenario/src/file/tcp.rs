@@ -1,4 +1,4 @@
-//! Settings of TCP as they are written.
+//! The text form of TCP settings.
 
 use std::fmt;
 
@@ -8,68 +8,69 @@ use serde::de::{self, Deserializer, MapAccess, Visitor};
 use shortflow_tcp::Algorithm;
 use shortflow_units::{Bytes, Duration, Rate};
 
-/// Settings of TCP: an era's defaults and what differs from them.
+/// TCP settings: the defaults of an era, and what differs from them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TcpFile {
-    /// The preset: "linux-today" (the default), "ns2-2005" or "ns2-2002".
+    /// The preset: "linux-today" (default), "ns2-2005" or "ns2-2002".
     pub(crate) era: Option<EraFile>,
     /// Maximum segment size: payload of a full segment.
     pub(crate) mss: Option<Bytes>,
-    /// TCP and IP headers on every segment.
+    /// Size of the TCP and IP headers of every segment.
     pub(crate) header: Option<Bytes>,
     /// Initial congestion window in segments (RFC 6928).
     pub(crate) initial_window: Option<u32>,
-    /// By how many segments one acknowledgement may open the window in slow start (RFC 3465): a number,
+    /// Limit on the growth of the window per acknowledgement in slow start, in segments (RFC 3465): a number
     /// or "unlimited".
     pub(crate) slow_start_limit: Option<Retries>,
-    /// The receive window offered.
+    /// Receive window that the receiver offers.
     pub(crate) receive_window: Option<Bytes>,
-    /// How losses are repaired: reno, newreno, sack or rack.
+    /// Loss recovery: reno, newreno, sack or rack.
     pub(crate) recovery: Option<RecoveryFile>,
-    /// Whether the tail of a flight is probed before the retransmission timer expires, where recovery is rack
+    /// Whether a tail loss probe is sent before the retransmission timer expires. Only with rack recovery
     /// (RFC 8985 §7).
     pub(crate) tail_loss_probe: Option<bool>,
-    /// CUBIC by the RFC or as Linux has it: rfc9438 or linux.
+    /// The variant of CUBIC: rfc9438 or linux.
     pub(crate) cubic: Option<CubicFile>,
-    /// Whether CUBIC's slow start ends before losses do it, when acknowledgements come in a long train or, where
-    /// recovery is rack, later than they did (HyStart).
+    /// Whether CUBIC leaves slow start before a loss (HyStart): if acknowledgements arrive in a long train
+    /// or, with rack recovery, later than before.
     pub(crate) hystart: Option<bool>,
-    /// How the congestion window grows and shrinks, for example reno or cubic.
+    /// Congestion control, such as reno or cubic.
     pub(crate) congestion: Option<AlgorithmFile>,
-    /// The round-trip time at which constant-rate grows as reno, and above which increase-by-k grows by more.
+    /// The reference round-trip time: constant-rate grows there as reno does, and increase-by-k grows faster
+    /// above it.
     pub(crate) reference_rtt: Option<Duration>,
-    /// By how many segments in a round trip increase-by-k grows.
+    /// Window growth of increase-by-k, in segments per round trip.
     pub(crate) increase: Option<u32>,
-    /// The rate of payload to which the window holds a connection; unlimited by default.
+    /// Rate limit of payload, enforced by the window. Default: unlimited.
     pub(crate) window_rate: Option<Rate>,
-    /// Duplicate acknowledgements that start a fast retransmit.
+    /// Number of duplicate acknowledgements that trigger a fast retransmit.
     pub(crate) duplicate_ack_threshold: Option<u32>,
     /// Whether the first two duplicate acknowledgements send new data (RFC 3042).
     pub(crate) limited_transmit: Option<bool>,
-    /// Whether Reno's congestion avoidance counts the bytes that are acknowledged (RFC 3465 §2.1), or the
-    /// acknowledgements: then delayed acknowledgements slow its growth.
+    /// Whether Reno's congestion avoidance counts acknowledged bytes (RFC 3465 §2.1). If false it counts
+    /// acknowledgements, so delayed acknowledgements slow its growth.
     pub(crate) byte_counting: Option<bool>,
-    /// Whether what a reduction leaves of the window is rounded down to whole segments.
+    /// Whether a reduced window is rounded down to whole segments.
     pub(crate) whole_segments: Option<bool>,
-    /// Whether a receiver reports what it got twice (RFC 2883), so that a sender whose losses are told by time (recovery is
-    /// rack) takes a reduction without cause back, and lets segments overtake each other by more.
+    /// Whether the receiver reports duplicate data (RFC 2883). With rack recovery the sender can then undo an
+    /// unnecessary reduction, and tolerate more reordering.
     pub(crate) duplicate_sack: Option<bool>,
-    /// Whether a FIN is a segment of its own where the window lets all data leave before it, as of a program that writes
-    /// to its socket and then closes it.
+    /// Whether a FIN is a separate segment if the window allows all data to leave before it, as when a
+    /// program writes to its socket and then closes it.
     pub(crate) lone_fin: Option<bool>,
-    /// Whether new data are paced: at twice the window in a round trip in slow start, at 1.2 times beyond.
+    /// Whether new data are paced: at twice the window per round trip in slow start, at 1.2 times afterwards.
     pub(crate) pacing: Option<bool>,
-    /// Delayed acknowledgements: `false`, or their timeout and segments.
+    /// Delayed acknowledgements: `false`, or a timeout and a number of segments.
     pub(crate) delayed_ack: Option<DelayedAckFile>,
-    /// Whether the time for which they are held back adapts to how data come: doubled where nothing more came in
-    /// time, up to a round trip.
+    /// Whether the delay of acknowledgements adapts to the data: it doubles if no more data arrived in time,
+    /// up to a round-trip time.
     pub(crate) adaptive_ack: Option<bool>,
-    /// So many segments with data are acknowledged at once at the start of a connection, before
-    /// acknowledgements are held back.
+    /// Number of data segments at the start of a connection that are acknowledged at once. Later
+    /// acknowledgements are delayed.
     pub(crate) quick_acks: Option<u32>,
-    /// Whether the receive window grows with what comes in a round trip, where each segment that lets it grow is
-    /// acknowledged at once.
+    /// Whether the receive window grows with the data received per round trip. Each segment that lets it grow
+    /// is acknowledged at once.
     pub(crate) right_sizing: Option<bool>,
     /// Whether a short segment waits while data is outstanding.
     pub(crate) nagle: Option<bool>,
@@ -77,71 +78,70 @@ pub(crate) struct TcpFile {
     pub(crate) rto_initial: Option<Duration>,
     /// Smallest retransmission timeout.
     pub(crate) rto_min: Option<Duration>,
-    /// What rto_min bounds: timeout or variation.
+    /// What rto_min limits: timeout or variation.
     pub(crate) rto_floor: Option<RtoFloorFile>,
-    /// Greatest retransmission timeout.
+    /// Largest retransmission timeout.
     pub(crate) rto_max: Option<Duration>,
     /// Clock granularity of RTT samples.
     pub(crate) clock_granularity: Option<Duration>,
-    /// The tick of the wheel on which timers lie, as "4 ms" for a Linux of 250 Hz: 10 us to 500 ms, or 0 s where they
-    /// expire when they are due.
+    /// Tick of the timer wheel, such as "4 ms" for Linux at 250 Hz: 10 us to 500 ms, or 0 s for exact timers.
     pub(crate) timer_tick: Option<Duration>,
     /// Whether ECN is negotiated and used (RFC 3168).
     pub(crate) ecn: Option<bool>,
-    /// Which segments may be marked where ECN is used: new-data, data or all.
+    /// Segments that may be marked if ECN is used: new-data, data or all.
     pub(crate) ecn_capable: Option<EcnCapableFile>,
     /// Whether an idle sender restarts from its initial window (RFC 5681 §4.1).
     pub(crate) restart_after_idle: Option<bool>,
-    /// So many lost SYNs or SYN-ACKs are forgiven; after one more the initial window is one segment. With
-    /// none forgiven the retransmission timeout is 3 s as well.
+    /// Number of lost SYNs or SYN-ACKs without effect; after one more the initial window is one segment. At 0
+    /// the retransmission timeout becomes 3 s as well.
     pub(crate) lost_syns_forgiven: Option<u32>,
-    /// So many timeouts of a SYN do not double it, nor count as retries.
+    /// Number of SYN timeouts that neither double the timeout nor count as retries.
     pub(crate) linear_syn_timeouts: Option<u32>,
-    /// How often a SYN is sent again: a number, or "unlimited".
+    /// Limit on retransmissions of a SYN: a number or "unlimited".
     pub(crate) syn_retries: Option<Retries>,
-    /// How often data is sent again: a number, or "unlimited".
+    /// Limit on retransmissions of data: a number or "unlimited".
     pub(crate) data_retries: Option<Retries>,
-    /// How long a closed connection lingers.
+    /// How long a closed connection stays in TIME-WAIT.
     pub(crate) time_wait: Option<Duration>,
 }
 
 /// A preset of TCP settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum EraFile {
-    /// ns-2 as of 2002, all settings left alone.
+    /// ns-2 of 2002 with its default settings.
     #[serde(rename = "ns2-2002")]
     Ns2In2002,
-    /// ns-2 as of 2005, all settings left alone.
+    /// ns-2 of 2005 with its default settings.
     #[serde(rename = "ns2-2005")]
     Ns2In2005,
-    /// A Linux host of today.
+    /// A current Linux host.
     #[serde(rename = "linux-today")]
     LinuxToday,
 }
 
-/// What rto_min bounds.
+/// What rto_min limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RtoFloorFile {
     /// The whole timeout (RFC 6298).
     Timeout,
-    /// The term of the variation, to which the smoothed round-trip time is added; so does Linux.
+    /// The variation term, which is added to the smoothed round-trip time, as in Linux.
     Variation,
 }
 
-/// Which segments may be marked where ECN is used.
+/// Segments that may be marked if ECN is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum EcnCapableFile {
-    /// Data that are sent for the first time (RFC 3168).
+    /// Data segments that are sent for the first time (RFC 3168).
     NewData,
-    /// All data; ns-2 from January 2005 on.
+    /// All data segments, as in ns-2 since January 2005.
     Data,
-    /// SYNs and bare acknowledgements too; ns-2 before.
+    /// Also SYNs and pure acknowledgements, as in earlier ns-2.
     All,
 }
 
-/// How losses are repaired.
+/// Loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RecoveryFile {
@@ -155,17 +155,19 @@ pub(crate) enum RecoveryFile {
     Rack,
 }
 
-/// Where Linux's CUBIC is another than that of RFC 9438.
+/// How Linux's CUBIC differs from RFC 9438.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CubicFile {
-    /// Where Reno would be faster, a segment in a round trip above the window before the last reduction.
+    /// Where Reno would be faster, CUBIC grows by one segment per round trip above the window before the last
+    /// reduction.
     Rfc9438,
-    /// As fast as Reno on the average throughout, and a twentieth in a round trip before the first loss.
+    /// CUBIC is always at least as fast as Reno on average, and grows by 1/20 per round trip before the first
+    /// loss.
     Linux,
 }
 
-/// How the congestion window grows and shrinks: one of those that `shortflow_tcp` has.
+/// Congestion control: one of the algorithms of `shortflow_tcp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct AlgorithmFile(pub(crate) Algorithm);
 
@@ -209,13 +211,13 @@ pub(crate) enum DelayedAckFile {
     On(DelayedAckSettings),
 }
 
-/// When an acknowledgement may be held back (RFC 1122 §4.2.3.2).
+/// When an acknowledgement may be delayed (RFC 1122 §4.2.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DelayedAckSettings {
-    /// The longest time that an acknowledgement is held back.
+    /// The longest delay of an acknowledgement.
     pub(crate) timeout: Duration,
-    /// An acknowledgement goes at once after this many full segments; 2 by default.
+    /// Number of full segments after which an acknowledgement is sent at once. Default: 2.
     #[serde(default = "two")]
     pub(crate) segments: u32,
 }

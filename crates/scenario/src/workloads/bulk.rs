@@ -1,4 +1,4 @@
-//! `bulk`: flows that send as much as they may.
+//! `bulk`: flows that send as much as TCP allows.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,37 +12,36 @@ use crate::check::{Checker, MAX_FLOWS, sizes, tcp};
 use crate::file::{OneOrList, TcpFile};
 use crate::model::{NodeId, Part};
 
-/// Flows over TCP that send as much as they may.
+/// Flows over TCP that send as much as TCP allows.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "BulkFile")]
 pub(crate) struct Keys {
-    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    /// Senders: a node, a group, a slice such as "user[2::5]", or a list of these.
     from: OneOrList<String>,
-    /// The receivers, likewise.
+    /// Receivers, in the same form.
     to: OneOrList<String>,
-    /// How many flows; 1 by default. Over groups, flow i runs between the i-th pair, round and
-    /// round.
+    /// Number of flows. Default: 1. Flow i runs between the i-th pair of nodes, modulo the number of pairs.
     #[schemars(range(min = 1, max = 1_000_000))]
     flows: Option<u32>,
-    /// What each flow sends; endless by default.
+    /// Amount of data that each flow sends. Default: endless.
     size: Option<Size>,
-    /// The receiver's port; 20 by default.
+    /// Port of the receiver. Default: 20.
     port: Option<u16>,
-    /// The earliest start; 0 s by default.
+    /// Earliest start. Default: 0 s.
     #[serde(default)]
     start: Duration,
-    /// Flows start uniformly within this time after `start`; 0 s by default.
+    /// Flows start uniformly within this time after `start`. Default: 0 s.
     #[serde(default)]
     start_window: Duration,
-    /// What differs from the scenario's TCP.
+    /// Differences from the scenario's TCP.
     #[serde(default)]
     tcp: TcpFile,
-    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    /// Label of its packets in policies at hosts. Default: the workload's name.
     label: Option<String>,
 }
 
-/// What an engine runs; each pair is (sender, receiver).
+/// The checked workload; each pair is (sender, receiver).
 pub(super) type Plan = Bulk<NodeId>;
 
 impl WorkloadKeys for Keys {
@@ -69,8 +68,7 @@ impl WorkloadKeys for Keys {
         };
         let (start, stop) = checker.span(path, self.start, None)?;
         if start + self.start_window > stop {
-            let message =
-                format!("start_window {} reaches beyond the end of the run", self.start_window);
+            let message = format!("start_window {} ends after the run", self.start_window);
             let help = "shorten it: some flows might never start";
             checker.document.mistake(&format!("{path}.start_window"), message, help);
         }

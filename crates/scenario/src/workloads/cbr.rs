@@ -12,35 +12,35 @@ use crate::check::Checker;
 use crate::file::OneOrList;
 use crate::model::{NodeId, Part};
 
-/// UDP datagrams at a constant bit rate. Over groups, each pair has a stream.
+/// UDP datagrams at a constant bit rate. Each pair of nodes has a stream.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "CbrFile")]
 pub(crate) struct Keys {
-    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    /// Senders: a node, a group, a slice such as "user[2::5]", or a list of these.
     from: OneOrList<String>,
-    /// The receivers, likewise.
+    /// Receivers, in the same form.
     to: OneOrList<String>,
-    /// The rate of each stream in bits on the wire. A list goes round over the pairs, and the pairs
-    /// over a list that is longer; with a list, each stream has its own results.
+    /// Rate of each stream in bits on the wire. A list repeats over the pairs; if it is longer, the pairs
+    /// repeat. With a list, each stream has its own results.
     rate: OneOrList<Rate>,
-    /// The size of a packet on the wire, headers included.
+    /// Size of a packet on the wire, with headers.
     packet: Bytes,
-    /// The code point that the sender writes; BE by default.
+    /// Code point that the sender writes. Default: BE.
     #[schemars(extend("pattern" = CODE_POINT))]
     dscp: Option<String>,
-    /// The receiver's port; 5004 by default.
+    /// Port of the receiver. Default: 5004.
     port: Option<u16>,
-    /// The first packet leaves at random within one interval from here; 0 s by default.
+    /// The first packet leaves at a random time within one interval after this. Default: 0 s.
     #[serde(default)]
     start: Duration,
-    /// When the streams end; by default with the run.
+    /// End of the streams. Default: the end of the run.
     stop: Option<Duration>,
-    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    /// Label of its packets in policies at hosts. Default: the workload's name.
     label: Option<String>,
 }
 
-/// What an engine runs; each pair is (sender, receiver).
+/// The checked workload; each pair is (sender, receiver).
 pub(super) type Plan = Cbr<NodeId>;
 
 impl WorkloadKeys for Keys {

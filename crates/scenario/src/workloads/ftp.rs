@@ -1,4 +1,4 @@
-//! `ftp`: files, one after another.
+//! `ftp`: files, one after the other.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,39 +13,39 @@ use crate::check::{Checker, sizes, tcp, times};
 use crate::file::{OneOrList, SizesFile, TcpFile, TimesFile};
 use crate::model::{NodeId, Part};
 
-/// Files over TCP, one after another: a file over a connection of its own, a pause, the next file.
+/// Files over TCP, one after the other. Each file has its own connection, followed by a pause.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "FtpFile")]
 pub(crate) struct Keys {
-    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    /// Senders: a node, a group, a slice such as "user[2::5]", or a list of these.
     from: OneOrList<String>,
-    /// The receivers, likewise.
+    /// Receivers, in the same form.
     to: OneOrList<String>,
-    /// How many sessions; by default one for each pair.
+    /// Number of sessions. Default: one for each pair of nodes.
     sessions: Option<u32>,
     /// Sizes of files.
     size: SizesFile,
-    /// From the last byte of a file to the next file.
+    /// Pause from the last byte of a file to the next file.
     pause: TimesFile,
-    /// The receiver's port; 20 by default.
+    /// Port of the receiver. Default: 20.
     port: Option<u16>,
-    /// The earliest start; 0 s by default.
+    /// Earliest start. Default: 0 s.
     #[serde(default)]
     start: Duration,
-    /// Sessions start uniformly within this time after `start`; 0 s by default.
+    /// Sessions start uniformly within this time after `start`. Default: 0 s.
     #[serde(default)]
     start_window: Duration,
-    /// No file is sent from here on; by default with the run.
+    /// No file starts after this. Default: the end of the run.
     stop: Option<Duration>,
-    /// What differs from the scenario's TCP.
+    /// Differences from the scenario's TCP.
     #[serde(default)]
     tcp: TcpFile,
-    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    /// Label of its packets in policies at hosts. Default: the workload's name.
     label: Option<String>,
 }
 
-/// What an engine runs; each pair is (sender, receiver).
+/// The checked workload; each pair is (sender, receiver).
 pub(super) type Plan = Ftp<NodeId>;
 
 impl WorkloadKeys for Keys {

@@ -1,5 +1,5 @@
-//! Workloads, one file for each: what it is called, its keys, what they come to, and all that others
-//! must know of it. An engine has its own part: how it lets the traffic begin.
+//! Workloads, one file each: name, keys, check, and everything that other crates need to know about it. How
+//! its traffic starts is part of each engine.
 
 mod bulk;
 mod cbr;
@@ -21,7 +21,7 @@ use shortflow_units::{Bytes, Instant, Rate};
 use crate::check::Checker;
 use crate::model::{NodeId, Part};
 
-/// Lists the workloads: what is written, and what it comes to.
+/// Lists the workloads: their keys and their plans.
 macro_rules! workloads {
     ($($(#[doc = $doc:literal])+ $module:ident $Name:ident),+ $(,)?) => {
         /// A workload, by its kind.
@@ -30,23 +30,22 @@ macro_rules! workloads {
         pub(crate) enum WorkloadFile { $($(#[doc = $doc])+ $Name(Box<$module::Keys>)),+ }
 
         impl WorkloadFile {
-            /// The label that the workload states.
+            /// The label in the text.
             pub(crate) fn label(&self) -> Option<&String> {
                 match self { $(WorkloadFile::$Name(keys) => keys.label()),+ }
             }
 
-            /// The key that says how much comes.
+            /// The key that determines the load.
             pub(crate) fn load_key(&self) -> &'static str {
                 match self { $(WorkloadFile::$Name(keys) => keys.load_key()),+ }
             }
 
-            /// Whether the sizes by which its results are told apart, if any, are all written in
-            /// segments.
+            /// Whether the sizes that results are grouped by, if any, are all in segments.
             pub(crate) fn sizes_in_segments(&self) -> bool {
                 match self { $(WorkloadFile::$Name(keys) => keys.sizes_in_segments()),+ }
             }
 
-            /// What is written at `path` comes to, with the TCP of both ends; none when there is a
+            /// Checks the keys at `path`. Returns the plan and the TCP of both ends, or `None` after a
             /// mistake.
             pub(crate) fn check(
                 &self,
@@ -63,7 +62,7 @@ macro_rules! workloads {
             }
         }
 
-        /// What a workload generates.
+        /// The traffic of a workload.
         #[derive(Debug, Clone, PartialEq)]
         pub enum WorkloadKind { $($(#[doc = $doc])+ $Name($module::Plan)),+ }
 
@@ -73,7 +72,7 @@ macro_rules! workloads {
                 match self { $(WorkloadKind::$Name(_) => stringify!($module)),+ }
             }
 
-            /// What it is, whatever it is.
+            /// Its common properties.
             pub fn traffic(&self) -> &dyn Traffic {
                 match self { $(WorkloadKind::$Name(plan) => plan),+ }
             }
@@ -100,39 +99,38 @@ workloads! {
 
 /// The keys of a workload.
 pub(crate) trait WorkloadKeys: DeserializeOwned + JsonSchema {
-    /// What they come to: what an engine runs.
+    /// The checked workload, which an engine runs.
     type Plan: Traffic;
 
-    /// The label that the workload states.
+    /// The label in the text.
     fn label(&self) -> Option<&String>;
 
-    /// The key that says how much comes.
+    /// The key that determines the load.
     fn load_key(&self) -> &'static str {
         "load"
     }
 
-    /// Whether the sizes by which its results are told apart, if any, are all written in segments.
+    /// Whether the sizes that results are grouped by, if any, are all in segments.
     fn sizes_in_segments(&self) -> bool {
         true
     }
 
-    /// What the keys, which stand at `path`, come to, with the TCP of both ends; none when there is
-    /// a mistake.
+    /// Checks the keys at `path`. Returns the plan and the TCP of both ends, or `None` after a mistake.
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<(Self::Plan, Config)>;
 }
 
-/// What everybody but its own source asks of a workload.
+/// The common properties of all workloads.
 pub trait Traffic {
     /// The pairs of nodes between which traffic flows.
     fn pairs(&self) -> &[(NodeId, NodeId)];
 
-    /// What is timed of this part of it.
+    /// What is timed in this part.
     fn item(&self, part: Part) -> Item;
 
     /// The end of each pair that sends the data.
     fn sender(&self) -> PairEnd;
 
-    /// The parts that have results of their own besides the whole.
+    /// The parts with results of their own, besides the whole.
     fn parts(&self) -> &[Part] {
         &[]
     }
@@ -142,65 +140,65 @@ pub trait Traffic {
         None
     }
 
-    /// The sizes by which its results are told apart; `None` where they are not.
+    /// The sizes that results are grouped by; `None` if they are not grouped.
     fn sizes(&self) -> Option<ResultSizes> {
         None
     }
 
-    /// How much comes, whatever the network does; `None` where that depends on what it gets.
+    /// Its arrivals; `None` if they depend on the network.
     fn arrivals(&self) -> Option<Arrivals> {
         None
     }
 
-    /// What it sends between its nodes with this TCP; `None` where that depends on what it gets.
+    /// What it sends between its nodes with this TCP; `None` if that depends on the network.
     fn offers(&self, _tcp: &Config) -> Option<Vec<Offer>> {
         None
     }
 
-    /// How many application bytes of replies it asks for in a second while transfers arrive, on average over all
-    /// that may come; `None` where that depends on what it gets.
+    /// Application bytes of replies requested per second while transfers arrive, on average over all that may
+    /// arrive. `None` if that depends on the network.
     fn asked_bytes_per_second(&self) -> Option<f64> {
         None
     }
 
-    /// How many of its flows never end.
+    /// The number of its endless flows.
     fn endless_flows(&self) -> u32 {
         0
     }
 
-    /// About how many of its connections or streams are open at a time, where the busiest link on
-    /// its way is offered `overload` times what it carries, at least 1.
+    /// The approximate number of its connections or streams that are open at the same time, if the load of
+    /// the busiest link on its path is `overload` times the rate, at least 1.
     fn open(&self, overload: f64) -> f64;
 }
 
-/// What comes of a workload, whatever the network does.
+/// Arrivals that do not depend on the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Arrivals {
-    /// What it is, in words: `transfers`, `datagrams`.
+    /// Their name: `transfers`, `datagrams`.
     pub what: &'static str,
-    /// How many come in a second, on average.
+    /// The average number per second.
     pub per_second: f64,
-    /// When the first may come.
+    /// The earliest arrival.
     pub start: Instant,
-    /// When the last may come.
+    /// The latest arrival.
     pub stop: Instant,
 }
 
-/// What a workload sends from one node to another in one second, on average.
+/// The average traffic of a workload from one node to another, per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Offer {
     /// The node that sends.
     pub from: NodeId,
     /// The node that receives.
     pub to: NodeId,
-    /// Bytes, headers included, without what links add.
+    /// Bytes with headers, without link layer overhead.
     pub bytes: f64,
     /// Packets.
     pub packets: f64,
 }
 
 impl Offer {
-    /// So many bytes and packets a second.
+    /// An offer of this many bytes and packets per second.
     fn new(from: NodeId, to: NodeId, (bytes, packets): (f64, f64)) -> Offer {
         Offer { from, to, bytes, packets }
     }
@@ -220,18 +218,18 @@ pub enum PairEnd {
 pub struct Datagrams {
     /// The code point that the sender writes.
     pub dscp: Dscp,
-    /// How many streams there are.
+    /// The number of streams.
     pub streams: usize,
-    /// The pair and the rate of each stream, where each has its own results.
+    /// The pair and the rate of each stream, if each has its own results.
     pub reported: Vec<((NodeId, NodeId), Rate)>,
 }
 
-/// Sizes by which results are told apart.
+/// Sizes that results are grouped by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ResultSizes {
-    /// These and no others occur.
+    /// Exactly these.
     Listed(Vec<Bytes>),
-    /// Many occur.
+    /// Many different ones.
     Any,
 }
 
@@ -253,5 +251,5 @@ impl WorkloadKind {
     }
 }
 
-/// The code points that have names, and the numbers of all.
+/// The names and numbers of all code points.
 const CODE_POINT: &str = "^(BE|DF|LE|EF|CS[0-7]|AF[1-4][1-3]|[0-9]{1,2})$";

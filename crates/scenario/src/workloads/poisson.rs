@@ -13,37 +13,37 @@ use crate::file::{OneOrList, SizesFile};
 use crate::frequency::Frequency;
 use crate::model::{NodeId, Part};
 
-/// UDP datagrams at independent exponential intervals. Over groups, each pair has a stream of this
-/// rate. Say one of `rate` and `load`.
+/// UDP datagrams at independent exponential intervals. Each pair of nodes has a stream of this rate. Set
+/// either `rate` or `load`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "PoissonFile")]
 pub(crate) struct Keys {
-    /// The senders: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    /// Senders: a node, a group, a slice such as "user[2::5]", or a list of these.
     from: OneOrList<String>,
-    /// The receivers, likewise.
+    /// Receivers, in the same form.
     to: OneOrList<String>,
     /// Packets per second of each stream.
     rate: Option<Frequency>,
-    /// The rate of each stream in bits on the wire.
+    /// Rate of each stream in bits on the wire.
     load: Option<Rate>,
-    /// The sizes of packets on the wire, headers included.
+    /// Sizes of packets on the wire, with headers.
     size: SizesFile,
-    /// The code point that the sender writes; BE by default.
+    /// Code point that the sender writes. Default: BE.
     #[schemars(extend("pattern" = CODE_POINT))]
     dscp: Option<String>,
-    /// The receiver's port; 7 by default.
+    /// Port of the receiver. Default: 7.
     port: Option<u16>,
-    /// When the streams begin; 0 s by default.
+    /// Start of the streams. Default: 0 s.
     #[serde(default)]
     start: Duration,
-    /// When the streams end; by default with the run.
+    /// End of the streams. Default: the end of the run.
     stop: Option<Duration>,
-    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    /// Label of its packets in policies at hosts. Default: the workload's name.
     label: Option<String>,
 }
 
-/// What an engine runs; each pair is (sender, receiver).
+/// The checked workload; each pair is (sender, receiver).
 pub(super) type Plan = Poisson<NodeId>;
 
 impl WorkloadKeys for Keys {
@@ -76,7 +76,7 @@ impl WorkloadKeys for Keys {
             }
             _ => {
                 let help = "for example `rate = \"1000 /s\"` or `load = \"5 Mbit/s\"`";
-                let message = "a Poisson stream needs exactly one of `rate` and `load`";
+                let message = "a Poisson stream requires exactly one of `rate` and `load`";
                 checker.document.mistake(path, message, help);
                 return None;
             }

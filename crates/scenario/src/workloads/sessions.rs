@@ -1,4 +1,4 @@
-//! What workloads of sessions have in common: each does the next thing when the one before is done.
+//! Common keys of workloads with sessions, in which each action waits for the previous one.
 
 use shortflow_units::Duration;
 use shortflow_workloads::Sessions;
@@ -7,9 +7,9 @@ use crate::check::{Checker, MAX_FLOWS};
 use crate::file::OneOrList;
 use crate::model::NodeId;
 
-/// What all workloads of sessions say.
+/// The common keys of workloads with sessions.
 pub(super) struct SessionKeys<'k> {
-    /// Key and value for the two ends.
+    /// The keys of the two ends, with their values.
     pub(super) pair: [(&'k str, &'k OneOrList<String>); 2],
     pub(super) sessions: Option<u32>,
     pub(super) port: u16,
@@ -19,7 +19,7 @@ pub(super) struct SessionKeys<'k> {
 }
 
 impl Checker<'_> {
-    /// The sessions that the keys at `path` describe; none when there is a mistake.
+    /// The sessions of the keys at `path`, or `None` after a mistake.
     pub(super) fn sessions(
         &mut self,
         path: &str,
@@ -39,8 +39,7 @@ impl Checker<'_> {
         };
         let (start, stop) = span?;
         if start + keys.start_window > stop {
-            let message =
-                format!("start_window {} reaches beyond the end of the run", keys.start_window);
+            let message = format!("start_window {} ends after the run", keys.start_window);
             let help = "shorten it: some sessions might never start";
             self.document.mistake(&format!("{path}.start_window"), message, help);
             return None;

@@ -1,4 +1,4 @@
-//! `telnet`: typing, character after character.
+//! `telnet`: typing, one character after the other.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,40 +13,40 @@ use crate::check::{Checker, tcp, times};
 use crate::file::{OneOrList, TcpFile, TimesFile};
 use crate::model::{NodeId, Part};
 
-/// Typing over TCP: a character, its echo, a pause, the next character; one connection for each
-/// session, with Nagle's algorithm unless `tcp.nagle` is false.
+/// Typing over TCP: a character, its echo, a pause, the next character. Each session has one connection, with
+/// Nagle's algorithm unless `tcp.nagle` is false.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TelnetFile")]
 pub(crate) struct Keys {
-    /// The clients: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    /// Clients: a node, a group, a slice such as "user[2::5]", or a list of these.
     client: OneOrList<String>,
-    /// The servers, likewise.
+    /// Servers, in the same form.
     server: OneOrList<String>,
-    /// How many sessions; by default one for each pair.
+    /// Number of sessions. Default: one for each pair of nodes.
     sessions: Option<u32>,
-    /// The size of a packet with a character or its echo on the wire, headers included.
+    /// Size on the wire of a packet with a character or its echo, with headers.
     packet: Bytes,
-    /// From an echo to the next character.
+    /// Pause from an echo to the next character.
     pause: TimesFile,
-    /// The server's port; 23 by default.
+    /// Port of the server. Default: 23.
     port: Option<u16>,
-    /// The earliest start; 0 s by default.
+    /// Earliest start. Default: 0 s.
     #[serde(default)]
     start: Duration,
-    /// Sessions start uniformly within this time after `start`; 0 s by default.
+    /// Sessions start uniformly within this time after `start`. Default: 0 s.
     #[serde(default)]
     start_window: Duration,
-    /// Nothing is typed from here on; by default with the run.
+    /// Nothing is typed after this. Default: the end of the run.
     stop: Option<Duration>,
-    /// What differs from the scenario's TCP.
+    /// Differences from the scenario's TCP.
     #[serde(default)]
     tcp: TcpFile,
-    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    /// Label of its packets in policies at hosts. Default: the workload's name.
     label: Option<String>,
 }
 
-/// What an engine runs; each pair is (client, server).
+/// The checked workload; each pair is (client, server).
 pub(super) type Plan = Telnet<NodeId>;
 
 impl WorkloadKeys for Keys {
@@ -59,7 +59,7 @@ impl WorkloadKeys for Keys {
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<(Plan, Config)> {
         let base = Config { nagle: true, ..checker.base.clone() };
         let mut config = tcp::check(checker.document, &format!("{path}.tcp"), &self.tcp, &base);
-        // An era in it starts afresh.
+        // An era in it replaces the scenario's TCP.
         config.nagle = self.tcp.nagle.unwrap_or(true);
         let keys = SessionKeys {
             pair: [("client", &self.client), ("server", &self.server)],
@@ -74,7 +74,7 @@ impl WorkloadKeys for Keys {
         let header = u64::from(config.header);
         let character = self.packet.0.saturating_sub(header);
         if !(1..=u64::from(config.mss)).contains(&character) {
-            let message = format!("a packet of {} is too small to hold a character", self.packet);
+            let message = format!("a packet of {} is too small for a character", self.packet);
             let max = Bytes(header + u64::from(config.mss));
             let help = format!(
                 "the headers take {}, so packet must be {} to {max}",

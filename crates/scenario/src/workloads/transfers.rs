@@ -1,4 +1,4 @@
-//! `transfers`: request and reply, one connection each, as a Poisson process.
+//! `transfers`: requests and replies, one connection each, as a Poisson process.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,45 +13,44 @@ use crate::file::{OneOrList, SizesFile, TcpFile};
 use crate::frequency::Frequency;
 use crate::model::{NodeId, Part};
 
-/// Transfers that arrive as a Poisson process: the client opens a connection and sends a request,
-/// the server replies, both close. Say one of `load`, `rate` and `interval`.
+/// Transfers that arrive as a Poisson process: the client opens a connection and sends a request, the server
+/// replies, both close. Set one of `load`, `rate` and `interval`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TransfersFile")]
 pub(crate) struct Keys {
-    /// The clients: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    /// Clients: a node, a group, a slice such as "user[2::5]", or a list of these.
     client: OneOrList<String>,
-    /// The servers, likewise.
+    /// Servers, in the same form.
     server: OneOrList<String>,
-    /// The load that the replies offer, headers of their segments included.
+    /// Load of the replies, with the headers of their segments.
     load: Option<Rate>,
     /// Transfers per second.
     rate: Option<Frequency>,
-    /// The mean interval between transfers.
+    /// Mean interval between transfers.
     interval: Option<Duration>,
-    /// The share of the load, rate or interval that is this workload's, from 0 to 1; 1 by
-    /// default.
+    /// This workload's share of the load, rate or interval, from 0 to 1. Default: 1.
     #[schemars(range(min = 0.0, max = 1.0))]
     share: Option<f64>,
     /// Sizes of requests.
     request: SizesFile,
     /// Sizes of replies.
     reply: SizesFile,
-    /// The server's port; 80 by default.
+    /// Port of the server. Default: 80.
     port: Option<u16>,
-    /// When arrivals begin; 0 s by default.
+    /// Start of arrivals. Default: 0 s.
     #[serde(default)]
     start: Duration,
-    /// When arrivals end; by default with the run.
+    /// End of arrivals. Default: the end of the run.
     stop: Option<Duration>,
-    /// What differs from the scenario's TCP.
+    /// Differences from the scenario's TCP.
     #[serde(default)]
     tcp: TcpFile,
-    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    /// Label of its packets in policies at hosts. Default: the workload's name.
     label: Option<String>,
 }
 
-/// What an engine runs; each pair is (client, server).
+/// The checked workload; each pair is (client, server).
 pub(super) type Plan = Transfers<NodeId>;
 
 impl WorkloadKeys for Keys {
@@ -91,7 +90,7 @@ impl WorkloadKeys for Keys {
             reply,
             port: self.port.unwrap_or(80),
             start,
-            // A share of nothing has no arrivals.
+            // A share of zero has no arrivals.
             stop: if rate > 0.0 { stop } else { start },
         };
         Some((transfers, config))
@@ -129,7 +128,7 @@ impl Keys {
                 return None;
             }
             _ => {
-                let message = "transfers need exactly one of `load`, `rate` and `interval`";
+                let message = "transfers require exactly one of `load`, `rate` and `interval`";
                 let help = "for example `load = \"8 Mbit/s\"`, `rate = \"67.7 /s\"` or \
                             `interval = \"15 ms\"`";
                 checker.document.mistake(path, message, help);
@@ -191,7 +190,7 @@ impl Traffic for Plan {
         Some(both.collect())
     }
 
-    /// Those that a link cannot carry pile up to the end.
+    /// Transfers that exceed a link's rate accumulate until the end.
     fn open(&self, overload: f64) -> f64 {
         let seconds = self.stop.as_secs_f64() - self.start.as_secs_f64();
         self.rate * (seconds * (1.0 - 1.0 / overload)).max(seconds.min(1.0))

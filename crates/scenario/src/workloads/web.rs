@@ -1,4 +1,4 @@
-//! `web`: browsing, page after page.
+//! `web`: browsing, one page after the other.
 
 use std::sync::Arc;
 
@@ -15,54 +15,54 @@ use crate::check::{Checker, sizes, tcp, times};
 use crate::file::{CountsFile, OneOrList, SizesFile, TcpFile, TimesFile};
 use crate::model::{NodeId, Part};
 
-/// Browsing over TCP: a page (its index, if it has one, then its objects), a time to think, the next
-/// page. Say `page` and `think`, or `replay`.
+/// Browsing over TCP: a page (its index, if it has one, then its objects), a think time, the next page. Set
+/// `page` and `think`, or `replay`.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "WebFile")]
 pub(crate) struct Keys {
-    /// The clients: a node, a group, a slice of one such as "user[2::5]", or a list of these.
+    /// Clients: a node, a group, a slice such as "user[2::5]", or a list of these.
     client: OneOrList<String>,
-    /// The servers, likewise.
+    /// Servers, in the same form.
     server: OneOrList<String>,
-    /// How many sessions; by default one for each pair. Session i runs between the i-th pair, round
-    /// and round.
+    /// Number of sessions. Default: one for each pair of nodes. Session i runs between the i-th pair, modulo
+    /// the number of pairs.
     sessions: Option<u32>,
-    /// "1.0": a connection for each object, several at a time after the index. "1.1": one
-    /// connection for all, the objects asked for at once when the index is there.
+    /// "1.0": a connection for each object, several in parallel after the index. "1.1": one connection; all
+    /// objects are requested at once when the index has arrived.
     http: HttpFile,
-    /// Under HTTP/1.0, the most connections of a session at a time; 4 by default.
+    /// HTTP/1.0: maximum number of parallel connections of a session. Default: 4.
     connections: Option<u32>,
-    /// Under HTTP/1.1, whether the connection stays open between pages; false by default.
+    /// HTTP/1.1: whether the connection stays open between pages. Default: false.
     #[serde(default)]
     keep_alive: bool,
-    /// Under HTTP/1.1, from the last byte of a part of a page to the request of the next, of which there
-    /// is then one at a time; by default all objects are asked for at once.
+    /// HTTP/1.1: pause from the last byte of a part of a page to the request of the next, so that only one
+    /// part is loaded at a time. Default: all objects are requested at once.
     gap: Option<TimesFile>,
-    /// Sizes of requests, one for the index and for each object.
+    /// Sizes of requests, one for the index and one for each object.
     request: SizesFile,
     /// The pages.
     page: Option<Box<PageFile>>,
-    /// From the last byte of a page to the request of the next.
+    /// Think time, from the last byte of a page to the next request.
     think: Option<TimesFile>,
-    /// Pages and times from a log instead.
+    /// Pages and times from a log, instead of `page` and `think`.
     replay: Option<ReplayFile>,
-    /// The server's port; 80 by default.
+    /// Port of the server. Default: 80.
     port: Option<u16>,
-    /// The earliest start; 0 s by default.
+    /// Earliest start. Default: 0 s.
     start: Option<Duration>,
-    /// Sessions start uniformly within this time after `start`; 0 s by default.
+    /// Sessions start uniformly within this time after `start`. Default: 0 s.
     start_window: Option<Duration>,
-    /// No page is asked for from here on; by default with the run.
+    /// No page is requested after this. Default: the end of the run.
     stop: Option<Duration>,
-    /// What differs from the scenario's TCP.
+    /// Differences from the scenario's TCP.
     #[serde(default)]
     tcp: TcpFile,
-    /// The label by which a policy at a host knows its packets; by default the workload's name.
+    /// Label of its packets in policies at hosts. Default: the workload's name.
     label: Option<String>,
 }
 
-/// How a page is fetched.
+/// The version of HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(crate) enum HttpFile {
     /// HTTP/1.0.
@@ -77,43 +77,42 @@ pub(crate) enum HttpFile {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PageFile {
-    /// Sizes of indexes, which come before the objects that they name; without it a page is its
-    /// objects, and all are known from the beginning.
+    /// Sizes of indexes, which list the objects. Without an index, the client knows all objects from the
+    /// beginning.
     pub(crate) index: Option<SizesFile>,
-    /// How many objects are embedded in a page; without an index at least one.
+    /// Number of objects embedded in a page; at least one if there is no index.
     pub(crate) objects: CountsFile,
     /// Sizes of objects.
     pub(crate) object: SizesFile,
-    /// How many pages there are, made once; each visit is to one of them at random. By default each
-    /// visit is to a page of its own.
+    /// Number of pages, drawn once; each visit chooses one at random. Default: a new page for each visit.
     pub(crate) pool: Option<u32>,
 }
 
-/// Accesses from a log.
+/// Page requests from a log.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReplayFile {
-    /// The log, relative to this file: CSV as `measure.accesses` writes it. Of a list, the first
-    /// replica has the first, and so on, round and round.
+    /// The log, relative to this file: CSV as `measure.accesses` writes it. With a list, replica i uses log
+    /// i, modulo the number of logs.
     pub(crate) file: OneOrList<String>,
-    /// What a session does when a page comes before the one before is complete: "overlap" (the
-    /// default) loads both, "wait" begins it then.
+    /// What a session does if a page is due before the previous one is complete: "overlap" (default) loads
+    /// both, "wait" delays the new one.
     #[serde(default)]
     pub(crate) busy: BusyFile,
 }
 
-/// What a session does when a page comes before the one before is complete.
+/// What a session does if a page is due before the previous one is complete.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum BusyFile {
-    /// Both are loaded at a time.
+    /// Load both in parallel.
     #[default]
     Overlap,
-    /// The page begins when the one before is complete.
+    /// Start the page when the previous one is complete.
     Wait,
 }
 
-/// What an engine runs; each pair is (client, server).
+/// The checked workload; each pair is (client, server).
 pub(super) type Plan = Web<NodeId>;
 
 impl WorkloadKeys for Keys {
@@ -164,13 +163,12 @@ impl Keys {
         })
     }
 
-    /// The gap between parts, where there is one; an outer none is a mistake.
+    /// The gap between parts, if there is one. The outer `None` is a mistake.
     fn gap(&self, checker: &mut Checker<'_>, path: &str) -> Option<Option<Times>> {
         let Some(gap) = &self.gap else { return Some(None) };
         if self.http == HttpFile::V10 {
-            let message =
-                "`gap` needs `http = \"1.1\"`: under 1.0 each object has a connection of its own";
-            let help = "leave it out, or write `http = \"1.1\"`";
+            let message = "`gap` requires `http = \"1.1\"`: under HTTP/1.0 each object has its own connection";
+            let help = "remove `gap`, or set `http = \"1.1\"`";
             checker.document.mistake_in_key(&format!("{path}.gap"), message, help);
             return None;
         }
@@ -195,14 +193,14 @@ impl Keys {
                 if let Some(key) = start.or(self.start_window.map(|_| "start_window")) {
                     let help = "remove the key, or change the times in the log";
                     let message = format!(
-                        "`{key}` cannot stand beside `replay`: the log has the time of each page"
+                        "`{key}` cannot be combined with `replay`: the log has the time of each page"
                     );
                     checker.document.mistake(&format!("{path}.{key}"), message, help);
                 }
                 replay_of(checker, &format!("{path}.replay"), replay, clients?)
             }
             _ => {
-                let message = "a web workload needs either `page` and `think`, or `replay`";
+                let message = "a web workload requires either `page` and `think`, or `replay`";
                 let help = "for example `think.exponential.mean = \"10 s\"` and a table `page`, or \
                             `replay.file = \"accesses.csv\"`";
                 checker.document.mistake(path, message, help);
@@ -254,15 +252,11 @@ fn replay_of(
     }
     if file.file.values.len() as i64 > checker.replicas {
         let message = format!(
-            "{} logs for {} replicas: each replica plays one, so the last ones are not played",
+            "{} logs for {} replicas: each replica replays one log, so the last logs are not used",
             file.file.values.len(),
             checker.replicas
         );
-        checker.document.warning(
-            &key,
-            message,
-            "name as many logs as there are replicas, or fewer",
-        );
+        checker.document.warning(&key, message, "list at most as many logs as replicas");
     }
     let each = file.file.values.iter().enumerate();
     let logs: Vec<Option<Arc<[Access]>>> = each
@@ -301,8 +295,8 @@ fn log(checker: &mut Checker<'_>, key: &str, name: &str, clients: u32) -> Option
     }
 }
 
-/// What browsers of the studies opened at a time, HTTP/1.0 (Noureddine & Tobagi 2002, §2.2.1;
-/// Guo et al. 2005, §4.1).
+/// The number of parallel connections of browsers in the studies, for HTTP/1.0 (Noureddine & Tobagi 2002,
+/// §2.2.1; Guo et al. 2005, §4.1).
 const CONNECTIONS: u32 = 4;
 const MAX_PAGES: u32 = 10_000_000;
 
@@ -335,7 +329,7 @@ impl Traffic for Plan {
     }
 }
 
-/// The sizes of pages and of what is in them, where all pages are alike.
+/// The sizes of pages and of their parts, if all pages are alike.
 fn page_sizes(visits: &Visits) -> Option<Vec<Bytes>> {
     let Visits::Browse { pages, .. } = visits else { return None };
     let index = match &pages.index {

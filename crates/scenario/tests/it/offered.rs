@@ -115,7 +115,7 @@ fn a_role_that_does_something_and_is_bound_nowhere_is_warned_of() {
     assert_eq!(warnings(&format!("{core}[roles.edge]\n")), "", "an empty role does nothing");
     let edge = "[[roles.edge.classes]]\nname = \"all\"\nmarker.fixed.dscp = \"EF\"\n";
     let expected = "\
-warning: the role `edge` of p.toml conditions packets, but it is not bound to any place, so this part of the policy has no effect
+warning: the role `edge` of p.toml conditions packets, but it is not bound to a port, so this part of the policy has no effect
  --> s.toml:1:10
   |
 1 | policy = \"p.toml\"
@@ -133,13 +133,13 @@ fn a_shaper_that_lets_through_what_its_line_carries_is_warned_of() {
         ))
     };
     let expected = "\
-warning: the shaper of the role `core` lets 10 Mbit/s leave, and the line `r[0]->r[1]` carries 10 Mbit/s: it holds nothing back
+warning: the shaper of the role `core` has no effect: its rate 10 Mbit/s is not below that of the link `r[0]->r[1]`, 10 Mbit/s
  --> s.toml:1:10
   |
 1 | policy = \"p.toml\"
   |          ^^^^^^^^
   |
-  = help: give it a rate a little below that of the bottleneck";
+  = help: set its rate a little below that of the bottleneck";
     assert_eq!(shaper("10 Mbit/s"), expected);
     assert_eq!(shaper("9.9 Mbit/s"), "");
 }
@@ -148,7 +148,8 @@ warning: the shaper of the role `core` lets 10 Mbit/s leave, and the line `r[0]-
 fn a_policy_that_does_nothing_and_a_class_that_never_matches_are_warned_of() {
     let nothing = warnings("[roles.core]\n");
     assert!(
-        nothing.starts_with("warning: no role of this policy does anything\n --> p.toml:1:2"),
+        nothing
+            .starts_with("warning: no role of this policy has classes or a queue\n --> p.toml:1:2"),
         "{nothing}"
     );
     let hidden = "[[roles.core.classes]]\nname = \"tcp\"\nmatch.protocol = \"tcp\"\n\
@@ -156,8 +157,7 @@ fn a_policy_that_does_nothing_and_a_class_that_never_matches_are_warned_of() {
                   [[roles.core.classes]]\nname = \"web\"\nmatch = { protocol = \"tcp\", dst_port = 80 }\n\
                   marker.fixed.dscp = \"AF11\"\n";
     let found = warnings(hidden);
-    let expected =
-        "warning: the class `web` can never match: `tcp` before it takes all of its packets\n";
+    let expected = "warning: the class `web` can never match: the class `tcp` before it takes all its packets\n";
     assert!(found.starts_with(expected), "{found}");
     let apart = hidden
         .replace("match.protocol = \"tcp\"", "match = { protocol = \"tcp\", dst_port = 20 }")
@@ -175,7 +175,8 @@ fn dctcp(queue: &str) -> String {
 #[test]
 fn dctcp_over_queues_that_never_mark_is_warned_of() {
     let found = dctcp("fifo.limit = \"100 pkt\"");
-    let expected = "warning: DCTCP reacts to ECN marks, and no queue that the packets of `long` pass marks any\n";
+    let expected =
+        "warning: DCTCP reacts to ECN marks, but no queue on the path of `long` marks packets\n";
     assert!(found.starts_with(expected), "{found}");
     assert!(found.contains("congestion = \"dctcp\""), "{found}");
     assert_eq!(dctcp("fq-codel = {}"), "");
@@ -203,7 +204,7 @@ fn what_is_absurd_but_allowed_is_warned_of() {
     );
     assert_eq!(calls(28), "");
     let far = format!("{RING}{LONG}").replacen("\"1 ms\"", "\"1000 h\"", 1);
-    assert!(warned(&far).contains("nothing arrives on the link"), "{}", warned(&far));
+    assert!(warned(&far).contains("no packet arrives over the link"), "{}", warned(&far));
 }
 
 #[test]
@@ -216,6 +217,6 @@ fn a_load_that_no_link_carries_is_warned_of_with_its_figure() {
     let warned = |rate: &str| load(&cbr(rate), "").warnings.to_string();
     assert_eq!(warned("1 kbit/s"), "");
     let found = warned("1000 Gbit/s");
-    assert!(found.contains("what workloads offer from r[0] to r[1] is "), "{found}");
-    assert!(found.contains(" % of what the link carries"), "{found}");
+    assert!(found.contains("the load offered from r[0] to r[1] is "), "{found}");
+    assert!(found.contains(" % of the link's rate"), "{found}");
 }

@@ -38,7 +38,7 @@ fn a_workload_has_the_label_that_it_states_or_its_name() {
 #[test]
 fn a_label_that_no_workload_has_is_a_slip() {
     let refused = loaded(&class("match.label = \"shell\""), AT_HOST).unwrap_err();
-    assert_eq!(refused, "the policy matches the label `shell`, which no workload has");
+    assert_eq!(refused, "the policy matches the unknown label `shell`");
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn only_a_hosts_own_port_tells_of_its_senders() {
             assert_eq!(
                 refused,
                 format!(
-                    "the role `marked` matches what only the sender of a packet knows, and `{node}` \
+                    "the role `marked` uses what only the sending host knows, but `{node}` \
                      is not the sender here"
                 )
             );

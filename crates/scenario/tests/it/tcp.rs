@@ -96,7 +96,7 @@ fn dctcp_without_ecn_is_refused() {
         tcp.congestion = "dctcp"
         "#;
     let mistakes = from_texts(&[("scenario.toml", text)], &Overrides::default()).unwrap_err();
-    assert_eq!(mistakes.0[0].message, "DCTCP reacts to marks and needs ECN");
+    assert_eq!(mistakes.0[0].message, "DCTCP reacts to ECN marks and requires ECN");
     let scenario = scenario("tcp = { congestion = \"dctcp\", ecn = true }");
     assert_eq!(scenario.tcp_description(), "Linux today (DCTCP, RACK) with ecn true");
 }

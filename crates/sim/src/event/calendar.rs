@@ -1,58 +1,58 @@
-//! The event queue: at most one pending event per entity, the earliest found without branches.
+//! The event queue: at most one pending event per entity. Finds the earliest without branches.
 //!
-//! A winner tree over one `u64` per entity: the high bits hold the nanosecond, the low bits the
-//! entity's index. The least key is the next event; among simultaneous events the entity with
-//! the lower index runs first, so ties never depend on the order of insertion. Setting, moving
-//! and clearing an event cost one pass from leaf to root at most: O(log entities), no allocation.
-//! Four siblings lie side by side, so that a pass touches few cache lines.
+//! A winner tree over one `u64` per entity: the high bits are the nanosecond, the low bits the entity's
+//! index. The smallest key is the next event. Simultaneous events run in the order of entity indices, so ties
+//! never depend on the order of insertion. Setting, moving and clearing an event cost at most one pass from
+//! leaf to root: O(log entities), without allocation. Four siblings are adjacent in memory, so that a pass
+//! touches few cache lines.
 
 use shortflow_units::Instant;
 
-/// Who has an event: an index into the simulator's list of entities.
+/// The owner of an event: an index into the simulator's list of entities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entity(pub(crate) u32);
 
 /// The pending events.
 #[derive(Debug)]
 pub(crate) struct Calendar {
-    /// The tree's nodes in groups of four siblings, the root's children first. Node `n` stands in
-    /// group `n / 4`, and is the winner of group `n + 1`; from `leaves` on nodes are entities.
+    /// The tree's nodes in groups of four siblings, the root's children first. Node `n` is in group `n / 4`,
+    /// and is the winner of group `n + 1`. Nodes from `leaves` on are entities.
     groups: Vec<[u64; 4]>,
     leaves: usize,
-    /// The winner of all.
+    /// The overall winner.
     first: u64,
     entity_bits: u32,
-    /// The bits of a key that hold the entity's index.
+    /// The number of bits of a key that hold the entity's index.
     entity_mask: u64,
-    /// The last instant that fits beside the entity's index.
+    /// The last instant that fits into a key.
     horizon: Instant,
 }
 
 const NONE: u64 = u64::MAX;
 
 impl Calendar {
-    /// A calendar for entities 0 to `entities - 1`, none of which has an event.
+    /// A calendar for entities 0 to `entities - 1`, without events.
     pub(crate) fn new(entities: usize) -> Self {
         let entity_bits = Calendar::entity_bits(entities);
         let horizon = Calendar::horizon_of(entities);
-        // Each inner node takes the place of one leaf and makes room for four.
+        // Each inner node replaces one leaf and has room for four.
         let leaves = entities.saturating_sub(4).div_ceil(3);
         let groups = vec![[NONE; 4]; leaves + 1];
         let entity_mask = (1 << entity_bits) - 1;
         Calendar { groups, leaves, first: NONE, entity_bits, entity_mask, horizon }
     }
 
-    /// How many bits the index of an entity takes.
+    /// The number of bits for an entity's index.
     fn entity_bits(entities: usize) -> u32 {
         entities.max(2).next_power_of_two().trailing_zeros()
     }
 
-    /// The last instant that fits beside the index of one of so many entities.
+    /// The last instant that fits into a key with this number of entities.
     pub(crate) fn horizon_of(entities: usize) -> Instant {
         Instant::from_nanos((u64::MAX >> Calendar::entity_bits(entities)) - 1)
     }
 
-    /// The last instant that fits beside the entity's index.
+    /// The last instant that fits into a key.
     pub(crate) fn horizon(&self) -> Instant {
         self.horizon
     }
@@ -60,21 +60,21 @@ impl Calendar {
     /// Sets or moves the event of `entity`. [`Instant::NEVER`] clears it.
     #[inline]
     pub(crate) fn set(&mut self, entity: Entity, at: Instant) {
-        // What comes after the horizon comes after the end of the run.
+        // Events after the horizon are after the end of the run.
         let mut winner = if at > self.horizon {
             NONE
         } else {
             (at.nanos() << self.entity_bits) | u64::from(entity.0)
         };
         let mut node = self.leaves + entity.0 as usize;
-        // Above the root's children there is no group.
+        // There is no group above the root's children.
         while let Some(group) = self.groups.get_mut(node / 4) {
             let place = node % 4;
             if group[place] == winner {
                 return; // nothing changes further up
             }
             group[place] = winner;
-            // Of the siblings alone, so that no level waits for what the one below has stored.
+            // Compares only siblings, so that no level waits for the store of the level below.
             let siblings = group[place ^ 1].min(group[place ^ 2]).min(group[place ^ 3]);
             winner = winner.min(siblings);
             node = (node / 4).wrapping_sub(1);
@@ -82,11 +82,11 @@ impl Calendar {
         self.first = winner;
     }
 
-    /// The earliest event, left in place, if it comes by `until`, which is not after the horizon.
+    /// The earliest event, without removing it, if it is due by `until`, which is at most the horizon.
     #[inline]
     pub(crate) fn next(&self, until: Instant) -> Option<(Instant, Entity)> {
         debug_assert!(until <= self.horizon, "no event comes after the horizon");
-        // Where there is no event, this is after the horizon.
+        // If there is no event, this is after the horizon.
         let at = Instant::from_nanos(self.first >> self.entity_bits);
         let entity = Entity((self.first & self.entity_mask) as u32);
         (at <= until).then_some((at, entity))

@@ -1,8 +1,8 @@
-//! Who has events, in the order in which simultaneous events run: the departures of ports that ask
-//! their queue, the arrivals of all ports, the timers, the sources, the sampler.
+//! The entities with events, in the order in which simultaneous events run: the departures of ports with
+//! policy queues, the arrivals of all ports, the timers, the sources, the sampler.
 //!
-//! The fewer entities there are, the shallower the calendar's tree is: ports whose departures follow from
-//! arrivals have no entity for them.
+//! Fewer entities make the calendar's tree shallower. Ports whose departures follow from arrivals therefore
+//! have no entity for them.
 
 use crate::event::calendar::Entity;
 use crate::network::index::PortId;
@@ -14,13 +14,13 @@ use crate::network::port::Port;
 pub(crate) struct Entities {
     /// The ports that have departures, by entity.
     served: Vec<PortId>,
-    /// The entity of each port's departures; meaningless where there are none.
+    /// The entity of each port's departures; undefined for ports without.
     departures: Vec<u32>,
     ports: u32,
     sources: u32,
 }
 
-/// What an entity is.
+/// The kind of an entity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum EntityKind {
     /// The departures of a port.
@@ -36,7 +36,7 @@ pub(crate) enum EntityKind {
 }
 
 impl Entities {
-    /// Numbers them. Ports of which `is_served` says so have departures.
+    /// Numbers the entities. Ports for which `is_served` is true have departures.
     pub(crate) fn new(
         network: &Network,
         sources: usize,
@@ -63,7 +63,7 @@ impl Entities {
 
     #[inline]
     pub(crate) fn kind(&self, entity: Entity) -> EntityKind {
-        // An entity below `served` wraps around, to no arrival.
+        // An entity below `served` wraps around, and matches no arrival.
         let place = entity.0.wrapping_sub(self.served.len() as u32);
         if place < self.ports { EntityKind::Arrival(PortId(place)) } else { self.rare_kind(entity) }
     }

@@ -1,4 +1,4 @@
-//! When things happen: the event queue, who has events, the timers of connections.
+//! Events: the event queue, the entities with events, the timers of connections.
 
 pub(crate) mod calendar;
 pub(crate) mod entities;

@@ -1,21 +1,22 @@
-//! The retransmission and delayed-ACK timers of all connections, behind one entity of the calendar.
+//! The timers of all connections, behind one entity of the calendar.
 //!
-//! TCP moves a timer later at almost every acknowledgement, so an entry is left where it is and
-//! looked at when it comes up: a timer that moved later is then set again, at no cost meanwhile.
-//! Each owner remembers the entry that counts (`armed`); other entries of its are stale.
+//! TCP moves a timer to a later time at almost every acknowledgement. Its entry therefore stays in place, and
+//! is checked when it is due: if the timer has moved, it is set again. Each owner remembers its current entry
+//! (`armed`); its other entries are stale.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use shortflow_units::Instant;
 
-/// The pending entries, earliest first; ties go to the lower owner.
+/// The pending entries, earliest first; equal times by owner.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     heap: BinaryHeap<Reverse<Entry>>,
 }
 
-/// An instant above the owner of its timer: one number, so that a heap compares without branches.
+/// An instant and, in lower bits, the owner of its timer. A single number lets a heap compare without
+/// branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry(u128);
 
@@ -37,7 +38,7 @@ impl Entry {
 }
 
 impl Timers {
-    /// Makes sure that `owner` is looked at no later than `deadline`; `armed` is its entry.
+    /// Ensures that `owner` is checked by `deadline`; `armed` is its current entry.
     #[inline]
     pub(crate) fn arm(&mut self, owner: u32, armed: &mut Instant, deadline: Instant) {
         if deadline < *armed {
@@ -46,13 +47,13 @@ impl Timers {
         }
     }
 
-    /// When the first entry comes up, stale or not.
+    /// When the first entry is due, stale or not.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
         self.heap.peek().map_or(Instant::NEVER, |Reverse(first)| first.at())
     }
 
-    /// Takes the first entry if it is due at `now`.
+    /// Removes the first entry if it is due at `now`.
     pub(crate) fn pop(&mut self, now: Instant) -> Option<(Instant, u32)> {
         let Reverse(first) = *self.heap.peek()?;
         if first.at() > now {

@@ -1,4 +1,4 @@
-//! What runs over a connection: a request and its reply, or a bulk transfer.
+//! Applications: a request and its reply, or a bulk transfer.
 
 use shortflow_measure::{Ends, Transfer};
 use shortflow_sessions::Dialogue;
@@ -7,23 +7,23 @@ use shortflow_units::Instant;
 
 use crate::host::flow::{BySide, Flow, Side};
 
-/// What a connection is for.
+/// The application of a connection.
 #[derive(Debug)]
 pub(crate) enum Application {
     /// The client sends a request, the server a reply, then both close.
     Exchange(Exchange),
-    /// The client sends, endlessly or a given number of bytes.
+    /// The client sends an endless stream, or a number of bytes.
     Bulk {
         /// Index of the workload.
         workload: u16,
         /// Bytes to send; `None` is endless.
         size: Option<u64>,
     },
-    /// What a session says over it.
+    /// The dialogue of a session.
     Dialogue(Box<Dialogue>),
 }
 
-/// A request and its reply, and when each part was done.
+/// A request and its reply, with the times of completion.
 #[derive(Debug)]
 pub(crate) struct Exchange {
     /// Index of the workload, and of the transfer within it.
@@ -34,11 +34,11 @@ pub(crate) struct Exchange {
     pub(crate) reply: u64,
     /// The client's first SYN.
     pub(crate) start: Instant,
-    /// The client knows of the connection. This and the next two are never until they happen.
+    /// When the client's handshake is complete. This and the next two are `NEVER` until they happen.
     pub(crate) connected_at: Instant,
-    /// The server has the whole request.
+    /// When the server has the whole request.
     pub(crate) requested_at: Instant,
-    /// The client has the whole reply.
+    /// When the client has the whole reply.
     pub(crate) replied_at: Instant,
 }
 
@@ -62,14 +62,14 @@ impl Exchange {
     }
 }
 
-/// What the engine must do after the application was told of a change.
+/// What the engine must do after a change.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Progress {
     /// Nothing.
     Nothing,
-    /// Record that the transfer is complete.
+    /// Record the completed transfer.
     Complete(Box<Transfer>),
-    /// Tell the session that it has something to hear.
+    /// Notify the session.
     Heard,
 }
 
@@ -86,12 +86,12 @@ impl Application {
 }
 
 impl Flow {
-    /// Whether this is a bulk transfer without end.
+    /// Whether this is an endless bulk transfer.
     pub(crate) fn is_endless(&self) -> bool {
         matches!(self.application, Application::Bulk { size: None, .. })
     }
 
-    /// Opens the connection, with the data that the client sends first.
+    /// Opens the connection, with the client's first data.
     pub(crate) fn open(&mut self, now: Instant) {
         let BySide([client, server]) = &mut self.ends;
         server.tcp.open(now);
@@ -108,7 +108,7 @@ impl Flow {
         }
     }
 
-    /// Tells the application that `side` has got a segment; it may write and close.
+    /// Notifies the application that `side` has received a segment. It may write and close.
     #[inline]
     pub(crate) fn on_progress(&mut self, now: Instant, side: Side) -> Progress {
         match self.application {
@@ -159,7 +159,7 @@ impl Flow {
         if complete { Progress::Complete(Box::new(self.transfer())) } else { Progress::Nothing }
     }
 
-    /// The record of an exchange, as far as it has come.
+    /// The record of an exchange so far.
     fn transfer(&self) -> Transfer {
         let Application::Exchange(exchange) = &self.application else {
             unreachable!("only exchanges complete")
@@ -188,21 +188,21 @@ impl Flow {
         }
     }
 
-    /// Whether nothing more can come of the connection: both ends are closed, or the client gave up
-    /// before the server heard of it.
+    /// Whether the connection has ended: both ends are closed, or the client gave up before the server
+    /// received anything.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         let BySide([client, server]) = &self.ends;
         client.tcp.is_closed() && (server.tcp.is_closed() || server.tcp.state() == State::Listen)
     }
 
-    /// Whether the engine has to see to the connection: it is over, or it broke.
+    /// Whether the engine must handle the connection: it has ended, or it broke.
     #[inline]
     pub(crate) fn needs_care(&self) -> bool {
         self.is_over() || self.is_broken_unknown()
     }
 
-    /// Whether an end gave up, or was reset, and nobody has seen to it yet.
+    /// Whether an end gave up or was reset, and this is not handled yet.
     #[inline]
     pub(crate) fn is_broken_unknown(&self) -> bool {
         self.failed_at == Instant::NEVER && self.has_failed()
@@ -213,7 +213,7 @@ impl Flow {
         self.ends.0.iter().any(|end| end.tcp.failure().is_some())
     }
 
-    /// The record of an exchange that is not complete.
+    /// The record of an incomplete exchange.
     pub(crate) fn unfinished(&self) -> Option<Transfer> {
         match &self.application {
             Application::Exchange(exchange) if !exchange.is_done() => {
@@ -224,7 +224,7 @@ impl Flow {
         }
     }
 
-    /// Between whom the connection runs.
+    /// The hosts of the connection.
     pub(crate) fn between(&self) -> Ends {
         Ends {
             client: self.key().src.0,
@@ -235,7 +235,7 @@ impl Flow {
     }
 }
 
-/// An instant that has come.
+/// The instant, if it has happened.
 fn happened(at: Instant) -> Option<Instant> {
     (at != Instant::NEVER).then_some(at)
 }

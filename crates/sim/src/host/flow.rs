@@ -1,4 +1,4 @@
-//! Connections: two endpoints, the application over them, and what is told of them.
+//! Connections: two endpoints, the application, and records.
 
 use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
@@ -14,7 +14,7 @@ use crate::host::reordering::LatestSent;
 use crate::network::key::NodeKey;
 use crate::network::prefetch::prefetch_element;
 
-/// The simulator's own name for a flow: a dense index. A real packet has none, so no element sees it.
+/// The simulator's name of a flow: a dense index. Real packets have none, so elements do not see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct FlowId(pub(crate) u32);
 
@@ -32,26 +32,26 @@ pub(crate) struct Endpoint {
     /// The 5-tuple of the packets that it sends.
     pub(crate) key: NodeKey,
     pub(crate) tcp: Connection,
-    /// Application bytes received that the application has been told of.
+    /// Application bytes received of which the application was notified.
     pub(crate) delivered: u64,
-    /// When the timers look at this endpoint next.
+    /// When the timers check this endpoint next.
     pub(crate) armed: Instant,
-    /// The code point of the last packet with data, SYN or FIN that came.
+    /// The code point of the last data packet, SYN or FIN received.
     pub(crate) received_dscp: Dscp,
-    /// What tells which of the packets that come are reordered.
+    /// Detects reordered packets.
     pub(crate) latest: LatestSent,
 }
 
-/// Which end of a connection.
+/// An end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The end that opened it.
     Client = 0,
-    /// The end that was opened to.
+    /// The end that accepted it.
     Server = 1,
 }
 
-/// Something of each end of a connection.
+/// A value for each end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BySide<T>(pub(crate) [T; 2]);
 
@@ -79,27 +79,27 @@ pub(crate) struct Flow {
     /// Bytes of headers on each packet.
     pub(crate) header: u16,
     pub(crate) ends: BySide<Endpoint>,
-    /// What had been delivered at the server when the warm-up ended.
+    /// Bytes delivered at the server when the warm-up ended.
     pub(crate) delivered_before: u64,
-    /// When an end gave up, or was reset; never, while none has.
+    /// When an end gave up, or was reset; `NEVER` if none has.
     pub(crate) failed_at: Instant,
     pub(crate) application: Application,
     pub(crate) tally: Tally,
 }
 
-/// What happened to the packets of a connection, both ways.
+/// The packets of a connection, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Tally {
     /// Packets sent.
     pub(crate) sent: u32,
-    /// Packets dropped on the way.
+    /// Packets dropped.
     pub(crate) dropped: u32,
-    /// Packets that ended their journey marked green, yellow, red, otherwise.
+    /// Delivered packets, marked green, yellow, red, or otherwise.
     pub(crate) marked: [u32; 4],
 }
 
 impl Flow {
-    /// A connection that is not open yet.
+    /// A connection before it opens.
     pub(crate) fn new(key: NodeKey, config: &Arc<Config>, application: Application) -> Self {
         let endpoint = |key, role| Endpoint {
             key,
@@ -126,7 +126,7 @@ impl Flow {
         self.ends[Side::Client].key
     }
 
-    /// The same connection, each end of which is one of the aggregate of its node.
+    /// The same connection, with each end in the aggregate of its node.
     fn among(self, aggregates: &mut BTreeMap<NodeId, AggregateRtts>) -> Self {
         let nodes = [self.key().src, self.key().dst];
         let mut join = |end: Endpoint, node| {
@@ -138,8 +138,8 @@ impl Flow {
         Flow { ends, ..self }
     }
 
-    /// The end to which a packet of this 5-tuple goes; `None` when it belongs to an earlier
-    /// connection that had the same place.
+    /// The end that receives packets with this 5-tuple; `None` if they belong to an earlier connection with
+    /// the same index.
     #[inline]
     pub(crate) fn receiver(&self, key: NodeKey) -> Option<Side> {
         if key == self.ends[Side::Client].key {
@@ -152,7 +152,7 @@ impl Flow {
     }
 }
 
-/// The open connections, each with a dense name that is used again when it has closed.
+/// The open connections. Each has a dense index, which is reused after it closes.
 #[derive(Debug, Default)]
 pub(crate) struct Flows {
     slots: Vec<Option<Flow>>,
@@ -160,12 +160,12 @@ pub(crate) struct Flows {
     open: usize,
     /// The round-trip times of the aggregate-fair connections of each node.
     aggregates: BTreeMap<NodeId, AggregateRtts>,
-    /// How many there have been.
+    /// The number of connections so far.
     opened: u64,
 }
 
 impl Flows {
-    /// Takes in a connection.
+    /// Adds a connection.
     pub(crate) fn insert(&mut self, mut flow: Flow) -> (FlowId, &mut Flow) {
         if flow.ends[Side::Client].tcp.config().congestion == Algorithm::AggregateFair {
             flow = flow.among(&mut self.aggregates);
@@ -180,7 +180,7 @@ impl Flows {
         (FlowId(index), self.slots[index as usize].insert(Flow { serial, ..flow }))
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     pub(crate) fn remove(&mut self, id: FlowId) -> Option<Flow> {
         let flow = self.slots[id.index()].take()?;
         self.open -= 1;
@@ -188,18 +188,18 @@ impl Flows {
         Some(flow)
     }
 
-    /// The connection with this name, if it is still open.
+    /// The connection with this index, if it is still open.
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FlowId) -> Option<&mut Flow> {
         self.slots.get_mut(id.index())?.as_mut()
     }
 
-    /// The connection with this name, if it is still open.
+    /// The connection with this index, if it is still open.
     pub(crate) fn get(&self, id: FlowId) -> Option<&Flow> {
         self.slots.get(id.index())?.as_ref()
     }
 
-    /// Asks for a connection, which is needed soon.
+    /// Prefetches a connection.
     #[inline]
     pub(crate) fn prefetch(&self, id: FlowId) {
         prefetch_element(self.slots.as_ptr(), id.index());
@@ -210,29 +210,29 @@ impl Flows {
         self.slots.iter().flatten()
     }
 
-    /// All open connections with their names.
+    /// All open connections with their indices.
     pub(crate) fn named(&self) -> impl Iterator<Item = (FlowId, &Flow)> {
         let slots = (0..).map(FlowId).zip(&self.slots);
         slots.filter_map(|(id, slot)| Some((id, slot.as_ref()?)))
     }
 
-    /// All open connections, to be changed.
+    /// All open connections, mutable.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Flow> {
         self.slots.iter_mut().flatten()
     }
 
-    /// How many are open.
+    /// The number of open connections.
     pub(crate) fn len(&self) -> usize {
         self.open
     }
 }
 
-/// The name by which timers know an endpoint.
+/// The number of an endpoint as the owner of a timer.
 pub(crate) fn owner(id: FlowId, side: Side) -> u32 {
     2 * id.0 + side as u32
 }
 
-/// The endpoint that timers know by this name.
+/// The endpoint with this owner number.
 pub(crate) fn endpoint_of(owner: u32) -> (FlowId, Side) {
     (FlowId(owner / 2), if owner.is_multiple_of(2) { Side::Client } else { Side::Server })
 }

@@ -1,4 +1,4 @@
-//! What hosts do: connections and what runs over them, sessions, the sources of workloads.
+//! Hosts: connections, applications, sessions, and the sources of workloads.
 
 pub(crate) mod application;
 pub(crate) mod flow;

@@ -1,4 +1,4 @@
-//! The ports that hosts give to their outgoing connections.
+//! The source ports of connections.
 
 use std::collections::BTreeMap;
 
@@ -7,17 +7,17 @@ use shortflow_scenario::NodeId;
 use crate::host::flow::{FlowId, Flows};
 use crate::network::key::NodeKey;
 
-/// The port that each node gives to its next outgoing connection.
+/// Chooses the source port of each node's next connection.
 ///
-/// Ports are given in turn (RFC 6056 §3.3.1), so they come again after 64,512 connections of a node.
-/// One whose 5-tuple is still that of an open connection is then passed over.
+/// Ports are used in turn (RFC 6056 §3.3.1), so a port repeats after 64,512 connections of a node. A port
+/// whose 5-tuple still belongs to an open connection is skipped.
 #[derive(Debug)]
 pub(crate) struct EphemeralPorts {
-    /// The lowest port that is given.
+    /// The lowest port.
     first: u16,
-    /// How many ports each node has had its turn of.
+    /// How many ports each node has used in its current turn.
     turns: Vec<u64>,
-    /// The connections that were open when the ports of a node last began again.
+    /// The open connections of a node when its ports last started again.
     open_before: BTreeMap<NodeId, BTreeMap<NodeKey, FlowId>>,
     exhausted: Option<NodeKey>,
 }
@@ -28,10 +28,10 @@ impl EphemeralPorts {
         EphemeralPorts { first: FIRST, turns, open_before: BTreeMap::new(), exhausted: None }
     }
 
-    /// The 5-tuple of the next connection of `client`, as `key` but for the source port. `flows` are
+    /// The 5-tuple of the next connection of `client`, which is `key` with another source port. `flows` are
     /// all open connections.
     ///
-    /// Where each 5-tuple is taken, one comes twice, and the ports are [exhausted](Self::exhausted).
+    /// If every 5-tuple is in use, one is used twice, and the ports are [exhausted](Self::exhausted).
     pub(crate) fn assign(&mut self, client: NodeId, key: NodeKey, flows: &Flows) -> NodeKey {
         for _ in 0..self.count() {
             let key = NodeKey { src_port: self.next(client, flows), ..key };
@@ -49,7 +49,7 @@ impl EphemeralPorts {
         self.exhausted.as_ref()
     }
 
-    /// How many ports a node has.
+    /// The number of ports of a node.
     pub(crate) fn count(&self) -> u64 {
         u64::from(u16::MAX - self.first) + 1
     }
@@ -67,14 +67,14 @@ impl EphemeralPorts {
         self.first + place as u16
     }
 
-    /// Whether a connection from an earlier turn of this port still has the 5-tuple.
+    /// Whether a connection from an earlier turn still has the 5-tuple.
     fn is_taken(&self, client: NodeId, key: &NodeKey, flows: &Flows) -> bool {
         let before = self.open_before.get(&client).and_then(|open| open.get(key));
         before.is_some_and(|&id| flows.get(id).is_some_and(|flow| flow.key() == *key))
     }
 }
 
-/// Below are the ports of services.
+/// Lower ports belong to services.
 const FIRST: u16 = 1024;
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
-//! Packets that come later than others of their connection that were sent after them.
+//! Detects packets that arrive after packets of their connection that were sent later.
 
 use shortflow_units::Instant;
 
 use crate::network::pool::Resident;
 
-/// Of the packets with data that have come to an end of a connection, the one that was sent last.
+/// The data packet that was sent last, among those that arrived at an end of a connection.
 ///
-/// Packed, since every connection has two.
+/// Packed, because every connection has two.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C, packed(4))]
 pub(crate) struct LatestSent {
@@ -15,10 +15,10 @@ pub(crate) struct LatestSent {
 }
 
 impl LatestSent {
-    /// Whether `packet`, which comes now, is reordered (RFC 4737 §3.3): one with data that was sent
-    /// after it has come before it. Packets count in the order in which they were sent, so that a
-    /// retransmission is not late. What leaves a host at the same instant leaves it in the order of
-    /// sequence numbers. A packet without data is never reordered.
+    /// Whether `packet`, which arrives now, is reordered (RFC 4737 §3.3): a data packet that was sent later
+    /// has arrived before it. Packets count in the order of sending, so a retransmission is not late. Packets
+    /// sent at the same instant are in the order of sequence numbers. Packets without data are never
+    /// reordered.
     #[inline]
     pub(crate) fn is_before(&mut self, packet: &Resident) -> bool {
         if packet.payload == 0 {

@@ -1,4 +1,4 @@
-//! What hosts tell the queues at their ports of the connections behind them. Few queues want to know.
+//! Reports about connections from hosts to the queues at their ports. Few queues need them.
 
 use shortflow_elements::{SenderEvent, SenderUpdate};
 use shortflow_tcp::Connection;
@@ -6,13 +6,13 @@ use shortflow_tcp::Connection;
 use crate::host::flow::{Endpoint, Flow, Side};
 use crate::network::fabric::Fabric;
 
-/// What a connection has handed in, sent and had acknowledged, to be compared with what it has later.
+/// The amounts that a connection has written, sent and had acknowledged, for a later comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Before {
     /// Bytes of the application.
     acknowledged: u64,
     sent: u64,
-    /// None where there is no end, or where there is more by now for certain.
+    /// `None` if the stream is endless, or if there is certainly more by now.
     written: Option<u64>,
 }
 
@@ -26,13 +26,13 @@ impl Before {
         }
     }
 
-    /// The same where the application has just handed in data.
+    /// The same, if the application has just written data.
     pub(crate) fn writing(tcp: &Connection) -> Self {
         Before { written: None, ..Before::new(tcp) }
     }
 
-    /// What a segment, of which the connection knows by now, was to the sender. A bare one acknowledges and
-    /// has no data.
+    /// The meaning of a segment, which the connection has processed, to the sender. A bare one acknowledges
+    /// and has no data.
     fn heard(&self, tcp: &Connection, is_bare: bool) -> Option<SenderEvent> {
         let view = tcp.sender_view();
         let acknowledged = tcp.acknowledged();
@@ -43,11 +43,11 @@ impl Before {
                 false => SenderEvent::Acknowledgement,
             });
         }
-        // RFC 5681 §2, but for the window, which is never changed here.
+        // RFC 5681 §2, except for the window, which never changes here.
         (is_bare && view.sent.0 > acknowledged).then_some(SenderEvent::DuplicateAcknowledgement)
     }
 
-    /// Whether the application has handed in data since then, and the window let none of it go.
+    /// Whether the application has written data since then, and the window allows none of it.
     fn is_held_back(&self, tcp: &Connection) -> bool {
         let view = tcp.sender_view();
         let written = view.remaining.map(|remaining| view.sent.0 + remaining.0);
@@ -58,7 +58,7 @@ impl Before {
     }
 }
 
-/// Tells of a segment that has come to `side`, before what it sends in reply.
+/// Reports a segment that arrived at `side`, before its reply is sent.
 pub(crate) fn notify_of_segment(
     fabric: &mut Fabric,
     flow: &Flow,
@@ -71,7 +71,7 @@ pub(crate) fn notify_of_segment(
     }
 }
 
-/// Tells of data that the application has handed in since `before`, and that a closed window holds back.
+/// Reports data written since `before` that a closed window holds back.
 pub(crate) fn notify_if_blocked(fabric: &mut Fabric, flow: &Flow, side: Side, before: &Before) {
     if before.is_held_back(&flow.ends[side].tcp) {
         tell(fabric, flow, side, SenderEvent::ClosedWindow);

@@ -9,7 +9,7 @@ use crate::host::flow::{BySide, Flow, FlowId, Flows, Side};
 use crate::host::ports::EphemeralPorts;
 use crate::host::source::Connections;
 
-/// What sessions need of the engine.
+/// The parts of the engine that sessions use.
 pub(crate) struct World<'e> {
     pub(crate) now: Instant,
     pub(crate) connections: &'e Connections,
@@ -20,11 +20,11 @@ pub(crate) struct World<'e> {
     pub(crate) pending_sends: &'e mut Vec<PendingSend>,
 }
 
-/// A connection that a session has spoken over.
+/// A connection on which a session has written.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PendingSend {
     pub(crate) id: FlowId,
-    /// It was opened just now.
+    /// It was just opened.
     pub(crate) is_new: bool,
 }
 
@@ -82,7 +82,7 @@ impl Host for World<'_> {
 }
 
 impl Flow {
-    /// What a session says over the connection.
+    /// The dialogue of a session on the connection.
     pub(crate) fn dialogue(&self) -> Option<&Dialogue> {
         match &self.application {
             Application::Dialogue(dialogue) => Some(dialogue),
@@ -90,7 +90,7 @@ impl Flow {
         }
     }
 
-    /// The application hands in what `side` writes.
+    /// The application writes the output of `side`.
     fn put(&mut self, now: Instant, side: Side, outgoing: Outgoing) {
         let tcp = &mut self.ends[side].tcp;
         tcp.write(now, outgoing.bytes);
@@ -99,7 +99,7 @@ impl Flow {
         }
     }
 
-    /// Tells the dialogue that `side` has got a segment.
+    /// Notifies the dialogue that `side` has received a segment.
     #[inline(never)]
     pub(crate) fn on_dialogue_progress(&mut self, now: Instant, side: Side) -> Progress {
         let BySide([client, server]) = &self.ends;
@@ -126,12 +126,12 @@ impl Flow {
         if has_news { Progress::Heard } else { Progress::Nothing }
     }
 
-    /// The records of what a session has asked for and not got whole.
+    /// The records of incomplete requests of a session.
     pub(crate) fn asked_for(&self) -> impl Iterator<Item = Transfer> {
         self.dialogue().into_iter().flat_map(|dialogue| dialogue.unfinished(self.account()))
     }
 
-    /// How far the connection has come, and what that took.
+    /// The progress of the connection, and its cost.
     fn account(&self) -> Account {
         let [client, server] = self.ends.0.each_ref().map(|end| end.tcp.stats());
         Account {

@@ -1,4 +1,4 @@
-//! What starts connections and sends datagrams: the workloads at work.
+//! Sources: running workloads, which start connections and send datagrams.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -23,7 +23,7 @@ pub(crate) struct NewFlow {
     pub(crate) application: Application,
 }
 
-/// What a source does when its time has come.
+/// The action of a source.
 pub(crate) enum Emission {
     /// Opens a connection.
     Open(NewFlow),
@@ -41,13 +41,13 @@ impl StreamId {
     /// A flow's name with this bit names a stream.
     const MARK: u32 = 1 << 31;
 
-    /// The stream that a flow's name names; none if it names a connection.
+    /// The stream with this flow index; `None` if it is a connection.
     #[inline]
     pub(crate) fn from_flow(flow: FlowId) -> Option<StreamId> {
         (flow.0 & StreamId::MARK != 0).then_some(StreamId(flow.0 & !StreamId::MARK))
     }
 
-    /// Its name as a flow.
+    /// Its flow index.
     pub(crate) fn flow(self) -> FlowId {
         FlowId(self.0 | StreamId::MARK)
     }
@@ -59,7 +59,7 @@ impl StreamId {
     }
 }
 
-/// A UDP stream: where its datagrams come from and how they look.
+/// A UDP stream: its departures and its packets.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) workload: u16,
@@ -70,7 +70,7 @@ pub(crate) struct Stream {
     pub(crate) headers: u32,
 }
 
-/// Connections of one workload: between which nodes, and how they behave.
+/// The connections of a workload: their nodes and their settings.
 #[derive(Debug)]
 pub(crate) struct Connections {
     pub(crate) workload: u16,
@@ -80,7 +80,7 @@ pub(crate) struct Connections {
     pub(crate) config: Arc<Config>,
 }
 
-/// A workload, or one stream of it, at work.
+/// A running workload, or one stream of it.
 pub(crate) enum Source {
     /// Request/reply transfers.
     Transfers { connections: Connections, arrivals: Peekable<TransferArrivals>, opened: u64 },
@@ -95,7 +95,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// When the source acts next; never, once it has ended.
+    /// The time of the source's next action; `NEVER` after its end.
     pub(crate) fn next_at(&mut self) -> Instant {
         let next = match self {
             Source::Transfers { arrivals, .. } => arrivals.peek().map(|arrival| arrival.at),
@@ -107,7 +107,7 @@ impl Source {
         next.unwrap_or(Instant::NEVER)
     }
 
-    /// Does what is due; `None` once the source has ended.
+    /// Executes the action that is due; `None` after the source's end.
     pub(crate) fn emit(
         &mut self,
         now: Instant,
@@ -142,7 +142,7 @@ impl Source {
 }
 
 impl Connections {
-    /// A connection over pair `pair`, to be opened.
+    /// A new connection over pair `pair`.
     pub(crate) fn open(
         &self,
         pair: usize,

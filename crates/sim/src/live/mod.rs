@@ -1,14 +1,13 @@
-//! The network between hosts that somebody else runs, such as kernels: the very ports, queues, lines and
-//! conditioners of the simulator, for packets that come and go as bytes.
+//! The network between real hosts, such as kernels: the simulator's ports, queues, lines and conditioners,
+//! for packets with real bytes.
 //!
 //! ```text
 //! a host's packet ── send ──▶ LiveNetwork { Fabric } ── Hosts::deliver, Hosts::dropped ──▶ a host
 //!                              ▲ advance(now)
 //! ```
 //!
-//! It knows no clock: whoever has one tells it the time, and asks when something happens next. What
-//! happens at an instant happens then, however late the network is told that it has come: a line that is
-//! asked too late does not become slower.
+//! It has no clock: its caller sets the time, and asks for the time of the next event. Events happen at their
+//! own times, even if the caller is late. A line is therefore not slower if the caller is late.
 
 mod snapshot;
 mod tally;
@@ -41,49 +40,49 @@ pub use tally::{ConnectionTally, Tallies};
 
 /// The hosts around a [`LiveNetwork`].
 pub trait Hosts {
-    /// A packet reaches `node` at `at`, which is not after the time that the network was told.
+    /// A packet reaches `node` at `at`, which is at most the current time.
     fn deliver(&mut self, at: Instant, node: NodeId, packet: Packet);
 
-    /// A packet that its host sent at `sent_at` goes no further.
+    /// A packet that its host sent at `sent_at` is dropped.
     fn dropped(&mut self, sent_at: Instant, packet: Packet);
 }
 
-/// Ports, links and what is bound to them, as a scenario has them; the hosts are elsewhere.
+/// The ports, links and bound roles of a scenario, without hosts.
 pub struct LiveNetwork {
     fabric: Fabric,
-    /// No connection is known here: nothing is asked for ahead.
+    /// There are no connections to prefetch.
     nobody: Flows,
     sampler: Sampler,
     watched: Vec<PortId>,
     samples: Vec<Sample>,
     counted_before: BTreeMap<String, u64>,
-    /// What elements have counted that were replaced.
+    /// The counters of elements that were replaced.
     replaced: BTreeMap<String, u64>,
     replica: u32,
     measured_from: Instant,
     tallies: Tallies,
-    /// The roles of all ports; none once another policy was bound: its classes are others.
+    /// The roles of all ports; `None` after another policy was bound, because its classes differ.
     roles: Option<Vec<BoundRoles>>,
-    /// What classes were given before the warm-up ended.
+    /// The packets per class before the end of the warm-up.
     classes_before: ClassCounts,
     delays: Delays,
-    /// Transfers that are open, for time series.
+    /// The number of open transfers, for time series.
     pub open_transfers: u32,
 }
 
-/// Why a packet of a host is not taken.
+/// Why a packet of a host is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unroutable {
-    /// Its source or its destination is no node of the scenario.
-    #[error("its source or its destination is no node of the scenario")]
+    /// Its source or its destination is not a node of the scenario.
+    #[error("its source or its destination is not a node of the scenario")]
     Stranger,
-    /// There is no way to its destination.
-    #[error("there is no way to its destination")]
+    /// No path leads to its destination.
+    #[error("no path leads to its destination")]
     NoWay,
 }
 
 impl LiveNetwork {
-    /// The network of replica number `replica` of a scenario, at the start of its time.
+    /// The network of replica number `replica` of a scenario, at time zero.
     pub fn new(scenario: &Scenario, replica: u32) -> Self {
         let (mut network, watched) = build::network_alone(scenario, replica);
         network.ports.iter_mut().for_each(|hop| hop.port.keep_room());
@@ -109,22 +108,23 @@ impl LiveNetwork {
         }
     }
 
-    /// Lets `tap` look on from now on. It is shown packets without their bytes, but with the names that their
-    /// hosts have for these; and it is never told that the run is complete, since only the hosts know.
+    /// Connects `tap`. It gets packets without their bytes, but with their hosts' names for them. It is not
+    /// notified of the end of the run, which only the hosts know.
     pub fn show_to(&mut self, tap: Box<dyn Tap>) {
         self.fabric.show_to(Some(tap));
         self.fabric.watcher.iter_mut().for_each(Watcher::show_names);
     }
 
-    /// When something happens next, if no packet comes before.
+    /// The time of the next event, if no packet arrives before.
     pub fn next_at(&self) -> Option<Instant> {
         self.fabric.next(self.fabric.horizon()).map(|(at, _)| at)
     }
 
-    /// Takes a packet that the host `node` sends at `now`, or at the time that was told last if that is later. Its `bytes` name it to the hosts; `sender` is what its host shows of the sending TCP.
+    /// Accepts a packet that the host `node` sends at `now`, or at the current time if that is later. Its
+    /// `bytes` are its name for the hosts; `sender` is the state of the sending TCP that its host shows.
     ///
     /// # Errors
-    /// The packet is given back when there is no way to its destination.
+    /// Returns the packet if no path leads to its destination.
     pub fn send(
         &mut self,
         now: Instant,
@@ -160,14 +160,14 @@ impl LiveNetwork {
         Ok(())
     }
 
-    /// Whether a queue of this scenario wants to be [told](LiveNetwork::tell) of senders.
+    /// Whether a queue of this scenario needs [reports](LiveNetwork::tell) about senders.
     pub fn listens(scenario: &Scenario) -> bool {
         let queues = build::roles(scenario, 0).into_iter().filter_map(|roles| roles.queue);
         queues.into_iter().any(|queue| queue.listens())
     }
 
-    /// Something has happened at a sender of the host `node`, at the time that was told last: the queue through
-    /// which its packets go is told, if it wants to be.
+    /// Reports an event at a sender of the host `node` at the current time. The queue on the path of its
+    /// packets gets the report, if it needs any.
     pub fn tell(&mut self, node: NodeId, news: &SenderUpdate, hosts: &mut dyn Hosts) {
         let Some(key) = NodeKey::from_flow_key(news.key, &self.fabric.pool.addresses) else {
             return;
@@ -179,7 +179,7 @@ impl LiveNetwork {
         }
     }
 
-    /// Lets everything happen that happens up to and including `now`.
+    /// Runs all events up to and including `now`.
     pub fn advance(&mut self, now: Instant, hosts: &mut dyn Hosts) {
         let until = now.min(self.fabric.horizon());
         while let Some((at, entity)) = self.fabric.next(until) {
@@ -212,7 +212,7 @@ impl LiveNetwork {
         self.fabric.pool.release(parcel);
     }
 
-    /// Tells of the packets that were dropped.
+    /// Reports the dropped packets.
     fn settle(&mut self, hosts: &mut dyn Hosts) {
         while let Some(parcel) = self.fabric.take_lost() {
             let resident = self.fabric.pool.packet(&parcel);
@@ -230,8 +230,7 @@ impl LiveNetwork {
         self.fabric.set_sampler(self.sampler.next_at());
     }
 
-    /// The warm-up is over at the time that was told last: what was counted so far counts no more. It is
-    /// measured until `until`.
+    /// The warm-up ends at the current time: restarts all counters. The measured time lasts until `until`.
     pub fn end_warm_up(&mut self, until: Instant) {
         self.sampler.restart(self.fabric.now, &self.fabric.network);
         self.fabric.restart_counters(until);
@@ -240,8 +239,8 @@ impl LiveNetwork {
         self.measured_from = self.fabric.now;
     }
 
-    /// What ports, queues and conditioners have counted since the warm-up, up to the time that was told last,
-    /// and the time series until then.
+    /// The counters of ports, queues and conditioners since the warm-up, up to the current time, and the time
+    /// series.
     pub fn measured(&mut self) -> LiveRecord {
         let measured = self.fabric.now.since(self.measured_from);
         let counted = Counted::of_ports(&mut self.fabric, &self.watched, measured);
@@ -251,9 +250,9 @@ impl LiveNetwork {
         LiveRecord { counted, samples: std::mem::take(&mut self.samples), classes }
     }
 
-    /// From the time that was told last on, the policy of `scenario` is bound to the ports: a scenario that
-    /// is the same but for its policy. Its elements are new; packets that wait move into the new queues, in
-    /// the order in which the old ones would have sent them, and what those had fixed stays fixed.
+    /// From the current time on, binds the policy of `scenario`, which must be the same scenario with another
+    /// policy. Its elements are new. Waiting packets move into the new queues in the order in which the old
+    /// ones would have sent them. Departures that were fixed stay fixed.
     pub fn switch(&mut self, scenario: &Scenario, hosts: &mut dyn Hosts) {
         self.replaced = self.counts();
         self.roles = None;
@@ -266,7 +265,7 @@ impl LiveNetwork {
         self.settle(hosts);
     }
 
-    /// What elements have counted since the start.
+    /// The counters of elements since the start.
     fn counts(&self) -> BTreeMap<String, u64> {
         let mut counts = self.replaced.clone();
         for (name, count) in network_counts(&self.fabric.network) {
@@ -275,53 +274,53 @@ impl LiveNetwork {
         counts
     }
 
-    /// How many packets classes were given since the start, while it is the policy of the start.
+    /// The packets per class since the start, while the first policy is bound.
     fn class_counts(&self) -> Option<ClassCounts> {
         self.roles.as_ref().map(|roles| class_counts(&self.fabric.network, roles))
     }
 
-    /// What became of the packets of each TCP connection, for another thread to look at too.
+    /// The tallies of each TCP connection, shared with other threads.
     pub fn tallies(&self) -> Tallies {
         self.tallies.clone()
     }
 
-    /// What the whole network did.
+    /// The totals of the whole network.
     pub fn totals(&self) -> Totals {
         self.fabric.totals
     }
 
-    /// The law of conservation over the whole network and at every port.
+    /// Checks conservation over the whole network and at every port.
     ///
     /// # Panics
-    /// When a packet was lost or made: our own mistake, never the input's.
+    /// If a packet was lost or created: a bug, never the input's fault.
     pub fn check_conservation(&self) {
         self.fabric.check_conservation();
     }
 }
 
-/// What a network has counted while it was measured.
+/// The counters of a network for the measured time.
 #[derive(Debug)]
 pub struct LiveRecord {
     counted: Counted,
     samples: Vec<Sample>,
-    /// How many packets the classes of the policy were given; none where it was replaced under way.
+    /// The packets per class of the policy; `None` if the policy was replaced.
     pub classes: Option<ClassUse>,
 }
 
 impl LiveRecord {
-    /// Records all of it.
+    /// Records all counters.
     pub fn record(self, recorder: &mut Recorder) {
         self.counted.record(recorder);
         self.samples.into_iter().for_each(|sample| recorder.sample(sample));
     }
 }
 
-/// The name under which the network carries a packet of a host: the number of its bytes.
+/// The network's name for a packet of a host: the number of its bytes.
 fn name_of(frame: Option<FrameId>) -> FlowId {
     FlowId(frame.map_or(u32::MAX, FrameId::number))
 }
 
-/// The packet as its host named it, with the code point and the ECN field that it has now.
+/// The packet as its host named it, with its current code point and ECN field.
 fn given_back(resident: &Resident, addresses: &Addresses) -> Packet {
     Packet {
         size: resident.size,

@@ -1,4 +1,4 @@
-//! How a network stands at one moment, for somebody who looks at it while it runs.
+//! A snapshot of a running network, for display.
 
 use shortflow_elements::Backlog;
 use shortflow_run::ports;
@@ -8,34 +8,34 @@ use shortflow_units::{Duration, Instant};
 use super::LiveNetwork;
 use crate::network::index::PortId;
 
-/// How a network stands at one moment. What it counts grows from one look to the next; but for the end of the
-/// warm-up, when ports begin anew.
+/// A snapshot of a network. Its counters grow from one snapshot to the next, except that those of ports
+/// restart at the end of the warm-up.
 #[derive(Debug, Clone, Default)]
 pub struct NetworkSnapshot {
-    /// When.
+    /// The time.
     pub at: Instant,
-    /// The ports that were asked for.
+    /// The requested ports.
     pub ports: Vec<PortSnapshot>,
     /// Packets that reached their host since the start.
     pub delivered: u64,
-    /// The time that these took from host to host, all added up.
+    /// The sum of these packets' times from host to host.
     pub took: Duration,
 }
 
-/// How a port stands.
+/// A snapshot of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortSnapshot {
-    /// What waits, without the packet that is being sent.
+    /// The queue, without the packet that is being sent.
     pub queue: Backlog,
-    /// Packets that came.
+    /// Packets that arrived.
     pub arrived: u64,
-    /// Packets that ended here.
+    /// Packets that were dropped.
     pub dropped: u64,
     /// Time spent sending.
     pub busy: Duration,
 }
 
-/// The time that packets took from host to host.
+/// The times of packets from host to host.
 #[derive(Debug, Default)]
 pub(super) struct Delays {
     delivered: u64,
@@ -51,8 +51,8 @@ impl Delays {
 }
 
 impl LiveNetwork {
-    /// How the network and these ports of its scenario, each given by its number among [`ports`], stand at the
-    /// time that was told last.
+    /// A snapshot of the network and of these ports, given by their numbers in [`ports`], at the current
+    /// time.
     pub fn snapshot(&mut self, ports: &[usize]) -> NetworkSnapshot {
         let now = self.fabric.now;
         let look = |&number: &usize| {
@@ -68,8 +68,8 @@ impl LiveNetwork {
         NetworkSnapshot { at: now, ports, delivered: self.delays.delivered, took: self.delays.took }
     }
 
-    /// The numbers of the ports of a scenario that are worth a look: those that it reports, else those with a
-    /// policy's queue, else the slowest.
+    /// The numbers of the ports to display: the reported ports of the scenario, else those with a policy's
+    /// queue, else the slowest ones.
     pub fn ports_to_watch(scenario: &Scenario) -> Vec<usize> {
         let all: Vec<(NodeId, NodeId, u64)> =
             ports(scenario).map(|(from, to, line)| (from, to, line.rate.bits_per_sec())).collect();

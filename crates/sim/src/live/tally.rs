@@ -1,4 +1,4 @@
-//! What became of the packets of each TCP connection.
+//! Tallies of the packets of each TCP connection.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,50 +8,50 @@ use shortflow_scenario::Addresses;
 
 use crate::network::key::NodeKey;
 
-/// What became of the packets of a TCP connection, both ways.
+/// The packets of a TCP connection, in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConnectionTally {
     /// Packets sent.
     pub sent: u32,
-    /// Packets dropped on the way.
+    /// Packets dropped.
     pub dropped: u32,
-    /// Packets that ended their journey marked green, yellow, red, otherwise.
+    /// Delivered packets, marked green, yellow, red, or otherwise.
     pub marked: [u32; 4],
     /// SYNs and SYN-ACKs sent.
     pub syns: [u32; 2],
 }
 
 impl ConnectionTally {
-    /// SYNs and SYN-ACKs that were sent again.
+    /// SYNs and SYN-ACKs that were retransmitted.
     pub fn syn_retransmissions(&self) -> u32 {
         self.syns.iter().map(|count| count.saturating_sub(1)).sum()
     }
 
-    /// Whether nothing but SYNs and SYN-ACKs was seen so far: one more belongs to the same opening.
+    /// Whether only SYNs and SYN-ACKs were seen so far: a further one belongs to the same opening.
     fn is_opening(&self) -> bool {
         self.sent == self.syns[0] + self.syns[1]
     }
 }
 
-/// The latest connection of each 5-tuple, for others to look at while packets pass. So many are remembered
-/// and no more: then one that was silent for the longest, or nearly so, gives way to a new one.
+/// The latest connection of each 5-tuple, readable while packets pass. The number is limited: a new
+/// connection replaces one that has been idle for about the longest time.
 #[derive(Debug, Clone)]
 pub struct Tallies {
     book: Arc<Mutex<Book>>,
     addresses: Arc<Addresses>,
 }
 
-/// How many connections are remembered.
+/// The limit on connections.
 const MAX_CONNECTIONS: usize = 1 << 14;
 
 impl Tallies {
-    /// Nothing yet, between hosts with these addresses.
+    /// Empty tallies, for hosts with these addresses.
     pub(crate) fn new(addresses: Arc<Addresses>) -> Self {
         Tallies { book: Arc::default(), addresses }
     }
 
-    /// What became so far of the packets of the latest connection with this 5-tuple, from client to server;
-    /// none while its opening was not seen, and when it was forgotten.
+    /// The tally so far of the latest connection with this 5-tuple, from client to server. `None` if its
+    /// opening was not seen, or if it was removed.
     pub fn get(&self, key: FlowKey) -> Option<ConnectionTally> {
         let key = NodeKey::from_flow_key(key, &self.addresses)?;
         self.with(|book| {
@@ -59,7 +59,7 @@ impl Tallies {
         })
     }
 
-    /// The connection is over, and nobody will ask for it any more.
+    /// The connection has ended, and its tally is no longer needed.
     pub fn forget(&self, key: FlowKey) {
         if let Some(key) = NodeKey::from_flow_key(key, &self.addresses) {
             self.with(|book| book.forget(key));
@@ -84,7 +84,7 @@ impl Tallies {
         });
     }
 
-    /// A packet has ended its journey, as of this colour.
+    /// A packet was delivered, with this colour.
     pub(crate) fn ended(&self, key: NodeKey, color: usize, is_dropped: bool) {
         if key.transport.protocol() != Protocol::TCP {
             return;
@@ -97,20 +97,20 @@ impl Tallies {
         });
     }
 
-    /// Whoever else looks at them holds them for a moment only.
+    /// Other readers hold the lock only briefly.
     fn with<T>(&self, act: impl FnOnce(&mut Book) -> T) -> T {
         act(&mut self.book.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// All connections that are remembered. It has room for all that it may hold from the beginning.
+/// All connections in memory. It allocates its maximum size at the start.
 #[derive(Debug)]
 struct Book {
-    /// Where in `known` a connection is, by its two ends whichever comes first.
+    /// The index in `known` of a connection, by its two ends in either order.
     places: FxHashMap<NodeKey, u32>,
     known: Vec<Known>,
     free: Vec<u32>,
-    /// Who is looked at next when one must give way.
+    /// The next candidate for replacement.
     hand: usize,
 }
 
@@ -119,14 +119,14 @@ struct Known {
     /// From client to server.
     client: NodeKey,
     tally: ConnectionTally,
-    /// Whether there was more than SYNs since it was last asked to give way.
+    /// Whether it had packets other than SYNs since it was last a candidate.
     is_recent: bool,
 }
 
 impl Default for Book {
     fn default() -> Self {
         let mut places = FxHashMap::default();
-        // Twice the entries: then removals never make the table grow, only tidy itself.
+        // Twice the entries: removals then never make the table grow, but only rehash in place.
         places.reserve(2 * MAX_CONNECTIONS);
         let (known, free) =
             (Vec::with_capacity(MAX_CONNECTIONS), Vec::with_capacity(MAX_CONNECTIONS));
@@ -135,13 +135,13 @@ impl Default for Book {
 }
 
 impl Book {
-    /// The connection to which a packet belongs, whichever way it goes.
+    /// The connection of a packet in either direction.
     fn find(&mut self, key: NodeKey) -> Option<&mut Known> {
         let place = *self.places.get(&both_ways(key))?;
         self.known.get_mut(place as usize)
     }
 
-    /// A client sends a SYN: a connection begins, unless it is the SYN of one again.
+    /// A client sends a SYN: a connection begins, unless the SYN is a repetition.
     fn open(&mut self, client: NodeKey) {
         let fresh = Known { client, tally: ConnectionTally::default(), is_recent: false };
         match self.find(client) {
@@ -169,7 +169,7 @@ impl Book {
         self.free.extend(self.places.remove(&both_ways(key)));
     }
 
-    /// One without packets for a round; all are looked at twice at most, and few on average.
+    /// A connection without packets for a round. All are checked at most twice, and few on average.
     fn next_to_go(&mut self) -> usize {
         loop {
             let at = self.hand;
@@ -181,7 +181,7 @@ impl Book {
     }
 }
 
-/// The same for both ways.
+/// The same for both directions.
 fn both_ways(key: NodeKey) -> NodeKey {
     key.min(key.reversed())
 }

@@ -1,4 +1,4 @@
-//! What few links have at their ends besides a port: roles, loss, somebody who looks on.
+//! What few links have at their ends besides a port: roles, loss, a tap.
 
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Acknowledgements, Conditioner};
@@ -13,30 +13,30 @@ use crate::network::layout::Hop;
 use crate::network::pool::Parcel;
 use crate::record::tap::Watcher;
 
-/// What packets pass before they join the port's queue.
+/// What packets pass before the port's queue.
 #[derive(Default)]
 pub(crate) struct NearEnd {
     pub(crate) conditioner: Option<Conditioner>,
     is_watched: bool,
 }
 
-/// What packets pass as they enter the node at the far end.
+/// What packets pass when they enter the node at the far end.
 #[derive(Default)]
 pub(crate) struct FarEnd {
-    /// Loses packets on the link.
+    /// Packet loss on the link.
     pub(crate) loss: Option<LinkLoss>,
     pub(crate) conditioner: Option<Conditioner>,
     is_watched: bool,
 }
 
 impl NearEnd {
-    /// None where there is nothing to pass.
+    /// `None` if there is nothing to pass.
     pub(crate) fn new(conditioner: Option<Conditioner>) -> Option<Box<Self>> {
         let is_empty = conditioner.is_none();
         (!is_empty).then(|| Box::new(NearEnd { conditioner, is_watched: false }))
     }
 
-    /// What is shown to it.
+    /// What the host shows to it.
     #[inline]
     fn shown(&self) -> Shown {
         match self.conditioner.as_ref().map(Conditioner::acknowledgements) {
@@ -46,19 +46,19 @@ impl NearEnd {
     }
 }
 
-/// What of the sending TCP a host shows to what stands before a port's queue.
+/// The part of the sending TCP's state that a host shows before a port's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// Nothing stands there.
+    /// Nothing: no role needs it.
     Nothing,
-    /// All that it knows.
+    /// All of it.
     All,
-    /// All, but of acknowledgements without data nothing: they [echo](Fabric::leave_host) a code point.
+    /// All of it, except for acknowledgements without data: they [echo](Fabric::leave_host) a code point.
     AllButEchoes,
 }
 
 impl FarEnd {
-    /// None where there is nothing to pass.
+    /// `None` if there is nothing to pass.
     pub(crate) fn new(
         loss: Option<LinkLoss>,
         conditioner: Option<Conditioner>,
@@ -69,7 +69,7 @@ impl FarEnd {
 }
 
 impl Hop {
-    /// Replaces the conditioners at its ends. What loses packets on the link stays, and so does who looks on.
+    /// Replaces the conditioners at its ends. Loss and taps stay.
     pub(crate) fn condition(&mut self, near: Option<Conditioner>, far: Option<Conditioner>) {
         match &mut self.near {
             Some(end) if end.is_watched || near.is_some() => end.conditioner = near,
@@ -93,7 +93,7 @@ impl Fabric {
         (index, near.map_or(Shown::Nothing, |end| end.shown()))
     }
 
-    /// Lets `tap` look on from now on.
+    /// Connects `tap`.
     pub(crate) fn show_to(&mut self, tap: Option<Box<dyn Tap>>) {
         let Some(tap) = tap else { return };
         for hop in self.network.ports.iter_mut() {
@@ -105,13 +105,13 @@ impl Fabric {
         self.watcher = Some(Watcher::new(tap));
     }
 
-    /// Tells who looked on that the run is complete.
+    /// Notifies the tap that the run is complete.
     pub(crate) fn finish_tap(&mut self) -> Result<(), results::Error> {
         self.watcher.take().map_or(Ok(()), |watcher| watcher.tap.finish())
     }
 
-    /// Passes a packet, which is lent, by what stands before a port's queue; a reason when it goes no
-    /// further.
+    /// Passes a packet, which is lent, through the conditioners before a port's queue. Returns the reason if
+    /// it is dropped.
     #[inline]
     pub(crate) fn pass_near_end(
         &mut self,
@@ -130,8 +130,8 @@ impl Fabric {
         refused
     }
 
-    /// Passes a packet by what stands at the far end of this link, and counts it when it goes
-    /// further; none when it does not.
+    /// Passes a packet through the conditioners at the far end of this link, and counts it. `None` if it is
+    /// dropped.
     pub(crate) fn pass_far_end(&mut self, index: PortId, mut parcel: Parcel) -> Option<Parcel> {
         let hop = &mut self.network.ports[index];
         let end = hop.far.as_mut().expect("something stands at the far end");
@@ -167,7 +167,7 @@ impl Fabric {
         watcher.see(self.now, hop, event, resident, &packet);
     }
 
-    /// Shows a packet that was dropped, if somebody looks at its link.
+    /// Shows a dropped packet, if its link has a tap.
     pub(crate) fn show_dropped(&mut self, index: PortId, parcel: &Parcel, reason: DropReason) {
         let hop = &self.network.ports[index];
         if hop.near.as_ref().is_some_and(|end| end.is_watched) {

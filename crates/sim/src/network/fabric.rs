@@ -1,4 +1,4 @@
-//! The network in motion: ports, the packets in them, and the events that move these.
+//! The network in operation: ports, the packets in them, and their events.
 
 use std::sync::Arc;
 
@@ -24,35 +24,35 @@ pub(crate) struct Fabric {
     entities: Entities,
     calendar: Calendar,
     listens: bool,
-    /// Who looks on.
+    /// The tap.
     pub(crate) watcher: Option<Watcher>,
-    /// What a queue has just dropped.
+    /// The packets that a queue has just dropped.
     pub(crate) drops: Drops,
-    /// Dropped packets that the hosts have not been told of.
+    /// Dropped packets that hosts are not yet notified of.
     lost: Vec<Parcel>,
 }
 
-/// What the whole network did, for the law of conservation and for speed.
+/// The totals of the whole network, for the check of conservation and for speed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Packets that hosts sent.
     pub sent: u64,
-    /// Packets that reached the host they were for.
+    /// Packets that reached their host.
     pub delivered: u64,
-    /// Packets dropped on the way.
+    /// Packets dropped.
     pub dropped: u64,
     /// Packets passed over a link.
     pub hops: u64,
-    /// Delivered packets whose connection was gone; they are counted as delivered too.
+    /// Delivered packets whose connection no longer exists. They count as delivered too.
     pub unclaimed: u64,
-    /// Segments with data or a FIN that were sent again.
+    /// Retransmitted segments with data or a FIN.
     pub retransmitted: u64,
-    /// SYNs and SYN-ACKs that were sent again.
+    /// Retransmitted SYNs and SYN-ACKs.
     pub syn_retransmitted: u64,
 }
 
 impl Totals {
-    /// Adds what the ends of a connection have counted.
+    /// Adds the counters of both ends of a connection.
     pub(crate) fn add(&mut self, flow: &Flow) {
         for end in &flow.ends.0 {
             let stats = end.tcp.stats();
@@ -63,13 +63,13 @@ impl Totals {
 }
 
 impl Fabric {
-    /// A network whose ports keep the queues that they have.
+    /// A network whose ports keep their queues.
     pub(crate) fn new(network: Network, sources: usize) -> Self {
         let entities = Entities::new(&network, sources, |port| !port.is_booked());
         Fabric::with(network, entities)
     }
 
-    /// A network without sources, whose ports may be given other queues.
+    /// A network without sources, whose queues can be replaced.
     pub(crate) fn changeable(network: Network) -> Self {
         let entities = Entities::new(&network, 0, |_| true);
         Fabric::with(network, entities)
@@ -97,13 +97,13 @@ impl Fabric {
         self.calendar.horizon()
     }
 
-    /// The next event up to and including `until`, left in place.
+    /// The next event up to and including `until`, without removing it.
     #[inline]
     pub(crate) fn next(&self, until: Instant) -> Option<(Instant, Entity)> {
         self.calendar.next(until)
     }
 
-    /// What an entity is.
+    /// The kind of an entity.
     #[inline]
     pub(crate) fn kind(&self, entity: Entity) -> EntityKind {
         self.entities.kind(entity)
@@ -122,9 +122,9 @@ impl Fabric {
         self.calendar.set(self.entities.timers(), at);
     }
 
-    /// A packet reaches the far end of a link: it is forwarded, or given to its host, which may answer.
-    /// What the answer needs is asked for now, and what the next packet on this link will need: itself
-    /// and its connection, one of `flows`, if it is for the same host, else the last port on its way.
+    /// A packet reaches the far end of a link: it is forwarded, or delivered to its host, which may answer.
+    /// Prefetches what the answer needs, and what the next packet on this link will need: the packet itself,
+    /// and its connection (one of `flows`) if it is for the same host, else the last port on its path.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, index: PortId, flows: &Flows) -> Option<Parcel> {
         let ports = self.network.ports.as_ptr();
@@ -165,8 +165,8 @@ impl Fabric {
         None
     }
 
-    /// Hands a packet to a port, where the role bound to it conditions it first. `sender` is the
-    /// state of the sending TCP, which only its own host can show.
+    /// Hands a packet to a port, where the bound role conditions it first. `sender` is the state of the
+    /// sending TCP, which only its own host can show.
     #[inline(always)]
     fn send(&mut self, index: PortId, parcel: Parcel, sender: Option<&SenderView>) {
         let hop = &mut self.network.ports[index];
@@ -193,7 +193,7 @@ impl Fabric {
         self.enqueue(index, packet);
     }
 
-    /// A packet that is conditioned, or needs not to be, comes to the queue of a port.
+    /// A packet that is conditioned, or needs no conditioning, arrives at the queue of a port.
     #[inline(never)]
     fn queue(&mut self, index: PortId, parcel: Parcel) {
         if self.network.ports[index].port.is_booked() {
@@ -203,7 +203,7 @@ impl Fabric {
         self.enqueue(index, packet);
     }
 
-    /// A packet, which is lent, joins a queue that is asked at each departure.
+    /// A packet, which is lent, joins a queue that decides at each departure.
     #[inline(never)]
     fn enqueue(&mut self, index: PortId, packet: Packet) {
         let port = &mut self.network.ports[index].port;
@@ -246,20 +246,20 @@ impl Fabric {
         self.calendar.set(self.entities.arrival(index), at);
     }
 
-    /// A port does not take a packet.
+    /// A port refuses a packet.
     #[cold]
     pub(crate) fn refuse(&mut self, index: PortId, parcel: Parcel, reason: DropReason) {
         self.network.ports[index].port.counters.arrived(parcel.arrival());
         self.drop_at(index, parcel, reason);
     }
 
-    /// Whether a queue wants to be told of senders.
+    /// Whether a queue needs reports about senders.
     #[inline]
     pub(crate) fn listens(&self) -> bool {
         self.listens
     }
 
-    /// Tells the queue of a host's port of a sender there.
+    /// Reports an event at a sender to the queue of its host's port.
     pub(crate) fn tell(&mut self, index: PortId, news: &SenderUpdate) {
         let hop = &mut self.network.ports[index];
         let changed = hop.port.tell(self.now, news, &mut self.pool, &mut self.drops);
@@ -273,7 +273,7 @@ impl Fabric {
         self.after_port(index, changed);
     }
 
-    /// Does what follows from a change at a port.
+    /// Handles the consequences of a change at a port.
     #[inline(always)]
     fn after_port(&mut self, index: PortId, changed: Changed) {
         if let Some(passage) = changed.sent {
@@ -288,7 +288,7 @@ impl Fabric {
         }
     }
 
-    /// Gives a port other roles. Packets that wait there move into the new queue.
+    /// Gives a port other roles. Waiting packets move into the new queue.
     pub(crate) fn rebind(&mut self, index: PortId, roles: Roles) {
         let hop = &mut self.network.ports[index];
         hop.condition(roles.near, roles.far);
@@ -315,19 +315,19 @@ impl Fabric {
         self.lost.push(parcel);
     }
 
-    /// Whether packets were dropped that the hosts have not been told of.
+    /// Whether packets were dropped that hosts are not yet notified of.
     #[inline]
     pub(crate) fn has_lost(&self) -> bool {
         !self.lost.is_empty()
     }
 
-    /// Takes one of them.
+    /// Removes one of them.
     pub(crate) fn take_lost(&mut self) -> Option<Parcel> {
         self.lost.pop()
     }
 
-    /// A host sends a packet through one of its ports. An echo has the code point of the data that it
-    /// acknowledges, which is all that the policy does to it.
+    /// A host sends a packet through one of its ports. An echo gets the code point of the data that it
+    /// acknowledges; the policy does nothing else to it.
     #[inline(always)]
     pub(crate) fn leave_host(
         &mut self,
@@ -344,17 +344,17 @@ impl Fabric {
         self.send(index, parcel, sender);
     }
 
-    /// The warm-up is over: what was counted so far counts no more. Waits count until `until`.
+    /// The warm-up ends: restarts all counters. Queueing times count until `until`.
     pub(crate) fn restart_counters(&mut self, until: Instant) {
         for hop in self.network.ports.iter_mut() {
             hop.port.restart_counters(self.now, until);
         }
     }
 
-    /// The law of conservation over the whole network and at every port.
+    /// Checks conservation over the whole network and at every port.
     ///
     /// # Panics
-    /// When a packet was lost or made: our own mistake, never the input's.
+    /// If a packet was lost or created: a bug, never the input's fault.
     pub(crate) fn check_conservation(&self) {
         let mut held = 0;
         for (index, hop) in self.network.ports.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What names the parts of a network: dense numbers of one kind each, so that none is taken for another.
+//! Index types for the parts of a network, so that they cannot be mixed up.
 
 use std::ops::{Index, IndexMut};
 
@@ -29,7 +29,7 @@ impl Ports {
         Ports(ports)
     }
 
-    /// How many there are.
+    /// The number of ports.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -39,7 +39,7 @@ impl Ports {
         self.0.iter()
     }
 
-    /// The same, to be changed.
+    /// All ports, mutable.
     pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, Hop> {
         self.0.iter_mut()
     }
@@ -50,7 +50,7 @@ impl Ports {
         self.0.get(port.index())
     }
 
-    /// Where they stand in memory.
+    /// Their address in memory.
     #[inline]
     pub(crate) fn as_ptr(&self) -> *const Hop {
         self.0.as_ptr()

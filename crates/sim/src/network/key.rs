@@ -1,23 +1,23 @@
-//! The 5-tuple as the simulator keeps it.
+//! The simulator's form of the 5-tuple.
 
 use shortflow_elements::{Address, FlowKey, Protocol};
 use shortflow_scenario::{Addresses, IpVersion, NodeId};
 
-/// A 5-tuple with nodes for addresses, in 16 bytes. Elements, which know addresses, are shown the
-/// [`FlowKey`] that it stands for.
+/// A 5-tuple with nodes instead of addresses, in 16 bytes. Elements see the corresponding [`FlowKey`] with
+/// addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct NodeKey {
-    /// The node that sends.
+    /// The sending node.
     pub(crate) src: NodeId,
-    /// The node for which it is.
+    /// The receiving node.
     pub(crate) dst: NodeId,
     pub(crate) src_port: u16,
     pub(crate) dst_port: u16,
     pub(crate) transport: Transport,
 }
 
-/// The protocol of what hosts send, and how their addresses are found. It is as wide as the number of a node: a
-/// key without gaps is copied as one piece, where gaps would be copied byte by byte.
+/// The transport protocol, and how addresses are found. It has the width of a node index: a key without
+/// padding is copied as a whole, with padding it would be copied byte by byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Transport(u32);
 
@@ -25,13 +25,13 @@ impl Transport {
     /// TCP between automatic addresses of IPv4.
     const TCP: Transport = Transport(Protocol::TCP.0 as u32);
 
-    /// Stands above the number of the protocol where the packets are of IPv6.
+    /// This bit above the protocol number marks IPv6 packets.
     const V6: u32 = 1 << 8;
 
-    /// Stands there where addresses of some hosts are given.
+    /// This bit marks networks with given addresses.
     const GIVEN: u32 = 1 << 9;
 
-    /// What hosts with these addresses send.
+    /// The transport of hosts with these addresses.
     pub(crate) fn new(protocol: Protocol, ip: IpVersion, addresses: &Addresses) -> Self {
         let version = if ip == IpVersion::V6 { Transport::V6 } else { 0 };
         let given = if addresses.are_given() { Transport::GIVEN } else { 0 };
@@ -44,7 +44,7 @@ impl Transport {
         Protocol(self.0 as u8)
     }
 
-    /// Whether the addresses are automatic ones of IPv4, as those of most scenarios.
+    /// Whether the addresses are automatic IPv4 addresses, as in most scenarios.
     #[inline]
     fn is_plain(self) -> bool {
         self.0 < Transport::V6
@@ -62,7 +62,7 @@ impl Default for Transport {
 }
 
 impl NodeKey {
-    /// The key of the packets that go the other way.
+    /// The key of packets in the other direction.
     #[inline]
     pub(crate) fn reversed(self) -> NodeKey {
         NodeKey {
@@ -74,7 +74,7 @@ impl NodeKey {
         }
     }
 
-    /// What a 5-tuple of addresses stands for; none unless both are of nodes.
+    /// The key of a 5-tuple with addresses; `None` unless both belong to nodes.
     pub(crate) fn from_flow_key(key: FlowKey, addresses: &Addresses) -> Option<NodeKey> {
         let FlowKey { src_port, dst_port, protocol, .. } = key;
         let [src_ip, ip] = [key.src, key.dst].map(IpVersion::from_address);
@@ -83,7 +83,7 @@ impl NodeKey {
         (src_ip == ip).then_some(NodeKey { src, dst, src_port, dst_port, transport })
     }
 
-    /// The 5-tuple of addresses that it stands for.
+    /// Its 5-tuple with addresses.
     #[inline]
     pub(crate) fn flow_key(self, addresses: &Addresses) -> FlowKey {
         if !self.transport.is_plain() {

@@ -1,4 +1,4 @@
-//! The network as the engine sees it: ports, routes, and what is bound to them.
+//! The network's layout: ports, routes, and bound roles.
 
 use std::sync::Arc;
 
@@ -13,25 +13,25 @@ use crate::network::prefetch::prefetch_start;
 use crate::network::routes::Routes;
 use crate::network::through::Through;
 
-/// A port and what its packets pass on the way to the next node. What few ports have is boxed: the
-/// engine walks over many of these, each in cache lines of its own.
+/// A port, and what its packets pass on the way to the next node. Rare parts are boxed: the engine accesses
+/// many of these, each in separate cache lines.
 #[repr(align(64))]
 pub(crate) struct Hop {
     pub(crate) port: Port,
-    /// The node that it belongs to.
+    /// Its node.
     pub(crate) from: NodeId,
     /// The node at the far end.
     pub(crate) to: NodeId,
-    /// What packets pass before they join the port's queue.
+    /// What packets pass before the port's queue.
     pub(crate) near: Option<Box<NearEnd>>,
-    /// What packets pass as they enter the node at the far end.
+    /// What packets pass when they enter the node at the far end.
     pub(crate) far: Option<Box<FarEnd>>,
-    /// There when this port hands packets on at once.
+    /// Set if this port hands packets on at once.
     pub(crate) through: Option<Box<Through>>,
 }
 
 impl Hop {
-    /// Asks for what a policy keeps for each packet that joins this port.
+    /// Prefetches the policy's state for each packet that joins this port.
     #[inline]
     pub(crate) fn prefetch_policy(&self) {
         self.near.as_deref().inspect(|near| prefetch_start(*near));
@@ -39,14 +39,14 @@ impl Hop {
     }
 }
 
-/// What a policy binds to a port.
+/// The roles bound to a port.
 pub(crate) struct Roles {
-    /// What stands before its queue.
+    /// The conditioners before its queue.
     pub(crate) near: Option<Conditioner>,
-    /// What stands where its link enters the next node.
+    /// The conditioners where its link enters the next node.
     pub(crate) far: Option<Conditioner>,
     pub(crate) queue: Option<Box<dyn QueueDiscipline>>,
-    /// What it holds where there is no queue.
+    /// The limit if it has no policy queue.
     pub(crate) limit: Length,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Network {
     pub(crate) addresses: Arc<Addresses>,
     pub(crate) routes: Routes,
     pub(crate) colors: Colors,
-    /// The label of each workload's connections, as the policy numbers them.
+    /// The label of each workload's connections, by its number in the policy.
     pub(crate) labels: Vec<Label>,
 }
 
@@ -73,12 +73,12 @@ impl Network {
     }
 }
 
-/// Which of a tally's places a code point belongs to.
+/// Assigns code points to the entries of a tally.
 #[derive(Debug, Clone)]
 pub(crate) struct Colors([u8; Dscp::COUNT]);
 
 impl Colors {
-    /// The places of green, yellow and red under `code_points`; all others have the last.
+    /// The entries of green, yellow and red under `code_points`; all others have the last entry.
     pub(crate) fn new(code_points: [Dscp; 3]) -> Self {
         let mut places = [3; Dscp::COUNT];
         for color in Color::ALL {

@@ -1,26 +1,26 @@
-//! The line of a port: one transmission after the other, then the way to the far end.
+//! The line of a port: serialised transmissions, then propagation.
 
 use shortflow_units::{Bytes, Duration, Instant, LinkLayer, Rate, Remainder, Transmission};
 
-/// What sends packets on their way.
+/// Transmits packets.
 #[derive(Debug)]
 pub(crate) struct Line {
-    /// When it falls idle.
+    /// When it becomes idle.
     pub(crate) free_at: Instant,
-    /// The time that the last bit of a packet takes to the far end.
+    /// The propagation delay.
     pub(crate) delay: Duration,
     rate: Transmission,
-    /// What makes of a packet's bytes those on the wire.
+    /// Converts a packet's bytes into bytes on the wire.
     link_layer: LinkLayer,
-    /// Time for which it was or will be sending, since counting began.
+    /// Transmission time since counting began, including transmissions that are booked.
     busy: Duration,
 }
 
-/// A transmission that the line may take up next.
+/// A transmission that the line may accept next.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Planned {
     time: Duration,
-    /// When the line falls idle after it.
+    /// When the line becomes idle after it.
     pub(crate) ends: Instant,
     remainder: Remainder,
 }
@@ -31,15 +31,14 @@ impl Line {
         Line { free_at: Instant::START, delay, rate, link_layer, busy: Duration::ZERO }
     }
 
-    /// Sends `size` bytes from `starts` on, which is not before the line is free: when they arrive at
-    /// the far end.
+    /// Sends `size` bytes at `starts`, when the line is free. Returns their arrival time at the far end.
     #[inline(always)]
     pub(crate) fn send(&mut self, starts: Instant, size: u32) -> Instant {
         let planned = self.plan(starts, size);
         self.take_up(planned)
     }
 
-    /// As [`send`](Self::send), to be [taken up](Self::take_up) or not.
+    /// As [`send`](Self::send), but only planned, to be [taken up](Self::take_up) or not.
     #[inline(always)]
     pub(crate) fn plan(&self, starts: Instant, size: u32) -> Planned {
         let before = if starts > self.free_at { Remainder::NONE } else { self.rate.remainder() };
@@ -48,7 +47,7 @@ impl Line {
         Planned { time, ends: starts + time, remainder }
     }
 
-    /// Does what was planned just before: when the packet arrives at the far end.
+    /// Executes the last planned transmission. Returns the arrival time at the far end.
     #[inline(always)]
     pub(crate) fn take_up(&mut self, planned: Planned) -> Instant {
         self.rate.set_remainder(planned.remainder);
@@ -57,13 +56,13 @@ impl Line {
         self.free_at + self.delay
     }
 
-    /// Time spent sending until `now`. A plain FIFO's transmissions are booked ahead, without a gap up
-    /// to `free_at`.
+    /// Transmission time until `now`. Transmissions of a plain FIFO are booked ahead, without gaps, up to
+    /// `free_at`.
     pub(crate) fn busy(&self, now: Instant) -> Duration {
         self.busy.saturating_sub(self.free_at.since(now))
     }
 
-    /// Starts counting anew. What is booked already counts from here on.
+    /// Restarts counting. Booked transmissions count from here on.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.busy = self.free_at.since(now);
     }

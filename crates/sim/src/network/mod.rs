@@ -1,4 +1,4 @@
-//! What lies between hosts: ports and their queues, links, routes, and the packets on their way.
+//! The network between hosts: ports and their queues, links, routes, and packets in transit.
 
 pub(crate) mod ends;
 pub(crate) mod fabric;

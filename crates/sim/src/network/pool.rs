@@ -1,10 +1,10 @@
-//! The packets that are waiting or on the wire, in one place.
+//! The pool of all packets that wait or are on the wire.
 //!
-//! A packet keeps its slot from host to host. What ports hand on is a [`Parcel`], which says all
-//! that forwarding asks of a packet: a hop copies nothing, and does not touch the packet, which may
-//! have left the cache. Elements but for gates get what a router would show them, a [`Packet`] that names the slot
-//! as the place of its bytes. A slot that falls free is the next to be used; the pool is as large as
-//! the most packets there ever were at once.
+//! A packet keeps its slot from host to host. Ports hand on a [`Parcel`], which has everything that
+//! forwarding needs. A hop therefore copies nothing, and does not access the packet, which may not be in the
+//! cache. Elements other than gates get what a router would show them: a [`Packet`] with the slot as the
+//! place of its bytes. A free slot is used next, so the pool is as large as the maximum number of packets at
+//! the same time.
 
 use std::sync::Arc;
 
@@ -17,17 +17,17 @@ use crate::host::flow::FlowId;
 use crate::network::key::NodeKey;
 use crate::network::prefetch::prefetch_element;
 
-/// A packet on its way: its place in the pool, and what ports need to know of it. Whoever holds it
-/// owns the packet, so it is not `Clone`.
+/// A packet in transit: its slot in the pool, and what ports need to know. It owns the packet, so it is not
+/// `Clone`.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Parcel {
     slot: u32,
-    /// The node for which it is.
+    /// The receiving node.
     pub(crate) to: NodeId,
-    /// The host's own name for the flow.
+    /// The host's name for the flow.
     pub(crate) flow: FlowId,
-    /// Bytes times 256, plus the traffic class: so that a parcel takes 16 bytes.
+    /// Bytes times 256, plus the traffic class, so that a parcel takes 16 bytes.
     size_and_class: u32,
 }
 
@@ -39,8 +39,8 @@ impl Parcel {
         Parcel { slot, to: packet.key.dst, flow: packet.flow, size_and_class }
     }
 
-    /// What stays in the books of a port that has handed the parcel on: it counts as the parcel does,
-    /// but owns no packet.
+    /// The entry that stays at a port that has handed the parcel on. It counts as the parcel does, but owns
+    /// no packet.
     #[inline]
     pub(crate) fn stub(&self) -> Self {
         Parcel { slot: NO_SLOT, ..*self }
@@ -63,7 +63,7 @@ impl Parcel {
         TrafficClass(self.size_and_class as u8)
     }
 
-    /// What a gate sees of the packet.
+    /// The view of a gate on the packet.
     #[inline]
     pub(crate) fn arrival(&self) -> Arrival {
         Arrival { size: self.size(), class: self.class() }
@@ -88,17 +88,17 @@ const NO_SLOT: u32 = u32::MAX;
 pub(crate) struct Pool {
     entries: Vec<Resident>,
     free: Vec<u32>,
-    /// The addresses that elements are shown.
+    /// The addresses shown to elements.
     pub(crate) addresses: Arc<Addresses>,
 }
 
-/// A packet under way, in a cache line of its own.
+/// A packet in transit, in its own cache line.
 #[derive(Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Resident {
     /// When its host sent it.
     pub(crate) sent_at: Instant,
-    /// The host's own name for the flow.
+    /// The host's name for the flow.
     pub(crate) flow: FlowId,
     /// Bytes: payload and headers.
     pub(crate) size: u32,
@@ -111,7 +111,7 @@ pub(crate) struct Resident {
 }
 
 impl Resident {
-    /// What elements see of it.
+    /// The view of elements on it.
     #[inline]
     fn shown(&self, slot: u32, addresses: &Addresses) -> Packet {
         Packet {
@@ -127,12 +127,12 @@ impl Resident {
 }
 
 impl Pool {
-    /// No packet, of hosts with these addresses.
+    /// An empty pool, for hosts with these addresses.
     pub(crate) fn new(addresses: Arc<Addresses>) -> Self {
         Pool { entries: Vec::new(), free: Vec::new(), addresses }
     }
 
-    /// Takes a packet in.
+    /// Adds a packet.
     #[inline(always)]
     pub(crate) fn insert(&mut self, packet: Resident) -> Parcel {
         if let Some(slot) = self.free.pop() {
@@ -146,13 +146,13 @@ impl Pool {
         }
     }
 
-    /// Hands a packet to elements, which may keep it for a while.
+    /// Lends a packet to elements, which may keep it for some time.
     #[inline]
     pub(crate) fn lend(&self, parcel: Parcel) -> Packet {
         self.shown(&parcel)
     }
 
-    /// Takes a packet back that was lent, with the code point and the ECN field that it has now.
+    /// Takes back a lent packet, with its current code point and ECN field.
     #[inline]
     pub(crate) fn take_back(&mut self, packet: Packet) -> Parcel {
         let slot = packet.bytes.expect("a packet that was lent names its slot").number();
@@ -162,8 +162,7 @@ impl Pool {
         Parcel::new(slot, resident)
     }
 
-    /// Lets a conditioner at the packet of a parcel, where it may change the code point and the ECN
-    /// field.
+    /// Gives a conditioner access to the packet of a parcel. It may change the code point and the ECN field.
     #[inline]
     pub(crate) fn change<T>(
         &mut self,
@@ -179,7 +178,7 @@ impl Pool {
         result
     }
 
-    /// Gives the packet of a parcel an ECN mark.
+    /// Sets the ECN mark of a parcel's packet.
     #[cold]
     pub(crate) fn mark(&mut self, parcel: &mut Parcel) {
         let resident = &mut self.entries[parcel.slot as usize];
@@ -187,12 +186,12 @@ impl Pool {
         parcel.set_class(resident.dscp, Ecn::Ce);
     }
 
-    /// What elements would see of the packet of a parcel.
+    /// The view of elements on the packet of a parcel.
     pub(crate) fn shown(&self, parcel: &Parcel) -> Packet {
         self.packet(parcel).shown(parcel.slot, &self.addresses)
     }
 
-    /// Forgets a packet, which has arrived or was dropped.
+    /// Removes a packet, which has arrived or was dropped.
     #[inline]
     pub(crate) fn release(&mut self, parcel: Parcel) {
         self.free.push(parcel.slot);
@@ -204,7 +203,7 @@ impl Pool {
         &self.entries[parcel.slot as usize]
     }
 
-    /// Asks for the packet of a parcel, which is needed soon.
+    /// Prefetches the packet of a parcel.
     #[inline]
     pub(crate) fn prefetch(&self, parcel: &Parcel) {
         prefetch_element(self.entries.as_ptr(), parcel.slot as usize);

@@ -1,10 +1,10 @@
 //! A port: the sending end of a link, with its queue, its line and the packets on the wire.
 //!
-//! A plain port is a drop-tail FIFO, and many a policy's queue is a FIFO behind a gate. Their departures
-//! follow from the arrivals: a packet's arrival at the far end is known when it joins the queue, so the
-//! port needs one event per packet, or none (see [`crate::network::through`]). A port with another queue
-//! asks it at each departure, and needs an event at the end of a transmission only while a packet waits.
-//! The packet that is being sent is not in the queue.
+//! A plain port is a drop-tail FIFO, and many policy queues are a FIFO behind a gate. Their departures follow
+//! from arrivals: the arrival time of a packet at the far end is known when it joins the queue. The port
+//! therefore needs one event per packet, or none (see [`crate::network::through`]). A port with another queue
+//! asks the queue at each departure, and needs an event at the end of a transmission only while a packet
+//! waits. The packet that is being sent is not in the queue.
 
 mod rebind;
 
@@ -23,22 +23,22 @@ use crate::network::prefetch::{prefetch_after, prefetch_start};
 use crate::network::waiting::Waiting;
 use crate::record::counters::{Count, Counters};
 
-/// What follows from a change at a port that asks its queue.
+/// The consequences of a change at a port whose queue is asked.
 #[derive(Debug, Default)]
 pub(crate) struct Changed {
-    /// A packet that is being sent now, to be put on the wire.
+    /// The packet that is being sent now, to be put on the wire.
     pub(crate) sent: Option<Passage>,
-    /// The next departure is another than before.
+    /// The next departure has changed.
     pub(crate) departure: bool,
 }
 
-/// A wire's ring that has room for no more than this never shrinks.
+/// A wire's ring of at most this size never shrinks.
 const SMALL_WIRE: usize = 32;
 
-/// Places of a wire's ring that are asked for ahead: more than a cache line of them.
+/// Entries of a wire's ring that are prefetched: more than one cache line.
 const AHEAD: usize = 4;
 
-/// A packet whose departure is fixed.
+/// A packet with a fixed departure.
 #[derive(Debug)]
 pub(crate) struct Passage {
     /// When it arrives at the far end.
@@ -48,29 +48,29 @@ pub(crate) struct Passage {
 
 /// The sending end of a link.
 pub(crate) struct Port {
-    /// Packets whose departure is fixed, in order: waiting (where departures follow from arrivals),
-    /// being sent, on their way.
+    /// Packets with fixed departures, in order: waiting (if departures follow from arrivals), being sent, on
+    /// the wire.
     wire: VecDeque<Passage>,
     /// The wire's ring never shrinks below this.
     small_wire: usize,
-    /// What of the wire's packets waits: nothing where the queue is asked.
+    /// The waiting part of the wire's packets: empty if the queue is asked.
     waiting: Waiting,
     buffer: Buffer,
     line: Line,
-    /// When the last packet was booked: the next must not come before.
+    /// When the last packet was booked. The next one must not be earlier.
     booked_at: Instant,
-    /// ECN marks of the queues that it had before.
+    /// ECN marks of earlier queues.
     replaced_marks: u64,
     pub(crate) counters: Counters,
 }
 
-/// Which packets a port lets wait before they are sent, and in which order they go.
+/// The queue of a port: which packets wait, and in which order they are sent.
 enum Buffer {
     /// Drop-tail FIFO with a limit.
     Plain(Length),
     /// A policy's queue that is a FIFO behind a gate.
     Gated(AnyGate),
-    /// Another queue of a policy.
+    /// Another queue of a policy, which is asked at each departure.
     Policy(Served),
 }
 
@@ -79,13 +79,13 @@ struct Served {
     queue: Box<dyn QueueDiscipline>,
     /// When it is asked next.
     departs_at: Instant,
-    /// It has not been told yet that its last packet has left.
+    /// It is not yet notified that its last packet has left.
     is_sending: bool,
 }
 
 impl Served {
-    /// Tells the queue, before it is asked anything at `now`, that its last packet left when the line
-    /// fell idle.
+    /// Notifies the queue, before any other call at `now`, that its last packet left when the line became
+    /// idle.
     #[inline]
     fn tell(&mut self, now: Instant, free_at: Instant) {
         if self.is_sending && free_at <= now {
@@ -138,15 +138,15 @@ impl Port {
         Port { wire, small_wire, waiting, buffer, line, booked_at, replaced_marks: 0, counters }
     }
 
-    /// Whether departures follow from arrivals, so that packets join by [`book`](Self::book); else
-    /// they do by [`enqueue`](Self::enqueue).
+    /// Whether departures follow from arrivals, so that packets join by [`book`](Self::book), not by
+    /// [`enqueue`](Self::enqueue).
     #[inline]
     pub(crate) fn is_booked(&self) -> bool {
         !matches!(self.buffer, Buffer::Policy(_))
     }
 
-    /// A port whose departures follow from arrivals takes a packet, which is then to be put on the
-    /// [wire](Self::carry): when it arrives at the far end. Or why the port does not take it.
+    /// A port whose departures follow from arrivals accepts a packet, which is then put on the
+    /// [wire](Self::carry). Returns its arrival time at the far end, or the reason for refusing it.
     #[inline(always)]
     pub(crate) fn book(
         &mut self,
@@ -180,7 +180,7 @@ impl Port {
         Ok(self.line.send(starts, parcel.size()))
     }
 
-    /// What the gate decides of a packet, and when it arrives at the far end if it joins.
+    /// The gate's decision on a packet, and its arrival time at the far end if it joins.
     #[inline(never)]
     fn book_gated(&mut self, now: Instant, parcel: &Parcel) -> (Verdict, Instant) {
         let Port { buffer: Buffer::Gated(gate), waiting, line, wire, counters, booked_at, .. } =
@@ -211,7 +211,8 @@ impl Port {
         (verdict, line.take_up(planned))
     }
 
-    /// A queue that is asked takes a packet, which is lent to it. It, or others held, may end in `drops`.
+    /// A queue that is asked accepts a packet, which is lent to it. This packet, or others in the queue, may
+    /// be dropped into `drops`.
     pub(crate) fn enqueue(
         &mut self,
         now: Instant,
@@ -234,8 +235,8 @@ impl Port {
             return self.send(now, next, pool);
         }
         served.queue.enqueue(now, packet, drops);
-        // A departure that is due later than the line is free waits for a shaper, which may let
-        // this packet pass the others.
+        // If a departure is due after the line is free, a shaper delays it, and this packet may pass the
+        // others.
         if served.departs_at <= self.line.free_at {
             return Changed::default();
         }
@@ -244,12 +245,12 @@ impl Port {
         Changed { sent: None, departure: served.departs_at != before }
     }
 
-    /// Whether the policy's queue wants to be told of the senders whose packets it holds.
+    /// Whether the policy's queue needs reports about the senders of its packets.
     pub(crate) fn listens(&self) -> bool {
         matches!(&self.buffer, Buffer::Policy(served) if served.queue.listens())
     }
 
-    /// Tells the policy's queue, which listens, of a sender; packets that waited may go.
+    /// Reports an event at a sender to the policy's queue, which may release waiting packets.
     #[cold]
     pub(crate) fn tell(
         &mut self,
@@ -273,14 +274,14 @@ impl Port {
         Changed { sent: None, departure: departs_at != before }
     }
 
-    /// Shows what the policy's queue has counted since the start.
+    /// Visits the counters of the policy's queue since the start.
     pub(crate) fn queue_counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         if let Buffer::Policy(served) = &self.buffer {
             served.queue.counters(visit);
         }
     }
 
-    /// The policy's queue, where it is asked at each departure.
+    /// The policy's queue, if it is asked at each departure.
     pub(crate) fn policy_queue(&self) -> Option<&dyn QueueDiscipline> {
         match &self.buffer {
             Buffer::Policy(served) => Some(&*served.queue),
@@ -288,7 +289,7 @@ impl Port {
         }
     }
 
-    /// Asks the queue for its next packet, for the line, which is idle.
+    /// Asks the queue for its next packet. The line is idle.
     pub(crate) fn serve(&mut self, now: Instant, pool: &mut Pool, drops: &mut Drops) -> Changed {
         let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
             unreachable!("where departures follow from arrivals, there are no events for them")
@@ -299,7 +300,7 @@ impl Port {
         self.send(now, next, pool)
     }
 
-    /// Sends a packet that the queue, which holds nothing, has let pass over the line, which is idle.
+    /// Sends a packet that the queue, which is empty, has let pass. The line is idle.
     #[inline]
     fn passed(
         &mut self,
@@ -328,7 +329,7 @@ impl Port {
         Changed { sent, departure: before != Instant::NEVER }
     }
 
-    /// Sends what the queue has given over the line, which is idle.
+    /// Sends the packet that the queue has returned. The line is idle.
     #[inline]
     fn send(&mut self, now: Instant, next: Option<Queued>, pool: &mut Pool) -> Changed {
         let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
@@ -352,7 +353,7 @@ impl Port {
         matches!(self.buffer, Buffer::Gated(_))
     }
 
-    /// Asks for what a policy's queue needs for a packet that joins soon.
+    /// Prefetches the state of a policy's queue for a packet that joins soon.
     #[inline]
     pub(crate) fn prefetch_queue(&self) {
         match &self.buffer {
@@ -368,7 +369,7 @@ impl Port {
         }
     }
 
-    /// Puts a packet on the wire. True when it is the only one there.
+    /// Puts a packet on the wire. Returns true if it is the only one there.
     #[inline(always)]
     pub(crate) fn carry(&mut self, passage: Passage) -> bool {
         let place = self.wire.push_back_mut(passage);
@@ -376,7 +377,7 @@ impl Port {
         self.wire.len() == 1
     }
 
-    /// Takes the packet that arrives at the far end at `now`.
+    /// Removes the packet that arrives at the far end at `now`.
     #[inline(always)]
     pub(crate) fn arrive(&mut self, now: Instant) -> Parcel {
         self.begin(now);
@@ -385,8 +386,7 @@ impl Port {
         passage.parcel
     }
 
-    /// Takes the stubs of all packets that have arrived by `now`, and counts them: how many there
-    /// were.
+    /// Removes the stubs of all packets that have arrived by `now`, and counts them. Returns their number.
     pub(crate) fn retire(&mut self, now: Instant) -> u64 {
         self.begin(now);
         let mut retired = 0;
@@ -398,7 +398,7 @@ impl Port {
         retired
     }
 
-    /// Lets transmissions begin that are due by `now`.
+    /// Begins all transmissions that are due by `now`.
     #[inline(always)]
     fn begin(&mut self, now: Instant) {
         let Port { buffer, waiting, wire, line, .. } = self;
@@ -409,7 +409,7 @@ impl Port {
         });
     }
 
-    /// Gives back what the wire's ring needed for a burst, so that it stays in the cache.
+    /// Releases memory of the wire's ring after a burst, so that it stays in the cache.
     #[inline(always)]
     fn give_back(&mut self) {
         if self.wire.capacity() > self.small_wire + 8 * self.wire.len() {
@@ -417,23 +417,23 @@ impl Port {
         }
     }
 
-    /// From now on nothing is given back, so that bursts that come again need no new room.
+    /// From now on no memory is released, so that later bursts need no allocation.
     pub(crate) fn keep_room(&mut self) {
         self.small_wire = usize::MAX / 2;
     }
 
-    /// Whether the wire's ring must grow for another packet.
+    /// Whether the wire's ring must grow for a further packet.
     #[inline]
     pub(crate) fn wire_is_full(&self) -> bool {
         self.wire.len() == self.wire.capacity()
     }
 
-    /// How many packets are on the wire.
+    /// The number of packets on the wire.
     pub(crate) fn on_wire(&self) -> u64 {
         self.wire.len() as u64
     }
 
-    /// What arrives next at the far end. What comes after it is asked for.
+    /// The next arrival at the far end. Prefetches the one after it.
     #[inline]
     pub(crate) fn next(&self) -> Option<&Passage> {
         let next = self.wire.front()?;
@@ -450,7 +450,7 @@ impl Port {
         }
     }
 
-    /// What waits at `now`, as an AQM would count it: without the packet being sent.
+    /// The waiting packets at `now`, as an AQM counts them: without the packet that is being sent.
     pub(crate) fn backlog(&mut self, now: Instant) -> Backlog {
         self.begin(now);
         match &self.buffer {
@@ -463,12 +463,12 @@ impl Port {
         }
     }
 
-    /// Time spent sending until `now`.
+    /// Transmission time until `now`.
     pub(crate) fn busy(&self, now: Instant) -> Duration {
         self.line.busy(now)
     }
 
-    /// Starts counting anew, waits until `until`.
+    /// Restarts counting; queueing times count until `until`.
     pub(crate) fn restart_counters(&mut self, now: Instant, until: Instant) {
         self.begin(now);
         self.line.restart(now);
@@ -485,7 +485,7 @@ impl Port {
                 }
             }
             Buffer::Gated(_) => {
-                // Of those that came at `now` the last waits longest.
+                // Of packets that arrived at `now`, the last one waits longest.
                 let newest = waiting.backlog().packets as usize;
                 for (number, (size, begins)) in (1..).zip(waiting.beginnings(wire, line.delay)) {
                     let came = if number == newest { *booked_at } else { Instant::START };
@@ -500,7 +500,7 @@ impl Port {
         }
     }
 
-    /// Counts what waits at `now` as waiting until then.
+    /// Counts the queueing times of waiting packets up to `now`.
     pub(crate) fn settle_waits(&mut self, now: Instant) {
         if let Buffer::Policy(served) = &mut self.buffer {
             self.counters.stood(now, || served.queue.backlog());
@@ -516,8 +516,7 @@ impl Port {
         }
     }
 
-    /// Packets that the policy's AQM gave an ECN mark since counting began; none at a port that is not
-    /// reported.
+    /// Packets that the policy's AQM marked since counting began; 0 at a port that is not reported.
     pub(crate) fn ecn_marks(&self) -> u64 {
         self.counters.ecn_marks_of(self.all_ecn_marks())
     }
@@ -531,7 +530,7 @@ impl Port {
         self.replaced_marks + own
     }
 
-    /// Everything inside the port: waiting, being sent, on the wire.
+    /// All packets in the port: waiting, being sent, on the wire.
     pub(crate) fn held(&self) -> Count {
         let mut held = Count { packets: self.wire.len() as u64, bytes: 0 };
         held.bytes = self.wire.iter().map(|passage| u64::from(passage.parcel.size())).sum();

@@ -1,13 +1,13 @@
-//! Asking for memory before it is needed.
+//! Prefetches memory before it is needed.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Lines that [`prefetch_start`] asks for.
+/// The number of lines for [`prefetch_start`].
 const START_LINES: usize = 3;
 
-/// Lets the cache fetch all lines of the element at `index` of the array that begins at `first`, without
-/// waiting for it. Changes nothing but speed; where there is no such element, not even that.
+/// Prefetches all cache lines of the element at `index` of the array that begins at `first`, without waiting.
+/// It only affects speed; if there is no such element, it has no effect.
 #[inline]
 pub(crate) fn prefetch_element<T>(first: *const T, index: usize) {
     let element = first.wrapping_add(index).cast::<u8>();
@@ -16,14 +16,13 @@ pub(crate) fn prefetch_element<T>(first: *const T, index: usize) {
     }
 }
 
-/// Lets the cache fetch the first line of what lies `places` after `value`, in an array that goes on
-/// there.
+/// Prefetches the first cache line `places` elements after `value`, in an array that contains it.
 #[inline]
 pub(crate) fn prefetch_after<T>(value: &T, places: usize) {
     fetch(std::ptr::from_ref(value).wrapping_add(places).cast());
 }
 
-/// Lets the cache fetch the first lines of `value`: what an element of a policy keeps for each packet.
+/// Prefetches the first cache lines of `value`: the per-packet state of a policy's element.
 #[inline]
 pub(crate) fn prefetch_start<T: ?Sized>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();

@@ -1,7 +1,7 @@
-//! Where each node sends a packet: fewest hops, ties to the link named first.
+//! Routes: fewest hops, and the first link in case of ties.
 //!
-//! A node with one link needs no table, and a router needs one entry per router, not per host:
-//! the tables take (routers)² entries however many hosts there are.
+//! A node with one link needs no table, and a router needs one entry per router, not per host. The tables
+//! have (routers)² entries, whatever the number of hosts.
 
 use std::collections::VecDeque;
 
@@ -9,17 +9,17 @@ use shortflow_scenario::NodeId;
 
 use crate::network::index::PortId;
 
-/// Stands where there is no port.
+/// Means that there is no port.
 const NO_PORT: PortId = PortId(u32::MAX);
 
-/// Stands where there is no row.
+/// Means that there is no row.
 const NO_ROW: u32 = u32::MAX;
 
 /// The routes of all nodes.
 #[derive(Debug)]
 pub(crate) struct Routes {
     nodes: Vec<Node>,
-    /// The first port of the way from the node of a row to the node of a column.
+    /// The first port of the path from the node of a row to the node of a column.
     table: Vec<PortId>,
     rows: usize,
 }
@@ -29,17 +29,17 @@ pub(crate) struct Routes {
 struct Node {
     /// The only port of a node that has just one, else `NO_PORT`.
     only: PortId,
-    /// The node that stands for this one in the table: itself, or the one it hangs from.
+    /// The node that represents this one in the table: itself, or its only neighbour.
     attachment: NodeId,
-    /// The port from the attachment to this node, where they differ.
+    /// The port from the attachment to this node, if they differ.
     last_hop: PortId,
     /// The row and column of the attachment in the table.
     row: u32,
 }
 
 impl Routes {
-    /// Routes over `ports`, each a pair of nodes (from, to), of nodes of which only those that
-    /// `forwards` says pass on what is not for them.
+    /// Routes over `ports`, each a pair of nodes (from, to). Only nodes for which `forwards` is true forward
+    /// packets.
     pub(crate) fn new(forwards: &[bool], ports: &[(NodeId, NodeId)]) -> Self {
         let nodes = forwards.len();
         let mut out: Vec<Vec<PortId>> = vec![Vec::new(); nodes];
@@ -70,7 +70,7 @@ impl Routes {
         routes
     }
 
-    /// Breadth first from `source` over inner nodes, noting the first port of each path.
+    /// Breadth-first search from `source` over inner nodes. Stores the first port of each path.
     fn fill(
         &mut self,
         source: NodeId,
@@ -101,20 +101,19 @@ impl Routes {
         }
     }
 
-    /// The last port on the way to `node`, where that hangs from another; else no port.
+    /// The last port on the path to `node`, if it has a single link; else `NO_PORT`.
     #[inline]
     pub(crate) fn last_hop(&self, node: NodeId) -> PortId {
         self.nodes[node.index()].last_hop
     }
 
-    /// The port through which `node` sends, where it has just one; else no port.
+    /// The port through which `node` sends, if it has only one; else `NO_PORT`.
     #[inline]
     pub(crate) fn only(&self, node: NodeId) -> PortId {
         self.nodes[node.index()].only
     }
 
-    /// The port through which `node` sends towards `destination`; they must differ and be
-    /// connected.
+    /// The port through which `node` sends to `destination`. They must differ and be connected.
     #[inline]
     pub(crate) fn port(&self, node: NodeId, destination: NodeId) -> PortId {
         let source = &self.nodes[node.index()];

@@ -1,12 +1,12 @@
-//! Ports that hand packets on at once, and need no events of their own.
+//! Ports that hand packets on at once, without events of their own.
 //!
-//! When a packet goes on a wire, the time at which it reaches the next node is fixed. If it goes on
-//! from there through a port whose departures follow from arrivals, and which no other port and no host
-//! feeds, what happens to it there follows too, since that port gets its packets in the order in which this one sends them. So the
-//! packet joins the next port already now, dated with the time at which it will be there: there is
-//! one event less for it. What stays on this port's wire is a stub, which is counted once its time
-//! has come. Results are the same to the bit: a packet that the next port refuses is dropped when it
-//! gets there, and ports whose counts are reported are never joined ahead of time.
+//! When a packet is put on a wire, the time at which it reaches the next node is fixed. Suppose that it
+//! leaves that node through a port whose departures follow from arrivals, and which no other port and no host
+//! feeds. That port gets its packets in the order in which this port sends them, so the packet's times there
+//! follow too. The packet therefore joins the next port at once, with its later arrival time, which saves an
+//! event. A stub stays on this port's wire, and is counted when its time has come. Results are identical to
+//! the bit: a packet that the next port refuses is dropped at its arrival time, and reported ports are never
+//! joined ahead of time.
 
 use std::collections::VecDeque;
 
@@ -21,10 +21,10 @@ use crate::network::pool::Parcel;
 use crate::network::port::Passage;
 use crate::network::routes::Routes;
 
-/// What a port keeps that hands packets on at once.
+/// The state of a port that hands packets on at once.
 #[derive(Default)]
 pub(crate) struct Through {
-    /// Packets still on the wire that the next port will refuse.
+    /// Packets on the wire that the next port will refuse.
     refused: VecDeque<Refused>,
 }
 
@@ -41,7 +41,7 @@ impl Hop {
         self.port.is_booked() && self.near.is_none() && !self.port.counters.are_reported()
     }
 
-    /// Packets that are counted at this port, but are at another already.
+    /// Packets that are counted at this port, but are already at another one.
     pub(crate) fn handed_on(&self) -> u64 {
         let Some(through) = &self.through else { return 0 };
         self.port.on_wire() - through.refused.len() as u64
@@ -49,8 +49,8 @@ impl Hop {
 }
 
 impl Fabric {
-    /// Finds the ports that can hand packets on at once when all packets go between these `pairs` of
-    /// hosts, one way or the other.
+    /// Finds the ports that can hand packets on at once, if all packets travel between these `pairs` of
+    /// hosts, in either direction.
     pub(crate) fn find_through_ports(&mut self, pairs: &[(NodeId, NodeId)]) {
         let ports = &self.network.ports;
         let ends: Vec<NodeId> = ports.iter().map(|hop| hop.to).collect();
@@ -63,11 +63,11 @@ impl Fabric {
         }
     }
 
-    /// Puts the stub of a packet on the wire of a port that hands packets on at once, and the packet
-    /// into the next, as it `arrives` there.
+    /// Puts the stub of a packet on the wire of a port that hands packets on at once, and the packet into the
+    /// next port, with its time of arrival there.
     pub(crate) fn hand_on(&mut self, index: PortId, arrives: Instant, mut parcel: Parcel) {
         if self.network.ports[index].port.has_gate() {
-            // The last port on the way, which is joined next or soon, is one of many.
+            // The last port on the path, which is joined next or soon, is one of many.
             let last = self.network.routes.last_hop(parcel.to);
             self.network.ports.get(last).inspect(|last| last.prefetch_policy());
         }
@@ -94,7 +94,7 @@ impl Fabric {
         }
     }
 
-    /// A packet has arrived that the next port refuses.
+    /// A packet arrives that the next port refuses.
     #[cold]
     pub(crate) fn refuse_arrived(&mut self, index: PortId) {
         let through = self.network.ports[index].through.as_mut();
@@ -105,7 +105,7 @@ impl Fabric {
         self.refuse(refused.by, refused.parcel, refused.reason);
     }
 
-    /// Counts what has passed the ports that hand packets on at once.
+    /// Counts the packets that have passed the ports that hand packets on at once.
     pub(crate) fn retire(&mut self) {
         for hop in self.network.ports.iter_mut().filter(|hop| hop.through.is_some()) {
             self.totals.hops += hop.port.retire(self.now);
@@ -113,8 +113,8 @@ impl Fabric {
     }
 }
 
-/// The ports, given by the nodes at their far `ends`, all of whose packets go on through ports that
-/// they alone feed, and `may_feed` ahead of time.
+/// The ports, with the nodes at their far `ends`, whose packets all continue through ports that only they
+/// feed, and which they `may_feed` ahead of time.
 fn through_ports(
     ends: &[NodeId],
     routes: &Routes,
@@ -155,7 +155,7 @@ fn through_ports(
             feeder = Feeder::Port(port);
             node = ends[port.index()];
         }
-        // The last port gives packets to a host.
+        // The last port delivers packets to a host.
         exclude(feeder);
     }
     let is_used = |port: &PortId| feeders[port.index()] != Feeder::Nobody;

@@ -1,11 +1,11 @@
-//! How many packets the classes of a policy were given.
+//! Counts packets per class of a policy.
 
 use shortflow_run::{ClassCounts, ports, role_at};
 use shortflow_scenario::{Direction, Scenario};
 
 use crate::network::layout::Network;
 
-/// The role that is bound to a port, and the one that is bound where its link enters the next node.
+/// The roles bound to a port, and where its link enters the next node.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BoundRoles {
     egress: Option<String>,
@@ -13,7 +13,7 @@ pub(crate) struct BoundRoles {
 }
 
 impl BoundRoles {
-    /// Those of all ports of a scenario, in their order.
+    /// The roles of all ports of a scenario, in order.
     pub(crate) fn of_ports(scenario: &Scenario) -> Vec<BoundRoles> {
         if scenario.bindings.is_empty() {
             return Vec::new();
@@ -28,7 +28,7 @@ impl BoundRoles {
     }
 }
 
-/// How many packets classes were given since the start; `roles` are those of all ports.
+/// Packets per class since the start; `roles` are those of all ports.
 pub(crate) fn class_counts(network: &Network, roles: &[BoundRoles]) -> ClassCounts {
     let mut counts = ClassCounts::default();
     for (hop, BoundRoles { egress, ingress }) in network.ports.iter().zip(roles) {

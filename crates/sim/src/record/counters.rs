@@ -1,12 +1,12 @@
-//! What a port counts: enough to check that no packet was lost or made, and, at the ports that are
-//! reported, everything by code point.
+//! The counters of a port: enough to check that no packet was lost or created, and at reported ports
+//! everything by code point.
 
 use shortflow_elements::{Arrival, Backlog, DropReason, Dscp};
 use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::network::pool::Parcel;
 
-/// The code points that a scenario uses, each with a dense number; all others share the last.
+/// The code points of a scenario, each with a dense number; all others share the last one.
 #[derive(Debug, Clone)]
 pub(crate) struct CodePoints {
     numbers: [u8; Dscp::COUNT],
@@ -14,7 +14,7 @@ pub(crate) struct CodePoints {
 }
 
 impl CodePoints {
-    /// Numbers `used`, which should name each code point once.
+    /// Numbers `used`, which contains each code point once.
     pub(crate) fn new(used: &[Dscp]) -> Self {
         let mut numbers = [used.len() as u8; Dscp::COUNT];
         for (number, dscp) in used.iter().enumerate() {
@@ -23,7 +23,7 @@ impl CodePoints {
         CodePoints { numbers, count: used.len() + 1 }
     }
 
-    /// The dense number of the code point whose number in the header is `dscp`.
+    /// The dense number of the code point `dscp`.
     #[inline]
     pub(crate) fn number(&self, dscp: usize) -> usize {
         usize::from(self.numbers[dscp])
@@ -52,29 +52,29 @@ impl Count {
 /// The counters of one code point at a reported port.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ClassCounters {
-    /// Handed to the port.
+    /// Arrived at the port.
     pub(crate) arrived: Count,
-    /// Passed on into the next node.
+    /// Forwarded into the next node.
     pub(crate) forwarded: Count,
-    /// Ended here, by reason.
+    /// Dropped, by reason.
     pub(crate) dropped: [Count; DropReason::ALL.len()],
 }
 
-/// What waited at a reported port while it was measured: the integral of the queue over time, whether
-/// or not the waits had ended by then.
+/// The queueing at a reported port in the measured time: the integral of the queue over time, including
+/// packets that still wait at the end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Waits {
     since: Instant,
     until: Instant,
-    /// Until when the queue of a policy was added up.
+    /// The time up to which the queue of a policy is integrated.
     added_until: Instant,
     /// Packets times nanoseconds.
     packet_nanos: u128,
     /// Bytes times nanoseconds.
     byte_nanos: u128,
-    /// Packets whose wait ended.
+    /// Packets that stopped waiting.
     pub(crate) ended: u64,
-    /// The longest of these waits, of packets that came while it was measured.
+    /// The longest queueing time of packets that arrived in the measured time.
     pub(crate) longest: Duration,
 }
 
@@ -119,27 +119,27 @@ impl Waits {
 /// The counters of a port.
 #[derive(Debug)]
 pub(crate) struct Counters {
-    /// With what was held when counting began.
+    /// Includes the packets held when counting began.
     arrived: Count,
     forwarded: Count,
     dropped: Count,
     detail: Option<Box<Detail>>,
 }
 
-/// What only a reported port counts.
+/// The counters of a reported port.
 #[derive(Debug)]
 struct Detail {
     code_points: CodePoints,
     classes: Box<[ClassCounters]>,
     waits: Waits,
-    /// What was held when counting began.
+    /// The packets held when counting began.
     held_before: Count,
-    /// ECN marks given when counting began.
+    /// ECN marks when counting began.
     ecn_marks_before: u64,
 }
 
 impl Counters {
-    /// Counters by these code points, or of totals only.
+    /// Counters by these code points, or totals only.
     pub(crate) fn new(code_points: Option<&CodePoints>) -> Self {
         let detail = |code_points: &CodePoints| {
             let classes = vec![ClassCounters::default(); code_points.count].into();
@@ -155,7 +155,7 @@ impl Counters {
         }
     }
 
-    /// The counters by code point; none at a port that is not reported.
+    /// The counters by code point; empty at a port that is not reported.
     pub(crate) fn classes(&self) -> &[ClassCounters] {
         self.detail.as_ref().map_or(&[], |detail| &detail.classes)
     }
@@ -165,12 +165,12 @@ impl Counters {
         self.detail.is_some()
     }
 
-    /// Packets that came here.
+    /// Packets that arrived.
     pub(crate) fn all_arrived(&self) -> u64 {
         self.arrived.packets
     }
 
-    /// Packets that ended here.
+    /// Packets that were dropped.
     pub(crate) fn all_dropped(&self) -> u64 {
         self.dropped.packets
     }
@@ -197,13 +197,13 @@ impl Counters {
         }
     }
 
-    /// A packet that came at `came` waits, or waited, until `begins`.
+    /// A packet that arrived at `came` waits, or waited, until `begins`.
     #[inline]
     pub(crate) fn waits(&mut self, size: u32, came: Instant, begins: Instant) {
         self.waits_on(size, came, came, begins);
     }
 
-    /// A packet that came at `came` moves into another queue at `now`, where it waits until `begins`.
+    /// A packet that arrived at `came` moves into another queue at `now`, where it waits until `begins`.
     #[inline]
     pub(crate) fn waits_on(&mut self, size: u32, came: Instant, now: Instant, begins: Instant) {
         let Some(detail) = &mut self.detail else { return };
@@ -215,7 +215,7 @@ impl Counters {
         waits.end(came, begins);
     }
 
-    /// A policy's queue has stood like this since it was last told of.
+    /// A policy's queue has had this length since the last call.
     #[inline]
     pub(crate) fn stood(&mut self, now: Instant, queue: impl FnOnce() -> Backlog) {
         let Some(detail) = &mut self.detail else { return };
@@ -227,7 +227,7 @@ impl Counters {
         }
     }
 
-    /// A packet that came to a policy's queue at `came` begins to be sent.
+    /// The transmission of a packet that arrived at a policy's queue at `came` begins.
     #[inline]
     pub(crate) fn wait_ended(&mut self, came: Instant, now: Instant) {
         if let Some(detail) = &mut self.detail {
@@ -235,7 +235,7 @@ impl Counters {
         }
     }
 
-    /// What waited; none at a port that is not reported.
+    /// The queueing; `None` at a port that is not reported.
     pub(crate) fn all_waits(&self) -> Option<&Waits> {
         self.detail.as_ref().map(|detail| &detail.waits)
     }
@@ -247,13 +247,13 @@ impl Counters {
         }
     }
 
-    /// How many of all ECN marks given so far count; none at a port that is not reported.
+    /// The part of all ECN marks that counts; 0 at a port that is not reported.
     pub(crate) fn ecn_marks_of(&self, all: u64) -> u64 {
         self.detail.as_ref().map_or(0, |detail| all - detail.ecn_marks_before)
     }
 
-    /// Starts counting anew, with `held` in the port and so many `ecn_marks` given; waits count from
-    /// `now` until `until`.
+    /// Restarts counting, with `held` packets in the port and this many `ecn_marks` so far. Queueing times
+    /// count from `now` to `until`.
     pub(crate) fn restart(&mut self, held: Count, ecn_marks: u64, now: Instant, until: Instant) {
         self.arrived = held;
         self.forwarded = Count::default();
@@ -266,14 +266,14 @@ impl Counters {
         }
     }
 
-    /// The law of conservation: what came in has left, was dropped, or is still `held`; and the
-    /// counters by code point say the same as the totals.
+    /// Checks conservation: arrived packets were forwarded, dropped, or are `held`. The counters by code
+    /// point must agree with the totals.
     pub(crate) fn check(&self, held: Count) -> Result<(), String> {
         let came = self.arrived;
         let went = held.plus(self.forwarded).plus(self.dropped);
         if came != went {
             return Err(format!(
-                "{came:?} came in, but {went:?} left, were dropped or are still held"
+                "{came:?} arrived, but {went:?} were forwarded, dropped or are still held"
             ));
         }
         let sum = |of: fn(&ClassCounters) -> Count| {
@@ -286,7 +286,7 @@ impl Counters {
         let by_class = (arrived, sum(|c| c.forwarded), sum(all_reasons));
         let totals = (self.arrived, self.forwarded, self.dropped);
         if by_class != totals {
-            return Err(format!("by code point {by_class:?}, in all {totals:?}"));
+            return Err(format!("by code point {by_class:?}, in total {totals:?}"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Looks at long flows at regular intervals: how evenly each gets through.
+//! Samples the throughput of long flows at regular intervals.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use shortflow_units::{Duration, Instant};
 
 use crate::host::flow::{Flows, Side};
 
-/// When long flows are looked at next, and what each has got through so far.
+/// The time of the next sample, and the progress of each long flow.
 #[derive(Debug)]
 pub(crate) struct FlowSampler {
     interval: Option<Duration>,
     next_at: Instant,
     end: Instant,
-    /// By the serial number of the connection: a 5-tuple comes again.
+    /// By the serial number of the connection, because 5-tuples repeat.
     watched: BTreeMap<u64, Watched>,
 }
 
@@ -24,7 +24,7 @@ struct Watched {
 }
 
 impl FlowSampler {
-    /// Looks at long flows every `interval` from `start` to `end`, or never.
+    /// Samples long flows every `interval` from `start` to `end`, or never.
     pub(crate) fn new(interval: Option<Duration>, start: Instant, end: Instant) -> Self {
         FlowSampler {
             interval,
@@ -38,8 +38,8 @@ impl FlowSampler {
         self.next_at
     }
 
-    /// Takes one sample of each long flow. Samples are over whole intervals, so the first look at a
-    /// flow only begins its first.
+    /// Takes one sample of each long flow. Samples are over whole intervals, so the first visit of a flow
+    /// only starts its first interval.
     pub(crate) fn sample(&mut self, now: Instant, flows: &Flows) {
         let Some(interval) = self.interval else { return };
         for flow in flows.iter().filter(|flow| flow.is_endless()) {
@@ -61,7 +61,7 @@ impl FlowSampler {
         self.next_at = if next > self.end { Instant::NEVER } else { next };
     }
 
-    /// What was seen of the long flow with this serial number; `None` where nobody looked.
+    /// The samples of the long flow with this serial number; `None` if there are none.
     pub(crate) fn samples(&self, serial: u64) -> Option<ThroughputSamples> {
         self.interval?;
         Some(self.watched.get(&serial).map(|watched| watched.samples).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! What is recorded of a run: counters, samples over time, packets shown to somebody who looks on.
+//! What a run records: counters, samples over time, packets for a tap.
 
 pub(crate) mod classes;
 pub(crate) mod counters;

@@ -1,4 +1,4 @@
-//! What ports, queues and conditioners have counted, recorded under the names that all engines share.
+//! Records the counters of ports, queues and conditioners, under the common names of all engines.
 
 use std::collections::BTreeMap;
 
@@ -12,16 +12,16 @@ use crate::network::index::PortId;
 use crate::network::layout::{Hop, Network};
 use crate::record::counters;
 
-/// What ports have counted while they were measured, and other counts under names of their own.
+/// The counters of ports for the measured time, and other named counters.
 #[derive(Debug, Default)]
 pub(crate) struct Counted {
-    /// The number of each reported port in the plan, and what it counted.
+    /// The number of each reported port in the plan, and its counters.
     ports: Vec<(u16, PortCounts)>,
     others: Vec<(String, u64)>,
 }
 
 impl Counted {
-    /// What each of the `watched` ports has counted while it was measured, and what others dropped.
+    /// The counters of each of the `watched` ports for the measured time, and the drops of other ports.
     pub(crate) fn of_ports(fabric: &mut Fabric, watched: &[PortId], measured: Duration) -> Self {
         let end = fabric.now;
         let network = &mut fabric.network;
@@ -40,7 +40,7 @@ impl Counted {
         counted
     }
 
-    /// The same with `counts`, as far as they were counted since `before`, the counts of an earlier time.
+    /// The same with `counts`, minus `before`, the counts at an earlier time.
     pub(crate) fn with(
         mut self,
         counts: BTreeMap<String, u64>,
@@ -54,22 +54,22 @@ impl Counted {
         self
     }
 
-    /// Records all of it.
+    /// Records all counters.
     pub(crate) fn record(self, recorder: &mut Recorder) {
         self.ports.into_iter().for_each(|(port, counts)| recorder.port(port, counts));
         self.others.iter().for_each(|(name, count)| recorder.counter(name, *count as f64));
     }
 }
 
-/// What conditioners and queues have counted since the start.
+/// The counters of conditioners and queues since the start.
 pub(crate) fn network_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = all_conditioner_counts(network);
     counts.extend(queue_counts(network));
     counts
 }
 
-/// What the queues of policies have counted, named after their port: `s->r/queue/timers expired`. Those of
-/// the same name inside one queue are added up.
+/// The counters of policy queues, named after their port: `s->r/queue/timers expired`. Counters with the same
+/// name inside one queue are added up.
 fn queue_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (hop, port) in network.ports.iter().zip(&network.port_names) {
@@ -80,7 +80,7 @@ fn queue_counts(network: &Network) -> BTreeMap<String, u64> {
     counts
 }
 
-/// What conditioners have counted since the start.
+/// The counters of conditioners since the start.
 fn all_conditioner_counts(network: &Network) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for (index, hop) in network.ports.iter().enumerate() {
@@ -111,7 +111,8 @@ fn port_counts(hop: &Hop, end: Instant, measured: Duration) -> PortCounts {
         hop.port.counters.all_waits().map_or((0.0, 0.0, 0, Duration::ZERO), |waits| {
             (waits.packet_seconds(), waits.byte_seconds(), waits.ended, waits.longest)
         });
-    // The mean wait follows by Little's law from the mean queue and the rate at which waits ended.
+    // Little's law gives the mean queueing time from the mean queue and the rate at which packets stop
+    // waiting.
     PortCounts {
         code_points,
         ecn_marks: hop.port.ecn_marks(),

@@ -1,4 +1,4 @@
-//! One replica: builds the network, runs it, and says what was found.
+//! Runs one replica: builds the network, runs it, and returns the measures.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use crate::network::fabric::Totals;
 use crate::record::classes::{BoundRoles, class_counts};
 use crate::record::ports::{Counted, network_counts};
 
-/// What a simulated replica found.
+/// The result of a simulated replica.
 #[derive(Debug)]
 pub struct Simulated {
     /// Its measures.
     pub replica: Replica,
-    /// What the whole network did.
+    /// The totals of the whole network.
     pub totals: Totals,
-    /// How many packets the classes of the policy were given.
+    /// Packets per class of the policy.
     pub classes: ClassUse,
 }
 
 /// Runs replica number `replica` of `scenario`.
 ///
-/// `look` is called now and then with the simulated time; the run ends when it returns false.
-/// Each completed transfer is streamed to `transfers`. The same scenario and replica give the same
-/// result, bit for bit, whatever else runs beside it.
+/// `look` is called from time to time with the simulated time; the run ends if it returns false. Each
+/// completed transfer is written to `transfers`. The same scenario and replica give the same result, bit for
+/// bit, whatever else runs in parallel.
 ///
 /// # Panics
-/// When a packet was lost or made: our own mistake, never the input's.
+/// If a packet was lost or created: a bug, never the input's fault.
 pub fn run_replica(
     scenario: &Scenario,
     replica: u32,
@@ -42,7 +42,7 @@ pub fn run_replica(
     run_replica_before(None, scenario, replica, transfers, look)
 }
 
-/// Does what [`run_replica`] does, while `tap` looks on; the outcome does not depend on it.
+/// As [`run_replica`], with a `tap`, which does not change the results.
 pub fn run_replica_before(
     tap: Option<Box<dyn Tap>>,
     scenario: &Scenario,
@@ -94,14 +94,14 @@ fn run_until(
     let [client, server] = [key.src, key.dst].map(|node| &scenario.nodes[node.index()].name);
     let (port, count) = (key.dst_port, engine.ephemeral.count());
     Err(Error::Refused(Refusal(format!(
-        "{client} has {count} connections to port {port} of {server}, one from each of its ports, and cannot \
+        "{client} has {count} connections to port {port} of {server}, one from each source port, and cannot \
          open another; closed ones count while they are in TIME_WAIT; lower the load, spread it over more \
          hosts, or shorten `tcp.time_wait`"
     ))))
 }
 
-/// Refuses a scenario that lasts longer than `horizon`, the last instant that the event queue of a
-/// network with so many ports can hold.
+/// Refuses a scenario that ends after `horizon`, the last instant of the event queue of a network with so
+/// many ports.
 pub(crate) fn refuse_beyond(
     horizon: Instant,
     ports: usize,
@@ -110,10 +110,10 @@ pub(crate) fn refuse_beyond(
     if end_of(scenario) <= horizon {
         return Ok(());
     }
-    Err(Refusal(format!("a network of {ports} ports can be simulated for {horizon} at most")))
+    Err(Refusal(format!("a network with {ports} ports can be simulated for at most {horizon}")))
 }
 
-/// What endless flows have got through, and what would be fair.
+/// The throughput of endless flows, and the fair share.
 fn record_long_flows(engine: &mut Engine, scenario: &Scenario) {
     let Engine { flows, recorder, flow_sampler, .. } = engine;
     let fair = scenario.max_min_rates();
@@ -129,8 +129,8 @@ fn record_long_flows(engine: &mut Engine, scenario: &Scenario) {
     }
 }
 
-/// Transfers that are not complete. One that an end has given up will never be, though the other
-/// end may still wait.
+/// Incomplete transfers. A transfer that one end has abandoned never completes, even if the other end still
+/// waits.
 fn record_open(engine: &mut Engine) {
     let Engine { fabric, flows, recorder, .. } = engine;
     for flow in flows.iter() {
@@ -146,7 +146,7 @@ fn record_open(engine: &mut Engine) {
     }
 }
 
-/// What conditioners, queues, the senders of long flows and receivers have counted since the start.
+/// The counters of conditioners, queues, senders of long flows and receivers since the start.
 fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     let mut counts = network_counts(&engine.fabric.network);
     counts.extend(long_flow_counts(engine, scenario));
@@ -154,7 +154,7 @@ fn counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     counts
 }
 
-/// How many packets with data came reordered, for each workload over TCP: `web/reordered packets`.
+/// The number of reordered data packets, for each workload over TCP: `web/reordered packets`.
 fn reordering_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     (0..)
         .zip(&scenario.workloads)
@@ -166,8 +166,7 @@ fn reordering_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u
         .collect()
 }
 
-/// How the senders of endless flows repaired losses, named after their workload:
-/// `long/timeouts`.
+/// The loss recovery of endless flows' senders, named after their workload: `long/timeouts`.
 fn long_flow_counts(engine: &Engine, scenario: &Scenario) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for flow in engine.flows.iter().filter(|flow| flow.is_endless()) {

@@ -1,4 +1,4 @@
-//! Looks at ports at regular intervals, for time series.
+//! Samples ports at regular intervals, for time series.
 
 use shortflow_measure::Sample;
 use shortflow_units::{Duration, Instant};
@@ -6,7 +6,7 @@ use shortflow_units::{Duration, Instant};
 use crate::network::index::PortId;
 use crate::network::layout::Network;
 
-/// The ports that are looked at, and when next.
+/// The sampled ports, and the time of the next sample.
 #[derive(Debug)]
 pub(crate) struct Sampler {
     watched: Vec<Watched>,
@@ -18,12 +18,12 @@ pub(crate) struct Sampler {
 struct Watched {
     port: PortId,
     busy_before: Duration,
-    /// What was sent since the last sample before the port's counters started anew.
+    /// The bytes sent since the last sample, from before the port's counters restarted.
     sent_before: Duration,
 }
 
 impl Sampler {
-    /// Looks at `ports` every `interval`, or never.
+    /// Samples `ports` every `interval`, or never.
     pub(crate) fn new(ports: &[PortId], interval: Option<Duration>) -> Self {
         let watched = ports
             .iter()
@@ -41,7 +41,7 @@ impl Sampler {
         self.next_at
     }
 
-    /// Records one sample of each port.
+    /// Takes one sample of each port.
     pub(crate) fn sample(
         &mut self,
         now: Instant,
@@ -69,8 +69,8 @@ impl Sampler {
         self.next_at += self.interval;
     }
 
-    /// The ports' counters are about to start anew: what they sent since the last sample is kept for
-    /// the next.
+    /// Called before the ports' counters restart: what they sent since the last sample is kept for the next
+    /// one.
     pub(crate) fn restart(&mut self, now: Instant, network: &Network) {
         for watched in &mut self.watched {
             let busy = network.ports[watched.port].port.busy(now);

@@ -1,4 +1,4 @@
-//! Looking on: packets shown to somebody as they pass the ends of links.
+//! Shows packets to a tap as they pass the ends of links.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::host::flow::FlowId;
 use crate::network::layout::Hop;
 use crate::network::pool::Resident;
 
-/// Who looks on in a run, and what it must be told of the connections.
+/// The tap of a run, and the state of connections that it needs.
 pub(crate) struct Watcher {
     pub(crate) tap: Box<dyn Tap>,
     /// The 5-tuple and the settings of each connection, by its name.
     connections: Vec<Option<(FlowKey, Arc<Config>)>>,
-    /// Hosts are elsewhere, and have names for packets.
+    /// Hosts are outside the simulator, and have names for packets.
     is_live: bool,
 }
 
@@ -25,7 +25,7 @@ impl Watcher {
         Watcher { tap, connections: Vec::new(), is_live: false }
     }
 
-    /// From now on packets are shown with the names that their hosts have for them.
+    /// From now on packets are shown with their hosts' names for them.
     pub(crate) fn show_names(&mut self) {
         self.is_live = true;
     }
@@ -39,7 +39,7 @@ impl Watcher {
         self.connections[index] = Some((key, Arc::clone(config)));
     }
 
-    /// Something happens at a link to a packet, of which elements see `packet`.
+    /// An event of a packet at a link. Elements see it as `packet`.
     pub(crate) fn see(
         &mut self,
         now: Instant,
@@ -48,7 +48,7 @@ impl Watcher {
         resident: &Resident,
         packet: &Packet,
     ) {
-        // The name of a flow is given again once it is over, so the 5-tuple must be its own.
+        // A flow index is reused after the flow ends, so the 5-tuple must match.
         let known = self.connections.get(resident.flow.index()).and_then(Option::as_ref);
         let tcp = known
             .filter(|(key, _)| packet.key == *key || packet.key == key.reversed())

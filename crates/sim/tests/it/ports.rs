@@ -21,7 +21,7 @@ fn flows(flows: u32) -> String {
 fn a_run_ends_when_a_host_has_no_port_left() {
     assert_eq!(
         flows(64_513),
-        "a has 64512 connections to port 20 of b, one from each of its ports, and cannot open another; \
+        "a has 64512 connections to port 20 of b, one from each source port, and cannot open another; \
          closed ones count while they are in TIME_WAIT; lower the load, spread it over more hosts, or \
          shorten `tcp.time_wait`"
     );

@@ -4,13 +4,13 @@ use shortflow_units::{Bytes, Instant};
 
 use super::{Ack, Congestion, CongestionControl};
 
-/// Additive increase of one segment per round trip, multiplicative decrease by a half. In 32 bits,
-/// as receive windows are: there is one for each end of each connection.
+/// Additive increase of one segment per round trip, multiplicative decrease by a half. Fields have 32 bits,
+/// as receive windows do, because each end of each connection has one.
 #[derive(Debug)]
 pub struct Aimd {
     mss: u16,
     growth: Growth,
-    /// Whether what a reduction leaves is a whole number of segments.
+    /// Whether a reduced window is a whole number of segments.
     in_whole_segments: bool,
     /// cwnd.
     window: u32,
@@ -42,14 +42,14 @@ impl Aimd {
         }
     }
 
-    /// The same, but in congestion avoidance each acknowledgement adds SMSS·SMSS/cwnd however much it
-    /// acknowledges (RFC 5681 §3.1, eq. 3): a little less than a segment in a round trip, and half of
-    /// that with delayed acknowledgements.
+    /// Adds SMSS·SMSS/cwnd per acknowledgement in congestion avoidance, however much it acknowledges (RFC
+    /// 5681 §3.1, eq. 3). The window then grows by a little less than a segment per round trip, and by half
+    /// of that with delayed acknowledgements.
     pub fn counting_acknowledgements(self) -> Self {
         Aimd { growth: Growth::Acknowledgements, ..self }
     }
 
-    /// The same, but a reduction leaves whole segments only.
+    /// Rounds reduced windows down to whole segments.
     #[must_use]
     pub fn in_whole_segments(self) -> Self {
         Aimd { in_whole_segments: true, ..self }
@@ -79,7 +79,7 @@ impl Aimd {
         u32::from(self.mss)
     }
 
-    /// What a reduction leaves of `window`.
+    /// The window after a reduction of `window`.
     fn left_of(&self, window: Bytes) -> u32 {
         let window = capped(window);
         if self.in_whole_segments { window - window % self.segment() } else { window }
@@ -90,7 +90,7 @@ impl Aimd {
         self.threshold = self.left_of(window).max(2 * self.segment());
     }
 
-    /// Goes on in congestion avoidance from `window`, or from one segment (RFC 3168 §6.1.2).
+    /// Continues in congestion avoidance from `window`, or from one segment (RFC 3168 §6.1.2).
     pub fn reduce_to(&mut self, window: Bytes) {
         self.counted = 0;
         self.set_threshold(window);
@@ -98,7 +98,7 @@ impl Aimd {
     }
 }
 
-/// What fits into 32 bits.
+/// Limited to 32 bits.
 #[inline]
 fn capped(bytes: Bytes) -> u32 {
     u32::try_from(bytes.0).unwrap_or(u32::MAX)

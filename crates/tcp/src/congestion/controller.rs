@@ -1,12 +1,11 @@
-//! The congestion control of a connection: the common one without a call through a table.
+//! The congestion control of a connection. The common one needs no virtual call.
 
 use shortflow_units::{Bytes, Instant, Rate};
 
 use super::{Ack, Aimd, Congestion, CongestionControl};
 use crate::EchoRule;
 
-/// The control that a connection has. The rarer ones live apart, behind a pointer as small as it can be,
-/// so that a connection stays small.
+/// A connection's congestion control. Rare ones are boxed, so that a connection stays small.
 #[derive(Debug)]
 pub(crate) enum Controller {
     Aimd(Aimd),

@@ -1,4 +1,4 @@
-//! DCTCP (RFC 8257): the window shrinks by as much as the share of bytes that met congestion.
+//! DCTCP (RFC 8257): the window shrinks in proportion to the share of marked bytes.
 
 use shortflow_units::{Bytes, Instant};
 
@@ -8,7 +8,7 @@ use crate::EchoRule;
 /// g of RFC 8257 §3.3 and §4.2: the weight of the latest window.
 const GAIN: f64 = 1.0 / 16.0;
 
-/// Grows and meets losses as Reno does (RFC 8257 §3.4 and §3.5); to marks it reacts by their share.
+/// Grows and reacts to losses as Reno does (RFC 8257 §3.4 and §3.5), and reacts to marks by their share.
 #[derive(Debug)]
 pub(crate) struct Dctcp {
     aimd: Aimd,

@@ -1,7 +1,7 @@
-//! Congestion avoidance that grows by another amount than a segment in a round trip: by Constant-Rate (Floyd,
-//! "Connections with multiple congested gateways", CCR 21, 1991), by K segments (Henderson, Sahouria, McCanne
-//! & Katz, "On improving the fairness of TCP congestion avoidance", GLOBECOM 1998), or aggregate-fair (Mehra,
-//! Tewari & Kandlur 1999, §5).
+//! Variants of Reno whose congestion avoidance grows by other amounts than one segment per round trip:
+//! Constant-Rate (Floyd, "Connections with multiple congested gateways", CCR 21, 1991), Increase-by-K
+//! (Henderson, Sahouria, McCanne & Katz, "On improving the fairness of TCP congestion avoidance", GLOBECOM
+//! 1998), and aggregate-fair (Mehra, Tewari & Kandlur 1999, §5).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,22 +10,22 @@ use shortflow_units::{Bytes, Duration, Instant};
 
 use super::{Ack, Aimd, Congestion, CongestionControl};
 
-/// Grows in congestion avoidance by g segments in a round trip, and by one segment for an acknowledgement at
-/// most (Henderson et al. 1998: then it is never more bursty than slow start). All else is Reno's. Before
-/// there is a round-trip time, g is 1.
+/// Grows by g segments per round trip in congestion avoidance, and by at most one segment per
+/// acknowledgement, so it is never more bursty than slow start (Henderson et al. 1998). Otherwise it is Reno.
+/// Without a round-trip time, g is 1.
 #[derive(Debug)]
 pub struct Growth {
     reno: Aimd,
     mss: u16,
     rule: Rule,
-    /// What it has grown by less than a byte, in bytes.
+    /// Accumulated growth below one byte, in bytes.
     fraction: f64,
 }
 
-/// How many segments g a window grows by in a round trip of `rtt`.
+/// The growth g in segments per round trip, for a window with the round-trip time `rtt`.
 #[derive(Debug)]
 enum Rule {
-    /// rtt²/reference²: a·rtt², where a connection of the reference grows as Reno's.
+    /// rtt²/reference², so a connection with the reference time grows as Reno's.
     ConstantRate { reference: Duration },
     /// K where `rtt` is above the reference, else 1.
     By { segments: u32, above: Duration },
@@ -34,20 +34,20 @@ enum Rule {
 }
 
 impl Growth {
-    /// Throughput that does not depend on round-trip times: g = rtt²/`reference`², so that a connection with
-    /// the round-trip time `reference` is as aggressive as Reno.
+    /// Throughput independent of the round-trip time: g = rtt²/`reference`². A connection with the round-trip
+    /// time `reference` is as aggressive as Reno.
     pub fn constant_rate(reno: Aimd, mss: u16, reference: Duration) -> Self {
         Growth::new(reno, mss, Rule::ConstantRate { reference })
     }
 
-    /// g = `segments` for connections whose round-trip time is `above` this, else 1.
+    /// g = `segments` for connections with a round-trip time `above` this, else 1.
     pub fn by(reno: Aimd, mss: u16, segments: u32, above: Duration) -> Self {
         Growth::new(reno, mss, Rule::By { segments, above })
     }
 
-    /// g = rtt²/rtt_av² with the mean of the round-trip times of all connections of `aggregate`: among them
-    /// throughput does not depend on round-trip times, and together they are as aggressive as as many of
-    /// Reno with the mean round-trip time.
+    /// g = rtt²/rtt_av², where rtt_av is the mean round-trip time of all connections of `aggregate`. Their
+    /// throughput does not depend on round-trip times. Together they are as aggressive as the same number of
+    /// Reno connections with the mean round-trip time.
     pub fn aggregate_fair(reno: Aimd, mss: u16, aggregate: &AggregateRtts) -> Self {
         Growth::new(reno, mss, Rule::AggregateFair(aggregate.join()))
     }
@@ -73,7 +73,7 @@ impl Growth {
 
 impl CongestionControl for Growth {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
-        // A connection counts in its aggregate in slow start too.
+        // A connection counts in its aggregate during slow start too.
         let segments = ack.smoothed_rtt.map_or(1.0, |rtt| self.segments(rtt));
         if self.reno.is_slow_start() || !ack.opens_window() {
             return self.reno.on_ack(now, ack);
@@ -103,7 +103,8 @@ impl CongestionControl for Growth {
     }
 }
 
-/// The round-trip times of the connections of one aggregate, which share it: a server's, for example.
+/// The round-trip times of the connections of an aggregate, for example those of a server. The connections
+/// share it.
 #[derive(Debug, Clone, Default)]
 pub struct AggregateRtts(Arc<Sums>);
 
@@ -115,7 +116,7 @@ struct Sums {
 }
 
 impl AggregateRtts {
-    /// A connection that has no round-trip time yet.
+    /// A connection without a round-trip time.
     fn join(&self) -> Member {
         Member { aggregate: self.clone(), rtt: Duration::ZERO }
     }
@@ -125,18 +126,18 @@ impl AggregateRtts {
 #[derive(Debug)]
 struct Member {
     aggregate: AggregateRtts,
-    /// What it counts with; zero before there is a sample.
+    /// The value that counts; zero before the first sample.
     rtt: Duration,
 }
 
 impl Member {
-    /// The mean over the aggregate, where this connection has `rtt` from now on.
+    /// The mean over the aggregate after this connection's round-trip time becomes `rtt`.
     fn mean_with(&mut self, rtt: Duration) -> Duration {
         let Sums { sum, connections } = &*self.aggregate.0;
         let is_new = u64::from(self.rtt.is_zero());
         let count = connections.fetch_add(is_new, Ordering::Relaxed) + is_new;
         let before = self.rtt.nanos();
-        // Wrapping, as sums of differences may pass below zero on their way.
+        // Wrapping, because intermediate sums of differences may be negative.
         let difference = rtt.nanos().wrapping_sub(before);
         let all = sum.fetch_add(difference, Ordering::Relaxed).wrapping_add(difference);
         self.rtt = rtt;

@@ -1,51 +1,51 @@
-//! HyStart: slow start ends before it overfills the path (Ha & Rhee, "Taming the elephants: new TCP slow
-//! start", Computer Networks 55, 2011), with the bounds that Linux has beside its CUBIC. RFC 9406 made HyStart++
-//! of it, which keeps the test by delay alone and then goes on more slowly; Linux does not have that.
+//! HyStart: leaves slow start before it overfills the path (Ha & Rhee, "Taming the elephants: new TCP slow
+//! start", Computer Networks 55, 2011), with the limits of Linux's CUBIC. HyStart++ (RFC 9406) keeps only the
+//! delay test and then continues more slowly; Linux does not have it.
 
 use shortflow_units::{Duration, Instant};
 
 use super::Ack;
 
-/// Below so many segments slow start goes on (§4.3 of the paper).
+/// Slow start continues below this window, in segments (§4.3 of the paper).
 const MIN_WINDOW: f64 = 16.0;
 
-/// Acknowledgements that follow each other within this are of one train.
+/// The largest gap between acknowledgements of a train.
 const TRAIN_GAP: Duration = Duration::from_millis(2);
 
-/// What a train may be longer, for data that wait in the sender's host.
+/// Allowance on the length of a train, for data that wait in the sender's host.
 const TRAIN_ALLOWANCE: Duration = Duration::from_millis(1);
 
-/// So many round trips are taken at the beginning of a round; those after them are judged by the least so far.
+/// The number of round trips sampled at the beginning of a round. Later ones are compared with their minimum.
 const SAMPLES: u8 = 8;
 
-/// Bounds of the delay that counts, an eighth of the least round trip.
+/// Limits of the delay threshold, which is an eighth of the smallest round trip.
 const MIN_DELAY: Duration = Duration::from_millis(4);
 const MAX_DELAY: Duration = Duration::from_millis(16);
 
-/// What is known of the rounds of a slow start.
+/// The state of the current round of slow start.
 #[derive(Debug, Default)]
 pub(super) struct HyStart {
-    /// Bytes acknowledged so far, and at what count of them the round ends: what was in flight when it began.
+    /// Bytes acknowledged so far, and the count at which the round ends: what was in flight at its start.
     acknowledged: u64,
     round_end: u64,
     began: Instant,
-    /// The last acknowledgement of the train that began with the round.
+    /// The last acknowledgement of the round's first train.
     train: Instant,
-    /// The least round trip of this round, and of how many.
+    /// The smallest round trip of this round, and the number of samples.
     in_round: Option<Duration>,
     samples: u8,
-    /// It has ended slow start, and has no more to say until a timeout.
+    /// Slow start has ended. HyStart is inactive until a timeout.
     is_found: bool,
 }
 
 impl HyStart {
-    /// Takes an acknowledgement, of slow start or not.
+    /// Processes an acknowledgement, in any phase.
     pub(super) fn on_ack(&mut self, ack: &Ack) {
         self.acknowledged += ack.acknowledged.0;
     }
 
-    /// Whether slow start, at a window of so many segments before `ack`, ends with it, which told of this round trip; the
-    /// `min` is with it. Only in slow start.
+    /// Whether this acknowledgement ends slow start, from its round trip and the window in segments before
+    /// it. `min` includes this round trip. Called only in slow start.
     pub(super) fn ends_slow_start(
         &mut self,
         now: Instant,
@@ -67,8 +67,8 @@ impl HyStart {
         self.is_found
     }
 
-    /// A round's acknowledgements have come without a gap for half of the least round trip: the data that they
-    /// answer fill the path there and back (§4.1: a train as long as the one-way delay).
+    /// Whether acknowledgements arrived without a gap for half of the smallest round trip. Their data then
+    /// fill the path in both directions (§4.1: a train as long as the one-way delay).
     fn is_long_train(&mut self, now: Instant, min: Duration) -> bool {
         if now.since(self.train) > TRAIN_GAP {
             return false;
@@ -77,7 +77,8 @@ impl HyStart {
         now.since(self.began) > (min + TRAIN_ALLOWANCE) / 2
     }
 
-    /// The round's least round trip is longer than the least of all: a queue grows (§4.2).
+    /// Whether the round's smallest round trip exceeds the smallest of all by the threshold, which shows a
+    /// growing queue (§4.2).
     fn is_late(&mut self, rtt: Duration, min: Duration) -> bool {
         let in_round = self.in_round.map_or(rtt, |in_round| in_round.min(rtt));
         self.in_round = Some(in_round);

@@ -1,7 +1,7 @@
-//! How much a sender may have in flight, and how fast.
+//! Congestion control: how much a sender may have in flight, and how fast it sends.
 //!
-//! Each control is one file here and one row of [`Algorithm`]: its name, what it is, what it asks of
-//! the receiver, and how it is made. All else, files, messages and tables, reads the rows.
+//! Each control is one file here and one row of [`Algorithm`]: its name, its description, what it requires of
+//! the receiver, and its constructor. All files, messages and tables use the rows.
 
 mod aimd;
 mod controller;
@@ -25,10 +25,10 @@ pub(crate) use controller::Controller;
 pub use cubic::Cubic;
 pub use growth::{AggregateRtts, Growth};
 
-/// How the congestion window grows and shrinks.
+/// A congestion control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
-    /// Additive increase, multiplicative decrease (RFC 5681 §3.1), as Reno, NewReno and SACK have it.
+    /// Additive increase, multiplicative decrease (RFC 5681 §3.1), as in Reno, NewReno and SACK.
     Reno,
     /// CUBIC (RFC 9438).
     Cubic,
@@ -42,7 +42,7 @@ pub enum Algorithm {
     AggregateFair,
 }
 
-/// What there is to know of an algorithm without running it.
+/// The properties of an algorithm.
 struct Row {
     name: &'static str,
     title: &'static str,
@@ -74,7 +74,7 @@ impl Algorithm {
             Algorithm::Cubic => Row {
                 name: "cubic",
                 title: "CUBIC",
-                about: "growth as a cubic function of time (RFC 9438)",
+                about: "the window grows as a cubic function of time (RFC 9438)",
                 echo: EchoRule::UntilReduced,
                 make: |config, window| {
                     let cubic = Cubic::new(config.mss, window).in_form(config.cubic);
@@ -86,14 +86,14 @@ impl Algorithm {
             Algorithm::Dctcp => Row {
                 name: "dctcp",
                 title: "DCTCP",
-                about: "a decrease by the share of marked bytes (RFC 8257); needs ecn = true",
+                about: "decrease in proportion to the share of marked bytes (RFC 8257); requires ecn = true",
                 echo: EchoRule::Exact,
                 make: |config, window| Controller::new(Dctcp::new(aimd(config, window))),
             },
             Algorithm::ConstantRate => Row {
                 name: "constant-rate",
                 title: "Constant-Rate",
-                about: "Reno that grows by rtt²/reference_rtt² segments in a round trip (Floyd 1991)",
+                about: "Reno, but growth by rtt²/reference_rtt² segments per round trip (Floyd 1991)",
                 echo: EchoRule::UntilReduced,
                 make: |config, window| {
                     let (reno, mss) = (aimd(config, window), config.mss);
@@ -103,7 +103,7 @@ impl Algorithm {
             Algorithm::IncreaseByK => Row {
                 name: "increase-by-k",
                 title: "Increase-by-K",
-                about: "Reno that grows by `increase` segments in a round trip above reference_rtt (Henderson \
+                about: "Reno, but growth by `increase` segments per round trip above reference_rtt (Henderson \
                         et al. 1998)",
                 echo: EchoRule::UntilReduced,
                 make: |config, window| {
@@ -114,8 +114,8 @@ impl Algorithm {
             Algorithm::AggregateFair => Row {
                 name: "aggregate-fair",
                 title: "aggregate-fair Reno",
-                about: "Reno that grows by rtt² over the square of the mean of all such connections of its \
-                        host (Mehra, Tewari & Kandlur 1999)",
+                about: "Reno, but growth by (rtt / mean rtt)² segments per round trip, with the mean over all such \
+                        connections of the host (Mehra, Tewari & Kandlur 1999)",
                 echo: EchoRule::UntilReduced,
                 make: |config, window| {
                     let reno = aimd(config, window);
@@ -136,12 +136,12 @@ impl Algorithm {
         self.row().title
     }
 
-    /// What it is, in a few words.
+    /// A short description.
     pub const fn about(self) -> &'static str {
         self.row().about
     }
 
-    /// What it asks of the receiver; [`EchoRule::Exact`] works with ECN only.
+    /// The echo that it requires of the receiver. [`EchoRule::Exact`] requires ECN.
     pub const fn echo(self) -> EchoRule {
         self.row().echo
     }
@@ -179,34 +179,33 @@ fn aimd(config: &Config, initial_window: Bytes) -> Aimd {
     if config.whole_segments { aimd.in_whole_segments() } else { aimd }
 }
 
-/// What an acknowledgement of new data tells.
+/// The content of an acknowledgement of new data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ack {
     /// Bytes acknowledged for the first time.
     pub acknowledged: Bytes,
-    /// Of these, the bytes for which the receiver reports a mark: all or none of them.
+    /// The part of these for which the receiver reports a mark: all or nothing.
     pub marked: Bytes,
-    /// By how much slow start opens the window: the bytes acknowledged, up to L segments (RFC 3465
-    /// §2.2).
+    /// The growth of the window in slow start: the acknowledged bytes, up to L segments (RFC 3465 §2.2).
     pub slow_start_increase: Bytes,
-    /// Bytes in flight before it came.
+    /// Bytes in flight before its arrival.
     pub in_flight: Bytes,
-    /// Whether losses are being repaired.
+    /// Whether recovery is in progress.
     pub phase: LossPhase,
-    /// What held the sender back when it last had its turn.
+    /// What limited the sender when it last sent.
     pub limit: Limit,
-    /// The round-trip time that it ends the measurement of, if any.
+    /// The round-trip time, if the acknowledgement ends a measurement.
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time, once there is a sample.
     pub smoothed_rtt: Option<Duration>,
-    /// How fast data were delivered, if it ends a measurement and the control
-    /// [asks for it](CongestionControl::is_rate_based).
+    /// The delivery rate, if the acknowledgement ends a measurement and the control [asks for
+    /// it](CongestionControl::is_rate_based).
     pub delivery: Option<Delivery>,
 }
 
 impl Ack {
-    /// Whether window-based controls may grow: the window was used, no mark was echoed (RFC 3168
-    /// §6.1.2), and fast recovery is not under way (RFC 5681 §3.2).
+    /// Whether window-based controls may grow: the window was used, no mark was echoed (RFC 3168 §6.1.2), and
+    /// fast recovery is not in progress (RFC 5681 §3.2).
     #[inline]
     pub fn opens_window(&self) -> bool {
         self.limit == Limit::Network && self.marked.0 == 0 && self.phase != LossPhase::Fast
@@ -215,7 +214,7 @@ impl Ack {
 
 #[cfg(test)]
 impl Ack {
-    /// An acknowledgement of `acknowledged` while the window is what limits, and nothing else to tell.
+    /// An acknowledgement of `acknowledged` bytes while the window limits the sender.
     pub(crate) fn plain(acknowledged: Bytes, in_flight: Bytes) -> Self {
         Ack {
             acknowledged,
@@ -231,22 +230,21 @@ impl Ack {
     }
 }
 
-/// What holds a sender back.
+/// What limits a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
-    /// The congestion window, or the rate at which it paces.
+    /// The congestion window, or the pacing rate.
     Network,
-    /// Too little data, or the receiver's window.
+    /// The amount of data, or the receiver's window.
     Ends,
 }
 
-/// How fast data were delivered over one round trip.
+/// The amount of data delivered over one round trip.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Delivery {
-    /// Bytes acknowledged in the time that it took to send them or to acknowledge them, whichever is
-    /// the longer.
+    /// Bytes acknowledged in the time that sending or acknowledging them took, whichever was longer.
     pub rate: Rate,
-    /// The sender ran out of data meanwhile, so the path may be able to do more.
+    /// The sender ran out of data meanwhile, so the path may be faster.
     pub app_limited: bool,
 }
 
@@ -263,26 +261,26 @@ pub enum Congestion {
     RepeatedTimeout,
 }
 
-/// Decides the congestion window, and the rate of those that pace. Knows nothing of segments or timers.
+/// Decides the congestion window, and the rate of controls that pace. It does not handle segments or timers.
 pub trait CongestionControl: fmt::Debug + Send {
-    /// An acknowledgement of new data came, in whatever phase.
+    /// An acknowledgement of new data arrived, in any phase.
     fn on_ack(&mut self, now: Instant, ack: &Ack);
 
-    /// A sign of congestion came while `in_flight` (FlightSize of RFC 5681) was outstanding.
-    /// Called once per window of data. An echo comes after the acknowledgement that carries it.
+    /// A sign of congestion arrived while `in_flight` (FlightSize of RFC 5681) was outstanding. Called once
+    /// per window of data. An echo is reported after its acknowledgement.
     fn on_congestion(&mut self, now: Instant, event: Congestion, in_flight: Bytes);
 
-    /// Lowers the window to `limit` when it is above: after a lost SYN, after idleness, and where
-    /// a burst would follow recovery. The slow-start threshold stays.
+    /// Lowers the window to `limit` if it is larger: after a lost SYN, after an idle time, and where recovery
+    /// would end in a burst. The slow-start threshold does not change.
     fn cap_window(&mut self, limit: Bytes);
 
-    /// ssthresh, where there is one to [go back](Self::restore) to.
+    /// ssthresh, if it can be [restored](Self::restore).
     fn threshold(&self) -> Option<Bytes> {
         None
     }
 
-    /// A timeout was spurious: goes back to a window of at least `window` and to `threshold`, which it had before
-    /// (RFC 5682 §4). Called only with what [`threshold`](Self::threshold) gave.
+    /// A timeout was spurious: restores a window of at least `window`, and `threshold`, the values before it
+    /// (RFC 5682 §4). Called only with a value of [`threshold`](Self::threshold).
     fn restore(&mut self, _window: Bytes, _threshold: Bytes) {}
 
     /// The congestion window; at least one full segment.
@@ -291,18 +289,18 @@ pub trait CongestionControl: fmt::Debug + Send {
     /// Whether the window is below the slow-start threshold.
     fn is_slow_start(&self) -> bool;
 
-    /// Whether delivery rates are to be measured for it, and new data to be paced.
+    /// Whether it requires delivery rates, and pacing of new data.
     fn is_rate_based(&self) -> bool {
         false
     }
 
-    /// The rate at which new data leave; `None` is as fast as the window allows. Asked for only where
-    /// it [is rate-based](Self::is_rate_based).
+    /// The rate of new data; `None` is as fast as the window allows. Called only if the control [is
+    /// rate-based](Self::is_rate_based).
     fn pacing_rate(&self) -> Option<Rate> {
         None
     }
 
-    /// What it asks of the receiver.
+    /// The echo that it requires of the receiver.
     fn echo(&self) -> EchoRule {
         EchoRule::UntilReduced
     }

@@ -1,19 +1,19 @@
-//! Window-based shaping (Mehra, Tewari & Kandlur 1999, §3.3): a window of at most r·rtt, so that the mean rate
-//! is at most r.
+//! Window-based shaping (Mehra, Tewari & Kandlur 1999, §3.3): a window of at most r·rtt limits the mean rate
+//! to r.
 
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::{Ack, Congestion, CongestionControl, Controller};
 use crate::EchoRule;
 
-/// Any control, its window bounded by the rate window: what `rate` delivers in the smoothed round-trip time,
-/// and a segment at least. It bounds the mean rate of payload, neither its peak nor its bursts.
+/// Limits the window of any control to what `rate` delivers in the smoothed round-trip time, at least one
+/// segment. This limits the mean rate of payload, but neither its peak nor its bursts.
 #[derive(Debug)]
 pub(crate) struct RateWindow {
     inner: Controller,
     mss: u16,
     rate: Rate,
-    /// The rate window, once there is a round-trip time.
+    /// The window limit; unset until there is a round-trip time.
     max: Option<Bytes>,
 }
 

@@ -1,8 +1,8 @@
-//! Loss recovery: a value beside the sender that judges what is lost, and says what to do about it.
+//! Loss recovery: detects losses and decides the sender's reaction.
 //!
-//! What all mechanisms share is here; each has a file of its own. None of them knows segments, timers or
-//! the congestion control: the sender tells what is [outstanding](Outstanding) and does what is
-//! [asked](Asks).
+//! The common part of all mechanisms is here; each mechanism has its own file. None of them handles segments,
+//! timers or the congestion control: the sender provides what is [outstanding](Outstanding) and executes the
+//! [requests](Asks).
 
 mod newreno;
 pub(crate) mod rack;
@@ -21,31 +21,31 @@ use scoreboard::Scoreboard;
 /// Limited transmit sends at most this many segments beyond the window (RFC 3042 §2).
 const LIMITED_TRANSMIT: u32 = 2;
 
-/// Where a sender stands in repairing losses.
+/// The phase of loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossPhase {
     /// No loss is known.
     Open,
     /// Fast recovery.
     Fast,
-    /// After a timeout, until all that was sent before it is acknowledged.
+    /// After a timeout, until all data sent before it are acknowledged.
     Loss,
 }
 
-/// What a sender has sent, in stream offsets.
+/// The data that a sender has sent, in stream offsets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outstanding {
     /// Bytes of a full segment.
     pub(crate) mss: u32,
-    /// The initial sequence number, from which SACK blocks count.
+    /// The initial sequence number, which SACK blocks refer to.
     pub(crate) initial: u32,
     /// SND.UNA.
     pub(crate) una: u64,
-    /// What goes next.
+    /// The next offset to send.
     pub(crate) next: u64,
     /// One past the highest offset ever sent.
     pub(crate) max: u64,
-    /// Segments sent again so far.
+    /// The number of segments retransmitted so far.
     pub(crate) sent_again: u32,
 }
 
@@ -55,17 +55,17 @@ impl Outstanding {
     }
 }
 
-/// What a sender is asked to do, in this order.
+/// Requests to the sender, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[must_use]
 pub(crate) struct Asks {
-    /// Lower the congestion window to so many bytes.
+    /// Lower the congestion window to this many bytes.
     pub(crate) cap_window: Option<u64>,
-    /// Start the retransmission timer anew.
+    /// Restart the retransmission timer.
     pub(crate) restart_timer: bool,
-    /// Send the first unacknowledged segment again.
+    /// Retransmit the first unacknowledged segment.
     pub(crate) retransmit_first: bool,
-    /// Take the loss for a sign of congestion, and [begin](LossRecovery::begin) fast recovery.
+    /// Treat the loss as a sign of congestion, and [begin](LossRecovery::begin) fast recovery.
     pub(crate) enter: bool,
 }
 
@@ -75,19 +75,19 @@ pub(crate) struct LossRecovery {
     mechanism: Recovery,
     phase: LossPhase,
     dup_acks: u32,
-    /// Reno and NewReno: what duplicate acknowledgements add to the congestion window. Negative
-    /// after a partial acknowledgement of much data (RFC 6582 §3.2).
+    /// Reno and NewReno: the inflation of the congestion window by duplicate acknowledgements. Negative after
+    /// a partial acknowledgement of much data (RFC 6582 §3.2).
     inflation: i32,
     /// Bytes of new data sent by limited transmit since the last new acknowledgement.
     limited: u32,
-    /// A partial acknowledgement came in this recovery.
+    /// A partial acknowledgement arrived in this recovery.
     partial_seen: bool,
     /// `recover` of RFC 6582, RecoveryPoint of RFC 6675: `max` when the recovery began.
     recover: u64,
     memory: Option<Box<Memory>>,
 }
 
-/// What is remembered of single segments or blocks: one pointer, so that a connection stays small.
+/// The state per segment or block, boxed so that a connection stays small.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -95,7 +95,7 @@ pub(crate) struct LossRecovery {
 )]
 enum Memory {
     Blocks(Scoreboard),
-    /// As long as the connection lives.
+    /// Exists as long as the connection.
     Times(Rack),
 }
 
@@ -127,19 +127,19 @@ impl LossRecovery {
         }
     }
 
-    /// The scoreboard, a new one if there is none.
+    /// The scoreboard, created if it does not exist.
     fn made_scoreboard(&mut self) -> &mut Scoreboard {
         self.memory.get_or_insert_with(|| Box::new(Memory::Blocks(Scoreboard::default())));
         self.scoreboard_mut().expect("recovery with SACK keeps a scoreboard")
     }
 
-    /// Whether losses are told by time.
+    /// Whether losses are detected by time (RACK).
     #[inline]
     pub(crate) fn is_by_time(&self) -> bool {
         self.mechanism == Recovery::Rack
     }
 
-    /// What tells losses by time.
+    /// The state of RACK.
     #[inline]
     pub(crate) fn rack(&self) -> Option<&Rack> {
         match self.memory.as_deref() {
@@ -161,7 +161,7 @@ impl LossRecovery {
         self.recover
     }
 
-    /// A fast recovery begins whose losses are told by time, with this reduction of the window.
+    /// Begins a fast recovery of RACK, with this reduction of the window.
     pub(crate) fn begin_by_time(&mut self, max: u64, reduction: Reduction) {
         self.phase = LossPhase::Fast;
         self.recover = max;
@@ -171,14 +171,14 @@ impl LossRecovery {
         }
     }
 
-    /// The window was reduced for a sign that nothing takes back; nor is there anything to go back to before it.
+    /// The window was reduced for a sign that cannot be undone. No earlier state can be restored either.
     pub(crate) fn trust_reduction(&mut self) {
         if let Some(rack) = self.rack_mut() {
             rack.doubt = None;
         }
     }
 
-    /// What a reduction allows instead of a congestion window of `window` bytes.
+    /// The amount that a reduction allows, instead of a congestion window of `window` bytes.
     pub(crate) fn allow(&mut self, allowed: u64, window: u64) {
         let more = i128::from(allowed) - i128::from(window);
         self.inflation = more.clamp(i128::from(i32::MIN), i128::from(i32::MAX)) as i32;
@@ -189,19 +189,19 @@ impl LossRecovery {
         self.phase
     }
 
-    /// Whether the scoreboard says what goes next.
+    /// Whether the scoreboard decides what is sent next.
     #[inline]
     pub(crate) fn follows_scoreboard(&self) -> bool {
         self.phase != LossPhase::Open && self.mechanism == Recovery::Sack
     }
 
-    /// What may be in flight under a congestion window of so many bytes.
+    /// What may be in flight with a congestion window of this many bytes.
     #[inline]
     pub(crate) fn inflated(&self, window: u64) -> u64 {
         window.saturating_add_signed(i64::from(self.inflation))
     }
 
-    /// `payload` bytes of new data go with `in_flight` before them.
+    /// `payload` bytes of new data are sent, with `in_flight` bytes before them.
     #[inline]
     pub(crate) fn on_send(&mut self, in_flight: u64, payload: u64, window: u64) {
         if self.inflation > 0 && in_flight + payload > window {
@@ -214,13 +214,13 @@ impl LossRecovery {
         u64::from(self.limited)
     }
 
-    /// Whether nothing is lost, and this acknowledgement tells of nothing out of order.
+    /// Whether nothing is lost, and this acknowledgement reports nothing out of order.
     #[inline]
     pub(crate) fn is_in_order(&self, header: &TcpHeader) -> bool {
         self.phase == LossPhase::Open && self.memory.is_none() && header.sack.is_empty()
     }
 
-    /// New data acknowledged outside of fast recovery.
+    /// New data are acknowledged outside of fast recovery.
     #[inline]
     pub(crate) fn on_in_order(&mut self) {
         self.dup_acks = 0;
@@ -228,8 +228,7 @@ impl LossRecovery {
         self.limited = 0;
     }
 
-    /// `acknowledged` bytes of new data acknowledged while losses are being repaired, or SACK blocks are
-    /// held or come.
+    /// `acknowledged` bytes of new data are acknowledged during recovery, or while there are SACK blocks.
     #[cold]
     pub(crate) fn on_advance(
         &mut self,
@@ -261,7 +260,7 @@ impl LossRecovery {
             self.memory = None;
         }
         if reported {
-            // RFC 6675 §2: a duplicate, though it moves the cumulative acknowledgement.
+            // RFC 6675 §2: a duplicate, although it moves the cumulative acknowledgement.
             asks.enter = self.on_duplicate(sent, config).enter;
         }
         asks
@@ -272,8 +271,8 @@ impl LossRecovery {
         Asks { restart_timer: true, ..Asks::default() }
     }
 
-    /// An acknowledgement of nothing new. RFC 5681 §2: a duplicate has no data and the same window as
-    /// before. RFC 6675 §2: it has new SACK blocks, whatever else it brings.
+    /// An acknowledgement of no new data. RFC 5681 §2: a duplicate has no data and an unchanged window. RFC
+    /// 6675 §2: it has new SACK blocks, whatever else it contains.
     pub(crate) fn on_repeated_ack(
         &mut self,
         sent: &Outstanding,
@@ -314,9 +313,9 @@ impl LossRecovery {
         Asks::default()
     }
 
-    /// All losses of one window are one sign of congestion (RFC 5681 §4.3), and duplicates of what
-    /// a timeout sent again are none: Reno and NewReno ask for an acknowledgement of more than
-    /// `recover` (RFC 6582 §3.2, step 2), SACK for one of RecoveryPoint (RFC 6675 §5.1).
+    /// All losses of one window are one sign of congestion (RFC 5681 §4.3). Duplicates of what a timeout
+    /// retransmitted are not a sign: Reno and NewReno require an acknowledgement above `recover` (RFC 6582
+    /// §3.2, step 2), SACK one of RecoveryPoint (RFC 6675 §5.1).
     fn may_enter(&self, sent: &Outstanding) -> bool {
         match self.mechanism {
             Recovery::Reno | Recovery::NewReno => sent.una > self.recover,
@@ -346,8 +345,8 @@ impl LossRecovery {
         self.on_in_order();
     }
 
-    /// The retransmission timer expired: everything outstanding goes again. Whether from SND.UNA on, since
-    /// nothing tells what has arrived.
+    /// The retransmission timer expired: everything outstanding is sent again, from SND.UNA on if nothing is
+    /// known about what arrived.
     pub(crate) fn on_timeout(&mut self, now: Instant, sent: &Outstanding) -> GoBack {
         self.phase = LossPhase::Loss;
         self.recover = sent.max;
@@ -368,13 +367,13 @@ impl LossRecovery {
     }
 }
 
-/// How everything outstanding goes again after a timeout.
+/// How everything outstanding is sent again after a timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GoBack {
     /// All of it, from the first unacknowledged segment on.
     ToFirst,
-    /// What the scoreboard does not know to have arrived.
+    /// Everything that the scoreboard does not show as received.
     ByScoreboard,
-    /// What is older than a round trip, and not known to have arrived, the first segment at once.
+    /// Segments older than a round trip that are not known to have arrived; the first segment at once.
     ByTime,
 }

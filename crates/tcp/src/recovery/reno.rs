@@ -1,5 +1,5 @@
-//! Reno: fast recovery ends with the first new acknowledgement. It repairs one loss per window;
-//! a second one waits for the timer, as in the model of Padhye et al. (2000, §II) and in ns-2.
+//! Reno: fast recovery ends with the first new acknowledgement. It repairs one loss per window. A second loss
+//! waits for the timer, as in the model of Padhye et al. (2000, §II) and in ns-2.
 
 use super::{Asks, LossRecovery};
 

@@ -1,4 +1,4 @@
-//! Selective acknowledgements: the scoreboard says what is lost and what is in flight (RFC 6675).
+//! Selective acknowledgements: the scoreboard determines what is lost and what is in flight (RFC 6675).
 
 use super::scoreboard::Scoreboard;
 use super::{Asks, LossRecovery, Outstanding};
@@ -7,7 +7,7 @@ use crate::seq::from_wire;
 use crate::{Config, Recovery};
 
 impl LossRecovery {
-    /// Enters the SACK blocks of `header` (`Update()`). Whether they told anything new.
+    /// Adds the SACK blocks of `header` (`Update()`). Returns whether they contain anything new.
     pub(super) fn take_blocks(&mut self, sent: &Outstanding, header: &TcpHeader) -> bool {
         if self.mechanism != Recovery::Sack || header.sack.is_empty() {
             return false;
@@ -17,7 +17,7 @@ impl LossRecovery {
         for &(from, to) in header.sack.as_slice() {
             let from = from_wire(sent.initial, sent.una, from).max(sent.una);
             let to = from_wire(sent.initial, sent.una, to);
-            // Blocks below SND.UNA or beyond what was sent tell nothing (RFC 2018 §4).
+            // Blocks below SND.UNA or above the data sent are ignored (RFC 2018 §4).
             if from < to && to <= sent.max {
                 reported |= board.insert(from, to);
             }
@@ -38,17 +38,17 @@ impl LossRecovery {
         Asks { restart_timer: true, ..Asks::default() }
     }
 
-    /// `SetPipe()`: bytes that are thought to be in the network.
+    /// `SetPipe()`: the estimated bytes in the network.
     pub(crate) fn pipe(&mut self, sent: &Outstanding, config: &Config) -> u64 {
         self.board().pipe(sent.una, sent.max, config)
     }
 
-    /// `NextSeg()`, rule 1: the first hole that is lost and not yet sent again.
+    /// `NextSeg()`, rule 1: the first lost hole that was not retransmitted yet.
     pub(crate) fn lost_hole(&mut self, sent: &Outstanding, config: &Config) -> Option<(u64, u64)> {
         self.board().next_lost(sent.una, sent.max, config)
     }
 
-    /// The first run of bytes that the peer is not known to hold.
+    /// The first range that is not known to have arrived.
     pub(crate) fn first_hole(&self, sent: &Outstanding) -> (u64, u64) {
         if let Some(first) = self.rack().and_then(|rack| rack.sent.first()) {
             return first;
@@ -59,17 +59,17 @@ impl LossRecovery {
         }
     }
 
-    /// Rule 3: a hole that is not yet known to be lost.
+    /// Rule 3: a hole that is not known to be lost.
     pub(crate) fn next_hole(&mut self, sent: &Outstanding) -> Option<(u64, u64)> {
         self.board().next_hole(sent.una, sent.max)
     }
 
-    /// Rule 4: once, what is outstanding from `last_segment` on.
+    /// Rule 4: once, the outstanding data from `last_segment` on.
     pub(crate) fn rescue(&mut self, sent: &Outstanding, last_segment: u64) -> Option<(u64, u64)> {
         self.board().rescue(sent.una, sent.max, last_segment)
     }
 
-    /// `from..to` is sent again.
+    /// `from..to` is retransmitted.
     pub(crate) fn on_retransmit(&mut self, from: u64, to: u64) {
         if let Some(board) = self.scoreboard_mut() {
             board.on_retransmit(from, to);

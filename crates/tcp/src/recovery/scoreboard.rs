@@ -1,28 +1,29 @@
-//! The scoreboard of RFC 6675 §3–4: what the peer holds beyond the cumulative acknowledgement.
+//! The scoreboard of RFC 6675 §3–4: the data that the peer has received beyond the cumulative
+//! acknowledgement.
 //!
-//! Loss is judged from the top down, so what is lost is everything not SACKed below one edge.
-//! With that edge, `pipe` costs a walk over at most DupThresh blocks, and no octet is visited.
+//! Loss is detected from the top down, so everything below one edge that is not SACKed is lost. With that
+//! edge, `pipe` costs a walk over at most DupThresh blocks, and visits no single byte.
 
 use std::collections::VecDeque;
 
 use crate::Config;
 
-/// SACKed blocks and how far retransmission has come.
+/// SACKed blocks, and the progress of retransmission.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
-    /// SACKed offsets: disjoint, not touching, ascending.
+    /// SACKed offsets: disjoint blocks with gaps between them, ascending.
     sacked: VecDeque<(u64, u64)>,
-    /// One past HighRxt: what is not SACKed below was sent again in this recovery.
+    /// The end of HighRxt: data below it that are not SACKed were retransmitted in this recovery.
     retransmitted_until: u64,
-    /// Bytes not SACKed, outstanding, below `retransmitted_until`.
+    /// Outstanding bytes below `retransmitted_until` that are not SACKed.
     retransmitted: u64,
-    /// SND.UNA as last told.
+    /// The last known SND.UNA.
     una: u64,
-    /// After a timeout: everything not SACKed below counts as lost.
+    /// After a timeout: everything below that is not SACKed counts as lost.
     timed_out_until: u64,
     /// Bytes SACKed at or above `timed_out_until` since that timeout.
     sacked_after_timeout: u64,
-    /// The rescue retransmission of this recovery is spent.
+    /// The rescue retransmission of this recovery was used.
     rescued: bool,
 }
 
@@ -39,8 +40,8 @@ impl Scoreboard {
         self.rescued = false;
     }
 
-    /// A timeout: all of `una..max` that is not SACKed is lost and goes again. The blocks are
-    /// kept, since [`advance`](Self::advance) notices a peer that reneges (RFC 6675 §5.1).
+    /// A timeout: all of `una..max` that is not SACKed is lost and sent again. The blocks are kept, because
+    /// [`advance`](Self::advance) detects a peer that reneges (RFC 6675 §5.1).
     pub(crate) fn restart(&mut self, una: u64, max: u64) {
         self.begin_recovery(una);
         self.timed_out_until = max;
@@ -48,7 +49,7 @@ impl Scoreboard {
         self.rescued = true;
     }
 
-    /// Marks `from..to` as held by the peer. Whether any of it is news.
+    /// Marks `from..to` as received. Returns whether any of it is new.
     pub(crate) fn insert(&mut self, from: u64, to: u64) -> bool {
         let first = self.sacked.partition_point(|block| block.1 < from);
         let touched = self.sacked.range(first..).take_while(|block| block.0 <= to).count();
@@ -93,8 +94,8 @@ impl Scoreboard {
         if una >= self.timed_out_until {
             self.timed_out_until = 0;
         }
-        // The peer would have acknowledged a block that it still holds: it has reneged (RFC 2018
-        // §8), and none of its blocks can be relied upon.
+        // The peer would have acknowledged a block that it still holds. It has reneged (RFC 2018 §8), and
+        // none of its blocks is reliable.
         if self.sacked.front().is_some_and(|block| block.0 <= una) {
             self.sacked.clear();
             self.sacked_after_timeout = 0;
@@ -102,18 +103,18 @@ impl Scoreboard {
         }
     }
 
-    /// `from..to` was sent again; nothing not SACKed lies between it and what went before.
+    /// `from..to` was retransmitted. All data between it and the previous retransmission are SACKed.
     pub(crate) fn on_retransmit(&mut self, from: u64, to: u64) {
         self.retransmitted += to - from;
         self.retransmitted_until = to;
     }
 
-    /// `IsLost`: all that is not SACKed below this offset is lost.
+    /// `IsLost`: all data below this offset that are not SACKed are lost.
     pub(crate) fn lost_until(&self, config: &Config) -> u64 {
         self.loss_edge(config).0.max(self.timed_out_until)
     }
 
-    /// `SetPipe`: the bytes of `una..max` that are thought to be in the network.
+    /// `SetPipe`: the estimated bytes of `una..max` in the network.
     pub(crate) fn pipe(&self, una: u64, max: u64, config: &Config) -> u64 {
         let (edge, sacked_above) = self.loss_edge(config);
         let not_lost = if edge >= self.timed_out_until {
@@ -124,8 +125,8 @@ impl Scoreboard {
         not_lost + self.retransmitted
     }
 
-    /// The offset below which three blocks, or more than two segments of bytes, are SACKed above;
-    /// zero when there is none. With it, the bytes SACKed above it.
+    /// The offset above which three blocks, or more than two segments of bytes, are SACKed; zero if there is
+    /// none. Also returns the bytes SACKed above it.
     fn loss_edge(&self, config: &Config) -> (u64, u64) {
         let threshold = u64::from(config.duplicate_ack_threshold);
         let bytes_needed = threshold.saturating_sub(1) * u64::from(config.mss);
@@ -140,7 +141,7 @@ impl Scoreboard {
         (0, bytes)
     }
 
-    /// The first run of bytes not SACKed from `from` on: `(start, end)` within `..max`.
+    /// The first range from `from` on that is not SACKed: `(start, end)` within `..max`.
     pub(crate) fn hole_from(&self, from: u64, max: u64) -> (u64, u64) {
         let index = self.sacked.partition_point(|block| block.1 <= from);
         match self.sacked.get(index) {
@@ -152,22 +153,22 @@ impl Scoreboard {
         }
     }
 
-    /// The next lost hole that was not sent again yet.
+    /// The next lost hole that was not retransmitted yet.
     pub(crate) fn next_lost(&self, una: u64, max: u64, config: &Config) -> Option<(u64, u64)> {
         let (start, end) = self.hole_from(self.retransmitted_until.max(una), max);
         let edge = self.lost_until(config);
         (start < edge).then(|| (start, end.min(edge)))
     }
 
-    /// The next hole below the highest SACKed byte that was not sent again yet.
+    /// The next hole below the highest SACKed byte that was not retransmitted yet.
     pub(crate) fn next_hole(&self, una: u64, max: u64) -> Option<(u64, u64)> {
         let highest = self.sacked.back()?.1;
         let (start, end) = self.hole_from(self.retransmitted_until.max(una), max);
         (start < highest).then_some((start, end))
     }
 
-    /// What lies above the highest SACKed byte, from `last_segment` on, once for each recovery, and
-    /// only where it was not sent again already.
+    /// The data above the highest SACKed byte, from `last_segment` on, once per recovery, unless they were
+    /// retransmitted already.
     pub(crate) fn rescue(&mut self, una: u64, max: u64, last_segment: u64) -> Option<(u64, u64)> {
         let highest = self.sacked.back().map_or(una, |block| block.1);
         let low = self.retransmitted_until.max(highest).max(last_segment);

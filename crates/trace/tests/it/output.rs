@@ -29,7 +29,7 @@ fn a_file_that_is_no_capture_is_refused_and_stays_and_an_older_capture_is_replac
     let file = home.path().join("notes");
     fs::write(&file, "dear diary").unwrap();
     let found = trace_into(&file).unwrap_err();
-    let expected = "there is a file that is not a packet capture, and it is not replaced";
+    let expected = "the file exists and is not a packet capture; remove it or choose another name";
     assert!(found.starts_with("cannot write ") && found.ends_with(expected), "{found}");
     assert_eq!(fs::read(&file).unwrap(), b"dear diary");
     for older in [&[0x0a, 0x0d, 0x0d, 0x0a, 1][..], &[0xd4, 0xc3, 0xb2, 0xa1], &[]] {

@@ -45,7 +45,7 @@ fn a_group_stands_for_all_its_hosts_and_their_ports() {
 fn a_name_that_fits_nothing_is_told_with_those_that_would() {
     for name in ["c", "r", "a->b", "a[2]", ""] {
         let message = names(&star(), &["b", name]).unwrap_err();
-        assert!(message.contains(&format!("no host or port is called \"{name}\"")), "{message}");
+        assert!(message.contains(&format!("unknown host or port \"{name}\"")), "{message}");
         assert!(
             message.ends_with("as in a, b, a[0]->r, r->a[0], a[1]->r, r->a[1], b->r, r->b"),
             "{message}"

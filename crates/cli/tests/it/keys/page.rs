@@ -9,9 +9,9 @@ use super::{Accounted, ENGINES, Use, of_policies, of_scenarios};
 pub(crate) fn page() -> String {
     let mut text = String::from(
         "## Which engine uses which key\n\n\
-         Each key was changed in small networks (`crates/cli/tests/keys`), and the answers of each engine compared: *used*, *refused* \
-         by name, or declared to have *no effect*; *ignored* is a key of which nothing is said yet. Reasons stand below. No scenario \
-         is deployed.\n",
+         Each key was changed in small networks (`crates/cli/tests/keys`), and the results of each engine compared. A key is *used*, \
+         *refused* by name, or declared to have *no effect*; *ignored* means that it is not classified yet. The reasons follow the \
+         tables. `deploy` does not deploy scenarios.\n",
     );
     let mut reasons: BTreeMap<(usize, String), Vec<String>> = BTreeMap::new();
     for (title, found) in [("policies", of_policies()), ("scenarios", of_scenarios())] {

@@ -5,22 +5,22 @@ use shortflow_units::{Duration, Instant};
 use super::LoadWindow;
 use crate::meter::bucket::Tokens;
 
-/// The load of the recent past, in tokens per sample. Exact: whole bit-nanoseconds per second.
+/// The measured load, in tokens per sample. Exact: whole bit-nanoseconds per second.
 ///
-/// Over each sample S the load is averaged. At the end of a window T, the estimate becomes the
-/// highest average in it. It rises at once to an average above it, and by the declared rate of a
-/// stream that is admitted; then a window begins anew, so that the stream's own traffic is in the
-/// measure before its declaration leaves it.
+/// The load is averaged over each sample S. At the end of a window T the estimate becomes the highest average
+/// in it. A higher average raises the estimate at once, and so does the declared rate of an admitted stream.
+/// A new window then starts, so that the stream's own traffic is measured before its declaration no longer
+/// counts.
 #[derive(Debug)]
 pub(super) struct MeasuredLoad {
     window: LoadWindow,
     estimate: Tokens,
     /// The highest average in this window.
     highest: Tokens,
-    /// What came in this sample.
+    /// The traffic in this sample.
     current: Tokens,
     sample_ends: Instant,
-    /// Samples until the window ends.
+    /// Remaining samples in the window.
     left: u32,
 }
 
@@ -40,8 +40,8 @@ impl MeasuredLoad {
         self.estimate
     }
 
-    /// Ends the samples that are over at `now`. Of a long silence, only the two windows count after
-    /// which nothing is left: no more steps than that, and O(1) when spread over time.
+    /// Ends the samples that are over at `now`. After a long idle time only two windows count, after which
+    /// the load is zero. The number of steps is therefore limited, and O(1) on average.
     #[inline]
     pub(super) fn advance(&mut self, now: Instant) {
         if now >= self.sample_ends {
@@ -74,13 +74,13 @@ impl MeasuredLoad {
         self.left = self.window.samples;
     }
 
-    /// A stream that declares `peak` per sample is admitted.
+    /// A stream with the declared `peak` per sample is admitted.
     pub(super) fn admit(&mut self, peak: Tokens) {
         self.estimate = self.estimate.plus(peak);
         self.begin_window();
     }
 
-    /// `bytes` of admitted streams have come.
+    /// `bytes` of admitted streams have arrived.
     #[inline]
     pub(super) fn count(&mut self, bytes: Tokens) {
         self.current = self.current.plus(bytes);

@@ -1,9 +1,9 @@
-//! Measurement-based admission control of streams at an edge: the measured sum of Jamin, Danzig,
-//! Shenker & Zhang ("A measurement-based admission control algorithm for integrated services packet
-//! networks", IEEE/ACM ToN 5, 1997, eq. 1): a stream that declares the peak rate r is admitted if
-//! ν̂ + r ≤ υ·μ, where ν̂ is the measured load of the admitted streams, μ the link's rate and υ the
-//! share of it that they may have. Guo, Zhu, Zhang & Zhang (2005, §2.3) leave the details of theirs
-//! to a report; this is the plainest that limits the real-time share of a link.
+//! Measurement-based admission control of streams at an edge: the measured sum of Jamin, Danzig, Shenker &
+//! Zhang ("A measurement-based admission control algorithm for integrated services packet networks", IEEE/ACM
+//! ToN 5, 1997, eq. 1). A stream with the declared peak rate r is admitted if ν̂ + r ≤ υ·μ, where ν̂ is the
+//! measured load of admitted streams, μ the link's rate, and υ the share of it that they may have. Guo, Zhu,
+//! Zhang & Zhang (2005, §2.3) refer to a report for details of theirs. This is the simplest method that
+//! limits the real-time share of a link.
 
 mod load;
 
@@ -17,29 +17,29 @@ use crate::params::above_zero;
 use crate::table::LruTable;
 use crate::{Color, Dscp, FlowKey, Marker, Meter, Packet, ParamsError, SenderView, Settling};
 
-/// How load is measured.
+/// The parameters of load measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoadWindow {
-    /// S: the load is averaged over each such time.
+    /// S: the load is averaged over this time.
     sample: Duration,
     /// T/S: the measured load is the highest average in a window of so many.
     samples: u32,
 }
 
 impl LoadWindow {
-    /// A window of `samples` averages over `sample` each. A sample should hold several packets of
-    /// each stream: a packet more than on average counts as so much more load.
+    /// A window of `samples` averages over `sample` each. A sample should contain several packets of each
+    /// stream, because a packet above the average counts as additional load.
     pub fn new(sample: Duration, samples: u32) -> Result<Self, ParamsError> {
         let (sample, samples) = (above_zero("sample", sample)?, above_zero("samples", samples)?);
         Ok(LoadWindow { sample, samples })
     }
 
-    /// S: the time over which load is averaged.
+    /// S: the time over which the load is averaged.
     pub fn sample(&self) -> Duration {
         self.sample
     }
 
-    /// T/S: how many averages are a window.
+    /// T/S: the number of averages in a window.
     pub fn samples(&self) -> u32 {
         self.samples
     }
@@ -58,9 +58,9 @@ pub struct AdmissionParams {
 }
 
 impl AdmissionParams {
-    /// Streams, which `streams` tells apart, that declare `peak` are admitted up to `target`; in
-    /// the paper's words r and υ·μ. Each is policed to its peak with this `depth` of bucket, if
-    /// there is one. `code_points` are those of what is admitted and what is not.
+    /// Streams, as defined by `streams`, with the declared rate `peak` are admitted up to `target`; in the
+    /// paper r and υ·μ. If there is a bucket `depth`, each stream is policed to its peak. `code_points` are
+    /// those of admitted and of other packets.
     pub fn new(
         target: Rate,
         peak: Rate,
@@ -72,7 +72,7 @@ impl AdmissionParams {
         above_zero("peak", peak)?;
         if peak > target {
             let message = format!(
-                "peak must be at most the rate to be shared, {target}; found {peak}, with which no \
+                "peak must be at most the rate of the share, {target}; found {peak}, with which no \
                  stream would be admitted"
             );
             return Err(ParamsError::new("peak", message));
@@ -84,7 +84,7 @@ impl AdmissionParams {
         Ok(AdmissionParams { target, peak, depth, bucket, window, streams, code_points })
     }
 
-    /// The code points of what is admitted and what is not.
+    /// The code points of admitted and of other packets.
     pub fn code_points(&self) -> [Dscp; 2] {
         self.code_points
     }
@@ -99,17 +99,17 @@ impl AdmissionParams {
         self.peak
     }
 
-    /// The depth of the bucket by which each stream is held to its peak.
+    /// The depth of the bucket that limits each stream to its peak.
     pub fn depth(&self) -> Option<shortflow_units::Bytes> {
         self.depth
     }
 
-    /// Over which load is measured.
+    /// The window of load measurement.
     pub fn window(&self) -> LoadWindow {
         self.window
     }
 
-    /// What is a stream.
+    /// Which packets are one stream.
     pub fn streams(&self) -> Per {
         self.streams
     }
@@ -122,16 +122,15 @@ pub struct AdmissionStats {
     pub admitted: u64,
     /// Streams refused.
     pub refused: u64,
-    /// Packets of admitted streams beyond their declared peak.
+    /// Packets of admitted streams above their declared peak.
     pub beyond_peak: u64,
 }
 
-/// Decides at a stream's first packet. A packet of an admitted stream is green, one beyond the
-/// stream's declared peak yellow, one of a refused stream red; yellow and red ones have the code
-/// point of what is not admitted, and a policer may drop them. A stream keeps its answer until it
-/// has been silent for the idle timeout; then it asks anew, and so does one that a new stream has
-/// displaced from a full table. The new one takes over the displaced one's bucket, so that a change
-/// of places gives nobody a burst. O(1) per packet.
+/// Decides at a stream's first packet. Packets of an admitted stream are green, those above its declared peak
+/// yellow, those of a refused stream red. Yellow and red packets get the code point of packets that are not
+/// admitted, and a policer can drop them. A decision holds until the stream has been idle for the idle
+/// timeout, or until a new stream replaces it in a full table; then it is decided again. The new stream takes
+/// over the bucket of the replaced one, so replacement gives no burst. O(1) per packet.
 #[derive(Debug)]
 pub struct AdmissionControl {
     target: Tokens,
@@ -139,7 +138,7 @@ pub struct AdmissionControl {
     per: Per,
     code_points: [Dscp; 2],
     load: MeasuredLoad,
-    /// The bucket of a fresh stream.
+    /// The bucket of a new stream.
     bucket: Option<TokenBucket>,
     streams: LruTable<FlowKey, Stream>,
     stats: AdmissionStats,
@@ -147,14 +146,14 @@ pub struct AdmissionControl {
 
 #[derive(Debug)]
 enum Stream {
-    /// Not answered yet; the bucket that it is policed by if it is admitted.
+    /// Not decided; the bucket that polices the stream if it is admitted.
     Asking(Option<TokenBucket>),
     Admitted(Option<TokenBucket>),
     Refused,
 }
 
 impl AdmissionControl {
-    /// A control that has admitted nothing yet; its table hashes under a seed from `rng`.
+    /// A control without admitted streams. The hash of its table has a seed from `rng`.
     pub fn new(params: AdmissionParams, rng: Rng) -> Self {
         // The depth is in the bucket.
         let AdmissionParams { target, peak, depth: _, bucket, window, streams, code_points } =

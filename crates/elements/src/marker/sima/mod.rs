@@ -1,6 +1,6 @@
-//! The access node of Simple Integrated Media Access (SIMA; Kilkki 1997; Laatu, Harju & Loula 2003,
-//! §2): packets are marked by how fast a customer sends against the nominal bit rate (NBR) that was
-//! agreed on. Nobody is bound to the NBR: who sends faster is protected less.
+//! The access node of Simple Integrated Media Access (SIMA; Kilkki 1997; Laatu, Harju & Loula 2003, §2):
+//! packets are marked by a customer's rate, compared with the agreed nominal bit rate (NBR). Customers may
+//! exceed the NBR, but are then less protected.
 
 mod precedence;
 
@@ -38,12 +38,12 @@ pub struct SimaSettings<'p> {
 }
 
 impl SimaParams {
-    /// NBR; how the momentary bit rate is measured; whose packets have an NBR of their own, those of
-    /// each flow for example, where not all packets share one; and the code points of the drop
-    /// precedences 0 to 6 ([`Self::default_code_points`]).
+    /// The NBR; the measurement of the momentary bit rate; which packets share an NBR, for example those of
+    /// each flow, unless all do; and the code points of drop precedences 0 to 6
+    /// ([`Self::default_code_points`]).
     ///
-    /// In a full table a new account takes over the load of the least recently seen one. One that was
-    /// silent is forgotten; `per`'s idle timeout must be long enough that this gains nothing
+    /// In a full table a new account takes over the load of the least recently seen one. Idle accounts are
+    /// removed. The idle timeout of `per` must be long enough that this gains nothing
     /// ([`Self::settled_after`]).
     pub fn new(
         nominal_rate: Rate,
@@ -58,13 +58,13 @@ impl SimaParams {
         Ok(SimaParams { per, ..params })
     }
 
-    /// The silence after which an account is as good as new.
+    /// The idle time after which an account is in its initial state.
     pub fn settled_after(&self) -> Duration {
         self.meter.settled_after(self.thresholds.best())
     }
 
-    /// The code points of the drop precedences 0 to 6 of a class: [`SimaClass::code_points`] without
-    /// the last, which an access node never gives.
+    /// The code points of drop precedences 0 to 6 of a class: [`SimaClass::code_points`] without the last,
+    /// which an access node never uses.
     pub fn default_code_points(class: SimaClass) -> [Dscp; PRECEDENCES] {
         let [first @ .., _] = class.code_points();
         first
@@ -82,18 +82,18 @@ impl SimaParams {
         self.nominal_rate
     }
 
-    /// How the momentary bit rate is measured.
+    /// The measurement of the momentary bit rate.
     pub fn meter(&self) -> &MomentaryRateParams {
         &self.meter
     }
 
-    /// Whose packets have an NBR of their own, where not all share one.
+    /// Which packets share an NBR, unless all do.
     pub fn per(&self) -> Option<Per> {
         self.per
     }
 
-    /// How a load decays in the time of each byte at 8·√2 times the NBR, up to which a packet has at least
-    /// the precedence 1; twice as fast at each half of it, up to which it has one more.
+    /// The decay of a load per byte time at 8·√2 times the NBR. Up to that rate a packet has at least
+    /// precedence 1. Each halving of the rate doubles the decay and adds one precedence.
     pub fn first_threshold(&self) -> Decay {
         self.thresholds.first()
     }
@@ -104,9 +104,9 @@ impl SimaParams {
     }
 }
 
-/// Marks each packet with the drop precedence that its momentary bit rate has against the NBR: 4 at
-/// the NBR, one more at each halving down to 6, one less at each doubling down to 0. The packet itself
-/// counts in the rate. Precedence 6 is green, 0 red, the others yellow. O(1) per packet.
+/// Marks each packet with the drop precedence of its momentary bit rate, compared with the NBR: 4 at the NBR,
+/// one more per halving up to 6, one less per doubling down to 0. The packet itself counts in the rate.
+/// Precedence 6 is green, 0 red, the others yellow. O(1) per packet.
 #[derive(Debug)]
 pub struct SimaMarker {
     thresholds: Thresholds,
@@ -117,7 +117,7 @@ pub struct SimaMarker {
     bytes: [u64; PRECEDENCES],
 }
 
-/// Who has a momentary bit rate.
+/// The accounts with a momentary bit rate.
 #[derive(Debug)]
 enum Rates {
     One(MomentaryRate),
@@ -125,7 +125,7 @@ enum Rates {
 }
 
 impl SimaMarker {
-    /// A marker that has seen nothing yet; its table, if it has one, hashes under a seed from `rng`.
+    /// A marker without traffic so far. The hash of its table, if it has one, has a seed from `rng`.
     pub fn new(params: SimaParams, rng: Rng) -> Self {
         // The thresholds are made of the nominal rate.
         let SimaParams { nominal_rate: _, thresholds, meter, per, code_points } = params;

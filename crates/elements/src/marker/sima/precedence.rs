@@ -1,18 +1,18 @@
-//! The drop precedence (DP) of SIMA, by whole numbers.
+//! The drop precedence (DP) of SIMA, in integers.
 
 use shortflow_units::Rate;
 
 use crate::ParamsError;
 use crate::meter::{Decay, MomentaryRateParams, Reading};
 
-/// How many drop precedences an access node tells apart: 0 to 6, the higher the better protected.
+/// The number of drop precedences of an access node: 0 to 6, the highest best protected.
 pub(super) const PRECEDENCES: usize = 7;
 
-/// The momentary bit rates up to which a packet has the precedences 1 to 6.
+/// The largest momentary bit rates for precedences 1 to 6.
 ///
-/// Laatu, Harju & Loula 2003, formula (1): x = 4.5 − ln(MBR/NBR)/ln 2, and DP = 6 if x ≥ 6, ⌊x⌋ if
-/// 0 < x < 6, 0 if x ≤ 0. So DP ≥ k just when MBR ≤ NBR · 2^(4.5 − k): the first is 8·√2 · NBR, and each
-/// is half of the one before.
+/// Laatu, Harju & Loula 2003, formula (1): x = 4.5 − ln(MBR/NBR)/ln 2, and DP = 6 if x ≥ 6, ⌊x⌋ if 0 < x < 6,
+/// 0 if x ≤ 0. So DP ≥ k exactly if MBR ≤ NBR · 2^(4.5 − k). The first threshold is 8·√2 · NBR, and each
+/// further one is half of the previous.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Thresholds {
     nominal: u64,
@@ -20,7 +20,7 @@ pub(super) struct Thresholds {
 }
 
 impl Thresholds {
-    /// Those of a nominal bit rate above zero.
+    /// The thresholds of a nominal bit rate above zero.
     pub(super) fn new(nominal: Rate, meter: &MomentaryRateParams) -> Result<Self, ParamsError> {
         let bits = nominal.bits_per_sec();
         if bits == 0 || bits > MAX_RATE {
@@ -34,7 +34,7 @@ impl Thresholds {
             let [min, max] = [libm::ceil(min), libm::floor(max)]
                 .map(|bits| Rate::from_bits_per_sec(bits as u64));
             let message = format!(
-                "nbr must be {min} to {max}, which a weight of {} on a link of {} can tell apart; found {nominal}",
+                "nbr must be {min} to {max}, with a weight of {} on a link of {}; found {nominal}",
                 meter.weight(),
                 meter.link()
             );
@@ -43,12 +43,12 @@ impl Thresholds {
         Ok(Thresholds { nominal: bits, first })
     }
 
-    /// The first, as the decay of a load in the time of each byte.
+    /// The first threshold, as the decay of a load per byte time.
     pub(super) fn first(&self) -> Decay {
         self.first
     }
 
-    /// The precedence of a packet that finds this momentary bit rate.
+    /// The precedence of a packet with this momentary bit rate.
     #[inline]
     pub(super) fn precedence(&self, rate: &Reading) -> usize {
         [4, 2, 1].into_iter().fold(0, |found, step| {
@@ -58,14 +58,14 @@ impl Thresholds {
         })
     }
 
-    /// Up to which a packet has the best precedence: NBR/√8, rounded down.
+    /// The largest rate with the best precedence: NBR/√8, rounded down.
     pub(super) fn best(&self) -> Rate {
         let square = u128::from(self.nominal).pow(2) >> 3;
         Rate::from_bits_per_sec(square.isqrt() as u64)
     }
 }
 
-/// The greatest rate that can be written, in bit/s.
+/// The largest rate that can be written, in bit/s.
 const MAX_RATE: u64 = 9_000_000_000_000_000;
 
 #[cfg(test)]
@@ -152,7 +152,7 @@ mod tests {
         assert!(refused(MAX_RATE + 1).starts_with(message));
         assert_eq!(
             refused(1_000_000_000_000),
-            "nbr must be 215 bit/s to 14.426045962 Gbit/s, which a weight of 0.1 on a link of 10 Mbit/s can tell apart; \
+            "nbr must be 215 bit/s to 14.426045962 Gbit/s, with a weight of 0.1 on a link of 10 Mbit/s; \
              found 1000 Gbit/s"
         );
     }

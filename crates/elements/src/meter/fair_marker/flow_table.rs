@@ -1,4 +1,4 @@
-//! The Short-Range Flow Table: how many packets each recent flow has sent.
+//! The Short-Range Flow Table: the number of packets of each recent flow.
 
 use shortflow_units::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::table::{LruTable, TableBounds, TableStats};
 /// Packets of each recent flow.
 #[derive(Debug)]
 pub(super) struct FlowTable {
-    /// None has no room for any flow: every packet is a flow's first.
+    /// `None` has no room for flows: every packet is the first of a flow.
     table: Option<LruTable<FlowKey, u64>>,
     refused: u64,
 }
@@ -46,7 +46,7 @@ impl FlowTable {
         }
     }
 
-    /// Counts a packet of the flow `key`, and gives how many the table had seen of it before.
+    /// Counts a packet of the flow `key`. Returns the number of earlier ones.
     #[inline]
     pub(super) fn count(&mut self, now: Instant, key: FlowKey) -> u64 {
         let Some(table) = &mut self.table else {

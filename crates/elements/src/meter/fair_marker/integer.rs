@@ -1,4 +1,4 @@
-//! The Fair Marker in whole numbers, as a kernel's eBPF program computes it.
+//! The Fair Marker in integers, as eBPF programs compute it.
 
 use shortflow_units::{Instant, Rng};
 
@@ -9,7 +9,7 @@ use crate::meter::integer_window::{Reading, Window, excess};
 use crate::meter::{IntegerTswParams, Pace};
 use crate::{Color, Meter, Packet, ParamsError};
 
-/// [`FairMarker`](super::FairMarker) upon windows in whole numbers. A draw is 32 random bits, one for each packet.
+/// [`FairMarker`](super::FairMarker) with integer windows. A draw is 32 random bits, one per packet.
 #[derive(Debug)]
 pub struct IntegerFairMarker<D> {
     committed: Pace,
@@ -21,16 +21,16 @@ pub struct IntegerFairMarker<D> {
 }
 
 impl<D: FnMut() -> u32> IntegerFairMarker<D> {
-    /// A marker that has seen nothing yet; its table hashes under a seed from `rng`.
+    /// A marker without flows. The hash of its table has a seed from `rng`.
     ///
     /// # Errors
-    /// Those of [`IntegerTswParams::two_colors`].
+    /// As for [`IntegerTswParams::two_colors`].
     pub fn new(params: &FairMarkerParams, mut rng: Rng, draws: D) -> Result<Self, ParamsError> {
         let FairMarkerParams { tsw, threshold, table } = params;
         // Two colours have no peak rate.
         let IntegerTswParams { window, committed, peak: _, held } =
             IntegerTswParams::two_colors(tsw)?;
-        // The branch that a flow's first packet takes starts from the initial rate.
+        // The branch of a flow's first packet starts at the initial rate.
         let [green, yellow] = if *threshold == 0 { [0, held] } else { [held, 0] };
         Ok(IntegerFairMarker {
             committed,

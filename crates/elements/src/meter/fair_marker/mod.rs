@@ -6,13 +6,13 @@
 //!            packets sent)   otherwise ──── yellow rate estimator ── yellow random marker ─┘
 //! ```
 //!
-//! The green random marker lets packets stay green as long as their rate is within the CIR; of a
-//! higher rate, the excess becomes yellow. The yellow random marker promotes packets to green with
-//! probability P = min(1, (CIR − green rate)/yellow rate), which fills what is left of the CIR.
-//! (The paper's Figure 9 with the exact rule is lost; this one follows its text.)
+//! The green random marker keeps packets green while their rate is within the CIR; above it, the excess
+//! becomes yellow. The yellow random marker promotes packets to green with probability P = min(1, (CIR −
+//! green rate)/yellow rate), which fills the rest of the CIR. (The paper's Figure 9 with the exact rule is
+//! lost; this implementation follows its text.)
 //!
-//! **Which green rate?** Both rates are those at the *ingress* of the random markers (§4.3), read
-//! at the time of the packet: how fast pre-marked packets come, before anything is re-marked. Then
+//! **Which green rate?** Both rates are those at the *ingress* of the random markers (§4.3), at the time of
+//! the packet: the rates of pre-marked packets, before re-marking. Then
 //!
 //! - the green packets that leave keep to the CIR: when g is the green and y the yellow rate, the
 //!   green branch lets min(g, CIR) stay, and the yellow one adds y·P = min(y, max(0, CIR − g));
@@ -22,8 +22,8 @@
 //!   t_ft = 0: the yellow one), the other's rate is zero and the Fair Marker *is* TSW2CM, draw for
 //!   draw.
 //!
-//! Had the green rate counted promoted packets too, promotion would have choked itself: in the
-//! steady state half of what is left of the CIR would go unused.
+//! If the green rate included promoted packets, promotion would limit itself: in the steady state half of the
+//! rest of the CIR would be unused.
 
 mod flow_table;
 mod integer;
@@ -38,15 +38,15 @@ use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
 use crate::{Color, Meter, Packet, ParamsError};
 
-/// How many flows the Short-Range Flow Table remembers.
+/// The size of the Short-Range Flow Table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowTableSize {
-    /// At most so many; the least recently seen flow gives way to a new one. With none, every
-    /// packet is a flow's first, and the marker is TSW2CM.
+    /// At most this many flows: a new flow replaces the least recently seen one. With 0, every packet is the
+    /// first of a flow, and the marker is TSW2CM.
     AtMost(usize),
-    /// Every flow, until it has been silent for longer than `idle_timeout`.
+    /// All flows, each until it has been idle for longer than `idle_timeout`.
     Unlimited {
-        /// How long a silent flow is remembered.
+        /// For how long an idle flow is remembered.
         idle_timeout: Duration,
     },
 }
@@ -60,10 +60,9 @@ pub struct FairMarkerParams {
 }
 
 impl FairMarkerParams {
-    /// The CIR and the window of both rate estimators; t_ft, the number of packets of a flow that
-    /// are pre-marked green; and the size of the flow table (SRFT_size). Before the first packet,
-    /// the branch that a flow's first packet takes starts from the initial rate, the other from
-    /// zero.
+    /// The CIR and the window of both rate estimators; t_ft, the number of packets of a flow that are
+    /// pre-marked green; and the size of the flow table (SRFT_size). Before the first packet, the branch of a
+    /// flow's first packet has the initial rate, the other one zero.
     pub fn new(tsw: TswParams, threshold: u64, table: FlowTableSize) -> Result<Self, ParamsError> {
         match table {
             FlowTableSize::AtMost(flows) if flows > MAX_FLOWS => {
@@ -85,7 +84,7 @@ impl FairMarkerParams {
         &self.tsw
     }
 
-    /// t_ft: how many packets of a flow are green first.
+    /// t_ft: the number of packets of a flow that are green first.
     pub fn threshold(&self) -> u64 {
         self.threshold
     }
@@ -106,7 +105,7 @@ pub struct FairMarkerStats {
     pub pre_marked_packets: u64,
     /// Bytes that were pre-marked green.
     pub pre_marked_bytes: Bytes,
-    /// Packets that left green, promoted ones among them.
+    /// Bytes that were pre-marked green.
     pub green_packets: u64,
     /// Bytes that left green.
     pub green_bytes: Bytes,
@@ -118,13 +117,13 @@ pub struct FairMarkerStats {
     pub hits: u64,
     /// Packets whose flow was not.
     pub misses: u64,
-    /// Flows that gave way to a new one.
+    /// Flows that were replaced by a new one.
     pub evictions: u64,
     /// Flows in the table now.
     pub flows: u64,
 }
 
-/// The Fair Marker's meter: green or yellow. O(1) per packet; amortised where flows time out.
+/// The Fair Marker's meter: green or yellow. O(1) per packet; amortised if flows time out.
 #[derive(Debug)]
 pub struct FairMarker {
     committed: f64,
@@ -137,7 +136,7 @@ pub struct FairMarker {
 }
 
 impl FairMarker {
-    /// A marker that has seen nothing yet and draws from `rng`.
+    /// A marker without flows, which draws from `rng`.
     pub fn new(params: FairMarkerParams, rng: Rng) -> Self {
         let FairMarkerParams { tsw, threshold, table } = params;
         let first_branch = tsw.estimator();

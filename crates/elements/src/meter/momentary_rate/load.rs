@@ -1,17 +1,17 @@
-//! Loads that decay, in whole numbers of 64 bits, as a kernel's eBPF program computes them, which has no floating point.
-//! Its twin is programs/sima.h of crates/ebpf.
+//! Decaying loads in 64-bit integers, as eBPF programs compute them, because the kernel has no floating
+//! point. The program is programs/sima.h in crates/ebpf.
 //!
-//! A decay is counted in halvings: after x of them, 2⁻ˣ of a load is left. The number of halvings in a time, or in the
-//! time that so many bytes take, is kept in parts of 2⁻⁴⁴, up to 2²⁰ of them, which more are not told from. A load is
-//! kept as a number of 63 bits and a power of 2, so that one of which next to nothing is left has as many digits as any.
+//! A decay is counted in halvings: after x of them, 2⁻ˣ of a load is left. The number of halvings in a time,
+//! or in the time of a number of bytes, is in units of 2⁻⁴⁴, up to 2²⁰ halvings; more count as that. A load
+//! is a number of 63 bits and a power of 2, so that small loads have the same precision.
 
-/// Halvings are counted in parts of 2⁻⁴⁴.
+/// The unit of halvings: 2⁻⁴⁴.
 const FRACTION: u32 = 44;
 
-/// The bits of a fraction that choose one of [`POWERS`].
+/// The bits of a fraction that select an entry of [`POWERS`].
 const CHOOSING: u32 = 6;
 
-/// The upper 64 bits of a product of 128, or up to 2 less.
+/// The upper 64 bits of a product of 128 bits, or up to 2 less.
 #[inline]
 fn product(a: u64, b: u64) -> u64 {
     let low = |value: u64| value & u64::from(u32::MAX);
@@ -19,7 +19,7 @@ fn product(a: u64, b: u64) -> u64 {
     (a >> 32) * (b >> 32) + (above >> 32) + (below >> 32)
 }
 
-/// 2^(−i/64) in parts of 2⁻⁶³, to one part in 2⁵⁹.
+/// 2^(−i/64) in units of 2⁻⁶³, to one part in 2⁵⁹.
 pub const POWERS: [u64; 1 << CHOOSING] = powers();
 
 const fn powers() -> [u64; 1 << CHOOSING] {
@@ -27,7 +27,7 @@ const fn powers() -> [u64; 1 << CHOOSING] {
     let mut root: u128 = 1 << 63;
     let mut bit = 1 << CHOOSING;
     while bit > 1 {
-        // The root is 2^(−bit/64) from here on, for bits from 1/2 to 1/64.
+        // From here on the root is 2^(−bit/64), for bits from 1/2 to 1/64.
         bit >>= 1;
         root =
             if bit == 1 << (CHOOSING - 1) { (1_u128 << 125).isqrt() } else { (root << 63).isqrt() };
@@ -42,14 +42,14 @@ const fn powers() -> [u64; 1 << CHOOSING] {
     powers
 }
 
-/// (ln 2)ⁿ/n! for n from 1 to 4, in parts of 2⁻⁶⁴: of the series of 1 − 2⁻ᶻ.
+/// (ln 2)ⁿ/n! for n from 1 to 4, in units of 2⁻⁶⁴: coefficients of the series of 1 − 2⁻ᶻ.
 const SERIES: [u64; 4] =
     [0xb172_17f7_d1cf_79ab, 0x3d7f_7bff_058b_1d50, 0x0e35_846b_8250_5fc5, 0x0276_556d_f749_cee5];
 
-/// 2⁻ˣ of a fraction x of a halving, in parts of 2⁻⁶³.
+/// 2⁻ˣ for a fraction x of a halving, in units of 2⁻⁶³.
 ///
-/// The series ends after four members, of which the next would be below 2⁻³³ of the first: x is as if it were less by up
-/// to one part in 2³³.
+/// The series ends after four terms. The next term would be below 2⁻³³ of the first, so the result is exact
+/// for an x that is smaller by at most one part in 2³³.
 #[inline]
 fn left_after(fraction: u64) -> u64 {
     let chosen = POWERS[(fraction >> (FRACTION - CHOOSING)) as usize];
@@ -61,29 +61,29 @@ fn left_after(fraction: u64) -> u64 {
     chosen - product(chosen, product(rest, inner))
 }
 
-/// How fast a load decays: in each nanosecond, or with each byte, by `parts`·2^−`shift` parts of a halving.
+/// The speed of decay: `parts`·2^−`shift` units of a halving, per nanosecond or per byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decay {
-    /// A number of 32 bits, the first of which is set.
+    /// A number of 32 bits with the highest bit set.
     pub parts: u64,
-    /// A power of 2; below zero where there are more.
+    /// A power of 2; negative for large speeds.
     pub shift: i32,
 }
 
 impl Decay {
-    /// So many halvings each, rounded down to one part in 2³¹; from 2⁻⁷⁶ to 1.
+    /// This many halvings each, rounded down to one part in 2³¹; from 2⁻⁷⁶ to 1.
     pub(super) fn from_halvings(halvings: f64) -> Decay {
         let (mantissa, power) = libm::frexp(halvings);
         Decay { parts: libm::ldexp(mantissa, 32) as u64, shift: 32 - FRACTION as i32 - power }
     }
 
-    /// Twice as fast, so many times.
+    /// Doubled this many times.
     #[inline]
     pub(super) fn doubled(self, times: u32) -> Decay {
         Decay { shift: self.shift - times as i32, ..self }
     }
 
-    /// Parts of halvings in so many nanoseconds or bytes, rounded down to one part in 2³⁰.
+    /// Units of halvings in this many nanoseconds or bytes, rounded down to one part in 2³⁰.
     #[inline]
     pub(super) fn within(self, span: u64) -> u64 {
         let above = (64 - span.leading_zeros()).saturating_sub(32);
@@ -97,16 +97,16 @@ impl Decay {
     }
 }
 
-/// What a stream has sent, as far as it is not forgotten: `parts`·2^(−62−`halvings`).
+/// The decayed traffic of a stream: `parts`·2^(−62−`halvings`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Load {
-    /// A number of 63 bits, the first of which is set.
+    /// A number of 63 bits with the highest bit set.
     parts: u64,
     halvings: i64,
 }
 
 impl Load {
-    /// One, which a stream at the rate of its link keeps.
+    /// One: the load of a stream at the rate of its link.
     pub(super) const ONE: Load = Load { parts: 1 << 62, halvings: 0 };
 
     /// So little that it never counts.
@@ -116,7 +116,7 @@ impl Load {
         [self.parts, self.halvings.cast_unsigned()]
     }
 
-    /// What is left after so many parts of halvings.
+    /// The load after this decay, in units of halvings.
     #[inline]
     pub(super) fn after(self, decay: u64) -> Load {
         let parts = product(self.parts, left_after(decay & ((1 << FRACTION) - 1))) << 1;
@@ -125,7 +125,7 @@ impl Load {
         Load { parts: parts << short, halvings }
     }
 
-    /// One less what is left of it after so many parts of halvings.
+    /// One minus its rest after this decay, in units of halvings.
     #[inline]
     pub(super) fn lost_after(decay: u64) -> Load {
         let Load { parts, halvings } = Load::ONE.after(decay);

@@ -1,31 +1,31 @@
-//! The momentary bit rate (MBR) of SIMA: an exponentially weighted moving average that reads the true
-//! rate of a periodic stream off every packet.
+//! The momentary bit rate (MBR) of SIMA: an exponentially weighted moving average that gives the true rate of
+//! a periodic stream at every packet.
 //!
-//! Laatu, Harju & Loula 2003, §2, say that the MBR follows "the principle of exponentially weighted
-//! moving average" with a weight each for real-time and non-real-time traffic, and leave its form to
-//! their references. The form here is modelled on Kilkki's SIMA (draft-kalevi-simple-media-access-01,
-//! 1997) and not checked against that text; it is an interpretation. For cells in the time slots of an
-//! access link of rate C, with N slots from one cell to the next,
+//! Laatu, Harju & Loula 2003, §2, say that the MBR follows "the principle of exponentially weighted moving
+//! average" with separate weights for real-time and non-real-time traffic, and refer to other papers for the
+//! formula. The formula here is modelled on Kilkki's SIMA (draft-kalevi-simple-media-access-01, 1997). It was
+//! not checked against that text, so it is an interpretation. For cells in the time slots of an access link
+//! of rate C, with N slots from one cell to the next,
 //!
 //! ρ ← (1 − α)^N · ρ + α,    MBR = C · ln(1 − α) / ln(1 − α/ρ).
 //!
-//! Packets differ in length, cells do not. So a slot is the time that a packet of a given length takes
-//! on the link, N is a time and need not be whole, and a packet of k slots adds 1 − (1 − α)^k in place
-//! of α, and stands for k/N of C: the same for k = 1. This is the choice made here. What is kept of
-//! the form for cells is what it is for: of packets of one length at one distance the MBR settles at their
-//! exact rate, whatever the weight, and the first packet of a stream has the MBR zero.
+//! Packets differ in length, cells do not. Here a slot is the transmission time of a packet of a given length
+//! on the link, N is a time and need not be whole, and a packet of k slots adds 1 − (1 − α)^k instead of α,
+//! and counts as k/N of C. For k = 1 this is the same. It keeps the purpose of the formula for cells: for
+//! packets of one length at one distance the MBR settles at their exact rate, whatever the weight, and the
+//! first packet of a stream has MBR zero.
 //!
-//! # In whole numbers
+//! # In integers
 //!
-//! Nobody needs the MBR itself, but whether it is at most a rate R. With ρ₀ = (1 − α)^N · ρ, what was kept of
-//! the load, and d = (1 − α)^(k·C/R), what is left of a load after the time that the packet takes at R,
+//! Only the comparison of the MBR with a rate R is needed. Let ρ₀ = (1 − α)^N · ρ be the decayed load, and d
+//! = (1 − α)^(k·C/R) the decay during the packet's transmission time at R. Then
 //!
 //! MBR ≤ R  ⟺  k·C/R · −ln(1 − α) ≤ ln(ρ/ρ₀)  ⟺  d · ρ ≥ ρ₀:
 //!
-//! at the rate R the load would be back to what it was, or not yet, when the next such packet comes. This
-//! needs powers of 1 − α alone, which [`load`] computes without floating point, so that a kernel's program
-//! comes to the same to the last bit. What is decided is the formula's for an MBR that is right to one part
-//! in 2²⁰, of packets of 40 bytes and more; a test holds it against the formula in floating point.
+//! At the rate R the load would have decayed to its former value, or not yet, when the next such packet
+//! arrives. This requires only powers of 1 − α, which [`load`] computes without floating point, so eBPF
+//! programs compute the same result to the last bit. The decision is that of the formula for an MBR exact to
+//! one part in 2²⁰, for packets of at least 40 bytes; a test compares it with the formula in floating point.
 
 mod load;
 
@@ -49,18 +49,18 @@ pub struct MomentaryRateParams {
     sending: Decay,
 }
 
-/// The least and the most halvings of a load in the time that a byte takes: packets of 40 bytes are then
-/// counted to one part in 2²¹, and none of 65,535 bytes beyond what is told apart at the smallest limit.
+/// The limits of the halvings of a load per byte time. Within them packets of 40 bytes are exact to one part
+/// in 2²¹, and packets of 65,535 bytes do not exceed the range.
 const MIN_PER_BYTE: f64 = 1.0 / (1 << 27) as f64;
 const MAX_PER_BYTE: f64 = 0.5;
 
 impl MomentaryRateParams {
-    /// C, the rate of the access link; the packet whose time on it is a slot; and α, the weight of a
-    /// slot, above 0 and below 1: 0.01 for real-time and 0.001 for non-real-time traffic in Laatu et
-    /// al. 2003, §3.4, where they may also be those of the core nodes' buffers. The time constant is
-    /// about a slot over α. Rates count headers.
+    /// C, the rate of the access link; the packet whose transmission time is a slot; and α, the weight of a
+    /// slot, above 0 and below 1. Laatu et al. 2003, §3.4, have 0.01 for real-time and 0.001 for
+    /// non-real-time traffic, but these may also be the weights of the core nodes' buffers. The time constant
+    /// is about a slot divided by α. Rates include headers.
     ///
-    /// A weight that changes a load by more or less in the time of a byte than can be counted is refused.
+    /// Refuses a weight for which the change of a load per byte time is outside the range.
     pub fn new(link: Rate, slot: Bytes, weight: f64) -> Result<Self, ParamsError> {
         let link = above_zero("link", link)?;
         let slot = above_zero("slot", slot)?;
@@ -73,9 +73,9 @@ impl MomentaryRateParams {
         let per_nano = per_byte * link.bits_per_sec() as f64 / 8e9;
         if !(MIN_PER_BYTE..=MAX_PER_BYTE).contains(&per_byte) || per_nano > 1.0 {
             let message = format!(
-                "weight {weight} with a slot of {slot} at {link} halves a load {per_byte:.1e} times in a byte, \
-                 {per_nano:.1e} times in a nanosecond; it must be {MIN_PER_BYTE:.1e} to {MAX_PER_BYTE} times, and \
-                 at most once"
+                "weight {weight} with a slot of {slot} at {link} halves a load {per_byte:.1e} times per byte and \
+                 {per_nano:.1e} times per nanosecond; allowed are {MIN_PER_BYTE:.1e} to {MAX_PER_BYTE} times per byte, and \
+                 at most once per nanosecond"
             );
             return Err(ParamsError::new("weight", message));
         }
@@ -88,7 +88,7 @@ impl MomentaryRateParams {
         self.link
     }
 
-    /// The packet whose time on the link is a slot.
+    /// The packet whose transmission time on the link is a slot.
     pub fn slot(&self) -> Bytes {
         self.slot
     }
@@ -98,32 +98,31 @@ impl MomentaryRateParams {
         self.weight
     }
 
-    /// How a load decays in each nanosecond.
+    /// The decay of a load per nanosecond.
     pub fn silence(&self) -> Decay {
         self.silence
     }
 
-    /// How a load decays in the time of each byte on the link.
+    /// The decay of a load per byte time on the link.
     pub fn sending(&self) -> Decay {
         self.sending
     }
 
-    /// How a load decays in the time of each byte at a rate of so many bit/s; none of one that cannot be told
-    /// from others.
+    /// The decay of a load per byte time at this rate in bit/s; `None` if the rate is out of range.
     pub(crate) fn at_rate(&self, bits_per_sec: f64) -> Option<Decay> {
         let [min, max] = self.rates();
         let per_byte = MIN_PER_BYTE * max / bits_per_sec;
         (min..=max).contains(&bits_per_sec).then(|| Decay::from_halvings(per_byte))
     }
 
-    /// The least and the greatest rate, in bit/s, that can be told from others.
+    /// The smallest and the largest rate in range, in bit/s.
     pub(crate) fn rates(&self) -> [f64; 2] {
         let per_byte = per_byte(self.log_keep, self.slot) * self.link.bits_per_sec() as f64;
         [MAX_PER_BYTE, MIN_PER_BYTE].map(|limit| per_byte / limit)
     }
 
-    /// How long a silence makes the rate of any packet after it at most `rate`, above zero, as that
-    /// of a first packet is, if the stream was no faster than the link.
+    /// The idle time after which any packet has a rate of at most `rate`, above zero, as a first packet has,
+    /// if the stream was not faster than the link.
     ///
     /// MBR ≤ R when ln(1 + a/(ρ·(1 − α)^N)) ≥ b, where a packet of k slots adds a and b = −k·C/R ·
     /// ln(1 − α); with ρ ≤ 1, when −N·ln(1 − α) ≥ ln((e^b − 1)/a), which grows with k.
@@ -135,20 +134,21 @@ impl MomentaryRateParams {
         let added = -libm::expm1(slots * self.log_keep);
         let silent_slots = (log_excess - libm::log(added)) / -self.log_keep;
         let slot_nanos = self.slot.0 as f64 * 8e9 / self.link.bits_per_sec() as f64;
-        // A negative or an endless number is cut by the conversion. Whole numbers are off by less than is added.
+        // The conversion limits negative and infinite numbers. The error of the integers is smaller than what
+        // is added.
         Duration::from_nanos(libm::ceil(silent_slots * slot_nanos * (1.0 + 1e-8)) as u64)
     }
 }
 
-/// Halvings of a load in the time of a byte on the link.
+/// Halvings of a load per byte time on the link.
 fn per_byte(log_keep: f64, slot: Bytes) -> f64 {
     -log_keep / std::f64::consts::LN_2 / slot.0 as f64
 }
 
-/// An IP packet is no longer (RFC 791 §3.1).
+/// The largest IP packet (RFC 791 §3.1).
 const LARGEST_PACKET: u32 = 65_535;
 
-/// The momentary bit rate of one stream. What it costs does not hang on the time that has passed.
+/// The momentary bit rate of one stream. Its cost does not depend on the time that has passed.
 #[derive(Debug, Clone, Copy)]
 pub struct MomentaryRate {
     /// ρ, after the last packet.
@@ -157,13 +157,13 @@ pub struct MomentaryRate {
 }
 
 impl Default for MomentaryRate {
-    /// That of a stream of which nothing was seen.
+    /// For a stream without packets so far.
     fn default() -> Self {
         MomentaryRate { load: Load::NONE, last: Instant::START }
     }
 }
 
-/// The momentary bit rate with a packet.
+/// The momentary bit rate at a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading {
     kept: Load,
@@ -172,11 +172,11 @@ pub(crate) struct Reading {
 }
 
 impl MomentaryRate {
-    /// The load of a stream of which nothing was seen, as whoever computes elsewhere has it: a number and a
-    /// power of 2.
+    /// The load of a stream without packets so far, for other implementations: a number and a power of 2.
     pub const FRESH: [u64; 2] = Load::NONE.numbers();
 
-    /// Counts a packet of `size` bytes in. A clock that is set back stands still until it is where it was.
+    /// Adds a packet of `size` bytes. If the clock is set back, time stands still until it reaches its former
+    /// value.
     #[inline]
     pub(crate) fn update(
         &mut self,
@@ -194,7 +194,7 @@ impl MomentaryRate {
 }
 
 impl Reading {
-    /// Whether the rate is at most 2^−`halved` of that at which a byte's time decays loads so.
+    /// Whether the rate is at most 2^−`halved` times the rate whose byte time has this decay.
     #[inline]
     pub(crate) fn is_at_most(&self, rate: Decay, halved: u32) -> bool {
         self.load.after(rate.doubled(halved).within(self.bytes)).is_at_least(self.kept)
@@ -390,8 +390,8 @@ mod tests {
         assert_eq!(refused(LINK, Bytes(0), 0.1), "slot must be above zero; found 0 B");
         assert_eq!(
             refused(LINK, Bytes(1500), 1e-6),
-            "weight 0.000001 with a slot of 1.5 KB at 10 Mbit/s halves a load 9.6e-10 times in a byte, \
-             1.2e-12 times in a nanosecond; it must be 7.5e-9 to 0.5 times, and at most once"
+            "weight 0.000001 with a slot of 1.5 KB at 10 Mbit/s halves a load 9.6e-10 times per byte and \
+             1.2e-12 times per nanosecond; allowed are 7.5e-9 to 0.5 times per byte, and at most once per nanosecond"
         );
     }
 }

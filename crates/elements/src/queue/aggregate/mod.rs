@@ -16,7 +16,7 @@ use crate::sharing::{Connections, Seen, Sharing};
 use crate::traits::{SenderEvent, SenderUpdate};
 use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 
-/// Holds packets that do not keep to the profile of an aggregate until they do.
+/// Holds packets of an aggregate until they conform to its profile.
 ///
 /// ```text
 ///            one FIFO per connection      a packet that conforms, in the service order,
@@ -26,30 +26,32 @@ use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued};
 ///     └──────────── conforms ──────────────┘
 /// ```
 ///
-/// - A packet that conforms when it comes passes at once, unless its connection has others waiting, or,
-///   with a common bucket, [any](FreshPackets) connection has.
-/// - The others wait. While some do, one coarse timer expires periodically for the whole aggregate (15 ms
-///   in the paper, §4.1), and then those go that conform by then.
-/// - Events at the senders are triggers for the same (§6.2, §6.3): the host [tells](QueueDiscipline::told)
-///   of acknowledgements and of data that the application hands in; a new connection is seen here.
-/// - With a common bucket, the first in the service order goes or nobody does; else the first whose own
-///   share suffices.
+/// - A packet that conforms on arrival passes at once. Exceptions: other packets of its connection wait or,
+///   with a common bucket, packets of [any](FreshPackets) connection.
+/// - All other packets wait. While packets wait, one coarse timer expires periodically for the whole
+///   aggregate (15 ms in the paper, §4.1), and releases the packets that conform by then.
+/// - Events at the senders trigger the same (§6.2, §6.3): the host [reports](QueueDiscipline::on_sender_event)
+///   acknowledgements and data that the application writes. The shaper itself sees new connections.
+/// - With a common bucket, only the first in the service order may leave; otherwise the first whose own share
+///   suffices.
 ///
-/// The round-trip time of a connection, with which its share may be in proportion, is the least smoothed one
-/// that its sender has told. In the paper a packet is withheld before TCP counts it as sent (§6.1), so its
-/// samples do not contain the wait here; of those told, the first ones contain the least of it.
+/// A connection's share may be in proportion to its round-trip time: the smallest smoothed value that its
+/// sender has reported. In the paper a packet is held back before TCP counts it as sent (§6.1), so its
+/// samples do not include the wait here. Among the reported values the first ones include the least of it.
 ///
-/// A peak rate spaces what conforms on its way to the line, whose readiness tells when the next may go: to
-/// wait for the coarse timer would let about one packet go at each expiry. A stream that keeps to a bucket
-/// still does when it is spaced at no less than the bucket's rate (Le Boudec & Thiran 2001, theorem 1.5.2).
+/// A peak rate spaces conforming packets on their way to the line; `ready_at` is the time of the next one.
+/// Waiting for the coarse timer would release about one packet per expiry. A stream that conforms to a bucket
+/// still conforms after spacing at no less than the bucket's rate (Le Boudec & Thiran 2001, theorem 1.5.2).
 ///
-/// When the limit is reached, the connection of which the most waits loses its newest packet
-/// ([`DropReason::PushedOut`]), unless that is the arrival's own; with a common bucket, of which no connection
-/// has a part, the arrival is dropped. So is, as [`DropReason::Overlimit`], a packet that is larger than the
-/// profile allows, or of a new connection where packets of as many wait as may have a share.
+/// When the limit is reached, the connection with the most waiting packets loses its newest one
+/// ([`DropReason::PushedOut`]), unless that is the arrival's own connection. With a common bucket, of which
+/// no connection has a part, the arrival is dropped. Two other packets are dropped as
+/// [`DropReason::Overlimit`]: one that is larger than the profile allows, and one of a new connection if
+/// packets of the maximum number of connections wait.
 ///
-/// A packet takes a step for each connection, as how much one may take hangs on what others leave; and, but for
-/// a common bucket, a step for each of them for each that waits, as when the next conforms hangs on all that wait.
+/// A packet takes one step per connection, because a connection's tokens depend on what others leave. Without
+/// a common bucket it also takes a step per connection for each waiting one, because the time of the next
+/// conforming packet depends on all of them.
 #[derive(Debug)]
 pub struct AggregateShaper {
     params: AggregateShaperParams,
@@ -57,11 +59,11 @@ pub struct AggregateShaper {
     store: PacketStore,
     /// By the number of the connection.
     lines: Vec<Line>,
-    /// The numbers of those that wait.
+    /// The numbers of connections with waiting packets.
     waiting: Vec<u32>,
-    /// What conformed and has not been taken.
+    /// Packets that conform and were not sent yet.
     released: PacketList,
-    /// When the packet that was taken last has passed at the peak rate.
+    /// When the last packet sent has passed at the peak rate.
     peak_free_at: Instant,
     backlog: Backlog,
     /// The number of the next step in the service order.
@@ -70,29 +72,29 @@ pub struct AggregateShaper {
     stats: Stats,
 }
 
-/// The packets of one connection that wait.
+/// The waiting packets of one connection.
 #[derive(Debug, Default)]
 struct Line {
     packets: PacketList,
-    /// The least goes first.
+    /// The connection with the smallest value is served first.
     turn: u64,
-    /// The least that was told, once one was.
+    /// The smallest reported value, once there is one.
     min_rtt: Option<Duration>,
-    /// When its head conforms, if nothing else happens meanwhile.
+    /// When its head conforms, if nothing else happens.
     due_at: Instant,
 }
 
 /// The shaping timer. It runs while packets wait.
 #[derive(Debug)]
 struct Timer {
-    /// When it expires next; never while it does not run.
+    /// The next expiry; `NEVER` while it does not run.
     at: Instant,
-    /// The first expiry at which a packet conforms, if nothing else happens until then.
+    /// The first expiry at which a packet conforms, if nothing else happens.
     useful_at: Instant,
 }
 
 impl AggregateShaper {
-    /// An empty shaper with a full bucket; its table hashes under a seed from `rng`.
+    /// An empty shaper with a full bucket. The hash of its table has a seed from `rng`.
     pub fn new(params: AggregateShaperParams, rng: Rng) -> Self {
         // The others are looked at packet by packet.
         let AggregateShaperSettings {
@@ -125,7 +127,7 @@ impl AggregateShaper {
         self.params.sharing == Sharing::Common
     }
 
-    /// Lets the timer expire as often as it has by `now`.
+    /// Processes all expiries of the timer by `now`.
     fn advance(&mut self, now: Instant) {
         while self.timer.useful_at <= now {
             let at = self.timer.useful_at;
@@ -133,7 +135,7 @@ impl AggregateShaper {
             self.timer.at = at + self.params.timer;
             self.release(at);
         }
-        // Expiries before the next useful one let nothing go.
+        // Expiries before the next useful one release nothing.
         if self.timer.at <= now {
             let missed = now.since(self.timer.at).nanos() / self.params.timer.nanos();
             let last = self.timer.at + self.params.timer * missed;
@@ -142,7 +144,7 @@ impl AggregateShaper {
         }
     }
 
-    /// An event lets those packets go that conform at `now`, if it is a trigger.
+    /// Releases the packets that conform at `now`, if the event is a trigger.
     fn trigger(&mut self, now: Instant, event: SenderEvent) {
         if self.params.triggers.has(event) && !self.waiting.is_empty() {
             self.stats.triggered[event as usize] += 1;
@@ -150,7 +152,7 @@ impl AggregateShaper {
         }
     }
 
-    /// The same, where an event lets its own connection alone go.
+    /// The same, if an event releases only packets of its own connection.
     fn trigger_own(&mut self, now: Instant, event: SenderEvent, number: u32) {
         if !self.params.triggers.has(event) {
             return;
@@ -165,7 +167,7 @@ impl AggregateShaper {
         self.look_ahead();
     }
 
-    /// Lets go, in the service order, what conforms at `now`.
+    /// Releases conforming packets at `now`, in the service order.
     fn release(&mut self, now: Instant) {
         self.connections.shared.earn(now);
         let mut before = None;
@@ -175,7 +177,7 @@ impl AggregateShaper {
         self.look_ahead();
     }
 
-    /// The place among those that wait of the one that goes next, if any conforms.
+    /// The index of the waiting connection that leaves next, if one conforms.
     fn next(&self) -> Option<usize> {
         let turn = |&place: &usize| self.lines[self.waiting[place] as usize].turn;
         let places = 0..self.waiting.len();
@@ -195,8 +197,8 @@ impl AggregateShaper {
         packets.first(&self.store).expect("a connection that waits has a head")
     }
 
-    /// When the head of the connection could have gone. With a common bucket, where a packet that went before
-    /// it at the same instant could have gone at `before`, when its own tokens had come after that one's.
+    /// When the head of the connection could have left. With a common bucket, an earlier packet of the same
+    /// instant could have left at `before`; then the time when this packet's tokens had arrived after that.
     fn due_at(&self, number: u32, before: Option<Instant>) -> Instant {
         match before {
             Some(before) if self.is_common() => {
@@ -206,8 +208,8 @@ impl AggregateShaper {
         }
     }
 
-    /// Sends the head of the connection at `place`, which conforms at `now`. When it could have gone, where
-    /// the packet before it at the same instant could have gone at `before`.
+    /// Sends the head of the connection at `place`, which conforms at `now`. Returns when it could have left;
+    /// `before` is that time for the previous packet of the same instant.
     fn send_head(&mut self, now: Instant, place: usize, before: Option<Instant>) -> Instant {
         let number = self.waiting[place];
         let due_at = self.due_at(number, before).max(self.head(number).since);
@@ -226,8 +228,8 @@ impl AggregateShaper {
         due_at
     }
 
-    /// The connection has been assigned tokens: its next turn comes after those of all others, or as soon
-    /// as it no longer conforms, or stays what it is.
+    /// The connection was assigned tokens. Depending on the order, its next turn is after all others, or when
+    /// it no longer conforms, or unchanged.
     fn take_turn(&mut self, number: u32) {
         let is_last = match self.params.order {
             ServiceOrder::Sequential => false,
@@ -248,15 +250,14 @@ impl AggregateShaper {
         self.next_turn
     }
 
-    /// Finds out when the packets that wait conform, and which expiry of the timer is the first to let one
-    /// go.
+    /// Computes when waiting packets conform, and the first expiry of the timer that releases one.
     fn look_ahead(&mut self) {
         let mut earliest = Instant::NEVER;
         let shared = &self.connections.shared;
         let first = self.waiting.iter().map(|&number| self.lines[number as usize].turn).min();
         for &number in &self.waiting {
             let line = &mut self.lines[number as usize];
-            // With a common bucket nobody goes before the first.
+            // With a common bucket only the first may leave.
             if self.params.sharing == Sharing::Common && Some(line.turn) != first {
                 line.due_at = Instant::NEVER;
                 continue;
@@ -264,7 +265,7 @@ impl AggregateShaper {
             let head = line.packets.first(&self.store).expect("a waiting connection has a head");
             let conforms_at = shared.conforms_at(number, &head.packet);
             earliest = earliest.min(conforms_at);
-            // What conforms already is due since it did.
+            // A packet that already conforms is due since then.
             let is_due = conforms_at == shared.earned_at();
             line.due_at = if is_due { line.due_at.min(conforms_at) } else { conforms_at };
         }
@@ -283,7 +284,7 @@ impl AggregateShaper {
         }
     }
 
-    /// Takes a packet of a connection that has a share.
+    /// Accepts a packet of a connection with a share.
     fn take(&mut self, now: Instant, Seen { number, is_new }: Seen, packet: Packet) {
         if number as usize >= self.lines.len() {
             self.lines.resize_with(number as usize + 1, Line::default);
@@ -303,7 +304,7 @@ impl AggregateShaper {
         }
     }
 
-    /// A packet waits from now on, the last of its connection's.
+    /// A packet waits from now on, as the last of its connection.
     fn hold(&mut self, now: Instant, number: u32, packet: Packet) {
         let line = &mut self.lines[number as usize];
         let is_first = line.packets.is_empty();
@@ -322,7 +323,7 @@ impl AggregateShaper {
         }
     }
 
-    /// Whether a packet of the connection need not wait for others that do.
+    /// Whether a packet of the connection may pass waiting ones.
     fn may_pass(&self, number: u32) -> bool {
         self.lines[number as usize].packets.is_empty()
             && (self.waiting.is_empty()
@@ -341,7 +342,7 @@ impl QueueDiscipline for AggregateShaper {
             Some(seen) => self.take(now, seen, packet),
             None => drops.push(packet, DropReason::Overlimit),
         }
-        // Even where it was dropped, others may have been forgotten, and shares be greater.
+        // Even if the packet was dropped, other connections may have been removed, and shares may be larger.
         self.look_ahead();
     }
 

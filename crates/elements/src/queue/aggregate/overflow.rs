@@ -1,4 +1,4 @@
-//! Which connection loses a packet when all of them together hold too much.
+//! Chooses the connection that loses a packet when the common limit is exceeded.
 
 use shortflow_units::Length;
 
@@ -7,9 +7,10 @@ use crate::queue::ring::fits;
 use crate::{Backlog, DropReason, Drops, Packet};
 
 impl AggregateShaper {
-    /// Pushes out packets of connections of which more waits behind the first packet than of that of
-    /// `packet`, with it, until it fits; false when it does not in the end. Under a limit in bytes some may
-    /// be pushed out all the same. One step for each that waits, where the limit is reached.
+    /// Pushes out packets of connections that hold more behind their first packet than the connection of
+    /// `packet` would, until `packet` fits. Returns false if it does not fit in the end. Under a limit in
+    /// bytes, some packets may be pushed out anyway. One step per waiting connection, if the limit is
+    /// reached.
     pub(super) fn make_room(&mut self, packet: &Packet, drops: &mut Drops) -> bool {
         let limit = self.params.limit;
         if fits(limit, self.backlog, packet) {
@@ -36,7 +37,7 @@ impl AggregateShaper {
         true
     }
 
-    /// The longest of those that wait, and its place among them; of equals, the one that waits first.
+    /// The longest waiting connection, and its index. If several are equal, the one that waits first.
     fn longest(&self) -> Option<(u64, usize)> {
         let each = self.waiting.iter().enumerate().map(|(place, &number)| {
             let behind = self.lines[number as usize].packets.behind_first(&self.store);
@@ -45,7 +46,7 @@ impl AggregateShaper {
         each.reduce(|longest, other| if other.0 > longest.0 { other } else { longest })
     }
 
-    /// Drops the newest packet, which is not the first, of the connection at `place` among those that wait.
+    /// Drops the newest packet of the connection at `place`, which has more than one.
     fn push_out(&mut self, place: usize, drops: &mut Drops) {
         let number = self.waiting[place];
         let packets = &mut self.lines[number as usize].packets;

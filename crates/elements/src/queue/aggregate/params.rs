@@ -1,4 +1,4 @@
-//! What is set of a shaper of an aggregate.
+//! Parameters of a shaper of an aggregate.
 
 use shortflow_units::{Duration, Length};
 
@@ -12,11 +12,11 @@ use crate::traits::SenderEvent;
 /// wait may go. [`AggregateShaperParams::settings`] has all of them.
 #[derive(Debug, Clone)]
 pub struct AggregateShaperParams {
-    /// What all connections together may send.
+    /// The profile of all connections together.
     pub profile: AggregateProfile,
-    /// What each may take of it.
+    /// How it is shared.
     pub sharing: Sharing,
-    /// How many have a share at once.
+    /// How many connections have a share at the same time.
     pub connections: ConnectionLimits,
     pub(super) limit: Length,
     pub(super) timer: Duration,
@@ -47,9 +47,9 @@ pub struct AggregateShaperSettings<'p> {
 }
 
 impl AggregateShaperParams {
-    /// A shaper that holds `limit` at most. Its timer expires each `timer` while packets wait.
-    /// Connections are served in the first order, one whose packet is fresh takes its turn, and every
-    /// event at a sender is a trigger.
+    /// A shaper with this `limit`. Its timer expires every `timer` while packets wait. By default connections
+    /// are served in the first order, an arriving packet takes its turn, and every event at a sender is a
+    /// trigger.
     pub fn new(
         profile: AggregateProfile,
         sharing: Sharing,
@@ -73,19 +73,19 @@ impl AggregateShaperParams {
         Ok(params)
     }
 
-    /// The same where connections are served in `order`.
+    /// Sets the order of service.
     #[must_use]
     pub fn with_order(self, order: ServiceOrder) -> Self {
         AggregateShaperParams { order, ..self }
     }
 
-    /// The same where this becomes of fresh packets.
+    /// Sets the treatment of arriving packets.
     #[must_use]
     pub fn with_fresh_packets(self, fresh: FreshPackets) -> Self {
         AggregateShaperParams { fresh, ..self }
     }
 
-    /// The same where only these events are triggers.
+    /// Sets the triggers.
     #[must_use]
     pub fn with_triggers(self, triggers: Triggers) -> Self {
         AggregateShaperParams { triggers, ..self }
@@ -115,68 +115,68 @@ impl AggregateShaperParams {
         }
     }
 
-    /// What it holds at most.
+    /// The limit.
     pub fn limit(&self) -> Length {
         self.limit
     }
 
-    /// After how long the timer expires.
+    /// The period of the timer.
     pub fn timer(&self) -> Duration {
         self.timer
     }
 
-    /// In which order connections are served.
+    /// The order of service.
     pub fn order(&self) -> ServiceOrder {
         self.order
     }
 
-    /// What becomes of a packet that comes while others wait.
+    /// The treatment of a packet that arrives while others wait.
     pub fn fresh_packets(&self) -> FreshPackets {
         self.fresh
     }
 
-    /// Which events at senders let packets go that conform.
+    /// The events at senders that release conforming packets.
     pub fn triggers(&self) -> Triggers {
         self.triggers
     }
 }
 
-/// In which order connections whose packets wait are served (§4.2.2).
+/// The order in which connections with waiting packets are served (§4.2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServiceOrder {
-    /// Always from the first of the list, which is the one that has been known longest.
+    /// Always from the first of the list, the oldest connection.
     Sequential,
-    /// By when they became non-compliant. One that has been served as far as it conforms becomes
-    /// non-compliant anew.
+    /// By the time when they became non-compliant. A connection that was served as far as it conforms becomes
+    /// non-compliant again.
     FirstCome,
-    /// The one whose last token was assigned longest ago, packet by packet. One that was never assigned
-    /// any counts from when it came.
+    /// The connection whose last token was assigned longest ago, packet by packet. A connection without
+    /// tokens counts from its arrival.
     LeastRecentlyServed,
 }
 
-/// Who goes when tokens have come and a sender has something new: the ones before, or its own.
+/// Which packets leave when tokens arrive and a sender has new data: earlier ones, or its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FreshPackets {
-    /// With a common bucket, a packet that comes while others wait takes its turn in the service order, and
-    /// a trigger lets those go whose turn it is (§6.3).
+    /// With a common bucket, a packet that arrives while others wait takes its turn in the service order, and
+    /// a trigger releases the packets whose turn it is (§6.3).
     InTurn,
-    /// A packet that conforms when it comes goes at once, before those that wait, and a trigger lets its own
-    /// connection alone go: whoever invokes TCP's output routine is checked for compliance (§4.1). The timer
-    /// serves all in their order.
+    /// A packet that conforms on arrival leaves at once, before waiting ones, and a trigger releases packets
+    /// of its own connection only: TCP's output routine is checked for compliance when it runs (§4.1). The
+    /// timer serves all in order.
     Overtake,
 }
 
-/// Which events at senders are triggers.
+/// The events at senders that are triggers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Triggers(u8);
 
 impl Triggers {
-    /// None: the timer alone lets waiting packets go.
+    /// None: only the timer releases waiting packets.
     pub const NONE: Triggers = Triggers(0);
     /// Every event.
     pub const ALL: Triggers = Triggers((1 << SenderEvent::ALL.len()) - 1);
 
-    /// These and `event`.
+    /// These events and `event`.
     #[must_use]
     pub const fn with(self, event: SenderEvent) -> Self {
         Triggers(self.0 | 1 << event as u8)
@@ -187,7 +187,7 @@ impl Triggers {
         self.0 & 1 << event as u8 != 0
     }
 
-    /// Those events that are triggers.
+    /// The events that are triggers.
     pub fn iter(self) -> impl Iterator<Item = SenderEvent> {
         SenderEvent::ALL.into_iter().filter(move |&event| self.has(event))
     }

@@ -1,4 +1,4 @@
-//! What a shaper of an aggregate counts.
+//! The counters of a shaper of an aggregate.
 
 use shortflow_units::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use crate::traits::SenderEvent;
 /// Counters since the start.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stats {
-    /// Packets that conformed when they came.
+    /// Packets that conformed on arrival.
     pub(super) passed: u64,
-    /// Packets that waited and went.
+    /// Packets that waited and were sent.
     shaped: u64,
-    /// The sum over these of the time from when a packet could have conformed to when it went.
+    /// For these, the sum of the times from when a packet could have conformed to when it was sent.
     error: Duration,
     pub(super) timers_set: u64,
     pub(super) timers_cancelled: u64,
@@ -21,13 +21,13 @@ pub(super) struct Stats {
 }
 
 impl Stats {
-    /// A packet that waited goes so much later than it could have.
+    /// A waiting packet is sent this much later than it could have been.
     pub(super) fn shaped(&mut self, late: Duration) {
         self.shaped += 1;
         self.error += late;
     }
 
-    /// The timer expired each `period` from `first` to `last`.
+    /// The timer expired every `period` from `first` to `last`.
     pub(super) fn timer_expired(&mut self, first: Instant, last: Instant, period: Duration) {
         self.timers_expired += last.since(first).nanos() / period.nanos() + 1;
     }

@@ -1,15 +1,15 @@
-//! The hosts that flows come from or go to, while they send.
+//! Hosts with active flows.
 
 use hashbrown::HashTable;
 
 use crate::Address;
 use crate::flow_hash::FlowHash;
 
-/// Hosts of which queues are listed, found by their address.
+/// Hosts with listed queues, by address.
 #[derive(Debug)]
 pub(super) struct Hosts {
     hash: FlowHash,
-    /// Where in `hosts` an address's host sits.
+    /// The index in `hosts` of an address.
     places: HashTable<u32>,
     hosts: Vec<Host>,
     free: Vec<u32>,
@@ -18,13 +18,13 @@ pub(super) struct Hosts {
 #[derive(Debug)]
 struct Host {
     address: Address,
-    /// Queues of the host that are listed.
+    /// The host's listed queues.
     queues: u32,
-    /// Those of them that are old and hold packets: they always have something to send.
+    /// Those in the old list with packets, which always have something to send.
     bulk: u32,
 }
 
-/// The place of a host in its table.
+/// The index of a host in its table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct HostSlot(u32);
 
@@ -33,17 +33,17 @@ impl Hosts {
         Hosts { hash, places: HashTable::new(), hosts: Vec::new(), free: Vec::new() }
     }
 
-    /// Makes room for `hosts` in all.
+    /// Reserves memory for `hosts` in total.
     pub(super) fn reserve(&mut self, hosts: usize) {
         let Hosts { hash, places, hosts: known, free } = self;
-        // Twice the hosts: then removals never make it grow, only tidy itself.
+        // Twice the hosts: removals then never make it grow, but only rehash in place.
         let more = (2 * hosts).saturating_sub(places.len());
         places.reserve(more, |&at| hash.hash(&known[at as usize].address));
         known.reserve(hosts.saturating_sub(known.len()));
         free.reserve(hosts.saturating_sub(free.len()));
     }
 
-    /// Counts a queue of the host at `address` that is now listed.
+    /// Adds a listed queue to the host at `address`.
     pub(super) fn enter(&mut self, address: Address) -> HostSlot {
         let hashed = self.hash.hash(&address);
         let hosts = &self.hosts;
@@ -68,19 +68,19 @@ impl Hosts {
         HostSlot(place)
     }
 
-    /// A queue of the host is an old one and holds packets.
+    /// A queue of the host is in the old list and has packets.
     #[inline]
     pub(super) fn became_bulk(&mut self, place: HostSlot) {
         self.hosts[place.0 as usize].bulk += 1;
     }
 
-    /// An old queue of the host holds no packets any more.
+    /// An old queue of the host has no packets any more.
     #[inline]
     pub(super) fn came_to_rest(&mut self, place: HostSlot) {
         self.hosts[place.0 as usize].bulk -= 1;
     }
 
-    /// A queue of the host, which holds no packets, is no longer listed.
+    /// A queue of the host, which has no packets, is no longer listed.
     pub(super) fn leave(&mut self, HostSlot(place): HostSlot) {
         let host = &mut self.hosts[place as usize];
         host.queues -= 1;
@@ -92,7 +92,7 @@ impl Hosts {
         }
     }
 
-    /// How many of the host's queues always have something to send.
+    /// The number of the host's queues that always have something to send.
     #[inline]
     pub(super) fn bulk(&self, place: HostSlot) -> u32 {
         self.hosts[place.0 as usize].bulk

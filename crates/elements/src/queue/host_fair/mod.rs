@@ -1,5 +1,5 @@
-//! Fairness between hosts, then between the flows of a host, in the manner of CAKE
-//! (Høiland-Jørgensen, Täht & Morton, *Piece of CAKE*, LANMAN 2018).
+//! Fairness between hosts, then between the flows of a host, similar to CAKE (Høiland-Jørgensen, Täht &
+//! Morton, *Piece of CAKE*, LANMAN 2018).
 
 mod hosts;
 
@@ -13,14 +13,14 @@ use crate::aggregate::{IPV6_PREFIX, checked_ipv6_prefix};
 use crate::flow_hash::FlowHash;
 use crate::{Backlog, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
 
-/// Between which hosts there is fairness.
+/// Which hosts share the link fairly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fairness {
-    /// Between those that send.
+    /// The sending hosts.
     Source,
-    /// Between those that receive.
+    /// The receiving hosts.
     Destination,
-    /// Between both: no host gets more for its many flows, on whichever end it is.
+    /// Both: no host, at either end, gets more by opening more flows.
     Both,
 }
 
@@ -34,8 +34,8 @@ pub struct HostFairParams {
 }
 
 impl HostFairParams {
-    /// Fairness between hosts with these settings; `queues` must be a multiple of 8. A host of IPv6
-    /// is what has the same first 64 bits: it may take any address among these.
+    /// Fairness between hosts with these settings; `queues` must be a multiple of 8. An IPv6 host is
+    /// identified by its first 64 bits, because it can use any address with these bits.
     pub fn new(settings: FlowQueueSettings, fairness: Fairness) -> Result<Self, ParamsError> {
         let (settings, quantum) = settings.checked()?;
         if !settings.queues.is_multiple_of(WAYS) {
@@ -45,61 +45,56 @@ impl HostFairParams {
         Ok(HostFairParams { settings, quantum, fairness, ipv6_prefix: IPV6_PREFIX })
     }
 
-    /// The same with another length of what a host of IPv6 is known by, from 1 to 128.
+    /// Sets the length of the prefix that identifies an IPv6 host, from 1 to 128.
     pub fn with_ipv6_prefix(self, length: u8) -> Result<Self, ParamsError> {
         Ok(HostFairParams { ipv6_prefix: checked_ipv6_prefix(length)?, ..self })
     }
 
-    /// The settings, which were checked.
+    /// The checked settings.
     pub fn settings(&self) -> &FlowQueueSettings {
         &self.settings
     }
 
-    /// Between which hosts there is fairness.
+    /// Which hosts share the link fairly.
     pub fn fairness(&self) -> Fairness {
         self.fairness
     }
 
-    /// How many bits of its address a host of IPv6 is known by.
+    /// The length of the prefix that identifies an IPv6 host.
     pub fn ipv6_prefix(&self) -> u8 {
         self.ipv6_prefix
     }
 }
 
-/// How many queues a flow's hash allows.
+/// The number of queues that a flow's hash allows.
 const WAYS: usize = 8;
 
-/// A queue that is fair to hosts and then to their flows, in the manner of CAKE (Høiland-Jørgensen,
-/// Täht & Morton, *Piece of CAKE*, LANMAN 2018).
+/// A queue that is fair between hosts, then between their flows, similar to CAKE (Høiland-Jørgensen, Täht &
+/// Morton, *Piece of CAKE*, LANMAN 2018).
 ///
-/// What is as in CAKE:
+/// As in CAKE:
 ///
-/// - **Host isolation**: what a flow may send in a turn is the quantum over the number of
-///   flows with which its host always has something to send: those that have had their first turn
-///   and hold packets. So a round gives each host a quantum, however many flows it opens, and a
-///   flow whose queue is empty costs its host nothing. With [`Fairness::Both`] the greater of both ends' numbers counts:
-///   triple isolation.
-/// - **Flow isolation**: deficit round robin with sparse flows first, as in FQ-CoDel;
-///   a flow's queue is one of eight that its hash allows (an 8-way set-associative hash), so that
-///   two flows share one only when all eight are busy. A flow that had to share one stays there
-///   until it is empty: no flow is reordered.
-/// - **AQM** on each queue in the manner of COBALT: CoDel, and BLUE for flows that do not listen,
-///   which raises a drop probability when their queue is the one that overflows.
+/// - **Host isolation**: what a flow may send per turn is the quantum divided by the number of its host's
+///   bulk flows. Bulk flows have had their first turn and have packets. A round therefore gives each host a
+///   quantum, however many flows it opens, and a flow with an empty queue costs its host nothing. With
+///   [`Fairness::Both`] the larger number of both ends counts: triple isolation.
+/// - **Flow isolation**: deficit round robin with sparse flows first, as in FQ-CoDel. A flow uses one of
+///   eight queues that its hash allows (an 8-way set-associative hash), so two flows share a queue only if all
+///   eight are in use. A flow that shares a queue stays there until it is empty, so no flow is reordered.
+/// - **AQM** on each queue, similar to COBALT: CoDel, and BLUE for unresponsive flows, which raises the drop
+///   probability of the queue that overflows.
 ///
-/// What is not here: the shaper (give the link its rate), tins of DiffServ classes (put one such
-/// queue under each class of a [scheduler](crate::scheduler)), filtering of acknowledgements,
-/// looking through NAT, and gaming-proof details of CAKE's third list for flows that decay; an
-/// empty flow waits for one turn as an old one, as in FQ-CoDel. CAKE hashes hosts too; here they
-/// are told apart exactly. CoDel is that of RFC 8289, without COBALT's slow decay of the signal
-/// count.
+/// Not implemented: the shaper (give the link its rate), tins of DiffServ classes (put such a queue into each
+/// class of a [scheduler](crate::scheduler)), filtering of acknowledgements, NAT lookup, and details of
+/// CAKE's third list for decaying flows. An empty flow keeps its place for one turn as an old one, as in
+/// FQ-CoDel. CAKE hashes hosts too; here hosts are exact. CoDel is that of RFC 8289, without COBALT's slow
+/// decay of the signal count.
 ///
-/// What the AQM drops is [`DropReason::Early`](crate::DropReason::Early); above the limit, the
-/// queue with the most bytes for what it may send in a turn loses up to half its packets
-/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). CAKE takes the queue with the most bytes:
-/// a host that floods through many flows, each with a short queue, would push out a host with one. As
-/// in CAKE, a packet takes as many
-/// steps as it needs turns: about one for each flow with which its host always has something to
-/// send.
+/// Packets dropped by the AQM are [`DropReason::Early`](crate::DropReason::Early). Above the limit, the queue
+/// with the most bytes relative to its turn loses up to half its packets
+/// ([`DropReason::Overlimit`](crate::DropReason::Overlimit)). CAKE takes the queue with the most bytes. A
+/// host that floods through many flows with short queues would then push out packets of a host with one flow.
+/// As in CAKE, a packet takes one step per turn that it needs: about one for each bulk flow of its host.
 #[derive(Debug)]
 pub struct HostFair {
     queues: FlowQueues,
@@ -107,7 +102,7 @@ pub struct HostFair {
     hash: FlowHash,
 }
 
-/// Whose flow each queue holds.
+/// The flow of each queue.
 #[derive(Debug)]
 struct Owners {
     quantum: Deficit,
@@ -123,12 +118,12 @@ struct Owner {
     key: FlowKey,
     source: HostSlot,
     destination: HostSlot,
-    /// Whether packets of other flows are in the queue too.
+    /// Whether the queue also has packets of other flows.
     has_guests: bool,
 }
 
 impl HostFair {
-    /// An empty queue that draws from `rng`, its hash's seed first.
+    /// An empty queue that draws from `rng`, first the seed of its hash.
     pub fn new(params: HostFairParams, mut rng: Rng) -> Self {
         let HostFairParams { settings, quantum, fairness, ipv6_prefix } = params;
         // Turns go by the checked quantum of the parameters.
@@ -151,9 +146,9 @@ impl HostFair {
         }
     }
 
-    /// The queue of the flow `key`: of the eight that its hash allows the one that is its own,
-    /// else one that is free, else its home, where it is a guest. While a home has guests, a flow
-    /// that calls it home does not go elsewhere: packets of it may wait there.
+    /// The queue of the flow `key`. Of the eight that its hash allows: its own one, else a free one, else its
+    /// home queue, which it then shares. While a queue is shared, a flow with this home does not move
+    /// elsewhere, because its packets may wait there.
     #[inline]
     fn queue(&mut self, key: &FlowKey) -> usize {
         let HostFair { queues, owners, hash } = self;
@@ -188,14 +183,14 @@ impl Owners {
         self.destinations.reserve(queues);
     }
 
-    /// Has a place for the owner of `queue`, which is the next at most.
+    /// Ensures that the owner of `queue`, at most the next one, has an entry.
     fn know(&mut self, queue: usize) {
         if queue == self.owners.len() {
             self.owners.push(Owner::default());
         }
     }
 
-    /// Counts `queue` among the queues of its hosts: it is to be listed.
+    /// Adds `queue` to its hosts: it will be listed.
     fn enter(&mut self, queue: usize) {
         let owner = &mut self.owners[queue];
         owner.source = self.sources.enter(owner.key.src.ipv6_network(self.ipv6_prefix));

@@ -2,7 +2,7 @@
 
 use shortflow_units::{Duration, Instant};
 
-/// How much a new sample counts in an average.
+/// The weight of a new sample in an average.
 #[derive(Debug, Clone)]
 pub(super) struct Weight {
     /// w_q.
@@ -28,55 +28,54 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A mean packet takes this time.
+    /// For this transmission time of a mean packet.
     pub(super) fn from_packet_time(packet_time: Duration) -> Self {
         Pace { packet_time, packets_per_nano: 1.0 / packet_time.nanos() as f64 }
     }
 
-    /// (1 − w_q)^m, where m = `empty`/s small packets could have been sent. Apart from those who ask, for
-    /// whom it is rare.
+    /// (1 − w_q)^m, where m = `empty`/s small packets could have been sent. Not inlined, because it is rare
+    /// for its callers.
     #[inline(never)]
     fn keep(&self, empty: Duration, weight: &Weight) -> f64 {
         libm::exp(empty.nanos() as f64 * self.packets_per_nano * weight.log_keep)
     }
 }
 
-/// An exponentially weighted average of a queue's length, in packets or bytes, with the length
-/// that it follows (Floyd & Jacobson 1993, §4, Figure 2).
+/// An exponentially weighted average of a queue's length in packets or bytes, with the current length (Floyd
+/// & Jacobson 1993, §4, Figure 2).
 ///
-/// Over idle time it falls, and so it does at a sample that finds nothing, as over the time of one packet.
-/// How far is worked out when the next sample finds something, or when somebody asks: until then it is
-/// enough to add up the time.
+/// It falls over idle time, and at a sample of an empty queue by the time of one packet. The fall is computed
+/// when the next sample finds packets, or when the value is read. Until then only the time is added up.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Average {
     /// Without the fall over `empty`.
     average: f64,
     /// A whole number.
     length: f64,
-    /// When nothing is left, the line falls idle, or has fallen idle, at this instant; at none that is
-    /// known yet, when it is never. Until then the queue is empty, but not idle.
+    /// If the queue is empty, the line becomes or became idle at this instant; `NEVER` if it is not known
+    /// yet. Until then the queue is empty but not idle.
     idle_since: Instant,
-    /// Time over which the average has not fallen yet: idle time until `idle_since`, and that of a packet
-    /// for each sample of nothing.
+    /// The time over which the average has not fallen yet: idle time until `idle_since`, and the time of one
+    /// packet per sample of an empty queue.
     empty: Duration,
 }
 
 impl Average {
-    /// What it is at most: what it was before the time that it has still to fall over.
+    /// An upper limit: the value before the pending fall.
     #[inline]
     pub(super) fn at_most(&self) -> f64 {
         self.average
     }
 
-    /// What it is as of the last sample.
+    /// Its value at the last sample.
     pub(super) fn value(&self, pace: &Pace, weight: &Weight) -> f64 {
         let mut fallen = self.clone();
         fallen.fall(pace, weight);
         fallen.average
     }
 
-    /// Falls over the time so far, as if m = time/s small packets had arrived to the empty queue:
-    /// avg ← (1 − w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
+    /// Falls over the time so far, as if m = time/s small packets had arrived at the empty queue: avg ← (1 −
+    /// w_q)^m · avg (Floyd & Jacobson 1993, §4, Figure 2).
     #[inline]
     pub(super) fn fall(&mut self, pace: &Pace, weight: &Weight) {
         let empty = std::mem::take(&mut self.empty);
@@ -98,11 +97,11 @@ impl Average {
         }
     }
 
-    /// Takes a sample at `now`, when nothing waits and nothing is being sent.
+    /// Takes a sample at `now`, when no packet waits and none is being sent.
     #[inline]
     pub(super) fn sample_idle(&mut self, now: Instant) {
         self.empty += now.since(self.idle_since);
-        // The same idle time must not count again at the next sample, when this packet is dropped.
+        // The same idle time must not count again at the next sample if this packet is dropped.
         self.idle_since = now;
     }
 
@@ -111,28 +110,27 @@ impl Average {
         self.length += f64::from(amount);
     }
 
-    /// So much that was added does not join the queue.
+    /// This amount, which was added, does not join the queue.
     #[inline]
     pub(super) fn take_back(&mut self, amount: u32) {
         self.length -= f64::from(amount);
     }
 
-    /// So much begins to be sent, and has left the line at `left_at`: when nothing is left here, the
-    /// queue is idle from then on (Floyd & Jacobson 1993, §4: `q_time` is the start of the queue's
-    /// idle time).
+    /// The transmission of this amount begins, and ends at `left_at`. If the queue is now empty, it is idle
+    /// from then on (Floyd & Jacobson 1993, §4: `q_time` is the start of the queue's idle time).
     #[inline]
     pub(super) fn remove(&mut self, amount: u32, left_at: Instant) {
         self.length -= f64::from(amount);
         self.idle_since = left_at;
     }
 
-    /// Something came and began to be sent at once.
+    /// A packet arrived, and its transmission began at once.
     #[inline]
     pub(super) fn pass(&mut self, left_at: Instant) {
         self.idle_since = left_at;
     }
 
-    /// What began to be sent has left the line.
+    /// A transmission has ended.
     #[inline]
     pub(super) fn departed(&mut self, now: Instant) {
         if self.idle_since == Instant::NEVER {
@@ -140,7 +138,7 @@ impl Average {
         }
     }
 
-    /// Falls by the idle time until `now`, as if a sample was taken.
+    /// Falls by the idle time until `now`, as at a sample.
     pub(super) fn settle(&mut self, now: Instant, pace: &Pace, weight: &Weight) {
         if self.length == 0.0 && self.idle_since <= now {
             self.sample_idle(now);

@@ -24,8 +24,8 @@ pub struct DropCurve {
 }
 
 impl DropCurve {
-    /// A curve that is zero below `min_threshold` (min_th), rises in a straight line to
-    /// `max_probability` (max_p) at `max_threshold` (max_th), and goes on as `above_max` says.
+    /// A curve that is zero below `min_threshold` (min_th), rises linearly to `max_probability` (max_p) at
+    /// `max_threshold` (max_th), and continues as `above_max` says.
     pub fn new(
         min_threshold: Length,
         max_threshold: Length,
@@ -63,12 +63,12 @@ impl DropCurve {
         self.max_threshold
     }
 
-    /// The unit of the thresholds, and so of the average that they are compared with.
+    /// The unit of the thresholds and of the average.
     pub(super) fn unit(&self) -> Unit {
         unit(self.max_threshold)
     }
 
-    /// The curve with its slopes worked out.
+    /// The curve with its slopes.
     pub(super) fn slopes(&self) -> Slopes {
         let (min, max) = (amount(self.min_threshold) as f64, amount(self.max_threshold) as f64);
         let forced_from = match self.above_max {
@@ -96,7 +96,7 @@ impl DropCurve {
     }
 }
 
-/// What queue lengths are counted in.
+/// The unit of queue lengths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Packets,
@@ -117,7 +117,7 @@ pub(super) fn amount(length: Length) -> u64 {
     }
 }
 
-/// Where the average stands on the curve.
+/// The region of the curve for an average.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Region {
     /// Below min_th.
@@ -130,7 +130,7 @@ pub(super) enum Region {
     Forced,
 }
 
-/// A [`DropCurve`] ready for use.
+/// A [`DropCurve`] in a form for fast evaluation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slopes {
     min: f64,

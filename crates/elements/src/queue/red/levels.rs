@@ -1,11 +1,10 @@
-//! The levels of a RED gate, beside the gate where they are few.
+//! The levels of a RED gate, inside the gate if they are few.
 
 use std::ops::{Deref, DerefMut};
 
 use super::Level;
 
-/// As many as the three of assured forwarding stand in the gate itself, with some to spare where there
-/// are fewer; more stand in a piece of memory of their own.
+/// Up to three levels, as in assured forwarding, are inside the gate; more are in separate memory.
 #[derive(Debug)]
 pub(super) enum Levels {
     Few([Level; INLINE_LEVELS]),

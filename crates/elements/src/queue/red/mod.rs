@@ -1,13 +1,12 @@
 //! Random Early Detection with one or several levels of drop precedence.
 //!
-//! One physical FIFO. Each packet has a level, which its DSCP names; each level has its own
-//! thresholds and maximum probability. What a level's average counts is a setting: all packets
-//! (WRED, and the multi-level RED of Casetti & Mellia 2005), packets of the level (RIO-D), or
-//! packets of the level and of those that are better protected (RIO-C). Plain RED is one level.
+//! One physical FIFO. Each packet has a level, by its DSCP. Each level has its own thresholds and maximum
+//! probability. A setting chooses which packets a level's average counts: all packets (WRED, and the
+//! multi-level RED of Casetti & Mellia 2005), packets of the level (RIO-D), or packets of the level and of
+//! better protected levels (RIO-C). Plain RED has one level.
 //!
-//! An arriving packet takes a sample of those averages that count packets of its level, so that an
-//! average is paced by the packets it counts, as in RIO (Clark & Fang 1998). Each level counts its own
-//! packets since its last drop.
+//! An arriving packet takes a sample of the averages that count packets of its level, as in RIO (Clark & Fang
+//! 1998). Each level counts its own packets since its last drop.
 
 mod average;
 mod drop_curve;
@@ -33,11 +32,10 @@ use crate::{Arrival, Backlog, DropReason, Gate, Verdict};
 
 /// A RED queue (Floyd & Jacobson 1993) with one or several levels.
 ///
-/// A packet that finds the average between the thresholds is dropped with a probability that rises
-/// with the average ([`DropReason::Early`]); one that finds it above is dropped for certain
-/// ([`DropReason::Forced`]); one that does not fit under the limit is dropped
-/// ([`DropReason::Overlimit`]). In the gentle region packets are still chosen by chance, so their
-/// reason is `Early`. O(1) per packet, with one step per level for [`Averages::Coupled`].
+/// If the average is between the thresholds, a packet is dropped with a probability that rises with the
+/// average ([`DropReason::Early`]). Above them it is always dropped ([`DropReason::Forced`]), and so is a
+/// packet above the limit ([`DropReason::Overlimit`]). In the gentle region packets are still dropped at
+/// random, so the reason is `Early`. O(1) per packet, with one step per level for [`Averages::Coupled`].
 pub type Red = Gated<RedGate>;
 
 impl Red {
@@ -46,14 +44,14 @@ impl Red {
         Gated::behind(RedGate::new(params, rng))
     }
 
-    /// The average that packets of `level` are judged by, in packets or bytes.
+    /// The average for packets of `level`, in packets or bytes.
     pub fn average_of(&self, level: usize) -> f64 {
         self.gate.average_of(level)
     }
 }
 
-/// The gate of a [`Red`] queue. What each packet asks for stands first, so that it shares few cache
-/// lines: a network has many of these.
+/// The gate of a [`Red`] queue. Fields used for each packet come first, so that they share few cache lines: a
+/// network has many of these.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct RedGate {
@@ -68,13 +66,13 @@ pub struct RedGate {
 
 #[derive(Debug, Clone, Default)]
 struct Level {
-    /// The average of this number; where one counts all packets, that of the first level.
+    /// The average with this number. If one average counts all packets, it is that of the first level.
     average: Average,
     gap: Gap,
 }
 
 impl RedGate {
-    /// A gate that has let nothing in, and draws from `rng`.
+    /// A gate before an empty queue, which draws from `rng`.
     pub fn new(params: RedParams, rng: Rng) -> Self {
         let RedParams { settings, rules } = params;
         RedGate {
@@ -88,14 +86,14 @@ impl RedGate {
         }
     }
 
-    /// The average that packets of `level` are judged by, in packets or bytes.
+    /// The average for packets of `level`, in packets or bytes.
     fn average_of(&self, level: usize) -> f64 {
         let first = if self.rules.averages == Averages::Shared { 0 } else { level };
         self.levels[first].average.value(&self.pace, &self.rules.weight)
     }
 
-    /// What happens to a packet. Each average that counts it takes a sample and counts it in by `join`; if
-    /// it does not join the queue, it is counted out by `refuse`.
+    /// The decision on a packet. Each average that counts it takes a sample and adds it by `join`. If it does
+    /// not join the queue, `refuse` removes it again.
     #[inline(always)]
     fn decide(
         &mut self,
@@ -129,7 +127,7 @@ impl RedGate {
         }
         match verdict {
             Verdict::Pass => {}
-            // A packet that carries a mark already keeps it; the mark was this queue's too.
+            // A packet that already has a mark keeps it; this queue's mark counts too.
             Verdict::Mark => self.ecn_marks += 1,
             Verdict::Drop(_) => {
                 let counting = &mut levels[place.counting()];
@@ -141,7 +139,7 @@ impl RedGate {
 }
 
 impl Rules {
-    /// What `packet` counts for in the averages.
+    /// The amount of `packet` in the averages.
     #[inline]
     fn amount(&self, packet: Arrival) -> u32 {
         match self.unit {
@@ -150,7 +148,7 @@ impl Rules {
         }
     }
 
-    /// What happens to a packet whose average is in this `region`, where there is room for it.
+    /// The decision on a packet with its average in this `region`, if there is room for it.
     fn judge(&self, region: Region, packet: Arrival, gap: &mut Gap, rng: &mut Rng) -> Verdict {
         let may_mark = self.ecn.marks() && packet.class.ecn().is_capable();
         let may_mark_above = may_mark && self.ecn == EcnMode::MarkAboveMax;
@@ -209,7 +207,7 @@ impl Gate for RedGate {
             average.sample_idle(now);
             average.pass(left_at);
         };
-        // Since the sample it is idle from now on.
+        // The queue has been idle since the sample.
         self.decide(packet, join, |average, _| average.pass(now))
     }
 
@@ -229,7 +227,7 @@ impl Gate for RedGate {
         self.pace = Pace::from_packet_time(packet_time);
     }
 
-    /// The average of the last level; unless averages are per level, it counts all packets.
+    /// The average of the last level. Unless averages are per level, it counts all packets.
     fn average(&self) -> Option<f64> {
         Some(self.average_of(self.rules.levels() - 1))
     }

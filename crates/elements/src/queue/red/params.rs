@@ -14,48 +14,47 @@ use crate::params::above_zero;
 use crate::queue::ring::checked_limit;
 use crate::{Dscp, ParamsError};
 
-/// How congestion is told to ECN-capable packets.
+/// How congestion is signalled to ECN-capable packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EcnMode {
-    /// By a drop, as to all others.
+    /// By a drop, as for all others.
     Drop,
-    /// By a mark while the average is below max_th; above it by a drop (RFC 3168 §7). The gentle
-    /// region lies above max_th, so a packet that is chosen there is dropped.
+    /// By a mark while the average is below max_th, above it by a drop (RFC 3168 §7). The gentle region is
+    /// above max_th, so its packets are dropped.
     Mark,
-    /// By a mark also above max_th, however great the average: RFC 3168 §7 allows it, and ns-2's RED
-    /// with several levels (dsRED) does so. In queues without such a threshold, the same as `Mark`.
+    /// By a mark also above max_th, whatever the average. RFC 3168 §7 allows it, and ns-2's RED with several
+    /// levels (dsRED) does it. In queues without such a threshold, the same as `Mark`.
     MarkAboveMax,
 }
 
 impl EcnMode {
-    /// Whether there are marks at all.
+    /// Whether packets are marked.
     #[inline]
     pub fn marks(self) -> bool {
         self != EcnMode::Drop
     }
 }
 
-/// What the levels of one RED queue have in common.
+/// The common settings of all levels of a RED queue.
 #[derive(Debug, Clone)]
 pub struct RedSettings {
-    /// The hard limit of the queue; a packet that does not fit is dropped.
+    /// The limit of the queue; packets that do not fit are dropped.
     pub limit: Length,
     /// w_q: the weight of a new sample in the average, above 0 and at most 1.
     pub weight: f64,
-    /// The packet that takes the time s on the link by which the average falls in idle time: the
-    /// mean one.
+    /// The mean packet. Its transmission time s determines how the average falls in idle time.
     pub idle_packet: Bytes,
-    /// The rate of the link, until the host tells another.
+    /// The rate of the link, until the host sets another.
     pub rate: Rate,
-    /// The mean packet; when given, the drop probability is in proportion to the packet's size
-    /// over this (Floyd & Jacobson 1993, §4, where it is the maximum packet).
+    /// The mean packet. If it is set, the drop probability is proportional to the packet's size divided by it
+    /// (Floyd & Jacobson 1993, §4, where it is the maximum packet).
     pub mean_packet: Option<Bytes>,
     /// How drops are spread.
     pub spacing: Spacing,
     /// Whether ECN-capable packets are marked.
     pub ecn: EcnMode,
-    /// A packet that finds fewer than so many packets waiting is neither dropped by chance nor
-    /// forced out, whatever the average. 0 is RED as published; ns-2 and ns-3 have 2.
+    /// A packet that finds fewer packets than this in the queue is not dropped, whatever the average. 0 is
+    /// RED as published; ns-2 and ns-3 have 2.
     pub spare_below: u64,
 }
 
@@ -70,15 +69,15 @@ pub enum Averages {
     Coupled,
 }
 
-/// Parameters of [`Red`](super::Red). Clones have all but the settings in common, so that what many
-/// ports have alike stays in the cache.
+/// Parameters of [`Red`](super::Red). Clones share everything except the settings, so that the common part of
+/// many ports stays in the cache.
 #[derive(Debug, Clone)]
 pub struct RedParams {
     pub(super) settings: RedSettings,
     pub(super) rules: Arc<Rules>,
 }
 
-/// What a gate looks up for each packet, and never changes.
+/// Constants that a gate reads for each packet.
 #[derive(Debug)]
 pub(super) struct Rules {
     pub(super) limit: Length,
@@ -88,32 +87,32 @@ pub(super) struct Rules {
     pub(super) spacing: Spacing,
     pub(super) ecn: EcnMode,
     pub(super) spare_below: u64,
-    /// 1 over the size of a mean packet; zero when sizes do not matter.
+    /// 1 divided by the size of a mean packet; zero if sizes do not matter.
     pub(super) per_mean_packet: f64,
     curves: Vec<DropCurve>,
     pub(super) place_of: DscpTable<Place>,
 }
 
-/// Where the packets of a code point belong.
+/// The level and the averages of a code point.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) slopes: Slopes,
     pub(super) level: usize,
-    /// The averages that count these packets, the first of which judges them: from this number
+    /// The averages that count these packets, from this number; the first is used for decisions,
     first: usize,
-    /// up to this one, which does not.
+    /// up to this number, excluded.
     end: usize,
 }
 
 impl Rules {
-    /// How many levels there are.
+    /// The number of levels.
     pub(super) fn levels(&self) -> usize {
         self.curves.len()
     }
 }
 
 impl Place {
-    /// In this one of the levels that have these `curves`.
+    /// For this level, among levels with these `curves`.
     fn new(level: usize, curves: &[DropCurve], averages: Averages) -> Self {
         let (first, end) = match averages {
             Averages::Shared => (0, 1),
@@ -123,7 +122,7 @@ impl Place {
         Place { slopes: curves[level].slopes(), level, first, end }
     }
 
-    /// The numbers of the averages that count these packets; the first judges them.
+    /// The numbers of the averages that count these packets; the first is used for decisions.
     #[inline]
     pub(super) fn counting(&self) -> Range<usize> {
         self.first..self.end
@@ -157,7 +156,7 @@ impl RedParams {
             ));
         }
         let Some(first) = curves.first() else {
-            return Err(ParamsError::new("levels", "RED needs at least one level; found 0"));
+            return Err(ParamsError::new("levels", "RED requires at least one level; found 0"));
         };
         for curve in &curves {
             check_beside(first, curve, settings.limit)?;
@@ -189,7 +188,7 @@ impl RedParams {
         Ok(RedParams { settings: RedSettings { rate, ..self.settings.clone() }, ..self.clone() })
     }
 
-    /// What the levels have in common.
+    /// The common settings of all levels.
     pub fn settings(&self) -> &RedSettings {
         &self.settings
     }

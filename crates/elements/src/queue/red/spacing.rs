@@ -2,42 +2,39 @@
 
 use shortflow_units::Rng;
 
-/// How far apart drops (or marks) are at a steady probability p_b.
+/// The number of packets between drops (or marks) at a steady probability p_b.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spacing {
     /// Uniform from 1 to 1/p_b packets (Floyd & Jacobson 1993, §7, method 2).
     Uniform,
-    /// Uniform from 1/p_b to 2/p_b − 1 packets: never close together. This is what the option
-    /// `wait_` of ns-2 stands for.
+    /// Uniform from 1/p_b to 2/p_b − 1 packets: never close together. This is ns-2's option `wait_`.
     Wait,
-    /// As `Uniform`, but where p_b has risen so far that a packet should have been dropped already,
-    /// none is until the average leaves the thresholds. So does ns-2's dsRED, whose
-    /// p_b/(1 − count·p_b) is then negative.
+    /// As `Uniform`. But if p_b rises until a drop is overdue, no packet is dropped before the average leaves
+    /// the thresholds. This is ns-2's dsRED, whose p_b/(1 − count·p_b) is then negative.
     Unclamped,
 }
 
-/// Counts the packets that passed since the last drop, and draws the next.
+/// Counts packets since the last drop, and chooses the next one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Gap {
-    /// Packets since the last drop, each counted with its share of a mean packet.
+    /// Packets since the last drop, each with its share of a mean packet.
     passed: f64,
 }
 
 impl Gap {
-    /// Starts to count anew.
+    /// Restarts counting.
     #[inline]
     pub(super) fn reset(&mut self) {
         self.passed = 0.0;
     }
 
-    /// Whether this packet is chosen at probability p_b = `probability`. `share` is its size over
-    /// a mean packet's, or 1 when sizes do not matter.
+    /// Whether this packet is chosen at probability p_b = `probability`. `share` is its size divided by a
+    /// mean packet's, or 1 if sizes do not matter.
     ///
-    /// `count` in Floyd & Jacobson's §7 is the number of packets that passed since the last drop;
-    /// p_a = p_b/(1 − count·p_b) then makes the n-th packet the next drop with probability p_b for
-    /// n from 1 to 1/p_b. (Their Figure 2 increments the count before it is used, and so would
-    /// leave out the last of these values.) With shares, the packet is chosen with probability
-    /// p_b·share whatever the sizes before it.
+    /// `count` in Floyd & Jacobson's §7 is the number of packets that passed since the last drop. With p_a =
+    /// p_b/(1 − count·p_b), the n-th packet is the next drop with probability p_b, for n from 1 to 1/p_b.
+    /// (Their Figure 2 increments the count before using it, which omits the last of these values.) With
+    /// shares, the packet is chosen with probability p_b·share, whatever the sizes before it.
     #[inline]
     pub(super) fn chooses(
         &mut self,
@@ -54,7 +51,7 @@ impl Gap {
             },
         };
         let wanted = probability * share;
-        // Past the end of the range, as after a rise of p_b, the packet is chosen for certain.
+        // After the end of the range, as after a rise of p_b, the packet is always chosen.
         let is_last = wanted > 0.0 && remaining <= wanted * (1.0 + ROUNDING);
         let is_missed = spacing == Spacing::Unclamped && remaining < -ROUNDING;
         let chosen = !is_missed && (is_last || rng.bernoulli(wanted / remaining));
@@ -67,7 +64,7 @@ impl Gap {
     }
 }
 
-/// Keeps the ends of the ranges where they are when 1/p_b is whole but p_b is not exact.
+/// Keeps the ends of the ranges in place if 1/p_b is whole but p_b is not exact.
 const ROUNDING: f64 = 1e-9;
 
 #[cfg(test)]

@@ -5,25 +5,24 @@ use crate::queue::ranking::Ranking;
 /// Generalized Processor Sharing: every backlogged flow is served at once, each in proportion to
 /// its weight φ_i (Parekh & Gallager 1993, §II).
 ///
-/// Virtual time V says how much each backlogged flow has been served per unit of weight: it grows
-/// by work / Σ φ_i, the sum being over the backlogged flows (eq. 10). A flow is backlogged until V
-/// reaches the virtual finish time of its last packet, where the sum loses its weight; within one
-/// stretch of work that may happen many times, one after another ("iterated deletion", Keshav
-/// 1991). Work is given in nanobits, so that the work of a line in whole nanoseconds is a whole
-/// number, and V counts 2⁻³² of a nanobit per unit of weight: no work is lost in the division, its
-/// remainder is carried on.
+/// Virtual time V is the service of each backlogged flow per unit of weight. It grows by work / Σ φ_i, with
+/// the sum over the backlogged flows (eq. 10). A flow is backlogged until V reaches the virtual finish time
+/// of its last packet; then the sum loses its weight. This may happen many times in one stretch of work
+/// ("iterated deletion", Keshav 1991). Work is in nanobits, so that the work of a line in whole nanoseconds
+/// is a whole number. V is in units of 2⁻³² nanobits per unit of weight. The remainder of the division
+/// carries over, so no work is lost.
 #[derive(Debug)]
 pub(super) struct Gps {
     virtual_time: u128,
-    /// Backlogged flows by virtual finish time: that of the last packet, or of one before, until V
-    /// gets there. So an arrival to a backlogged flow is O(1).
+    /// Backlogged flows by virtual finish time: that of the last packet, or of an earlier one until V reaches
+    /// it. An arrival at a backlogged flow is therefore O(1).
     backlogged: Ranking<u128>,
-    /// By the number of the flow; means something while it is backlogged.
+    /// By flow number; valid while the flow is backlogged.
     flows: Vec<Fluid>,
     /// The weights of all backlogged flows.
     weights: u64,
-    /// Work done that did not move V yet: less than moves it by one, and what was done of packets
-    /// that were taken back.
+    /// Work done that has not moved V yet: a remainder below one unit, and work on packets that were taken
+    /// back.
     remainder: u128,
 }
 
@@ -34,11 +33,11 @@ struct Fluid {
     weight: u64,
 }
 
-/// The digits of V behind the point.
+/// The fractional bits of V.
 const FRACTION_BITS: u32 = 32;
 const NANOBITS_PER_BYTE: u128 = 8_000_000_000;
 
-/// How far a byte moves the virtual finish time of a flow of this weight: L / φ_i in eq. 11.
+/// The virtual time per byte of a flow with this weight: L / φ_i in eq. 11.
 pub(super) fn virtual_time_per_byte(weight: u64) -> u128 {
     (NANOBITS_PER_BYTE << FRACTION_BITS) / u128::from(weight)
 }
@@ -50,7 +49,7 @@ impl Gps {
         Gps { virtual_time, backlogged, flows, weights: 0, remainder }
     }
 
-    /// Makes room for flows with numbers below `flows`.
+    /// Reserves memory for flows with numbers below `flows`.
     pub(super) fn reserve(&mut self, flows: usize) {
         self.backlogged.reserve(flows);
         self.flows.reserve(flows.saturating_sub(self.flows.len()));
@@ -66,14 +65,14 @@ impl Gps {
         self.backlogged.first().is_none()
     }
 
-    /// Begins a new busy period with V at zero. No virtual finish time of before may be in use.
+    /// Starts a new busy period with V at zero. Earlier virtual finish times become invalid.
     pub(super) fn restart(&mut self) {
         debug_assert!(self.is_idle(), "a busy period ends when the fluid is gone");
         (self.virtual_time, self.remainder) = (0, 0);
     }
 
-    /// Takes a packet of `flow`, which is `length` long in the flow's virtual time, and gives its
-    /// virtual finish time: F = max(F of the packet before, V) + L / φ_i (eq. 11).
+    /// Adds a packet of `flow`, with this `length` in the flow's virtual time, and returns its virtual finish
+    /// time: F = max(F of the previous packet, V) + L / φ_i (eq. 11).
     #[inline]
     pub(super) fn arrive(&mut self, flow: u32, weight: u64, length: u128) -> u128 {
         if self.flows.len() <= flow as usize {
@@ -89,9 +88,9 @@ impl Gps {
         fluid.finish
     }
 
-    /// Takes back the last packet of `flow`, which is `length` long in the flow's virtual time and
-    /// finishes at `finish`, as if it had not come. What the fluid server has done of it already, it
-    /// does for the others next, so that it never falls behind the line.
+    /// Removes the last packet of `flow`, with this `length` in the flow's virtual time and the finish time
+    /// `finish`, as if it had not arrived. The fluid server's work on it so far goes to the other flows next,
+    /// so that the server never falls behind the line.
     pub(super) fn take_back(&mut self, flow: u32, weight: u64, length: u128, finish: u128) {
         let start = finish - length;
         let done = self.virtual_time.min(finish).saturating_sub(start);
@@ -108,7 +107,7 @@ impl Gps {
         }
     }
 
-    /// Serves `work` nanobits, and tells of each flow whose backlog ends.
+    /// Serves `work` nanobits, and reports each flow whose backlog ends.
     #[inline]
     pub(super) fn serve(&mut self, work: u128, mut ended: impl FnMut(u32)) {
         let mut work = (work << FRACTION_BITS) + self.remainder;

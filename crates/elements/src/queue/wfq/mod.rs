@@ -1,9 +1,9 @@
 //! Weighted fair queueing, packet by packet.
 //!
-//! Demers, Keshav & Shenker 1989 with weights, which is PGPS of Parekh & Gallager 1993: the packet
-//! is sent next that a fluid server of the same rate, which serves all flows at once, would finish
-//! first if no more came. So no packet is finished later than the fluid server would by more than
-//! the time of the largest packet (Parekh & Gallager 1993, Theorem 1).
+//! The algorithm of Demers, Keshav & Shenker 1989 with weights, which is PGPS of Parekh & Gallager 1993. A
+//! fluid server of the same rate serves all flows at the same time. The next packet is the one that it would
+//! finish first if no more arrived. No packet finishes later than in the fluid server by more than the
+//! transmission time of the largest packet (Parekh & Gallager 1993, Theorem 1).
 
 mod gps;
 mod params;
@@ -23,26 +23,25 @@ use crate::flow_map::FlowMap;
 use crate::slab::{List, Slab};
 use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued};
 
-/// Packet-by-packet Generalized Processor Sharing over classes, each one flow or with a flow for
-/// every 5-tuple; first in, first out within a flow, and of packets that would finish at once the
-/// one that came first.
+/// Packet-by-packet Generalized Processor Sharing over classes, each one flow or with one flow per 5-tuple.
+/// Packets of a flow are first in, first out. If several packets would finish at the same time, the one that
+/// arrived first is sent first.
 ///
-/// Where flows share a limit and an arrival does not fit, the flow that holds the most behind its first
-/// packet, for its weight, loses its newest packet ([`DropReason::PushedOut`]): as many as the arrival
-/// needs. Where that flow is the arrival's own, or the limit is of one flow alone, the arrival is dropped
-/// ([`DropReason::Overlimit`]). So each flow has room for a packet, however small its weight, and for its
-/// part of what the limit leaves; within it, it loses nothing to a flood of another; [`WhenFull::TailDrop`] is without that protection. Under a limit in
-/// bytes some may be pushed out for an arrival that is refused in the end, when its flow has become
-/// the longest. The fluid server never sees what is refused, and forgets what is pushed out. A flow of a class is known from its first packet until both
-/// servers are through with its last, when nothing of it matters any more: there is no table to
-/// bound beside the limits.
+/// If flows share a limit and an arrival does not fit, the flow that holds most behind its first packet,
+/// relative to its weight, loses its newest packets ([`DropReason::PushedOut`]) until the arrival fits. If
+/// that is the arrival's own flow, or the limit belongs to one flow, the arrival is dropped
+/// ([`DropReason::Overlimit`]). Each flow therefore has room for a packet, however small its weight, and for
+/// its part of the rest of the limit. Within it, it loses nothing to a flood of other flows.
+/// [`WhenFull::TailDrop`] has no such protection. Under a limit in bytes, packets may be pushed out for an
+/// arrival that is dropped in the end, if its flow has become the longest. The fluid server never sees
+/// dropped arrivals, and forgets packets that are pushed out. A flow of a class is known from its first
+/// packet until both servers have finished its last one. No table needs a limit besides these.
 ///
-/// The fluid server is as busy as the line is. It goes on at the line's rate, but by no more than
-/// what was given to the line, and has done that when the host tells that it has
-/// [`departed`](QueueDiscipline::departed): a line that turns out slower (headers that are not
-/// counted, a shaper above) does not let it run ahead, and one that takes packets before it sends
-/// them does not either. One step per rule to find the
-/// class, then O(log n) per packet with n backlogged flows, over a busy period.
+/// The fluid server is as busy as the line. It works at the line's rate, up to the work given to the line. It
+/// has finished that work when the host reports that the packet has [`departed`](QueueDiscipline::departed).
+/// A slower line (uncounted headers, a shaper above) does not let it run ahead, and neither does a line that
+/// accepts packets early. One step per rule to find the class, then O(log n) per packet with n backlogged
+/// flows, on average over a busy period.
 #[derive(Debug)]
 pub struct Wfq {
     params: WfqParams,
@@ -50,11 +49,11 @@ pub struct Wfq {
     flows: FlowMap<Name, Flow>,
     packets: Slab<Held>,
     backlog: Backlog,
-    /// One for each class with a limit of its own, one for all others.
+    /// One for each class with its own limit, one for all others.
     pools: Vec<Pool>,
-    /// How many packets were taken: the number of the next one.
+    /// The number of packets accepted: the number of the next one.
     taken: u64,
-    /// Flows with packets by their first packet's virtual finish time, then its number.
+    /// Flows with packets, by the virtual finish time of their first packet, then by its number.
     next: Ranking<(u128, u64)>,
     gps: Gps,
     line: Line,
@@ -63,11 +62,11 @@ pub struct Wfq {
 #[derive(Debug)]
 struct ClassState {
     virtual_time_per_byte: u128,
-    /// The one flow of a class that is served as such.
+    /// The flow of a class that is served as one flow.
     flow: Option<u32>,
-    /// Which limit its packets are under.
+    /// The limit of its packets.
     pool: usize,
-    /// Packets that came.
+    /// Packets that arrived.
     came: u64,
 }
 
@@ -99,14 +98,14 @@ struct Held {
     queued: Queued,
 }
 
-/// What was given to the line and is being sent.
+/// The packet that is being sent.
 #[derive(Debug)]
 struct Line {
     bits_per_sec: u64,
-    /// What the fluid server has not done of it, in nanobits.
+    /// The fluid server's remaining work on it, in nanobits.
     left: u128,
     at: Instant,
-    /// The host tells when a packet has left the line.
+    /// The host reports when a packet has left the line.
     is_told: bool,
 }
 
@@ -116,7 +115,7 @@ impl Line {
         self.at = self.at.max(now);
     }
 
-    /// The work since the last look: no more than what was given.
+    /// The work since the last call, up to the work given.
     fn work_until(&mut self, now: Instant) -> u128 {
         let elapsed = u128::from(now.since(self.at).nanos());
         let work = self.left.min(elapsed * u128::from(self.bits_per_sec));
@@ -125,14 +124,14 @@ impl Line {
         work
     }
 
-    /// All that is left: what was given is sent.
+    /// The rest of the work: the packet was sent.
     fn finish(&mut self) -> u128 {
         std::mem::take(&mut self.left)
     }
 }
 
 impl Wfq {
-    /// An empty queue for a line of `rate`, above zero; its table hashes under a seed from `rng`.
+    /// An empty queue for a line of `rate`, above zero. The hash of its table has a seed from `rng`.
     pub fn new(params: WfqParams, rate: Rate, mut rng: Rng) -> Self {
         assert!(!rate.is_zero(), "a line has a rate above zero");
         let mut flows = FlowMap::new(FlowHash::seeded(&mut rng), params.classes.len());
@@ -167,12 +166,12 @@ impl Wfq {
         }
     }
 
-    /// How many flows are known, those of classes that are one flow among them.
+    /// The number of known flows, including classes that are one flow.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
 
-    /// Whether `packet` fits beside what its flow, if it is known, holds under its own limit.
+    /// Whether `packet` fits under the own limit of its flow.
     fn fits_flow(&self, packet: &Packet, class: usize, flow: Option<u32>) -> bool {
         let Share::Flow { limit: Some(limit) } = self.params.classes[class].share else {
             return true;
@@ -181,8 +180,8 @@ impl Wfq {
         fits(limit, held, packet)
     }
 
-    /// Pushes out what is longer for its weight than the flow of `packet` until it fits; false when
-    /// it does not in the end.
+    /// Pushes out packets of flows that are longer, relative to weight, than the flow of `packet`, until it
+    /// fits. Returns false if it does not fit in the end.
     fn make_room(
         &mut self,
         packet: &Packet,
@@ -206,7 +205,7 @@ impl Wfq {
         true
     }
 
-    /// What the flow of `packet`, if it is known, would hold with it.
+    /// The length of the flow of `packet` with this packet.
     fn own_length(&self, packet: &Packet, class: usize, flow: Option<u32>) -> RelativeLength {
         let flow = flow.map(|flow| &self.flows[flow]).filter(|flow| !flow.packets.is_empty());
         let Some(flow) = flow else { return 0 };
@@ -216,7 +215,7 @@ impl Wfq {
         self.pools[self.classes[class].pool].relative_length(with_arrival, weight)
     }
 
-    /// Drops the newest packet of `flow`, which is not its first.
+    /// Drops the newest packet of `flow`, which has more than one.
     fn push_out(&mut self, flow: u32, drops: &mut Drops) {
         let Flow { class, packets, .. } = &mut self.flows[flow];
         let class = *class as usize;
@@ -229,7 +228,7 @@ impl Wfq {
         drops.push(packet, DropReason::PushedOut);
     }
 
-    /// Lets the fluid server do `work`; flows that nothing is left of are forgotten.
+    /// Lets the fluid server do `work`. Flows without packets are removed.
     fn serve(&mut self, work: u128) {
         if work == 0 {
             return;
@@ -238,7 +237,7 @@ impl Wfq {
         gps.serve(work, |flow| forget_if_done(flows, classes, pools, flow));
     }
 
-    /// The books in which a packet of `flow` counts.
+    /// The totals that a packet of `flow` counts in.
     fn backlogs(&mut self, flow: u32) -> [&mut Backlog; 3] {
         let flow = &mut self.flows[flow];
         let pool = &mut self.pools[self.classes[flow.class as usize].pool];
@@ -246,7 +245,7 @@ impl Wfq {
     }
 }
 
-/// The limits, and which of them each class is under.
+/// The limits, and the limit of each class.
 fn pools(params: &WfqParams) -> (Vec<Pool>, Vec<usize>) {
     let pushes_out = params.when_full == WhenFull::PushOut;
     let mut pools = Vec::new();
@@ -264,7 +263,7 @@ fn pools(params: &WfqParams) -> (Vec<Pool>, Vec<usize>) {
     (pools, pool_of)
 }
 
-/// What `flow` holds behind its first packet for its weight, in the unit of its `pool`.
+/// The length of `flow` behind its first packet relative to its weight, in the unit of its `pool`.
 fn length_of(pool: &Pool, flow: &Flow, packets: &Slab<Held>, params: &WfqParams) -> RelativeLength {
     let weight = params.classes[flow.class as usize].weight.value();
     pool.relative_length(behind_first(flow, packets), weight)
@@ -278,7 +277,7 @@ fn behind_first(flow: &Flow, packets: &Slab<Held>) -> Backlog {
     backlog
 }
 
-/// Forgets `flow`, which the fluid server is through with, unless it has packets or is a class.
+/// Removes `flow`, which the fluid server has finished, unless it has packets or is a class.
 fn forget_if_done(
     flows: &mut FlowMap<Name, Flow>,
     classes: &[ClassState],
@@ -349,7 +348,8 @@ impl QueueDiscipline for Wfq {
     }
 
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
-        // Of a host that does not tell, the line asks for the next packet when this one is sent.
+        // If the host does not report departures, a call for the next packet means that the previous one was
+        // sent.
         let work = if self.line.is_told { self.line.work_until(now) } else { self.line.finish() };
         self.serve(work);
         let (_, flow) = self.next.first()?;

@@ -6,14 +6,14 @@ use crate::ParamsError;
 use crate::classifier::Classifier;
 use crate::queue::ring::checked_limit;
 
-/// φ_i in Parekh & Gallager 1993: a flow has this over the sum of all backlogged flows' weights of
-/// the line. Weights of one queue are all rates, or all numbers.
+/// φ_i in Parekh & Gallager 1993: a flow gets the share φ_i / Σ φ of the line, with the sum over all
+/// backlogged flows. The weights of one queue are all rates, or all numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Weight(u64);
 
 impl Weight {
-    /// The weight of a flow to which `rate` is reserved, from 1 bit/s to 1 Tbit/s. The flow has it
-    /// whenever the rates of all backlogged flows are at most that of the line.
+    /// The weight of a flow with the reserved `rate`, from 1 bit/s to 1 Tbit/s. The flow gets this rate if
+    /// the rates of all backlogged flows fit into that of the line.
     pub fn of_rate(rate: Rate) -> Result<Self, ParamsError> {
         let bits = rate.bits_per_sec();
         if !(1..=1_000_000_000_000).contains(&bits) {
@@ -25,7 +25,7 @@ impl Weight {
         Ok(Weight(bits))
     }
 
-    /// The weight `number`, from 0.001 to a million, to three digits behind the point.
+    /// The weight `number`, from 0.001 to a million, with three decimals.
     pub fn of_number(number: f64) -> Result<Self, ParamsError> {
         if !(0.001..=1e6).contains(&number) {
             return Err(ParamsError::new(
@@ -36,36 +36,35 @@ impl Weight {
         Ok(Weight(libm::round(number * 1000.0) as u64))
     }
 
-    /// The weight as a whole number: bits per second of a rate, thousandths of a number. Only the
-    /// ratio to the other weights of the queue counts.
+    /// The weight as an integer: bits per second of a rate, thousandths of a number. Only the ratio to the
+    /// other weights of the queue matters.
     pub fn value(self) -> u64 {
         self.0
     }
 }
 
-/// Who has the weight of a class.
+/// What the weight of a class belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
-    /// All its packets together, first in, first out.
+    /// The class as a whole, first in, first out.
     Class,
-    /// Each 5-tuple one of its own.
+    /// Each flow (5-tuple) of the class.
     Flow {
-        /// What each of them holds at most, within the limit of the class.
+        /// The limit of each flow, within the limit of the class.
         limit: Option<Length>,
     },
 }
 
-/// Which packet is dropped when flows share a limit and an arrival does not fit under it.
+/// Which packet is dropped if flows share a limit and an arrival does not fit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenFull {
-    /// The newest packet of the flow that holds the most behind its first packet, for its weight, in the
-    /// unit of the limit. A flow has room for a packet and for its part of the rest of the limit (its
-    /// weight over the weights of the flows that hold packets): within it, it loses nothing, whatever the
-    /// others send.
+    /// The newest packet of the flow that holds most behind its first packet, relative to its weight, in the
+    /// unit of the limit. A flow has room for a packet and for its part of the rest of the limit (by its
+    /// weight among the flows with packets). Within it, it loses nothing, whatever the others send.
     #[default]
     PushOut,
-    /// The arrival, whoever filled the buffer: a flow that floods it takes the line from the others,
-    /// whatever their weights.
+    /// The arrival, whichever flow filled the buffer. A flow that floods it takes the line from the others,
+    /// whatever the weights.
     TailDrop,
 }
 
@@ -78,8 +77,7 @@ pub struct WfqClass {
 }
 
 impl WfqClass {
-    /// A class that holds at most `limit`; without one it is under the limit that such classes
-    /// share.
+    /// A class with this `limit`. Without a limit it is under the limit that such classes share.
     pub fn new(weight: Weight, share: Share, limit: Option<Length>) -> Result<Self, ParamsError> {
         limit.map(checked_limit).transpose()?;
         if let Share::Flow { limit: Some(limit) } = share {
@@ -100,12 +98,12 @@ impl WfqClass {
         self.weight
     }
 
-    /// Who has the weight.
+    /// What the weight belongs to.
     pub fn share(&self) -> Share {
         self.share
     }
 
-    /// What it holds; `None` when it is under the limit that such classes share.
+    /// Its limit; `None` if it is under the limit that such classes share.
     pub fn limit(&self) -> Option<Length> {
         self.limit
     }
@@ -149,9 +147,9 @@ pub struct WfqClassSettings {
 }
 
 impl WfqParams {
-    /// `classifier` names the class of a packet; one that it does not match goes to the class
-    /// `otherwise`. Classes without a limit together hold at most `shared_limit`. When a shared limit
-    /// is reached, the longest flow for its weight is pushed out ([`WhenFull::PushOut`]).
+    /// `classifier` returns the class of a packet. Packets that match no rule belong to the class
+    /// `otherwise`. Classes without a limit together hold at most `shared_limit`. When a shared limit is
+    /// reached, the longest flow relative to its weight loses a packet ([`WhenFull::PushOut`]).
     pub fn new(
         classes: Vec<WfqClass>,
         classifier: Classifier,
@@ -169,12 +167,12 @@ impl WfqParams {
         match shared_limit {
             Some(limit) if shares => checked_limit(limit).map(|_| ())?,
             Some(limit) => {
-                let message =
-                    format!("limit {limit} has no effect: every class has a limit of its own");
+                let message = format!("limit {limit} has no effect: every class has its own limit");
                 return Err(ParamsError::new("limit", message));
             }
             None if shares => {
-                let message = "a class has no limit of its own, and no `limit` is set for all classes together";
+                let message =
+                    "a class has no `limit`, and the queue has no `limit` for such classes";
                 return Err(ParamsError::new("limit", message));
             }
             None => {}
@@ -183,15 +181,15 @@ impl WfqParams {
         Ok(WfqParams { classes, classifier, otherwise, shared_limit, when_full })
     }
 
-    /// The same with another choice of the packet that is dropped when a shared limit is reached.
+    /// Sets which packet is dropped when a shared limit is reached.
     ///
     /// # Errors
-    /// No limit is shared by flows: the choice has no effect.
+    /// If no limit is shared by flows, the choice has no effect.
     pub fn with_when_full(self, when_full: WhenFull) -> Result<Self, ParamsError> {
         let shares_a_limit = self.classes.iter().filter(|class| class.limit.is_none()).count() > 1;
         let has_flows = self.classes.iter().any(|class| class.share != Share::Class);
         if !shares_a_limit && !has_flows {
-            let message = "full has no effect: no classes or flows share a limit";
+            let message = "full has no effect: no limit is shared by classes or flows";
             return Err(ParamsError::new("full", message));
         }
         Ok(WfqParams { when_full, ..self })
@@ -214,12 +212,12 @@ impl WfqParams {
         &self.classes
     }
 
-    /// Which packets belong to which class.
+    /// Assigns packets to classes.
     pub fn classifier(&self) -> &Classifier {
         &self.classifier
     }
 
-    /// The class of packets that no rule matches.
+    /// The class of packets that match no rule.
     pub fn otherwise(&self) -> usize {
         self.otherwise
     }
@@ -229,7 +227,7 @@ impl WfqParams {
         self.when_full
     }
 
-    /// What the classes without a limit of their own hold together.
+    /// The limit that classes without their own limit share.
     pub fn shared_limit(&self) -> Option<Length> {
         self.shared_limit
     }

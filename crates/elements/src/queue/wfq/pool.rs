@@ -1,4 +1,4 @@
-//! A limit that flows share, and who holds the most under it.
+//! A limit that flows share, and the flow that holds most under it.
 
 use std::cmp::Reverse;
 
@@ -8,28 +8,28 @@ use crate::queue::ranking::Ranking;
 use crate::queue::ring::fits;
 use crate::{Backlog, Packet};
 
-/// What flows hold together, and which of them holds the most for its weight.
+/// The totals of flows under a limit, and the flow that holds most relative to its weight.
 #[derive(Debug)]
 pub(super) struct Pool {
     limit: Length,
     held: Backlog,
-    /// Upper bounds of the flows' lengths, where packets are pushed out. A bound rises with its flow
-    /// and falls only when it is looked at, so that a full buffer whose flows come and go around the
-    /// same length moves nothing: O(log n) per packet for n flows, over all packets.
+    /// Upper limits of the flows' lengths, for pushing out packets. A limit rises with its flow and falls
+    /// only when it is read. A full buffer whose flows vary around the same length therefore moves nothing:
+    /// O(log n) per packet for n flows, amortised.
     bounds: Option<Ranking<Reverse<u128>>>,
 }
 
-/// What a flow holds behind its first packet for its weight: in packets or bytes, as the limit counts.
+/// The length of a flow behind its first packet relative to its weight: in packets or bytes, as the limit.
 pub(super) type RelativeLength = u128;
 
 impl Pool {
-    /// An empty pool; `pushes_out` when several flows share it and the longest loses.
+    /// An empty pool. `pushes_out` is true if several flows share it and the longest loses.
     pub(super) fn new(limit: Length, pushes_out: bool) -> Self {
         let bounds = pushes_out.then(Ranking::new);
         Pool { limit, held: Backlog::default(), bounds }
     }
 
-    /// Makes room for flows with numbers below `flows`.
+    /// Reserves memory for flows with numbers below `flows`.
     pub(super) fn reserve(&mut self, flows: usize) {
         if let Some(bounds) = &mut self.bounds {
             bounds.reserve(flows);
@@ -51,12 +51,12 @@ impl Pool {
         fits(self.limit, self.held, packet)
     }
 
-    /// Whether `packet` fits once enough others are pushed out.
+    /// Whether `packet` fits after others are pushed out.
     pub(super) fn could_hold(&self, packet: &Packet) -> bool {
         fits(self.limit, Backlog::default(), packet)
     }
 
-    /// The length of a flow that holds `backlog` behind its first packet and has `weight`, to 2⁻⁶⁴.
+    /// The relative length of a flow with `weight` that holds `backlog` behind its first packet, to 2⁻⁶⁴.
     #[inline]
     pub(super) fn relative_length(&self, backlog: Backlog, weight: u64) -> RelativeLength {
         let length = match self.limit {
@@ -66,7 +66,7 @@ impl Pool {
         u128::from(length) * ((1 << 64) / u128::from(weight))
     }
 
-    /// `flow` holds a packet more, and `length` now.
+    /// `flow` has one packet more, and the length `length`.
     #[inline]
     pub(super) fn grew(&mut self, flow: u32, length: RelativeLength) {
         if let Some(bounds) = &mut self.bounds
@@ -76,7 +76,7 @@ impl Pool {
         }
     }
 
-    /// Forgets `flow`, whose number another flow may have next.
+    /// Removes `flow`, whose number may be reused.
     #[inline]
     pub(super) fn forget(&mut self, flow: u32) {
         if let Some(bounds) = &mut self.bounds
@@ -86,7 +86,7 @@ impl Pool {
         }
     }
 
-    /// The flow that holds the most for its weight, if anything is pushed out at all.
+    /// The flow that holds most relative to its weight, if packets are pushed out.
     pub(super) fn longest(
         &mut self,
         length_of: impl Fn(&Pool, u32) -> RelativeLength,

@@ -1,25 +1,25 @@
-//! The earliest of many instants, one for each index.
+//! The minimum of instants, one per index.
 
 use shortflow_units::Instant;
 
-/// A tournament over instants: node `i` holds the earlier of nodes `2i` and `2i + 1`, and the
-/// leaves are those of the indices. O(log n) to set one, O(1) to see the earliest. It has room for the
-/// indices that were ever set: few of them fit into a cache line.
+/// A tournament tree over instants: node `i` has the earlier of nodes `2i` and `2i + 1`, and the leaves
+/// belong to the indices. O(log n) to set one, O(1) to read the earliest. It covers only indices that were
+/// ever set, and few of them fit into a cache line.
 #[derive(Debug)]
 pub(super) struct Earliest {
     nodes: Vec<Instant>,
 }
 
-/// The leaves of the smallest tournament, which takes 64 bytes.
+/// The leaves of the smallest tree, which takes 64 bytes.
 const MIN_LEAVES: usize = 4;
 
 impl Earliest {
-    /// As yet never, for each index.
+    /// `NEVER` for each index.
     pub(super) fn new() -> Self {
         Earliest { nodes: vec![Instant::NEVER; 2 * MIN_LEAVES] }
     }
 
-    /// Makes room for the indices below `indices`.
+    /// Reserves memory for indices below `indices`.
     pub(super) fn reserve(&mut self, indices: usize) {
         let before = self.nodes.len() / 2;
         let leaves = indices.next_power_of_two();
@@ -59,7 +59,7 @@ impl Earliest {
         self.nodes[1]
     }
 
-    /// The least index whose instant is the earliest.
+    /// The smallest index with the earliest instant.
     #[inline]
     pub(super) fn index(&self) -> usize {
         let leaves = self.nodes.len() / 2;

@@ -37,37 +37,36 @@ const LOW: usize = 2;
 ///                                 LOW, unregulated ─▶
 /// ```
 ///
-/// - A connection's packets are never reordered. Its head competes with the heads of others by
-///   class, then by the priority that its code point says.
+/// - A connection's packets are never reordered. Its head competes with other heads by class, then by the
+///   priority of its code point.
 /// - HIGH and MED packets leave only with tokens of their bucket; LOW packets need none.
-/// - Where a class has heads of a priority but tokens for none of them, no head of that priority is
-///   sent from a lower class, however small.
-/// - Inside a class, "any" packet of the priority that finds its tokens is sent, the connection
-///   next in turn being asked first. A connection has its weight in packets per turn.
-/// - A head that has been queued for the time `remark_after` (200 ms, note 7) is remarked from HIGH
-///   to MED, and after another such time to LOW; one that came as MED becomes LOW after the first.
-///   As in the paper, the time counts from when the packet was queued, not from when it became
-///   head.
+/// - If a class has heads of a priority but tokens for none of them, lower classes send no head of that
+///   priority either, however small.
+/// - Inside a class, "any" packet of the priority with enough tokens is sent, starting with the connection
+///   whose turn is next. A connection sends its weight in packets per turn.
+/// - A head that was queued `remark_after` ago (200 ms, note 7) is remarked from HIGH to MED, and after
+///   another such time to LOW. One that arrived as MED becomes LOW after the first. As in the paper, the time
+///   counts from when the packet was queued, not from when it became the head.
 ///
-/// Remarking is looked at after each departure, and while nothing can go. Whatever can go stays so
-/// although the line may be busy for a while, and whatever else arrives meanwhile, unless it blocks it.
+/// Remarking is checked after each departure, and while no packet can leave. A packet that can leave stays
+/// so, even if the line is busy and whatever else arrives, unless an arrival blocks it.
 ///
-/// A connection takes the rule (class and weight) of the packet with which it begins to wait, and
-/// keeps it until nothing of it waits.
+/// A connection gets the rule (class and weight) of the packet with which it begins to wait, and keeps it
+/// until none of its packets waits.
 ///
-/// When the limit of all connections is reached, the connection furthest over its share loses its newest
-/// packet ([`DropReason::PushedOut`]): of the last class that waits, the one that holds the most behind
-/// its first packet for its weight. Where that is the arrival's own, the arrival is dropped. So is, as [`DropReason::Overlimit`],
-/// what does not fit under the limit of its connection, or comes from one connection more than may wait.
+/// When the limit of all connections is reached, the connection that exceeds its share most loses its newest
+/// packet ([`DropReason::PushedOut`]): in the last waiting class, the one that holds most behind its first
+/// packet relative to its weight. If that is the arrival's own, the arrival is dropped. An arrival is also
+/// dropped, as [`DropReason::Overlimit`], if it exceeds the limit of its connection, or if the maximum number
+/// of connections wait.
 ///
-/// O(log n) per packet for n waiting connections, and one step per connection for a packet that is
-/// pushed out: books of who is the longest would cost each packet of hosts that never fill their buffer.
-/// When tokens are short, one step per connection
-/// that waits for them, and a sort of these when one of them is remarked before tokens come: which
-/// packet goes first then hangs on all of them.
+/// O(log n) per packet for n waiting connections, and one step per connection for a packet that is pushed
+/// out: keeping an order by length would cost each packet of hosts that never fill their buffer. When tokens
+/// are short, one step per connection that waits for them, and a sort of these when one is remarked before
+/// tokens arrive. The next packet then depends on all of them.
 ///
-/// What each packet asks for stands first, and tables grow to their busiest moment, so that few cache
-/// lines are touched: a network has many hosts, of which most have few connections that wait.
+/// Fields used for each packet come first, and tables grow to their maximum size, so that few cache lines are
+/// used. A network has many hosts, most of them with few waiting connections.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct SourceScheduler {
@@ -81,16 +80,16 @@ pub struct SourceScheduler {
     remarks: Earliest,
     connections: Vec<Connection>,
     store: PacketStore,
-    /// Where in `connections` a key's connection waits.
+    /// The index in `connections` of a key's connection.
     places: HashTable<u32>,
-    /// Where the connection waits, or waited, from which a packet came last: the next is often from it too.
+    /// The connection of the last packet; the next packet often belongs to it too.
     latest: usize,
     free: Vec<u32>,
     outlook: Outlook,
 }
 
 impl SourceScheduler {
-    /// An empty scheduler with full buckets; its table hashes under a seed from `rng`.
+    /// An empty scheduler with full buckets. The hash of its table has a seed from `rng`.
     pub fn new(params: impl Into<Arc<SourceParams>>, mut rng: Rng) -> Self {
         let params = params.into();
         // The others are looked at packet by packet.
@@ -124,14 +123,14 @@ impl SourceScheduler {
         }
     }
 
-    /// What is asked of `packet`, queued at `since`, as the head of its connection.
+    /// The data of `packet`, queued at `since`, as the head of its connection.
     #[inline]
     fn first(&self, packet: &Packet, since: Instant) -> First {
         let mark = usize::from(self.params.priority_of.get(packet.dscp));
         First { size: packet.size, mark, since }
     }
 
-    /// The priority of `head` at `now`, after remarking, and when it is remarked next.
+    /// The priority of `head` at `now`, after remarking, and the time of its next remark.
     #[inline]
     fn priority(&self, head: First, now: Instant) -> (usize, Instant) {
         let period = self.params.remark_after;
@@ -150,7 +149,7 @@ impl SourceScheduler {
         }
     }
 
-    /// Remarks the heads whose time has come by `until`, the earliest first.
+    /// Remarks the heads that are due by `until`, the earliest first.
     fn remark(&mut self, until: Instant) {
         while self.remarks.instant() <= until {
             let place = self.remarks.index();
@@ -160,8 +159,8 @@ impl SourceScheduler {
         }
     }
 
-    /// The connection at `place` begins to wait. Where a packet could go already and only the line is
-    /// busy, others are remarked no sooner for it, unless it blocks what could go.
+    /// The connection at `place` begins to wait. If a packet can already leave and only the line is busy,
+    /// this does not make others be remarked earlier, unless it blocks that packet.
     fn arrive(&mut self, now: Instant, place: usize) {
         match self.ready_at.filter(|&ready_at| ready_at <= now) {
             Some(ready_at) => {
@@ -180,8 +179,8 @@ impl SourceScheduler {
         self.ready_at = self.find_ready_at(now);
     }
 
-    /// Puts the connection at `place`, whose head is new or remarked, last in the round of its
-    /// head's priority at `now`.
+    /// Adds the connection at `place`, whose head is new or remarked, to the end of the round of its head's
+    /// priority at `now`.
     fn join(&mut self, place: usize, now: Instant) {
         let (priority, remarked_at) = self.priority(self.connections[place].head, now);
         self.connections[place].priority = priority as u8;
@@ -189,8 +188,8 @@ impl SourceScheduler {
         self.remarks.set(place, remarked_at);
     }
 
-    /// The place of the connection of `packet`, which comes at `now`; a new one when none of it waits, if
-    /// there is room.
+    /// The index of the connection of `packet`, which arrives at `now`. A new index if none of its packets
+    /// waits, if there is room.
     fn place(&mut self, now: Instant, packet: &Packet) -> Option<(usize, bool)> {
         if let Some(latest) = self.connections.get(self.latest)
             && latest.key == packet.key
@@ -269,7 +268,7 @@ impl SourceScheduler {
         self.remarks.set(place, Instant::NEVER);
     }
 
-    /// Whether `packet` fits under the limits, where so much of its connection is `held`.
+    /// Whether `packet` fits under the limits, if its connection holds `held`.
     #[inline]
     fn has_room_for(&self, packet: &Packet, held: Backlog) -> bool {
         let SourceLimits { limit, limit_per_connection, .. } = self.params.limits;
@@ -277,7 +276,7 @@ impl SourceScheduler {
             && limit_per_connection.is_none_or(|limit| fits(limit, held, packet))
     }
 
-    /// Takes the tokens of `packet`, which has just come, if it finds them.
+    /// Takes the tokens of the arriving `packet`, if there are enough.
     #[inline]
     fn take_tokens(&mut self, now: Instant, packet: &Packet) -> bool {
         let priority = usize::from(self.params.priority_of.get(packet.dscp));
@@ -290,8 +289,8 @@ impl SourceScheduler {
         is_admitted
     }
 
-    /// The connection that may send, with the tokens and remarks of the last look, and the priority
-    /// of its head.
+    /// The connection that may send, with the tokens and remarks of the last check, and the priority of its
+    /// head.
     fn next(&self) -> Option<(usize, usize)> {
         let mut is_blocked = [false; LOW];
         for round in self.rounds.waiting() {
@@ -314,8 +313,7 @@ impl SourceScheduler {
         None
     }
 
-    /// When the next packet can go, seen from `now`: at once, or with its tokens, or when it is
-    /// remarked.
+    /// When the next packet can leave, from `now` on: at once, or when it has tokens, or when it is remarked.
     fn find_ready_at(&mut self, now: Instant) -> Option<Instant> {
         if self.backlog.packets == 0 {
             return None;
@@ -343,7 +341,7 @@ impl QueueDiscipline for SourceScheduler {
         let more = flows.saturating_sub(connections.len());
         connections.reserve(more);
         rounds.reserve(more);
-        // Twice the connections: then removals never make it grow, only tidy itself.
+        // Twice the connections: removals then never make it grow, but only rehash in place.
         let more = (2 * flows).saturating_sub(places.len());
         places.reserve(more, |&at| connections[at as usize].hashed);
         self.free.reserve(flows.saturating_sub(self.free.len()));
@@ -374,7 +372,7 @@ impl QueueDiscipline for SourceScheduler {
         }
     }
 
-    /// Where nothing waits, a packet that finds its tokens goes at once, and is not put in any order.
+    /// If no packet waits, a packet with enough tokens leaves at once, and joins no round.
     #[inline]
     fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
         let passes = self.backlog.packets == 0
@@ -387,8 +385,8 @@ impl QueueDiscipline for SourceScheduler {
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
         let ready_at = self.ready_at.filter(|&ready_at| ready_at <= now)?;
         self.earn_tokens(now);
-        // What could go at `ready_at` still can: a head whose time to be remarked came since then
-        // did not wait for tokens, but for the line.
+        // A packet that could leave at `ready_at` still can. If its head was due for a remark since then, it
+        // waited for the line, not for tokens.
         self.remark(ready_at);
         let (place, priority) = self.next().expect("at `ready_at` a packet can go");
         let queued = self.send(now, place, priority);

@@ -1,4 +1,4 @@
-//! When the first packet can go, where none can now.
+//! When the first packet can leave, if none can now.
 
 use shortflow_units::{Duration, Instant};
 
@@ -13,15 +13,14 @@ pub(super) struct Head {
     pub(super) remarked_at: Instant,
 }
 
-/// The class, then the size: of the heads of a priority, the least has its tokens first among those
-/// that no higher class blocks.
+/// The class, then the size. Of the heads of a priority that no higher class blocks, the smallest rank gets
+/// its tokens first.
 pub(super) type Rank = (usize, u32);
 
-/// A rank that no head has: that of a priority without heads.
+/// The rank of a priority without heads.
 const NONE: Rank = (usize::MAX, u32::MAX);
 
-/// Looks ahead over the instants at which heads are remarked. It keeps its memory from one look to
-/// the next.
+/// Computes over the instants at which heads are remarked. It reuses its memory.
 #[derive(Debug, Default)]
 pub(super) struct Outlook {
     high: Vec<High>,
@@ -32,23 +31,22 @@ pub(super) struct Outlook {
 struct High {
     until: Instant,
     rank: Rank,
-    /// The least rank of those that stay HIGH as long, once they are sorted.
+    /// The smallest rank of those that stay HIGH as long, after sorting.
     min: Rank,
 }
 
 impl Outlook {
-    /// Makes room for so many `heads`.
+    /// Reserves memory for this many `heads`.
     pub(super) fn reserve(&mut self, heads: usize) {
         self.high.clear();
         self.high.reserve(heads);
     }
 
-    /// The first instant from `now` on at which one of `heads` can go, all of which are HIGH or MED
-    /// and lack tokens. HIGH heads become MED when they are remarked, which may block and unblock
-    /// others, and LOW after another `remark_after`; MED heads become LOW. LOW ones need no tokens.
+    /// The first instant from `now` on at which one of `heads` can leave. All are HIGH or MED and lack
+    /// tokens. HIGH heads become MED when they are remarked, which may block and unblock others, and LOW
+    /// after another `remark_after`. MED heads become LOW. LOW heads need no tokens.
     ///
-    /// One step per head, and a sort of the HIGH ones where tokens do not come before one is
-    /// remarked.
+    /// One step per head, and a sort of the HIGH ones if a head is remarked before tokens arrive.
     pub(super) fn first_leaves(
         &mut self,
         now: Instant,
@@ -91,7 +89,7 @@ impl Outlook {
         low_at
     }
 
-    /// Sorts the HIGH heads by when they are remarked.
+    /// Sorts the HIGH heads by the time of their remark.
     fn sort(&mut self) {
         self.high.sort_unstable_by_key(|head| (head.until, head.rank));
         let mut min = NONE;
@@ -102,7 +100,7 @@ impl Outlook {
     }
 }
 
-/// When the first of the least heads, one of each priority, finds its tokens.
+/// When the first of the smallest heads, one per priority, has its tokens.
 fn with_tokens(regulators: &[Regulator; LOW], min: [Rank; LOW]) -> Instant {
     let there = min.into_iter().zip(regulators).filter(|(rank, _)| *rank != NONE);
     let instants = there.map(|((_, size), regulator)| regulator.admits_at(size));

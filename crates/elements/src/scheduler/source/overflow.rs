@@ -1,4 +1,4 @@
-//! Which connection loses a packet when all of them together hold too much.
+//! Chooses the connection that loses a packet when the common limit is exceeded.
 
 use shortflow_units::{Instant, Length};
 
@@ -6,14 +6,15 @@ use super::{Connection, SourceScheduler};
 use crate::queue::fits;
 use crate::{Backlog, DropReason, Drops, Packet};
 
-/// How far a connection is over its share: its class, the last of which loses first, then what it holds
-/// behind its first packet for its weight, to 2⁻³². So each of a class keeps a packet in turn.
+/// By how much a connection exceeds its share: its class (the last one loses first), then what it holds
+/// behind its first packet relative to its weight, to 2⁻³². Each connection of a class therefore keeps a
+/// packet.
 type Excess = (u8, u128);
 
 impl SourceScheduler {
-    /// Pushes out packets of connections that are further over their share than that at `place` is with
-    /// `packet`, until it fits; false when it does not in the end. Under a limit in bytes some may be
-    /// pushed out all the same.
+    /// Pushes out packets of connections that exceed their share more than the one at `place` would with
+    /// `packet`, until `packet` fits. Returns false if it does not fit in the end. Under a limit in bytes,
+    /// some packets may be pushed out anyway.
     #[cold]
     pub(super) fn make_room(
         &mut self,
@@ -51,7 +52,7 @@ impl SourceScheduler {
         (connection.class, (u128::from(length) << 32) / u128::from(connection.weight))
     }
 
-    /// Of those that are as far over it, the first by place.
+    /// If several are equal, the first by index.
     fn furthest_over(&self) -> Option<(Excess, usize)> {
         let waiting = self.connections.iter().enumerate();
         let waiting = waiting.filter(|(_, connection)| !connection.packets.is_empty());
@@ -72,7 +73,7 @@ impl SourceScheduler {
         }
         self.rounds.leave(&self.connections[place], place);
         self.close(place);
-        // Its head may have been what could go.
+        // Its head may have been the packet that could leave.
         let can_go = self.ready_at.is_some_and(|ready_at| ready_at <= now);
         if !can_go || self.next().is_none() {
             self.earn_tokens(now);

@@ -9,7 +9,7 @@ use crate::params::above_zero;
 use crate::queue::checked_limit;
 use crate::{Dscp, ParamsError};
 
-/// How the connections that a rule matches are served.
+/// How connections that match a rule are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionRule {
     pub(super) class: u8,
@@ -17,8 +17,8 @@ pub struct ConnectionRule {
 }
 
 impl ConnectionRule {
-    /// In `class`, from 1 (highly interactive, served first) to 8, with `weight` packets per turn
-    /// beside other connections of the class.
+    /// Service in `class`, from 1 (highly interactive, served first) to 8, with `weight` packets per turn,
+    /// compared with other connections of the class.
     pub fn new(class: u8, weight: u32) -> Result<Self, ParamsError> {
         if !(1..=MAX_CLASSES).contains(&class) {
             let message = format!("class must be 1 to {MAX_CLASSES}; found {class}");
@@ -27,25 +27,25 @@ impl ConnectionRule {
         Ok(ConnectionRule { class, weight: above_zero("weight", weight)? })
     }
 
-    /// From 1, served first, to 8.
+    /// The class, from 1 (served first) to 8.
     pub fn class(&self) -> u8 {
         self.class
     }
 
-    /// Packets per turn beside other connections of the class.
+    /// Packets per turn, compared with other connections of the class.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 }
 
-/// What a source scheduler holds at most.
+/// The limits of a source scheduler.
 #[derive(Debug, Clone, Copy)]
 pub struct SourceLimits {
     /// All connections together.
     pub limit: Length,
-    /// Each connection, or `None` where the limit of all is enough.
+    /// Each connection; `None` for no separate limit.
     pub limit_per_connection: Option<Length>,
-    /// Connections that may wait at once.
+    /// Connections that may wait at the same time.
     pub connections: usize,
 }
 
@@ -87,9 +87,9 @@ pub struct SourceSettings<'p> {
 }
 
 impl SourceParams {
-    /// HIGH packets keep to `high` and MED packets to `medium`; a packet that has waited for
-    /// `remark_after` is remarked one priority down. `code_points` are those of HIGH, MED and LOW;
-    /// every other one is LOW too.
+    /// HIGH packets conform to `high` and MED packets to `medium`. A packet that has waited for
+    /// `remark_after` is remarked one priority down. `code_points` are those of HIGH, MED and LOW; all others
+    /// are LOW too.
     pub fn new(
         limits: SourceLimits,
         high: TokenBucketParams,
@@ -124,15 +124,15 @@ impl SourceParams {
         })
     }
 
-    /// With classes: `classifier` names the rule of a connection, among `rules`. A connection that
-    /// it does not match has weight 1 in the last class.
+    /// Sets classes: `classifier` returns the rule of a connection, an index into `rules`. Connections that
+    /// it does not match have weight 1 in the last class.
     pub fn with_rules(
         self,
         classifier: Classifier,
         rules: Vec<ConnectionRule>,
     ) -> Result<Self, ParamsError> {
         if classifier.greatest_class().is_some_and(|greatest| greatest >= rules.len()) {
-            let message = format!("a match leads to none of the {} rules", rules.len());
+            let message = format!("a match has an index beyond the {} rules", rules.len());
             return Err(ParamsError::new("rules", message));
         }
         let last = rules.iter().map(|rule| rule.class).max().unwrap_or(1);
@@ -166,42 +166,42 @@ impl SourceParams {
         }
     }
 
-    /// What connections hold.
+    /// The limits.
     pub fn limits(&self) -> &SourceLimits {
         &self.limits
     }
 
-    /// The tokens that HIGH packets wait for.
+    /// The bucket of HIGH packets.
     pub fn high(&self) -> &TokenBucketParams {
         &self.high
     }
 
-    /// The tokens that MED packets wait for.
+    /// The bucket of MED packets.
     pub fn medium(&self) -> &TokenBucketParams {
         &self.medium
     }
 
-    /// The time in the queue after which a packet is remarked one priority down.
+    /// The queueing delay after which a packet is remarked one priority down.
     pub fn remark_after(&self) -> Duration {
         self.remark_after
     }
 
-    /// Those of HIGH, MED and LOW.
+    /// The code points of HIGH, MED and LOW.
     pub fn code_points(&self) -> [Dscp; 3] {
         self.code_points
     }
 
-    /// Which connection is served by which rule.
+    /// Assigns connections to rules.
     pub fn classifier(&self) -> &Classifier {
         &self.classifier
     }
 
-    /// How connections are served that no rule matches.
+    /// The service of connections that match no rule.
     pub fn otherwise(&self) -> ConnectionRule {
         self.otherwise
     }
 
-    /// How connections are served.
+    /// The rules.
     pub fn rules(&self) -> &[ConnectionRule] {
         &self.rules
     }

@@ -1,4 +1,4 @@
-//! The token bucket that holds back the packets of a priority.
+//! The token bucket that delays the packets of a priority.
 
 use shortflow_units::{Bytes, Instant, Rate};
 
@@ -6,7 +6,7 @@ use crate::meter::TokenBucketParams;
 use crate::meter::bucket::{Bucket, Earned, Tokens};
 use crate::packet::Packet;
 
-/// A token bucket that a packet waits for, instead of being coloured by it. It starts full.
+/// A token bucket that packets wait for, instead of being coloured by it. It starts full.
 #[derive(Debug, Clone)]
 pub(super) struct Regulator {
     rate: Rate,
@@ -20,13 +20,13 @@ impl Regulator {
         Regulator { rate: params.rate, bucket, earned: Earned::default() }
     }
 
-    /// Earns what is due at `now`.
+    /// Adds the tokens earned by `now`.
     #[inline]
     pub(super) fn fill(&mut self, now: Instant) {
         self.bucket.fill(Tokens::earned(self.rate, self.earned.until(now)));
     }
 
-    /// Whether a packet of `size` bytes finds its tokens, as of the last [`fill`](Self::fill).
+    /// Whether there are tokens for a packet of `size` bytes, as of the last [`fill`](Self::fill).
     #[inline]
     pub(super) fn admits(&self, size: u32) -> bool {
         self.bucket.holds(Tokens::from_bytes(Bytes(u64::from(size))))
@@ -39,8 +39,8 @@ impl Regulator {
         assert!(taken, "only a packet that finds its tokens is sent");
     }
 
-    /// When a packet of `size` bytes finds its tokens if no other takes any; never when it is greater
-    /// than the bucket.
+    /// When a packet of `size` bytes has its tokens, if no other takes any; `NEVER` if it is larger than the
+    /// bucket.
     pub(super) fn admits_at(&self, size: u32) -> Instant {
         match self.bucket.time_until(Tokens::from_bytes(Bytes(u64::from(size))), self.rate) {
             Some(time) => self.earned.at() + time,

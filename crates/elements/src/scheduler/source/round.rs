@@ -1,4 +1,4 @@
-//! Who is next among the connections of a class whose heads have one priority.
+//! The turns of connections in a class whose heads have the same priority.
 
 use std::num::NonZeroU32;
 
@@ -10,32 +10,32 @@ use crate::FlowKey;
 use crate::chains::{Chain, Chains};
 use crate::packet_store::PacketList;
 
-/// What is asked of a packet that is the head of its connection, so that the packet itself is left alone.
+/// The data of a packet that is the head of its connection, so that the packet itself need not be read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct First {
     /// Bytes.
     pub(super) size: u32,
-    /// The priority that its code point says.
+    /// The priority of its code point.
     pub(super) mark: usize,
     /// When it was queued.
     pub(super) since: Instant,
 }
 
-/// A connection of which packets wait.
+/// A connection with waiting packets.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) key: FlowKey,
     /// The hash of the key.
     pub(super) hashed: u64,
     pub(super) packets: PacketList,
-    /// The first of them.
+    /// Its head.
     pub(super) head: First,
     pub(super) weight: u32,
-    /// Packets that may still go in this turn.
+    /// Packets that it may still send in this turn.
     pub(super) left: u32,
     /// The class, counted from 0.
     pub(super) class: u8,
-    /// The priority of its head, as of the last look.
+    /// The priority of its head, as of the last check.
     pub(super) priority: u8,
 }
 
@@ -55,11 +55,10 @@ impl Connection {
     }
 }
 
-/// A round for each class and priority, the connection next in turn first.
+/// A round for each class and priority; the first connection is the next.
 #[derive(Debug)]
 pub(super) struct Rounds {
-    /// A bit for each round in which a connection waits, in class order, in a class HIGH, then MED,
-    /// then LOW.
+    /// A bit for each non-empty round, in class order, and within a class HIGH, MED, LOW.
     waiting: u32,
     chains: Chains,
     rounds: Vec<[Chain; PRIORITIES]>,
@@ -68,7 +67,7 @@ pub(super) struct Rounds {
 const PRIORITIES: usize = LOW + 1;
 const _: () = assert!(MAX_CLASSES as usize * PRIORITIES <= u32::BITS as usize);
 
-/// Where a connection waits.
+/// The round of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round {
     pub(super) class: usize,
@@ -88,12 +87,12 @@ impl Rounds {
         Rounds { waiting: 0, chains: Chains::default(), rounds }
     }
 
-    /// Makes room for so many connections more.
+    /// Reserves memory for this many further connections.
     pub(super) fn reserve(&mut self, more: usize) {
         self.chains.reserve(more);
     }
 
-    /// Makes a place for one connection more.
+    /// Adds an entry for a further connection.
     pub(super) fn add(&mut self) {
         self.chains.add();
     }
@@ -115,14 +114,14 @@ impl Rounds {
         }
     }
 
-    /// Whether a connection that waits has its round to itself.
+    /// Whether a waiting connection is the only one in its round.
     #[inline]
     pub(super) fn is_alone(&self, connection: &Connection) -> bool {
         let round = connection.round();
         self.rounds[round.class][round.priority].is_of_one()
     }
 
-    /// The rounds in which a connection waits, in order.
+    /// The non-empty rounds, in order.
     #[inline]
     pub(super) fn waiting(&self) -> impl Iterator<Item = Round> + use<> {
         let mut waiting = self.waiting;
@@ -133,13 +132,13 @@ impl Rounds {
         })
     }
 
-    /// The places of a round, in turn.
+    /// The connections of a round, in turn.
     #[inline]
     pub(super) fn places(&self, round: Round) -> impl Iterator<Item = usize> + '_ {
         self.chains.iter(&self.rounds[round.class][round.priority])
     }
 
-    /// The places of all rounds but those of LOW, each with its class.
+    /// The connections of all rounds except LOW, each with its class.
     pub(super) fn regulated(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let rounds = self.waiting().filter(|round| round.priority != LOW);
         rounds.flat_map(|round| self.places(round).map(move |place| (round.class, place)))

@@ -11,49 +11,49 @@ use crate::check::Checker;
 use crate::keys::{CodePoint, PerKey};
 use crate::scheme::MarkerScheme;
 
-/// Measurement-based admission control (the measured sum): a stream is admitted at its first packet
-/// if the measured load of the admitted ones and its peak rate fit into the share of the link.
-/// Packets of admitted streams are green, those beyond the declared peak yellow, those of refused
-/// streams red; `police` may drop them.
+/// Measurement-based admission control (measured sum). A stream is admitted at its first packet if the
+/// measured load of admitted streams plus its peak rate fits into the share of the link. Packets of admitted
+/// streams are green, those above the declared peak yellow, those of refused streams red; `police` can drop
+/// them.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Admission")]
 pub(crate) struct Keys {
-    /// The rate of the link that the streams share.
+    /// Rate of the link that the streams share.
     #[schemars(extend("x-range" = "above zero"))]
     link: Rate,
-    /// The share of the link that admitted streams may have.
+    /// Share of the link that admitted streams may use.
     #[schemars(extend("x-range" = "above 0, at most 1"))]
     share: Probability,
     /// The peak rate that each stream declares.
     #[schemars(extend("x-range" = "above zero"))]
     peak: Rate,
-    /// The bucket by which each stream is held to its peak; by default none is.
+    /// Depth of the bucket that limits each stream to its peak. Default: no limit.
     #[schemars(extend("x-range" = "at least 40 B"))]
     depth: Option<Bytes>,
-    /// The time over which load is averaged, in which a stream should send several packets.
+    /// Time over which the load is averaged. A stream should send several packets in it.
     #[serde(default = "sample")]
     #[schemars(extend("x-range" = "above zero"))]
     sample: Duration,
-    /// How many samples are a window, whose highest is the measured load.
+    /// Number of samples in a window. The highest sample is the measured load.
     #[serde(default = "samples")]
     #[schemars(extend("x-range" = "at least 1"))]
     samples: u32,
-    /// What is a stream: a "flow" by default.
+    /// Which packets are one stream. Default: "flow".
     per: Option<PerKey>,
-    /// The code point of packets that are admitted.
+    /// Code point of admitted packets.
     admitted: CodePoint,
-    /// The code point of all other packets.
+    /// Code point of all other packets.
     #[serde(default = "refused")]
     refused: CodePoint,
 }
 
-/// S, in which a voice stream of 50 packets a second sends 25.
+/// S: a voice stream of 50 packets per second sends 25 packets in it.
 fn sample() -> Duration {
     Duration::from_millis(500)
 }
 
-/// T/S: Jamin et al. 1997 want it to be at least 10.
+/// T/S: Jamin et al. 1997 recommend at least 10.
 fn samples() -> u32 {
     10
 }

@@ -1,4 +1,4 @@
-//! `aggregate`: police-and-mark for the connections of an aggregate.
+//! `aggregate`: policing and marking of an aggregate of connections.
 
 use shortflow_elements::marker::{AggregateMarker, AggregateMarkerParams};
 use shortflow_elements::{Color, Dscp, Marker};
@@ -10,8 +10,8 @@ use crate::keys::{aggregate_keys, asks_rtt};
 use crate::scheme::{MarkerScheme, TWO_COLORS};
 
 aggregate_keys! {
-    /// Marks what keeps to the profile of an aggregate of connections green, the rest yellow; `police`
-    /// may drop that. Each connection takes tokens by its share of the profile.
+    /// Marks packets green while an aggregate of connections keeps to its profile, else yellow; `police` can
+    /// drop yellow packets. Each connection takes tokens from its share of the profile.
     #[schemars(rename = "Aggregate")]
     struct Keys {}
 }

@@ -15,20 +15,20 @@ use crate::scheme::MarkerScheme;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Dstf")]
 pub(crate) struct Keys {
-    /// Bytes sent up to which a packet has priority 1, 2 and so on; beyond the last threshold it
-    /// has the last. 5 KB to 1.2 MB in seven steps by default.
+    /// Bytes sent up to which a packet has priority 1, 2 and so on. Above the last threshold it has the last
+    /// priority. Default: seven thresholds from 5 KB to 1.2 MB.
     thresholds: Option<ThresholdsKey>,
-    /// The code point of each priority, the best first; by default down to BE, from CS7 with seven
-    /// thresholds.
+    /// The code point of each priority, the best first. Default: consecutive code points down to BE; with
+    /// seven thresholds, from CS7.
     code_points: Option<CodePoints>,
-    /// Whose bytes count together: "flow" by default, "host-pair" against the splitting of
-    /// transfers.
+    /// Whose bytes count together. Default: "flow". Use "host-pair" against transfers that are split into
+    /// several connections.
     per: Option<PerKey>,
-    /// The rate at which bytes sent are forgotten; at zero none are.
+    /// Rate at which sent bytes are forgotten. At zero, none are.
     #[serde(default)]
     decay: Rate,
-    /// How many new flows, or pairs, a second are believed: in a full table more are a flood, and begin with the last
-    /// priority. At zero none are.
+    /// How many new flows (or pairs) per second get priority 1 while the table is full. Further new flows
+    /// count as a flood, and start with the last priority. At zero, all do.
     #[serde(default = "most_new")]
     most_new: u32,
     /// Which bytes of a packet count.
@@ -37,9 +37,9 @@ pub(crate) struct Keys {
 }
 
 choices!(Counted as "Counted" {
-    /// All, headers included.
+    /// All bytes, headers included.
     "packet" => Counted::Packet,
-    /// The payload.
+    /// Payload only.
     "payload" => Counted::Payload,
 });
 

@@ -15,18 +15,19 @@ use crate::keys::tsw_keys;
 use crate::scheme::{MarkerScheme, TWO_COLORS};
 
 tsw_keys! {
-    /// The Fair Marker: marks the first packets of each flow green, the rest by what is left of the
-    /// profile.
+    /// The Fair Marker: the first packets of each flow are green. Further packets are green while the profile
+    /// has room for them.
     #[schemars(rename = "FairMarker")]
     struct Keys {
-        /// How many packets of a flow are marked green first (t_ft).
+        /// How many packets of a flow are green first (t_ft).
         #[serde(default = "threshold")]
         threshold: u64,
-        /// How many flows the Short-Range Flow Table holds, 0 for TSW2CM, or "unlimited"; 30 by
-        /// default.
+        /// How many flows the Short-Range Flow Table holds: a number, 0 for TSW2CM, or "unlimited". Default:
+        /// 30.
         #[schemars(extend("x-range" = "0 to 10000000, or \"unlimited\""))]
         table_size: Option<TableSizeKey>,
-        /// After which silence a flow leaves an unlimited table, which needs this key.
+        /// A flow that has been idle for this long leaves an unlimited table. Required if the table is
+        /// unlimited.
         #[schemars(extend("x-range" = "above zero"))]
         idle_timeout: Option<Duration>,
     }
@@ -73,14 +74,14 @@ impl Keys {
                 Some(FlowTableSize::Unlimited { idle_timeout })
             }
             (Some(TableSizeKey::Unlimited), None) => {
-                let message = "an unlimited table needs an idle_timeout";
-                let help = "add `idle_timeout = \"…\"`: a flow that is silent for so long leaves the table";
+                let message = "an unlimited table requires `idle_timeout`";
+                let help = "add `idle_timeout = \"…\"`, after which an idle flow leaves the table";
                 checker.document.mistake(&format!("{path}.table_size"), message, help);
                 None
             }
             (_, Some(_)) => {
-                let message = "only an unlimited table has an idle_timeout";
-                let help = "write `table_size = \"unlimited\"`, or leave `idle_timeout` out";
+                let message = "idle_timeout has no effect unless table_size is `\"unlimited\"`";
+                let help = "set `table_size = \"unlimited\"`, or remove `idle_timeout`";
                 checker.document.mistake_in_key(&format!("{path}.idle_timeout"), message, help);
                 None
             }
@@ -90,7 +91,7 @@ impl Keys {
     }
 }
 
-/// A number of flows, or no limit to them.
+/// A number of flows, or no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableSizeKey {
     AtMost(usize),

@@ -19,12 +19,12 @@ use crate::scheme::{GREEN, MarkerScheme, TWO_COLORS};
 pub(crate) struct Keys {
     /// The code point.
     dscp: CodePoint,
-    /// Packets that find no tokens here are yellow, and `police` may drop or remark them; by
-    /// default all are green.
+    /// Packets that find no tokens in this bucket are yellow, and `police` can drop or remark them. Default:
+    /// all packets are green.
     bucket: Option<token_bucket::Keys>,
 }
 
-/// The code point of all packets, and the profile that they must keep to be green.
+/// The code point of all packets, and the profile of green packets.
 #[derive(Debug, Clone)]
 pub struct Plan {
     dscp: Dscp,
@@ -37,7 +37,7 @@ impl Plan {
         self.dscp
     }
 
-    /// The profile of green packets; `None` when all are green.
+    /// The profile of green packets; `None` if all are green.
     pub fn bucket(&self) -> Option<&Metered<TokenBucketParams>> {
         self.bucket.as_ref()
     }

@@ -1,4 +1,4 @@
-//! `sima`: by the momentary bit rate against the nominal one.
+//! `sima`: marks by the momentary bit rate, compared with the nominal one.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,10 +12,10 @@ use crate::check::Checker;
 use crate::keys::{CodePoints, OneOf, PerKey, choices};
 use crate::scheme::MarkerScheme;
 
-/// The access node of SIMA (Simple Integrated Media Access): the slower a customer sends against the
-/// nominal bit rate that was agreed on, the better its packets are protected. Drop precedence 4 at
-/// the nominal rate, one more at each halving up to 6, one less at each doubling down to 0. Packets
-/// of precedence 6 are green, those of 0 red, the others yellow.
+/// The access node of SIMA (Simple Integrated Media Access): the slower a customer sends, compared with the
+/// agreed nominal bit rate, the better its packets are protected. The drop precedence is 4 at the nominal
+/// rate, one more per halving up to 6, one less per doubling down to 0. Packets of precedence 6 are green,
+/// those of 0 red, the others yellow.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SimaMarker")]
@@ -23,31 +23,30 @@ pub(crate) struct Keys {
     /// Nominal bit rate.
     #[schemars(extend("x-range" = "above zero"))]
     nbr: Rate,
-    /// The class of service, in which a `sima` queue lets the packets wait.
+    /// Service class. A `sima` queue chooses the buffer by it.
     class: OneOf<SimaClass>,
-    /// The rate of the access link, over which the packets come.
+    /// Rate of the access link on which the packets arrive.
     #[schemars(extend("x-range" = "above zero"))]
     link: Rate,
-    /// The weight of a slot in the average that is the momentary bit rate; its time constant is about
-    /// a slot over the weight. By default 0.01 in real time and 0.001 otherwise.
+    /// Weight of one slot in the average that is the momentary bit rate. The time constant is about a slot
+    /// divided by the weight. Default: 0.01 for real time, else 0.001.
     #[schemars(extend("x-range" = "above 0, below 1"))]
     weight: Option<f64>,
-    /// The packet whose time on the access link is a slot.
+    /// The packet whose transmission time on the access link is one slot.
     #[serde(default = "slot")]
     #[schemars(extend("x-range" = "above zero"))]
     slot: Bytes,
-    /// Whose packets have a nominal bit rate of their own: "flow", "source" and so on; "all" share
-    /// one by default.
+    /// Which packets share a nominal bit rate: "flow", "source" and so on. Default: "all".
     per: Option<PerKey>,
-    /// The code points of the drop precedences 0 to 6; by default those that a `sima` queue knows: 3,
-    /// 7, … 27, in real time 35, 39, … 59.
+    /// The code points of drop precedences 0 to 6. Default: those that a `sima` queue expects, which are 3,
+    /// 7, … 27, or 35, 39, … 59 for real time.
     code_points: Option<CodePoints>,
 }
 
 choices!(SimaClass as "SimaClass" {
-    /// RT: its buffer is served first.
+    /// Real time (RT): its buffer is served first.
     "real-time" => SimaClass::RealTime,
-    /// NRT.
+    /// Non-real time (NRT).
     "non-real-time" => SimaClass::NonRealTime,
 });
 
@@ -86,7 +85,7 @@ marker.sima = { nbr = "300 kbit/s", class = "real-time", link = "10 Mbit/s" }
         let code_points =
             code_points.map_or(Some(default), |points| checker.each_precedence(path, points));
         let (meter, code_points) = (meter?, code_points?);
-        // The parameters say how long an account takes to settle, and `per` needs to know.
+        // The parameters determine the settling time of an account, which `per` needs.
         let all = SimaParams::new(self.nbr, meter.clone(), None, code_points);
         let settled = checker.accept(path, all)?.settled_after();
         let per = checker.per(path, self.per.as_ref(), settled)?;

@@ -11,19 +11,19 @@ use crate::check::Checker;
 use crate::keys::{CodePoints, Levels, ThresholdsKey};
 use crate::scheme::MarkerScheme;
 
-/// Shortest remaining processing time first, in levels (SRPT-FP): the less remains of a message,
-/// the better its priority. At a connection's own host only.
+/// Shortest Remaining Processing Time first, in levels (SRPT-FP): the less remains of a message, the better
+/// its priority. Only at the sending host.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Srpt")]
 pub(crate) struct Keys {
-    /// Remaining bytes up to which a packet has priority 1, 2 and so on; beyond the last threshold
-    /// it has the last. 5 KB to 1.2 MB in seven steps by default.
+    /// Remaining bytes up to which a packet has priority 1, 2 and so on. Above the last threshold it has the
+    /// last priority. Default: seven thresholds from 5 KB to 1.2 MB.
     thresholds: Option<ThresholdsKey>,
-    /// The code point of each priority, the best first; by default down to BE, from CS7 with seven
-    /// thresholds.
+    /// The code point of each priority, the best first. Default: consecutive code points down to BE; with
+    /// seven thresholds, from CS7.
     code_points: Option<CodePoints>,
-    /// The priority of packets of which nobody says how much remains; the last by default.
+    /// Priority of packets whose remaining bytes are unknown. Default: the last.
     #[schemars(extend("x-range" = "1 to the number of priorities"))]
     unknown: Option<usize>,
 }

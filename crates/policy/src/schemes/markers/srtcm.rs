@@ -11,8 +11,8 @@ use crate::check::Checker;
 use crate::keys::{Metered, PerKey, color_mode};
 use crate::scheme::MarkerScheme;
 
-/// Single rate three colour marker: green within the committed burst, yellow within the excess
-/// burst, else red.
+/// Single rate three colour marker: packets within the committed burst are green, within the excess burst
+/// yellow, all others red.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SrTcm")]
@@ -26,14 +26,14 @@ pub(crate) struct Keys {
     /// Excess burst size.
     #[schemars(extend("x-range" = "0 B, or at least 40 B; not zero together with `cbs`"))]
     ebs: Bytes,
-    /// Whether the colour that a packet comes with counts.
+    /// Whether the meter respects the colour of arriving packets.
     #[serde(default)]
     color_aware: bool,
-    /// Whose packets have buckets of their own: "flow", "source" and so on; "all" share them by default.
+    /// Which packets share the buckets: "flow", "source" and so on. Default: "all".
     per: Option<PerKey>,
 }
 
-/// The meter's parameters, and whose packets have one of their own.
+/// The meter's parameters, and which packets share a meter.
 pub type Plan = Metered<SrTcmParams>;
 
 impl MarkerScheme for Keys {

@@ -1,4 +1,4 @@
-//! `tcp-state`: by the state of the sending TCP.
+//! `tcp-state`: marks by the state of the sending TCP.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,21 +11,20 @@ use crate::check::Checker;
 use crate::keys::{OneOf, choices};
 use crate::scheme::MarkerScheme;
 
-/// Marks by the state of the sending TCP: packets whose loss would cost their connection much time
-/// are green. At a connection's own host only.
+/// Marks by the state of the sending TCP: packets whose loss would delay their connection most are green.
+/// Only at the sending host.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TcpState")]
 pub(crate) struct Keys {
-    /// The window, in segments, up to which packets are green.
+    /// Largest window, in segments, at which packets are green.
     #[serde(default = "high")]
     #[schemars(extend("x-range" = "at least 1"))]
     high: u32,
-    /// The window, in segments, up to which packets are yellow; twice `high` by default.
+    /// Largest window, in segments, at which packets are yellow. Default: twice `high`.
     #[schemars(extend("x-range" = "at least `high`"))]
     medium: Option<u32>,
-    /// Whether packets keep the better priority beyond a threshold with probability
-    /// threshold/window.
+    /// Whether packets above a threshold keep the better priority with probability threshold/window.
     #[serde(default)]
     randomized: bool,
     /// Which segments of fast recovery are green.
@@ -34,9 +33,9 @@ pub(crate) struct Keys {
 }
 
 choices!(RecoverySegments as "RecoverySegments" {
-    /// All, as published for NewReno.
+    /// All segments, as published for NewReno.
     "all" => RecoverySegments::All,
-    /// Those that are sent again, as published for Reno.
+    /// Retransmitted segments, as published for Reno.
     "retransmissions" => RecoverySegments::Retransmissions,
 });
 

@@ -1,4 +1,4 @@
-//! `token-bucket`: in the profile green, else yellow.
+//! `token-bucket`: packets in profile are green, others yellow.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,17 +16,17 @@ use crate::scheme::{MarkerScheme, TWO_COLORS};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TokenBucket")]
 pub(crate) struct Keys {
-    /// The rate at which tokens come.
+    /// Rate at which tokens arrive.
     #[schemars(extend("x-range" = "above zero"))]
     rate: Rate,
-    /// The greatest burst: packets larger than this never find enough tokens.
+    /// Largest burst. Larger packets never find enough tokens.
     #[schemars(extend("x-range" = "at least 40 B"))]
     depth: Bytes,
-    /// Whose packets have a bucket of their own: "flow", "source" and so on; "all" share one by default.
+    /// Which packets share a bucket: "flow", "source" and so on. Default: "all".
     per: Option<PerKey>,
 }
 
-/// The meter's parameters, and whose packets have one of their own.
+/// The meter's parameters, and which packets share a meter.
 pub type Plan = Metered<TokenBucketParams>;
 
 impl MarkerScheme for Keys {

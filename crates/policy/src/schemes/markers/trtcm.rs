@@ -11,8 +11,8 @@ use crate::check::Checker;
 use crate::keys::{Metered, PerKey, color_mode};
 use crate::scheme::MarkerScheme;
 
-/// Two rate three colour marker: red above the peak rate, else yellow above the committed rate, else
-/// green.
+/// Two rate three colour marker: packets above the peak rate are red, above the committed rate yellow, all
+/// others green.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TrTcm")]
@@ -29,14 +29,14 @@ pub(crate) struct Keys {
     /// Peak burst size.
     #[schemars(extend("x-range" = "at least 40 B"))]
     pbs: Bytes,
-    /// Whether the colour that a packet comes with counts.
+    /// Whether the meter respects the colour of arriving packets.
     #[serde(default)]
     color_aware: bool,
-    /// Whose packets have buckets of their own: "flow", "source" and so on; "all" share them by default.
+    /// Which packets share the buckets: "flow", "source" and so on. Default: "all".
     per: Option<PerKey>,
 }
 
-/// The meter's parameters, and whose packets have one of their own.
+/// The meter's parameters, and which packets share a meter.
 pub type Plan = Metered<TrTcmParams>;
 
 impl MarkerScheme for Keys {

@@ -10,8 +10,8 @@ use crate::keys::tsw_keys;
 use crate::scheme::{MarkerScheme, TWO_COLORS};
 
 tsw_keys! {
-    /// Time sliding window two colour marker: packets above the committed rate are yellow, by chance in
-    /// proportion to the excess.
+    /// Time sliding window two colour marker. Above the committed rate, packets are yellow with a probability
+    /// in proportion to the excess.
     #[schemars(rename = "Tsw2Cm")]
     struct Keys {}
 }

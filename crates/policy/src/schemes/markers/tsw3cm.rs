@@ -10,8 +10,8 @@ use crate::keys::tsw_keys;
 use crate::scheme::MarkerScheme;
 
 tsw_keys! {
-    /// Time sliding window three colour marker: packets above the committed rate are yellow and packets
-    /// above the peak rate red, by chance in proportion to the excess.
+    /// Time sliding window three colour marker. Above the committed rate packets are yellow, above the peak
+    /// rate red, each with a probability in proportion to the excess.
     #[schemars(rename = "Tsw3Cm")]
     struct Keys {
         /// Peak information rate.

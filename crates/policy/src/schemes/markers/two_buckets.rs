@@ -1,4 +1,4 @@
-//! `two-buckets`: two token buckets tried in turn.
+//! `two-buckets`: two token buckets, tried one after the other.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,24 +11,24 @@ use crate::check::Checker;
 use crate::keys::{BucketKeys, Metered, PerKey, color_mode};
 use crate::scheme::MarkerScheme;
 
-/// Two token buckets tried in turn: the first's packets are green, the second's yellow, the rest
-/// red.
+/// Two token buckets, tried one after the other: packets that find tokens in the first are green, in the
+/// second yellow, all others red.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "TwoBuckets")]
 pub(crate) struct Keys {
     /// The bucket of green packets.
     green: BucketKeys,
-    /// The bucket of packets that find no tokens in the first: they are yellow.
+    /// The bucket of yellow packets, for packets that find no tokens in the first.
     yellow: BucketKeys,
-    /// Whether the colour that a packet comes with counts: then it is never moved up.
+    /// Whether the meter respects the colour of arriving packets: it never improves it.
     #[serde(default)]
     color_aware: bool,
-    /// Whose packets have buckets of their own: "flow", "source" and so on; "all" share them by default.
+    /// Which packets share the buckets: "flow", "source" and so on. Default: "all".
     per: Option<PerKey>,
 }
 
-/// The meter's parameters, and whose packets have one of their own.
+/// The meter's parameters, and which packets share a meter.
 pub type Plan = Metered<TwoBucketsParams>;
 
 impl MarkerScheme for Keys {

@@ -11,60 +11,59 @@ use crate::keys::{OneOf, aggregate_keys, asks_rtt, choices};
 use crate::scheme::{Port, QueueScheme};
 
 aggregate_keys! {
-    /// Holds packets of an aggregate of connections until they keep to its profile, at the host that
-    /// sends them. What waits goes, connection by connection, when a coarse timer expires or when an
-    /// event at a sender is a trigger.
+    /// Holds packets of an aggregate of connections until they conform to its profile, at the host that sends
+    /// them. Waiting packets leave, connection by connection, when a coarse timer expires or when an event at
+    /// a sender triggers it.
     #[schemars(rename = "AggregateShaper")]
     struct Keys {
-        /// What all connections hold together.
+        /// Limit of all connections together.
         #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
         limit: Length,
-        /// The period of the timer, which runs while packets wait.
+        /// Period of the timer, which runs while packets wait.
         #[serde(default = "timer")]
         #[schemars(extend("x-range" = "above zero"))]
         timer: Duration,
-        /// In which order connections are served whose packets wait.
+        /// Order in which connections with waiting packets are served.
         #[serde(default = "order")]
         order: OneOf<ServiceOrder>,
-        /// Who goes when tokens have come and a sender has something new, while packets of others wait.
-        /// Section 6.3, which describes the implementation, says "in-turn", section 4.1, which describes the
-        /// simulator, "overtake".
+        /// Which packets leave when tokens arrive and a sender has new data while packets of other
+        /// connections wait. The paper has "in-turn" in section 6.3 (the implementation) and "overtake" in
+        /// section 4.1 (the simulator).
         #[serde(default = "fresh")]
         fresh: OneOf<FreshPackets>,
-        /// Which events let packets go before the timer expires; all by default. Only a connection's own
-        /// host tells them.
+        /// Events that release packets before the timer expires. Only the sending host sees them.
         #[serde(default = "triggers")]
         triggers: Vec<OneOf<SenderEvent>>,
     }
 }
 
 choices!(ServiceOrder as "ServiceOrder" {
-    /// From the one that has been known longest.
+    /// The oldest connection first.
     "sequential" => ServiceOrder::Sequential,
-    /// By when they became non-compliant.
+    /// The connection that became non-compliant first.
     "fcfs" => ServiceOrder::FirstCome,
-    /// The one whose last token was assigned longest ago, packet by packet.
+    /// The connection whose last token was assigned longest ago, packet by packet.
     "lru" => ServiceOrder::LeastRecentlyServed,
 });
 
 choices!(FreshPackets as "FreshPackets" {
-    /// With a common bucket, a packet that comes takes its turn, and a trigger lets those go whose turn
-    /// it is.
+    /// With a common bucket, an arriving packet waits for its turn, and a trigger releases the packets whose
+    /// turn it is.
     "in-turn" => FreshPackets::InTurn,
-    /// A packet that finds tokens goes at once, and a trigger lets its own connection alone go.
+    /// A packet that finds tokens leaves at once, and a trigger releases packets of its own connection only.
     "overtake" => FreshPackets::Overtake,
 });
 
 choices!(SenderEvent as "SenderEvent" {
-    /// New data are acknowledged, and more wait to be sent.
+    /// New data are acknowledged, and more data wait to be sent.
     "ack" => SenderEvent::Acknowledgement,
-    /// New data are acknowledged, and there is nothing to send.
+    /// New data are acknowledged, and no data wait to be sent.
     "idle-ack" => SenderEvent::IdleAcknowledgement,
-    /// A duplicate acknowledgement has come.
+    /// A duplicate acknowledgement arrives.
     "duplicate-ack" => SenderEvent::DuplicateAcknowledgement,
-    /// The application has handed in data, and the window is closed.
+    /// The application writes data while the window is closed.
     "closed-window" => SenderEvent::ClosedWindow,
-    /// A connection is new.
+    /// A connection opens.
     "new-connection" => SenderEvent::NewConnection,
 });
 

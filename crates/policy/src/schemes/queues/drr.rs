@@ -11,13 +11,13 @@ use crate::keys::{MatchKeys, Turns};
 use crate::scheme::{Port, QueueScheme};
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 
-/// Deficit round robin: several queues in turn, each with a quantum in bytes.
+/// Deficit round robin: several queues take turns, each with a quantum in bytes.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Drr")]
 pub(crate) struct Keys {
-    /// The classes, in the order of their turns. A packet goes to the first whose `match` fits,
-    /// else to the last.
+    /// The classes, in the order of their turns. A packet belongs to the first class whose `match` fits, or
+    /// to the last class.
     #[schemars(extend("x-range" = "at least one"))]
     classes: Vec<ClassKeys>,
 }
@@ -27,10 +27,10 @@ pub(crate) struct Keys {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "DrrClass")]
 struct ClassKeys {
-    /// Which packets belong to it; all by default.
+    /// Which packets belong to the class. Default: all.
     #[serde(default, rename = "match")]
     rule: MatchKeys,
-    /// Bytes per turn; best not below the largest packet.
+    /// Bytes per turn. At least the largest packet is recommended.
     #[serde(default = "quantum")]
     #[schemars(extend("x-range" = "above zero"))]
     quantum: Bytes,

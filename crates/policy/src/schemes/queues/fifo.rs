@@ -9,12 +9,12 @@ use shortflow_units::Length;
 use crate::check::Checker;
 use crate::scheme::{Port, QueueScheme};
 
-/// First in, first out; what no longer fits is dropped.
+/// First in, first out. Packets above the limit are dropped.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Fifo")]
 pub(crate) struct Keys {
-    /// What the queue holds.
+    /// Limit of the queue.
     #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
     limit: Length,
 }

@@ -1,4 +1,4 @@
-//! `fq-codel`: queues for flows, served in turn, with CoDel on each.
+//! `fq-codel`: per-flow queues, served in turn, each with CoDel.
 
 use shortflow_elements::QueueDiscipline;
 use shortflow_elements::queue::{FqCodel, FqCodelParams};
@@ -8,7 +8,7 @@ use crate::keys::flow_queue_keys;
 use crate::scheme::{Port, QueueScheme};
 
 flow_queue_keys! {
-    /// Queues for flows, served in turn, with CoDel on each.
+    /// Per-flow queues, served in turn, each with CoDel.
     #[schemars(rename = "FqCodel")]
     struct Keys {}
 }

@@ -1,4 +1,4 @@
-//! `host-fair`: fair to hosts, then to their flows.
+//! `host-fair`: fair between hosts, then between their flows.
 
 use shortflow_elements::QueueDiscipline;
 use shortflow_elements::queue::{Fairness, HostFair, HostFairParams};
@@ -8,23 +8,23 @@ use crate::keys::{OneOf, choices, flow_queue_keys};
 use crate::scheme::{Port, QueueScheme};
 
 flow_queue_keys! {
-    /// Fair to hosts, then to their flows, with CoDel on each flow, in the manner of CAKE. The
-    /// number of `queues` is a multiple of 8.
+    /// Fair between hosts, then between their flows, with CoDel on each flow, similar to CAKE. The number of
+    /// `queues` must be a multiple of 8.
     #[schemars(rename = "HostFair")]
     struct Keys {
-        /// Between which hosts there is fairness.
+        /// Which hosts share the link fairly.
         by: OneOf<Fairness>,
-        /// How many bits of its address a host of IPv6 is known by: those that its provider gives
-        /// to one user; 64 by default.
+        /// The length of the prefix that identifies an IPv6 host. Providers give one user a prefix, such as a
+        /// /64 (the default) or a /56.
         #[schemars(range(min = 1, max = 128), extend("x-range" = "1 to 128"))]
         ipv6_prefix: Option<u8>,
     }
 }
 
 choices!(Fairness as "Fairness" {
-    /// Those that send.
+    /// The sending hosts.
     "source" => Fairness::Source,
-    /// Those that receive.
+    /// The receiving hosts.
     "destination" => Fairness::Destination,
     /// Both (triple isolation).
     "both" => Fairness::Both,

@@ -14,15 +14,15 @@ use crate::keys::{CodePoints, OneOf, RedPlan, choices, curve_keys, red_keys};
 use crate::scheme::{Port, QueueScheme};
 
 red_keys! {
-    /// RED with a drop curve for each level of drop precedence (RIO, WRED): what is better
-    /// protected is dropped later.
+    /// RED with a drop curve for each level of drop precedence (RIO, WRED): packets of better protected
+    /// levels are dropped later.
     #[schemars(rename = "MultiRed")]
     struct Keys {
-        /// Which packets a level's average queue counts.
+        /// Which packets count in a level's average queue.
         #[serde(default = "average")]
         average: OneOf<Averages>,
-        /// The levels, the best protected first. Code points that no level names belong to the one
-        /// with `code_points = "rest"`, else to the last.
+        /// The levels, the best protected first. Code points that no level lists belong to the level with
+        /// `code_points = "rest"`, or to the last.
         #[schemars(extend("x-range" = "1 to 64 levels"))]
         levels: Vec<LevelKeys>,
     }
@@ -31,9 +31,9 @@ red_keys! {
 choices!(Averages as "Averages" {
     /// All packets: one average for all levels (WRED).
     "shared" => Averages::Shared,
-    /// Those of its own level (RIO-D).
+    /// Packets of the same level (RIO-D).
     "per-level" => Averages::PerLevel,
-    /// Those of its own level and of all better protected ones (RIO-C).
+    /// Packets of the same level and of all better protected levels (RIO-C).
     "cumulative" => Averages::Coupled,
 });
 
@@ -46,13 +46,13 @@ curve_keys! {
         /// A level of drop precedence.
         #[schemars(rename = "Level")]
         struct LevelKeys {
-            /// The code points of the level, or "rest" for all that no level names.
+            /// The code points of the level, or "rest" for all that no level lists.
             code_points: LevelPoints,
         }
     }
 }
 
-/// The queue's parameters, but for the rate of its link.
+/// The queue's parameters, without the rate of its link.
 pub type Plan = RedPlan;
 
 impl QueueScheme for Keys {
@@ -76,7 +76,7 @@ max_probability = 0.2
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         if self.levels.is_empty() || self.levels.len() > Dscp::COUNT {
-            let help = "list the best protected level first";
+            let help = "list 1 to 64 levels, the best protected first";
             let message =
                 format!("multi-red must have 1 to 64 levels; found {}", self.levels.len());
             checker.document.mistake(&format!("{path}.levels"), message, help);
@@ -119,7 +119,7 @@ impl Keys {
                 LevelPoints::Rest if index != rest => {
                     let help =
                         "write \"rest\" in one level only, and list the code points of the others";
-                    checker.document.mistake(&path, "two levels have \"rest\"", help);
+                    checker.document.mistake(&path, "\"rest\" is in two levels", help);
                 }
                 LevelPoints::Rest => {}
                 LevelPoints::Named(points) => {
@@ -139,7 +139,7 @@ impl Keys {
     }
 }
 
-/// Code points, or all that no level names.
+/// Code points, or all that no level lists.
 #[derive(Debug, Clone)]
 pub(crate) enum LevelPoints {
     Named(CodePoints),

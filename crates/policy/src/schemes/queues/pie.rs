@@ -1,4 +1,4 @@
-//! `pie`: steers the time in the queue by early drops.
+//! `pie`: keeps the queueing delay near a target by early drops.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,36 +9,35 @@ use shortflow_units::{Duration, Length};
 use crate::check::Checker;
 use crate::scheme::{Port, QueueScheme};
 
-/// Proportional-integral controller enhanced: drops by chance, as much as keeps the time in the
-/// queue near its target.
+/// Proportional Integral controller Enhanced: drops packets at random, with the probability that keeps the
+/// queueing delay near its target.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Pie")]
 pub(crate) struct Keys {
-    /// What the queue holds.
+    /// Limit of the queue.
     #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
     limit: Length,
-    /// The time in the queue that is aimed at (QDELAY_REF).
+    /// Target queueing delay (QDELAY_REF).
     #[serde(default = "fifteen")]
     #[schemars(extend("x-range" = "above zero"))]
     target: Duration,
-    /// The time from one update of the drop probability to the next (T_UPDATE).
+    /// Time between updates of the drop probability (T_UPDATE).
     #[serde(default = "fifteen")]
     #[schemars(extend("x-range" = "at least 100 us"))]
     update: Duration,
-    /// For how long a burst after a quiet time is spared (MAX_BURST).
+    /// How long a burst after an idle time is exempt from drops (MAX_BURST).
     #[serde(default = "max_burst")]
     max_burst: Duration,
-    /// How much the probability moves in an update, per second of delay beyond the target.
+    /// Change of the drop probability per update, per second of delay above the target.
     #[serde(default = "alpha")]
     #[schemars(extend("x-range" = "above 0, at most 100"))]
     alpha: f64,
-    /// How much it moves per second by which the delay has grown since the last update.
+    /// Change of the drop probability per update, per second of increase of the delay since the last update.
     #[serde(default = "beta")]
     #[schemars(extend("x-range" = "above 0, at most 100"))]
     beta: f64,
-    /// Whether ECN-capable packets are marked instead of dropped while the probability is below
-    /// 10 %.
+    /// Whether ECN-capable packets are marked instead of dropped while the probability is below 10 %.
     #[serde(default)]
     ecn: bool,
 }

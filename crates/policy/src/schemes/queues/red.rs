@@ -10,14 +10,14 @@ use crate::scheme::{Port, QueueScheme};
 
 curve_keys! {
     red_keys! {
-        /// Random Early Detection: drops by chance before the queue is full, the more the longer the
-        /// average queue is.
+        /// Random Early Detection: drops packets at random before the queue is full. The longer the average
+        /// queue, the more packets it drops.
         #[schemars(rename = "Red")]
         struct Keys {}
     }
 }
 
-/// The queue's parameters, but for the rate of its link.
+/// The queue's parameters, without the rate of its link.
 pub type Plan = RedPlan;
 
 impl QueueScheme for Keys {

@@ -1,4 +1,4 @@
-//! `shaper`: holds packets back to a rate of its own.
+//! `shaper`: limits the rate at which packets leave.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,29 +10,30 @@ use crate::check::Checker;
 use crate::scheme::{Port, QueueScheme};
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 
-/// Holds packets back to a rate of its own: where the bottleneck lies further on, in a modem that
-/// nobody can configure, packets then wait here, in the queue inside.
+/// Limits the rate at which packets leave. Packets then wait here, in the inner queue, instead of at a
+/// bottleneck that cannot be configured, such as a modem.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Shaper")]
 pub(crate) struct Keys {
-    /// The rate at which packets leave. It should be a little below that of the bottleneck.
+    /// Rate at which packets leave. Set it a little below the rate of the bottleneck.
     #[schemars(extend("x-range" = "above zero"))]
     rate: Rate,
-    /// How many bytes may leave after a pause as fast as the line takes them.
+    /// Bytes that may leave at full line rate after a pause.
     #[serde(default)]
     burst: Bytes,
-    /// Bytes that the bottleneck's link adds to each packet, in the place of the link layer's.
+    /// Bytes that the bottleneck's link adds to each packet. Replaces the overhead of `link_layer`.
     #[schemars(extend("x-range" = "at most 65535 B"))]
     overhead: Option<Bytes>,
-    /// How the bottleneck's link frames packets, such as `"docsis"`, `"pppoe-ptm"`, `"overhead 40 mpu 64 atm"`, or a
-    /// table with `overhead`, `mpu` and `framing`. Each packet counts for what it takes there.
+    /// Link layer of the bottleneck: a name such as `"docsis"` or `"pppoe-ptm"`, parts such as
+    /// `"overhead 40 mpu 64 atm"`, or a table with `overhead`, `mpu` and `framing`. Each packet counts as the
+    /// bytes that it takes there.
     link_layer: Option<LinkLayer>,
     /// The queue in which packets wait.
     queue: Box<QueueKeys>,
 }
 
-/// The shaper's parameters, and the queue inside.
+/// The shaper's parameters, and the inner queue.
 #[derive(Debug, Clone)]
 pub struct Plan {
     params: ShaperParams,
@@ -40,7 +41,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The rate, the burst, and the link layer by which packets are counted.
+    /// The rate, the burst, and the link layer that determines the size of packets.
     pub fn params(&self) -> &ShaperParams {
         &self.params
     }
@@ -91,7 +92,7 @@ queue.fq-codel = {}
     }
 
     fn shaped_to(plan: &Plan) -> Option<Rate> {
-        // What is counted for each packet beside its bytes takes the more, the smaller packets are.
+        // The overhead per packet matters most for small packets.
         (plan.params.link_layer() == LinkLayer::RAW).then_some(plan.params.rate())
     }
 

@@ -14,17 +14,16 @@ use crate::check::Checker;
 use crate::keys::{CodePoint, CodePoints, MatchKeys};
 use crate::scheme::{Port, QueueScheme};
 
-/// Strict priority over bands that share one buffer; when it is full, the newest packet of its last
-/// band is pushed out.
+/// Strict priority over bands that share one buffer. When the buffer is full, the newest packet of its last
+/// band is dropped.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SharedPriority")]
 pub(crate) struct Keys {
-    /// What all bands hold together.
+    /// Limit of all bands together.
     #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
     limit: Length,
-    /// The bands, the first served first. Packets of no band belong to the one that is "rest", else
-    /// to the last.
+    /// The bands, the first served first. Packets of no band belong to the band "rest", or to the last.
     #[schemars(extend("x-range" = "1 to 64 bands"))]
     bands: Vec<BandKeys>,
 }
@@ -48,7 +47,7 @@ bands = ["EF", ["AF11", "AF12"], "rest"]
         }
         if bands.count == 0 || bands.count > SharedPriorityParams::MAX_BANDS {
             let message = format!("shared-priority must have 1 to 64 bands; found {}", bands.count);
-            let help = "list them in the order of service, for example [\"EF\", \"rest\"]";
+            let help = "list 1 to 64 bands in the order of service, for example [\"EF\", \"rest\"]";
             checker.document.mistake(&format!("{path}.bands"), message, help);
             return None;
         }
@@ -70,7 +69,7 @@ bands = ["EF", ["AF11", "AF12"], "rest"]
     }
 }
 
-/// Bands in order, and what decides the band of a packet.
+/// Bands in order, and the rules that assign packets to them.
 #[derive(Default)]
 struct Bands {
     count: usize,
@@ -94,7 +93,7 @@ impl Bands {
                 if self.rest.replace(self.count).is_some() {
                     let help =
                         "write \"rest\" in one band only, and list the code points of the others";
-                    checker.document.mistake(path, "two bands have \"rest\"", help);
+                    checker.document.mistake(path, "\"rest\" is in two bands", help);
                 }
                 self.count += 1;
             }
@@ -125,10 +124,10 @@ impl Bands {
     }
 }
 
-/// Which packets belong to a band of a shared buffer, or to several bands at once.
+/// Which packets belong to a band of a shared buffer, or to several bands.
 #[derive(Debug, Clone)]
 enum BandKeys {
-    /// A code point, or a range of them, each a band of its own.
+    /// A code point, or a range that makes a band of each code point.
     Each(Vec<Dscp>),
     List(CodePoints),
     Rule(MatchKeys),
@@ -177,7 +176,7 @@ impl JsonSchema for BandKeys {
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
-            "description": "A code point, a range such as \"63-0\" that makes a band of each, a \
+            "description": "A code point, a range such as \"63-0\" (one band for each), a \
                             list of code points, \"rest\", or a table with a `match`.",
             "anyOf": [
                 { "type": "string" },
@@ -188,7 +187,7 @@ impl JsonSchema for BandKeys {
     }
 }
 
-/// A band whose packets a rule names.
+/// A band whose packets a `match` selects.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SharedRuleBand")]
@@ -198,7 +197,7 @@ struct RuleBandKeys {
     rule: MatchKeys,
 }
 
-/// Code points from a first to a last one, in this order, when `text` is a range.
+/// The code points from the first to the last, in this order, if `text` is a range.
 fn range(text: &str) -> Option<Vec<Dscp>> {
     let (first, last) = text.split_once('-')?;
     let (first, last): (u8, u8) = (first.trim().parse().ok()?, last.trim().parse().ok()?);

@@ -1,4 +1,4 @@
-//! `sima`: two buffers behind one test of precedence.
+//! `sima`: two buffers behind one test of drop precedence.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,10 +11,10 @@ use crate::check::Checker;
 use crate::keys::{CodePoints, OneOf, choices};
 use crate::scheme::{Port, QueueScheme};
 
-/// The core node of SIMA (Simple Integrated Media Access): a buffer for real-time traffic, served
-/// first, and one for the rest. The fuller they are, the higher is the drop precedence that a packet
-/// must have; one of a lower precedence is dropped before it is buffered. Packets of no code point
-/// that is named are non-real-time traffic of precedence 0.
+/// The core node of SIMA (Simple Integrated Media Access): a buffer for real-time traffic, served first, and
+/// one for other traffic. The fuller they are, the higher the drop precedence that a packet needs; packets of
+/// lower precedence are dropped on arrival. Packets of other code points count as non-real-time traffic of
+/// precedence 0.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SimaQueue")]
@@ -23,8 +23,7 @@ pub(crate) struct Keys {
     real_time: BufferKeys,
     /// The buffer of non-real-time traffic.
     non_real_time: BufferKeys,
-    /// How the allowed precedence follows from the average occupancies of the two buffers, each from
-    /// 0 to 1.
+    /// How the required precedence depends on the average occupancies of the two buffers, each from 0 to 1.
     #[serde(default = "allowed")]
     allowed: OneOf<PrecedenceMap>,
 }
@@ -34,27 +33,28 @@ pub(crate) struct Keys {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SimaBuffer")]
 struct BufferKeys {
-    /// What it holds.
+    /// Limit of the buffer.
     #[schemars(extend("x-range" = "1 B to 1 TB"))]
     limit: Bytes,
-    /// The weight of a sample, which every arrival takes, in its average occupancy; at 1 the occupancy
-    /// itself counts.
+    /// Weight of a sample, taken at every arrival, in the average occupancy. At 1 the current occupancy
+    /// counts.
     #[serde(default = "weight")]
     #[schemars(extend("x-range" = "above 0, at most 1"))]
     weight: f64,
-    /// The code points of its drop precedences 0 to 7; by default those of local use, as a `sima`
-    /// marker writes them: 3, 7, … 31, in real time 35, 39, … 63.
+    /// The code points of drop precedences 0 to 7. Default: code points for local use, as a `sima` marker
+    /// writes them: 3, 7, … 31, or 35, 39, … 63 for real time.
     code_points: Option<CodePoints>,
 }
 
 choices!(PrecedenceMap as "PrecedenceMap" {
-    /// 7 times the greater of both, rounded up: precedence 0 passes only while both are empty.
+    /// 7 times the larger occupancy, rounded up: packets of precedence 0 pass only while both buffers are
+    /// empty.
     "ceiling-of-greater" => PrecedenceMap::CeilingOfGreater,
-    /// 8 times the greater of both, rounded down: precedence 0 passes below one eighth.
+    /// 8 times the larger occupancy, rounded down: packets of precedence 0 pass below one eighth.
     "floor-of-greater" => PrecedenceMap::FloorOfGreater,
-    /// 7 times the mean of both, rounded up.
+    /// 7 times the mean occupancy, rounded up.
     "ceiling-of-mean" => PrecedenceMap::CeilingOfMean,
-    /// 8 times the mean of both, rounded down.
+    /// 8 times the mean occupancy, rounded down.
     "floor-of-mean" => PrecedenceMap::FloorOfMean,
 });
 
@@ -66,7 +66,7 @@ fn weight() -> f64 {
     1.0
 }
 
-/// The queue's parameters, which are large.
+/// The queue's parameters, boxed because they are large.
 pub type Plan = Box<SimaQueueParams>;
 
 impl QueueScheme for Keys {

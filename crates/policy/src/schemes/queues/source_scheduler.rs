@@ -1,4 +1,4 @@
-//! `source-scheduler`: a source host's scheduler and shaper over connections.
+//! `source-scheduler`: schedules and shapes the connections of a sending host.
 
 use std::sync::Arc;
 
@@ -14,45 +14,45 @@ use crate::keys::{BucketKeys, MatchKeys};
 use crate::scheme::{Port, QueueScheme};
 use crate::shadows;
 
-/// A source host's scheduler and shaper over connections. The code points of green, yellow and red
-/// are the priorities HIGH, MED and LOW; others are LOW.
+/// Schedules and shapes the connections of a sending host. The code points of green, yellow and red are the
+/// priorities HIGH, MED and LOW; all other packets are LOW.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "SourceScheduler")]
 pub(crate) struct Keys {
-    /// What all connections hold together.
+    /// Limit of all connections together.
     #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
     limit: Length,
-    /// What each connection holds; not limited by default.
+    /// Limit of each connection. Default: unlimited.
     limit_per_connection: Option<Length>,
-    /// How many connections may wait at once.
+    /// How many connections may wait at the same time.
     #[serde(default = "connections")]
     #[schemars(extend("x-range" = "at least 1"))]
     connections: u32,
-    /// The tokens that HIGH packets wait for.
+    /// The bucket of HIGH packets.
     high: BucketKeys,
-    /// The tokens that MED packets wait for.
+    /// The bucket of MED packets.
     medium: BucketKeys,
-    /// The time in the queue after which the head of a connection is remarked one priority down.
+    /// Queueing delay after which the head packet of a connection is remarked one priority down.
     #[serde(default = "remark_after")]
     remark_after: Duration,
-    /// How connections are served: the first rule whose `match` fits. A connection that fits none
-    /// has weight 1 in the last class.
+    /// How connections are served: the first rule whose `match` fits. Connections that fit no rule have
+    /// weight 1 in the last class.
     #[serde(default)]
     rules: Vec<RuleKeys>,
 }
 
-/// How some connections are served.
+/// How a set of connections is served.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ConnectionRule")]
 struct RuleKeys {
-    /// Which connections are meant, by their first waiting packet; all by default.
+    /// Which connections, by their first waiting packet. Default: all.
     #[serde(default, rename = "match")]
     rule: MatchKeys,
     /// The class, from 1 (highly interactive, served first) to 8.
     class: u8,
-    /// Packets per turn beside other connections of the class.
+    /// Packets per turn, compared with other connections of the class.
     #[serde(default = "weight")]
     #[schemars(extend("x-range" = "at least 1"))]
     weight: u32,

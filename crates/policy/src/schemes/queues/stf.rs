@@ -1,4 +1,4 @@
-//! `stf`: Smallest Transmitted Flow first, which is least attained service.
+//! `stf`: Smallest Transmitted Flow first (least attained service).
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,32 +9,31 @@ use shortflow_units::{Duration, Length};
 use crate::check::Checker;
 use crate::scheme::{Port, QueueScheme};
 
-/// Smallest Transmitted Flow first: serves the flow of which the fewest bytes have left so far;
-/// when the buffer is full, the newest packet of the flow served most is pushed out.
+/// Smallest Transmitted Flow first: serves the flow that has sent the fewest bytes so far. When the buffer is
+/// full, the newest packet of the flow that has sent most is dropped.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Stf")]
 pub(crate) struct Keys {
-    /// What the queue holds.
+    /// Limit of the queue.
     #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
     limit: Length,
-    /// How many flows are remembered at most. When they are that many, a new one takes the place of
-    /// the one that has been silent longest.
+    /// How many flows are remembered. A further flow replaces the one that has been idle longest.
     #[serde(default = "flows")]
     #[schemars(extend("x-range" = "at least 1"))]
     flows: u32,
-    /// A flow that was silent for longer is forgotten, and starts again at zero bytes.
+    /// A flow that has been idle for longer is forgotten, and starts again at zero bytes.
     #[serde(default = "idle_timeout")]
     #[schemars(extend("x-range" = "above zero"))]
     idle_timeout: Duration,
 }
 
-/// As many flows as one host has ports.
+/// The number of ports of one host.
 fn flows() -> u32 {
     65_536
 }
 
-/// Longer than the timeouts of TCP that keep a transfer waiting.
+/// Longer than TCP's retransmission timeouts within a transfer.
 fn idle_timeout() -> Duration {
     Duration::from_secs(60)
 }

@@ -10,13 +10,13 @@ use crate::keys::{MatchKeys, Turns};
 use crate::scheme::{Port, QueueScheme};
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 
-/// Several queues, each served only when those before it are empty.
+/// Several queues. Each is served only while the queues before it are empty.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "StrictPriority")]
 pub(crate) struct Keys {
-    /// The bands, the first served first. A packet goes to the first whose `match` fits,
-    /// else to the last.
+    /// The bands, the first served first. A packet belongs to the first band whose `match` fits, or to the
+    /// last.
     #[schemars(extend("x-range" = "at least one"))]
     bands: Vec<ClassKeys>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Keys {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "StrictPriorityClass")]
 struct ClassKeys {
-    /// Which packets belong to it; all by default.
+    /// Which packets belong to the band. Default: all.
     #[serde(default, rename = "match")]
     rule: MatchKeys,
     /// Its queue.

@@ -20,13 +20,13 @@ use crate::shadows;
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Wfq")]
 pub(crate) struct Keys {
-    /// What the classes that have no `limit` of their own hold together.
+    /// Limit of all classes without their own `limit` together.
     #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
     limit: Option<Length>,
-    /// Which packet is dropped when a limit is reached that classes or flows share; "push-out" by
-    /// default, which protects what keeps to its share.
+    /// Which packet is dropped when a shared limit is reached. Default: "push-out", which protects flows that
+    /// keep to their share.
     full: Option<OneOf<WhenFull>>,
-    /// The classes. A packet goes to the first whose `match` fits, else to the last.
+    /// The classes. A packet belongs to the first class whose `match` fits, or to the last.
     #[schemars(extend("x-range" = "at least one"))]
     classes: Vec<ClassKeys>,
 }
@@ -36,31 +36,30 @@ pub(crate) struct Keys {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "WfqClass")]
 struct ClassKeys {
-    /// Which packets belong to the class; all by default.
+    /// Which packets belong to the class. Default: all.
     #[serde(default, rename = "match")]
     rule: MatchKeys,
-    /// The share of the link: a reserved rate in every class, or a number in every class.
+    /// Share of the link: a reserved rate for every class, or a number for every class.
     #[schemars(extend("x-range" = "1 bit/s to 1 Tbit/s, or 0.001 to 1000000"))]
     weight: WeightKey,
-    /// Who has the weight.
+    /// Whether the class or each of its flows has the weight.
     #[serde(default = "per")]
     per: OneOf<Owner>,
-    /// What the class holds.
+    /// Limit of the class.
     limit: Option<Length>,
-    /// What each flow of the class holds, where the weight is per flow.
+    /// Limit of each flow of the class, if the weight is per flow.
     flow_limit: Option<Length>,
 }
 
 choices!(WhenFull as "WhenFull" {
-    /// The newest of the class, or of the flow with a weight of its own, that holds the most for its
-    /// weight.
+    /// The newest packet of the class (or of the flow, if it has its own weight) that holds most in
+    /// proportion to its weight.
     "push-out" => WhenFull::PushOut,
-    /// The one that arrives, so that a class that floods the buffer takes the link, whatever the
-    /// weights.
+    /// The arriving packet. A class that floods the buffer then takes the link, whatever the weights.
     "tail-drop" => WhenFull::TailDrop,
 });
 
-/// Who has the weight of a class.
+/// What the weight belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Class,
@@ -70,7 +69,7 @@ enum Owner {
 choices!(Owner as "WeightOf" {
     /// The class as a whole.
     "class" => Owner::Class,
-    /// Each 5-tuple one of its own.
+    /// Each flow (5-tuple) of the class.
     "flow" => Owner::Flow,
 });
 
@@ -111,8 +110,8 @@ weight = 1
             let path = format!("{path}.classes.{index}");
             rules.push((checker.rule(&format!("{path}.match"), index, &class.rule), index));
             if is_rate(class) != is_rate(&self.classes[0]) {
-                let message = "the weight of one class is a rate, that of another is a number";
-                let help = "write rates for all classes, or numbers for all classes";
+                let message = "some weights are rates and some are numbers";
+                let help = "use rates for all classes, or numbers for all classes";
                 checker.document.mistake(&format!("{path}.weight"), message, help);
             }
             classes.extend(class.check(checker, &path));

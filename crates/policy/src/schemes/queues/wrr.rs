@@ -10,13 +10,13 @@ use crate::keys::{MatchKeys, Turns};
 use crate::scheme::{Port, QueueScheme};
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 
-/// Weighted round robin: several queues in turn, each with a weight in packets.
+/// Weighted round robin: several queues take turns, each with a weight in packets.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Wrr")]
 pub(crate) struct Keys {
-    /// The classes, in the order of their turns. A packet goes to the first whose `match` fits,
-    /// else to the last.
+    /// The classes, in the order of their turns. A packet belongs to the first class whose `match` fits, or
+    /// to the last class.
     #[schemars(extend("x-range" = "at least one"))]
     classes: Vec<ClassKeys>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Keys {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "WrrClass")]
 struct ClassKeys {
-    /// Which packets belong to it; all by default.
+    /// Which packets belong to the class. Default: all.
     #[serde(default, rename = "match")]
     rule: MatchKeys,
     /// Packets per turn.

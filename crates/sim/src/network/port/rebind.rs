@@ -1,8 +1,8 @@
-//! A port that is given another queue while packets are in it.
+//! Replaces the queue of a port that contains packets.
 //!
-//! What the old queue holds moves into the new one, in the order in which it would have been sent. Where
-//! departures were fixed on arrival they stay so: those packets go first, and the new queue begins when the line
-//! has sent them.
+//! The packets of the old queue move into the new one, in the order in which they would have been sent.
+//! Departures that were fixed on arrival stay fixed: those packets leave first, and the new queue begins
+//! after them.
 
 use shortflow_elements::{Backlog, DropReason, Drops, Packet, QueueDiscipline};
 use shortflow_units::{Bytes, Instant, Length};
@@ -11,13 +11,13 @@ use super::{Buffer, Passage, Port, Served};
 use crate::network::pool::Pool;
 use crate::network::waiting::Waiting;
 
-/// A packet that moves, and when it came to the port.
+/// A packet that moves, and its arrival time at the port.
 type Moving = (Packet, Instant);
 
 impl Port {
-    /// Gives the port the queue of a policy, or where there is none a drop-tail FIFO of `limit`. Then
-    /// [`departs_at`](Port::departs_at) may be another; and these packets are to be put on the wire, in this
-    /// order. Packets that the new queue does not take end in `drops`.
+    /// Gives the port the queue of a policy, or a drop-tail FIFO of `limit` if there is none.
+    /// [`departs_at`](Port::departs_at) may then change. Returns the packets to put on the wire, in this
+    /// order. Packets that the new queue refuses are dropped into `drops`.
     pub(crate) fn rebind(
         &mut self,
         now: Instant,
@@ -51,8 +51,8 @@ impl Port {
         Vec::new()
     }
 
-    /// Takes everything out of a queue that is asked. What it waits for, such as tokens, it is given: it is over.
-    /// Of other ports the packets stay where they are.
+    /// Removes all packets from a queue that is asked. It need not wait, for example for tokens. The packets
+    /// of other ports stay.
     fn empty_queue(&mut self, now: Instant, drops: &mut Drops) -> Vec<Moving> {
         let waiting = self.waiting_ahead(now);
         let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
@@ -73,7 +73,7 @@ impl Port {
         moving
     }
 
-    /// A packet that has waited joins a plain FIFO: when it arrives, unless there is no room.
+    /// A packet that has waited joins a plain FIFO. Returns its arrival time, or `None` if there is no room.
     fn book_moved(
         &mut self,
         now: Instant,
@@ -96,17 +96,19 @@ impl Port {
         Some(Passage { arrives: self.line.send(begins, parcel.size()), parcel })
     }
 
-    /// What waits on the wire before a queue that is asked, since it was there before that queue.
+    /// The packets on the wire that wait before a queue that is asked, because they arrived before that
+    /// queue.
     pub(super) fn backlog_ahead(&self, now: Instant) -> Backlog {
         let mut ahead = Backlog::default();
         self.ahead(now).for_each(|(size, _)| ahead.add_sized(Bytes(u64::from(size))));
         ahead
     }
 
-    /// The size of each packet that waits on the wire, and when its transmission begins, the last first.
+    /// The sizes and transmission times of the packets that wait on the wire, the last one first.
     pub(super) fn ahead(&self, now: Instant) -> impl Iterator<Item = (u32, Instant)> + use<'_> {
         let behind = self.wire.iter().skip(1).zip(&self.wire).rev();
-        // The next begins when the one before has left, a propagation delay before that arrives.
+        // The next transmission begins when the previous packet has left, one propagation delay before that
+        // arrives.
         let begins = move |(passage, before): (&Passage, &Passage)| {
             let begins = before.arrives - self.line.delay;
             (begins > now).then(|| (passage.parcel.size(), begins))
@@ -114,7 +116,7 @@ impl Port {
         behind.map_while(begins)
     }
 
-    /// The same as what waits in a port whose departures are fixed.
+    /// The same as the waiting packets of a port with fixed departures.
     fn waiting_ahead(&self, now: Instant) -> Waiting {
         let mut waiting = Waiting::nothing();
         self.ahead(now).for_each(|(size, begins)| waiting.push(size, begins));

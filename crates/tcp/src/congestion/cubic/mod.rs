@@ -1,4 +1,4 @@
-//! CUBIC (RFC 9438): the window grows as a cubic function of the time since it was last reduced.
+//! CUBIC (RFC 9438): the window grows as a cubic function of the time since its last reduction.
 
 mod curve;
 mod steps;
@@ -13,17 +13,17 @@ use crate::CubicForm;
 
 /// C of RFC 9438 §5, in segments per second cubed.
 const SCALE: f64 = 0.4;
-/// β of RFC 9438 §4.6: what is left of the window after a sign of congestion.
+/// β of RFC 9438 §4.6: the factor of a reduction.
 const DECREASE: f64 = 0.7;
 
-/// How long round trips do not count after a loss, in Linux.
+/// For how long round trips do not count after a loss, in Linux.
 const UNBELIEVED: Duration = Duration::from_secs(1);
 
-/// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or ends by
-/// HyStart; what RFC 9438 says of spurious signs of congestion (§4.9) is not here.
+/// CUBIC with fast convergence and its Reno-friendly region. Slow start is that of RFC 5681, or HyStart.
+/// Spurious congestion events (RFC 9438 §4.9) are not handled here.
 #[derive(Debug)]
 pub struct Cubic {
-    /// Bytes in a segment; windows are in segments, as in the RFC.
+    /// Segment size in bytes. Windows are in segments, as in the RFC.
     mss: f64,
     /// cwnd.
     window: f64,
@@ -33,14 +33,14 @@ pub struct Cubic {
     plateau: f64,
     /// cwnd_prior: the window just before the last reduction.
     prior: f64,
-    /// The stage of congestion avoidance under way.
+    /// The current stage of congestion avoidance.
     stage: Option<Stage>,
-    /// The least round trip since the connection began, or since a timeout.
+    /// The smallest round trip since the connection began, or since a timeout.
     min: Option<Duration>,
     form: CubicForm,
-    /// Whether what a reduction leaves is a whole number of segments.
+    /// Whether a reduced window is a whole number of segments.
     in_whole_segments: bool,
-    /// Ends slow start before a loss does.
+    /// Ends slow start before a loss.
     hystart: Option<HyStart>,
 }
 
@@ -73,25 +73,25 @@ impl Cubic {
         }
     }
 
-    /// The same in this form.
+    /// Uses this form.
     #[must_use]
     pub fn in_form(self, form: CubicForm) -> Self {
         Cubic { form, ..self }
     }
 
-    /// The same with a slow start that ends when acknowledgements come in a long train or later than they did.
+    /// Leaves slow start when acknowledgements arrive in a long train, or later than before (HyStart).
     #[must_use]
     pub fn with_hystart(self) -> Self {
         Cubic { hystart: Some(HyStart::default()), ..self }
     }
 
-    /// The same, but a reduction leaves whole segments only.
+    /// Rounds reduced windows down to whole segments.
     #[must_use]
     pub fn in_whole_segments(self) -> Self {
         Cubic { in_whole_segments: true, ..self }
     }
 
-    /// β, which Linux has in parts of 1024, so that whole segments are what they should be.
+    /// β. Linux has it in units of 1/1024, which determines the rounding to whole segments.
     fn decrease(&self) -> f64 {
         match self.form {
             CubicForm::Rfc9438 => DECREASE,
@@ -99,12 +99,12 @@ impl Cubic {
         }
     }
 
-    /// What is left of so many segments when they are reduced.
+    /// The reduced window of this many segments.
     fn left_of(&self, segments: f64) -> f64 {
         if self.in_whole_segments { segments.floor() } else { segments }
     }
 
-    /// After a timeout nothing is known of the path, and slow start looks for its end anew.
+    /// After a timeout nothing is known about the path, and slow start searches for its limit again.
     fn begin_search(&mut self) {
         (self.plateau, self.min) = (0.0, None);
         if let Some(hystart) = &mut self.hystart {
@@ -112,7 +112,7 @@ impl Cubic {
         }
     }
 
-    /// Linux does not believe round trips in the first second of a stage.
+    /// Linux ignores round trips in the first second of a stage.
     fn is_after_recovery(&self, now: Instant) -> bool {
         match &self.stage {
             Some(Stage::Steps(steps)) => steps.age(now) < UNBELIEVED,
@@ -132,7 +132,7 @@ impl Cubic {
         }
     }
 
-    /// A new stage, from the window as it is.
+    /// A new stage that starts at the current window.
     fn begin(&mut self, now: Instant) -> Stage {
         match self.form {
             CubicForm::Rfc9438 => {
@@ -193,7 +193,7 @@ impl CongestionControl for Cubic {
         }
         self.window = self.left_of(self.window);
         self.prior = self.window;
-        // RFC 9438 §4.7, fast convergence: a flow that has not come back to its plateau makes room.
+        // RFC 9438 §4.7, fast convergence: a flow below its former plateau makes room for others.
         let is_short_of = self.window < self.plateau;
         let share = if is_short_of { (1.0 + self.decrease()) / 2.0 } else { 1.0 };
         self.plateau = self.left_of(self.window * share);
@@ -204,7 +204,7 @@ impl CongestionControl for Cubic {
             Congestion::Loss => self.threshold,
             Congestion::Ecn => left.max(1.0),
             Congestion::Timeout | Congestion::RepeatedTimeout => {
-                // §4.8: the first stage after a timeout has its plateau where it begins.
+                // §4.8: the first stage after a timeout starts at its plateau.
                 self.begin_search();
                 1.0
             }

@@ -1,57 +1,57 @@
-//! How CUBIC's window grows in Linux: by whole segments, each at the price of so many acknowledged ones.
+//! CUBIC's window growth in Linux: by whole segments, each after a number of acknowledged segments (its
+//! price).
 //!
-//! RFC 9438 follows its curve in parts of a segment. In whole ones the curve is rounded towards its plateau, so that
-//! a window is up to a segment ahead of it: one of four with a plateau of six grows when four are acknowledged,
-//! where the RFC's α asks for 7.6. Of tens of segments nobody notices; of many flows on a narrow line, which have
-//! a few each, it is a tenth more of loss.
+//! RFC 9438 follows its curve in fractions of a segment. With whole segments the curve is rounded towards its
+//! plateau, so a window is up to one segment ahead of it. For example, a window of 4 with a plateau of 6
+//! grows after 4 acknowledged segments, where the RFC's α asks for 7.6. For windows of tens of segments this
+//! does not matter. Many flows on a slow link, with a few segments each, lose a tenth more packets.
 
 use shortflow_units::{Duration, Instant};
 
 /// C of RFC 9438 §5 as Linux has it, in segments per second cubed.
 const SCALE: f64 = 410.0 / 1024.0;
 
-/// 1/α of RFC 9438 §4.3 in eighths: of two segments Reno's window grows with three that are acknowledged, where
-/// 1/α would ask for 3.8.
+/// 1/α of RFC 9438 §4.3 in eighths: a Reno window of two segments grows after three acknowledged segments,
+/// where 1/α would ask for 3.8.
 const RENO_EIGHTHS: u32 = 15;
 
-/// A price stays so long while the window is the same.
+/// For how long a price is valid while the window is the same.
 const PRICED_FOR: Duration = Duration::from_millis(31);
 
-/// No segment is cheaper.
+/// The lowest price.
 const MIN_PRICE: u32 = 2;
 
-/// No segment is dearer while no loss has shown how far the window may go, so that at least a twentieth comes with
-/// each round trip.
+/// The highest price before the first loss, so that the window grows by at least 1/20 per round trip.
 const SEARCH_PRICE: u32 = 20;
 
-/// Where the curve is flat a segment costs so many windows.
+/// The price where the curve is flat, in windows.
 const FLAT: u32 = 100;
 
-/// A stage of congestion avoidance; windows are in whole segments.
+/// A stage of congestion avoidance. Windows are in whole segments.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Steps {
-    /// When it began, moved on by the time in which the window did not hold the sender back.
+    /// Its start, delayed by the time in which the window did not limit the sender.
     began: Instant,
     /// The last acknowledgement that counted.
     counted: Instant,
-    /// W_max, or where the stage began if that is more.
+    /// W_max, or the window at the start of the stage if that is larger.
     plateau: u32,
-    /// K: seconds from the beginning to the plateau.
+    /// K: seconds from the start to the plateau.
     until_plateau: f64,
-    /// No loss has shown where the plateau is, since the connection began or since a timeout.
+    /// No loss since the connection began, or since a timeout, has shown the plateau.
     is_search: bool,
-    /// W_est: where Reno would be, and what was acknowledged since it grew.
+    /// W_est: the window of Reno, and the segments acknowledged since it grew.
     reno: u32,
     for_reno: u32,
-    /// What another segment costs, since when, and at what window.
+    /// The price of a further segment, its time and its window.
     price: u32,
     priced: Option<(Instant, u32)>,
-    /// What was acknowledged and is not spent.
+    /// Acknowledged segments that are not yet spent.
     credit: u32,
 }
 
 impl Steps {
-    /// A stage that begins at `window`, below `plateau` or above it; of 0 it is not known.
+    /// A stage that starts at `window`, below or above `plateau`. A plateau of 0 is unknown.
     pub(super) fn begin(now: Instant, window: u32, plateau: u32) -> Self {
         let is_search = plateau == 0;
         let plateau = plateau.max(window);
@@ -69,7 +69,8 @@ impl Steps {
         }
     }
 
-    /// What `window` becomes when so many segments are acknowledged; `rtt` is smoothed, `min` the shortest.
+    /// The new window after `window`, when this many segments are acknowledged. `rtt` is smoothed, `min` is
+    /// the smallest.
     pub(super) fn grow(
         &mut self,
         now: Instant,
@@ -90,12 +91,13 @@ impl Steps {
         self.buy(window, acknowledged)
     }
 
-    /// How long it has lasted, without the time in which the window did not hold the sender back.
+    /// Its duration, without the time in which the window did not limit the sender.
     pub(super) fn age(&self, now: Instant) -> Duration {
         now.since(self.began)
     }
 
-    /// What a segment more than `window` costs, `after` the beginning: by the curve, and at most what brings Reno's window.
+    /// The price of a segment above `window`, `after` the start: by the curve, or less if Reno's window grows
+    /// faster.
     fn price_at(&mut self, after: Duration, window: u32) -> u32 {
         let from_plateau = after.as_secs_f64() - self.until_plateau;
         let beside = (SCALE * from_plateau.abs() * from_plateau * from_plateau) as u32;
@@ -122,11 +124,11 @@ impl Steps {
         by_curve.min(by_reno).max(MIN_PRICE)
     }
 
-    /// `window` and what is bought with these segments and with those before.
+    /// The new window after spending these segments and saved ones.
     fn buy(&mut self, window: u32, acknowledged: u32) -> u32 {
         let mut window = window;
         if self.credit >= self.price {
-            // Saved up at a higher price, it buys one.
+            // Segments saved at a higher price buy at most one.
             self.credit = 0;
             window = window.saturating_add(1);
         }

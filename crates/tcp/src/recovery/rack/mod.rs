@@ -1,9 +1,9 @@
-//! Losses told by time, and tails that are probed: RACK-TLP (RFC 8985), with proportional rate reduction.
+//! RACK-TLP (RFC 8985): loss detection by time and tail loss probes, with proportional rate reduction.
 //!
-//! A segment is lost when one that was sent later has arrived, and a round trip and a little more has passed
-//! since it was sent; how many acknowledgements say so does not matter. What was sent again can be found
-//! lost again. It stands for the scoreboard of RFC 6675, its pipe, and limited transmit: what the peer holds
-//! is no longer in flight, so that new data follow it.
+//! A segment is lost if a segment that was sent later has arrived, and a little more than a round trip has
+//! passed since it was sent. The number of duplicate acknowledgements does not matter. Retransmissions can be
+//! detected as lost too. This replaces the scoreboard of RFC 6675, its pipe, and limited transmit: what the
+//! peer has received is no longer in flight, so new data follow it.
 
 mod doubt;
 mod reduction;
@@ -25,59 +25,60 @@ pub(crate) use reduction::Reduction;
 use sent::Sent;
 pub(crate) use sent::{Judged, SentSegments, Stamp};
 
-/// What waits for something to arrive are longer by, for timers: also of a probe where more than one segment is outstanding.
+/// Added to timers that wait for an arrival, also to probe timeouts while more than one segment is
+/// outstanding.
 pub(crate) const TIMER_MARGIN: Duration = Duration::from_millis(2);
 
 /// The probe timeout before there is a round-trip time (RFC 8985 §7.2).
 const FIRST_PROBE: Duration = Duration::from_secs(1);
 
-/// What is known of a sender's segments, and what the timer of the sender waits for.
+/// The state of a sender's segments, and the purpose of its timer.
 #[derive(Debug)]
 pub(crate) struct Rack {
     pub(crate) sent: SentSegments,
     /// RACK.xmit_ts and RACK.end_seq: the latest transmission that has arrived.
     latest: Stamp,
-    /// RACK.rtt: the round trip of what arrived last.
+    /// RACK.rtt: the round trip of the latest arrival.
     rtt: Duration,
-    /// RACK.min_RTT; of the whole connection, where the RFC would forget old ones.
+    /// RACK.min_RTT of the whole connection; the RFC would forget old ones.
     min_rtt: Duration,
-    /// RACK.fack: one past the highest offset that has arrived.
+    /// RACK.fack: the end of the highest data that have arrived.
     highest: u64,
     /// RACK.reordering_seen.
     reordering_seen: bool,
-    /// The greatest reordering extent (RFC 4737 §4.2.1), in bytes.
+    /// The largest reordering extent (RFC 4737 §4.2.1), in bytes.
     reordering_extent: u64,
-    /// Segments that the peer has reported to have got twice.
+    /// Segments that the peer has reported as duplicates.
     reported: u32,
-    /// What reports of duplicates have made of the reordering window.
+    /// The factor of the reordering window, from reports of duplicates.
     pub(crate) tolerance: Tolerance,
-    /// How round trips deviate, which the retransmission timeout allows for.
+    /// The deviation of round trips, for the retransmission timeout.
     pub(crate) deviation: PeakDeviation,
-    /// The reduction of a fast recovery.
+    /// The rate reduction of a fast recovery.
     pub(crate) reduction: Reduction,
     pub(crate) awaits: Awaits,
-    /// TLP.end_seq while a probe is not accounted for, and whether it was sent before (RFC 8985 §7.1).
+    /// TLP.end_seq while a probe is not answered, and whether the probe was a retransmission (RFC 8985 §7.1).
     pub(crate) probe: Option<Probe>,
-    /// Something has arrived since it was last judged what is lost.
+    /// Data have arrived since losses were last detected.
     pub(crate) has_advanced: bool,
-    /// What to go back to if a reduction turns out to have been without cause, while that is open.
+    /// The state to restore if a reduction proves unnecessary, while that is possible.
     pub(crate) doubt: Option<Doubt>,
-    /// The most that was outstanding in the flight that ends at the second offset.
+    /// The largest amount outstanding in the flight that ends at the second offset.
     pub(crate) max_in_flight: (u64, u64),
 }
 
-/// What the sender's timer waits for.
+/// The purpose of the sender's timer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Awaits {
     /// The retransmission timeout.
     Timeout,
     /// The probe timeout, PTO.
     Probe,
-    /// What has been overtaken to be late enough.
+    /// Reordered segments, which become lost.
     Reordering,
 }
 
-/// A tail loss probe under way.
+/// A tail loss probe in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Probe {
     pub(crate) end: u64,
@@ -85,37 +86,37 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// Whether what came twice up to `end` was the segment that was probed with.
+    /// Whether the duplicate up to `end` is the probe.
     fn is_answered_by(self, end: u64) -> bool {
         self.is_retransmission && end == self.end
     }
 }
 
-/// What an acknowledgement tells.
+/// The content of an acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct News {
-    /// Bytes that the peer was not known to hold.
+    /// Bytes that were not known to have arrived.
     pub(crate) delivered: u64,
     /// When the latest of them were sent.
     pub(crate) sent: Option<Instant>,
-    /// What it reports to have got twice, from and to (RFC 2883).
+    /// The reported duplicate, from and to (RFC 2883).
     pub(crate) twice: Option<(u64, u64)>,
-    /// Whether SACK blocks told of some of them.
+    /// Whether SACK blocks reported some of them.
     pub(crate) sacked: bool,
-    /// One past the last byte of the first segment that arrived and was never sent again.
+    /// The end of the first segment that arrived and was never retransmitted.
     pub(crate) original: Option<u64>,
-    /// When the transmission left that an advancing acknowledgement answers, where it was the first one of its data;
-    /// of what was sent again it is not known when that was, but long ago.
+    /// When the transmission was sent that an advancing acknowledgement answers, if it was the first of its
+    /// data. For retransmitted data the time is unknown, but long ago.
     pub(crate) answers_at: Option<Instant>,
-    /// A round trip for the retransmission timeout: of the oldest of what arrived.
+    /// A round trip for the retransmission timeout: that of the oldest arrival.
     pub(crate) rtt: Option<Duration>,
-    /// A round trip for congestion control: of the latest of it, so without the wait of an acknowledgement
-    /// that was held back. Only where nothing was sent again.
+    /// A round trip for congestion control: that of the latest arrival, so without the delay of the
+    /// acknowledgement. Only if nothing was retransmitted.
     pub(crate) latest_rtt: Option<Duration>,
 }
 
-/// What the first block reports to have come twice: it lies below what is acknowledged, or in the block behind it (RFC 2883
-/// §5).
+/// The duplicate that the first block reports: below the cumulative acknowledgement, or inside the next block
+/// (RFC 2883 §5).
 #[cold]
 fn reported_twice(sent: &Outstanding, blocks: &SackBlocks) -> Option<(u64, u64)> {
     let place = |offset| from_wire(sent.initial, sent.una, offset);
@@ -149,13 +150,13 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// The handshake took so long: the first of the least round trips.
+    /// The duration of the handshake is the first sample of the smallest round trip.
     pub(crate) fn on_handshake(&mut self, rtt: Duration) {
         self.min_rtt = self.min_rtt.min(rtt);
     }
 
-    /// Whether a round trip of what was sent again is that of an earlier transmission: shorter than any (RFC 8985
-    /// §6.2, step 2). SACK blocks do not say more.
+    /// Whether the round trip of a retransmission belongs to an earlier transmission, because it is shorter
+    /// than any (RFC 8985 §6.2, step 2). SACK blocks give no better evidence.
     fn is_of_earlier(&self, rtt: Duration) -> bool {
         self.min_rtt != Duration::MAX && rtt < self.min_rtt
     }
@@ -172,8 +173,9 @@ impl Rack {
             Some(tsecr) => tsecr < segment.stamp.at,
             None => !header.stamps.has(Stamps::ANSWERS_AGAIN),
         };
-        // What is acknowledged in order comes last: RACK.rtt is then the round trip of what was not ahead of its turn.
-        // Where queues let later segments overtake earlier ones, theirs is far too short for these. So does Linux.
+        // Data acknowledged in order come last, so that RACK.rtt is their round trip. If queues let later
+        // segments arrive before earlier ones, the round trips of the later ones are far too short. Linux
+        // does the same.
         if !header.sack.is_empty() {
             news.twice = self.take_report(sent, &header.sack);
             self.take_blocks(now, sent, &header.sack, &mut news);
@@ -189,7 +191,7 @@ impl Rack {
             news.sent = news.sent.max(Some(segment.stamp.at));
             let rtt = now.since(segment.stamp.at);
             if segment.again && answers_earlier(&segment) {
-                // RFC 8985 §6.2, step 2: the time of the retransmission tells nothing.
+                // RFC 8985 §6.2, step 2: the time of the retransmission is not valid evidence.
                 news.answers_at = news.answers_at.or(Some(Instant::START));
                 self.note_reordering(segment.stamp.end);
                 continue;
@@ -213,9 +215,9 @@ impl Rack {
                 self.sample_by_tsecr(now, tsecr, of_blocks, &mut news);
             }
         } else if is_repeated {
-            // What timestamps say counts among the least round trips (RFC 8985 §6.2, step 1), as in Linux for the
-            // acknowledgements that follow. Else a queue in front of the handshake that is empty by now would make each
-            // retransmission look like an earlier one.
+            // Round trips from timestamps count for the minimum (RFC 8985 §6.2, step 1), as in Linux for
+            // later acknowledgements. Otherwise, if the queue during the handshake is empty by now, each
+            // retransmission would look like an earlier transmission.
             news.latest_rtt = None;
             news.rtt = oldest_again.map(|rtt| in_ticks(now, rtt));
             self.min_rtt = self.min_rtt.min(news.rtt.unwrap_or(Duration::MAX));
@@ -229,9 +231,10 @@ impl Rack {
         news
     }
 
-    /// A segment that is acknowledged in order was sent again, so its last transmission gives no round trip (Karn, RFC 6298 §3).
-    /// As in Linux the sample comes from SACK blocks, or else from TSecr (RFC 7323 §4.1). Without it only segments that overtake
-    /// others would give samples. SRTT, which bounds the reordering window, would be so short that all others seem lost.
+    /// A retransmitted segment that is acknowledged in order gives no round trip (Karn, RFC 6298 §3). As in
+    /// Linux the sample comes from SACK blocks, or else from TSecr (RFC 7323 §4.1). Otherwise only reordered
+    /// segments would give samples. SRTT, which limits the reordering window, would be so short that all
+    /// other segments seem lost.
     #[cold]
     fn sample_by_tsecr(
         &mut self,
@@ -245,23 +248,23 @@ impl Rack {
         self.min_rtt = self.min_rtt.min(news.rtt.unwrap_or(Duration::MAX));
     }
 
-    /// Whether the reordering extent exceeds the duplicate threshold. As in Linux, segments that arrive out of order then open
-    /// the congestion window, too.
+    /// Whether the reordering extent exceeds the duplicate threshold. As in Linux, out-of-order segments then
+    /// open the congestion window too.
     #[inline]
     pub(crate) fn reorders_beyond_threshold(&self, mss: u16, config: &Config) -> bool {
         self.reordering_extent > u64::from(config.duplicate_ack_threshold) * u64::from(mss)
     }
 
-    /// An original that ends at `end` has arrived after others that were sent later.
+    /// An original that ends at `end` arrived after segments that were sent later.
     #[cold]
     fn note_reordering(&mut self, end: u64) {
         self.reordering_seen = true;
         self.reordering_extent = self.reordering_extent.max(self.highest.saturating_sub(end));
     }
 
-    /// What the peer reports to have got twice. What a probe sent again tells nothing of how segments overtake each other, nor
-    /// does it where none has yet (as in Linux). Nothing that was not sent again can have come twice: a peer that reports more
-    /// is not believed.
+    /// Processes reported duplicates. As in Linux, a retransmitted probe says nothing about reordering, and
+    /// nothing counts before the first reordering. Reports of data that were not retransmitted are invalid
+    /// and ignored.
     #[cold]
     pub(crate) fn take_report(
         &mut self,
@@ -284,7 +287,7 @@ impl Rack {
         Some((from, to))
     }
 
-    /// All that was missing has been repaired. What is in doubt is now told by reports alone.
+    /// All missing data have been recovered. From now on only reports can prove a reduction unnecessary.
     pub(crate) fn on_recovered(&mut self) {
         self.tolerance.on_recovered();
         if let Some(doubt) = &mut self.doubt {
@@ -304,7 +307,7 @@ impl Rack {
         for (&(from, to), message) in blocks.as_slice().iter().zip(&mut message) {
             let from = from_wire(sent.initial, sent.una, from);
             let to = from_wire(sent.initial, sent.una, to);
-            // Blocks below SND.UNA or beyond what was sent tell nothing (RFC 2018 §4).
+            // Blocks below SND.UNA or above the data sent are ignored (RFC 2018 §4).
             if from < sent.una || from >= to || to > sent.max {
                 continue;
             }
@@ -365,7 +368,7 @@ impl Rack {
         self.has_advanced = true;
     }
 
-    /// RFC 8985 §6.2, steps 4 and 5: what is lost by now.
+    /// RFC 8985 §6.2, steps 4 and 5: detects losses.
     pub(crate) fn judge(
         &mut self,
         now: Instant,
@@ -380,7 +383,7 @@ impl Rack {
         self.sent.judge(now, self.latest, self.rtt + window)
     }
 
-    /// RACK.reo_wnd: by how much segments may overtake each other.
+    /// RACK.reo_wnd: the tolerance for reordering.
     fn reordering_window(
         &self,
         phase: LossPhase,
@@ -395,14 +398,15 @@ impl Rack {
         (self.min_rtt / 4 * self.tolerance.times()).min(smoothed_rtt)
     }
 
-    /// RFC 8985 §6.3: the retransmission timer expired. What was sent within a round trip may still arrive.
+    /// RFC 8985 §6.3: the retransmission timer expired. Data sent within the last round trip may still
+    /// arrive.
     pub(crate) fn on_timeout(&mut self, now: Instant) {
         self.sent.on_timeout(now, self.rtt);
         self.probe = None;
     }
 
-    /// PTO of RFC 8985 §7.2: two round trips, and the time for which the acknowledgement of a single segment
-    /// may be held back, for which Linux allows `rto_min`.
+    /// PTO of RFC 8985 §7.2: two round trips, and the possible delay of a single segment's acknowledgement,
+    /// for which Linux assumes `rto_min`.
     pub(crate) fn probe_timeout(
         &self,
         smoothed_rtt: Option<Duration>,
@@ -413,7 +417,7 @@ impl Rack {
         smoothed_rtt * 2 + margin
     }
 
-    /// Whether a probe may be sent now: nothing is lost or held out of order (RFC 8985 §7.2).
+    /// Whether a probe may be sent now: nothing is lost or out of order (RFC 8985 §7.2).
     pub(crate) fn may_probe(&self, phase: LossPhase, config: &Config) -> bool {
         config.tail_loss_probe
             && phase == LossPhase::Open
@@ -422,15 +426,16 @@ impl Rack {
             && self.sent.count() > 0
     }
 
-    /// Whether what arrived out of order had left before the first segment was sent again: that may still be on its way, and
-    /// its timer starts anew, as in Linux.
+    /// Whether the out-of-order arrivals were sent before the first segment was retransmitted. That may still
+    /// be in flight, and its timer restarts, as in Linux.
     pub(crate) fn tells_of_earlier(&self, now: Instant, news: &News) -> bool {
         let first_sent_at = self.sent.first_sent_at();
         news.rtt.zip(first_sent_at).is_some_and(|(rtt, at)| rtt > now.since(at))
     }
 
-    /// What becomes of a probe when `una` is acknowledged, by an acknowledgement that `advances` or not and tells `news`.
-    /// Whether it repaired a loss, which congestion control must hear of (RFC 8985 §7.4.2).
+    /// Updates the probe when `una` is acknowledged, by an acknowledgement that `advances` or not and reports
+    /// `news`. Returns whether the probe repaired a loss, which congestion control must process (RFC 8985
+    /// §7.4.2).
     #[inline]
     pub(crate) fn ends_probe(&mut self, una: u64, advances: bool, news: &News) -> bool {
         let Some(probe) = self.probe else { return false };
@@ -446,7 +451,7 @@ impl Rack {
         has_repaired
     }
 
-    /// Notes how much is outstanding after a segment was sent; `una` and `max` are the sender's.
+    /// Records the amount outstanding after a segment is sent; `una` and `max` are the sender's.
     #[inline]
     pub(crate) fn note_use(&mut self, una: u64, max: u64) {
         let outstanding = max - una;

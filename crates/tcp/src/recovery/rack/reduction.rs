@@ -1,11 +1,11 @@
-//! Proportional rate reduction (RFC 6937; RFC 9937): in fast recovery a sender sends in proportion to what is
-//! delivered, until the window has come down to where congestion control wants it.
+//! Proportional rate reduction (RFC 6937; RFC 9937): during fast recovery a sender sends in proportion to the
+//! data delivered, until the window has fallen to the target of congestion control.
 
-/// A reduction under way, in bytes. What may be sent is counted in whole segments, rounded up: a segment goes
-/// as soon as a part of it may.
+/// A reduction in progress, in bytes. The allowance is rounded up to whole segments: a segment is sent as
+/// soon as a part of it is allowed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Reduction {
-    /// RecoverFS of the RFC: the window when the reduction began.
+    /// RecoverFS of the RFC: the window at the start of the reduction.
     before: u64,
     /// ssthresh.
     target: u64,
@@ -26,9 +26,9 @@ impl Reduction {
         self.sent += bytes;
     }
 
-    /// `delivered` more bytes reached the peer, which leaves `pipe` in flight; `is_safe` when the cumulative
-    /// acknowledgement moved and no further loss was found (SafeACK, RFC 9937 §6.2). The window, for
-    /// segments of `mss` bytes.
+    /// `delivered` more bytes reached the peer, which leaves `pipe` bytes in flight. `is_safe` means that the
+    /// cumulative acknowledgement moved and no further loss was detected (SafeACK, RFC 9937 §6.2). Returns
+    /// the window, for segments of `mss` bytes.
     pub(crate) fn on_ack(&mut self, pipe: u64, delivered: u64, is_safe: bool, mss: u64) -> u64 {
         self.delivered += delivered;
         let allowed = if pipe > self.target {
@@ -40,7 +40,7 @@ impl Reduction {
             let behind = self.delivered.saturating_sub(self.sent);
             (behind.max(delivered) + more).min(self.target - pipe)
         };
-        // The first retransmission goes at once.
+        // The first retransmission is sent at once.
         pipe + if self.sent == 0 { allowed.max(mss) } else { allowed }
     }
 }

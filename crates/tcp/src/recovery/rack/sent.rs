@@ -1,29 +1,30 @@
-//! What is outstanding, segment by segment, with the time when each was last sent.
+//! The outstanding segments, each with the time of its latest transmission.
 //!
-//! Originals are in order of sequence and of time at once; only what is sent again is not. So a walk from
-//! the oldest original that nothing is known of, and one over what was sent again, see every segment in the
-//! order of its time, and each of them is seen once.
+//! Originals are in order of both sequence and time; only retransmissions are not. A walk over originals from
+//! the oldest unknown one, and a walk over retransmissions, therefore visit all segments in order of time,
+//! each once.
 
 use std::collections::VecDeque;
 
 use shortflow_units::{Duration, Instant};
 
-/// When a transmission left: ties, as in a burst, go by sequence (`RACK_sent_after()`, RFC 8985 §6.2).
+/// When a transmission was sent. Equal times, as in a burst, are ordered by sequence (`RACK_sent_after()`,
+/// RFC 8985 §6.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stamp {
     pub(crate) at: Instant,
-    /// One past the last offset.
+    /// The end offset.
     pub(crate) end: u64,
 }
 
-/// A segment that is not acknowledged cumulatively.
+/// A segment that is not cumulatively acknowledged.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sent {
-    /// Of the latest transmission.
+    /// The stamp of the latest transmission.
     pub(crate) stamp: Stamp,
     length: u32,
     fate: Fate,
-    /// Sent more than once.
+    /// Retransmitted.
     pub(crate) again: bool,
 }
 
@@ -33,11 +34,11 @@ impl Sent {
     }
 }
 
-/// What is thought of a segment.
+/// The state of a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     InFlight,
-    /// The peer holds it.
+    /// The peer has received it.
     Sacked,
     /// Its latest transmission is lost.
     Lost,
@@ -47,7 +48,7 @@ enum Fate {
 #[derive(Debug, Default)]
 pub(crate) struct SentSegments {
     segments: VecDeque<Sent>,
-    /// Bytes of those in flight.
+    /// Bytes in flight.
     in_flight: u64,
     sacked: u32,
     lost: u32,
@@ -55,25 +56,25 @@ pub(crate) struct SentSegments {
     lost_from: usize,
     /// No segment before this one is an original in flight.
     unjudged: usize,
-    /// What was sent again, in order of time; what is no longer so is skipped.
+    /// Retransmissions in order of time. Entries that are no longer current are skipped.
     again: VecDeque<Stamp>,
-    /// Blocks of the latest acknowledgement: they need no second look.
+    /// Blocks of the latest acknowledgement, which need no second visit.
     reported: [(u64, u64); 3],
 }
 
-/// What a judgement by time finds.
+/// The result of loss detection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Judged {
-    /// Something is lost that was not before.
+    /// Further segments are lost.
     pub(crate) lost: bool,
-    /// Something is lost that had been sent again.
+    /// Retransmitted segments are lost.
     pub(crate) lost_again: bool,
-    /// The longest wait until all that is overtaken would be lost.
+    /// The longest wait until all reordered segments count as lost.
     pub(crate) wait: Duration,
 }
 
 impl SentSegments {
-    /// Bytes in flight: neither held by the peer nor lost.
+    /// Bytes in flight: neither received by the peer nor lost.
     #[inline]
     pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
@@ -84,12 +85,12 @@ impl SentSegments {
         self.segments.len() - self.sacked as usize - self.lost as usize
     }
 
-    /// Segments that the peer holds out of order.
+    /// Segments that the peer has received out of order.
     pub(crate) fn sacked(&self) -> u32 {
         self.sacked
     }
 
-    /// How many segments that were sent again are in flight.
+    /// The number of retransmitted segments in flight.
     pub(crate) fn again_in_flight(&self) -> u32 {
         let in_flight = self.segments.iter().filter(|segment| segment.fate == Fate::InFlight);
         in_flight.filter(|segment| segment.again).count() as u32
@@ -99,24 +100,24 @@ impl SentSegments {
         self.lost > 0
     }
 
-    /// Whether there is nothing to [judge](Self::judge): nothing is lost or held out of order, and nothing was
-    /// sent again.
+    /// Whether [`judge`](Self::judge) has nothing to do: nothing is lost or out of order, and nothing was
+    /// retransmitted.
     #[inline]
     pub(crate) fn is_in_order(&self) -> bool {
         self.sacked == 0 && self.lost == 0 && self.again.is_empty()
     }
 
-    /// Segments not acknowledged cumulatively.
+    /// The number of segments that are not cumulatively acknowledged.
     pub(crate) fn count(&self) -> usize {
         self.segments.len()
     }
 
-    /// When the first was last sent.
+    /// When the first segment was last sent.
     pub(crate) fn first_sent_at(&self) -> Option<Instant> {
         self.segments.front().map(|first| first.stamp.at)
     }
 
-    /// `from..to` leaves for the first time.
+    /// `from..to` is sent for the first time.
     #[inline]
     pub(crate) fn on_send(&mut self, now: Instant, from: u64, to: u64) {
         let length = (to - from) as u32;
@@ -125,7 +126,8 @@ impl SentSegments {
         self.segments.push_back(Sent { stamp, length, fate: Fate::InFlight, again: false });
     }
 
-    /// The next whole segment acknowledged cumulatively, once each; whether the peer was known to hold it.
+    /// The next whole segment that is cumulatively acknowledged, each once, and whether it was known to have
+    /// arrived.
     #[inline]
     pub(crate) fn pop_acknowledged(&mut self, una: u64) -> Option<(Sent, u64)> {
         let first = *self.segments.front()?;
@@ -140,7 +142,7 @@ impl SentSegments {
         Some((first, news))
     }
 
-    /// An acknowledgement in the middle of a segment.
+    /// Handles an acknowledgement in the middle of a segment.
     #[inline]
     fn trim_first(&mut self, una: u64) {
         let Some(first) = self.segments.front_mut() else { return };
@@ -153,7 +155,7 @@ impl SentSegments {
         }
     }
 
-    /// Takes a segment out of the sums. The bytes of it that the peer was not known to hold.
+    /// Removes a segment from the sums. Returns its bytes that were not known to have arrived.
     #[inline]
     fn leave(&mut self, segment: &Sent) -> u64 {
         let length = u64::from(segment.length);
@@ -168,9 +170,10 @@ impl SentSegments {
         length
     }
 
-    /// The peer holds `from..to`. Calls `each` with every segment for which this is news, and its bytes.
+    /// The peer has received `from..to`. Calls `each` with every segment for which this is new, and its
+    /// bytes.
     pub(crate) fn sack(&mut self, from: u64, to: u64, mut each: impl FnMut(&Sent, u64)) {
-        // Only the part of a block that grew is new.
+        // Only the new part of a block is processed.
         let known = self.reported.iter().find(|reported| reported.0 <= from && from < reported.1);
         let beyond = known.map_or(from, |reported| reported.1.min(to));
         let mut index = self.segments.partition_point(|segment| segment.stamp.end <= beyond);
@@ -187,12 +190,12 @@ impl SentSegments {
         }
     }
 
-    /// The blocks that have been taken are those of the latest acknowledgement.
+    /// Stores the blocks of the latest acknowledgement.
     pub(crate) fn remember(&mut self, blocks: [(u64, u64); 3]) {
         self.reported = blocks;
     }
 
-    /// The peer has dropped what it held (RFC 2018 §8): all of that is lost.
+    /// The peer has discarded data that it had received (RFC 2018 §8): they count as lost.
     pub(crate) fn renege(&mut self) {
         self.reported = Default::default();
         self.lost_from = 0;
@@ -203,7 +206,7 @@ impl SentSegments {
         }
     }
 
-    /// Whether the peer holds what it does not acknowledge though nothing is missing before it.
+    /// Whether the peer does not acknowledge data although nothing is missing before them.
     pub(crate) fn has_reneged(&self) -> bool {
         self.segments.front().is_some_and(|first| first.fate == Fate::Sacked)
     }
@@ -230,7 +233,7 @@ impl SentSegments {
         self.segments.back().map(|segment| (segment.start(), segment.stamp.end))
     }
 
-    /// The segment that begins at `from` is sent again, and goes to `to`: a FIN may have joined it.
+    /// The segment that starts at `from` is retransmitted, up to `to`: a FIN may have joined it.
     pub(crate) fn on_retransmit(&mut self, now: Instant, from: u64, to: u64) {
         let index = self.segments.partition_point(|segment| segment.start() < from);
         let is_last = index + 1 == self.segments.len();
@@ -257,8 +260,8 @@ impl SentSegments {
         self.again.push_back(segment.stamp);
     }
 
-    /// RFC 8985 §6.2, step 5: what was sent before `latest`, of which the peer holds something, is lost
-    /// when it is older than `age`.
+    /// RFC 8985 §6.2, step 5: segments that were sent before `latest`, which has arrived, are lost if they
+    /// are older than `age`.
     pub(crate) fn judge(&mut self, now: Instant, latest: Stamp, age: Duration) -> Judged {
         let mut judged = Judged::default();
         self.judge_originals(now, latest, age, &mut judged);
@@ -319,11 +322,11 @@ impl SentSegments {
         }
     }
 
-    /// Nothing was lost after all.
+    /// Nothing was lost.
     ///
-    /// After a timeout everything is judged anew. In fast recovery, where time told of losses, what was taken to be
-    /// lost is not judged again before it is sent again, as in Linux: it is only later than others, and would be found
-    /// lost with the next acknowledgement.
+    /// After a timeout everything is judged again. In fast recovery, where losses were detected by time,
+    /// presumed losses are not judged again before they are retransmitted, as in Linux. They are only later
+    /// than others, and would be detected as lost with the next acknowledgement.
     pub(crate) fn forget_losses(&mut self, after_timeout: bool) {
         for segment in self.segments.iter_mut().filter(|segment| segment.fate == Fate::Lost) {
             segment.fate = Fate::InFlight;
@@ -338,8 +341,7 @@ impl SentSegments {
         }
     }
 
-    /// RFC 8985 §6.3: the timer expired. The first segment is lost, and so is what was sent longer than
-    /// `age` ago.
+    /// RFC 8985 §6.3: the timer expired. The first segment is lost, and all segments older than `age`.
     pub(crate) fn on_timeout(&mut self, now: Instant, age: Duration) {
         for (index, segment) in self.segments.iter_mut().enumerate() {
             let is_old = index == 0 || segment.stamp.at + age <= now;

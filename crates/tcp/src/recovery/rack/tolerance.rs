@@ -1,22 +1,22 @@
-//! By how much more segments may overtake each other where a peer got them twice (RFC 8985 §6.2, step 4).
+//! The tolerance for reordering grows when a peer reports duplicates (RFC 8985 §6.2, step 4).
 //!
-//! A round ends here when something arrives that was sent after the last report that counted, as in Linux. The RFC waits
-//! until all that had been sent by then is acknowledged, which a single segment that stays behind can hold up for long, while
-//! others are sent again for nothing.
+//! As in Linux, a round ends when data arrive that were sent after the last report that counted. The RFC
+//! waits until all data sent by then are acknowledged. One late segment can delay that for long, while others
+//! are retransmitted unnecessarily.
 
 use shortflow_units::Instant;
 
-/// Recoveries without a report after which it is forgotten.
+/// The number of recoveries without a report after which the tolerance is reset.
 const PERSISTENCE: u8 = 16;
 
-/// What the reordering window is multiplied by.
+/// The factor of the reordering window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tolerance {
     /// RACK.reo_wnd_mult.
     times: u8,
     /// RACK.reo_wnd_persist.
     persists: u8,
-    /// A report waits for what comes with it or next.
+    /// A report waits for the next arrival.
     reported: bool,
     /// When a report last counted.
     counted: Instant,
@@ -34,13 +34,13 @@ impl Tolerance {
         self.times.into()
     }
 
-    /// The peer reports that it got something twice.
+    /// The peer reports a duplicate.
     pub(crate) fn on_duplicate(&mut self) {
         self.reported = true;
     }
 
-    /// Something has arrived, the latest of which was sent at `sent`: if that is after the last report that counted, this one
-    /// does.
+    /// Data have arrived, the latest of which were sent at `sent`. If that is after the last report that
+    /// counted, the waiting report counts.
     #[inline]
     pub(crate) fn on_arrival(&mut self, now: Instant, sent: Instant) {
         if std::mem::take(&mut self.reported) && sent >= self.counted {
@@ -50,12 +50,12 @@ impl Tolerance {
         }
     }
 
-    /// A reduction was taken back for such reports, which are remembered for longer.
+    /// A reduction was undone because of such reports, which are remembered for longer.
     pub(crate) fn on_refuted(&mut self) {
         self.persists = (self.persists + 1).min(PERSISTENCE);
     }
 
-    /// A recovery is over, and there was cause for it as far as is known.
+    /// A recovery is over, and it was necessary as far as known.
     pub(crate) fn on_recovered(&mut self) {
         self.persists = self.persists.saturating_sub(1);
         if self.persists == 0 {
