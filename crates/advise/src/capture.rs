@@ -1,4 +1,4 @@
-//! Packets out of a capture, pcap or pcapng.
+//! Reads packets from a capture (pcap or pcapng).
 
 use std::io::Read;
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use crate::decapsulate::innermost;
 use crate::flows::Flows;
 use crate::skipped::{Reading, Why};
 
-/// A packet of a transport protocol, as far as flows are told by it.
+/// A packet of a transport protocol, with the fields that identify flows.
 pub(crate) struct Packet {
     /// Seconds since any instant.
     pub(crate) at: f64,
@@ -47,21 +47,20 @@ pub(crate) struct Segment {
 /// The most that a block of a capture may have.
 const MAX_BLOCK: usize = 16 << 20;
 
-const HOW: &str =
-    "give a file of tcpdump, Wireshark or `shortflow simulate --trace`, pcap or pcapng";
+const HOW: &str = "use a pcap or pcapng file of tcpdump, Wireshark or `shortflow simulate --trace`";
 
-/// Reads flows out of a capture: whoever opens a connection is a user, and the direction that carries more is what the
-/// connection is for. Flows are connections of TCP that are opened in the capture, those of QUIC (UDP, port 443), and tunnels of
-/// WireGuard. Packets inside VLANs, PPPoE, MPLS, GRE, IP in IP, VXLAN and Geneve are taken out.
+/// Reads flows from a capture: the host that opens a connection is a user, and the direction with more bytes is the
+/// direction of the flow. Flows are TCP connections opened in the capture, QUIC connections (UDP, port 443), and
+/// WireGuard tunnels. Packets inside VLANs, PPPoE, MPLS, GRE, IP in IP, VXLAN and Geneve are decapsulated.
 ///
 /// # Errors
 /// What is wrong with the capture, and what is allowed; also that it shows too few flows.
 pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, String> {
     let wrong = |what: String| format!("{name}: {what}\n{HOW}");
     let mut reader = create_reader(1 << 16, source).map_err(|error| match error {
-        PcapError::Eof => wrong("it is empty".to_owned()),
-        PcapError::ReadError => wrong("it cannot be read".to_owned()),
-        _ => wrong("it is no packet capture".to_owned()),
+        PcapError::Eof => wrong("the file is empty".to_owned()),
+        PcapError::ReadError => wrong("the file cannot be read".to_owned()),
+        _ => wrong("the file is not a packet capture".to_owned()),
     })?;
     let (mut connections, mut links) = (Connections::default(), Links::default());
     let mut reading = Reading::default();
@@ -87,15 +86,15 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Strin
                 break;
             }
             Err(PcapError::Incomplete(_)) => {
-                reader.refill().map_err(|_| wrong("it cannot be read".to_owned()))?;
+                reader.refill().map_err(|_| wrong("the file cannot be read".to_owned()))?;
             }
             Err(PcapError::BufferTooSmall) => {
                 let is_grown = reader.grow(MAX_BLOCK);
                 if !is_grown {
-                    return Err(wrong(format!("a block has more than {MAX_BLOCK} bytes")));
+                    return Err(wrong(format!("a block is larger than {MAX_BLOCK} bytes")));
                 }
             }
-            Err(_) => return Err(wrong("a block of it is malformed".to_owned())),
+            Err(_) => return Err(wrong("a block is malformed".to_owned())),
         }
     }
     let from = format!("{name} ({})", reading.describe());
@@ -106,7 +105,7 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Strin
 struct Frame<'b> {
     link: Linktype,
     interface: u32,
-    /// Seconds since any instant; none where that is not known.
+    /// Seconds since any instant; `None` if unknown.
     at: Option<f64>,
     /// What was captured of it.
     bytes: &'b [u8],
@@ -114,7 +113,7 @@ struct Frame<'b> {
     length: usize,
 }
 
-/// What is in front of IP at each interface, and how time is told there.
+/// The link header at each interface, and its unit of time.
 #[derive(Default)]
 struct Links {
     interfaces: Vec<Interface>,
@@ -122,7 +121,7 @@ struct Links {
 
 struct Interface {
     link: Linktype,
-    /// Units of time in a second; none where that is not known.
+    /// Units of time in a second; `None` if unknown.
     per_second: Option<u64>,
     offset: i64,
 }

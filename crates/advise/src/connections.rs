@@ -1,4 +1,4 @@
-//! Connections out of packets, and the flows that they are.
+//! Reconstructs connections and flows from packets.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -62,7 +62,7 @@ impl Connections {
             why = Some(Why::Begun);
         }
         match self.open.len() + self.over.len() > MAX_CONNECTIONS {
-            true => Err(format!("it has more than {MAX_CONNECTIONS} connections")),
+            true => Err(format!("it has more than the maximum of {MAX_CONNECTIONS} connections")),
             false => Ok(why),
         }
     }

@@ -112,7 +112,7 @@ impl Rest<'_> {
         Ok(u16::from_be_bytes([self.byte(at)?, self.byte(at + 1)?]))
     }
 
-    /// Leaves out what a link has put behind `length` bytes.
+    /// Cuts off the link's trailer after `length` bytes.
     fn keep(&mut self, length: usize) {
         self.bytes = &self.bytes[..self.bytes.len().min(length)];
         self.length = self.length.min(length);
@@ -169,7 +169,8 @@ fn behind_type(kind: u16, rest: &mut Rest<'_>, inside: &mut Vec<Inside>) -> Resu
     }
 }
 
-/// MPLS labels do not name what follows: the version tells IP, the control word an Ethernet pseudowire (RFC 4448).
+/// MPLS labels do not name the next protocol: the version identifies IP, the control word an Ethernet pseudowire (RFC
+/// 4448).
 fn behind_labels(rest: &mut Rest<'_>) -> Result<Next, Why> {
     loop {
         let is_last = rest.byte(2)? & 1 == 1;
@@ -203,7 +204,7 @@ fn behind_ppp(rest: &mut Rest<'_>) -> Result<Next, Why> {
     }
 }
 
-/// Reads an IP packet: goes on inside a tunnel, or gives it.
+/// Reads an IP packet, also inside tunnels.
 fn behind_ip<'b>(rest: &mut Rest<'b>, inside: &mut Vec<Inside>) -> Result<Found<'b>, Why> {
     let length = length_of(rest)?;
     let bytes = with_length(rest.bytes, length);

@@ -37,7 +37,7 @@ impl Direction {
     }
 }
 
-/// A distribution is written down as so many sizes, each as often as the others.
+/// The number of sizes that represent a distribution, each equally likely.
 const CLASSES: usize = 20;
 
 /// Fewer flows than this are no distribution.
@@ -74,10 +74,10 @@ pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
         let mut found = head.iter().enumerate().filter(|(_, one)| *one == wanted);
         match (found.next(), found.next()) {
             (Some((at, _)), None) => Ok(at),
-            (None, _) => Err(of_head(0, &format!("there is no column `{wanted}`"), HOW)),
+            (None, _) => Err(of_head(0, &format!("missing column `{wanted}`"), HOW)),
             (Some(_), Some((at, _))) => {
-                let what = format!("there are two columns `{wanted}`");
-                Err(of_head(at, &what, "name each column once"))
+                let what = format!("duplicate column `{wanted}`");
+                Err(of_head(at, &what, "give each column a different name"))
             }
         }
     };
@@ -97,7 +97,7 @@ pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
 }
 
 const HOW: &str =
-    "the first line names the columns `start_s`, `bytes` and `direction`, with commas between";
+    "the first line must name the columns `start_s`, `bytes` and `direction`, separated by commas";
 
 /// What is wrong with a line, at which of its fields, and what is allowed.
 struct Wrong {
@@ -120,27 +120,27 @@ fn row(
         } else {
             format!("{} fields", record.len())
         };
-        let what = format!("the line has {has}, and the first line {fields}");
-        return Err(wrong(last, what, "every line has as many fields as the first"));
+        let what = format!("the line has {has}, but the first line has {fields}");
+        return Err(wrong(last, what, "every line must have as many fields as the first line"));
     }
     let [start, bytes, direction] = columns;
     let [time, size, way] = columns.map(|at| &record[at]);
     let found: Option<f64> =
         time.parse().ok().filter(|time: &f64| time.is_finite() && *time >= 0.0);
     let time = found.ok_or_else(|| {
-        let how = "write seconds since any instant, as in `12.5`";
-        wrong(start, format!("`{time}` is no time"), how)
+        let how = "write seconds since any instant, such as `12.5`";
+        wrong(start, format!("`{time}` is not a valid time"), how)
     })?;
     let found = size.parse().ok().filter(|size| (1..=MAX_FLOW_BYTES).contains(size));
     let size = found.ok_or_else(|| {
-        let how = format!("write bytes, from 1 to {MAX_FLOW_BYTES}");
-        wrong(bytes, format!("`{size}` is no size"), &how)
+        let how = format!("write a number of bytes, 1 to {MAX_FLOW_BYTES}");
+        wrong(bytes, format!("`{size}` is not a valid size"), &how)
     })?;
     match way {
         "down" => Ok((time, size, 0)),
         "up" => Ok((time, size, 1)),
         other => {
-            let what = format!("`{other}` is no direction");
+            let what = format!("`{other}` is not a valid direction");
             Err(wrong(direction, what, "write `up` or `down`"))
         }
     }
@@ -187,15 +187,18 @@ impl Flows {
         let span = times().fold(f64::MIN, f64::max) - times().fold(f64::MAX, f64::min);
         let all = times().count();
         let what = match all as f64 / span {
-            _ if all < MIN_FLOWS => "are too few to tell how they come and how large they are",
+            _ if all < MIN_FLOWS => "are too few to estimate their rate and sizes",
             often if often > MAX_PER_SECOND => {
-                "begin at the same time, or more than 1000000 in a second"
+                "begin at the same time, or at more than 1000000 per second"
             }
-            rare if rare < MIN_PER_SECOND => "begin farther apart than 10000 s on average",
+            rare if rare < MIN_PER_SECOND => "begin on average more than 10000 s apart",
             _ => "",
         };
         if !what.is_empty() {
-            let how = format!("give {MIN_FLOWS} or more that begin at different times, in seconds");
+            let how = format!(
+                "give at least {MIN_FLOWS} flows that begin at different times, in \
+                seconds"
+            );
             return Err(format!("{name}: {all} flows {what}\n{how}"));
         }
         let [down, up] = found.map(|Found { mut sizes, times }| {
@@ -209,7 +212,7 @@ impl Flows {
         Ok(Flows { from, down, up, reading: None })
     }
 
-    /// One in so many of them.
+    /// One flow in this number.
     pub(crate) fn one_part(self, part: u32) -> Flows {
         let one = |of: Direction| Direction { per_second: of.per_second / f64::from(part), ..of };
         Flows { down: one(self.down), up: one(self.up), ..self }
@@ -219,7 +222,7 @@ impl Flows {
     pub fn about(&self) -> String {
         let one = |what: &str, of: &Direction| {
             format!(
-                "{} {what}, {:.2} a second, {:.0} bytes on average",
+                "{} {what}, {:.2} per second, {:.0} bytes on average",
                 of.sizes.len(),
                 of.per_second,
                 of.mean()
@@ -276,7 +279,7 @@ impl Flows {
     }
 }
 
-/// A rate in so many digits that it is none of nothing.
+/// A rate with enough digits that it does not become zero.
 fn rate(per_second: f64) -> String {
     if per_second < 0.01 { per_second.to_string() } else { format!("{per_second:.4}") }
 }

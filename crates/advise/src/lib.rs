@@ -1,4 +1,4 @@
-//! A network described in a few words, as a scenario that can be read, run and changed.
+//! Writes a scenario from a short description of a network; the scenario can be read, run and edited.
 //!
 //! ```text
 //! flags or answers ──▶ Network ──▶ scenario text, a goal, limits ──▶ (tune, elsewhere) ──▶ figures of each use

@@ -1,4 +1,4 @@
-//! Kinds of access lines, and what is assumed of them.
+//! Kinds of access lines, and the assumptions about each.
 
 use shortflow_text::suggestion;
 use shortflow_units::{Framing, LinkLayer, Rate};
@@ -14,7 +14,7 @@ pub struct LineKind {
     pub delay_ms: u32,
     /// What an IP packet takes on the line.
     pub link_layer: LinkLayer,
-    /// How many packets its modem and the provider's end hold, which nobody can configure.
+    /// The packets that its modem and the provider's end can queue; this is not configurable.
     pub buffer: u32,
     /// What part of the line's rate the gateway sends at, so that packets wait there and not in the modem: less where the
     /// rate of the line changes.
@@ -108,7 +108,7 @@ impl LineKind {
     pub fn parse(name: &str) -> Result<LineKind, String> {
         LINES.iter().find(|one| one.name == name).copied().ok_or_else(|| {
             let names: Vec<&str> = LINES.iter().map(|one| one.name).collect();
-            format!("there is no link `{name}`\n{}", suggestion(name, "links", &names))
+            format!("unknown link `{name}`\n{}", suggestion(name, "links", &names))
         })
     }
 

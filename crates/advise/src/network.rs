@@ -1,4 +1,4 @@
-//! A network in a few words, and as a scenario that can be read, run and changed.
+//! The short description of a network, and its scenario.
 
 use std::fmt::Write;
 
@@ -66,7 +66,7 @@ const MAX_PACKETS: f64 = 800_000.0;
 /// How many pages are to be read in the measured time of a replica.
 const MIN_PAGES: u64 = 10;
 
-/// Datagrams in a replica of which the 99th percentile is told: ten lie beyond it, and some more where a few are lost.
+/// The number of datagrams that a replica needs for a 99th percentile: ten lie beyond it, plus a few that are lost.
 const MIN_SAMPLES_FOR_P99: f64 = 1200.0;
 
 /// Seconds between two pages of a user.
@@ -127,7 +127,7 @@ impl Network {
         let [sent, carried] = [sent, carried].map(|bits| Rate::from_bits_per_sec(bits as u64));
         let with = match sent > line {
             true => String::new(),
-            false => format!(", {carried} with what the line adds to each packet,"),
+            false => format!(", {carried} including the link's overhead for each packet,"),
         };
         Some(format!("{sent} of {}{with} do not fit {line}{way}.", names.join(" and ")))
     }
@@ -154,7 +154,7 @@ impl Network {
         if all < MIN_SAMPLES_FOR_P99 { 95 } else { 99 }
     }
 
-    /// The goals: that by which is searched, and those by which where too little comes to an end to tell it.
+    /// The goals in order: the first one that can be measured is used.
     pub fn goals(&self) -> Vec<String> {
         let mut goals = vec![self.goal()];
         let is_rate = |goal: &String| goal.starts_with("goodput:");
@@ -179,17 +179,17 @@ impl Network {
         own.map_or(of_use, str::to_owned)
     }
 
-    /// Of how many parts one is simulated, and told: rates are of that part.
+    /// The number of parts, one of which is simulated; reported rates are those of that part.
     pub fn parts(&self) -> u32 {
         self.part()
     }
 
-    /// The scenario's text: of all of it, or of one part in so many where the line is faster than is simulated in time.
+    /// The scenario's text: the whole network, or one part of it if the line is too fast to simulate in time.
     pub fn scenario(&self) -> String {
         match self.part() {
             1 => self.text(),
             part => format!(
-                "# One part in {part} of the network: of its rates, of its users, and of what its modem holds.\n#\n{}",
+                "# 1/{part} of the network: of its rates, its users and its modem's buffer.\n#\n{}",
                 self.one_part(part).text()
             ),
         }
@@ -199,10 +199,10 @@ impl Network {
     pub fn simulated(&self) -> String {
         let part = self.part();
         let times = self.one_part(part).times();
-        let measured = format!("{} s each, after {} s", times.measured, times.warm_up);
+        let measured = format!("{} s each, after {} s of warm-up", times.measured, times.warm_up);
         match part {
             1 => measured,
-            part => format!("{measured}, of one part in {part} of the rates and of the users"),
+            part => format!("{measured}, with 1/{part} of the rates and of the users"),
         }
     }
 
@@ -256,12 +256,12 @@ impl Network {
         let uses: Vec<&str> = self.uses.iter().map(|one| one.row().name).collect();
         let LineKind { about, share, .. } = self.line;
         let mut text = format!(
-            "#   {users} users ── switch ── gateway ── modem ══ {up} up, {down} down ══ isp ── servers\n\
-             #                      ▲        ▲        ▲ holds what it is sent; nobody can configure it\n\
-             #                      └────────┴─ the policy: {percent:.0} % of the line's rate, so that packets wait here,\n\
-             #                                   each counted as it is on the line\n\
-             #\n\
-             # Written by `shortflow advise`, to be read and changed. The line is {about}. What is assumed of the people:\n",
+            "#   {users} users ── switch ── gateway ── modem ══ {up} up, {down} down ══ isp ── \
+                servers\n#                      ▲        ▲        ▲ its buffer cannot be \
+                configured\n#                      └────────┴─ the policy: {percent:.0} % of the \
+                line's rate, so that packets wait here,\n#                                   each \
+                counted with the line's overhead\n#\n# Written by `shortflow advise`; edit it as \
+                you like. The line is {about}. Assumptions about the users:\n",
             users = self.users,
             up = self.up,
             down = self.down,
@@ -271,7 +271,7 @@ impl Network {
             let _ = writeln!(text, "#   {}: {}", one.row().name, one.row().assumed);
         }
         if self.sizes != 1.0 {
-            let _ = writeln!(text, "#   of all these sizes {} times as much", self.sizes);
+            let _ = writeln!(text, "#   all these sizes are multiplied by {}", self.sizes);
         }
         if let Some(flows) = &self.flows {
             let _ = writeln!(text, "#   own flows: {}", flows.about());
@@ -295,8 +295,8 @@ impl Network {
         *TIMES.iter().find(fits).unwrap_or(&MIN_TIMES)
     }
 
-    /// How many read, and within how many seconds they begin: all within what they think for a page, as they do in the long
-    /// run; in a shorter one those who come in its time, or a few more where hardly a page would be measured.
+    /// The number of readers, and the seconds within which they begin: all within their think time for a page, as in
+    /// the long run; in a shorter time those who begin within it, or a few more if hardly a page would be measured.
     fn readers(&self) -> (u32, u64) {
         let Times { warm_up, measured, .. } = self.times();
         let within = THINK_TIME.min(warm_up + measured);

@@ -1,4 +1,4 @@
-//! What became of the packets of a capture: which belong to flows, which were skipped and why.
+//! Counts the packets of a capture that belong to flows, and those that were skipped, with the reasons.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -46,7 +46,7 @@ impl fmt::Display for Why {
             Why::Protocol(50) => f.write_str("ESP (encrypted)"),
             Why::Protocol(number) => write!(f, "IP protocol {number}"),
             Why::OtherUdp => f.write_str("UDP (not QUIC or WireGuard)"),
-            Why::Begun => f.write_str("TCP (begun before the capture)"),
+            Why::Begun => f.write_str("TCP (started before the capture)"),
             Why::NoTime => f.write_str("no time stamp"),
         }
     }
@@ -103,7 +103,8 @@ impl Reading {
     /// In words: how many packets, out of what, and which were skipped.
     pub fn describe(&self) -> String {
         let skipped: u64 = self.skipped.values().sum();
-        let mut text = format!("{} packets, {} of flows", self.packets, self.packets - skipped);
+        let mut text =
+            format!("{} packets, {} belong to flows", self.packets, self.packets - skipped);
         let list = |each: Vec<String>| each.join(", ");
         let inside = self.inside.iter().map(|(what, count)| format!("{count} in {}", what.name()));
         if !self.inside.is_empty() {
@@ -114,7 +115,7 @@ impl Reading {
             text += &format!("; skipped: {}", list(causes.collect()));
         }
         if self.is_cut {
-            text += "; the file ends within a packet";
+            text += "; the file ends in the middle of a packet";
         }
         text
     }

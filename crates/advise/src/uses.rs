@@ -1,4 +1,4 @@
-//! What people do with a network, and what is assumed of each.
+//! The uses of a network, and the assumptions about each.
 
 use shortflow_text::suggestion;
 
@@ -23,7 +23,7 @@ pub enum Use {
     Downloads,
 }
 
-/// What there is to know of a use.
+/// The properties of a use.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
     /// Its name.
@@ -34,7 +34,7 @@ pub struct Row {
     pub assumed: &'static str,
 }
 
-/// What so many people offer to a line, about.
+/// The approximate load of this number of users on a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Offer {
     /// Bits per second over TCP, going out and coming in; without end where they take what they get.
@@ -73,7 +73,7 @@ impl Use {
         Use::Downloads,
     ];
 
-    /// What there is to know of it.
+    /// Its properties.
     pub const fn row(self) -> Row {
         const fn row(name: &'static str, one_of: u32, assumed: &'static str) -> Row {
             Row { name, one_of, assumed }
@@ -82,7 +82,8 @@ impl Use {
             Use::Web => row(
                 "web",
                 1,
-                "every user reads pages of 1.6 MB in some 35 parts, 40 s each (HTTP Archive 2024 has a median of 2.3 to 2.7 MB)",
+                "every user reads pages of 1.6 MB with about 35 objects, 40 s each (HTTP Archive \
+                    2024: median 2.3 to 2.7 MB)",
             ),
             Use::Voice => row(
                 "voice",
@@ -97,19 +98,19 @@ impl Use {
             Use::Streaming => row(
                 "streaming",
                 5,
-                "one user in five watches a film: 2.5 MB every 4 s (5 Mbit/s) where the line allows it",
+                "one user in five watches a film: 2.5 MB every 4 s (5 Mbit/s) if the line allows it",
             ),
             Use::Games => row(
                 "games",
                 10,
-                "one user in ten plays: 100 bytes 60 times a second each way, unmarked",
+                "one user in ten plays: 100 bytes 60 times a second each way, not marked",
             ),
             Use::Shell => row("shell", 10, "one user in ten types into a terminal"),
             Use::Backup => {
-                row("backup", 25, "one user in 25 uploads without end, over two connections")
+                row("backup", 25, "one user in 25 uploads continuously over two connections")
             }
             Use::Downloads => {
-                row("downloads", 25, "one user in 25 downloads without end, over two connections")
+                row("downloads", 25, "one user in 25 downloads continuously over two connections")
             }
         }
     }
@@ -166,11 +167,11 @@ impl Use {
     pub fn parse(name: &str) -> Result<Use, String> {
         Use::ALL.into_iter().find(|one| one.row().name == name).ok_or_else(|| {
             let names = Use::ALL.map(|one| one.row().name);
-            format!("there is no use `{name}`\n{}", suggestion(name, "uses", &names))
+            format!("unknown use `{name}`\n{}", suggestion(name, "uses", &names))
         })
     }
 
-    /// How many of so many users do it at a time.
+    /// The number of these users who are active at a time.
     pub fn number(self, users: u32) -> u32 {
         users.div_ceil(self.row().one_of)
     }

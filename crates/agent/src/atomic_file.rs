@@ -1,4 +1,4 @@
-//! Files and links that are there whole or not at all, whenever the machine stops.
+//! Files and links that are replaced atomically, also if the machine stops.
 
 use std::fs;
 use std::io;
@@ -21,7 +21,7 @@ pub(crate) fn write_beneath(dir: &Dir, inner: &Path, mode: u32, text: &[u8]) -> 
     folder.sync()
 }
 
-/// Puts a file of the state in the place of another, in one step.
+/// Replaces a file of the state atomically.
 pub(crate) fn write_atomically(path: &Path, text: &[u8]) -> io::Result<()> {
     let (folder, name) = Dir::around(path)?;
     write(&folder, &name, PRIVATE, text)?;
@@ -42,7 +42,7 @@ pub(crate) fn replace_link(link: &Path, to: &Path) -> io::Result<()> {
     }
     symlink(to, &next)?;
     fs::rename(&next, link)?;
-    sync_folder(link.parent().expect("a link is in a folder"))
+    sync_folder(link.parent().expect("a link must be in a folder"))
 }
 
 /// Brings the names in a folder to the disk.

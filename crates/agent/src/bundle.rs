@@ -1,4 +1,4 @@
-//! The texts of a repository at one moment.
+//! The texts of a repository at one point in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -19,7 +19,7 @@ use crate::fleet::Written;
 /// The file that says which machine gets which policy.
 pub const FLEET: &str = "fleet.toml";
 
-/// So many files that are left out are named, in folders that deep.
+/// The maximum number of skipped files that are named, and the depth of folders that are searched.
 const MAX_LISTED: usize = 1000;
 const MAX_DEPTH: u32 = 8;
 
@@ -27,7 +27,7 @@ const MAX_DEPTH: u32 = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bundle {
     files: BTreeMap<String, String>,
-    /// Files of which messages quote nothing: somebody else than the folder's owner may have put them there to have
+    /// Files whose text messages must not quote: another user than the folder's owner may have put them there to have
     /// them quoted.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     foreign: BTreeSet<String>,
@@ -47,7 +47,7 @@ pub enum Unreadable {
         /// Why it cannot be.
         why: std::io::Error,
     },
-    /// What is there is no text: mistakes of whoever has put it there, each with its place.
+    /// The repository has errors, each with its place.
     #[error(transparent)]
     Mistakes(#[from] Diagnostics),
 }
@@ -78,8 +78,9 @@ impl Bundle {
         let at = Place { folder, dir, owner };
         let (mut bundle, mut owners) = (Bundle::default(), FileOwners::new());
         if let Err(kind) = at.read_into(FLEET, &mut bundle, &mut owners)? {
-            let help = Some("it says which machine gets which policy: a text".to_owned());
-            let message = format!("{FLEET} is {kind}, and not a file");
+            let help =
+                Some("write it as a regular file: it assigns policies to machines".to_owned());
+            let message = format!("{FLEET} is {kind}, not a regular file");
             return Err(Diagnostics::one(Diagnostic::of_whole(FLEET, message, help)).into());
         }
         let (written, mut no_files) = (Written::parse(&bundle), BTreeMap::new());
@@ -99,7 +100,7 @@ impl Bundle {
         }
     }
 
-    /// The same mistakes, without a word of files that are not the folder's owner's.
+    /// The same errors, without the text of files that the folder's owner does not own.
     pub(crate) fn unquoted(&self, found: Diagnostics) -> Diagnostics {
         let one = |one: Diagnostic| match self.foreign.contains(one.file()) {
             true => Diagnostic { severity: one.severity, ..not_quoted(one.file(), Some(&one)) },
@@ -177,7 +178,7 @@ impl Bundle {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// A number that tells bundles apart: the first 12 digits of SHA-256 over all paths and texts.
+    /// Identifies a bundle: the first 12 digits of SHA-256 over all paths and texts.
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
         for (path, text) in &self.files {
@@ -232,8 +233,8 @@ impl Place<'_> {
         Ok(Ok(()))
     }
 
-    /// A file's owner, whether it may be somebody else's, and its text. A file of several names is one that somebody may
-    /// have linked here.
+    /// A file's owner, whether other users may own it, and its text. Another user may have linked a file with several
+    /// names.
     fn open(&self, name: &str) -> Result<(u32, bool, Result<String, ReadError>), ReadError> {
         let file: File = self.dir.file(name)?;
         let found = file.metadata()?;
@@ -253,21 +254,22 @@ fn not_utf8(name: &str, NotUtf8 { bytes, valid }: NotUtf8) -> Diagnostics {
         severity: Severity::Error,
         source: Arc::new(Source { name: name.to_owned(), text }),
         span: valid..valid + char::REPLACEMENT_CHARACTER.len_utf8(),
-        message: format!("this is not UTF-8: byte {} of the file", valid + 1),
+        message: format!("not valid UTF-8: byte {} of the file", valid + 1),
         label: None,
         help: Some("save the file as UTF-8".to_owned()),
     })
 }
 
-/// A mistake, without a word of the text that has it.
+/// An error, without the text that it is about.
 fn not_quoted(name: &str, mistake: Option<&Diagnostic>) -> Diagnostic {
     let place = mistake.filter(|one| one.span != (0..0));
     let place = place
         .map_or(String::new(), |one| format!(" in line {}, column {}", one.line(), one.column()));
     let message = format!(
-        "a mistake{place}, which is not quoted: the file has another owner than its repository, or several names"
+        "error{place}; the text is not quoted because the file and its repository have different \
+            owners, or the file has several hard links"
     );
-    let help = "write the file anew, as the owner of the repository's folder".to_owned();
+    let help = "create the file again as the owner of the repository's folder".to_owned();
     Diagnostic::of_whole(name, message, Some(help))
 }
 
@@ -308,7 +310,7 @@ mod tests {
         };
         pipe("fleet.toml");
         assert!(
-            reported().starts_with("error: fleet.toml is a pipe, and not a file\n"),
+            reported().starts_with("error: fleet.toml is a pipe, not a regular file\n"),
             "{}",
             reported()
         );
@@ -318,16 +320,16 @@ mod tests {
         let fleet = "[machines.gw1]\n\n[[assign]]\npolicy = \"policies/a.toml\"\n\n[[assign]]\npolicy = \"policies\"\n";
         std::fs::write(path("fleet.toml"), fleet).unwrap();
         for part in [
-            "error: `policies/a.toml` is a pipe, and not a file",
+            "error: `policies/a.toml` is a pipe, not a regular file",
             "--> fleet.toml:4:10",
-            "error: `policies` is a folder, and not a file",
+            "error: `policies` is a folder, not a regular file",
             "--> fleet.toml:7:10",
         ] {
             assert!(reported().contains(part), "{part}: {}", reported());
         }
         std::fs::write(path("fleet.toml"), b"name = \"a\"\n# \xe4\n").unwrap();
         let found = reported();
-        assert!(found.starts_with("error: this is not UTF-8: byte 14 of the file\n"), "{found}");
+        assert!(found.starts_with("error: not valid UTF-8: byte 14 of the file\n"), "{found}");
         assert!(found.contains("--> fleet.toml:2:3"), "{found}");
     }
 
@@ -360,22 +362,25 @@ mod tests {
         let policy = folder.join("policies/a.toml");
         std::os::unix::fs::symlink(&secret, &policy).unwrap();
         let found = reported();
-        assert!(found.contains("`policies/a.toml` is a symbolic link, and not a file"), "{found}");
+        assert!(
+            found.contains("`policies/a.toml` is a symbolic link, not a regular file"),
+            "{found}"
+        );
         // A name more is nothing that the kernel refuses everywhere.
         std::fs::remove_file(&policy).unwrap();
         std::fs::hard_link(&secret, &policy).unwrap();
         let found = reported();
-        assert!(found.contains("a mistake in line 1, column 5, which is not quoted"), "{found}");
+        assert!(found.contains("error in line 1, column 5; the text is not quoted"), "{found}");
         assert!(!found.contains("SECRET") && !found.contains("root"), "{found}");
         std::fs::write(&secret, b"\xffSECRET").unwrap();
         let found = reported();
-        assert!(found.contains("which is not quoted") && !found.contains("SECRET"), "{found}");
+        assert!(found.contains("the text is not quoted") && !found.contains("SECRET"), "{found}");
         std::fs::rename(folder.join("policies"), home.path().join("elsewhere")).unwrap();
         std::os::unix::fs::symlink(home.path().join("elsewhere"), folder.join("policies")).unwrap();
         let found = reported();
         assert!(found.contains("a symbolic link is in the way, and none is followed"), "{found}");
         std::fs::remove_file(folder.join("fleet.toml")).unwrap();
         std::os::unix::fs::symlink(&secret, folder.join("fleet.toml")).unwrap();
-        assert!(reported().starts_with("error: fleet.toml is a symbolic link, and not a file"));
+        assert!(reported().starts_with("error: fleet.toml is a symbolic link, not a regular file"));
     }
 }

@@ -1,4 +1,4 @@
-//! What becomes of devices when one version takes the place of another.
+//! The changes on devices between two versions.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fleet::{Machine, Target};
 
-/// What becomes of a device.
+/// The change of a device.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// The device.
@@ -72,8 +72,8 @@ impl Change {
     }
 }
 
-/// What becomes of the devices of a machine: those of `after` in the order of their text, then those that only
-/// `before` had.
+/// The changes of a machine's devices: those of `after` in the order of their text, then those that only `before`
+/// had.
 pub fn changes(before: Option<&Machine>, after: Option<&Machine>) -> Vec<Change> {
     let old = before.map(Machine::targets).unwrap_or_default();
     let mut seen = BTreeSet::new();
@@ -127,7 +127,7 @@ impl Target {
         if names[0] != names[1] {
             found.push(format!("policy {:?} → {:?}", names[0], names[1]));
         } else if old.text != self.text {
-            found.push(format!("the text of {:?}", self.policy.name));
+            found.push(format!("the text of policy {:?}", self.policy.name));
         }
         let list = |items: &[String]| {
             if items.is_empty() { "the only one".to_owned() } else { items.join(", ") }

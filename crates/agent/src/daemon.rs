@@ -1,4 +1,4 @@
-//! An agent that runs: a source that is followed, requests that are answered, and time that passes.
+//! The main loop of an agent: it follows the source, answers requests and handles timers.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ pub struct Listeners {
     pub page: Option<Page>,
 }
 
-/// Runs the agent of `machine` with its state in the folder `state` until `stop`; each event is told.
+/// Runs the agent of `machine` with its state in the folder `state` until `stop`, and reports each event.
 ///
 /// # Errors
 /// When the state cannot be used.
@@ -133,7 +133,7 @@ fn give(offers: &Sender<News>, news: News) {
     let _ = offers.send(news);
 }
 
-/// Takes what the source has now; what it had before that, and was not taken yet, nobody needs.
+/// Takes the latest reading of the source; older ones that are still queued are dropped.
 fn take_offers<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, offered: &Receiver<News>) {
     let mut newest = None;
     for news in offered.try_iter() {
@@ -193,13 +193,14 @@ fn refusal(error: &RollBackError) -> Refusal {
     match error {
         RollBackError::Store(StoreError::Io { path, source }) if is_full(source) => Refusal {
             why: format!(
-                "the disk is full, and nothing is changed: {path} cannot be written\nmake room, and say it again; how full it is: df -h {}",
+                "the disk is full and {path} cannot be written; nothing has changed\nfree some \
+                    space and run the command again; to show the free space: df -h {}",
                 Path::new(path).parent().unwrap_or(Path::new(path)).display()
             ),
             is_of_machine: true,
         },
         RollBackError::Store(StoreError::Io { .. }) => {
-            let why = format!("the state cannot be read or written: {error}");
+            let why = format!("cannot read or write the agent's state: {error}");
             Refusal { why, is_of_machine: true }
         }
         _ => Refusal::new(error.to_string()),

@@ -1,4 +1,4 @@
-//! What happens to an agent: one form for the log, for those who watch, and for the journal.
+//! Events of an agent, in one form for the log, for subscribers and for the journal.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -49,7 +49,7 @@ pub enum What {
         /// The version that stays, if any counts.
         stays: Option<u64>,
     },
-    /// A repository is good, and other machines take it first.
+    /// A repository is good, and other machines apply it first.
     Waits {
         /// The digest of its texts.
         digest: String,
@@ -65,16 +65,16 @@ pub enum What {
         /// By which measures, or by whose order.
         why: String,
     },
-    /// It cannot be told whether a version is worse than the one before it.
+    /// The agent cannot decide whether a version is worse than the previous one.
     Inconclusive {
         /// The digest of its texts.
         digest: String,
         /// Why not.
         why: String,
-        /// Whether others wait for this machine's word, and go on waiting.
+        /// Whether other machines keep waiting for this machine's verdict.
         others_wait: bool,
     },
-    /// A version was found to be worse than the one before it, which is gone back to.
+    /// A version was found worse than the previous one, and is rolled back.
     Worse {
         /// The digest of its texts.
         digest: String,
@@ -83,7 +83,7 @@ pub enum What {
         /// Where, and how.
         why: String,
     },
-    /// What waits is held off, since a machine that was first found it to be worse.
+    /// The waiting version is held back, because a first machine found it worse.
     Halted {
         /// The digest of its texts.
         digest: String,
@@ -92,12 +92,12 @@ pub enum What {
         /// What it says.
         why: String,
     },
-    /// What was held off may be taken.
+    /// A held-back version is released.
     Resumed {
         /// The digest of its texts.
         digest: String,
     },
-    /// Others cannot be told what was found of a version; it is tried again.
+    /// The verdict could not be reported to other machines; the agent tries again.
     VerdictNotSent {
         /// Why not.
         why: String,
@@ -120,7 +120,7 @@ pub enum What {
     RolledBack {
         /// The version before.
         from: u64,
-        /// The version that counts now.
+        /// The active version.
         to: u64,
     },
     /// A device has the policy that it is to have.
@@ -129,7 +129,7 @@ pub enum What {
         device: String,
         /// The name of the policy.
         policy: String,
-        /// What it came to there.
+        /// The resulting verdict.
         summary: String,
     },
     /// A device is as it was before.
@@ -151,14 +151,14 @@ pub enum What {
         /// Why not.
         why: String,
     },
-    /// A device was not as it was left, and is set right.
+    /// Another process changed a device, and the agent repairs it.
     Changed {
         /// The device.
         device: String,
         /// How often that was so in a row.
         times: u32,
     },
-    /// What an interruption or a fault has left in the state was set right.
+    /// The agent repaired its state after an interruption or a fault.
     Repaired {
         /// What was found, and what became of it.
         what: String,
@@ -181,7 +181,7 @@ pub enum What {
 }
 
 impl Event {
-    /// That something happens at this moment.
+    /// An event that happens now.
     pub(crate) fn now(who: &str, what: What) -> Event {
         Event { at: clock(Duration::ZERO), who: who.to_owned(), what }
     }
@@ -197,7 +197,7 @@ impl Event {
         Value::Object(all)
     }
 
-    /// As [`json`](Event::json) wrote it; none where it is something else.
+    /// Parses an event as [`json`](Event::json) writes it; `None` if it is something else.
     pub fn parse(line: &str) -> Option<Map<String, Value>> {
         let Value::Object(map) = serde_json::from_str(line).ok()? else { return None };
         ["at", "who", "what"]
@@ -212,7 +212,7 @@ pub(crate) fn clock(from_now: Duration) -> String {
     written(utc() + from_now)
 }
 
-/// The machine's clock. One that was never set may stand before 1970, which chrono's own `now` takes for a mistake of ours.
+/// The machine's clock. A clock that was never set may be before 1970, on which chrono's own `now` panics.
 pub(crate) fn utc() -> DateTime<Utc> {
     time_of(SystemTime::now())
 }
@@ -229,11 +229,11 @@ pub(crate) fn written(time: DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// What comes of a source of which nothing can be taken.
+/// What happens if the source has nothing usable.
 fn what_stays(version: Option<u64>) -> &'static str {
     match version {
-        Some(_) => "the last good version stays",
-        None => "there is no version yet",
+        Some(_) => "the last good version stays active",
+        None => "no version is active yet",
     }
 }
 
@@ -295,14 +295,14 @@ impl fmt::Display for What {
                 write!(f, "the agent of {machine} has started with version {version}")
             }
             What::Started { machine, version: None } => {
-                write!(f, "the agent of {machine} has started without any version")
+                write!(f, "the agent of {machine} has started without a version")
             }
-            What::Stopped => f.write_str("the agent has stopped; what is deployed stays"),
+            What::Stopped => f.write_str("the agent has stopped; deployed policies stay"),
             What::Accepted { version, digest, from } => {
-                write!(f, "version {version} ({digest}) taken from {from}")
+                write!(f, "applied version {version} ({digest}) from {from}")
             }
             What::Refused { digest, from, mistakes, stays } => {
-                write!(f, "{from} ({digest}) refused, and {}:\n{mistakes}", what_stays(*stays))
+                write!(f, "refused {from} ({digest}); {}:\n{mistakes}", what_stays(*stays))
             }
             What::Waits { .. }
             | What::Approved { .. }
@@ -312,11 +312,11 @@ impl fmt::Display for What {
             | What::Resumed { .. }
             | What::VerdictNotSent { .. } => self.fmt_of_rollout(f),
             What::Unreadable { from, why, stays } => {
-                write!(f, "{from} cannot be read, and {}: {why}", what_stays(*stays))
+                write!(f, "cannot read {from}; {}: {why}", what_stays(*stays))
             }
-            What::Readable { from } => write!(f, "{from} can be read again"),
+            What::Readable { from } => write!(f, "{from} is readable again"),
             What::RolledBack { from, to } if from == to => {
-                write!(f, "version {to} stays")
+                write!(f, "version {to} stays active")
             }
             What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
             What::Installed { .. }
@@ -326,14 +326,19 @@ impl fmt::Display for What {
             | What::Changed { .. } => self.fmt_of_device(f),
             What::Repaired { what } => write!(f, "state repaired: {what}"),
             What::NotKept { why } => {
-                write!(f, "a new version cannot be kept, and is not taken: {why}; tried again")
+                write!(
+                    f,
+                    "cannot store the new version, so it is not applied: {why}; the agent \
+                    will try again"
+                )
             }
             What::NotWritten { why } => write!(
                 f,
-                "what was found of the version on trial cannot be written, and it stays for now: {why}; tried again"
+                "cannot write the result of the trial, so the version stays for now: {why}; the \
+                    agent will try again"
             ),
             What::Unnamed { machine } => {
-                write!(f, "the fleet has no machine `{machine}`: nothing is deployed here")
+                write!(f, "the fleet has no machine `{machine}`: no policy is deployed here")
             }
         }
     }
@@ -346,28 +351,38 @@ impl What {
             What::Waits { digest, from, until } => {
                 write!(
                     f,
-                    "{from} ({digest}) is good, and waits until {until}: other machines are first"
+                    "{from} ({digest}) is valid and waits until {until}: other machines apply it \
+                        first"
                 )
             }
-            What::Approved { digest, why } => write!(f, "{digest} is no worse: {why}"),
+            What::Approved { digest, why } => write!(f, "version {digest} is no worse: {why}"),
             What::Inconclusive { digest, why, others_wait } => {
                 let wait = match others_wait {
                     true => {
-                        ", and others go on waiting; `shortflow agent resume` lets them have it"
+                        "; the other machines keep waiting: to release it to them, run `shortflow \
+                            agent resume`"
                     }
                     false => "",
                 };
-                write!(f, "whether {digest} is worse cannot be told: {why}{wait}")
+                write!(f, "cannot decide whether version {digest} is worse: {why}{wait}")
             }
             What::Worse { digest, to, why } => {
-                write!(f, "{digest} is worse than version {to}, which counts again: {why}")
+                write!(
+                    f,
+                    "version {digest} is worse than version {to}, which is active again: \
+                    {why}"
+                )
             }
             What::Halted { digest, by, why } => {
-                write!(f, "{digest} is held off: machine {by} finds it worse: {why}")
+                write!(f, "version {digest} is held back: machine {by} finds it worse: {why}")
             }
-            What::Resumed { digest } => write!(f, "{digest} may be taken"),
+            What::Resumed { digest } => write!(f, "version {digest} is released"),
             What::VerdictNotSent { why } => {
-                write!(f, "others cannot be told what was found of a version: {why}; tried again")
+                write!(
+                    f,
+                    "cannot report a verdict to the other machines: {why}; the agent will \
+                    try again"
+                )
             }
             _ => Ok(()),
         }
@@ -379,24 +394,30 @@ impl What {
             What::Installed { device, policy, summary } => {
                 write!(f, "{device}: policy {policy:?}{summary}")
             }
-            What::Removed { device } => write!(f, "{device}: as it was before"),
+            What::Removed { device } => write!(
+                f,
+                "{device}: policy removed; the device is as it \
+                was before"
+            ),
             What::Renamed { from, to } => write!(
                 f,
-                "{from} is called {to} now, which has no assignment: what was deployed there is taken away"
+                "device {from} is now called {to}, which has no assignment: its policy is removed"
             ),
             What::Failed { device, why } => {
-                write!(f, "{device}: {why}; it stays as it was, and is tried again")
+                write!(f, "{device}: {why}; the device is unchanged, and the agent will try again")
             }
             What::Changed { device, times: 1 } => {
                 write!(
                     f,
-                    "{device}: somebody else has changed it, or it went and came; it is set right"
+                    "{device}: another process changed or recreated the device; the agent deploys \
+                        the policy again"
                 )
             }
             What::Changed { device, times } => {
                 write!(
                     f,
-                    "{device}: somebody else has changed it, {times} times by now; it is set right"
+                    "{device}: another process has changed the device {times} times; the agent \
+                        deploys the policy again"
                 )
             }
             _ => Ok(()),

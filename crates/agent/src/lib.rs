@@ -1,4 +1,5 @@
-//! The policy agent: from one repository to many machines, checked before anything is touched.
+//! The policy agent: distributes policies from one repository to many machines, and checks all of them before it
+//! changes a device.
 //!
 //! ```text
 //! a source ── Bundle ──▶ Fleet::check ──▶ Store ──▶ Agent ── Target ──▶ DataPlane
@@ -6,15 +7,15 @@
 //!  a server)              or a mistake    audit log
 //! ```
 //!
-//! Mehra, Tewari & Kandlur 1999, §6: a daemon on each server asks a global repository for what concerns it,
-//! translates that into local policies, and has the data plane take them on. A [`Bundle`] is the repository's texts at one
-//! moment; [`Fleet`] is what they come to, or the mistakes in them; a [`Target`] is what one device is to do. Where
-//! a bundle has a mistake nothing of it is taken: the last good version stays.
+//! Mehra, Tewari & Kandlur 1999, §6: a daemon on each server reads its part of a global repository, translates it
+//! into local policies, and installs them in the data plane. A [`Bundle`] holds the repository's texts at one point
+//! in time. [`Fleet`] is the checked result. A [`Target`] is the policy of one device. If a bundle has an error, the
+//! agent applies none of it: the last good version stays active.
 //!
 //! # What this crate does not know
 //!
-//! What a policy's text means: `policy` does. How the kernel is brought to do it: `deploy` does. It prints nothing;
-//! what happens is told to whoever runs it.
+//! It does not know what a policy's text means (`policy`), nor how the kernel carries it out (`deploy`). It prints
+//! nothing; its caller receives the events.
 
 #![cfg(target_os = "linux")]
 

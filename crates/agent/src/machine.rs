@@ -1,4 +1,4 @@
-//! Which machine of a fleet this one is.
+//! The name of this machine in a fleet.
 
 use shortflow_text::is_name;
 

@@ -1,4 +1,4 @@
-//! What the agent may do, cut down once it has what it needs for its start.
+//! Drops the privileges that the agent needs only at startup.
 
 use std::io;
 

@@ -1,9 +1,9 @@
-//! Texts that others have written, as they may be shown.
+//! Texts written by others, made safe to display.
 
 /// The most letters of one.
 const MAX_CHARS: usize = 500;
 
-/// One line without what a terminal or a journal would take for more than letters, and not too long.
+/// One line of limited length, without control characters that a terminal or a journal would interpret.
 pub(crate) fn sanitize(text: &str) -> String {
     let mut letters = text.trim().chars();
     let mut line: String = letters.by_ref().take(MAX_CHARS).map(letter).collect();
@@ -13,7 +13,7 @@ pub(crate) fn sanitize(text: &str) -> String {
     line
 }
 
-/// A letter, or what stands in the place of one that is none.
+/// A character, or a replacement for a control character.
 fn letter(of: char) -> char {
     match of {
         '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => ' ',

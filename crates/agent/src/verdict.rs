@@ -1,4 +1,4 @@
-//! What a machine that was first says of a version, to those that wait for it.
+//! A first machine's verdict on a version, for the machines that wait.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,7 +38,7 @@ pub(crate) struct Heard<'v> {
 }
 
 impl<'v> Heard<'v> {
-    /// Of the version with this digest, where these machines are first; what others say counts for nothing.
+    /// The verdicts on the version with this digest by these first machines; others are ignored.
     pub(crate) fn new(verdicts: &'v [Verdict], digest: &str, first: &[String]) -> Heard<'v> {
         let counts = |it: &&Verdict| it.digest == digest && first.contains(&it.machine);
         let (worse, good) = verdicts.iter().filter(counts).partition(|verdict| verdict.is_worse);

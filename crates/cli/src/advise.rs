@@ -102,9 +102,9 @@ pub(crate) struct Advice<'a> {
     pub(crate) tuned: Tuned,
     /// What was found of the limits before they were widened, where no policy keeps them.
     pub(crate) narrow: Option<String>,
-    /// Why calls and their like are of no use under any policy, nor as it is, if that is so.
+    /// Why calls and similar traffic are unusable under any policy and today, if so.
     pub(crate) useless: Option<String>,
-    /// What is advised: the simplest of those than which the winner is not surely better.
+    /// The advice: the simplest policy than which the winner is not significantly better.
     pub(crate) advised: Candidate,
     /// Whether that is to leave the network as it is.
     pub(crate) is_today: bool,
@@ -192,7 +192,7 @@ fn parsed(texts: Vec<String>, offered: &[Offered]) -> Vec<Limit> {
 /// Searches by goals.
 type Search<'s> = dyn Fn(&[Goal]) -> Result<Within, shortflow_run::Error> + 's;
 
-/// Searches by one goal after the other, until there is one that is measured; where there is none, by the first.
+/// Searches by one goal after the other, until one can be measured; if there is none, by the first.
 fn by_the_first_that_is_measured(
     network: &Network,
     offered: &[Offered],

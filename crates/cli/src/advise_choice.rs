@@ -1,12 +1,12 @@
-//! What is advised of what was found: the simplest that is as good as the winner.
+//! Selects the advice: the simplest policy that is as good as the winner.
 
 use shortflow_measure::{Estimate, Unit};
 use shortflow_tune::{Candidate, Difference, Goal, Limit, Searched, Tuned};
 
 use crate::deployable;
 
-/// What is shown: the network as it is, plain queues, and the winner; each once. Before the winner whoever else was left by the
-/// search, is as good, and simpler.
+/// The shown policies: the current network, plain queues, and the winner, each once. Before the winner come other
+/// remaining candidates that are as good and simpler.
 pub(crate) fn shown(
     references: &[Candidate],
     winner: &Candidate,
@@ -41,14 +41,15 @@ pub(crate) struct Choice<'c> {
     pub(crate) about: &'c [(String, Goal)],
     /// By which is searched.
     pub(crate) goal: &'c Goal,
-    /// What calls and their like need.
+    /// The limits of calls and similar traffic.
     pub(crate) asked: &'c [Limit],
 }
 
 impl Choice<'_> {
-    /// What is advised, from the simplest on: as it is, then plain queues at the gateway. It is as good as the winner by the goal,
-    /// and nobody as good is surely better in something and surely worse in nothing. Who takes the place of what is there is so
-    /// itself, unless what is there is not as good by the goal; and calls are none the worse for it.
+    /// The candidates for the advice, the simplest first: the current network, then plain queues at the gateway. An
+    /// advised policy is as good as the winner by the goal, and no equally good one is significantly better in
+    /// something and significantly worse in nothing. A replacement must itself be better than the current network,
+    /// unless the current one is worse by the goal; and calls must not get worse.
     pub(crate) fn simplest(&self, winner: usize, tuned: &Tuned) -> usize {
         let good = (0..self.shown.len())
             .filter(|at| *at == winner || is_as_good(&self.shown[*at].label, tuned))
@@ -61,8 +62,8 @@ impl Choice<'_> {
         left.find(|at| has_reason(*at)).unwrap_or(if good.contains(&winner) { winner } else { 0 })
     }
 
-    /// Whether the first is surely better in something than the second, and surely worse in nothing. For what long transfers
-    /// get alone nobody changes what is there, unless that is what is searched for.
+    /// Whether the first is significantly better in something than the second, and significantly worse in nothing.
+    /// Long transfers alone do not justify a change, unless they are the goal.
     fn beats(&self, by: usize, at: usize) -> bool {
         let [ours, theirs] = [by, at].map(|at| &self.figures[at].1);
         let counts = |figure: usize| {
@@ -73,7 +74,8 @@ impl Choice<'_> {
             && worse_than(theirs, ours, self.about).next().is_none()
     }
 
-    /// Whether calls and their like are surely worse than today in something that they need, and better in nothing of it.
+    /// Whether calls and similar traffic are significantly worse than today in one of their limits, and better in
+    /// none.
     fn is_worse_for_calls(&self, at: usize) -> bool {
         let [today, ours] = [&self.figures[0].1, &self.figures[at].1];
         let is_missed = |found: &[Option<Estimate>], figure: usize| {
@@ -101,7 +103,7 @@ fn keeps(limit: &Limit, found: Option<&Estimate>) -> bool {
     found.is_some_and(|found| limit.is_kept_by(found.mean))
 }
 
-/// Whether calls and their like are beyond the least use under every policy that was searched, and as it is.
+/// Whether calls and similar traffic are unusable under every policy of the search, and today.
 pub(crate) fn is_useless(choice: &Choice<'_>, min: &[Limit], searched: &[Searched]) -> bool {
     let is_of_use = |found: &[Option<f64>]| {
         let mut pairs = min.iter().zip(found);
@@ -115,7 +117,7 @@ pub(crate) fn is_useless(choice: &Choice<'_>, min: &[Limit], searched: &[Searche
     today_fails && !is_used
 }
 
-/// Which bounds are so under none of them; all where each is kept by somebody.
+/// The bounds that no policy keeps.
 pub(crate) fn beyond(min: &[Limit], searched: &[Searched]) -> String {
     let is_kept = |at: usize| {
         let mut found = searched.iter().filter_map(|one| *one.limits.get(at)?);
@@ -130,8 +132,8 @@ pub(crate) fn beyond(min: &[Limit], searched: &[Searched]) -> String {
 /// By what share a figure is worse before anybody minds.
 const NOTICEABLE_LOSS: f64 = 0.1;
 
-/// Which figures are surely worse in the second than in the first, and by so much that it matters: where the intervals do not
-/// touch.
+/// The figures that are significantly and noticeably worse in the second than in the first: their intervals do not
+/// overlap.
 pub(crate) fn worse_than<'a>(
     first: &'a [Option<Estimate>],
     second: &'a [Option<Estimate>],
@@ -149,8 +151,8 @@ pub(crate) fn worse_than<'a>(
     })
 }
 
-/// Whether a candidate was confirmed beside the winner, keeps what the winner keeps, and the winner is not surely better by so
-/// much that it matters.
+/// Whether a candidate was confirmed next to the winner, keeps what the winner keeps, and the winner is not
+/// significantly and noticeably better.
 fn is_as_good(label: &str, tuned: &Tuned) -> bool {
     let standings = &tuned.confirmed.standings;
     let standing = standings.iter().find(|standing| standing.label == label);
@@ -161,7 +163,7 @@ fn is_as_good(label: &str, tuned: &Tuned) -> bool {
     difference.is_none_or(|found| found.difference.is_some() && !matters(found, tuned))
 }
 
-/// Whether the winner is surely better by the goal, and by so much that anybody minds.
+/// Whether the winner is significantly and noticeably better by the goal.
 fn matters(difference: &Difference, tuned: &Tuned) -> bool {
     let by = difference.difference.map_or(0.0, |found| found.mean.abs());
     let goal = tuned.confirmed.standings[0].goals[0].map_or(0.0, |found| found.mean.abs());

@@ -1,4 +1,4 @@
-//! What is asked of a network before there is advice: by flags, or by questions on a terminal.
+//! Asks for the description of a network: by flags, or by questions on a terminal.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;

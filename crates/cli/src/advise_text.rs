@@ -1,4 +1,4 @@
-//! What `advise` says.
+//! The output of `advise`.
 
 use std::path::Path;
 
@@ -185,7 +185,7 @@ impl Advice<'_> {
         each.collect()
     }
 
-    /// How what is advised stands beside the others.
+    /// The comparison of the advised policy with the others.
     fn beside(&self) -> String {
         let best = &self.tuned.confirmed.standings[0].label;
         let goal = &self.goals[0].text;
@@ -210,7 +210,7 @@ impl Advice<'_> {
         )
     }
 
-    /// Who else cannot be told apart from the first.
+    /// The candidates that are as good as the first within chance.
     fn also_alike(&self, best: &str) -> String {
         let differences = self.tuned.confirmed.differences.iter();
         let is_alike = |one: &&Difference| {
@@ -231,7 +231,7 @@ impl Advice<'_> {
         }
     }
 
-    /// What gets surely better than today.
+    /// What gets significantly better than today.
     fn gains(&self) -> String {
         let Some([today, advised]) = self.today_and_advised() else { return String::new() };
         let each = worse_than(advised, today, &self.about).map(|at| self.about[at].0.as_str());
@@ -241,7 +241,7 @@ impl Advice<'_> {
         }
     }
 
-    /// Why what is there is not left as it is, though nothing is surely better in what is shown.
+    /// Why a change is advised although no shown value is significantly better.
     fn why_not_today(&self) -> String {
         let standings = &self.tuned.confirmed.standings;
         let best = &standings[0].label;
@@ -261,7 +261,7 @@ impl Advice<'_> {
         advised.filter(|_| !self.is_today).map(|(_, advised)| [&today[..], &advised[..]])
     }
 
-    /// What gets surely worse than today.
+    /// What gets significantly worse than today.
     fn costs(&self) -> String {
         let Some([today, advised]) = self.today_and_advised() else { return String::new() };
         let each = worse_than(today, advised, &self.about).filter_map(|at| {

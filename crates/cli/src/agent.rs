@@ -160,7 +160,7 @@ mod on_linux {
         Ok(shortflow_agent::run(&machine, source, &args.state, &listeners, plane, stop, tell)?)
     }
 
-    /// The page of `--console`, of which everybody who is not on this machine shows the token.
+    /// The page of `--console`; clients on other machines must show the token.
     fn page(console: &Console, args: &Run) -> Result<Option<Page>, Failure> {
         let Some(address) = args.console else {
             return match args.console_token.console_token_file {

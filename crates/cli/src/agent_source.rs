@@ -1,4 +1,4 @@
-//! Where `agent run` reads its repository.
+//! The source of `agent run`.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
@@ -30,7 +30,7 @@ pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn S
     Ok(Box::new(Subprocess::new(name, command, stop)))
 }
 
-/// Whether a variable of the surroundings says whom to trust.
+/// Whether an environment variable selects the trusted CAs.
 fn is_for_certificates(name: &OsStr) -> bool {
     name == "SSL_CERT_FILE" || name == "SSL_CERT_DIR"
 }
@@ -56,7 +56,7 @@ fn here(from: &From) -> Result<Box<dyn Source>, Failure> {
     Ok(Box::new(folder))
 }
 
-/// Lets nobody believe that an option counts where it does not.
+/// Refuses an option that has no effect on this source.
 fn refuse(given: &[Given], source: &str, kind: &str, such: &str) -> Result<(), Failure> {
     match given.first() {
         None => Ok(()),

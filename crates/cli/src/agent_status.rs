@@ -1,8 +1,8 @@
-//! How an agent stands, as a person reads it.
+//! Formats the status of an agent.
 
 use serde_json::Value;
 
-/// Whether all is as it is to be.
+/// Whether the agent has no problem.
 pub(crate) fn is_fine(status: &Value) -> bool {
     let mut devices = status["devices"].as_array().into_iter().flatten();
     let source = &status["source"];
@@ -69,7 +69,7 @@ pub(crate) fn status_text(status: &Value) -> String {
     out
 }
 
-/// That a device was not as the agent had left it; and what to look at where that is so again and again.
+/// That another process changed a device, and what to check if that happens repeatedly.
 fn changed_text(device: &str, changed: &Value) -> String {
     let Some(times) = changed["times"].as_u64() else { return String::new() };
     let at = changed["at"].as_str().unwrap_or("?");
@@ -161,7 +161,7 @@ fn trial_text(trial: &Value) -> String {
     out
 }
 
-/// What becomes of what was gone back from, by the agent's answer.
+/// What happens to the rolled-back version, by the agent's answer.
 pub(crate) fn rolled_back_text(answer: &Value) -> String {
     let (version, before) = (&answer["version"], &answer["before"]);
     let now = if version == before { "already" } else { "now" };

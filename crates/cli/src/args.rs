@@ -1,4 +1,4 @@
-//! The command line: what `--help`, shell completions and man pages are made from.
+//! The command line, from which `--help`, shell completions and man pages are generated.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
-//! `bench`: how fast the simulator is, on pieces of work that other simulators do too.
+//! `bench`: the speed of the simulator, on workloads that other simulators also run.
 //!
-//! Each piece runs in a process of its own, so that its memory and its time are its alone.
+//! Each workload runs in its own process, so that its memory and time are measured separately.
 
 use std::process::{Command, Stdio};
 
@@ -87,7 +87,7 @@ fn forwarded(replica: &Replica, port: &str) -> u64 {
     port.code_points.iter().map(|counts| counts.forwarded.packets).sum()
 }
 
-/// The most memory that this process ever held, in bytes; none where the system does not tell.
+/// The peak memory of this process, in bytes; `None` if the system does not report it.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

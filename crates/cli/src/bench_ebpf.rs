@@ -1,4 +1,4 @@
-//! `bench ebpf`: what the program that marks takes for a packet.
+//! `bench ebpf`: the marking program's time per packet.
 
 use crate::args::BenchEbpf;
 use crate::console::Console;

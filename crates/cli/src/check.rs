@@ -1,4 +1,4 @@
-//! `check`: is this file a right policy or a right scenario?
+//! `check`: checks policies and scenarios.
 
 use std::path::{Path, PathBuf};
 
@@ -112,7 +112,7 @@ fn refuse_without_scenario(inputs: &InputFiles, args: &Check) -> Result<(), Fail
     )))
 }
 
-/// What stands before a key of a policy.
+/// The prefix of a policy's keys.
 const POLICY: &str = "policy.";
 
 /// The keys of policies that `--set` changes.

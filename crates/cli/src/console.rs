@@ -1,4 +1,4 @@
-//! Standard output and standard error: who looks at them, and what to write there.
+//! Standard output and standard error: terminal detection and formatting.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Console {
     quiet: bool,
-    /// Whether standard error is somebody else's too.
+    /// Whether another program also writes to standard error.
     is_shared: bool,
     /// Whether to use colours, on standard output and on standard error.
     pub(crate) color_out: bool,
@@ -140,16 +140,16 @@ impl Console {
     }
 }
 
-/// What was measured is kept, and whoever goes on with it has to know.
+/// The measurements are kept, and their users must know.
 const TOO_LATE: &str = "the machine was too slow for this rehearsal: the results are kept but not reliable\nstop \
      other programs, lower the rates or the number of hosts, or simulate it";
 
-/// A line on standard error. If that is gone, there is nobody left to tell.
+/// Writes a line to standard error, and ignores a failure.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// As the environment says, else as wide as the terminal is; as many as are read well where there is none.
+/// The width: from the environment, else that of the terminal, else a readable default.
 fn columns() -> usize {
     let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     asked.filter(|columns| *columns > 0).or_else(width).unwrap_or(MAX_COLUMNS)

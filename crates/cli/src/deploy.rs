@@ -1,4 +1,4 @@
-//! `deploy`, `reload`, `status`, `undeploy`, `doctor`: a policy's queues at a device of this machine.
+//! `deploy`, `reload`, `status`, `undeploy`, `doctor`: a policy's queues on a device of this machine.
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
@@ -114,7 +114,7 @@ mod on_linux {
         change(console, &args, &policy, &wanted, spot, kept)
     }
 
-    /// A device, the way there, and what stands there.
+    /// A device, the commands to it, and its state.
     struct Spot {
         place: Place,
         tc: Tc,
@@ -179,15 +179,15 @@ mod on_linux {
     pub(crate) struct Standing {
         /// The way there, which no other command takes meanwhile.
         pub(crate) tc: Tc,
-        /// What stands there.
+        /// Its state.
         pub(crate) observed: Observed,
-        /// What the policy comes to.
+        /// The wanted state of the policy.
         pub(crate) wanted: Wanted,
         pub(crate) place: Place,
         pub(crate) policy: Policy,
     }
 
-    /// What stands at a device, and what the policy comes to there; with the options that are deployed where none are given.
+    /// The state of a device, and the wanted state of the policy there; with the deployed options if none are given.
     pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing, Failure> {
         let Spot { place, tc, observed } = Spot::from_args(args, Place::from_args(args)?)?;
         let (Some(name), Some(deployed)) = (observed.policy(), observed.deployed()) else {
@@ -221,7 +221,7 @@ mod on_linux {
         }
     }
 
-    /// Something else stands there.
+    /// Something else is deployed there.
     fn another(args: &Deploy, name: &str) -> Failure {
         Failure::Input(format!(
             "{} runs policy {name:?}, not {} with these roles, keys and labels\ngive the options that `deploy` got, \
@@ -231,7 +231,7 @@ mod on_linux {
         ))
     }
 
-    /// Takes the roles that the device plays where none are named, and refuses others: what stands there is one whole.
+    /// Defaults to the roles that the device has, and refuses others: a deployment is one unit.
     fn plays(args: &mut Deploy, observed: &Observed) -> Result<(), Failure> {
         let played = observed.roles();
         if args.role.is_empty() {
@@ -267,7 +267,7 @@ mod on_linux {
 
     /// Where something is deployed, and what is known of it.
     pub(crate) struct Place {
-        /// None where a dry run is for a device of another machine.
+        /// `None` for a dry run for a device of another machine.
         link: Option<Link>,
         pub(crate) kernel: Kernel,
         /// What is around the device.
@@ -309,7 +309,7 @@ mod on_linux {
         Ok(policy)
     }
 
-    /// The same, whose warnings nobody has read.
+    /// The same, with unread warnings.
     pub(crate) fn load(
         path: &std::path::Path,
         set: &[(String, String)],

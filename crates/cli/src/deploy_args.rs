@@ -1,4 +1,4 @@
-//! The command line of what is done at a device of this machine.
+//! The command line of commands on a device of this machine.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
-//! Whether a policy can be deployed, wherever the kernel has all its queues.
+//! Whether a policy can be deployed on a kernel that has all its queues.
 
 use shortflow_policy::{Policy, Role};
 use shortflow_run::shell_word;
 use shortflow_scenario::{Direction, Scenario};
 use shortflow_units::LinkLayer;
 
-/// The roles that `deploy` is to be given for a policy: none where its queues alone have something to do.
+/// The roles that `deploy` needs for a policy: none if only its queues have an effect.
 pub(crate) fn roles(policy: &Policy) -> &'static str {
     let marks = policy.roles.iter().any(|role| &*role.name == "edge" && role.conditions());
     if marks { "--role edge,core " } else { "" }

@@ -1,4 +1,4 @@
-//! `explain`: what a scheme does, and which keys it has.
+//! `explain`: the description and the keys of a scheme.
 
 use serde_json::{Value, json};
 use shortflow_policy::explain::{self, Key, Scheme};

@@ -1,4 +1,4 @@
-//! What ends a command before it is done, and with which exit code.
+//! Failures that end a command, and their exit codes.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! What is made from the parser and the file formats: completions, man pages, schemas.
+//! Output generated from the parser and the file formats: completions, man pages, schemas.
 
 use clap::CommandFactory;
 use clap_mangen::Man;

@@ -26,7 +26,7 @@ pub(crate) fn init(console: &Console, args: &Init) -> Result<(), Failure> {
     console.print(&format!("{}\n", begin(&args.folder)))
 }
 
-/// Refuses to write over a file that somebody has changed.
+/// Refuses to overwrite a file that a user has changed.
 fn refuse_changed(folder: &Path) -> Result<(), Failure> {
     for (path, text) in FILES {
         let place = folder.join(path);

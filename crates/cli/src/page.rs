@@ -1,4 +1,4 @@
-//! The live console's page: where it is, who may do what there, and its address for people.
+//! The live console's address, and its access control.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 #[cfg(unix)]
@@ -21,7 +21,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// A page at `address` for who shows the token of the file, or a new one.
+    /// A page at `address` for clients with the token of the file, or a new token.
     pub(crate) fn open(
         console: &Console,
         address: SocketAddr,
@@ -63,7 +63,7 @@ impl Page {
 #[cfg(target_os = "linux")]
 pub(crate) const NO_CONSOLE: &str = "--console-token-file requires --console\nadd --console";
 
-/// The token of the file, if one is given. That others may read it is told.
+/// The token of the file, if one is given. If other users can read it, a warning says so.
 pub(crate) fn given(console: &Console, file: &TokenFile) -> Result<Option<Token>, Failure> {
     let Some(path) = file.console_token_file.as_deref() else { return Ok(None) };
     let token = Token::read(path)?;
@@ -75,7 +75,7 @@ pub(crate) fn given(console: &Console, file: &TokenFile) -> Result<Option<Token>
     Ok(Some(token))
 }
 
-/// A door at this address, and its URL.
+/// A listener at this address, and its URL.
 pub(crate) fn listen(address: SocketAddr) -> Result<(Listener, String), Failure> {
     let opened = Listener::open(address).and_then(|listener| Ok((listener.address()?, listener)));
     let (mut at, listener) = opened.map_err(|error| {

@@ -1,4 +1,4 @@
-//! Programs of the user's own beside a rehearsal: which, and what they say.
+//! The user's own programs during a rehearsal, and their output.
 
 use std::io::{self, BufRead, BufReader, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -181,7 +181,7 @@ impl ProgramObserver for ProgramOutput {
     }
 }
 
-/// Shows lines as they come, until nobody is left who could write one.
+/// Shows lines as they arrive, until no writer is left.
 fn show_lines(reader: PipeReader, host: &str, console: Console, screen: &Screen) {
     let mut reader = BufReader::new(reader);
     let mut line = Vec::new();

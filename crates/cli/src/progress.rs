@@ -1,4 +1,4 @@
-//! How far the replicas are, drawn on a terminal.
+//! The progress of replicas, drawn on a terminal.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -43,7 +43,7 @@ mod on_linux {
     use crate::programs::{ProgramOutput, host, programs, refuse_several};
     use crate::simulate::{Looking, case_with, conduct, overrides, request, target};
 
-    /// How long traffic goes on that has no end of its own.
+    /// The duration of endless traffic.
     const ENDLESS: &str = "24 h";
 
     /// `shortflow rehearse`.

@@ -1,4 +1,4 @@
-//! What `reload` keeps of a deployment: every option that is not given again.
+//! The options that `reload` keeps: all that are not given again.
 
 use shortflow_deploy::{Deployed, Options, roles_of, short};
 use shortflow_policy::Policy;

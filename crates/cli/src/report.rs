@@ -1,4 +1,4 @@
-//! `report`: page and figures anew, from folders of results.
+//! `report`: renews pages and figures from folders of results.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `reproduce`: published studies run again, and the ledgers of their claims.
+//! `reproduce`: runs published studies again, and shows the ledgers of their claims.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -65,7 +65,7 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
     verdict(&ledgers)
 }
 
-/// Where studies leave their results, each in a folder of its name: short forms apart from full ones.
+/// The folder of a study's results, by its name: short forms separate from full ones.
 fn results(args: &Reproduce) -> &'static Path {
     Path::new(if args.quick { "results/quick" } else { "results" })
 }
@@ -106,7 +106,7 @@ struct One<'a> {
 }
 
 impl One<'_> {
-    /// Refuses a folder in which results would stand in the place of something else.
+    /// Refuses a folder in which results would overwrite something else.
     fn check_out(&self) -> Result<(), Failure> {
         for (name, whose) in [
             ("study.toml", "a study's own"),

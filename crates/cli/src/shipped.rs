@@ -1,4 +1,4 @@
-//! The scenarios and policies that the program carries within.
+//! The scenarios and policies embedded in the program.
 
 /// A shipped file, by its path in the repository, and its text.
 pub(crate) type Shipped = (&'static str, &'static str);

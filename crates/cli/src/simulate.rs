@@ -1,4 +1,4 @@
-//! `simulate`, `predict` and `compare`, and what `rehearse` has in common with them.
+//! `simulate`, `predict` and `compare`, and the code that they share with `rehearse`.
 
 use std::path::{Path, PathBuf};
 
@@ -93,7 +93,7 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     conduct(console, options, &cases, Looking::default(), &target)
 }
 
-/// These engines, with what is foretold in the place of the one that works it out.
+/// These engines, with cached predictions instead of the predicting engine.
 fn with<'e>(
     predictions: Option<&'e PredictionCache>,
     engines: &[&'static dyn Engine],
@@ -215,7 +215,7 @@ fn tell_what_is_kept(
     }
 }
 
-/// Why nothing was found of so many cases.
+/// Why these cases have no results.
 fn failure_of(error: Error, cases: usize) -> Failure {
     let what = "interrupted before a replica was complete in every compared case; nothing is kept";
     match error {
@@ -320,8 +320,8 @@ pub(crate) fn case_with<'e>(
     Ok(Case::new(engine, load_from(inputs, scenario, &overrides)?, overrides.set))
 }
 
-/// Refuses a scenario in the place of a policy, and the other way round: the keys of the one make no
-/// sense as mistakes of the other.
+/// Refuses a scenario given as a policy, and the other way round: the keys of one make no sense as errors of the
+/// other.
 fn check_kind(
     inputs: &InputFiles,
     path: &Path,

@@ -26,7 +26,7 @@ use crate::shipped;
 use crate::simulate::{overrides, target};
 use crate::tune_args::Tune;
 
-/// What the winner is held against whatever it was chosen from.
+/// The policies with which every winner is compared.
 pub(crate) const REFERENCES: [&str; 2] = ["best-effort", "fq-codel"];
 
 /// What is said behind a policy whose settings are not varied, and behind one that is not as the command line sets it.
@@ -158,8 +158,8 @@ pub(crate) fn give(
     CandidateFile { path: Some(path), may_be_left_out, follows_line: true }
 }
 
-/// The policies with the settings of their own where some are varied, to show whether it pays to change them; none where those
-/// do not fit the scenario.
+/// The policies with their own settings, if some settings are varied, to show whether a change pays; `None` for those
+/// that do not fit the scenario.
 fn as_set(
     inputs: &InputFiles,
     args: &Tune,

@@ -1,4 +1,4 @@
-//! What is wrong with arguments, with what clap alone would leave one wondering about.
+//! Usage errors, with better messages than those of clap.
 
 use std::io::{self, Write};
 
@@ -32,7 +32,8 @@ pub(crate) fn refuse(error: Error) -> ! {
     std::process::exit(error.exit_code())
 }
 
-/// What is wrong with a value that begins with a minus, which reads as an option: a word like `-5Mbit/s` behind `--up`.
+/// The error for a value that begins with a minus, which looks like an option: a word such as `-5Mbit/s` after
+/// `--up`.
 fn below_zero(error: &Error, words: &[String]) -> Option<String> {
     if error.kind() != ErrorKind::UnknownArgument {
         return None;

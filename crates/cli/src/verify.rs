@@ -1,4 +1,4 @@
-//! `verify`: does what is deployed work?
+//! `verify`: tests a deployment.
 
 use crate::console::Console;
 use crate::deploy_args::Verify;

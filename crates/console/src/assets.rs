@@ -1,4 +1,4 @@
-//! The page and its files, which are part of the program.
+//! The page and its files, embedded in the program.
 
 /// A file of the page: where it is asked for, its media type, and what it is.
 pub(crate) struct Asset {

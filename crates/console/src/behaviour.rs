@@ -1,4 +1,4 @@
-//! Whether somebody waits for a flow's packets, told by how much it sends.
+//! Classifies flows as interactive or not, by the amount that they send.
 
 use shortflow_units::{Duration, Instant};
 

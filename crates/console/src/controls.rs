@@ -1,4 +1,4 @@
-//! What can be done from the page, whoever does it.
+//! The actions that the page offers.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,21 +19,21 @@ pub trait Controls: Sync {
     fn act(&self, change: Change) -> Result<(), String>;
 }
 
-/// What somebody at the page asks for.
+/// A request from the page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
     /// To go to a choice, by its id.
     Switch(String),
-    /// To let so many seconds of the run pass in a second; 0 stops it.
+    /// The speed: seconds of the run per second; 0 pauses.
     Speed(f64),
-    /// To begin anew.
+    /// Restart.
     Restart,
 }
 
 /// What would change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preview {
-    /// What counts now.
+    /// The active choice.
     pub from: String,
     /// What would.
     pub to: String,

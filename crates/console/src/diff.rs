@@ -1,11 +1,11 @@
-//! How two texts differ, line by line.
+//! Line-by-line differences of two texts.
 
 use serde::{Deserialize, Serialize};
 
-/// A line of two texts that are held against each other.
+/// A line of a comparison of two texts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
-    /// ` ` in both, `-` in the first alone, `+` in the second alone, `…` for lines in both that are left out.
+    /// ` ` in both, `-` only in the first, `+` only in the second, `…` for omitted lines of both.
     pub sign: char,
     /// The line.
     pub text: String,

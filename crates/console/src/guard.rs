@@ -1,9 +1,9 @@
-//! Who may read, and who may change anything.
+//! Access control: who may read, and who may make changes.
 //!
-//! A browser sends requests for whatever page is open in it, wherever that page is from. So nothing is granted for what a
-//! browser sends by itself: there is no cookie, and who changes something shows a token in a field that pages of other
-//! origins cannot set (Fetch, §4.8, CORS). A request that says it comes from another site (Fetch Metadata, `Sec-Fetch-Site`;
-//! RFC 6454, `Origin`) is refused, whatever it asks for.
+//! A browser sends requests for any open page, from any site. So the console grants nothing for what a browser sends
+//! by itself: it uses no cookies. To make a change, the page sends the token in a header field that pages of other
+//! origins cannot set (Fetch, §4.8, CORS). The console refuses any request from another site (Fetch Metadata,
+//! `Sec-Fetch-Site`; RFC 6454, `Origin`).
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -33,9 +33,10 @@ pub enum TokenError {
         /// Why not.
         source: io::Error,
     },
-    /// It can be guessed, or is none.
+    /// The token is too weak, or missing.
     #[error(
-        "the first line of {path} is no token: it must have {MAX_SHORT} to {MAX_LONG} letters, digits, `-`, `.` and `_`"
+        "invalid token in the first line of {path}: use {MAX_SHORT} to {MAX_LONG} letters, digits, \
+            `-`, `.` and `_`"
     )]
     Unfit {
         /// The file.
@@ -45,28 +46,29 @@ pub enum TokenError {
 
 /// The most bytes of its file.
 const MAX_FILE: u64 = 4096;
-/// A token has so many characters at least, and at most.
+/// The minimum and maximum length of a token.
 const MAX_SHORT: usize = 16;
 const MAX_LONG: usize = 512;
 
 const FOREIGN: Refusal = Refusal::new(
     "403 Forbidden",
-    "this comes from a page of another site\nopen the console's address by itself\n",
+    "cross-site request refused\nopen the console's address directly\n",
 );
 const TOKEN: Refusal = Refusal {
     status: "401 Unauthorized",
     more: "WWW-Authenticate: Bearer\r\n",
-    says: "this needs the console's token\nit stands in the address that was printed at the start, or in the token's file\n",
+    says: "missing or wrong token\nthe token is in the address printed at the start, and in the \
+        token file\n",
 };
 const READ_ONLY: Refusal = Refusal::new(
     "403 Forbidden",
-    "this console only shows: it was started without a token\nstart it with --console-token-file FILE to change anything here\n",
+    "this console is read-only because it was started without a token\nto make changes, start it \
+        with --console-token-file FILE\n",
 );
-const JSON: Refusal =
-    Refusal::new("415 Unsupported Media Type", "what is sent is application/json\n");
+const JSON: Refusal = Refusal::new("415 Unsupported Media Type", "send application/json\n");
 
 impl Guard {
-    /// Who may at an address of these names; who has `token` may change something, and where there is none nobody.
+    /// Guards an address with these names; a client with `token` may make changes, and without a token no client may.
     ///
     /// # Panics
     /// When others than this machine may ask, and there is no token.
@@ -93,7 +95,7 @@ impl Guard {
         }
     }
 
-    /// Refuses who may not read what is told.
+    /// Refuses a client that may not read.
     pub(crate) fn reads(&self, request: &Request) -> Result<(), Refusal> {
         match self.names {
             Names::Loopback => Ok(()),
@@ -113,12 +115,12 @@ impl Guard {
         }
     }
 
-    /// Whether somebody may change anything.
+    /// Whether any client may make changes.
     pub(crate) fn may_change(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Whether somebody shows the token.
+    /// Whether the request shows the token.
     pub(crate) fn knows(&self, request: &Request) -> bool {
         self.shows_token(request).is_ok()
     }
@@ -134,7 +136,7 @@ impl Guard {
 }
 
 impl Token {
-    /// A token that nobody knows yet: 128 bits of the kernel's randomness.
+    /// A new token: 128 bits of the kernel's randomness.
     ///
     /// # Errors
     /// When the kernel gives none.
@@ -159,7 +161,7 @@ impl Token {
         if is_fit { Ok(Token(line.to_owned())) } else { Err(TokenError::Unfit { path: name() }) }
     }
 
-    /// As it stands in an address.
+    /// The token as part of an address.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -242,7 +244,7 @@ mod tests {
             assert_eq!(status(guard.changes(&request(&fields))), wanted, "{fields}");
         }
         let message = Guard::new(Names::Loopback, None).changes(&request(SHOWN)).unwrap_err();
-        assert!(message.says.contains("this console only shows"), "{}", message.says);
+        assert!(message.says.contains("this console is read-only"), "{}", message.says);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where snapshots come together with those who look.
+//! Distributes snapshots to the connected pages.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use crate::model::{About, Snapshot};
 /// The most bytes of snapshots that are kept for those who come later, as JSON.
 const MAX_KEPT: usize = 4_000_000;
 
-/// Keeps what was told last, and wakes those who look.
+/// Keeps the last snapshots, and wakes the connected pages.
 #[derive(Debug)]
 pub struct Hub {
     state: Mutex<State>,
@@ -19,7 +19,7 @@ pub struct Hub {
 #[derive(Debug)]
 struct State {
     about: About,
-    /// How often `about` was told.
+    /// The number of changes of `about`.
     revision: u64,
     /// The number of the first snapshot that is kept.
     first: u64,
@@ -28,14 +28,14 @@ struct State {
     watchers: usize,
 }
 
-/// Where somebody who looks has got to.
+/// The position of a connected page.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     revision: u64,
     next: u64,
 }
 
-/// What is new to somebody who looks.
+/// The news for a connected page.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     pub(crate) about: Option<String>,
@@ -43,7 +43,7 @@ pub(crate) struct News {
 }
 
 impl Hub {
-    /// A hub for this, of which nothing is told yet.
+    /// A hub for this source, without snapshots.
     pub fn new(about: About) -> Hub {
         let state = State {
             about,
@@ -71,7 +71,7 @@ impl Hub {
         self.news.notify_all();
     }
 
-    /// Changes what is said of what is looked at. Where its run is another than before, snapshots begin anew.
+    /// Changes the description of the source. If the run changes, its snapshots restart.
     pub fn change(&self, change: impl FnOnce(&mut About)) {
         let mut state = self.state();
         let before = state.about.clone();
@@ -98,7 +98,7 @@ impl Hub {
         self.state().watchers > 0
     }
 
-    /// Somebody looks until what is returned is dropped.
+    /// Registers a page until the returned value is dropped.
     pub(crate) fn watch(&self) -> Watcher<'_> {
         self.state().watchers += 1;
         Watcher(self)
@@ -125,7 +125,7 @@ impl Hub {
     }
 }
 
-/// Somebody who looks.
+/// A connected page.
 #[derive(Debug)]
 pub(crate) struct Watcher<'h>(&'h Hub);
 

@@ -1,4 +1,4 @@
-//! The live console: one page over a stream of snapshots, whatever they come from.
+//! The live console: one page that shows a stream of snapshots from any source.
 //!
 //! ```text
 //! a simulated run, anew ── Looker ─┐
@@ -7,14 +7,14 @@
 //!                                       └── Controls ◀── preview, switch, pace
 //! ```
 //!
-//! A [`Snapshot`] says how places (ports, devices) stood over one interval; [`About`] what is looked at, and which policies
-//! or versions can be switched to. A [`PortTap`] makes snapshots of packets as they pass; a [`Replay`] simulates a run of a
-//! results' folder again and lets its time pass. Who may read and who may change anything is [`Guard`]'s.
+//! A [`Snapshot`] holds the state of places (ports, devices) over one interval. [`About`] describes the source, and
+//! the policies or versions to which the page can switch. A [`PortTap`] makes snapshots from passing packets. A
+//! [`Replay`] simulates a run of a results folder again at a chosen pace. [`Guard`] controls access.
 //!
 //! # What this crate does not know
 //!
-//! Where a snapshot comes from, beyond packets that are shown to it: agents and rehearsals bring their own [`Controls`]. It
-//! prints nothing and reads no clock but for the pace of a replay.
+//! It does not know the source of a snapshot, except for packets that it is shown: agents and rehearsals implement
+//! [`Controls`]. It prints nothing, and reads the clock only for the pace of a replay.
 
 mod assets;
 mod behaviour;

@@ -1,4 +1,4 @@
-//! What the page is told: one form for all that can be looked at.
+//! The data that the page receives, in one form for all sources.
 
 use serde::Serialize;
 
@@ -9,13 +9,13 @@ pub struct About {
     pub kind: Kind,
     /// Its name, for people.
     pub title: String,
-    /// Grows by one whenever time begins anew; what was told before belongs to another run.
+    /// Grows by one at every restart; earlier snapshots belong to another run.
     pub run: u64,
     /// Seconds from one snapshot to the next.
     pub interval_s: f64,
     /// What a delay is here, in a sentence.
     pub delay: String,
-    /// What somebody who looks must know, in sentences.
+    /// Notes for the reader, in sentences.
     pub notes: Vec<String>,
     /// Policies or versions that can be switched to.
     pub choices: Vec<Choice>,
@@ -46,7 +46,7 @@ pub struct Choice {
     pub detail: String,
     /// For which machine it is, where there are machines.
     pub machine: Option<String>,
-    /// Whether it is the one that counts now.
+    /// Whether it is the active one.
     pub is_current: bool,
     /// Whether it is the one that counted before.
     pub is_before: bool,
@@ -90,13 +90,13 @@ pub struct Place {
     pub machine: Option<String>,
     /// The name of the policy there.
     pub policy: Option<String>,
-    /// The version of the repository that counts there.
+    /// The active version of the repository.
     pub version: Option<String>,
-    /// What is not as it is to be.
+    /// Its problem, if any.
     pub problem: Option<String>,
     /// The rate at which packets leave, in bits per second.
     pub rate_bit_per_s: Option<f64>,
-    /// What passes, told apart.
+    /// Its traffic by class.
     pub streams: Vec<Stream>,
     /// The flows that sent the most, the first the most.
     pub flows: Vec<Flow>,
@@ -127,7 +127,7 @@ pub struct Stream {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Somebody waits for each of them.
+    /// It is interactive: a user waits for its packets.
     Interactive,
     /// What counts is how many pass.
     Bulk,

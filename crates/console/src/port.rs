@@ -1,4 +1,4 @@
-//! What passes one port, counted over an interval.
+//! Counters of one port over an interval.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::model::{Flow, Role, Stream};
 const MAX_FLOWS: usize = 4096;
 /// A flow that is silent for so long is forgotten.
 const FORGET: Duration = Duration::from_secs(20);
-/// So many flows are told.
+/// The maximum number of reported flows.
 const TOP: usize = 8;
 
 /// What passes a port.

@@ -1,4 +1,4 @@
-//! Snapshots of packets as they pass.
+//! Makes snapshots from passing packets.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,8 @@ use crate::model::{Place, Snapshot};
 use crate::port::Port;
 
 /// What a delay is where packets are seen.
-pub const DELAY: &str = "from when its host sends a packet until it has passed this port's line";
+pub const DELAY: &str = "from the moment its host sends a packet until the packet has left this \
+    port's line";
 
 /// Looks at the packets that pass some ports of a run, and tells a snapshot for each interval of the scenario's time.
 pub struct PortTap {
@@ -38,7 +39,7 @@ pub struct Watched {
 
 /// The least time between two snapshots.
 const MIN_INTERVAL: Duration = Duration::from_millis(500);
-/// So many snapshots a run has at most.
+/// The maximum number of snapshots of a run.
 const MAX_SNAPSHOTS: u64 = 1200;
 
 impl Watched {
@@ -86,7 +87,7 @@ impl Watched {
 }
 
 impl PortTap {
-    /// Looks at what is `watched` of a run. Which policy counts is left to whoever is told.
+    /// Observes the `watched` places of a run. The hub's owner decides which policy is active.
     pub fn new(watched: Watched, tell: Box<dyn FnMut(Snapshot) + Send>) -> PortTap {
         let ports = watched.ports.iter().map(|(port, ..)| (*port, Port::default())).collect();
         let next = Instant::START + watched.interval;

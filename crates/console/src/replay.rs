@@ -1,8 +1,8 @@
-//! A simulated run, again: what its folder of results says was run is simulated anew, and its time passes for who looks.
+//! The replay of a simulated run: simulates the run of a results folder again, and shows it over time.
 //!
-//! The same file and seed give the same bits, so nothing of what happened needs to be kept. Where the folder holds several
-//! runs, as of `compare`, one may go from one policy to another in the middle: what is shown from then on is what would
-//! have come of the same arrivals under the other policy from the start.
+//! The same file and seed give the same bits, so a replay needs no recording. If the folder holds several runs, as
+//! those of `compare`, a user can switch between policies in the middle: the page then shows the results of the same
+//! arrivals under the other policy from the start.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use crate::hub::Hub;
 use crate::model::{About, Choice, Kind, Pace, Snapshot};
 use crate::port_tap::{DELAY, PortTap, Watched};
 
-/// How often time goes on.
+/// The interval of the replay's clock.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Runs of one folder, shown again.
@@ -34,7 +34,7 @@ pub struct Replay<'e> {
     state: Mutex<State>,
 }
 
-/// A run, and what is known of it by now.
+/// A run, and its state so far.
 struct Recording {
     label: String,
     policy: String,
@@ -52,7 +52,7 @@ struct State {
     speed: f64,
     /// Seconds of the run that have passed.
     at_s: f64,
-    /// Snapshots that were told.
+    /// The number of published snapshots.
     published: usize,
     run: u64,
 }
@@ -106,12 +106,12 @@ impl<'e> Replay<'e> {
         Ok(Replay { engine, replica, recordings, hub, state: Mutex::new(state) })
     }
 
-    /// Where it is told.
+    /// Where snapshots are published.
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
 
-    /// Lets time pass until `stop`: so many seconds of the run in a second, until somebody sets it otherwise.
+    /// Runs the clock until `stop`, at this number of seconds of the run per second, which a user may change.
     pub fn run(&self, speed: f64, stop: &AtomicBool) {
         self.with(|state| state.speed = speed);
         std::thread::scope(|scope| {
@@ -133,7 +133,7 @@ impl<'e> Replay<'e> {
         });
     }
 
-    /// Simulates a run, and notes where it comes to something else than before.
+    /// Simulates a run, and notes a difference from its stored results.
     fn record(&self, recording: &Recording, stop: &AtomicBool) {
         let seen = recording.seen.clone();
         let tell = move |snapshot| lock(&seen).push(snapshot);
@@ -150,15 +150,16 @@ impl<'e> Replay<'e> {
             Ok(outcome) if recording.is_as_before(&outcome) => return,
             Err(Error::Interrupted) => return,
             Ok(_) => format!(
-                "{label}: simulated again it comes to other results than the folder has: it was run by another version of \
-                 Shortflow, or with --bind, or its scenario reads a file that has changed"
+                "{label}: the replay gives results that differ from the folder's: another version \
+                    of Shortflow wrote the folder, or it was run with --bind, or a file that the \
+                    scenario reads has changed"
             ),
-            Err(error) => format!("{label}: cannot be simulated again: {error}"),
+            Err(error) => format!("{label}: the replay failed: {error}"),
         };
         self.hub.change(|about| about.notes.push(note));
     }
 
-    /// So many seconds of a clock pass.
+    /// Advances the clock by this number of seconds.
     fn pass(&self, seconds: f64) {
         let mut state = self.state();
         let recording = &self.recordings[state.chosen];
@@ -203,9 +204,9 @@ impl<'e> Replay<'e> {
     fn found(&self, id: &str) -> Result<usize, String> {
         let found =
             id.parse().ok().filter(|number: &usize| (1..=self.recordings.len()).contains(number));
-        found.map(|number| number - 1).ok_or_else(|| {
-            format!("there is no run `{id}` here; there are 1 to {}", self.recordings.len())
-        })
+        found
+            .map(|number| number - 1)
+            .ok_or_else(|| format!("unknown run `{id}`: use 1 to {}", self.recordings.len()))
     }
 }
 
@@ -255,7 +256,7 @@ impl Recording {
         let inputs = InputFiles::default();
         let nothing = |what: String| ReplayError::Nothing(format!("{label}: {what}"));
         let Some(scenario) = manifest.inputs.first() else {
-            return Err(nothing("the folder does not say what was run".to_owned()));
+            return Err(nothing("the folder does not record which scenario was run".to_owned()));
         };
         let policy = give(run, &inputs)?;
         let set = manifest.settings.iter();
@@ -270,13 +271,11 @@ impl Recording {
         let count = points.len();
         let scenario = points.into_iter().nth(point).map(|point| point.scenario);
         let scenario = scenario.ok_or_else(|| {
-            nothing(format!("there is no point {point}: points go from 0 to {}", count - 1))
+            nothing(format!("point {point} does not exist: use 0 to {}", count - 1))
         })?;
         if replica >= scenario.replicas {
             let max = scenario.replicas - 1;
-            return Err(nothing(format!(
-                "there is no replica {replica}: replicas go from 0 to {max}"
-            )));
+            return Err(nothing(format!("replica {replica} does not exist: use 0 to {max}")));
         }
         let found = run.points.get(point).map(|point| &point.replicas);
         let expected = found.and_then(|all| all.iter().find(|found| found.number == replica));
@@ -339,7 +338,7 @@ fn refuse_other_data(manifest: &Manifest, data: &[DataFile]) -> Result<(), Strin
         then.is_some_and(|input| input.text != data.digest)
     };
     data.iter().find(is_other).map_or(Ok(()), |data| {
-        Err(format!("{} is not the file that was read for this run\nrun it again", data.name))
+        Err(format!("{} has changed since it was read for this run\nrun it again", data.name))
     })
 }
 

@@ -1,4 +1,4 @@
-//! The console's addresses.
+//! The HTTP paths of the console.
 //!
 //! ```text
 //! GET  /, /console.css, /console.js, … the page
@@ -24,13 +24,13 @@ use crate::unique_keys::object;
 
 /// How often one looks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// After so long without news something is sent all the same, by which one sees that nobody reads any more.
+/// After this time without news the server sends a comment, to detect a closed connection.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
 /// How fast time may pass in a replay.
 const MAX_SPEED: f64 = 1000.0;
 
-/// What every answer says to a browser: run what comes from here and nothing else, be in no other page's frame, tell
-/// nobody where one was, keep nothing. The page writes no markup from texts, which Trusted Types enforce.
+/// Headers of every answer: run only content from here, allow no frame in other pages, send no referrer, store
+/// nothing. The page writes no markup from texts, which Trusted Types enforce.
 const SAFE: &str = "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n\
     X-Content-Type-Options: nosniff\r\n\
@@ -40,16 +40,16 @@ const SAFE: &str = "Content-Security-Policy: default-src 'none'; script-src 'sel
     Cross-Origin-Opener-Policy: same-origin\r\n\
     Cache-Control: no-store\r\n";
 
-const UNKNOWN: Refusal = Refusal::new("404 Not Found", "there is nothing here\nthe page is at /\n");
+const UNKNOWN: Refusal = Refusal::new("404 Not Found", "not found\nthe page is at /\n");
 const GET: Refusal = Refusal {
     status: "405 Method Not Allowed",
     more: "Allow: GET\r\n",
-    says: "one can GET this\n",
+    says: "use the method GET\n",
 };
 const POST: Refusal = Refusal {
     status: "405 Method Not Allowed",
     more: "Allow: POST\r\n",
-    says: "one can POST this\n",
+    says: "use the method POST\n",
 };
 
 /// Serves the page until `stop`.
@@ -95,7 +95,9 @@ impl<'s> Site<'s> {
             "/preview" => {
                 self.guard.reads(request)?;
                 let to = request.query.strip_prefix("to=").and_then(decoded);
-                let Some(to) = to else { return Ok(malformed("say which: /preview?to=ID")) };
+                let Some(to) = to else {
+                    return Ok(malformed("missing parameter: use /preview?to=ID"));
+                };
                 let preview = self.controls.preview(&to).map(|preview| json!(preview));
                 Ok(preview.map_or_else(|why| failed(&why), |preview| json_answer(&preview)))
             }
@@ -118,7 +120,7 @@ impl<'s> Site<'s> {
         }
     }
 
-    /// Server-sent events (HTML, §9.2), until nobody reads or all is over.
+    /// Server-sent events (HTML, §9.2), until the page disconnects or the run is over.
     fn events(&self, is_kept: bool) -> Answer<'s> {
         let (hub, stop, may_change) = (self.hub, self.stop, self.guard.may_change());
         let write = move |line: &mut Line<'_>| {
@@ -153,7 +155,7 @@ impl<'s> Site<'s> {
 fn change(path: &str, body: &[u8]) -> Result<Change, String> {
     let found = object(body).map_err(|error| match error.classify() {
         Category::Data => error.to_string(),
-        _ => format!("this is not JSON: {error}"),
+        _ => format!("invalid JSON: {error}"),
     })?;
     let value = Value::Object(found.unwrap_or_default());
     let keys: Vec<&String> = value.as_object().map(|map| map.keys().collect()).unwrap_or_default();
@@ -161,7 +163,7 @@ fn change(path: &str, body: &[u8]) -> Result<Change, String> {
         ("/switch", [key]) if *key == "to" => {
             let to = value["to"].as_str().ok_or_else(|| {
                 let found = &value["to"];
-                format!("`to` is the id of a choice, a text in quotation marks; found {found}")
+                format!("`to` must be the id of a choice as a string; found {found}")
             })?;
             Ok(Change::Switch(to.to_owned()))
         }
@@ -170,7 +172,7 @@ fn change(path: &str, body: &[u8]) -> Result<Change, String> {
             let speed = value["speed"].as_f64().filter(|speed| (0.0..=MAX_SPEED).contains(speed));
             let speed = speed.ok_or_else(|| {
                 format!(
-                    "`speed` is a number from 0, which stops it, to {MAX_SPEED}; found {}",
+                    "`speed` must be a number from 0 (paused) to {MAX_SPEED}; found {}",
                     value["speed"]
                 )
             })?;
@@ -203,7 +205,7 @@ fn refused(status: &'static str, why: &str) -> Answer<'static> {
     }
 }
 
-/// A value of a query (URL, §5): `+` is a space, `%20` too. None where it is not UTF-8.
+/// A value of a query (URL, §5): `+` and `%20` are spaces. `None` if it is not UTF-8.
 fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -242,29 +244,21 @@ mod tests {
         assert_eq!(read("/pace", "{\"speed\":0}"), Ok(Change::Speed(0.0)));
         assert_eq!(read("/pace", "{\"restart\":true}"), Ok(Change::Restart));
         for (path, body, wanted) in [
-            ("/switch", "", "this is not JSON: EOF while parsing a value at line 1 column 0"),
-            (
-                "/switch",
-                "{\"to\":\"1\",\"to\":\"2\"}",
-                "`to` stands there twice at line 1 column 19",
-            ),
+            ("/switch", "", "invalid JSON: EOF while parsing a value at line 1 column 0"),
+            ("/switch", "{\"to\":\"1\",\"to\":\"2\"}", "duplicate key `to` at line 1 column 19"),
             ("/switch", "[]", "write {\"to\":\"ID\"}"),
-            (
-                "/switch",
-                "{\"to\":1}",
-                "`to` is the id of a choice, a text in quotation marks; found 1",
-            ),
+            ("/switch", "{\"to\":1}", "`to` must be the id of a choice as a string; found 1"),
             ("/switch", "{\"to\":\"1\",\"now\":true}", "write {\"to\":\"ID\"}"),
             ("/pace", "{\"restart\":1}", "write {\"speed\":NUMBER} or {\"restart\":true}"),
             (
                 "/pace",
                 "{\"speed\":-1}",
-                "`speed` is a number from 0, which stops it, to 1000; found -1",
+                "`speed` must be a number from 0 (paused) to 1000; found -1",
             ),
             (
                 "/pace",
                 "{\"speed\":1e9}",
-                "`speed` is a number from 0, which stops it, to 1000; found 1000000000.0",
+                "`speed` must be a number from 0 (paused) to 1000; found 1000000000.0",
             ),
         ] {
             assert_eq!(read(path, body).unwrap_err(), wanted);

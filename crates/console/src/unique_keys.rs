@@ -1,11 +1,11 @@
-//! Objects of JSON in which each key stands once.
+//! JSON objects without duplicate keys.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads an object; none where it is something else. Of two values of one key nobody can say which was meant.
+/// Reads an object; `None` for another type. A duplicate key is an error.
 ///
 /// # Errors
 /// When it is not JSON, or has a key twice.
@@ -37,7 +37,7 @@ impl<'de> Visitor<'de> for Keys {
         let mut all = Map::new();
         while let Some((key, value)) = map.next_entry::<String, Value>()? {
             if all.contains_key(&key) {
-                return Err(A::Error::custom(format!("`{key}` stands there twice")));
+                return Err(A::Error::custom(format!("duplicate key `{key}`")));
             }
             all.insert(key, value);
         }

@@ -1,4 +1,4 @@
-//! Which packets of this machine's own get into which class.
+//! Which of this machine's own packets enter which class.
 
 use std::net::IpAddr;
 
@@ -28,13 +28,12 @@ pub struct Endpoints {
     pub port: u16,
 }
 
-/// A source port as the kernel chooses it for who does not.
+/// A source port as the kernel selects it by default.
 const ANY_PORT: u16 = 50_000;
 
 impl Tree {
-    /// For each class a packet that gets into it; none where no datagram to the peer and no connection to a port that the
-    /// rules name does. Packets that are not marked come before others where both get there, and datagrams before
-    /// connections.
+    /// For each class a packet that enters it; `None` if neither a datagram to the peer nor a connection to a port in
+    /// the rules does. Unmarked packets are preferred to marked ones, and datagrams to connections.
     pub fn class_probes(&self, endpoints: Endpoints) -> Vec<Option<ClassProbe>> {
         let mut rule_values = (vec![Dscp::BEST_EFFORT], Vec::new());
         gather(&self.choice, &mut rule_values);
@@ -52,13 +51,13 @@ impl Tree {
 }
 
 impl Tree {
-    /// The class of a connection to the peer's port that nobody marks.
+    /// The class of an unmarked connection to the peer's port.
     pub fn class_of_flow(&self, endpoints: Endpoints) -> usize {
         let probe = ClassProbe { code_point: Dscp::BEST_EFFORT, tcp_port: Some(endpoints.port) };
         *self.choice.select(&packet(endpoints, probe))
     }
 
-    /// The code points that tell classes apart, and best effort's before them.
+    /// The code points that select classes, with best effort first.
     pub fn code_points(&self) -> Vec<Dscp> {
         let mut rule_values = (vec![Dscp::BEST_EFFORT], Vec::new());
         gather(&self.choice, &mut rule_values);

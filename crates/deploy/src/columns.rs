@@ -1,4 +1,4 @@
-//! Rows as lines of a terminal.
+//! Formats rows as columns for a terminal.
 
 /// Rows in columns, of which the first `texts` are texts and the others numbers.
 pub fn columns(rows: &[Vec<String>], texts: usize) -> String {

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Classes and disciplines are numbered together: the class 5f00:3 holds the discipline 5f03:. There are two
-//! generations of them, so that a new one is built while the old one carries the packets.
+//! generations of numbers, so that a new tree is built while the old one carries the packets.
 
 use shortflow_units::{Bytes, Framing, Rate};
 
@@ -25,7 +25,7 @@ pub(crate) const LINE: u16 = 0xfff0;
 pub(crate) const NEIGHBOURS: u16 = 0x5e;
 /// The place of its filter.
 pub(crate) const NEIGHBOURS_FILTER: u16 = 1;
-/// The class of what no filter has told apart.
+/// The class of packets that no filter has classified.
 pub(crate) const OTHER: u16 = 0x5f;
 /// What tells our root from another with the same handle; it has no effect, since every class has a quantum.
 pub(crate) const SIGNATURE: u64 = 0x5f00;
@@ -156,8 +156,8 @@ impl<'t> Writer<'t> {
         self.program("add", ROOT, NEIGHBOURS_FILTER, &neighbours(class(ROOT, NEIGHBOURS)))
     }
 
-    /// The class of what no filter has told apart. It is served last, and has a hundredth of the line at least: nobody has
-    /// said that such packets may wait for minutes.
+    /// The class of packets that no filter has classified. It is served last, with at least 1 % of the line, so that
+    /// such packets do not wait for minutes.
     pub(crate) fn other(&self, verb: Verb) -> String {
         let rates = [self.part(100).max(MIN_RATE), self.tree.rate];
         self.class(verb, OTHER, rates, 7, Bytes(1514))
@@ -170,7 +170,7 @@ impl<'t> Writer<'t> {
         self.class(Verb::Change, minor, rates, 0, Bytes(1514))
     }
 
-    /// The queue of one of these two classes; in the place of another one where its class is there already.
+    /// The queue of one of these two classes; it replaces another one if its class exists already.
     pub(crate) fn plain_queue(&self, minor: u16, class: Verb) -> String {
         let (device, handle) = (self.device, ROOT + minor);
         let word = if class == Verb::Add { "add" } else { "replace" };
@@ -207,7 +207,7 @@ impl<'t> Writer<'t> {
         format!("filter del dev {} parent {ROOT:x}: protocol all pref {place}", self.device)
     }
 
-    /// Takes somebody else's filter of the root away.
+    /// Removes another owner's filter of the root.
     pub(crate) fn remove_foreign(&self, place: u16, protocol: &str) -> String {
         format!("filter del dev {} parent {ROOT:x}: protocol {protocol} pref {place}", self.device)
     }

@@ -1,6 +1,6 @@
-//! From what stands at a device to what is wanted, step by step.
+//! Computes the steps from the observed state of a device to the wanted state.
 //!
-//! Between any two steps packets flow, and from what stands then this goes on to the same end.
+//! Packets flow between any two steps, and from each intermediate state the same result is reached.
 
 use crate::bytecode::TooLong;
 use crate::commands::{
@@ -19,9 +19,9 @@ pub enum Step {
     Tc(String),
     /// Waiting until no packet is left in the classes of a generation.
     Drain(Generation),
-    /// Bringing the program that conditions packets to the device's egress, in the place of one that is there.
+    /// Attach the conditioning program to the device's egress, and replace an attached one.
     Condition {
-        /// Whether a part of it comes to the ingress, for acknowledgements that echo code points.
+        /// Whether a part of it is attached to the ingress, for acknowledgements that echo code points.
         echoes: bool,
     },
     /// Noting how the queues look to tc.
@@ -33,18 +33,21 @@ impl std::fmt::Display for Step {
         match self {
             Step::Tc(command) => write!(f, "tc {command}"),
             Step::Drain(_) => {
-                write!(f, "# until no packet waits in the classes that are removed next")
+                write!(f, "# wait until the classes that are removed next are empty")
             }
             Step::Condition { echoes } => {
-                write!(f, "# then the eBPF program that marks, at the egress with pref 21318")?;
+                write!(f, "# then attach the marking eBPF program at the egress with pref 21318")?;
                 if *echoes {
-                    write!(f, ", and what sees the code points that come, at the ingress")?;
+                    write!(
+                        f,
+                        ", and the program that observes incoming code points at the ingress"
+                    )?;
                 }
                 Ok(())
             }
             Step::Fingerprint => write!(
                 f,
-                "# then how tc lists all this is noted there, so that `status` sees what somebody changes"
+                "# then record tc's listing there, so that `status` detects later changes"
             ),
         }
     }
@@ -53,8 +56,8 @@ impl std::fmt::Display for Step {
 /// Why nothing can be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Obstacle {
-    /// The device has somebody else's discipline.
-    #[error("another discipline is there, {kind} {handle}")]
+    /// The device has another owner's discipline.
+    #[error("the device has another queueing discipline, {kind} {handle}")]
     Other {
         /// Its kind.
         kind: String,
@@ -62,10 +65,10 @@ pub enum Obstacle {
         handle: String,
     },
     /// The tree has more disciplines than there are numbers.
-    #[error("the policy comes to {0} queues, and {MAX_QDISCS} are possible")]
+    #[error("the policy needs {0} queues; the maximum is {MAX_QDISCS}")]
     TooMany(usize),
     /// The rules come to more instructions than a kernel takes.
-    #[error("the rules come to {} instructions, and a kernel takes 4096", .0.instructions)]
+    #[error("the rules compile to {} instructions; the kernel's maximum is 4096", .0.instructions)]
     TooLong(TooLong),
 }
 
@@ -75,8 +78,7 @@ impl From<TooLong> for Obstacle {
     }
 }
 
-/// What is to be done at `device`, where `observed` stands, for `tree` to stand there, and for what `others` make of the
-/// device once the tree takes packets: only then is noted that it is whole.
+/// The steps at `device` from `observed` to `tree`, and then `others`. The record that it is complete comes last.
 ///
 /// # Errors
 /// When somebody else's discipline is there, or the tree is larger than what a device holds.
@@ -95,7 +97,7 @@ pub fn converge(
     }
 }
 
-/// The commands that take everything away; none where nothing of ours is there.
+/// The commands that remove everything; none if nothing of ours is there.
 pub(crate) fn clear(device: &str, observed: &Observed) -> Option<Step> {
     let command = format!("qdisc del dev {device} root");
     (observed.root == Root::Ours).then_some(Step::Tc(command))
@@ -135,8 +137,8 @@ impl Way<'_> {
         Ok(steps)
     }
 
-    /// The root, the line, and what finds neighbours. What no filter tells apart has no class yet, and so HTB lets packets
-    /// pass that come before the filters stand; in a class they would wait behind all that comes after.
+    /// The root, the line, and the class of neighbour discovery. Unclassified packets have no class yet, so that HTB
+    /// passes packets that arrive before the filters; in a class they would wait behind all later packets.
     fn base(&self) -> Vec<Step> {
         let writer = self.writer(Generation::First);
         let mut steps = Vec::new();
@@ -211,7 +213,7 @@ impl Way<'_> {
         is_alike.then_some(live)
     }
 
-    /// Whether the queues are those that were made, and none is gone or in the place of one.
+    /// Whether all queues are those that were created, without a missing or replaced one.
     fn has_queues(&self, live: Generation) -> bool {
         self.tree.disciplines().into_iter().enumerate().all(|(index, queue)| {
             let found = self.observed.queue(ROOT + live.number(index));

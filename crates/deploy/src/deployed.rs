@@ -1,7 +1,7 @@
-//! What was deployed, and with which options: a text that the kernel keeps twice.
+//! The record of a deployment with its options: a text that the kernel stores twice.
 //!
-//! It stands among the filters of our root and among those of the device's `clsact`. So whoever takes one of the two away
-//! leaves the other, which says what is missing; and `reload` keeps the options that are not given again.
+//! It is stored among the filters of our root and among those of the device's `clsact`. If one of the two is removed,
+//! the other one shows what is missing; and `reload` keeps the options that are not given again.
 
 use std::fmt::Write as _;
 
@@ -22,13 +22,13 @@ const MAGIC: &str = "shortflow deployed ";
 
 /// The options of a deployment, as they were given to `deploy` or `reload`.
 ///
-/// Whoever adds an option adds it here: all that is here is kept by `reload`, and printed by `status` in the command that
-/// repairs a deployment.
+/// A new option must be added here: `reload` keeps all options of this record, and `status` prints them in the
+/// command that repairs a deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
-    /// `--rate`; none where the policy's shaper or the device says it.
+    /// `--rate`; `None` if the policy's shaper or the device gives it.
     pub rate: Option<Rate>,
-    /// `--link-layer`, `--overhead` and `--mpu` together; none where the policy's shaper says it.
+    /// `--link-layer`, `--overhead` and `--mpu` together; `None` if the policy's shaper gives it.
     pub link_layer: Option<LinkLayer>,
     /// `--set`: keys of the policy and their values.
     pub set: Vec<(String, String)>,
@@ -137,7 +137,7 @@ impl Deployed {
         (found > Program::MAX_TEXT).then_some([found, Program::MAX_TEXT])
     }
 
-    /// Reads what was kept; none where it is something else, or of another version.
+    /// Parses a record; `None` if it is something else, or of another version.
     pub(crate) fn parse(text: &str) -> Option<Deployed> {
         let mut lines = text.lines();
         if lines.next()?.strip_prefix(MAGIC)? != "1" {
@@ -229,7 +229,7 @@ fn unescaped(text: &str) -> String {
     plain
 }
 
-/// As a shell takes it for one word.
+/// Quoted as one word of a shell.
 pub(crate) fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@:+,=/".contains(&byte);
     match !text.is_empty() && text.bytes().all(is_plain) {

@@ -1,8 +1,8 @@
-//! What was deployed on a device that has no queues of ours: a file beside the kernel's own record.
+//! The record of a deployment without queues: a file in addition to the kernel's own record.
 //!
-//! Markers alone stand at `clsact`, and so does their record: whoever takes `clsact` away takes both. The file is in a folder
-//! that the machine empties when it starts, as the kernel forgets devices then, and counts only for a device of the same
-//! number in the same network namespace.
+//! Markers without queues are at `clsact` only, and so is their record: removing `clsact` removes both. The file is
+//! in a folder that the machine empties at boot, as the kernel forgets devices then. It is valid only for a device
+//! with the same number in the same network namespace.
 
 use shortflow_files::{Dir, write};
 
@@ -21,8 +21,9 @@ pub(crate) fn save_deployed(device: &str, deployed: &Deployed) -> Result<(), Err
     let text = format!("device {}\n{}", link(device)?.index, deployed.text());
     let folder = own_folder(&folders())?;
     let name = file_name(device, KIND);
-    name.and_then(|name| write(&folder, name, 0o600, text.as_bytes()))
-        .map_err(|source| Error::Machine { what: "what is deployed could not be kept", source })
+    name.and_then(|name| write(&folder, name, 0o600, text.as_bytes())).map_err(|source| {
+        Error::Machine { what: "cannot save the state of the deployment", source }
+    })
 }
 
 /// Forgets what was deployed on a device, where it is kept.
@@ -34,7 +35,7 @@ pub fn forget_deployed(device: &str) {
     }
 }
 
-/// What was deployed on a device of this name and number; none where nothing is kept, or this user may not read it.
+/// The deployment on a device with this name and number; `None` if nothing is kept, or this user may not read it.
 pub fn read_deployed(device: &str) -> Option<Deployed> {
     let name = file_name(device, KIND).ok()?;
     let mut texts = folders()

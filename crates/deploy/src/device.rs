@@ -53,7 +53,7 @@ pub fn link(name: &str) -> Result<Link, Error> {
     Ok(Link { name: name.to_owned(), index, header, speed: speed(name, &found["ifindex"]) })
 }
 
-/// Whether tc and shells take a name for one word that is nothing else. The kernel allows more.
+/// Whether tc and shells read a name as a single plain word. The kernel allows more.
 pub fn is_plain(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@:+".contains(&byte);
     !name.is_empty() && !name.starts_with('-') && name.bytes().all(plain)

@@ -1,9 +1,9 @@
-//! The right to change a device: a lock that one process at a time has.
+//! A lock on a device, which one process at a time can hold.
 //!
-//! The lock is on a file of this user's alone, in a folder of this user's: whoever may not write there cannot take it,
-//! and whoever may not read the file cannot lock it either. The file is named for the network namespace and the device,
-//! and goes with the lock. Processes that see different folders `/run`, as in containers of their own mounts, do not see
-//! each other's locks.
+//! The lock is on a file that only its owner can write, in a folder that only its owner can write. A user who cannot
+//! write there cannot take the lock, and a user who cannot read the file cannot lock it either. The file is named for
+//! the network namespace and the device, and is removed with the lock. Processes with different `/run` folders, such
+//! as containers with their own mounts, do not see each other's locks.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read};
@@ -43,7 +43,7 @@ impl DeviceLock {
     /// # Errors
     /// When another process has it, or this one may not have it.
     pub fn take(device: &str, patience: Duration) -> Result<DeviceLock, Error> {
-        let failed = |source| Error::Machine { what: "the device could not be locked", source };
+        let failed = |source| Error::Machine { what: "cannot lock the device", source };
         let folder = own_folder(&folders())?;
         let name = file_name(device, LOCK).map_err(failed)?;
         let until = Instant::now() + patience.max(MIN_PATIENCE);
@@ -89,7 +89,7 @@ fn is_named(folder: &Dir, name: &str, file: &File) -> bool {
     of(folder.metadata(name)).is_some_and(|number| of(file.metadata()) == Some(number))
 }
 
-/// Whether some process has locked a file: a lock of one's own tells, where one may try it.
+/// Whether a process has locked a file: tested by taking the lock, where permitted.
 ///
 /// `/proc/locks` knows less: its numbers are those of the lower file system in some containers, and a lock that goes
 /// during the reading hides another.
@@ -105,7 +105,7 @@ fn is_locked(path: &Path) -> bool {
     }
 }
 
-/// What the kernel tells of locks, in reads as large as possible.
+/// The kernel's list of locks, in reads as large as possible.
 fn read_locks() -> io::Result<String> {
     let mut locks = vec![0; MAX_LOCKS];
     let mut file = File::open(LOCKS)?;

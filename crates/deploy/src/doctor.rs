@@ -1,4 +1,4 @@
-//! What a machine has of what deploying needs.
+//! Checks whether a machine has what deployments need.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,8 +32,8 @@ pub struct Finding {
     pub found: Result<String, String>,
 }
 
-/// Looks at this machine. Where the process may make a network namespace, it tries everything out in one of its own,
-/// which may load modules of the kernel; elsewhere it goes by how the kernel was built.
+/// Examines this machine. If the process may create a network namespace, it tests everything in its own, which may
+/// load kernel modules; otherwise it uses the kernel's configuration.
 pub fn examine() -> Report {
     let mut findings = vec![tool("tc"), tool("ip"), permission()];
     findings.extend(link_layers());
@@ -44,8 +44,8 @@ pub fn examine() -> Report {
 /// What the kernel has of traffic control, and how it was looked at.
 pub fn examine_kernel() -> (Kernel, &'static str) {
     match tried() {
-        Some(kernel) => (kernel, "tried in a network namespace"),
-        None => (built(), "by the kernel's configuration and modules"),
+        Some(kernel) => (kernel, "probed in a network namespace"),
+        None => (built(), "according to the kernel's configuration and modules"),
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn remedy(lacking: &[Kind]) -> String {
         lacking.iter().map(|kind| kind.module()).filter(|it| !it.is_empty()).collect();
     let modules: Vec<&str> = modules.into_iter().collect();
     format!(
-        "load {} with `modprobe`; a kernel that has no such module must be replaced by one built with it",
+        "load {} with `modprobe`; if the kernel has no such module, use a kernel built with it",
         modules.join(", ")
     )
 }
@@ -128,14 +128,14 @@ fn tool(name: &'static str) -> Finding {
 }
 
 fn program() -> Finding {
-    let found = program::try_out().map(|()| "the kernel takes it".to_owned());
+    let found = program::try_out().map(|()| "the kernel accepts it".to_owned());
     Finding {
-        what: "eBPF program that marks".to_owned(),
+        what: "marking eBPF program".to_owned(),
         found: found.map_err(|error| error.to_string()),
     }
 }
 
-/// Whether HTB counts packets as a link does, by a trial; none where the process may not make one, or there is no HTB.
+/// Whether HTB counts packets as a link does, by a test; `None` if the process may not test it, or HTB is missing.
 fn link_layers() -> Option<Finding> {
     let trial = || {
         unshare(CloneFlags::CLONE_NEWNET).ok()?;
@@ -155,9 +155,9 @@ fn link_layers() -> Option<Finding> {
     let trial = std::thread::Builder::new().spawn(trial).ok()?;
     let is_kept = trial.join().expect("the trial does not panic")?;
     let found = match is_kept {
-        false => Err("HTB keeps no overhead, mpu or linklayer; leave --link-layer out".to_owned()),
+        false => Err("HTB supports no overhead, mpu or linklayer: omit --link-layer".to_owned()),
         true if is_before(&release(), [5, 17]) => {
-            Ok("overhead and ATM cells; mpu counts from kernel 5.17 on".to_owned())
+            Ok("overhead and ATM cells; mpu requires kernel 5.17 or newer".to_owned())
         }
         true => Ok("overhead, mpu and ATM cells".to_owned()),
     };
@@ -182,7 +182,7 @@ fn permission() -> Finding {
     let effective = effective.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
     let found = match effective.is_some_and(|held| held >> NET_ADMIN & 1 == 1) {
         true => Ok("this process may change devices".to_owned()),
-        false => Err("run it as root (sudo); it needs the capability CAP_NET_ADMIN".to_owned()),
+        false => Err("run it as root (sudo); it requires the capability CAP_NET_ADMIN".to_owned()),
     };
     Finding { what: "permission".to_owned(), found }
 }
@@ -192,8 +192,8 @@ fn release() -> String {
     text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// What is found by trying on the loopback device of a network namespace that ends with the trial; none where the
-/// process may not make one.
+/// The results of tests on the loopback device of a temporary network namespace; `None` if the process may not create
+/// one.
 fn tried() -> Option<Kernel> {
     let trial = || {
         unshare(CloneFlags::CLONE_NEWNET).ok()?;

@@ -1,8 +1,8 @@
-//! The program at a device's egress: what is known of it, and how it comes and goes.
+//! The program at a device's egress: its state, and how it is attached and removed.
 //!
-//! It stands among the filters of a `clsact`, and so does a memo of it, which holds the names of its classes. Where
-//! acknowledgements echo code points, a part of it sees what the device receives. All are seen and taken away by tc; to be
-//! brought there the program needs libbpf.
+//! It is among the filters of a `clsact`, as is a memo with the names of its classes. If acknowledgements echo code
+//! points, a part of it observes the packets that the device receives. All of them can be listed and removed by tc;
+//! attaching the program requires libbpf.
 
 use std::fmt::Write as _;
 
@@ -55,10 +55,10 @@ pub struct EdgeMemo {
     has_found_place: bool,
 }
 
-/// What stands before the queues of a device.
+/// The state before the queues of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EdgeObserved {
-    /// What is known of our program; none where it is not there, or was begun and not finished.
+    /// The state of our program; `None` if it is missing or incomplete.
     pub memo: Option<EdgeMemo>,
     /// Whether our program is there.
     pub has_program: bool,
@@ -66,7 +66,7 @@ pub struct EdgeObserved {
     has_echo: bool,
     /// Whether a memo of ours is there, whether this version reads it or not.
     has_memo: bool,
-    /// What was deployed, as the record here says; none where there is none.
+    /// The deployment, from the record here; `None` without a record.
     pub(crate) record: Option<Deployed>,
     /// Whether a record is there, whether this version reads it or not.
     pub(crate) has_record: bool,
@@ -76,7 +76,7 @@ pub struct EdgeObserved {
     pub(crate) has_found_place: Option<bool>,
     /// How many packets that a policy speaks of have left our queues, where these are there.
     pub(crate) sent: Option<u64>,
-    /// The places of somebody else's filters, at egress and at ingress.
+    /// The positions of other owners' filters, at egress and at ingress.
     others: [Vec<u64>; 2],
 }
 
@@ -105,7 +105,7 @@ impl EdgeObserved {
         self.has_memo || self.has_program || self.has_echo
     }
 
-    /// A place that `edge` needs for itself, where somebody else's filter is.
+    /// A position that `edge` needs, which another owner's filter uses.
     pub(crate) fn taken(&self, edge: &Edge) -> Option<u64> {
         let [egress, ingress] = &self.others;
         let at_ingress = ingress.iter().filter(|place| edge.plan.echoes() && **place == PROGRAM);
@@ -113,8 +113,8 @@ impl EdgeObserved {
         at_egress.chain(at_ingress).next().copied()
     }
 
-    /// The places of somebody else's filters at the egress which see packets before our program does, and may keep them
-    /// from it.
+    /// The positions of other owners' filters at the egress that run before our program, and may keep packets from
+    /// it.
     pub fn before(&self) -> Vec<u64> {
         let mut before: Vec<u64> =
             self.others[0].iter().copied().filter(|place| *place < PROGRAM).collect();
@@ -127,7 +127,8 @@ impl EdgeObserved {
         let places: Vec<String> = self.before().iter().map(u64::to_string).collect();
         (!places.is_empty()).then(|| {
             format!(
-                "filters of others stand before ours at the egress (pref {}), and may keep packets from being marked",
+                "filters of other programs run before the marking program at the egress (pref {}) \
+                    and may keep packets from being marked",
                 places.join(", ")
             )
         })
@@ -139,7 +140,7 @@ impl EdgeObserved {
         ways.into_iter().filter(|(is_ours, _)| *is_ours).map(|(_, way)| way).collect()
     }
 
-    /// Whether somebody else's filter stands in the place of the record.
+    /// Whether another owner's filter uses the position of the record.
     pub(crate) fn record_is_taken(&self) -> bool {
         self.others[0].contains(&AT_CLSACT)
     }
@@ -182,7 +183,8 @@ pub(crate) fn tcx_text(program: &TcxProgram) -> String {
         Direction::Ingress => ("ingress", "acknowledgements echo no code points"),
     };
     format!(
-        "the program `{name}` (id {id}{link}) of somebody else stands before ours at the {at} (tcx): {what} unless it returns          TCX_NEXT (-1)"
+        "another owner's program `{name}` (id {id}{link}) runs before Shortflow's at the {at} \
+            (tcx): {what} unless it returns TCX_NEXT (-1)"
     )
 }
 
@@ -225,7 +227,7 @@ pub(crate) fn place(device: &str) -> Step {
     Step::Tc(format!("qdisc add dev {device} clsact"))
 }
 
-/// What is to be done for `edge` to stand before the queues of a device, or nothing where it is none.
+/// The steps to attach `edge` before the queues of a device; none if there is no edge.
 pub fn converge_edge(
     device: &str,
     observed: &EdgeObserved,
@@ -250,13 +252,13 @@ pub fn converge_edge(
     steps
 }
 
-/// Whether `edge` stands before the queues of a device, by what is known of it there.
+/// Whether `edge` is attached before the queues of a device, by its state there.
 pub(crate) fn is_edge(observed: &EdgeObserved, policy: &str, edge: Option<&Edge>) -> bool {
     let Some(edge) = edge else { return !observed.is_ours() };
     observed.has_program && observed.memo.as_ref().is_some_and(|memo| memo.is_of(policy, edge))
 }
 
-/// What is to be done for nothing of ours to be there, the place for filters among it.
+/// The steps to remove everything of ours, including clsact.
 pub(crate) fn clear_edge(device: &str, observed: &EdgeObserved) -> Vec<Step> {
     let mut steps = without_edge(device, observed);
     // A place in which nobody has anything does nothing, so that nobody misses it.

@@ -1,4 +1,4 @@
-//! What is around a device: offloads, headers around its packets, translation of addresses.
+//! The environment of a device: offloads, encapsulation, and address translation.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 /// What is around a device, as far as this process sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Environment {
-    /// Whether the device takes pieces of many packets from its own host; none where that is not known.
+    /// Whether the device accepts segmentation offload from its own host; `None` if unknown.
     pub offloads: Option<bool>,
     /// Whether sessions of PPPoE go over it.
     pub carries_pppoe: bool,
@@ -29,7 +29,7 @@ pub enum Translation {
 }
 
 impl Environment {
-    /// Those of a device that nobody knows.
+    /// The environment of an unknown device.
     pub const UNKNOWN: Environment = Environment {
         offloads: None,
         carries_pppoe: false,
@@ -70,7 +70,7 @@ impl Translation {
     }
 }
 
-/// What a program says; none where it cannot be run, or fails.
+/// The output of a program; `None` if it cannot be run, or fails.
 fn ask(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,4 +1,4 @@
-//! What goes wrong at a device.
+//! Errors of operations on a device.
 
 use crate::converge::Obstacle;
 
@@ -17,7 +17,8 @@ pub enum Error {
     },
     /// The process may not change devices.
     #[error(
-        "this process may not change devices\nrun it as root (sudo); it needs the capability CAP_NET_ADMIN"
+        "no permission to change devices\nrun it as root (sudo); it requires the capability \
+            CAP_NET_ADMIN"
     )]
     NotAllowed,
     /// The device is not there.
@@ -39,7 +40,7 @@ pub enum Error {
         /// The name.
         device: String,
     },
-    /// The name of the device is more than a word.
+    /// The name of the device is not a single plain word.
     #[error(
         "invalid device name {device:?}: it has characters with a meaning in tc or a shell\nuse letters, digits and the characters . _ - @ : + (`ip link set NAME name OTHER` renames a device)"
     )]
@@ -66,12 +67,12 @@ pub enum Error {
         policy: String,
     },
     /// Nothing is deployed there.
-    #[error("nothing is deployed on {device}\n`shortflow status` lists what is deployed where")]
+    #[error("nothing is deployed on {device}\n`shortflow status` lists all deployments")]
     NotDeployed {
         /// The device.
         device: String,
     },
-    /// Somebody else's discipline is there, or the policy is too large.
+    /// Another owner's discipline is there, or the policy is too large.
     #[error("cannot deploy on {device}: {obstacle}\n{}", remedy(.device, .obstacle))]
     Obstacle {
         /// The device.
@@ -81,16 +82,18 @@ pub enum Error {
     },
     /// The policy has no queues for this device, where queues of ours stand.
     #[error(
-        "{device} has queues of a policy, and no role that was named has any\nname one that does, or take them away first: shortflow undeploy --dev {device}"
+        "{device} has queues of a policy, but none of the given roles has a queue\nadd the role \
+            with the queue, or remove the queues first: shortflow undeploy --dev {device}"
     )]
     QueuesLeft {
         /// The device.
         device: String,
     },
-    /// Somebody else's filter stands where the program or its memo is to stand.
+    /// Another owner's filter uses the position of the program or its memo.
     #[error(
-        "a filter of somebody else stands on {device} with pref {place}, which is the place of the program that marks\nit is left alone; \
-         whoever owns it gives it another pref (`tc filter show dev {device} egress` lists it)"
+        "a filter of another program on {device} uses pref {place}, which the marking program \
+            needs\nShortflow does not change it: give it another pref (`tc filter show dev \
+            {device} egress` lists it)"
     )]
     PlaceTaken {
         /// The device.
@@ -100,7 +103,8 @@ pub enum Error {
     },
     /// The options are longer than what a device keeps.
     #[error(
-        "the options come to {found} bytes, and a device keeps {max} for the next `reload`\nwrite the values of --set into the policy"
+        "the options take {found} bytes; a device can store {max} for the next `reload`\nwrite \
+            the values of --set into the policy"
     )]
     LongOptions {
         /// How long they are, in bytes.
@@ -114,10 +118,10 @@ pub enum Error {
         /// The device.
         device: String,
     },
-    /// Nobody could trust a lock there.
+    /// A lock there would not be safe.
     #[error(
-        "devices cannot be locked: {folder} cannot be made or written, or belongs to another user, or others may write it\n\
-         make it root's alone: install -d -m 755 -o root {folder}"
+        "cannot lock devices: {folder} cannot be created or written, belongs to another user, or \
+            is writable by others\ncreate it as root: install -d -m 755 -o root {folder}"
     )]
     NoLocks {
         /// The folder.
@@ -125,7 +129,8 @@ pub enum Error {
     },
     /// The classes of an earlier policy still hold packets.
     #[error(
-        "{packets} packets of the policy before still wait on {device}, and none is thrown away\ntry again later, or undeploy, which loses them"
+        "{packets} packets of the previous policy still wait on {device}; `reload` discards none \
+            of them\ntry again later, or use `shortflow undeploy`, which drops them"
     )]
     Busy {
         /// The device.
@@ -142,7 +147,10 @@ pub enum Error {
         message: String,
     },
     /// What `tc` or `ip` says cannot be read.
-    #[error("cannot read what `{command}` says: {message}\nit was made for iproute2 6.1 and newer")]
+    #[error(
+        "cannot parse the output of `{command}`: {message}\nsupported are iproute2 6.1 and \
+        newer"
+    )]
     Unreadable {
         /// What was run.
         command: String,
@@ -182,8 +190,8 @@ impl Error {
 
 fn known(there: &[String]) -> String {
     match there {
-        [] => "there is none here".to_owned(),
-        names => format!("there are {}", names.join(", ")),
+        [] => "this machine has no devices".to_owned(),
+        names => format!("the devices are {}", names.join(", ")),
     }
 }
 
@@ -191,7 +199,8 @@ fn remedy(device: &str, obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::Other { .. } => {
             format!(
-                "it is left alone; whoever owns it removes it with `tc qdisc del dev {device} root`"
+                "Shortflow does not change it; its owner removes it with `tc qdisc del dev \
+                    {device} root`"
             )
         }
         Obstacle::TooMany(_) | Obstacle::TooLong(_) => "use fewer classes or rules".to_owned(),

@@ -1,6 +1,6 @@
-//! How the queues of a deployment looked to tc when they were whole, so that what somebody changes by hand is noticed.
+//! The listing of a complete deployment's queues by tc, to detect manual changes.
 //!
-//! What the kernel lists is compared with what it listed then, and not with the commands: it rounds, and has defaults.
+//! Later listings are compared with this listing instead of the commands: the kernel rounds values, and has defaults.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -54,7 +54,7 @@ impl Part {
 }
 
 impl Part {
-    /// Whether it is the line or serves what no policy speaks of, which a new policy does not build anew.
+    /// Whether it is the line, or serves packets outside the policy: a new policy does not rebuild these.
     pub(crate) fn is_common(self) -> bool {
         match self {
             Part::Class(ROOT, minor) => [LINE, NEIGHBOURS, OTHER].contains(&minor),

@@ -1,4 +1,4 @@
-//! What a kernel may have of what queues are made of.
+//! The kernel features from which queues are built.
 
 use std::collections::BTreeMap;
 

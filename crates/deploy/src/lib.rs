@@ -1,4 +1,4 @@
-//! A policy's queues on a device of this machine: compiled to tc, applied, watched, taken away.
+//! A policy's queues on a device of this machine: compiled to tc, applied, observed and removed.
 //!
 //! ```text
 //! Policy ── compile ──▶ Tree ──┐
@@ -6,18 +6,18 @@
 //! Tc::observe ──▶ Observed ────┘
 //! ```
 //!
-//! [`compile()`] says what of a policy's role Linux can do, and refuses the rest by name. What is to be done on a
-//! device follows from what is there and what is wanted, by [`converge()`]; so whatever was interrupted, the next
-//! command goes on from it. Both are pure. All that is known of a deployment is in the kernel: its handles, and a
-//! memo among its filters. Markers without queues have one place there, which is lost with them: a file in `/run` is their
+//! [`compile()`] translates a policy's role to Linux, and refuses by name what Linux cannot do. [`converge()`]
+//! derives the steps on a device from the observed and the wanted state; so after an interruption, the next command
+//! continues. Both are pure. The kernel stores the whole state of a deployment: handles, and a memo among the
+//! filters. Markers without queues have only one place there, which is lost with them: a file in `/run` is their
 //! second.
 //!
-//! What a role does to packets before they wait is done by a program of `shortflow-ebpf` at the device's egress:
-//! [`compile_edge`] says which, and [`converge_edge`] how it comes there.
+//! A program of `shortflow-ebpf` at the device's egress handles packets before they are queued: [`compile_edge`]
+//! selects it, and [`converge_edge`] attaches it.
 //!
 //! # What this crate does not know
 //!
-//! How a marker decides: the program does. What a policy's text says: it reads checked policies.
+//! It does not know how a marker decides (the program does), nor the text of a policy: it reads checked policies.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! What is deployed, as a text that the kernel keeps among the filters of the device.
+//! The record of a deployment's queues, as a text that the kernel stores among the filters of the device.
 
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ impl Memo {
         }
     }
 
-    /// Whether a tree came to this.
+    /// Whether a tree produced this memo.
     pub fn is_of(&self, tree: &Tree) -> bool {
         self.is_named(&tree.policy, &tree.role, tree.rate)
             && (self.shape, self.filters) == (tree.shape(), tree.filters())
@@ -81,7 +81,7 @@ impl Memo {
             && self.instead == tree.instead
     }
 
-    /// Whether it stands in the place of a tree.
+    /// Whether it temporarily replaces a tree.
     pub fn is_instead_of(&self, tree: &Tree) -> bool {
         self.instead == Some(Instead::from_tree(tree))
             && self.is_named(&self.policy, &tree.role, tree.rate)
@@ -117,7 +117,7 @@ impl Memo {
         text
     }
 
-    /// Reads what was kept; none where it is something else, or of another version.
+    /// Parses a memo; `None` if it is something else, or of another version.
     pub(crate) fn parse(text: &str) -> Option<Memo> {
         let mut lines = text.lines();
         if lines.next()? != "shortflow 1" {

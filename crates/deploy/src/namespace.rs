@@ -1,4 +1,4 @@
-//! Which network namespace the thread is in.
+//! The network namespace of the thread.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;

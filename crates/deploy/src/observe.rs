@@ -1,4 +1,4 @@
-//! What stands at a device, as tc tells it.
+//! The state of a device, as listed by tc.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ pub enum Root {
     Default,
     /// What Shortflow has put there, whole or not.
     Ours,
-    /// Somebody else's.
+    /// Another owner's.
     Other {
         /// Its kind.
         kind: String,
@@ -35,13 +35,13 @@ pub enum Root {
 pub struct Observed {
     /// What sends its packets.
     pub root: Root,
-    /// What is deployed; none where nothing is, or what was begun was not finished.
+    /// The deployment; `None` if there is none, or it is incomplete.
     pub memo: Option<Memo>,
     /// The disciplines, with what they have done.
     pub queues: Vec<Queue>,
-    /// What stands before them.
+    /// The state before the queues.
     pub edge: EdgeObserved,
-    /// What was deployed, as the record at our root says; none where there is none.
+    /// The deployment, from the record at our root; `None` without a record.
     pub(crate) record: Option<Deployed>,
     /// Packets that wait in whatever sends the packets of the device.
     backlog: u64,
@@ -49,13 +49,13 @@ pub struct Observed {
     pub(crate) classes: Vec<(u16, u64)>,
     /// Places of filters at our root.
     pub(crate) filters: Vec<u16>,
-    /// Places and protocols of somebody else's filters there.
+    /// Positions and protocols of other owners' filters there.
     pub(crate) foreign: Vec<(u16, String)>,
     /// How the parts of it look.
     part_settings: PartSettings,
     /// How they looked when all was whole.
     fingerprint: Option<Fingerprint>,
-    /// The parts that somebody has changed since, with how they look now; nothing where they are gone.
+    /// The manually changed parts, with their current listing; empty if they are missing.
     pub(crate) changed: Vec<(Part, String)>,
 }
 
@@ -75,15 +75,15 @@ pub struct Queue {
     pub bytes: u64,
     /// Packets that it has dropped.
     pub drops: u64,
-    /// Packets that it has marked to tell of congestion.
+    /// Packets that it has marked with ECN.
     pub marks: u64,
     /// Packets that wait.
     pub waiting: u64,
     /// Their bytes.
     pub waiting_bytes: u64,
-    /// How long packets wait, by the queue's own estimate, in microseconds; none of a kind that has none.
+    /// The delay of packets, by the queue's own estimate, in microseconds; `None` for kinds without an estimate.
     pub delay_us: Option<u64>,
-    /// How many flows it serves now; none of a kind that does not tell flows apart, or does not count them.
+    /// The number of flows that it serves now; `None` for kinds that do not distinguish flows, or do not count them.
     pub flows: Option<u64>,
 }
 
@@ -151,7 +151,7 @@ impl Observed {
         Ok(Observed { changed: changed.unwrap_or_default(), ..observed })
     }
 
-    /// The seal of what stands there now; none where no filter sends packets into classes.
+    /// The seal of the current state; `None` if no filter sends packets into classes.
     pub(crate) fn fingerprint_now(&self, version: &str) -> Option<Fingerprint> {
         Some(Fingerprint::new(version, &self.part_settings, self.live()?))
     }
@@ -171,37 +171,37 @@ impl Observed {
             && self.damage().is_empty()
     }
 
-    /// What somebody else has changed of what was deployed whole, each as a sentence.
+    /// Changes of the complete deployment by others, each as a sentence.
     pub fn damage(&self) -> Vec<String> {
         let mut damage: Vec<String> = self.removed().collect();
         let Some(memo) = &self.memo else { return damage };
         let live = self.live();
         let is_live = |handle: u16| Generation::from_number(handle.wrapping_sub(ROOT)) == live;
         if live.is_none() || !memo.queues.iter().all(|(handle, _)| is_live(*handle)) {
-            damage.push("the filter that tells packets apart is gone".to_owned());
+            damage.push("the classifying filter is missing".to_owned());
         }
         if !self.filters.contains(&NEIGHBOURS_FILTER) {
-            damage.push("the filter of what finds neighbours is gone".to_owned());
+            damage.push("the filter for ARP and neighbour discovery is missing".to_owned());
         }
         let queues = memo.queues.iter().map(|(handle, name)| (*handle, name.as_str()));
         let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
         damage.extend(self.changed.iter().map(|(part, settings)| self.change(*part, settings)));
         damage.extend(self.foreign.iter().map(|(place, _)| {
             format!(
-                "a filter of somebody else stands at the queues (parent {ROOT:x}:, pref {place}), and may send packets elsewhere"
+                "a filter of another program at the queues (parent {ROOT:x}:, pref {place}) may \
+                    redirect packets"
             )
         }));
         damage.extend(
-            queues.chain(beside).filter(|(handle, _)| self.queue(*handle).is_none()).map(
-                |(_, name)| {
-                    format!("the queue of class {name:?} is gone, or another stands in its place")
-                },
-            ),
+            queues
+                .chain(beside)
+                .filter(|(handle, _)| self.queue(*handle).is_none())
+                .map(|(_, name)| format!("the queue of class {name:?} is missing or was replaced")),
         );
         damage
     }
 
-    /// What somebody has changed of a part, as a sentence.
+    /// The change of a part, as a sentence.
     fn change(&self, part: Part, settings: &str) -> String {
         let class = |handle: u16| {
             let names = self.memo.iter().flat_map(|memo| &memo.queues);
@@ -229,16 +229,15 @@ impl Observed {
                 format!("the share of class {major:x}:{minor:x} was changed by hand: {settings}")
             }
             Part::Filter(ROOT, NEIGHBOURS_FILTER) => {
-                "the filter of what finds neighbours was changed by hand".to_owned()
+                "the filter for ARP and neighbour discovery was changed by hand".to_owned()
             }
-            Part::Filter(ROOT, _) => {
-                "the filter that tells packets apart was changed by hand".to_owned()
-            }
+            Part::Filter(ROOT, _) => "the classifying filter was changed by hand".to_owned(),
             Part::Filter(major, _) if settings.is_empty() => {
-                format!("the filter inside the queue {major:x}: is gone")
+                format!("the filter inside the queue {major:x}: is missing")
             }
             Part::Filter(major, place) => format!(
-                "the filter inside the queue {major:x}: (pref {place}) was changed, or is somebody else's"
+                "the filter inside the queue {major:x}: (pref {place}) was changed, or belongs to \
+                    another program"
             ),
         }
     }
@@ -249,14 +248,18 @@ impl Observed {
         let queues = record.and_then(|record| record.queues.as_ref());
         let queues = queues.filter(|_| self.root != Root::Ours).map(|role| match &self.root {
             Root::Other { kind, handle } => format!(
-                "the queues of role `{role}` are gone from the device, and {kind} {handle} of somebody else stands there"
+                "the queues of role `{role}` are missing on the device; {kind} {handle} of another \
+                    program is there instead"
             ),
-            _ => format!("the queues of role `{role}` are gone from the device"),
+            _ => format!("the queues of role `{role}` are missing on the device"),
         });
         let marks = record.and_then(|record| record.marks.as_ref());
         let marks = marks.filter(|_| !self.edge.is_ours()).map(|role| {
-            let place = if self.edge.has_place { "" } else { ", and `clsact` with it" };
-            format!("the program of role `{role}` that marks is gone from the device{place}: nothing is marked")
+            let place = if self.edge.has_place { "" } else { ", as is `clsact`" };
+            format!(
+                "the marking program of role `{role}` is missing on the device{place}: no \
+                packet is marked"
+            )
         });
         queues.into_iter().chain(marks)
     }
@@ -266,8 +269,8 @@ impl Observed {
         self.record.as_ref().or(self.edge.record.as_ref())
     }
 
-    /// What was deployed, and with which options; of a deployment by a version that kept no record, what the memos say. None
-    /// where nothing is deployed.
+    /// The deployment with its options; for a deployment by a version without records, from the memos. `None` without
+    /// a deployment.
     pub fn deployed(&self) -> Option<Deployed> {
         let of_memos = || {
             let (queues, marks) = (self.memo.as_ref(), self.edge.memo.as_ref());
@@ -304,7 +307,7 @@ impl Observed {
             || self.edge.memo.as_ref().is_some_and(|memo| memo.past.is_some())
     }
 
-    /// The name of the policy that is deployed, also while `verify` has one queue in the place of its own.
+    /// The name of the deployed policy, also while `verify` replaces it by one queue.
     pub fn policy(&self) -> Option<&str> {
         let queues = self.memo.as_ref().map(|memo| match &memo.instead {
             Some(instead) => instead.policy.as_str(),
@@ -325,7 +328,7 @@ impl Observed {
         self.deployed().map_or_else(Vec::new, |deployed| deployed.roles())
     }
 
-    /// The generation that packets are sent into; none where no filter is there yet.
+    /// The generation that receives packets; `None` without a filter.
     pub(crate) fn live(&self) -> Option<Generation> {
         let both = [Generation::First, Generation::Second];
         both.into_iter().find(|generation| self.filters.contains(&generation.place()))
@@ -338,8 +341,8 @@ impl Observed {
         self.classes.iter().filter(of).copied()
     }
 
-    /// Packets that wait and that these steps throw away, beside those in a queue of the kernel's own that gives way to
-    /// ours: the kernel empties the queues of a device when its place for filters comes or goes.
+    /// The waiting packets that these steps discard, except those in a kernel's default queue that ours replaces: the
+    /// kernel empties the queues of a device when clsact is added or removed.
     pub fn lost_by(&self, steps: &[Step]) -> u64 {
         let words = steps.iter().filter_map(|step| match step {
             Step::Tc(command) => Some(command.split(' ').collect::<Vec<_>>()),
@@ -358,8 +361,8 @@ impl Observed {
         let lost = match self.lost_by(steps) {
             0 => None,
             lost => Some(format!(
-                "about {lost} packets that wait are lost: the kernel empties the queues of a device that gets a place for \
-                 filters (clsact)"
+                "about {lost} waiting packets are lost: the kernel empties the queues of a device \
+                    when clsact is added"
             )),
         };
         let before = self.edge.earlier_filters_text().filter(|_| marks);
@@ -381,13 +384,13 @@ impl Observed {
         self.queue(ROOT + NEIGHBOURS)
     }
 
-    /// The queue of what no filter has told apart.
+    /// The queue of unclassified packets.
     pub fn other(&self) -> Option<&Queue> {
         self.queue(ROOT + OTHER)
     }
 }
 
-/// How many packets have left the root, beside those that no policy speaks of. It goes on counting from reload to reload.
+/// The packets that have left the root, except those outside the policy. It continues across reloads.
 fn sent_by(queues: &[Queue]) -> u64 {
     let of = |handle| queues.iter().find(|it| it.handle == handle).map_or(0, |it| it.packets);
     of(ROOT).saturating_sub(of(ROOT + NEIGHBOURS)).saturating_sub(of(ROOT + OTHER))

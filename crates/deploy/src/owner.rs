@@ -1,4 +1,4 @@
-//! Which connections of a host have a label: those of a socket's mark, or of a group of processes.
+//! The owners of labels: a socket mark, or a cgroup.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -25,7 +25,7 @@ pub struct Labelled {
 /// Who owns connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnedBy {
-    /// Whoever gives sockets this mark.
+    /// Sockets with this mark.
     Mark(u32),
     /// A group of processes.
     Group {
@@ -41,7 +41,7 @@ pub enum OwnedBy {
 pub enum GroupState {
     /// It is there.
     There,
-    /// There is none of its name.
+    /// A cgroup of this name does not exist.
     Gone,
     /// There is one of its name, which is another one.
     MadeAnew,
@@ -49,7 +49,7 @@ pub enum GroupState {
     Unseen,
 }
 
-/// Where mounts are told.
+/// The list of mounts.
 const MOUNTS: &str = "/proc/self/mounts";
 
 /// The longest path of a group that is taken, in bytes.
@@ -91,7 +91,7 @@ impl OwnedBy {
         }
     }
 
-    /// How its group stands; none of a mark, which has none.
+    /// The state of its cgroup; `None` for a mark.
     pub fn group(&self) -> Option<GroupState> {
         let OwnedBy::Group { path, id } = self else { return None };
         let mounts = std::fs::read_to_string(MOUNTS).unwrap_or_default();
@@ -114,8 +114,8 @@ impl fmt::Display for GroupState {
         f.write_str(match self {
             GroupState::There => "there",
             GroupState::Gone => "gone",
-            GroupState::MadeAnew => "made anew",
-            GroupState::Unseen => "not seen from here",
+            GroupState::MadeAnew => "recreated",
+            GroupState::Unseen => "not visible from here",
         })
     }
 }
@@ -139,22 +139,22 @@ pub fn owners(policy: &Policy, given: &[(String, String)]) -> Result<Owners, Str
         let label = policy.label(name);
         if label == Label::NONE {
             let known = match policy.labels() {
-                [] => "it matches none".to_owned(),
-                known => format!("it matches `{}`", known.join("`, `")),
+                [] => "it matches no labels".to_owned(),
+                known => format!("its labels are `{}`", known.join("`, `")),
             };
             return Err(format!(
-                "{name}: the policy {:?} matches no such label\n{known}",
+                "{name}: the policy {:?} does not match this label\n{known}",
                 policy.name
             ));
         }
         if owners.find(label).is_some() {
-            return Err(format!("{name}: it is given twice"));
+            return Err(format!("{name}: the label is given twice"));
         }
         let owned_by = owner(text).map_err(|why| format!("{name}: {why}"))?;
         if let Some((_, other)) = owners.0.iter().find(|(_, known)| known.owned_by == owned_by) {
             let other = &other.name;
             return Err(format!(
-                "{name}: {text} is that of {other}, too, and a connection has one label"
+                "{name}: the label {other} already uses {text}; a connection can have one label"
             ));
         }
         owners.0.push((label, Labelled { name: name.clone(), owned_by }));
@@ -223,8 +223,7 @@ fn owner(text: &str) -> Result<OwnedBy, String> {
             let mounts = std::fs::read_to_string(MOUNTS)
                 .map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
             let root = root_of(&mounts).ok_or(
-                "this machine has no groups of processes of the second version (cgroup2) mounted\n\
-                 mount them: mount -t cgroup2 none /sys/fs/cgroup",
+                "no cgroup2 file system is mounted\nmount it: mount -t cgroup2 none /sys/fs/cgroup",
             )?;
             group_at(&root, group)
         }
@@ -251,7 +250,8 @@ fn group_at(root: &Path, group: &str) -> Result<OwnedBy, String> {
     let path = path.display().to_string();
     if path.len() > MAX_PATH || path.chars().any(char::is_control) {
         return Err(format!(
-            "a group's path must have at most {MAX_PATH} bytes, and no control characters; found {group:?}"
+            "a cgroup path must have at most {MAX_PATH} bytes and no control characters; found \
+                {group:?}"
         ));
     }
     let folder = root.join(&path);
@@ -303,7 +303,7 @@ mod tests {
         assert!(given("mark:7", "mark:8").is_ok());
         assert_eq!(
             given("mark:7", "mark:0x7").unwrap_err(),
-            "backup: mark:0x7 is that of shell, too, and a connection has one label"
+            "backup: the label shell already uses mark:0x7; a connection can have one label"
         );
     }
 

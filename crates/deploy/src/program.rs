@@ -1,4 +1,4 @@
-//! The program at a device, brought there and looked at.
+//! Attaches and reads the program at a device.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn load(plan: &EdgePlan, link: ebpf::Link) -> Result<EdgeProgram, ebpf::Error> {
     }
 }
 
-/// How many flows are told of each class.
+/// The maximum number of listed flows per class.
 const MAX_FLOWS: usize = 10;
 
 /// How EAGAIN reads.
@@ -40,8 +40,8 @@ pub(crate) fn prepare(link: &Link, edge: &Edge) -> Result<EdgeProgram, ebpf::Err
     load(&edge.plan, layer)
 }
 
-/// Brings the program to the device's egress. It goes on with the tokens and tables of classes of the same name as
-/// before, if they do the same.
+/// Attaches the program to the device's egress. Classes with the same name and behaviour as before keep their tokens
+/// and tables.
 pub(crate) fn bring(
     program: &EdgeProgram,
     link: &Link,
@@ -64,7 +64,7 @@ pub(crate) fn bring(
     if edge.plan.echoes() { Ok(()) } else { program.attach_echo(link.index) }
 }
 
-/// What the classes of the program at a device have seen; none where this process may not look.
+/// The counters of the program's classes at a device; `None` if this process may not read them.
 pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
     let there = EdgeAtDevice::find(link.index, Direction::Egress).ok()??;
     let (counters, tables) = (there.counters(classes).ok()?, there.tables(classes).ok()?);
@@ -96,6 +96,6 @@ pub(crate) fn colors(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
 
 /// Whether the kernel takes the program.
 pub(crate) fn try_out() -> Result<(), ebpf::Error> {
-    let nothing = EdgePlan::new(&[], &[]).expect("there is room for nothing");
+    let nothing = EdgePlan::new(&[], &[]).expect("no space left");
     load(&nothing, ebpf::Link::Ethernet).map(|_| ())
 }

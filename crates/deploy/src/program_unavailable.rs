@@ -8,12 +8,12 @@ use crate::device::Link;
 use crate::edge::EdgeMemo;
 use crate::status::ClassSeen;
 
-/// Gives the kernel the program for a device: this build has none.
+/// Loads the program for a device; not available in this build.
 pub(crate) fn prepare(_: &Link, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
     EdgeProgram::load(&edge.plan, ebpf::Link::Ethernet)
 }
 
-/// Brings the program to the device's egress: there is none.
+/// Attaches the program to the device's egress; not available in this build.
 pub(crate) fn bring(
     program: &EdgeProgram,
     _: &Link,
@@ -33,8 +33,8 @@ pub(crate) fn colors(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
     None
 }
 
-/// Whether the kernel takes the program, of which this build has none.
+/// Whether the kernel accepts the program; not available in this build.
 pub(crate) fn try_out() -> Result<(), ebpf::Error> {
-    let nothing = EdgePlan::new(&[], &[]).expect("there is room for nothing");
+    let nothing = EdgePlan::new(&[], &[]).expect("no space left");
     EdgeProgram::load(&nothing, ebpf::Link::Ethernet).map(|_| ())
 }

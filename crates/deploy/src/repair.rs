@@ -1,4 +1,4 @@
-//! What is to be put right at a device, and the command that does it.
+//! Faults of a deployment, and the command that repairs each.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ use crate::status::DeviceStatus;
 pub struct Wrong {
     /// What it is, and what follows from it.
     pub what: String,
-    /// The command that puts it right, where `POLICY` stands for the policy's file.
+    /// The command that repairs it; `POLICY` stands for the policy's file.
     pub command: String,
 }
 
@@ -50,7 +50,7 @@ impl Wrong {
         mended.chain(tcx).collect()
     }
 
-    /// As a person reads them: what one command puts right together.
+    /// The faults as text, those with the same command together.
     pub(crate) fn text(all: &[Wrong]) -> String {
         let of_one = all.chunk_by(|one, next| one.command == next.command);
         of_one.map(Wrong::text_of).collect()
@@ -74,17 +74,18 @@ impl Wrong {
     }
 }
 
-/// No packet comes to the program that marks. Filters of others before it are what keeps them from it, where there are any.
+/// No packet reaches the marking program. If other owners' filters run before it, they are the cause.
 fn unseen(status: &DeviceStatus, packets: u64) -> Wrong {
-    let what =
-        format!("nothing is marked: {packets} packets were sent, and the marking program saw none");
+    let what = format!(
+        "no packet is marked: {packets} packets were sent, and the marking program saw none"
+    );
     let device = quoted(&status.device);
     let removal = |place: &u64| format!("tc filter del dev {device} egress pref {place}");
     let removals: Vec<String> = status.foreign.iter().map(removal).collect();
     match removals.is_empty() {
         true => Wrong { what, command: reload(status) },
         false => Wrong {
-            what: format!("{what}: filters of others stand before it"),
+            what: format!("{what}: filters of other programs run before it"),
             command: removals.join(" && "),
         },
     }
@@ -103,12 +104,12 @@ pub(crate) fn lost(
     match group? {
         GroupState::There | GroupState::Unseen => None,
         GroupState::Gone => Some(format!(
-            "no connection has the label `{name}`: its cgroup {path} does not exist, as when a service has stopped; \
-             when it exists again, run `reload`"
+            "no connection has the label `{name}`: its cgroup {path} does not exist, for example \
+                because a service has stopped; when it exists again, run `reload`"
         )),
         GroupState::MadeAnew => Some(format!(
-            "no connection has the label `{name}`: its cgroup {path} was recreated, as when a service restarts, \
-             and the kernel uses the old one"
+            "no connection has the label `{name}`: its cgroup {path} was recreated, for example \
+                because a service restarted, and the kernel still uses the old one"
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Which way packets to a peer take.
+//! The route of packets to a peer.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -68,7 +68,7 @@ fn is_below(links: &[Value], link: &Value, upper: &str) -> bool {
     link["master"] == upper || stands_on
 }
 
-/// What `ip` answers; none where it says that there is no such thing.
+/// The answer of `ip`; `None` if it reports that there is no such thing.
 fn ask(arguments: &[&str]) -> Result<Option<Vec<Value>>, Error> {
     let output = Command::new("ip").args(arguments).output();
     let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;

@@ -1,4 +1,4 @@
-//! The folder for what lasts until the machine stops: `/run/shortflow` of root, or that of a user's session.
+//! The folder for files that last until the machine stops: `/run/shortflow` for root, or that of a user's session.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
@@ -34,7 +34,7 @@ pub(crate) fn own_folder(folders: &[PathBuf]) -> Result<Dir, Error> {
     };
     match refused.into_iter().find(|error| !is_denied(error)) {
         Some(source) if geteuid().is_root() => {
-            Err(Error::Machine { what: "no folder for locks can be made", source })
+            Err(Error::Machine { what: "cannot create a folder for locks", source })
         }
         _ if geteuid().is_root() => Err(Error::NoLocks { folder: FOLDER }),
         _ => Err(Error::NotAllowed),

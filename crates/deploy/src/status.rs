@@ -1,4 +1,4 @@
-//! How a deployment stands.
+//! The status of a deployment.
 
 use serde_json::{Value, json};
 use shortflow_ebpf::TcxProgram;
@@ -24,25 +24,25 @@ use crate::times;
 pub struct DeviceStatus {
     /// Its name.
     pub device: String,
-    /// What is deployed of queues; none where nothing is, or it was begun and not finished.
+    /// The deployed queues; `None` if there are none, or they are incomplete.
     pub memo: Option<Memo>,
-    /// What is done to packets before they wait; none where nothing is.
+    /// The deployed conditioning before the queues; `None` without one.
     pub edge: Option<EdgeStatus>,
-    /// What was deployed, and with which options; none where that is not known.
+    /// The deployment with its options; `None` if unknown.
     pub deployed: Option<Deployed>,
     /// What sends its packets.
     pub root: Root,
     /// Whether all that was begun is finished.
     pub is_whole: bool,
-    /// What somebody else has changed of what was deployed, each as a sentence.
+    /// Changes of the deployment by others, each as a sentence.
     pub damage: Vec<String>,
-    /// What somebody else's filters may do to it, as a sentence; none where there are none before ours.
+    /// The possible effect of other owners' filters, as a sentence; `None` if none run before ours.
     pub before: Option<String>,
-    /// The places of somebody else's filters before ours (`pref`).
+    /// The positions (`pref`) of other owners' filters before ours.
     pub foreign: Vec<u64>,
     /// Programs of others that see packets before ours does (tcx).
     pub tcx: Vec<TcxProgram>,
-    /// Whether another command works on it at this moment.
+    /// Whether another command works on it now.
     pub is_busy: bool,
     /// The classes of queues, those served first before others.
     pub classes: Vec<ClassStatus>,
@@ -57,7 +57,7 @@ pub struct EdgeStatus {
     pub memo: EdgeMemo,
     /// Who owns the connections that have labels, and how the group of processes stands where it is one.
     pub labels: Vec<(Labelled, Option<GroupState>)>,
-    /// What each class has seen; none where the process may not look.
+    /// The counters of each class; `None` if the process may not read them.
     pub seen: Option<Vec<ClassSeen>>,
     /// How many packets the queues behind have sent since, where some class takes every packet.
     pub(crate) sent: Option<u64>,
@@ -78,7 +78,7 @@ pub struct ClassSeen {
     pub buckets: Vec<EdgeBucket>,
 }
 
-/// How one looks at what classes have seen at a device; none where the process may not.
+/// A reader of the counters of classes at a device; `None` if the process may not read them.
 type Look = fn(&Link, usize) -> Option<Vec<ClassSeen>>;
 
 impl EdgeStatus {
@@ -189,7 +189,7 @@ impl EdgeStatus {
 /// How many flows of a class are shown to a person.
 const MAX_FLOWS_SHOWN: usize = 5;
 
-/// The classes beside those of a policy, which stand behind them: what keeps a device reachable, and what no class took.
+/// The classes after those of a policy: one keeps a device reachable, and one receives unclassified packets.
 pub const BESIDE: [&str; 2] = ["ARP, neighbour discovery", "unreadable headers"];
 
 /// What a class has done.
@@ -202,7 +202,7 @@ pub struct ClassStatus {
 }
 
 impl DeviceStatus {
-    /// How `device` stands; none where nothing is deployed.
+    /// The status of `device`; `None` without a deployment.
     ///
     /// # Errors
     /// When the device is not there, or tc cannot be run or read.
@@ -210,8 +210,8 @@ impl DeviceStatus {
         DeviceStatus::looked(device, program::seen)
     }
 
-    /// How many packets `device` was given, and what became of them, without the flows and times that the edge knows, whose
-    /// tables take long to read; none where nothing is deployed.
+    /// The packets that `device` received, by outcome, without the edge's flows and times, whose tables take long to
+    /// read; `None` without a deployment.
     ///
     /// # Errors
     /// As of [`read`](Self::read).
@@ -242,7 +242,7 @@ impl DeviceStatus {
         if observed.is_ours() {
             return Ok(Some(status()));
         }
-        let lost = "`clsact` was removed, and the program that marks with it: no packet is marked";
+        let lost = "`clsact` was removed together with the marking program: no packet is marked";
         Ok(read_deployed(device).map(|deployed| DeviceStatus {
             deployed: Some(deployed),
             is_whole: false,
@@ -312,14 +312,14 @@ impl DeviceStatus {
                 text += &columns(&edge.label_rows(), 3);
             }
             if edge.seen.is_none() {
-                text += "  what its classes have seen is told to root, in builds with eBPF\n";
+                text += "  the counters of its classes require root and a build with eBPF\n";
             }
         }
         if !self.classes.is_empty() {
             text += &columns(&self.rows(), 2);
         }
         if self.left_over > 0 {
-            text += &format!("  {} packets of the policy before still wait\n", self.left_over);
+            text += &format!("  {} packets of the previous policy still wait\n", self.left_over);
         }
         text
     }

@@ -72,7 +72,7 @@ impl Tc {
         Tc { claim: Some(Arc::new(claim)), ..self }
     }
 
-    /// The same, which brings this to the device where a step asks for it, in the place of what was known to be there.
+    /// The same, with this program to attach when a step asks for it, in place of the observed one.
     #[must_use]
     pub fn with_edge(self, edge: Edge, before: Option<EdgeMemo>) -> Tc {
         Tc { edge: Some(Arc::new(edge)), before, ..self }
@@ -137,7 +137,7 @@ impl Tc {
         }
     }
 
-    /// What is to be done for `tree` to stand there, and nothing else.
+    /// The steps that leave exactly `tree` there.
     ///
     /// # Errors
     /// When something is in the way.
@@ -160,7 +160,7 @@ impl Tc {
             .map_err(|obstacle| Error::Obstacle { device: device(), obstacle })
     }
 
-    /// What is to be done for nothing to be left there.
+    /// The steps that remove everything.
     ///
     /// # Errors
     /// When nothing is deployed there.
@@ -306,7 +306,7 @@ impl Tc {
     }
 }
 
-/// The disciplines of ours that have filters, among those that tc lists: those whose classes a filter tells apart.
+/// Our disciplines with filters, among those that tc lists: a filter selects their classes.
 fn with_filters(qdiscs: &str) -> Vec<u16> {
     let listed: Vec<Value> = serde_json::from_str(qdiscs).unwrap_or_default();
     let is_one = |qdisc: &&Value| ["prio", "drr", "ets"].iter().any(|kind| qdisc["kind"] == *kind);

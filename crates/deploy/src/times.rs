@@ -1,4 +1,4 @@
-//! How long connections took, as it is told.
+//! Formats the durations of connections.
 
 use serde_json::{Value, json};
 use shortflow_ebpf::edge::EdgeTimes;
@@ -19,7 +19,7 @@ pub(crate) fn rows(class: &str, groups: &[EdgeTimes; 4]) -> Option<Vec<Vec<Strin
     (rows.len() > 1).then_some(rows)
 }
 
-/// The bound within which so many of 100 ended; nothing where none has.
+/// The bound within which this share ended; `None` if none has ended.
 fn within(times: &EdgeTimes, percent: u64) -> String {
     match times.within(percent) {
         Some(bound) => bound.to_string(),

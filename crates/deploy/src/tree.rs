@@ -1,4 +1,4 @@
-//! What is to stand on a device, before it has handles.
+//! The wanted tree of a device, before it has handles.
 
 use std::collections::BTreeSet;
 
@@ -128,8 +128,8 @@ impl Tree {
         self.disciplines().into_iter().map(|queue| queue.kind).chain(own).collect()
     }
 
-    /// Bytes by which the kernel's count of a packet falls short of what the link adds to it; less than none where the
-    /// device's header is longer. Nothing where no link layer is given.
+    /// The bytes by which the kernel's count of a packet is below the size on the link; negative if the device's
+    /// header is longer. `None` without a link layer.
     pub(crate) fn extra(&self) -> i64 {
         match self.link_layer {
             LinkLayer::RAW => 0,
@@ -149,7 +149,7 @@ impl Tree {
         fnv(&each.collect::<Vec<_>>().join("\n"))
     }
 
-    /// What can be changed without another shape, the rate of the line apart.
+    /// The settings that can change without another shape, except the rate of the line.
     pub(crate) fn settings(&self) -> u64 {
         let leaf = |Leaf { ceiling, quantum, queue, .. }: &Leaf| {
             let ceiling = ceiling.map(Rate::bits_per_sec);
@@ -164,13 +164,13 @@ impl Tree {
         fnv(&format!("{} {link}\n{}", self.burst.0, leaves.join("\n")))
     }
 
-    /// What tells apart which packets belong where.
+    /// The classification of packets.
     pub(crate) fn filters(&self) -> u64 {
         let choices = self.disciplines().into_iter().filter_map(|queue| queue.choice.as_ref());
         fnv(&format!("{:?} {:?}", self.choice, choices.collect::<Vec<_>>()))
     }
 
-    /// Whether packets are told apart in more than one place.
+    /// Whether packets are classified in more than one place.
     pub(crate) fn has_inner_filters(&self) -> bool {
         self.disciplines().into_iter().any(|queue| queue.choice.is_some())
     }

@@ -1,4 +1,4 @@
-//! What a policy comes to at a device, and what is to be done for it to stand there.
+//! The wanted state of a device under a policy, and the steps to reach it.
 
 use shortflow_policy::{Policy, QueuePlan, Role, WithoutEffect};
 use shortflow_units::{LinkLayer, Rate};
@@ -21,21 +21,21 @@ use crate::without_effect::WITHOUT_EFFECT;
 /// Where something is to stand, and how it is to be made.
 #[derive(Debug, Clone)]
 pub struct Site {
-    /// The rate that was asked for; none where the policy's shaper or the device is to say it.
+    /// The given rate; `None` if the policy's shaper or the device gives it.
     pub rate: Option<Rate>,
-    /// The rate of the device, which counts where nobody else says one.
+    /// The rate of the device, used if no other rate is given.
     pub speed: Option<Rate>,
-    /// What a packet takes on the link of the bottleneck; none where the policy's shaper is to say it.
+    /// The size of a packet on the link of the bottleneck; `None` if the policy's shaper gives it.
     pub link_layer: Option<LinkLayer>,
     /// Bytes that the device puts before each packet, which the kernel counts.
     pub link_header: u64,
     /// What is known of the kernel.
     pub kernel: Kernel,
-    /// Whether the nearest is taken for what the kernel cannot do, and told.
+    /// Whether the nearest alternative replaces what the kernel cannot do, with a note.
     pub nearest: bool,
 }
 
-/// What comes to a device.
+/// The wanted state of a device.
 #[derive(Debug, Clone)]
 pub struct Wanted {
     /// The name of the policy.
@@ -50,7 +50,7 @@ pub struct Wanted {
     pub notes: Vec<String>,
 }
 
-/// Why a policy comes to nothing at a device.
+/// Why a policy cannot be deployed on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unwanted {
     /// The roles that were named cannot be played by one device: why, and what to do.
@@ -115,8 +115,8 @@ impl Wanted {
         }
     }
 
-    /// What is to be done: the queues first, so that no mark comes to queues that do not know it; the memo of the queues
-    /// when all else is done.
+    /// The steps: the queues first, so that marked packets find queues that know their marks; the memo of the queues
+    /// last.
     ///
     /// # Errors
     /// When something is in the way, queues of ours that this has none for among it.
@@ -142,7 +142,8 @@ impl Wanted {
         Wanted { options, ..self }
     }
 
-    /// The same behind a translation of addresses, where there is one: CAKE then tells hosts apart by their own (`nat`).
+    /// The same behind address translation, if there is any: CAKE then distinguishes hosts by their own addresses
+    /// (`nat`).
     #[must_use]
     pub fn behind(mut self, translation: Translation) -> Wanted {
         if translation == Translation::Seen
@@ -153,7 +154,7 @@ impl Wanted {
         self
     }
 
-    /// Whether a queue of it goes by the addresses of hosts.
+    /// Whether one of its queues uses the addresses of hosts.
     pub fn distinguishes_hosts(&self) -> bool {
         let queues = self.tree.iter().flat_map(Tree::disciplines);
         queues.map(|queue| queue.kind).any(|kind| [Kind::Cake, Kind::CakeMq].contains(&kind))
@@ -177,8 +178,8 @@ impl Wanted {
         Ok(at_root.into_iter().chain(at_clsact).collect())
     }
 
-    /// Whether it stands there, as far as the memos say: the policy's name, roles, rate, shape and settings, and what the
-    /// program does. Numbers of queues that somebody has set by hand are not seen.
+    /// Whether it is deployed, according to the memos: the policy's name, roles, rate, shape and settings, and the
+    /// program's behaviour. Manual changes of the queues' values are not detected.
     ///
     /// # Errors
     /// When the device is not there, or tc cannot be run or read.
@@ -194,7 +195,7 @@ impl Wanted {
         Ok(queues && is_edge(&observed.edge, &self.policy, self.edge.as_ref()))
     }
 
-    /// Whether it stands there but for what `verify` does while it is at work, and leaves when it is killed.
+    /// Whether it is deployed, except for the temporary changes of `verify`, which remain if `verify` is killed.
     pub fn is_deployed_except_verify(&self, observed: &Observed) -> bool {
         let queues = self.tree.as_ref().is_none_or(|tree| {
             let memo = observed.memo.as_ref();
@@ -209,7 +210,7 @@ impl Wanted {
         queues && edge
     }
 
-    /// Does it, where `observed` is what stands there.
+    /// Applies it, starting from `observed`.
     ///
     /// # Errors
     /// As of [`Tc::apply`].

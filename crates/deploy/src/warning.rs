@@ -1,4 +1,4 @@
-//! What is likely to spoil a deployment though nothing refuses it, each with what to do.
+//! Cautions: conditions that may spoil a deployment although no check refuses them, each with a remedy.
 
 use serde_json::{Value, json};
 use shortflow_elements::{Address, Aggregate, Prefix};
@@ -37,7 +37,7 @@ impl Warning {
         json!({ "what": self.what, "remedy": self.remedy })
     }
 
-    /// What is likely to spoil what the policy comes to at this device, with what is around it.
+    /// The cautions for a policy on this device, in this environment.
     pub fn all(
         policy: &Policy,
         wanted: &Wanted,
@@ -62,12 +62,14 @@ fn of_pieces(tree: &Tree, device: &str, environment: &Environment) -> Option<War
     let matters = tree.disciplines().len() > 1 && has_others && takes > MAX_GSO_TIME;
     (matters && environment.offloads != Some(false)).then(|| Warning {
         what: format!(
-            "packets may come in pieces of up to 64 KB (segmentation offload), and what comes first waits {} ms for one at {}",
+            "segments of up to 64 KB (segmentation offload) can delay packets of higher priority \
+                by {} ms at {}",
             nanos / 1_000_000,
             tree.rate
         ),
         remedy: format!(
-            "switch that off with `ethtool -K {device} tso off gso off`, and `gro off` on the devices that packets come from"
+            "disable it with `ethtool -K {device} tso off gso off`, and `gro off` on the devices \
+                through which packets arrive"
         ),
     })
 }
@@ -80,19 +82,19 @@ fn of_wrapping(wanted: &Wanted, device: &str, environment: &Environment) -> Vec<
     }
     let what = |kind: &str| {
         format!(
-            "packets leave {device} inside {kind}, where code points, ports and addresses are not seen: all of them go to the \
-             last class"
+            "packets leave {device} encapsulated in {kind}, which hides code points, ports and \
+                addresses: all of them go to the last class"
         )
     };
     let pppoe = environment.carries_pppoe.then(|| Warning {
         what: what("PPPoE"),
-        remedy: "deploy at the device of the session, as ppp0 (`ip link show type ppp` lists them)"
+        remedy: "deploy on the device of the session, such as ppp0 (`ip link show type ppp` lists \
+            them)"
             .to_owned(),
     });
     let mpls = environment.carries_mpls.then(|| Warning {
         what: what("MPLS"),
-        remedy: "deploy where packets have no label yet, or where they have none any more"
-            .to_owned(),
+        remedy: "deploy where packets carry no MPLS label".to_owned(),
     });
     pppoe.into_iter().chain(mpls).collect()
 }
@@ -121,18 +123,19 @@ fn of_translation(
         Translation::Unknown if private.is_some() => "may be translated",
         Translation::Unknown | Translation::None => return Vec::new(),
     };
-    let remedy = "mark at the hosts or at a router before the translation, tell flows apart by ports or code points, or use \
-                  `host-fair`, whose CAKE sees the addresses behind it";
+    let remedy = "mark at the hosts or at a router before the translation, classify by ports or \
+        code points, or use `host-fair`, whose CAKE sees the addresses behind the NAT";
     let of_host = by_host.filter(|_| environment.translation == Translation::Seen).map(|name| Warning {
         what: format!(
-            "source addresses {word} (NAT) before packets come to {device}: class `{name}` has one meter for all hosts behind it"
+            "source addresses {word} (NAT) before packets reach {device}: class `{name}` has one \
+                meter for all hosts behind the NAT"
         ),
         remedy: remedy.to_owned(),
     });
     let of_rule = private.map(|prefix| Warning {
         what: format!(
-            "source addresses {word} (NAT) before packets come to {device}: `match.src = \"{}/{}\"` then matches none of the hosts \
-             behind it",
+            "source addresses {word} (NAT) before packets reach {device}: `match.src = \"{}/{}\"` \
+                then matches none of the hosts behind the NAT",
             prefix.network(),
             prefix.length()
         ),
@@ -187,11 +190,12 @@ fn of_network_control(policy: &Policy, device: &str) -> Option<Warning> {
         .collect();
     (!control.is_empty()).then(|| Warning {
         what: format!(
-            "packets leave {device} with {}, the code points of network control (RFC 4594 §3.1): a provider may drop them, write \
-             them anew, or prefer them to its own",
+            "packets leave {device} with {}, the code points of network control (RFC 4594 §3.1): a \
+                provider may drop or re-mark them, or prefer them to its own",
             control.join(" and ")
         ),
-        remedy: "set other `code_points` where the line is a provider's, such as AF classes, or have the provider's consent"
+        remedy: "if the line belongs to a provider, set other `code_points`, such as AF classes, \
+            or ask the provider"
             .to_owned(),
     })
 }
@@ -244,7 +248,7 @@ queue.fifo = { limit = "200 pkt" }
         };
         for offloads in [Some(true), None] {
             let text = of("1 Mbit/s", offloads);
-            assert!(text.contains("waits 524 ms for one at 1 Mbit/s"), "{text}");
+            assert!(text.contains("by 524 ms at 1 Mbit/s"), "{text}");
             assert!(text.contains("`ethtool -K wan tso off gso off`"), "{text}");
             assert_eq!(of("100 Mbit/s", offloads), "");
         }
@@ -259,9 +263,15 @@ queue.fifo = { limit = "200 pkt" }
             "10 Mbit/s",
             Environment { carries_pppoe: true, carries_mpls: true, ..KNOWN },
         ));
-        assert!(text.contains("packets leave wan inside PPPoE, where code points"), "{text}");
+        assert!(
+            text.contains("packets leave wan encapsulated in PPPoE, which hides code points"),
+            "{text}"
+        );
         assert!(text.contains("`ip link show type ppp`"), "{text}");
-        assert!(text.contains("packets leave wan inside MPLS, where code points"), "{text}");
+        assert!(
+            text.contains("packets leave wan encapsulated in MPLS, which hides code points"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -269,7 +279,7 @@ queue.fifo = { limit = "200 pkt" }
         let of = |text: &str, roles: &[&str], translation| {
             warnings_text(&warnings(text, roles, "10 Mbit/s", Environment { translation, ..KNOWN }))
         };
-        let rule = "`match.src = \"192.168.9.2/32\"` then matches none of the hosts behind it";
+        let rule = "`match.src = \"192.168.9.2/32\"` then matches none of the hosts behind the NAT";
         assert!(of(BANDS, &[], Translation::Seen).contains(rule));
         assert!(of(BANDS, &[], Translation::Unknown).contains("addresses may be translated (NAT)"));
         assert_eq!(of(BANDS, &[], Translation::None), "");
@@ -280,7 +290,10 @@ marker.token-bucket = { rate = "250 kbit/s", depth = "6 KB", per = "source" }
         let all =
             format!("{}{users}", BANDS.replace("src = \"192.168.9.2/32\"", "dscp = \"AF11\""));
         let text = of(&all, &["edge", "core"], Translation::Seen);
-        assert!(text.contains("class `users` has one meter for all hosts behind it"), "{text}");
+        assert!(
+            text.contains("class `users` has one meter for all hosts behind the NAT"),
+            "{text}"
+        );
         assert_eq!(of(&all, &["edge", "core"], Translation::Unknown), "");
         let flows = all.replace("\"source\"", "\"flow\"");
         assert_eq!(of(&flows, &["edge", "core"], Translation::Seen), "");

@@ -1,4 +1,4 @@
-//! Keys that have no effect on deployments, each with the reason; what stands here is noted where it is written.
+//! Keys that have no effect on deployments, each with the reason. A file that sets one gets a note.
 
 use shortflow_policy::WithoutEffect;
 
@@ -7,26 +7,26 @@ pub const WITHOUT_EFFECT: &[WithoutEffect] = &[
     WithoutEffect {
         scheme: "queue.host-fair",
         key: "quantum",
-        reason: "the kernel's cake sets its quantum by the rate of the line",
+        reason: "the kernel's cake derives its quantum from the rate of the line",
     },
     WithoutEffect {
         scheme: "queue.host-fair",
         key: "mtu",
-        reason: "the kernel's cake computes from the rate what a queue may hold before it drops",
+        reason: "the kernel's cake derives its drop threshold from the rate",
     },
     WithoutEffect {
         scheme: "queue.host-fair",
         key: "ipv6_prefix",
-        reason: "the kernel's cake knows a host of IPv6 by its whole address",
+        reason: "the kernel's cake identifies an IPv6 host by its whole address",
     },
     WithoutEffect {
         scheme: "queue.wfq",
         key: "classes[].flow_limit",
-        reason: "the flows of a class share one turn and one limit at a device",
+        reason: "at a device, the flows of a class share one turn and one limit",
     },
     WithoutEffect {
         scheme: "queue.wfq",
         key: "full",
-        reason: "each class has a buffer of its own in the kernel",
+        reason: "in the kernel, each class has its own buffer",
     },
 ];

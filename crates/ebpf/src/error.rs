@@ -1,4 +1,4 @@
-//! What a machine may lack.
+//! Features that a machine may lack.
 
 use std::fmt;
 
@@ -27,11 +27,9 @@ impl Program {
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Program::Sender => "the eBPF program that reads the state of a kernel's TCP",
+            Program::Sender => "the eBPF program that reads the kernel's TCP state",
             Program::Edge => "the eBPF program that classifies, marks and polices packets",
-            Program::Growth => {
-                "the eBPF program that is a congestion control of aggregate-fair growth"
-            }
+            Program::Growth => "the eBPF program for aggregate-fair congestion control",
         })
     }
 }
@@ -39,35 +37,34 @@ impl fmt::Display for Program {
 /// Why a program cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It was left out when this was built.
+    /// This build does not include it.
     #[error(
-        "this build leaves out {0}\n\
-         build it with clang, libelf and zlib at hand: `make setup` and `make build`, or `cargo build --release \
-         --features ebpf`"
+        "this build does not include {0}\nbuild with clang, libelf and zlib installed: `make \
+            setup` and `make build`, or `cargo build --release --features ebpf`"
     )]
     LeftOut(Program),
     /// The kernel does not describe its own types.
     #[error(
-        "this kernel does not describe its types (/sys/kernel/btf/vmlinux is not there), which {0} needs\n\
-         use a kernel that was built with CONFIG_DEBUG_INFO_BTF, as those of distributions are"
+        "{0} needs /sys/kernel/btf/vmlinux, which this kernel does not provide\nuse a kernel built \
+            with CONFIG_DEBUG_INFO_BTF, as most distributions do"
     )]
     NoTypes(Program),
     /// The process may not load programs.
     #[error(
-        "this process may not load {0}\n\
-         run it as root, or give it the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN"
+        "no permission to load {0}\nrun it as root, or give it the capabilities CAP_BPF, \
+            CAP_PERFMON and CAP_NET_ADMIN"
     )]
     NotAllowed(Program),
     /// The kernel has no eBPF.
     #[error(
-        "this kernel has no eBPF, or none at devices, which {0} needs\n\
-         use a kernel that was built with CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS"
+        "{0} needs eBPF at network devices, which this kernel does not support\nuse a kernel built \
+            with CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS"
     )]
     NoEbpf(Program),
-    /// Somebody else's program is where ours would be.
+    /// Another owner's program uses our position.
     #[error(
-        "somebody else's program is at the device's priority {priority}, which is this program's place\n\
-         take it away, or move it to another priority"
+        "another owner's program uses priority {priority} at the device\nremove it, or move it to \
+            another priority"
     )]
     Occupied {
         /// The place.
@@ -81,8 +78,7 @@ pub enum Error {
     TooManyFiles(Program),
     /// The kernel does not take the program.
     #[error(
-        "the kernel does not take {program} ({what}): {why}\n\
-         use Linux {since} or a later one",
+        "the kernel rejects {program} ({what}): {why}\nuse Linux {since} or newer",
         since = program.since()
     )]
     Refused {

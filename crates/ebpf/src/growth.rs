@@ -1,4 +1,4 @@
-//! A congestion control that this kernel has for as long as somebody holds it.
+//! A congestion control that the kernel keeps while a handle is open.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -12,8 +12,8 @@ static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/growth.bpf.o"));
 
 /// What it is called there.
 const BUILT_AS: &str = "aggregate_fair";
-/// Where the name stands in `struct tcp_congestion_ops` of programs/kernel.h, behind five functions, and its bytes, the last
-/// of which is zero.
+/// The offset of the name in `struct tcp_congestion_ops` of programs/kernel.h, behind five functions, and its size in
+/// bytes, the last of which is zero.
 const NAME: usize = 5 * 8;
 const NAME_BYTES: usize = 16;
 

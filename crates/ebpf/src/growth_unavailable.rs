@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::Error;
 use crate::error::Program;
 
-/// Aggregate-fair growth of the window as a congestion control of this kernel; this build has none.
+/// Aggregate-fair growth of the window as a congestion control of this kernel; not available in this build.
 #[derive(Debug)]
 pub enum AggregateFair {}
 

@@ -1,20 +1,20 @@
-//! Programs that run in the kernel. At a device one tells what the kernel knows of the sender of a packet, and one
-//! conditions packets ([`edge`]); in TCP one is a congestion control ([`AggregateFair`]).
+//! Programs that run in the kernel. At a device, one reports the kernel's state of a packet's sender, and one
+//! conditions packets ([`edge`]); in TCP, one is a congestion control ([`AggregateFair`]).
 //!
 //! ```text
 //! kernel's TCP/IP ── packet ──▶ [sender.bpf.c] ── Record, packet ──▶ eth0 (TUN) ── Record::split ──▶ who reads
 //! ```
 //!
-//! An eBPF program at a host's device sees each packet with the socket that sends it, while the socket is as it
-//! was when TCP decided to send. It writes a record of it before the packet, so that whoever reads the device has
-//! both at once: nothing is to be looked up, and nothing has changed meanwhile.
+//! An eBPF program at a host's device sees each packet with the socket that sends it, in the state in which TCP
+//! decided to send. It writes a record of the state before the packet. So a reader of the device gets both at once,
+//! with no lookup and no change in between.
 //!
-//! The program is built and loaded where the feature `ebpf` is on. Without it everything else is there, and
-//! [`SenderProgram::load`] says what to do.
+//! The program is built and loaded with the feature `ebpf`. Without it, all other parts are available, and
+//! [`SenderProgram::load`] returns an error that says what to do.
 //!
 //! # What this crate does not know
 //!
-//! What is made of a record, and where devices come from.
+//! It does not know how a record is used, nor where devices come from.
 
 #![cfg(target_os = "linux")]
 
@@ -37,20 +37,20 @@ mod tcx;
 #[path = "tcx_unavailable.rs"]
 mod tcx;
 
-/// A program of somebody else that sees a device's packets before those at its `clsact`, ours among them (tcx).
+/// Another owner's program that sees a device's packets before those at its `clsact`, which include ours (tcx).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcxProgram {
     /// Its number.
     pub id: u32,
-    /// Its name; empty where it has none.
+    /// Its name; may be empty.
     pub name: String,
-    /// The number of the link that holds it there; none where it was attached without.
+    /// The number of the link that holds it there; `None` if it was attached without a link.
     pub link: Option<u32>,
     /// Which packets it sees.
     pub direction: edge::Direction,
 }
 
-/// What stands before the IP packets that a device sends.
+/// The header before the IP packets that a device sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     /// Nothing, as before those of a TUN device.

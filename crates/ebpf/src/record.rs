@@ -1,11 +1,11 @@
-//! What stands before a packet, as `programs/sender.bpf.c` writes it.
+//! The record before a packet, as `programs/sender.bpf.c` writes it.
 
 use std::time::Duration;
 
 /// What the kernel knows of the sender of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Record {
-    /// Nothing: it was sent by no TCP, or by nobody's socket, as resets are.
+    /// Nothing: it was not sent by TCP, or has no socket, as resets.
     Nothing,
     /// A connection that a listener is about to open: the packet is a SYN-ACK, and there is no socket yet.
     Request,
@@ -50,7 +50,7 @@ pub enum Recovery {
 /// The first bytes of a record. No version of IP has 0 in the upper half of its first byte.
 const MAGIC: [u8; 4] = [0, b'S', b'F', 1];
 
-/// Where the fields stand in the bytes, in the order of the machine.
+/// The offsets of the fields, in the machine's byte order.
 mod at {
     pub(super) const KIND: usize = 4;
     pub(super) const STATE: usize = 5;
@@ -69,7 +69,7 @@ impl Record {
     /// Bytes of a record.
     pub const LENGTH: usize = 28;
 
-    /// The record before a packet, and the packet; none where there is no record.
+    /// The record before a packet, and the packet; `None` without a record.
     pub fn split(bytes: &[u8]) -> Option<(Record, &[u8])> {
         let (record, packet) = bytes.split_at_checked(Record::LENGTH)?;
         let record = record.strip_prefix(&MAGIC).map(|_| Record::read(record))?;

@@ -1,4 +1,4 @@
-//! The program that looks at senders: how it is loaded, and brought to devices.
+//! Loads the program that observes senders, and attaches it to devices.
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::{Error, Link};
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
 
-/// Its name there, by what stands before a device's packets.
+/// Its name there, by the header of the device's packets.
 fn name(link: Link) -> &'static str {
     match link {
         Link::None => "sender",
@@ -52,8 +52,8 @@ impl SenderProgram {
         let program = program.expect("the program is in what was built");
         let mut hook = TcHook::new(program.as_fd());
         hook.ifindex(device.cast_signed()).attach_point(TC_EGRESS).handle(1).priority(1);
-        hook.create().map_err(Program::Sender.at("making a place at the device"))?;
-        hook.attach().map_err(Program::Sender.at("bringing it to the device"))?;
+        hook.create().map_err(Program::Sender.at("adding clsact to the device"))?;
+        hook.attach().map_err(Program::Sender.at("attaching it to the device"))?;
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::Program;
 use crate::{Error, Link};
 
-/// The program that writes a [`Record`](crate::Record) before each packet; this build has none.
+/// The program that writes a [`Record`](crate::Record) before each packet; not available in this build.
 #[derive(Debug)]
 pub enum SenderProgram {}
 

@@ -1,4 +1,4 @@
-//! Programs of others that see a device's packets before any filter of `clsact` does (tcx, kernel 6.6 and newer).
+//! Programs of other owners that see a device's packets before any filter of `clsact` (tcx, kernel 6.6 and newer).
 
 use std::collections::BTreeMap;
 
@@ -14,8 +14,8 @@ use crate::edge::Direction;
 const MAX_PROGRAMS: usize = 64;
 
 impl TcxProgram {
-    /// Those at the device of this number, in the network namespace of the thread, in the order in which packets come to
-    /// them. Where the kernel has no tcx, or does not show it to this process, there are none.
+    /// The programs at the device with this number, in the network namespace of the thread, in the order in which
+    /// packets reach them. Empty if the kernel has no tcx, or does not show it to this process.
     pub fn at(device: u32, direction: Direction) -> Vec<TcxProgram> {
         let found = query(device, direction);
         if found.is_empty() {

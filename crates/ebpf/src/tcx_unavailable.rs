@@ -1,4 +1,4 @@
-//! Builds without eBPF, which bring no program to a device before which others could stand.
+//! Builds without eBPF, which attach no program to a device.
 
 use crate::TcxProgram;
 use crate::edge::Direction;

@@ -1,4 +1,4 @@
-//! What is answered.
+//! HTTP responses.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::request::Refusal;
 
-/// Writes what goes on, until there is no more or nobody reads.
+/// Writes a live answer, until it ends or the client disconnects.
 type Writing<'a> = Box<dyn FnOnce(&mut Line<'_>) -> io::Result<()> + Send + 'a>;
 
 /// An answer.
@@ -23,13 +23,13 @@ pub enum Answer<'a> {
         /// What it is about.
         body: Vec<u8>,
     },
-    /// It goes on as long as somebody reads it.
+    /// It continues while the client reads.
     Live {
-        /// Whether it is for somebody who may act: it is not ended to make room for others.
+        /// Whether its client may make changes: then it is not closed to make room for others.
         is_kept: bool,
         /// Fields of the head besides those of every answer, each with its line end.
         fields: String,
-        /// Writes it, until there is no more or nobody reads.
+        /// Writes it, until it ends or the client disconnects.
         write: Writing<'a>,
     },
 }
@@ -66,7 +66,7 @@ impl fmt::Debug for Answer<'_> {
     }
 }
 
-/// The way to whoever reads a live answer.
+/// The stream to the client of a live answer.
 #[derive(Debug)]
 pub struct Line<'s> {
     pub(crate) stream: &'s TcpStream,
@@ -81,7 +81,7 @@ impl Line<'_> {
         self.stream.write_all(text.as_bytes())
     }
 
-    /// Whether nobody reads it any more.
+    /// Whether the client has disconnected.
     pub fn is_closed(&self) -> bool {
         let mut look = [PollFd::new(self.stream.as_fd(), PollFlags::POLLHUP)];
         poll(&mut look, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)

@@ -1,4 +1,4 @@
-//! Reading from a socket: no more than so many bytes, and no longer than until a moment.
+//! Reads from a socket with limits on bytes and time.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -84,7 +84,7 @@ impl<'s, S: Socket> Bounded<'s, S> {
         match end(&self.bytes, 0) {
             Some(length) => Ok(self.take(length)),
             None if !is_whole && self.bytes.len() >= max => {
-                let what = format!("a line has more than {max} bytes");
+                let what = format!("the line is longer than {max} bytes");
                 Err(io::Error::new(io::ErrorKind::InvalidData, what))
             }
             None => Ok(self.take(max)),

@@ -1,4 +1,4 @@
-//! Connections that are open at once: so many at most, and none kept out by those who do nothing.
+//! A limited number of open connections, which idle clients cannot exhaust.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,11 +9,11 @@ use crate::socket::Socket;
 /// What a connection is at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Activity {
-    /// It is told what happens, and shows no right of its own: the first to go.
+    /// A watching connection without the token: the first to be closed.
     Watching,
     /// Its request has not come.
     Idle,
-    /// It is being answered, or belongs to somebody who showed the right to act: it is not closed for others.
+    /// It is being answered, or its client has shown the token: it is not closed for others.
     Kept,
 }
 
@@ -42,13 +42,13 @@ pub struct Place<S: Socket> {
 }
 
 impl<S: Socket> Connections<S> {
-    /// At most so many.
+    /// With at most this number of connections.
     pub fn new(max: usize) -> Arc<Connections<S>> {
         Arc::new(Connections { max, open: Mutex::new((0, BTreeMap::new())) })
     }
 
-    /// A place for one more; where all are taken, at the cost of the one that has watched or been idle for longest. None
-    /// where none may be closed, or there is no descriptor left.
+    /// A place for a new connection. If all are taken, the one that has watched or been idle longest is closed.
+    /// `None` if none may be closed, or no descriptor is left.
     pub fn admit(self: &Arc<Self>, socket: &S) -> Option<Place<S>> {
         let socket = socket.clone_handle().ok()?;
         let mut open = self.all();

@@ -1,4 +1,4 @@
-//! What holds of any bytes that are sent as a request.
+//! Properties that hold for any bytes sent as a request.
 
 use super::request::{MAX_BODY, MAX_HEAD, Names, Request, has_end};
 

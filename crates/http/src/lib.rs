@@ -1,20 +1,20 @@
-//! HTTP/1.1 (RFC 9112) as a program needs it that shows figures of its own: a request of a few bytes, an answer, and the
-//! connection ends with it.
+//! A minimal HTTP/1.1 server (RFC 9112) for a program that shows its own figures: a small request, a response, and
+//! the connection closes.
 //!
 //! ```text
 //! TcpStream → Request::parse (the head; refused where it is none, or is meant for another name) → handler → Answer
 //! ```
 //!
-//! [`Bounded`] reads from any socket with limits of bytes and of time; [`Connections`] are so many at most, and who is
-//! idle makes room for who comes.
+//! [`Bounded`] reads from any socket with limits on bytes and time. [`Connections`] limits the number of connections:
+//! the longest idle one is closed for a new one.
 //!
-//! Whoever connects has 2 s and 8192 bytes for a head, 4096 for a body, and holds up nobody else. A [`Listener`] says by which
-//! names it may be asked for: a browser's page whose own name leads to this machine (DNS rebinding) comes with that name,
-//! and is refused.
+//! A client has 2 s and 8192 bytes for a head, and 4096 bytes for a body; it does not delay others. A [`Listener`] has
+//! the host names under which it may be addressed. A browser page whose host name resolves to this machine (DNS
+//! rebinding) sends its own name, and is refused.
 //!
 //! # What this crate does not know
 //!
-//! What is asked for, and who may: its users route, and check tokens and origins.
+//! It does not know the paths, nor who may use them: its callers route requests, and check tokens and origins.
 
 mod answer;
 mod bounded;

@@ -1,4 +1,4 @@
-//! Where one is asked: a listener, and a thread for each who connects.
+//! The listener, with a thread for each connection.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -14,7 +14,7 @@ use crate::bounded::Bounded;
 use crate::connections::{Activity, Connections, Place};
 use crate::request::{MAX_HEAD, Names, Refusal, Request, has_end};
 
-/// How long somebody may take for a request, and to take the answer.
+/// The timeout for a request, and for a client to accept the answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often one looks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
@@ -31,7 +31,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens at `address`: at one of loopback for who is on this machine, at another for everybody who reaches it.
+    /// Listens at `address`: a loopback address for clients on this machine, another for all that can reach it.
     ///
     /// # Errors
     /// When nobody can listen there.
@@ -197,7 +197,7 @@ mod tests {
     fn what_is_no_request_is_refused_with_the_reason() {
         let answer = answered(b"GET / HTTP/1.1\r\nHost: gw1\r\n\r\n");
         assert!(answer.starts_with("HTTP/1.1 421 Misdirected Request\r\n"), "{answer}");
-        assert!(answer.ends_with("and not by another name\n"), "{answer}");
+        assert!(answer.ends_with("use the host name localhost, 127.0.0.1 or [::1]\n"), "{answer}");
     }
 
     /// The first bytes of what is answered to a request.

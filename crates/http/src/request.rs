@@ -1,4 +1,4 @@
-//! What is asked for: the head of a request of HTTP/1 (RFC 9112), checked as a whole.
+//! The head of an HTTP/1 request (RFC 9112), parsed and checked as a whole.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ pub const MAX_BODY: usize = 4096;
 pub enum Names {
     /// Those that only this machine has for itself: `localhost`, 127.0.0.0/8, `[::1]`.
     Loopback,
-    /// These, and any address as a number, which nobody else can have lead here.
+    /// These names, and any numeric address, which no DNS entry can redirect here.
     Addresses,
 }
 
@@ -23,7 +23,7 @@ pub struct Request {
     pub method: String,
     /// With what, without its query: `/metrics`.
     pub path: String,
-    /// What stands behind the question mark, as it is written.
+    /// The part after the question mark, as written.
     pub query: String,
     /// The fields of the head, in their order, with names in lower case.
     fields: Vec<(String, String)>,
@@ -51,26 +51,29 @@ impl Refusal {
     }
 }
 
-const BAD: Refusal = Refusal::new("400 Bad Request", "this is no request of HTTP/1.1\n");
-const NO_HOST: Refusal = Refusal::new("400 Bad Request", "a request of HTTP/1.1 has one Host\n");
-const NOT_LOOPBACK: Refusal = Refusal::new(
-    "421 Misdirected Request",
-    "this is asked for as localhost, 127.0.0.1 or [::1], and not by another name\n",
+const BAD: Refusal = Refusal::new("400 Bad Request", "invalid HTTP/1.1 request\n");
+const NO_HOST: Refusal = Refusal::new(
+    "400 Bad Request",
+    "a request must have exactly one Host \
+    field\n",
 );
-const NOT_AN_ADDRESS: Refusal = Refusal::new(
-    "421 Misdirected Request",
-    "this is asked for by its address as a number, and not by a name\n",
-);
+const NOT_LOOPBACK: Refusal =
+    Refusal::new("421 Misdirected Request", "use the host name localhost, 127.0.0.1 or [::1]\n");
+const NOT_AN_ADDRESS: Refusal =
+    Refusal::new("421 Misdirected Request", "use the numeric address instead of a name\n");
 const TOO_LONG: Refusal = Refusal::new(
     "431 Request Header Fields Too Large",
-    "the head of a request has at most 8192 bytes\n",
+    "the request header is larger than 8192 bytes\n",
 );
 const TOO_LARGE: Refusal =
-    Refusal::new("413 Content Too Large", "the body of a request has at most 4096 bytes\n");
-const CODED: Refusal =
-    Refusal::new("501 Not Implemented", "a body is sent as it is, with its Content-Length\n");
+    Refusal::new("413 Content Too Large", "the request body is larger than 4096 bytes\n");
+const CODED: Refusal = Refusal::new(
+    "501 Not Implemented",
+    "send the body with Content-Length and without a transfer \
+        coding\n",
+);
 
-/// Fields on which something depends, so that a second one would be believed by some and not by others.
+/// Fields that matter for security, so that a duplicate could be interpreted differently.
 const ONCE: [&str; 7] = [
     "authorization",
     "content-length",
@@ -160,7 +163,7 @@ fn field(line: &str) -> Option<(String, String)> {
     is_name.then(|| (name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()))
 }
 
-/// Whether a `Host` is this machine, by a name or address that nobody else can have lead here.
+/// Whether a `Host` is this machine, by a name or address that no other host's DNS entry can redirect here.
 fn is_here(host: &str, names: Names) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.contains(']') => (name, port),

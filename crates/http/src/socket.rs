@@ -1,4 +1,4 @@
-//! What is needed of a socket to bound what comes over it.
+//! The socket operations that are needed to limit reads and writes.
 
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
@@ -26,7 +26,7 @@ pub trait Socket: AsFd + Send + Sized {
     /// When there is no descriptor left.
     fn clone_handle(&self) -> io::Result<Self>;
 
-    /// Ends the connection, for whoever reads or writes at it.
+    /// Closes the connection for all readers and writers.
     fn close(&self);
 }
 

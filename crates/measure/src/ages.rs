@@ -1,4 +1,4 @@
-//! The ages of what is unfinished.
+//! The ages of unfinished items.
 
 use std::collections::BTreeMap;
 

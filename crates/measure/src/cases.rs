@@ -1,4 +1,4 @@
-//! What several runs have in common, and how they differ.
+//! The common and the different parts of several runs.
 
 use std::collections::BTreeSet;
 
@@ -91,9 +91,8 @@ pub fn class<'a>(workload: &'a WorkloadSummary, label: Option<&str>) -> Option<&
     label.map_or(Some(&workload.all), |label| workload.class(label))
 }
 
-/// The relative gain in mean completion time of `ours` over `reference` at a point, in percent,
-/// over pairs of replicas that had the same arrivals; none when the runs had not, and none where a
-/// mean is known to a lower bound only.
+/// The relative gain in mean completion time of `ours` over `reference` at a point, in percent, over pairs of
+/// replicas with the same arrivals. `None` if the arrivals differ, or if a mean is only a lower bound.
 pub fn gain(
     (reference, ours): (&Run, &Run),
     point: usize,

@@ -1,4 +1,4 @@
-//! Runs of several engines: which of them belong together, and which is compared with which.
+//! Runs of several engines: which belong together, and which are compared.
 
 use crate::cases::distinct;
 use crate::results::Run;
@@ -29,8 +29,8 @@ pub fn of_engine<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r Run> {
     runs.iter().filter(|run| run.manifest.engine == engine).collect()
 }
 
-/// With which run the one at `at` stands in a table: with the first; of several engines, with the same
-/// policy by the first engine. None for those that others are compared with.
+/// The run with which the one at `at` is compared in a table: the first run; with several engines, the same policy
+/// under the first engine. `None` for the reference runs themselves.
 pub fn reference_of(runs: &[Run], at: usize) -> Option<usize> {
     let kinds: Vec<(&str, &str)> = runs.iter().map(|run| run.manifest.kind()).collect();
     let is_meant = |&(reference, ours): &(usize, usize)| {

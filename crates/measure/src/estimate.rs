@@ -132,8 +132,8 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The difference `ours − reference` of two runs that had the same arrivals, replica by replica:
-/// what both share cancels out, so that the interval is narrower than those of the two apart.
+/// The difference `ours − reference` of two runs with the same arrivals, replica by replica. Common effects cancel
+/// out, so the interval is narrower than those of the two runs.
 ///
 /// # Panics
 /// When the runs differ in their number of replicas.
@@ -149,8 +149,8 @@ pub fn paired_gain(reference: &[f64], ours: &[f64]) -> Option<Estimate> {
     Estimate::from_values(&pairwise(reference, ours, relative_gain))
 }
 
-/// The relative gain of `ours` over `reference` in percent, pair by pair; none where a side is known to a
-/// bound only, and what is open may move its mean by more than a fiftieth, for then nobody can tell.
+/// The relative gain of `ours` over `reference` in percent, pair by pair. `None` if a side is only a bound and its
+/// unfinished items may move its mean by more than 2 %.
 ///
 /// # Panics
 /// When the runs differ in their number of replicas.
@@ -164,8 +164,8 @@ pub fn relative_gain(reference: f64, ours: f64) -> f64 {
     100.0 * (reference - ours) / reference
 }
 
-/// Jain's fairness index (Σx)² / (n·Σx²): 1 when all are equal, which includes that nobody has anything,
-/// and 1/n when one has all; none of nobody.
+/// Jain's fairness index (Σx)² / (n·Σx²): 1 if all are equal, even if all are zero, and 1/n if one has everything;
+/// `None` without values.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();

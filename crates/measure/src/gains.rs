@@ -1,4 +1,4 @@
-//! How two runs that had the same arrivals compare, measure by measure.
+//! Compares two runs with the same arrivals, measure by measure.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,10 +29,10 @@ pub struct Gain {
     pub ours: Option<Estimate>,
     /// `ours − reference`; none, like the next two, where a side is known to a lower bound only.
     pub difference: Option<Estimate>,
-    /// `ours / reference`: the geometric mean over pairs, with the interval of the logarithms. None
-    /// where some figure is zero.
+    /// `ours / reference`: the geometric mean over pairs, with the interval of the logarithms. Absent if a figure is
+    /// zero.
     pub ratio: Option<Estimate>,
-    /// The gain in percent, above zero where ours is better; none where the reference is zero.
+    /// The gain in percent, above zero if ours is better; absent if the reference is zero.
     pub gain_percent: Option<Estimate>,
 }
 

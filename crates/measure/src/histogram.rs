@@ -56,7 +56,7 @@ impl Histogram {
         self.extremes = Extremes::joined(self.extremes, Some(one));
     }
 
-    /// Counts `count` durations in that belong to the cell of so many microseconds.
+    /// Adds `count` durations to the cell of this number of microseconds.
     pub(crate) fn record_cell(&mut self, micros: u64, count: u32) {
         self.cells().saturating_record_n(micros, count);
     }

@@ -1,4 +1,4 @@
-//! What a workload's results are results of.
+//! The kind of items that a workload's results count.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Item {
-    /// A request and its reply, or a flow that comes to its end.
+    /// A request and its reply, or a flow that ends.
     #[default]
     Transfer,
     /// An index and the objects embedded in it.

@@ -4,10 +4,10 @@
 //! Plan → Recorder (one per replica, fed by the run) → Replica → Summary (over replicas) → results
 //! ```
 //!
-//! A [`Recorder`] keeps means, variances and histograms only, so that its memory does not grow with
-//! simulated time; every single transfer can be streamed to disk beside it. A [`Replica`] is what
-//! one run found; a [`Summary`] gives each measure over replicas with its 95 % interval. Places,
-//! workloads and code points are known here by dense index and name alone.
+//! A [`Recorder`] keeps only means, variances and histograms, so that its memory does not grow with simulated time;
+//! every single transfer can also be streamed to disk. A [`Replica`] holds the results of one run; a [`Summary`]
+//! gives each measure over replicas with its 95 % interval. Places, workloads and code points are known here only by
+//! dense index and name.
 //!
 //! ```
 //! use shortflow_measure::{Plan, Recorder, Summary, Transfer, WorkloadPlan};
@@ -41,8 +41,8 @@
 //!
 //! # What this crate does not know
 //!
-//! Engines, scenarios and policies: who calls the recorder says what happened and when. How results are
-//! drawn or set in tables, and whether they confirm a claim.
+//! It does not know engines, scenarios and policies: the caller of the recorder says what happened and when. It does
+//! not draw results or set tables, nor decide whether they confirm a claim.
 
 mod ages;
 pub mod cases;

@@ -61,7 +61,7 @@ impl Moments {
         (self.n > 1).then(|| (self.squares / (self.n - 1) as f64).sqrt())
     }
 
-    /// The coefficient of variation: deviation over mean. None where the mean is zero.
+    /// The coefficient of variation: deviation over mean. `None` if the mean is zero.
     pub fn variation(&self) -> Option<f64> {
         let deviation = self.deviation()?;
         (self.mean != 0.0).then(|| deviation / self.mean)

@@ -10,8 +10,8 @@ use crate::item::Item;
 pub struct Plan {
     /// The workloads, by index.
     pub workloads: Vec<WorkloadPlan>,
-    /// The streams of datagrams of all workloads, by index; none where a stream is reported within
-    /// its workload only.
+    /// The streams of datagrams of all workloads, by index; `None` for a stream that is reported only within its
+    /// workload.
     pub streams: Vec<Option<StreamPlan>>,
     /// The completion times for which it is counted how many transfers took longer.
     pub limits: Vec<Duration>,
@@ -25,7 +25,7 @@ pub struct Plan {
     pub warm_up: Instant,
     /// When measuring ends: rates, queues and new transfers count until here.
     pub end: Instant,
-    /// How long after that the run goes on, so that open transfers may still complete.
+    /// How long the run continues after that, so that open transfers may still complete.
     pub drain: Duration,
     /// How often ports are sampled for time series; never when absent.
     pub series_interval: Option<Duration>,
@@ -47,8 +47,8 @@ pub struct WorkloadPlan {
     pub item: Item,
     /// The classes, smallest first. A transfer larger than the last counts in the whole only.
     pub size_classes: Vec<SizeClass>,
-    /// How many bits of replies it is to ask for in a second on average, over the measured time; none where that
-    /// depends on what it gets.
+    /// The reply bits that it requests per second on average, over the measured time; `None` if that depends on its
+    /// throughput.
     pub offered: Option<f64>,
     /// The end of its connections to which its data goes; requests go the other way.
     pub data_to: End,
@@ -75,7 +75,7 @@ pub struct StreamPlan {
     pub rate: u64,
 }
 
-/// Transfers whose reply has at most so many bytes, and more than the class before.
+/// Transfers whose reply has at most this number of bytes, and more than the class before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeClass {
     /// The name in results, like `"11 pkt"`.

@@ -31,7 +31,7 @@ impl std::ops::AddAssign for Count {
 /// What happened to the packets of one code point at a port.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodePointCounts {
-    /// Came to the port.
+    /// Arrived at the port.
     pub arrived: Count,
     /// Went out on the link.
     pub forwarded: Count,

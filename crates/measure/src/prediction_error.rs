@@ -1,4 +1,4 @@
-//! What a model told, beside what was found by an engine with replicas.
+//! Predicted figures compared with those of an engine with replicas.
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ pub struct PredictionError {
     pub predicted: Estimate,
     /// What was found.
     pub found: Estimate,
-    /// By which part the prediction is too high, below zero where it is too low; none where it is a bound.
+    /// The relative error of the prediction, above zero if it is too high; absent for a bound.
     pub error: Option<f64>,
 }
 

@@ -1,9 +1,8 @@
-//! Runs in order: first the one whose worst-served workload comes nearest to the best of all runs.
+//! The ranking of runs: the run whose worst-served workload is closest to the best of all runs comes first.
 //!
-//! A figure's **ratio** says how many times worse it is than the best figure that any of the
-//! compared runs has for the same thing at the same point: 1 is the best. A workload is as badly
-//! served as its worst ratio, and a run as badly as its worst workload: so a policy that is very
-//! good to some traffic and ruins other traffic does not come first.
+//! A figure's **ratio** says how many times worse it is than the best figure of all compared runs for the same thing
+//! at the same point: 1 is the best. A workload is rated by its worst ratio, and a run by its worst workload. So a
+//! policy that is very good to some traffic and ruins other traffic does not come first.
 
 use std::cmp::Ordering;
 
@@ -85,7 +84,7 @@ impl Service {
 pub struct RankFigure {
     /// Which figure.
     pub measure: RankMeasure,
-    /// Its value: seconds, a share from 0 to 1, or bits per second; none where nothing was served.
+    /// Its value: seconds, a share from 0 to 1, or bits per second; absent if nothing was served.
     pub value: Option<Estimate>,
     /// How many times worse than the best of all runs, 1 being the best.
     #[serde(deserialize_with = "finite_or_not")]
@@ -143,7 +142,7 @@ impl Ranking {
         Ranking::by(runs, false)
     }
 
-    /// The same by means, whatever percentiles there are: as a model has them, which it is held against.
+    /// The ranking by means, ignoring percentiles, to compare an engine with a model that has only means.
     pub fn from_means(runs: &[(&str, &[Point])]) -> Ranking {
         Ranking::by(runs, true)
     }
@@ -271,8 +270,8 @@ fn traffic(runs: &[&WorkloadSummary]) -> Option<Traffic> {
     }
 }
 
-/// The figures that all runs have, which alone can be compared. One that is a lower bound counts as
-/// that, unless it is the best: then nobody can say how much worse the others are.
+/// Only figures that all runs have can be compared. A lower bound counts as its value, unless it is the best: then
+/// nothing is known about how much worse the others are.
 fn measures(
     traffic: Traffic,
     values_of: impl Fn(RankMeasure) -> Vec<Option<Estimate>>,
@@ -308,8 +307,8 @@ fn value(summary: &Summary, name: &str, traffic: Traffic, figure: RankMeasure) -
     }
 }
 
-/// How many times worse than the best each value is; infinitely where there is none. A lower bound
-/// is no best, unless nothing more is known of any.
+/// How many times worse than the best each value is; infinite for a missing value. A lower bound is never the best,
+/// unless all values are lower bounds.
 fn ratios(measure: RankMeasure, values: &[Option<Estimate>]) -> Vec<f64> {
     // All figures become costs: the smaller, the better.
     let cost = |value: &Option<Estimate>| match (measure, value) {

@@ -1,4 +1,4 @@
-//! A figure that is known, or known only to be no less than something.
+//! A figure that is known exactly or as a lower bound.
 
 use serde::{Deserialize, Serialize};
 

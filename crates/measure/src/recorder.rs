@@ -1,4 +1,4 @@
-//! What a running replica hands its findings to.
+//! Records the events of a running replica.
 
 use shortflow_units::{Duration, Instant};
 
@@ -34,7 +34,7 @@ pub struct Recorder {
     replica: Replica,
 }
 
-/// What the datagrams of one workload came to.
+/// The totals of one workload's datagrams.
 #[derive(Debug, Clone, Default)]
 struct DatagramTracker {
     delay: Moments,
@@ -45,7 +45,7 @@ struct DatagramTracker {
     dropped: u64,
 }
 
-/// What the datagrams of one stream came to.
+/// The totals of one stream's datagrams.
 #[derive(Debug, Clone)]
 struct StreamTracker {
     plan: StreamPlan,
@@ -164,8 +164,8 @@ impl Recorder {
         }
     }
 
-    /// `bytes` of the application were delivered in order to this end of a connection; counted while
-    /// measuring goes on.
+    /// `bytes` of the application were delivered in order to this end of a connection; counted during the measured
+    /// time.
     #[inline]
     pub fn goodput(&mut self, now: Instant, workload: u16, to: End, bytes: u64) {
         if now >= self.warm_up && now <= self.end {

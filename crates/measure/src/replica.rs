@@ -1,4 +1,4 @@
-//! What one replica found.
+//! The results of one replica.
 
 use std::collections::BTreeMap;
 
@@ -116,7 +116,7 @@ pub struct WorkloadResult {
     pub dropped: u64,
     /// Packets that they sent as green, yellow, red and other.
     pub colors: [u64; 4],
-    /// Bits of replies that it was to ask for in a second on average; none where that depends on what it gets.
+    /// The reply bits that it requests per second on average; absent if that depends on its throughput.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<f64>,
     /// Bytes of the replies that transfers asked for which began after the warm-up, complete or not.
@@ -130,7 +130,7 @@ pub struct WorkloadResult {
     pub delivered_request_bytes: u64,
     /// Its datagrams, if it sent any.
     pub datagrams: Option<DatagramResult>,
-    /// Its streams of datagrams one by one, where they are set apart.
+    /// Its streams of datagrams one by one, if they are reported separately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamResult>,
     /// Its long flows, if it has any.
@@ -222,8 +222,7 @@ pub struct ClassResult {
     pub request: Moments,
     /// Times of the reply.
     pub reply: Moments,
-    /// Mean completion time up to the oldest age, computed when the recording ends; none where all
-    /// are complete.
+    /// Mean completion time up to the oldest age, computed when the recording ends; absent if all are complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restricted_mean: Option<Reading>,
     /// Standard deviation of completion times, likewise.
@@ -238,8 +237,7 @@ pub struct ClassResult {
     /// How many took longer than each limit of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over: Vec<OverLimit>,
-    /// The distribution of completion times; left out of files, where only that of all replicas
-    /// together is kept.
+    /// The distribution of completion times; omitted in files, which keep only that of all replicas together.
     #[serde(skip)]
     pub times: Survival,
 }
@@ -301,8 +299,7 @@ impl ClassResult {
         }
     }
 
-    /// Counts in all that `other` has counted. Means and percentiles are then to be
-    /// [settled](Self::settle) anew.
+    /// Adds all counts of `other`. Means and percentiles must then be [settled](Self::settle) again.
     pub fn merge(&mut self, other: &ClassResult) {
         self.reply_bytes += other.reply_bytes;
         self.unfinished_bytes += other.unfinished_bytes;
@@ -495,8 +492,7 @@ impl DatagramResult {
 pub struct LongFlows {
     /// Each flow's goodput in bits per second.
     pub rates: Vec<f64>,
-    /// What each would get if the network were max–min fair, in the same order, in bits per second; none where
-    /// all would get the same.
+    /// The max–min fair goodput of each, in the same order, in bits per second; absent if all would get the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<f64>,
     /// What each flow got over time, in the same order; where it was sampled.
@@ -525,8 +521,8 @@ impl LongFlows {
         mean(&self.rates)
     }
 
-    /// The coefficient of variation of a flow's throughput samples, mean over flows. A flow that never
-    /// got anything through has none, and is left out.
+    /// The coefficient of variation of a flow's throughput samples, mean over flows. Flows without any delivery are
+    /// omitted.
     pub fn throughput_variation(&self) -> Option<f64> {
         let variations = self.samples.iter().filter_map(|flow| flow.throughput.variation());
         mean(&variations.collect::<Vec<_>>())

@@ -1,8 +1,8 @@
-//! Means of which a few unfinished transfers leave a little open.
+//! Means with a small uncertainty due to a few unfinished transfers.
 //!
-//! One replica with one open transfer among a thousand knows its mean only to a lower bound. Over many
-//! replicas that one transfer may not matter: then the mean is told, and its interval is widened by what
-//! the open ones may still do.
+//! If one of a thousand transfers of a replica is open, its mean is only a lower bound. Over many replicas that one
+//! transfer may not matter: then the mean is given, and its interval is widened by the possible effect of the open
+//! ones.
 
 use crate::estimate::{Estimate, mean};
 use crate::reading::{Likely, Reading};
@@ -33,8 +33,8 @@ impl Spread {
         }
     }
 
-    /// The spreads of these readings where what is open moves their mean by little; none where it may move it
-    /// by more, or nobody knows.
+    /// The spreads of these readings, if the unfinished items move their mean only a little; `None` if they may move
+    /// it more, or if that is unknown.
     pub(crate) fn all(readings: &[Reading]) -> Option<Vec<Spread>> {
         let spreads: Vec<Spread> =
             readings.iter().map(Spread::from_reading).collect::<Option<_>>()?;

@@ -79,8 +79,8 @@ pub(crate) fn warnings(workload: &WorkloadSummary, replicas: u32) -> Vec<Warning
             _ => ("were", "their", "they count"),
         };
         let message = format!(
-            "{} of the {items} of {} {were} given up by {their} TCP, because its retries were used up or \
-             the connection was reset; {they} as taking longer than {their} age at the end",
+            "{} of the {items} of {} {were} aborted by {their} TCP, because its retries ran out or \
+                the connection was reset; {they} as taking longer than {their} age at the end",
             workload.failed, workload.name,
         );
         warnings.push(Warning::new(WarningKind::GivenUp, message));
@@ -98,13 +98,13 @@ fn partial_samples(workload: &WorkloadSummary, replicas: u32) -> Option<Warning>
         .collect();
     (!partial.is_empty()).then(|| {
         let message = format!(
-            "not every one of the {replicas} replicas had such {} of {}: {}; figures are over these replicas \
-             only",
+            "not all of the {replicas} replicas had such {} of {}: {}; figures are over these \
+                replicas only",
             workload.item.plural(),
             workload.name,
             partial.join(", "),
         );
-        Warning::new(WarningKind::PartialSample, message).with_help("run for longer")
+        Warning::new(WarningKind::PartialSample, message).with_help("run for a longer time")
     })
 }
 
@@ -132,8 +132,8 @@ fn unfinished(workload: &WorkloadSummary) -> Option<String> {
     }
     if !classes.is_empty() {
         said.push(format!(
-            "for {} these figures are only lower bounds, and no gain is told from them: {}; run for \
-             longer, or set `drain`",
+            "for {} these figures are only lower bounds and give no gain: {}; run for a longer \
+                time, or set `drain`",
             workload.name,
             classes.join("; ")
         ));

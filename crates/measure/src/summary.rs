@@ -1,4 +1,4 @@
-//! What all replicas of a run found together.
+//! The summary over all replicas of a run.
 
 use std::collections::BTreeMap;
 
@@ -72,12 +72,12 @@ pub struct WorkloadSummary {
     /// The same of replies and of long flows.
     #[serde(default)]
     pub data_goodput: Option<Estimate>,
-    /// The same of requests, which go the other way; absent where there are none.
+    /// The goodput of requests, which go the other way; absent without requests.
     #[serde(default)]
     pub request_goodput: Option<Estimate>,
     /// Its datagrams.
     pub datagrams: Option<DatagramSummary>,
-    /// Its streams of datagrams one by one, where they are set apart.
+    /// Its streams of datagrams one by one, if they are reported separately.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub streams: Vec<StreamSummary>,
     /// Jain's fairness index of its long flows.
@@ -253,7 +253,7 @@ pub struct PortSummary {
     pub ecn_marks: Option<Estimate>,
     /// The share of arrived packets that were dropped, 0 to 1.
     pub loss: Option<Estimate>,
-    /// The same by code point; those that no packet had are left out.
+    /// The same by code point; code points without packets are omitted.
     pub code_points: Vec<CodePointSummary>,
 }
 
@@ -266,8 +266,8 @@ pub struct CodePointSummary {
     pub arrived: Count,
     /// The share of arrived packets that were dropped, 0 to 1.
     pub loss: Option<Estimate>,
-    /// What share of arrived packets was dropped for which reason, all replicas together; reasons
-    /// that took no packet are left out.
+    /// The share of arrived packets dropped for each reason, all replicas together; reasons without drops are
+    /// omitted.
     pub reasons: BTreeMap<String, f64>,
 }
 
@@ -390,9 +390,14 @@ fn starved(replicas: &[&WorkloadResult]) -> Option<Warning> {
     let n = replicas.len();
     let times = if n == 1 { String::new() } else { format!(" in {count} of {n} replicas") };
     let flows = first.long_flows.is_some();
-    let fairness = if flows { "; a fairness of 1 says there that all got as little" } else { "" };
+    let fairness = if flows {
+        "; there, a fairness of 1 only means that all flows got equally \
+        little"
+    } else {
+        ""
+    };
     let message = format!(
-        "{} was starved: it got nothing through{times}, which counts as zero{fairness}",
+        "{} was starved: nothing was delivered{times}, which counts as zero{fairness}",
         first.name
     );
     Some(Warning::new(WarningKind::Starved, message))

@@ -1,4 +1,4 @@
-//! Completion times of which some are known only to exceed an age.
+//! Completion times, some of which are only known to exceed an age.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use shortflow_units::Duration;
@@ -11,11 +11,10 @@ use crate::spread::MEAN_TOLERANCE;
 /// How long things took that were completed, and how old those were at the end that were not: these
 /// are right-censored, for how long they would have taken is not known.
 ///
-/// The distribution is estimated by the product limit (Kaplan & Meier, Journal of the American
-/// Statistical Association 53, 1958): the share that takes longer than t is the product, over all
-/// times up to t at which something was completed, of the share of those still under way that went
-/// on. What is not completed counts as under way until its age. To leave it out would flatter
-/// whoever starves the longest transfers.
+/// The distribution is estimated by the product limit (Kaplan & Meier, Journal of the American Statistical
+/// Association 53, 1958): the share that takes longer than t is the product, over all completion times up to t, of
+/// the share of items in progress that continued. An incomplete item counts as in progress until its age. Omitting it
+/// would favour a policy that starves the longest transfers.
 ///
 /// The estimate takes what is left for no different from what was completed at the same age. Under
 /// one queue it may be, and under another not, and what is left when a load ends completes sooner
@@ -30,8 +29,8 @@ pub struct Survival {
     unfinished: Ages,
 }
 
-/// How many must lie beyond a percentile for it to be told: with fewer, it is little more than the
-/// longest time that happened to occur.
+/// The minimum number of items beyond a percentile: with fewer, it is little more than the longest time that happened
+/// to occur.
 const MIN_BEYOND: f64 = 10.0;
 
 /// How much longer than a time the end of its cell in a histogram may be.
@@ -150,7 +149,7 @@ struct Step {
 /// The distribution of a [`Survival`], estimated.
 pub(crate) struct Curve<'a> {
     of: &'a Survival,
-    /// None where all are completed: then the histogram says all.
+    /// `None` if all are complete: then the histogram has everything.
     steps: Vec<Step>,
 }
 
@@ -181,8 +180,8 @@ impl Curve<'_> {
         (longer == 0.0 || seconds <= self.of.end()).then_some(longer)
     }
 
-    /// The mean up to the oldest age where some are unfinished (the restricted mean); a bound where
-    /// what is left then could matter. None where all are completed: an exact mean is kept elsewhere.
+    /// The mean up to the oldest age if some are unfinished (the restricted mean); a bound if the unfinished ones
+    /// could matter. `None` if all are complete: the exact mean is kept elsewhere.
     pub(crate) fn restricted_mean(&self) -> Option<Reading> {
         let (mean, _, left) = self.restricted_moments()?;
         let growth = left * self.of.end();

@@ -1,4 +1,4 @@
-//! How the sender of a connection stands at an instant, as a kernel tells it.
+//! The state of a connection's sender at an instant, as a kernel reports it.
 
 use shortflow_units::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub struct TcpState {
     pub lost: u32,
     /// Segments sent again since the connection began, SYNs included.
     pub retransmissions: u32,
-    /// Segments delivered since the connection began; none where the kernel does not tell.
+    /// Segments delivered since the connection began; `None` if the kernel does not report it.
     pub delivered: Option<u32>,
     /// Segments of these that were acknowledged with a mark of congestion.
     pub marked: Option<u32>,
@@ -52,7 +52,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word in `tcp-info-*.csv`.
+    /// Its name in `tcp-info-*.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Phase::Open => "open",
@@ -78,7 +78,7 @@ pub enum Occasion {
 }
 
 impl Occasion {
-    /// The word in `tcp-info-*.csv`.
+    /// Its name in `tcp-info-*.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             Occasion::Interval => "interval",
@@ -98,8 +98,8 @@ pub struct TcpSample {
     pub occasion: Occasion,
     /// The row of results for which the connection counts, by its index.
     pub workload: u16,
-    /// The transfer that it carries, by its number in `transfers-*.csv`; none where it carries several, or
-    /// one that is no transfer there.
+    /// The transfer that it carries, by its number in `transfers-*.csv`; `None` if it carries several, or one that is
+    /// not listed there.
     pub id: Option<u64>,
     /// Between whom it runs.
     pub ends: Ends,

@@ -1,4 +1,4 @@
-//! How evenly a long flow gets through.
+//! The variation of a long flow's throughput.
 
 use serde::{Deserialize, Serialize};
 

@@ -79,7 +79,7 @@ pub enum TransferState {
 }
 
 impl TransferState {
-    /// The word in `transfers-*.csv`.
+    /// Its name in `transfers-*.csv`.
     pub const fn name(self) -> &'static str {
         match self {
             TransferState::Completed => "completed",

@@ -1,8 +1,7 @@
-//! Warnings: what a reader must know before trusting results.
+//! Warnings that a reader must know before trusting results.
 //!
-//! Whoever finds one adds it to the summary of its point ([`Summary::warnings`](crate::Summary)). From
-//! there it appears on the terminal, on the page, in `--json`, `summary.json`, `manifest.toml` and
-//! `warnings.csv`.
+//! The code that finds one adds it to the summary of its point ([`Summary::warnings`](crate::Summary)). From there it
+//! appears on the terminal, on the page, in `--json`, `summary.json`, `manifest.toml` and `warnings.csv`.
 
 use std::fmt;
 
@@ -63,10 +62,10 @@ pub enum WarningKind {
 pub struct Place {
     /// The file's name.
     pub file: String,
-    /// The line; none where it is about the whole file.
+    /// The line; absent if it concerns the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// The column, in characters; none where it is about the whole file.
+    /// The column, in characters; absent if it concerns the whole file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<usize>,
 }

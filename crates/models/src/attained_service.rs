@@ -2,8 +2,8 @@
 //! volume 2, 1976, §§4.5 and 4.7 (foreground-background, and levels of first come first served), with
 //! packets that are not interrupted, as DSTF's (Guo, Zhu, Zhang & Zhang 2005, §2.2).
 //!
-//! Holds for Poisson arrivals of flows whose packets are all there at once: TCP's windows and round
-//! trips come on top.
+//! Holds for Poisson arrivals of flows whose packets arrive all at once; TCP's windows and round trips are not
+//! included.
 
 use crate::sizes::Sizes;
 use crate::{ModelError, Range};

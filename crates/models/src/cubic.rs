@@ -1,8 +1,7 @@
 //! CUBIC's response function: RFC 9438, §5 and §4.3.
 //!
-//! Loss is one segment in every 1/p, evenly spaced; there are no timeouts, no slow start and no
-//! limit but `max_window`. So it holds for light loss: above some percent timeouts take over,
-//! of which RFC 9438 says nothing.
+//! Loss is one segment in every 1/p, evenly spaced; there are no timeouts, no slow start and no limit except
+//! `max_window`. So it holds for light loss: above a few percent, timeouts dominate, which RFC 9438 does not cover.
 
 use crate::{ModelError, Range};
 

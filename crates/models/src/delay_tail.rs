@@ -1,10 +1,10 @@
-//! How the delay of real-time packets falls off: Guo, Zhu, Zhang & Zhang 2005, eqs. 3 and 4.
+//! The tail of the delay of real-time packets: Guo, Zhu, Zhang & Zhang 2005, eqs. 3 and 4.
 //!
-//! Eq. 3 takes the sum of many independent short flows as normal; eq. 4 says that the queue falls
-//! off as e^(−δx), and leaves δ to the rate function of the arrivals. Here are the two that have a
-//! closed form or one equation: Poisson packets of several lengths, where δ is the root of
-//! Σ λᵢ(e^(δxᵢ) − 1) = δ (Cramér & Lundberg; Asmussen, *Applied Probability and Queues*, 2nd
-//! edition, XIII.5), and a normal rate, where δ = 2(C − m)/v (Norros 1994, at H = ½).
+//! Eq. 3 treats the sum of many independent short flows as normal; eq. 4 says that the queue falls off as e^(−δx),
+//! and leaves δ to the rate function of the arrivals. This file has the two cases with a closed form or one equation:
+//! Poisson packets of several lengths, where δ is the root of Σ λᵢ(e^(δxᵢ) − 1) = δ (Cramér & Lundberg; Asmussen,
+//! *Applied Probability and Queues*, 2nd edition, XIII.5), and a normal rate, where δ = 2(C − m)/v (Norros 1994, at H
+//! = ½).
 
 use crate::solve::falling_root;
 use crate::{ModelError, Range};

@@ -1,4 +1,4 @@
-//! Why a model gives no number: an input outside its range, or a fixed point that was not found.
+//! Errors of models: an input outside the valid range, or a fixed point that was not found.
 
 use std::fmt;
 use std::ops::Bound;
@@ -15,7 +15,7 @@ pub enum ModelError {
         /// What the model takes.
         allowed: Range,
     },
-    /// An iteration came to its last step without settling.
+    /// An iteration reached its last step without converging.
     NotSettled {
         /// What was looked for, with its unit.
         quantity: &'static str,

@@ -1,5 +1,5 @@
-//! M/G/1 with room for so many customers, by the chain of what departures leave behind: Cooper, *Introduction to Queueing
-//! Theory*, 2nd edition, 1981, §5.10.
+//! M/G/1 with a finite buffer, by the Markov chain at departures: Cooper, *Introduction to Queueing Theory*, 2nd
+//! edition, 1981, §5.10.
 //!
 //! Exact for Poisson arrivals, services independent of them, and service in the order of arrival.
 
@@ -41,7 +41,7 @@ impl FiniteRoom {
     }
 }
 
-/// The probabilities that 0, 1, … customers come in a service, up to so many.
+/// The probabilities of 0, 1, … arrivals during a service, up to this number.
 fn arrivals(streams: &[Packets], rate: f64, max: usize) -> Vec<f64> {
     let mut all = vec![0.0; max + 1];
     for stream in streams {

@@ -1,8 +1,7 @@
-//! How many flows a table must hold: Casetti & Mellia 2005, §7, eqs. 5 and 6.
+//! The number of flows that a table must hold: Casetti & Mellia 2005, §7, eqs. 5 and 6.
 //!
-//! The bottleneck is taken as an M/G/1 queue with processor sharing, and Little's law gives the
-//! flows that are active at a time. As the completion times depend on how many share the
-//! bottleneck, both are found together, as a fixed point.
+//! The bottleneck is modelled as an M/G/1 queue with processor sharing, and Little's law gives the number of active
+//! flows. Since the completion times depend on this number, both are solved together, as a fixed point.
 
 use crate::solve::fixed_point;
 use crate::{ModelError, Range};

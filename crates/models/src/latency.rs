@@ -1,10 +1,9 @@
-//! How long a transfer of any length takes: Cardwell, Savage & Anderson, "Modeling TCP latency",
-//! INFOCOM 2000, §II. Between the model of short flows, which sees each segment, and that of long
-//! ones, which sees none.
+//! The duration of a transfer of any length: Cardwell, Savage & Anderson, "Modeling TCP latency", INFOCOM 2000, §II.
+//! It lies between the model of short flows, which covers each segment, and that of long flows, which covers none.
 //!
-//! Holds for one loss event at a time, loss independent of the window, and sending a window in less
-//! than a round trip. Times are in seconds, lengths in segments, loss is a probability; constant time.
-//! The wait for a delayed acknowledgement of a lone first segment (their §II-E) is the caller's to add.
+//! Assumes one loss event at a time, loss independent of the window, and windows that are sent in less than a round
+//! trip. Times are in seconds, lengths in segments, loss is a probability; constant time. The caller adds the wait
+//! for a delayed acknowledgement of a single first segment (their §II-E).
 
 use crate::pftk::{self, Path};
 use crate::{ModelError, Range};
@@ -78,8 +77,8 @@ pub fn transfer(
     Ok(Transfer { slow_start_segments, slow_start, recovery, rest })
 }
 
-/// E\[T_ss\] and E\[W_ss\]: the time that slow start takes for so many segments, and the window that it
-/// ends with (their eqs. 11 to 15).
+/// E\[T_ss\] and E\[W_ss\]: the time that slow start takes for this number of segments, and the window at its end
+/// (their eqs. 11 to 15).
 fn slow_start(path: &Path, first: f64, segments: f64) -> (f64, f64) {
     let growth = 1.0 + 1.0 / path.segments_per_ack;
     let first = first.min(path.max_window);

@@ -1,8 +1,8 @@
 //! Closed forms, as pure functions: one file per paper's formulae.
 //!
-//! Each function says where its formula stands, in which units it takes and gives, and where it
-//! holds. What lies outside is refused with the range, and what does not settle with what is left of its
-//! equation ([`ModelError`]). Nothing here simulates; the simulator is checked against these.
+//! Each function names the source of its formula, its units and its range. It refuses an input outside the range, and
+//! reports the residual of a fixed point that was not found ([`ModelError`]). Nothing here simulates; the simulator
+//! is checked against these formulas.
 //!
 //! | what | where |
 //! |---|---|
@@ -25,8 +25,7 @@
 //!
 //! # What this crate does not know
 //!
-//! Everything else: it uses no other crate of the project, so that no mistake of the simulator can hide in
-//! what it is checked against.
+//! It uses no other crate of the project, so that an error of the simulator cannot hide in its reference.
 
 pub mod attained_service;
 pub mod cubic;

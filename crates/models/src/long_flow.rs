@@ -1,10 +1,9 @@
 //! Throughput of a long flow whose first segments, and those after each timeout, are green: Casetti
 //! & Mellia 2005, §6.2, eq. 4.
 //!
-//! Green segments are taken as never lost, so this holds where the green profile is kept to. The
-//! paper does not say what w is in Q = min(1, 3/w), the probability that a loss ends in a timeout;
-//! here it is the window that stands in the equation itself, √(8/3·((1 − k)/k + Q·t_ft)), which
-//! depends on Q in turn.
+//! Green segments are assumed never to be lost, so this holds if the green profile is respected. The paper does not
+//! define w in Q = min(1, 3/w), the probability that a loss ends in a timeout; here it is the window in the equation
+//! itself, √(8/3·((1 − k)/k + Q·t_ft)), which in turn depends on Q.
 
 use crate::solve::falling_root;
 use crate::{ModelError, Range};
@@ -53,8 +52,8 @@ impl LongFlow {
         Ok((sent / taken).min(self.max_window / self.rtt))
     }
 
-    /// The completion time in seconds of `segments`, above 0: their number over the throughput
-    /// (§6.2). Slow start is left out, so it holds for lengths that see many losses.
+    /// The completion time in seconds of `segments`, above 0: their number over the throughput (§6.2). Slow start is
+    /// omitted, so it holds for lengths that see many losses.
     pub fn completion_time(
         &self,
         segments: f64,

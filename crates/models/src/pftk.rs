@@ -3,9 +3,9 @@
 //! Transactions on Networking 8(2), 2000. The approximation and its inverse are eqs. 6 to 8 of Guo,
 //! Zhu, Zhang & Zhang 2005.
 //!
-//! Holds for one loss event a window, long transfers, round trips that do not depend on the window.
-//! Round trips and timeouts are in seconds, rates in segments per second. Everything takes constant
-//! time, the inverses some hundred evaluations.
+//! Assumes one loss event per window, long transfers, and round trips that do not depend on the window. Round trips
+//! and timeouts are in seconds, rates in segments per second. Everything takes constant time, the inverses about a
+//! hundred evaluations.
 
 use std::ops::Bound;
 

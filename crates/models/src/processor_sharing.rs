@@ -1,9 +1,9 @@
-//! Response times when all flows share a line alike, as fair queues make them: Kleinrock, *Queueing
-//! Systems*, volume 2, 1976, §4.4; with flows that stay for ever, van den Berg & Boxma, *Queueing
-//! Systems* 9, 1991; with access links slower than the line, Lindberger, ITC 16, 1999.
+//! Response times when all flows share a line equally, as with fair queues: Kleinrock, *Queueing Systems*, volume 2,
+//! 1976, §4.4; with permanent flows, van den Berg & Boxma, *Queueing Systems* 9, 1991; with access links slower than
+//! the line, Lindberger, ITC 16, 1999.
 //!
-//! Holds for Poisson arrivals and flows that take whatever share they get: TCP's windows and round
-//! trips come on top. Only the mean size matters, not its distribution.
+//! Holds for Poisson arrivals and flows that use their whole share; TCP's windows and round trips are not included.
+//! Only the mean size matters, not its distribution.
 
 use crate::{ModelError, Range};
 
@@ -125,7 +125,7 @@ pub fn min_share_time(lines: &[(f64, f64)]) -> Result<f64, ModelError> {
     Ok(mean)
 }
 
-/// The most flows that are counted at a line, and the probability that there are more which is left out.
+/// The maximum number of flows that are counted at a line, and the probability of more, which is neglected.
 const MAX_SHARES: u32 = 20_000;
 const NEGLIGIBLE: f64 = 1e-9;
 

@@ -1,11 +1,11 @@
-//! Where a queue with RED of one or several levels settles among long TCP connections: Firoiu &
-//! Borden, "A study of active queue management for congestion control", INFOCOM 2000, §III, with the
-//! TCP of Padhye et al. 2000 and the levels of Casetti & Mellia 2005, §2.2.
+//! The equilibrium of a queue with RED of one or several levels and long TCP connections: Firoiu & Borden, "A study
+//! of active queue management for congestion control", INFOCOM 2000, §III, with the TCP of Padhye et al. 2000 and the
+//! levels of Casetti & Mellia 2005, §2.2.
 //!
-//! The mean queue is where the loss of its curve makes the connections send what the line carries.
-//! Where the curve jumps, and connections send too much below the jump and too little above, the queue
-//! moves about the jump: the model tells the share of packets that find it above. Holds for many
-//! connections and a queue that follows its average; nothing is said of oscillation.
+//! The mean queue is the point at which the loss of its curve makes the connections send exactly the rate of the
+//! line. If the curve jumps, and connections send too much below the jump and too little above, the queue moves
+//! around the jump: the model gives the share of packets that find it above. Holds for many connections and a queue
+//! that follows its average; oscillation is not modelled.
 
 use crate::pftk::{self, Path};
 use crate::solve::falling_root;
@@ -96,8 +96,7 @@ pub struct Gate<'a> {
     pub limit: f64,
     /// What the line carries, in packets per second.
     pub capacity: f64,
-    /// Packets per second, below the capacity, that get through whatever the queue is: traffic that
-    /// does not give way.
+    /// The unresponsive packets per second, below the capacity, which pass whatever the queue is.
     pub others: f64,
 }
 
@@ -210,7 +209,7 @@ impl Gate<'_> {
         Range::above(0.0).check("the capacity in packets per second", self.capacity)?;
         Range::above(0.0).check("the limit of the queue in packets", self.limit)?;
         Range::from_to_below(0.0, self.capacity)
-            .check("the packets per second that do not give way", self.others)?;
+            .check("the packets per second of unresponsive traffic", self.others)?;
         for level in self.levels {
             level.check()?;
         }

@@ -1,4 +1,4 @@
-//! Distributions of how much is asked for, as far as scheduling by what has been served needs them.
+//! Size distributions, as needed for scheduling by attained service.
 
 use crate::{ModelError, Range};
 

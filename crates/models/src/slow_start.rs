@@ -1,8 +1,7 @@
-//! How long a short transfer takes when nothing is lost: Guo, Zhu, Zhang & Zhang 2005, eq. 5.
+//! The duration of a short transfer without loss: Guo, Zhu, Zhang & Zhang 2005, eq. 5.
 //!
-//! The text prints W_q for what is the response time, and square brackets around the logarithm:
-//! only rounded up do both branches agree where they meet. The first window is two segments, and
-//! one round trip goes before the data.
+//! The text prints W_q for the response time, and square brackets around the logarithm: only rounding up makes both
+//! branches agree where they meet. The first window is two segments, and one round trip precedes the data.
 
 use crate::{ModelError, Range};
 

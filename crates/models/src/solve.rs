@@ -1,4 +1,4 @@
-//! Roots and fixed points; what does not settle is an error with its residual.
+//! Roots and fixed points; a fixed point that is not found is an error with its residual.
 
 use crate::{ModelError, Range};
 

@@ -1,11 +1,10 @@
-//! How fairly connections of different round trips share, by how their windows grow: Mehra, Tewari &
+//! The fairness between connections of different round trips, by the growth of their windows: Mehra, Tewari &
 //! Kandlur, "Design considerations for rate control of aggregated TCP connections", 1999, §5.
 //!
-//! Between two drops, 1/p seconds apart, a window grows from half to the whole by g segments each
-//! round trip. The text's first expression for R_i has a p too many before the bracket, and its mean
-//! round trip is printed as a sum of R_i; meant are 1/(2·rtt)·(cwnd + 1/(p·rtt)) and Σ rtt_i/n. Holds in
-//! congestion avoidance, with drops that come at the same rate to all, and as long as g is no more
-//! than a segment for each acknowledgement.
+//! Between two drops, 1/p seconds apart, a window grows from half to the whole by g segments each round trip. The
+//! text's first expression for R_i has one p too many before the bracket, and its mean round trip is printed as a sum
+//! of R_i; correct are 1/(2·rtt)·(cwnd + 1/(p·rtt)) and Σ rtt_i/n. Holds in congestion avoidance, if drops hit all
+//! connections at the same rate, and if g is at most one segment per acknowledgement.
 
 use crate::{ModelError, Range};
 

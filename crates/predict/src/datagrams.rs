@@ -91,7 +91,7 @@ fn check(
             true => MAX_LOAD,
             false => MAX_SMOOTH_LOAD,
         };
-        Range::from_to(0.0, max).check("the load with all that goes before", load).map_err(at)?;
+        Range::from_to(0.0, max).check("the load including all earlier bands", load).map_err(at)?;
         let is_exact = poisson_alone(network, hop.line).is_some();
         if !is_exact {
             let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
@@ -139,7 +139,7 @@ pub(crate) fn check_turn(
         true => 1.0 / (1.0 + met.permanent.max(1.0)),
         false => (1.0 - others).max(0.0),
     };
-    let what = "the rate of a stream, as a part of its share of the line,";
+    let what = "the rate of a stream relative to its share of the line";
     let part = own / share.max(1e-9);
     let at = |error: ModelError| Lack::new(format!("at {} {error}", line.name));
     let max = if met.is_filled { MAX_OF_SHARE } else { 1.0 };
@@ -149,7 +149,7 @@ pub(crate) fn check_turn(
     let way: f64 = route.there.iter().map(|hop| network.lines[hop.line].delay).sum();
     let min = if source.is_poisson { waits } else { 0.0 };
     Range::from_to(0.0, MAX_OWN)
-        .check("what a stream waits for itself, as a part of its delay,", min / (way + time + min))
+        .check("a stream's own waiting time relative to its delay", min / (way + time + min))
         .map_err(at)?;
     Ok(())
 }

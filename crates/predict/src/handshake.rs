@@ -1,4 +1,4 @@
-//! How long a handshake takes whose packets can be lost.
+//! The duration of a handshake with packet loss.
 
 use shortflow_models::Range;
 use shortflow_tcp::Config;

@@ -1,4 +1,5 @@
-//! What every prediction obeys. Where one does not, its figures become unknown, with the reason: a safety net below the models.
+//! Invariants of every prediction. A figure that violates one becomes unknown, with the reason: a safety net below
+//! the models.
 
 use crate::long_flows::Bundle;
 use crate::network::Network;

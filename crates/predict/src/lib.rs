@@ -1,4 +1,4 @@
-//! Means from closed forms, in milliseconds, and why there are none where there are none.
+//! Means from closed forms, in milliseconds, and reasons for missing ones.
 //!
 //! ```text
 //! Scenario ─▶ lines, marks ─▶ traffic, load ─▶ network: waits, losses, rates ─▶ summary: visits,
@@ -6,9 +6,9 @@
 //!                                                                               └─▶ notes
 //! ```
 //!
-//! Waits, losses, round trips and rates depend on one another, and are found together as a fixed point.
-//! What has no closed form is left out, by its name and with the reason; whatever is told comes with what it
-//! rests on. Both are warnings of the results.
+//! Waits, losses, round trips and rates depend on one another, and are solved together as a fixed point. A workload
+//! without a closed form is omitted, with its name and the reason. Each result names its models. Both are warnings of
+//! the results.
 //!
 //! ```
 //! use shortflow_predict::Prediction;
@@ -37,8 +37,8 @@
 //!
 //! # What this crate does not know
 //!
-//! Packets, events and random numbers: it computes. No formula stands here but how those of `models` are
-//! put together; it prints nothing and reads no files.
+//! It has no packets, events or random numbers: it computes. The formulas are in `models`; this crate combines them.
+//! It prints nothing and reads no files.
 
 mod datagrams;
 mod demands;
@@ -137,13 +137,13 @@ fn predict(scenario: &Scenario) -> Predicted {
             .iter()
             .map(|lacks| format!("no closed form for `{}`: {}\n", name(lacks.workload), lacks.why))
             .collect();
-        Refusal(each + "simulate it")
+        Refusal(each + "use `shortflow simulate`")
     });
     Predicted { summary, notes, no_mean }
 }
 
 fn refuse_tap(observers: &Observers<'_>) -> Result<(), Refusal> {
-    let what = "there are no packets to look at in a prediction\nsimulate it";
+    let what = "a prediction has no packets to record\nuse `shortflow simulate`";
     if observers.tap.is_some() { Err(Refusal(what.to_owned())) } else { Ok(()) }
 }
 

@@ -1,4 +1,4 @@
-//! The lines of a scenario: how fast they are, and how packets wait before them.
+//! The lines of a scenario: their rates, and their queues.
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{GilbertElliottParams, LossParams};
@@ -42,7 +42,7 @@ pub(crate) struct Line {
     /// The role that conditions packets where they go out to it, and that where they come in from it, as places among the
     /// policy's.
     pub(crate) conditioned: [Option<usize>; 2],
-    /// Why there is no closed form for its queue, if there is none.
+    /// Why its queue has no closed form, if so.
     pub(crate) lacks: Option<String>,
 }
 
@@ -91,14 +91,15 @@ impl Line {
             lacks: None,
         };
         if by_code_point {
-            found.lacks = Some(format!("losses by code point, as at {}", found.name));
+            found.lacks = Some(format!("losses by code point at {}", found.name));
             return found;
         }
         let role = role_at(scenario, from, Direction::To(to));
         if let Some((role, queue)) = role.and_then(|role| Some((role, role.queue.as_ref()?))) {
-            found.lacks = found.take(scenario, queue, reading).err().map(|what| {
-                format!("{what}, as that of the role `{}` at {}", role.name, found.name)
-            });
+            found.lacks = found
+                .take(scenario, queue, reading)
+                .err()
+                .map(|what| format!("{what} in the role `{}` at {}", role.name, found.name));
         }
         found
     }

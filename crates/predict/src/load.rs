@@ -1,4 +1,4 @@
-//! What each visit of a source, or each of its packets, puts on the bands of the lines that it passes.
+//! The load that each visit or packet of a source puts on the bands of the lines that it passes.
 
 use std::collections::BTreeMap;
 

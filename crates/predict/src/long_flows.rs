@@ -1,4 +1,4 @@
-//! Flows without an end: which line holds each back, and what they make of its queue.
+//! Long flows: their bottleneck, and the state of its queue.
 
 use shortflow_models::cubic;
 use shortflow_models::pftk::{self, Path};
@@ -272,7 +272,7 @@ fn check_paces(network: &Network, bundles: &[&Bundle], is_plain: bool) -> Result
     let paced = bundles.iter().filter(|bundle| network.is_paced(bundle)).count();
     match is_plain && paced > 0 && paced < bundles.len() {
         true => Err(Lack::new(
-            "long flows at a plain buffer, of which some come over a line that is no faster"
+            "long flows at a plain buffer, some of which come over a line that is no faster"
                 .to_owned(),
         )),
         false => Ok(()),
@@ -301,12 +301,12 @@ fn all_alone(
         // How much bursts of others lose where they pass is not known well enough for what they send to rest on it.
         let by_links = Group { lost_elsewhere: bundle.lost_at_links(network), ..*group };
         let part = 1.0 - rate / alone(&by_links, bundle)?;
-        let what = "what losses in queues of others take of a long flow, as a part of its rate,";
+        let what = "the share of a long flow's rate that losses in other queues cost";
         Range::from_to(0.0, MAX_TAKEN).check(what, part)?;
         Ok::<f64, Lack>(rate)
     };
     let rates: Vec<f64> = groups.iter().zip(bundles).map(of).collect::<Result<_, _>>()?;
-    let what = "what flows would send that lose at links alone, as a part of the line,";
+    let what = "the load of long flows that lose only on links, relative to the line";
     Range::from_to(0.0, 1.0).check(what, rates.iter().sum::<f64>() / held)?;
     Ok(rates)
 }

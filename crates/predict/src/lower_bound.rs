@@ -1,9 +1,9 @@
-//! What holds of every queue, marker and neighbour: the least that times can be, over lines that carry nothing else and lose
-//! nothing, and the most that long flows can get. Bounds of what has no closed form.
+//! Bounds that hold for every queue, marker and neighbour: the minimum times, over lines that carry nothing else and
+//! lose nothing, and the maximum goodput of long flows. They apply to workloads without a closed form.
 //!
-//! A packet takes at each line what it takes alone, beside its propagation. A message takes its bytes at the slowest line, and
-//! as many round trips as windows that double, up to the receiver's. A token bucket lets no more through than its burst and its
-//! rate. A window is sent at most once in a round trip.
+//! At each line a packet takes its own sending time, plus the propagation. A message takes its bytes at the slowest
+//! line, and as many round trips as windows that double, up to the receiver's. A token bucket passes no more than its
+//! burst and its rate. A window is sent at most once in a round trip.
 
 use crate::lines::Line;
 use crate::load::Windows;

@@ -1,5 +1,5 @@
-//! What markers write in the packets of a flow, as far as closed forms know: by bytes sent, by the window, by three colours,
-//! by the profile of an aggregate.
+//! The marks of a flow's packets, as far as closed forms exist: by bytes sent, by the window, by three colours, by
+//! the profile of an aggregate.
 
 use shortflow_elements::marker::{
     AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments, SimaParams,
@@ -36,7 +36,7 @@ impl Marking<'_> {
             return Ok(vec![Written::all(0.0, code_points[0])]);
         }
         if counts > 0.0 && counts < FASTER * forgets {
-            return Err(self.none("a stream that is close to the rate that is forgotten"));
+            return Err(self.none("a stream close to the rate that the marker forgets"));
         }
         let sent = if counts > 0.0 { self.kind.rate / (counts - forgets) } else { counted };
         let from = levels.thresholds().into_iter().map(|bytes| bytes.0 as f64 * sent);
@@ -62,7 +62,7 @@ impl Marking<'_> {
             return Ok(vec![Written::all(0.0, red)]);
         }
         if state.crossing() == Crossing::Randomized {
-            return Err(self.none("the marker `tcp-state` that is randomized"));
+            return Err(self.none("a randomized `tcp-state` marker"));
         }
         // Both are green by the segment that is sent again; others of its window hardly count.
         let (RecoverySegments::All | RecoverySegments::Retransmissions) = state.recovery();
@@ -129,8 +129,8 @@ impl Marking<'_> {
         self.metered_by(class, rates, self.role.code_points, 0.0)
     }
 
-    /// The profile of an aggregate (Mehra, Tewari & Kandlur 1999, §4.2): whoever has the tokens, as much is in profile as is
-    /// earned.
+    /// The profile of an aggregate (Mehra, Tewari & Kandlur 1999, §4.2): the packets in profile are those for which
+    /// tokens are earned, whichever flow holds them.
     pub(crate) fn by_aggregate(
         &mut self,
         class: &TrafficClass,
@@ -172,7 +172,7 @@ impl Marking<'_> {
     fn blind(&self, mode: &ColorMode) -> Result<(), String> {
         match mode {
             ColorMode::Blind => Ok(()),
-            ColorMode::Aware(_) => Err(self.none("a meter that is color aware")),
+            ColorMode::Aware(_) => Err(self.none("a colour-aware meter")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which band and which level the packets of a flow belong to at each line, by how much the flow has sent.
+//! The band and the level of a flow's packets at each line, by the bytes that the flow has sent.
 
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::{Address, Aggregate, Color, Dscp, FlowKey, Packet, Protocol};
@@ -261,7 +261,7 @@ impl<'m> Marking<'m> {
     /// Writes what the role writes; else in words what has no closed form.
     fn conditioned(&mut self, written: &mut Vec<Written>) -> Result<(), String> {
         if self.role.classes.iter().any(|class| class.rule.sender.is_some()) {
-            return Err(self.none("classes by what a sender knows"));
+            return Err(self.none("classes by the sender's knowledge of a flow"));
         }
         let mut found: Vec<Written> = Vec::new();
         for one in written.iter() {
@@ -411,6 +411,6 @@ impl<'m> Marking<'m> {
 
     /// There is no closed form for `what`.
     pub(crate) fn none(&self, what: &str) -> String {
-        format!("{what}, as in the role `{}` at {}", self.role.name, self.place)
+        format!("{what} in the role `{}` at {}", self.role.name, self.place)
     }
 }

@@ -1,4 +1,4 @@
-//! How long a message takes: slow start over lines that flows share, and what losses add.
+//! The duration of a message: slow start over shared lines, plus the delay by losses.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ struct Stretch {
     /// What is lost by itself, and what is lost with others of its window.
     alone: f64,
     bunched: f64,
-    /// Why there is no closed form for what is sent here, if there is none.
+    /// Why the traffic here has no closed form, if so.
     lacks: Option<Lack>,
 }
 
@@ -332,15 +332,15 @@ impl<'n> Sending<'n> {
         if thresholds.is_empty() {
             let load = per_second * choice.mean_up_to(wire) / capacity;
             if self.network.is_at_rest {
-                Range::from_to(0.0, MAX_LESS_SENT).check("the load of what has sent less", load)?;
+                Range::from_to(0.0, MAX_LESS_SENT)
+                    .check("the load of flows that have sent less", load)?;
             }
             return Ok(arrivals.continuous(wire)?);
         }
         let band = piece_at(hop, start + wire).places[0].band;
         let room = self.network.lines[*line].bands()[band].room(wire / segments);
         if self.network.is_at_rest {
-            Range::from_to(0.0, room)
-                .check("the packets of a message that comes to later bands", segments)?;
+            Range::from_to(0.0, room).check("the packets of a message in later bands", segments)?;
         }
         // What is beyond the range of that model is so for the bands, too, and is told by them.
         let is_whole = start == 0.0;
@@ -367,15 +367,16 @@ impl<'n> Sending<'n> {
                 if comes_faster && packets > room {
                     let who = match siblings > 1.0 {
                         true => format!(
-                            "{siblings:.0} messages at once bring {packets:.0} packets in their first windows"
+                            "{siblings:.0} simultaneous messages send {packets:.0} packets in \
+                                their first windows"
                         ),
                         false => {
-                            format!("a message brings {packets:.0} packets in its first window")
+                            format!("a message sends {packets:.0} packets in its first window")
                         }
                     };
                     let name = &line.name;
                     return Err(Lack::new(format!(
-                        "{who} to {name}, whose queue has room for {room:.0}"
+                        "{who} to {name}, whose queue holds at most {room:.0}"
                     )));
                 }
             }
@@ -430,7 +431,7 @@ impl<'n> Sending<'n> {
             };
 
             Range::from_to(0.0, level.max_threshold)
-                .check("the packets of a window that wait for one another", largest / 2.0)
+                .check("the packets of a window that queue behind one another", largest / 2.0)
                 .map_err(|error| Lack::new(format!("at {} {error}", line.name)))?;
         }
         Ok(())

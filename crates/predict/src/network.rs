@@ -1,4 +1,4 @@
-//! What packets meet at the lines, as the fixed point of waits, losses and rates.
+//! The state of all lines, as the fixed point of waits, losses and rates.
 
 use shortflow_models::queueing::CustomerClass;
 use shortflow_models::{ModelError, Range};
@@ -99,7 +99,7 @@ pub(crate) struct Met {
     pub(crate) heard: f64,
     /// Whether weights leave it a part of the line, whatever the others want.
     pub(crate) is_guaranteed: bool,
-    /// Why there is no closed form for it, if there is none.
+    /// Why it has no closed form, if so.
     pub(crate) lacks: Option<String>,
 }
 
@@ -409,8 +409,8 @@ impl Network {
             let own = classes[band].arrival_rate * classes[band].mean_service;
             let name = &self.lines[at].name;
             let fits = Range::from_to_below(0.0, 1.0);
-            let fits = fits.check("the load, with what goes before it,", before + own);
-            let lacks = fits.err().map(|error| format!("what comes to {name}: {error}"));
+            let fits = fits.check("the load, including what is served before it,", before + own);
+            let lacks = fits.err().map(|error| format!("the arrivals at {name}: {error}"));
             if lacks.is_none() && !here.is_empty() {
                 let beside = Beside {
                     free: 1.0 - before,
@@ -447,7 +447,7 @@ impl Network {
                         }
                     }
                     Err(error) => {
-                        found[band].lacks = Some(format!("what comes to {name}: {error}"))
+                        found[band].lacks = Some(format!("the arrivals at {name}: {error}"))
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! What the figures rest on, in sentences.
+//! Sentences that name the models and their limits.
 
 use shortflow_measure::Summary;
 use shortflow_scenario::{Scenario, WorkloadKind};
@@ -66,7 +66,7 @@ fn rare(summary: &Summary) -> impl Iterator<Item = String> + '_ {
         each.filter(|(_, class)| (1..MIN_TRANSFERS).contains(&class.n) && class.mean.is_some());
     each.map(|(name, class)| {
         format!(
-            "`{name}` {}: {} of them come in a run, whose mean may be half or twice as long.",
+            "`{name}` {}: a run has only {} of them, so its mean may be half or twice as long.",
             class.label, class.n
         )
     })
@@ -210,33 +210,56 @@ fn is_filled(network: &Network, red: bool) -> bool {
     })
 }
 
-const MEANS: &str = "Predicted from closed forms: means without intervals; percentiles where the model has a distribution.";
-const FLOORS: &str = "Times with ≥ of what has no closed form are those over lines that carry nothing else; goodputs with ≤ are those of the slowest line, shaper or receiver's window on the way.";
+const MEANS: &str = "Predicted from closed forms: means without intervals; percentiles where the \
+    model has a distribution.";
+const FLOORS: &str = "Values without a closed form are bounds: times with ≥ are those over idle \
+    lines; goodputs with ≤ are those of the slowest line, shaper or receiver's window on the path.";
 const POISSON: &str =
-    "Waits of datagrams rest on M/G/1 (Pollaczek and Khinchine): exact for Poisson packets alone.";
-const CONSTANT: &str = "streams of constant rate count as Poisson packets; actual delays are lower, by up to four times where little else is sent.";
-const SYNCHRONIZED: &str = "waits at a plain buffer that flows fill are those of flows that cut their windows together; actual delays are higher.";
-const BANDS: &str = "Bands that are served in order rest on M/G/1 with non-preemptive priorities (Cobham; Guo et al. 2005, eq. 1).";
-const WEIGHTS: &str = "Classes with weights are those figures that are nearly the same in every order of strict priority; beside long flows of one class, others have what their weights leave them.";
-const FAIR: &str = "Queues that serve each flow in its turn rest on processor sharing.";
+    "Datagrams: waits from M/G/1 (Pollaczek and Khinchine), exact only for Poisson packets.";
+const CONSTANT: &str = "streams of constant rate are modelled as Poisson packets; actual delays \
+    are lower, by up to four times where little else is sent.";
+const SYNCHRONIZED: &str = "the model assumes that the flows filling a plain buffer cut their windows \
+    together; actual delays are higher.";
+const BANDS: &str = "Bands in priority order: M/G/1 with non-preemptive priorities (Cobham; Guo et \
+    al. 2005, eq. 1).";
+const WEIGHTS: &str = "Classes with weights: only values that are nearly the same in every order \
+    of strict priority; beside long flows of one class, the other classes get the rate that their \
+    weights guarantee.";
+const FAIR: &str = "Queues that serve flows in turn: processor sharing.";
 /// The load from which on CoDel drops so much that it shows.
 const CROWDED: f64 = 0.6;
 /// Bytes of a full packet.
 const FULL: f64 = 1500.0;
-const CODEL: &str = "CoDel's drops are not counted; above a load of 0.6, or where a full packet takes longer than CoDel's target, large transfers take up to half longer.";
-const LEAST_ATTAINED: &str = "Queues that serve who has had least rest on M/G/1 with least attained service (Kleinrock 1976).";
-const VISITS: &str = "Transfers rest on slow start over lines whose queues windows fill in bursts (M/G/1 by bursts) and that flows share alike (processor sharing); what losses add rests on Casetti and Mellia 2005 up to 16 segments, on Cardwell et al. 2000 beyond.";
-const LOOPS: &str = "Sessions rest on closed loops (mean value analysis after Schweitzer), the objects of a page all of mean length over one connection.";
-const RED: &str = "Queues with RED rest on Firoiu and Borden 2000, with the TCP of Padhye et al. 2000 (Reno, one flow like another): what CUBIC loses is a lower bound, since it sends no less than Reno at the same loss.";
-const WITH_CUBIC: &str = "beside CUBIC's long flows at RED, actual times are up to half longer, of large transfers up to twice.";
+const CODEL: &str = "CoDel's drops are not modelled; above a load of 0.6, or if a full packet \
+    takes longer than CoDel's target, large transfers take up to half longer.";
+const LEAST_ATTAINED: &str = "Queues that serve the flow with the least service first: M/G/1 with least \
+    attained service (Kleinrock 1976).";
+const VISITS: &str = "Transfers: slow start over lines whose queues windows fill in bursts (M/G/1 \
+    with bursts) and that flows share equally (processor sharing). Losses: Casetti and Mellia 2005 \
+    up to 16 segments, Cardwell et al. 2000 beyond.";
+const LOOPS: &str = "Sessions: closed loops (mean value analysis after Schweitzer); the objects of \
+    a page all have the mean size and use one connection.";
+const RED: &str = "Queues with RED: Firoiu and Borden 2000 with the TCP of Padhye et al. 2000 \
+    (Reno, all flows alike). CUBIC's loss is a lower bound, since CUBIC sends at least as much as \
+    Reno at the same loss.";
+const WITH_CUBIC: &str = "beside long CUBIC flows at RED, actual times are up to half longer, \
+    and those of large transfers up to twice as long.";
 /// The load from which on windows wait long for one another.
 const MUCH: f64 = 0.3;
-const LONG_QUEUES: &str = "windows wait longer for one another than they are on the way; times may be off by half, the largest may be twice too long.";
-const WITH_WINDOWS: &str = "behind or between windows of others, or beside long flows where the flow that has sent least goes first, actual delays are up to twice as long.";
-const AT_RED: &str = "large windows lift the average of RED, which drops from them; actual times of large transfers are up to half longer.";
-const IN_BANDS: &str = "between bands or classes delays are means of all that stands before; of one stream they may be half or twice as long.";
+const LONG_QUEUES: &str = "windows wait longer for one another than their round trip; times may be \
+    off by half, and the largest may be twice too long.";
+const WITH_WINDOWS: &str = "behind or between windows of other flows, or beside long flows where \
+    the flow that has sent least goes first, actual delays are up to twice as long.";
+const AT_RED: &str = "large windows raise the average of RED, which then drops from them; actual \
+    times of large transfers are up to half longer.";
+const IN_BANDS: &str = "between bands or classes, delays are means over all streams; the delay of \
+    a single stream may be half or twice as long.";
 /// The round trip in seconds from which on long flows take long to fill their line again after each cut.
 const FAR: f64 = 0.3;
-const FAR_AWAY: &str = "over so long a way flows take minutes to fill their line, and after each cut again; actual goodputs are lower, by up to four times.";
-const PLAIN: &str = "Full buffers rest on flows that cut their windows together, each for one loss of Padhye et al. 2000: flows that do so one by one wait longer, and bursts lose more. What datagrams lose there has no closed form.";
-const MARKS: &str = "Marks by a rate split packets by the profile over the mean rate: exact where the rate does not vary.";
+const FAR_AWAY: &str = "over so long a path, flows take minutes to fill their line, also after \
+    each cut; actual goodputs are lower, by up to four times.";
+const PLAIN: &str = "Full buffers: flows that cut their windows together, each at one loss of \
+    Padhye et al. 2000. Flows that cut separately wait longer, and bursts lose more. Datagram loss \
+    there has no closed form.";
+const MARKS: &str = "Markers by rate: packets are split by profile over mean rate, which is exact \
+    for constant rates.";

@@ -42,7 +42,7 @@ pub(crate) fn color(precedence: usize) -> Color {
 pub(crate) fn thresholds(params: &SimaQueueParams) -> Result<[f64; PRECEDENCES], String> {
     let buffers = [params.real_time(), params.non_real_time()];
     if buffers.iter().any(|buffer| buffer.weight() < FOLLOWING_WEIGHT) {
-        return Err("a queue of the kind `sima` whose averages are over many packets".to_owned());
+        return Err("a `sima` queue whose averages are over many packets".to_owned());
     }
     let max = PRECEDENCES as f64;
     match params.map() {
@@ -54,7 +54,7 @@ pub(crate) fn thresholds(params: &SimaQueueParams) -> Result<[f64; PRECEDENCES],
             Ok(std::array::from_fn(|precedence| (precedence + 1) as f64 / max))
         }
         PrecedenceMap::CeilingOfMean | PrecedenceMap::FloorOfMean => {
-            Err("a queue of the kind `sima` that goes by the mean of its buffers".to_owned())
+            Err("a `sima` queue that uses the mean of its buffers".to_owned())
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Predictions that are made before anything is run, each worked out once. What has no closed form has bounds in the place of
-//! its means, and the reason beside them.
+//! Predictions, each computed once before anything is run. A workload without a closed form has bounds instead of
+//! means, and the reason.
 
 use std::collections::BTreeMap;
 

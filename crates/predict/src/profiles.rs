@@ -1,10 +1,10 @@
-//! Profiles at source hosts: token buckets that hold packets up, or let them pass.
+//! Profiles at source hosts: token buckets that delay packets or pass them.
 //!
-//! What a bucket of rate r and depth B lacks of being full is the work of a queue that serves r bytes a second, and a packet
-//! is held up as long as that exceeds B (Le Boudec & Thiran 2001, §1.2.2 and §1.5.1). With M/G/1's mean work D, in seconds,
-//! and its exponential tail, at a load ρ packets are held up for D·exp(−ρ·(B/r)/D) on average. Where that is little of the
-//! time that all takes, the profile does nothing but to what is larger than a bucket; elsewhere there is no closed form. A
-//! host that sends long flows empties its bucket for good: it is a line of the rate r.
+//! The missing tokens of a bucket of rate r and depth B are the work of a queue that serves r bytes a second, and a
+//! packet is delayed while that exceeds B (Le Boudec & Thiran 2001, §1.2.2 and §1.5.1). With M/G/1's mean work D, in
+//! seconds, and its exponential tail, at a load ρ packets are delayed by D·exp(−ρ·(B/r)/D) on average. If that is a
+//! small part of the whole time, the profile affects only messages larger than a bucket; otherwise there is no closed
+//! form. A host that sends long flows empties its bucket for good: it is a line of the rate r.
 
 use shortflow_elements::queue::{AggregateShaperParams, AggregateShaperSettings};
 use shortflow_elements::scheduler::{SourceParams, SourceSettings};
@@ -120,8 +120,7 @@ impl Network {
             let found =
                 self.lines[at].profiles.iter().find_map(|profile| self.held_up(at, profile));
             let is_busy = !self.lines[at].profiles.is_empty() && self.utilisation(at) > MAX_OF_LINE;
-            let busy =
-                || format!("a source host whose line is busy, as at {}", self.lines[at].name);
+            let busy = || format!("a source host with a busy line at {}", self.lines[at].name);
             if let Some(why) = found.or_else(|| is_busy.then(busy)) {
                 self.met[at].iter_mut().for_each(|met| met.lacks = Some(why.clone()));
             }
@@ -177,7 +176,7 @@ impl Network {
 
     /// Refuses what is held up for so long of so much time.
     fn check_held(&self, at: usize, held: f64, time: f64) -> Result<(), Lack> {
-        let what = "how long a profile holds packets up, as a part of what they take,";
+        let what = "the delay in a profile relative to the whole time";
         let part = if held > 0.0 { held / time } else { 0.0 };
         let range = Range::from_to(0.0, MAX_HELD_UP).check(what, part);
         range.map_err(|error| Lack::new(format!("at {} {error}", self.lines[at].name)))?;
@@ -308,8 +307,8 @@ impl Network {
             let window = bundle.rate * self.round_trip(bundle) / bundle.connections;
             if window < BEYOND_WINDOW * min {
                 let what =
-                    "long flows with windows about as small as those by which they are marked";
-                let why = format!("{what}, at {}", self.lines[bundle.bottleneck].name);
+                    "long flows whose windows are about as small as those by which they are marked";
+                let why = format!("{what} at {}", self.lines[bundle.bottleneck].name);
                 for met in &mut self.met[bundle.bottleneck] {
                     met.lacks.get_or_insert_with(|| why.clone());
                 }

@@ -1,6 +1,6 @@
-//! A policy's queue as bands that closed forms know: which packets go first, and what each band drops.
+//! A policy's queue as bands of the closed forms: the order of service, and the drops of each band.
 //!
-//! Settings are taken apart without `..`: a new one does not compile until it is decided here what it means.
+//! Settings are destructured without `..`: a new setting does not compile until its effect here is decided.
 
 use std::sync::Arc;
 
@@ -238,7 +238,7 @@ fn by_weights(wfq: &WfqParams, reading: usize) -> Result<Bands, String> {
             from_packets: f64::INFINITY,
             from_wait: f64::INFINITY,
             shares_room: true,
-            why: "a full buffer that takes from all who share it".to_owned(),
+            why: "a full buffer that drops packets of all its classes".to_owned(),
         }),
     };
     let each = classes.iter().map(|class| {
@@ -267,7 +267,7 @@ fn by_precedence(queue: &QueuePlan, params: &SimaQueueParams) -> Result<Bands, S
             from_packets: f64::INFINITY,
             from_wait: f64::INFINITY,
             shares_room: true,
-            why: "a queue of the kind `sima` that long flows fill".to_owned(),
+            why: "a `sima` queue that long flows fill".to_owned(),
         }),
         level_of: Some(Arc::clone(&of)),
         ..Band::plain(Length::Bytes(limit))
@@ -354,12 +354,12 @@ impl Band {
                     from_packets: FAST_AVERAGE,
                     from_wait: f64::INFINITY,
                     shares_room: false,
-                    why: "flows that are forgotten while they send".to_owned(),
+                    why: "a queue that forgets flows while they send".to_owned(),
                 });
                 Ok(Band { order: Order::LeastAttained, acts, ..Band::plain(stf.limit()) })
             }
             QueuePlan::Pie(pie) => Ok(Band::pie(*pie.settings())),
-            other => Err(format!("a queue of the kind `{}`", other.scheme())),
+            other => Err(format!("a `{}` queue", other.scheme())),
         }
     }
 
@@ -380,7 +380,7 @@ impl Band {
         let follows =
             !looks_at_packets && weight >= FOLLOWING_WEIGHT && spacing != queue::Spacing::Unclamped;
         let why = if looks_at_packets {
-            Some("RED that looks at single packets")
+            Some("RED in byte mode or with `spare_below`")
         } else if red.averages() != queue::Averages::Shared && red.curves().len() > 1 {
             Some("RED with an average for each level")
         } else if spacing == queue::Spacing::Unclamped {
@@ -442,7 +442,7 @@ impl Band {
             from_packets: f64::INFINITY,
             from_wait: target.as_secs_f64() * FAST_AVERAGE,
             shares_room: false,
-            why: "PIE that drops".to_owned(),
+            why: "PIE with drops".to_owned(),
         };
         Band { marks: ecn.marks(), acts: Some(acts), ..Band::plain(limit) }
     }

@@ -1,4 +1,4 @@
-//! Where the models of transfers hold, beside what each formula checks itself.
+//! The valid range of the models of transfers, beyond the checks in each formula.
 
 use std::fmt;
 
@@ -67,7 +67,7 @@ impl fmt::Display for Lack {
     }
 }
 
-/// Why there is no closed form for visits of a source whose packets pass a piece of this hop, if there is none.
+/// Why visits of a source whose packets pass a piece of this hop have no closed form, if so.
 pub(crate) fn of_windows(
     network: &Network,
     source: usize,
@@ -82,8 +82,8 @@ pub(crate) fn of_windows(
     let (band, met) = (piece.places[0].band, at(&piece.places[0]));
     let queue = &line.bands()[band];
     if queue.order == Order::Fifo && met.is_filled && queue.curves.is_empty() {
-        let what = "visits beside flows without an end at the plain buffer of";
-        let why = "their bursts lose more there than any form says";
+        let what = "visits beside long flows at the plain buffer of";
+        let why = "their bursts lose more than any closed form predicts";
         return Some(Lack(format!("{what} {}: {why}", line.name)));
     }
     let at = |error: ModelError| Lack(format!("at {} {error}", line.name));
@@ -102,7 +102,7 @@ fn check_asked(network: &Network, source: usize, hop: &Hop) -> Result<(), ModelE
     let is_users = |visit: &Visit| visit.shape != Shape::Echo;
     if matches!(&network.sources[source].demand, Demand::Closed { visit, .. } if is_users(visit)) {
         Range::from_to(0.0, MAX_CLOSED_LOAD)
-            .check("the load that users would ask for if none waited", network.asked[hop.line])?;
+            .check("the offered load of users without waiting", network.asked[hop.line])?;
     }
     Ok(())
 }
@@ -127,7 +127,7 @@ fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(
         Range::from_to(0.0, MAX_BEFORE).check("the load of the bands before", met.before)?;
     }
     let load = met.before + met.utilisation;
-    Range::from_to(0.0, max).check("the load with all that goes before", load)?;
+    Range::from_to(0.0, max).check("the load including all earlier bands", load)?;
     Range::from_to(0.0, MAX_LOST).check("the share of packets that find the queue full", lost)?;
     Ok(())
 }

@@ -1,8 +1,8 @@
-//! Whether flows without an end fill their line all the time, as the models of its queue take for granted.
+//! Checks whether long flows fill their line all the time, as the models of its queue assume.
 //!
-//! The limits were set with 320 simulations in view: 1 to 16 flows of Reno and CUBIC at 2 and 20 Mbit/s, round trips of 10 to
-//! 300 ms, plain buffers of 10 to 200 packets, RED and FQ-CoDel. Of the 258 within them goodput is told up to 14 % too high, and
-//! 21 % for one flow of CUBIC alone at RED; of the others up to 60 %.
+//! The limits were set with 320 simulations in view: 1 to 16 flows of Reno and CUBIC at 2 and 20 Mbit/s, round trips
+//! of 10 to 300 ms, plain buffers of 10 to 200 packets, RED and FQ-CoDel. In the 258 within the limits, the predicted
+//! goodput is up to 14 % too high, and up to 21 % for a single CUBIC flow at RED; in the others up to 60 %.
 
 use shortflow_models::Range;
 
@@ -53,7 +53,7 @@ impl Saturation<'_> {
             let min = self.bundles.iter().map(|bundle| bundle.kept).fold(1.0, f64::min);
             if min < self.kept * (1.0 - 1e-9) {
                 let why =
-                    "long flows that keep different parts of their windows, at a plain buffer";
+                    "long flows that keep different fractions of their windows, at a plain buffer";
                 return Err(Lack::new(why.to_owned()));
             }
         }
@@ -81,7 +81,8 @@ impl Saturation<'_> {
                 (self.kept * (1.0 + self.held() / on_the_way), min)
             }
         };
-        let what = "what a cut of the windows leaves in flight, as a part of what fills the line,";
+        let what = "the packets in flight after a cut of the windows, relative to those that fill \
+            the line,";
         Range::at_least(min).check(what, left)?;
         Ok(())
     }
@@ -102,8 +103,7 @@ impl Saturation<'_> {
     pub(crate) fn check_settled(&self, queue: f64) -> Result<(), Lack> {
         let is_red = !self.line.bands()[self.band].curves.is_empty();
         if is_red && self.kept > RENO_KEEPS && self.is_crowded(queue) {
-            let why =
-                "so many flows of CUBIC at RED that each has less than four packets in flight";
+            let why = "so many CUBIC flows at RED that each has fewer than four packets in flight";
             return Err(Lack::new(why.to_owned()));
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Keys of scenarios that have no effect on predictions, each with the reason; what stands here is noted where it is written.
+//! Keys of scenarios that have no effect on predictions, each with the reason. A file that sets one gets a note.
 
 use shortflow_policy::WithoutEffect;
 
@@ -46,16 +46,16 @@ pub const SCENARIO_KEYS_WITHOUT_EFFECT: &[WithoutEffect] = &[
 ];
 
 const NO_CHANCE: &str = "a prediction draws no random numbers";
-const STEADY: &str = "means of a steady state do not depend on how a run ends";
-const NO_COURSE: &str = "a steady state has no course over time";
-const NO_PAGES: &str = "there are no single pages to log";
+const STEADY: &str = "a steady state has no end of the run";
+const NO_COURSE: &str = "a steady state does not change over time";
+const NO_PAGES: &str = "a prediction has no single pages to log";
 const ONE_TCP: &str =
     "the closed forms have one TCP: slow start, and the loss recovery of Padhye et al. 2000";
-const ACKS: &str = "the closed forms know how many segments an acknowledgement covers, and not when each one leaves";
-const TIMEOUTS: &str =
-    "the closed forms have no term for the timers of handshakes, nor for the bounds of timeouts";
-const MARKS: &str = "a mark makes a window smaller as a drop does";
-const FRESH: &str = "the closed forms begin each part of a page with the initial window";
-const PORTS: &str = "the closed forms have ports without end";
-const BEGUN: &str = "a steady state has all flows and sessions begun";
+const ACKS: &str = "the closed forms use the segments per acknowledgement, not the time at which \
+    each one is sent";
+const TIMEOUTS: &str = "the closed forms have no handshake timers and no limits of timeouts";
+const MARKS: &str = "a mark reduces a window as a drop does";
+const FRESH: &str = "the closed forms start each part of a page with the initial window";
+const PORTS: &str = "the closed forms have an unlimited number of ports";
+const BEGUN: &str = "in a steady state, all flows and sessions have started";
 const ALL_PAGES: &str = "means over all pages are those of the distributions";

@@ -1,7 +1,7 @@
-//! Classes that share a line by weights, read in every order in which they could be served.
+//! Classes that share a line by weights, computed for every order in which they could be served.
 //!
-//! Whatever a queue does that never idles, mean waits lie between those of its classes in the orders of strict priority
-//! (Shanthikumar & Yao 1992). So a figure that is nearly the same in all of them is that of the weights, too; where it is not,
+//! In a queue that never idles, the mean waits lie between those of its classes in the orders of strict priority
+//! (Shanthikumar & Yao 1992). So a figure that is nearly the same in all orders also holds for the weights; otherwise
 //! there is no closed form here.
 
 use shortflow_measure::{ClassSummary, Estimate, Summary, WorkloadSummary};
@@ -93,7 +93,8 @@ fn merge(
     let mut lacking = Vec::new();
     let mut lacks = |class: Option<&str>, range: (f64, f64)| {
         let why = format!(
-            "what classes with weights leave one another: between {:.4} and {:.4} s, by the order in which they are served",
+            "the rate that classes with weights leave to one another: between {:.4} and {:.4} s, \
+                depending on the service order",
             range.0, range.1
         );
         lacking.push((class.map(str::to_owned), why));

@@ -1,4 +1,4 @@
-//! Sizes of messages as a list of sizes with their shares.
+//! Message sizes as a list with shares.
 
 use shortflow_units::Bytes;
 use shortflow_workloads::Sizes;

@@ -1,4 +1,4 @@
-//! What is known of a network at rest, as a summary.
+//! The solved network as a summary.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) struct Lacking {
     pub(crate) why: String,
 }
 
-/// The summary, and why there is no closed form for what it leaves out.
+/// The summary, and the reasons for missing figures.
 pub(crate) fn summarize(scenario: &Scenario, network: &Network) -> (Summary, Vec<Lacking>) {
     let mut lacking = Vec::new();
     let mut workloads = Vec::new();

@@ -1,4 +1,4 @@
-//! What the workloads of a scenario send, over which ways, and what one visit of each puts on the lines.
+//! The traffic of a scenario's workloads: routes, demand, and the load of one visit on each line.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) struct Source {
     pub(crate) is_poisson: bool,
     /// Whether it sends now more and now less in a manner of its own.
     pub(crate) varies: bool,
-    /// Why there is no closed form for it, if there is none.
+    /// Why it has no closed form, if so.
     pub(crate) lacks: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What has no closed form, and what that makes unknown beside it.
+//! Traffic without a closed form, and the figures that it makes unknown.
 
 use shortflow_elements::queue::Fairness;
 use shortflow_scenario::Scenario;
@@ -71,7 +71,7 @@ pub(crate) fn leave_out(network: &mut Network, scenario: &Scenario) {
             });
             let lacking = hops.find_map(|(route, hop)| {
                 let line = &network.lines[hop.line];
-                let bursts = || format!("losses in bursts, as at {}, under TCP", line.name);
+                let bursts = || format!("burst losses at {} under TCP", line.name);
                 let in_bursts = (line.loses_in_bursts && is_tcp).then(bursts);
                 let overtaking = || overtaking(line, hop);
                 let overtakes = sends_several.then(overtaking).flatten();
@@ -107,7 +107,8 @@ fn overtaking(line: &Line, hop: &Hop) -> Option<String> {
     let several = |piece: &Piece| piece.places.iter().any(|one| one.band != piece.places[0].band);
     hop.pieces.iter().any(several).then(|| {
         let what =
-            "packets of a flow that overtake one another, as a meter puts them into several bands";
+            "packets that overtake one another in a flow, because a meter puts them into several \
+                bands";
         format!("{what} of {}", line.name)
     })
 }
@@ -116,7 +117,7 @@ fn overtaking(line: &Line, hop: &Hop) -> Option<String> {
 const NEGLIGIBLE_SHARE: f64 = 0.02;
 
 impl Network {
-    /// Marks lines as unknown to which something comes of which it is not known how much; whether there are more of them.
+    /// Marks lines with an unknown arrival rate as unknown; returns whether there are more of them.
     fn tell_what_is_left(&mut self, scenario: &Scenario) -> bool {
         let mut found = Vec::new();
         for (number, source) in self.sources.iter().enumerate() {
@@ -141,8 +142,9 @@ impl Network {
             let name = &scenario.workloads[self.sources[number].workload].name;
             let place = &self.lines[at].name;
             if self.unknown[at].as_ref().is_none_or(|unknown| unknown.from > from) {
-                let why =
-                    format!("what `{name}` leaves of {place}, which has no closed form itself");
+                let why = format!(
+                    "the rate left at {place} by `{name}`, which has no closed form itself"
+                );
                 self.unknown[at] = Some(Unknown { why, from });
                 changed = true;
             }
@@ -187,12 +189,12 @@ impl Network {
         rate / packet * self.lines[at].time(header) / acknowledged_segments(&source.tcp)
     }
 
-    /// Leaves out closed loops whose times lie beyond what closed forms say, and what shares lines with what they and others
-    /// take, of which it is not known how much it is.
+    /// Omits closed loops whose times exceed the range of closed forms, and the traffic that shares lines with an
+    /// unknown load.
     pub(crate) fn leave_out_beside_unknown(&mut self, scenario: &Scenario) {
         for Overfull { line, part } in overfull(self) {
             let name = &self.lines[line].name;
-            let why = format!("what would take {part:.3} of {name}, more than that carries");
+            let why = format!("a load of {part:.3} at {name}, which exceeds its capacity");
             self.unknown[line] = Some(Unknown { why, from: 0 });
         }
         loop {
@@ -237,7 +239,14 @@ impl Network {
                 .find(|hop| held.contains(&hop.line) && hop.line != bundle.bottleneck);
             if let Some(hop) = other {
                 let places = (&self.lines[hop.line].name, &self.lines[bundle.bottleneck].name);
-                found.push((bundle.source, format!("long flows that pass {}, where others are held back, and are held back at {} themselves", places.0, places.1)));
+                found.push((
+                    bundle.source,
+                    format!(
+                        "long flows that pass the bottleneck {} of \
+                    other flows, and have their own bottleneck at {}",
+                        places.0, places.1
+                    ),
+                ));
             }
         }
         for (source, why) in found {
@@ -259,7 +268,7 @@ impl Network {
                 if !band.curves.is_empty() && met.swell > MAX_SWELL * met.wait {
                     met.lacks.get_or_insert_with(|| {
                         let what = "RED before";
-                        let why = "that windows of others fill more than the long flows do";
+                        let why = "which windows of other flows fill more than the long flows do";
                         format!("{what} {}, {why}", line.name)
                     });
                 }
@@ -304,7 +313,7 @@ impl Network {
         }
     }
 
-    /// Leaves out queues that do what has no closed form, once packets wait so long.
+    /// Omits queues whose behaviour has no closed form once packets wait that long.
     fn leave_out_acting(&mut self) {
         for (line, met) in self.lines.iter().zip(&mut self.met) {
             let is_one_filled = met.iter().any(|met| met.is_filled);
@@ -313,14 +322,13 @@ impl Network {
                 let queue = met.packets * met.wait;
                 let is_filled = met.is_filled || acts.shares_room && is_one_filled;
                 if is_filled || queue > acts.from_packets || met.wait > acts.from_wait {
-                    met.lacks.get_or_insert_with(|| format!("{}, as at {}", acts.why, line.name));
+                    met.lacks.get_or_insert_with(|| format!("{} at {}", acts.why, line.name));
                 }
             }
         }
     }
 
-    /// Leaves out queues of flows that are no queue for each: those that several flows, or hosts, share, and such whose turns
-    /// let short transfers pass.
+    /// Omits flow queues that several flows or hosts share, and those whose turns let short transfers pass.
     fn leave_out_shared_turns(&mut self) {
         for at in 0..self.lines.len() {
             for band in 0..self.met[at].len() {
@@ -334,13 +342,13 @@ impl Network {
                 } else if turns.quantum > MAX_QUANTUM && (met.is_filled || busy > 0.5) {
                     "turns of more than two packets"
                 } else if queue.room(FULL) < MIN_ROOM {
-                    "so little room that flows push one another out"
+                    "so small a buffer that flows push one another out"
                 } else if turns.hosts.is_some_and(|by| !self.has_a_flow_for_each_host(at, by)) {
-                    "hosts that have several workloads, between which they share their part"
+                    "hosts with several workloads that divide their share"
                 } else {
                     continue;
                 };
-                let why = format!("{why}, as at {}", line.name);
+                let why = format!("{why} at {}", line.name);
                 self.met[at][band].lacks.get_or_insert(why);
             }
         }
@@ -364,7 +372,7 @@ impl Network {
         hosts.len() == all
     }
 
-    /// Leaves out what shares a line, flow by flow, with a stream that wants more than its part of it.
+    /// Omits traffic that shares a line, flow by flow, with a stream that needs more than its share.
     fn leave_out_beside_fast_streams(&mut self) {
         let mut found = Vec::new();
         for source in &self.sources {
@@ -376,7 +384,7 @@ impl Network {
                     if is_meant && datagrams::check_turn(self, source, route, hop).is_err() {
                         let name = &self.lines[hop.line].name;
                         let why = format!(
-                            "what shares {name} with a stream that wants more than half of its part"
+                            "sharing {name} with a stream that needs more than half of its share"
                         );
                         found.push((hop.line, why));
                     }
@@ -398,8 +406,8 @@ impl Network {
         for bundle in &self.bundles {
             let forgets = self.hops(bundle).iter().map(|hop| hop.forgets).fold(0.0, f64::max);
             if bundle.rate * bundle.packet < FORGOTTEN * forgets * bundle.connections {
-                let what = "long flows that are close to the rate that markers forget of them";
-                let why = format!("{what}, at {}", self.lines[bundle.bottleneck].name);
+                let what = "long flows close to the rate that the marker forgets";
+                let why = format!("{what} at {}", self.lines[bundle.bottleneck].name);
                 for met in &mut self.met[bundle.bottleneck] {
                     met.lacks.get_or_insert_with(|| why.clone());
                 }
@@ -407,8 +415,7 @@ impl Network {
         }
     }
 
-    /// Leaves out long flows whose acknowledgements come to a line that cannot carry them, and what is at the line that they
-    /// would fill.
+    /// Omits long flows whose acknowledgements overload a line, and the traffic at the line that they would fill.
     fn leave_out_held_by_answers(&mut self) {
         for bundle in &self.bundles {
             let back = &self.sources[bundle.source].routes[bundle.route].back;
@@ -419,7 +426,7 @@ impl Network {
             });
             let Some(hop) = held else { continue };
             let why = format!(
-                "long flows whose acknowledgements fill {}, and hold them back",
+                "long flows whose acknowledgements fill {} and are delayed there",
                 self.lines[hop.line].name
             );
             for met in &mut self.met[bundle.bottleneck] {
@@ -465,6 +472,6 @@ impl Network {
             young > MAX_YOUNGER && is_between || held.any(is_slow)
         })?;
         let name = &self.lines[at.line].name;
-        Some(format!("streams behind what has sent less, as at {name}"))
+        Some(format!("streams behind flows that have sent less at {name}"))
     }
 }

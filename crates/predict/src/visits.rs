@@ -1,4 +1,4 @@
-//! How long visits take, and how many there are where the next waits for the one before.
+//! The duration of visits, and their number in closed loops.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How long packets wait at the bands of a line, and what is lost there.
+//! Waits and losses at the bands of a line.
 
 use shortflow_elements::queue::Averages;
 use shortflow_models::Range;
@@ -80,7 +80,7 @@ impl Network {
             met.before = 1.0 - free;
             met.is_guaranteed = true;
             if let Err(error) = Range::from_to(0.0, MAX_OF_PART).check(
-                "the load of a class, as a part of what its weight leaves it,",
+                "the load of a class relative to the rate that its weight guarantees",
                 met.utilisation / free,
             ) {
                 met.lacks.get_or_insert(format!("at {} {error}", self.lines[at].name));

@@ -1,4 +1,4 @@
-//! Keys that have no effect on predictions, each with the reason; what stands here is noted where it is written.
+//! Keys of policies that have no effect on predictions, each with the reason. A file that sets one gets a note.
 
 use shortflow_policy::WithoutEffect;
 
@@ -6,17 +6,18 @@ const fn key(scheme: &'static str, key: &'static str, reason: &'static str) -> W
     WithoutEffect { scheme, key, reason }
 }
 
-const IDLE: &str = "an average that falls in idle times is below its thresholds in any case";
-const CODEL: &str = "means are those of flows that CoDel rarely slows; round trips of more than two intervals are refused";
-const ALONE: &str = "a flow with a packet or two in its queue is left alone in any case";
-const TURN: &str = "a turn is of one packet at least; turns of more than two are refused";
-const MARKS: &str = "a mark makes a window smaller as a drop does";
-const PIE: &str = "PIE drops nothing below a quarter of its target, and is refused beyond";
-const MEAN: &str = "a meter splits packets by its rate over the mean rate of what comes";
-const AGGREGATE: &str = "who holds the tokens of an aggregate leaves their sum as it is";
-const HELD: &str = "what is held up for long is refused";
-const WINDOWS: &str = "segments that are sent again are few where means have a closed form";
-const BURST: &str = "what may leave at once after a pause does not change a rate that lasts";
+const IDLE: &str = "an average that falls in idle times is below its thresholds anyway";
+const CODEL: &str = "means assume flows that CoDel rarely slows; round trips of more than two \
+    intervals are refused";
+const ALONE: &str = "CoDel never drops from a flow with one or two queued packets";
+const TURN: &str = "a turn has at least one packet; turns of more than two packets are refused";
+const MARKS: &str = "a mark reduces a window as a drop does";
+const PIE: &str = "PIE drops nothing below a quarter of its target; longer delays are refused";
+const MEAN: &str = "a meter splits packets by its rate over the mean arrival rate";
+const AGGREGATE: &str = "the sum of an aggregate's tokens does not depend on which flow holds them";
+const HELD: &str = "long delays in the shaper are refused";
+const WINDOWS: &str = "means have a closed form only if few segments are retransmitted";
+const BURST: &str = "a burst after a pause does not change a long-term rate";
 
 /// The keys of policies and scenarios that have no effect on predictions.
 pub const WITHOUT_EFFECT: &[WithoutEffect] = &[
@@ -32,14 +33,14 @@ pub const WITHOUT_EFFECT: &[WithoutEffect] = &[
     key("queue.host-fair", "interval", CODEL),
     key("queue.host-fair", "mtu", ALONE),
     key("queue.host-fair", "ecn", MARKS),
-    key("queue.host-fair", "ipv6_prefix", "hosts that share their part are refused"),
+    key("queue.host-fair", "ipv6_prefix", "hosts that divide their share are refused"),
     key("queue.pie", "update", PIE),
     key("queue.pie", "max_burst", PIE),
     key("queue.pie", "alpha", PIE),
     key("queue.pie", "beta", PIE),
     key("queue.pie", "ecn", PIE),
     key("queue.shaper", "burst", BURST),
-    key("queue.wfq", "classes[].flow_limit", "flows with a queue of their own count as within it"),
+    key("queue.wfq", "classes[].flow_limit", "flows with their own queue count as within it"),
     key("queue.aggregate-shaper", "sharing", AGGREGATE),
     key("queue.aggregate-shaper", "connections", AGGREGATE),
     key("queue.aggregate-shaper", "idle_timeout", AGGREGATE),

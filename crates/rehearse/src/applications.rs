@@ -1,5 +1,4 @@
-//! What applications say of their connections, for who carries the packets of these: of which workload they are, and
-//! how much was handed in.
+//! What applications report about their connections to the router: the workload of each, and the bytes written.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,13 +15,13 @@ use crate::recent::Recent;
 pub(crate) struct HandedIn(Arc<AtomicU64>);
 
 impl HandedIn {
-    /// There are so many more; [`u64::MAX`] never end.
+    /// The number of further bytes; [`u64::MAX`] for endless ones.
     pub(crate) fn add(&self, bytes: u64) {
         let before = self.0.load(Ordering::Relaxed);
         self.0.store(before.saturating_add(bytes), Ordering::Release);
     }
 
-    /// How many there are; none where they never end.
+    /// Their number; `None` if endless.
     pub(crate) fn bytes(&self) -> Option<u64> {
         let bytes = self.0.load(Ordering::Acquire);
         (bytes < u64::MAX).then_some(bytes)
@@ -34,7 +33,7 @@ impl HandedIn {
 pub(crate) struct Said {
     /// Which workload it is; none of a program that says nothing.
     pub(crate) workload: Option<u16>,
-    /// What it has handed in; of datagrams and of programs that say nothing there is none.
+    /// The bytes written so far; none for datagrams and for programs, which report nothing.
     pub(crate) handed_in: Option<HandedIn>,
 }
 
@@ -48,7 +47,7 @@ struct Shared {
     /// Whose data a closed window holds back.
     held_back: Mutex<Vec<FlowKey>>,
     bell: EventFd,
-    /// Whether somebody wants to know whose data are held back.
+    /// Whether a queue needs to know the owner of delayed data.
     listens: bool,
 }
 
@@ -64,8 +63,8 @@ struct Table {
 /// Connections that are over whose last packets are known at least.
 const OVER: usize = 4096;
 
-/// What applications say is being added to, and nobody else can look meanwhile: so nobody sees a packet of a
-/// connection before it is known of which workload that is.
+/// Exclusive access to what applications report, so that no packet of a connection is seen before its workload is
+/// known.
 pub(crate) struct Opening<'s>(MutexGuard<'s, Table>);
 
 impl Applications {
@@ -132,7 +131,7 @@ impl Opening<'_> {
     }
 }
 
-/// Whoever else holds it does so for a moment only.
+/// Other holders keep it only for a moment.
 fn lock<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
     what.lock().unwrap_or_else(PoisonError::into_inner)
 }

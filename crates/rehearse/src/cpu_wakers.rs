@@ -1,7 +1,7 @@
-//! Processors that stay awake while packets have to leave in time.
+//! Keeps processors awake while packets have deadlines.
 //!
-//! A virtual machine gives a processor that has nothing to do back to its host, which takes its time to return it: on a busy
-//! host packets are then late by milliseconds. Who keeps the processor never waits for it.
+//! A virtual machine returns an idle processor to its host, and getting it back takes time: on a busy host, packets
+//! are then late by milliseconds. A thread that keeps the processor busy avoids that wait.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -58,7 +58,7 @@ impl Drop for CpuWakers {
     }
 }
 
-/// Keeps a processor from sleep, at nobody's cost, until that is `over`.
+/// Keeps a processor awake, at idle priority, until that is `over`.
 fn stay_awake(processor: usize, over: &AtomicBool) {
     let mut only = CpuSet::new();
     let is_placed = only.set(processor).and_then(|()| sched_setaffinity(Pid::from_raw(0), &only));
@@ -70,7 +70,7 @@ fn stay_awake(processor: usize, over: &AtomicBool) {
     }
 }
 
-/// Whether processors are a virtual machine's, by what the kernel tells of them: those of x86 have a flag for it.
+/// Whether this is a virtual machine, from the kernel's CPU flags (x86).
 fn is_virtual(cpuinfo: &str) -> bool {
     let mut flags = cpuinfo.lines().filter(|line| line.starts_with("flags"));
     flags.any(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))

@@ -1,5 +1,5 @@
-//! How large the datagrams of workloads can be: as small as carries the time of their sending, and as large as a
-//! device takes in one piece. A scenario speaks of packets, and a fragment would be another one to every queue.
+//! The size limits of datagrams: the minimum carries the send time, and the maximum fits into one packet of the
+//! device. A scenario defines packets, and to every queue a fragment would be another packet.
 
 use shortflow_measure::{DatagramResult, Replica};
 use shortflow_run::Refusal;
@@ -9,7 +9,7 @@ use shortflow_units::Bytes;
 use crate::ip::spoken;
 use crate::traffic::{LARGEST_DATAGRAM, min_datagram};
 
-/// Bytes of the smallest and of the largest datagram; none where there is no bound, or nothing is sent by UDP.
+/// Bytes of the smallest and of the largest datagram; `None` without a limit, or without UDP.
 fn bounds(kind: &WorkloadKind) -> (Option<Bytes>, Option<Bytes>) {
     match kind {
         WorkloadKind::Cbr(cbr) => {
@@ -33,8 +33,8 @@ pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusa
         let min = min_datagram(spoken(asked, workload));
         if let Some(size) = bounds(&workload.kind).0.filter(|size| size.0 < min.into()) {
             return Err(Refusal(format!(
-                "{}: datagrams of {} bytes are too small to carry the time at which they were sent\n\
-                 give them {min} bytes or more",
+                "{}: datagrams of {} bytes are too small to carry their send time\nuse {min} \
+                    bytes or more",
                 workload.name, size.0
             )));
         }
@@ -42,7 +42,7 @@ pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusa
     Ok(())
 }
 
-/// What a reader must know of workloads whose datagrams may be too small by chance.
+/// A note on workloads whose random datagram sizes may be too small.
 pub(crate) fn size_notes(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
     let by_chance = scenario.workloads.iter().filter(|workload| {
         matches!(workload.kind, WorkloadKind::Poisson(_)) && bounds(&workload.kind).0.is_none()
@@ -50,22 +50,23 @@ pub(crate) fn size_notes(scenario: &Scenario, asked: IpVersion) -> Vec<String> {
     let tell = |workload: &Workload| {
         let (name, min) = (&workload.name, min_datagram(spoken(asked, workload)));
         format!(
-            "{name}: datagrams below {min} bytes cannot carry the time at which they were sent; they have {min}."
+            "{name}: datagrams below {min} bytes cannot carry their send time; they are sent \
+                with {min} bytes."
         )
     };
     by_chance.map(tell).collect()
 }
 
-/// What a reader must know of datagrams that the network has neither dropped nor delivered.
+/// A note on datagrams that the network has neither dropped nor delivered.
 pub(crate) fn missing_note(found: &Replica) -> Option<String> {
     let all = found.workloads.iter().filter_map(|workload| workload.datagrams.as_ref());
     let missing =
         |found: &DatagramResult| found.sent.saturating_sub(found.dropped + found.delivered);
     let missing: u64 = all.map(missing).sum();
     let message = format!(
-        "{missing} datagrams were still under way when the run ended (a `drain` lets them come), or were lost by this \
-         machine and not by the network: \
-         they are counted as sent, and neither as delivered nor as lost."
+        "{missing} datagrams were still under way when the run ended (set `drain` to wait for \
+            them), or this machine lost them, not the network: they count as sent, and neither as \
+            delivered nor as lost."
     );
     (missing > 0).then_some(message)
 }

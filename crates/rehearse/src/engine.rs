@@ -1,4 +1,4 @@
-//! The rehearsal as an engine among others.
+//! The rehearsal as an engine.
 
 use shortflow_measure::{Recorder, Replica, Warning};
 use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of};
@@ -169,8 +169,7 @@ fn workload_notes(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
     [datagrams::size_notes(scenario, ip), without_effect].concat()
 }
 
-/// What a reader must know of packets that were lost before they came to the network, and behind it; and of hosts that have
-/// no network any more.
+/// Warnings about packets lost before or after the network, and about hosts that have lost their network.
 fn host_notes(
     site: &Site,
     scenario: &Scenario,
@@ -178,8 +177,8 @@ fn host_notes(
 ) -> Result<Vec<String>, shortflow_testbed::Error> {
     let lost = site.hosts.lost(&site.devices)?;
     let notes = format!(
-        "{lost} packets of hosts were lost before they came to the network, which this machine cannot carry so fast: \
-         what was measured is its own. Use slower links, or fewer of them."
+        "{lost} packets of hosts were lost before they reached the network, because this machine \
+            is too slow: the figures are those of this machine. Use slower links, or fewer of them."
     );
     let of_packets = (lost > 0).then_some(notes).into_iter().chain(datagrams::missing_note(found));
     Ok(of_packets.chain(site.hosts.change_notes(scenario)?).collect())
@@ -189,32 +188,34 @@ fn lacking(what: impl std::fmt::Display) -> Error {
     Error::Machine(what.to_string())
 }
 
-/// What a reader must know of how packets were carried.
+/// Notes on how packets were forwarded.
 fn carrying_notes(routed: &Routed, load_is_busy: f64) -> Vec<String> {
     let mut notes = Vec::new();
     if routed.not_preferred.is_some() {
         notes.push(
-            "Packets were carried without real-time priority, which this process may not have (CAP_SYS_NICE, or real \
-             time for its control group, `cpu.rt_runtime_us`): delays of milliseconds may be the machine's own."
+            "Packets were forwarded without real-time priority, because this process lacks it \
+                (CAP_SYS_NICE, or real time for its control group, `cpu.rt_runtime_us`): delays of \
+                milliseconds may come from this machine."
                 .to_owned(),
         );
     }
     if routed.strangers > 0 {
         notes.push(format!(
-            "{} packets of hosts were for nobody in the scenario, or no IP packets, and went no further.",
+            "{} packets of hosts had no destination in the scenario, or were not IP, and were \
+                discarded.",
             routed.strangers
         ));
     }
     if routed.uncaptured > 0 {
         notes.push(format!(
-            "{} packets are not in the trace, which could not be written as fast as they came: trace fewer places, or \
-             keep fewer bytes of each packet.",
+            "{} packets are missing in the trace, which could not be written fast enough: trace \
+                fewer places, or keep fewer bytes of each packet.",
             routed.uncaptured
         ));
     }
     if routed.refused > 0 {
         notes.push(format!(
-            "{} packets came to routers, or to hosts that did not take them.",
+            "{} packets reached routers, or hosts that did not accept them.",
             routed.refused
         ));
     }

@@ -61,7 +61,7 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// What a reader must know of hosts whose device, address or route somebody has taken away inside.
+    /// A warning about hosts whose device, address or route a program has removed.
     pub(crate) fn change_notes(&self, scenario: &Scenario) -> Result<Vec<String>, Error> {
         let mut notes = Vec::new();
         for (host, node) in self.all.iter().zip(&scenario.nodes) {
@@ -70,15 +70,15 @@ impl Hosts {
             let what = match host.missing(&self.home)? {
                 None => continue,
                 Some(Missing::Device) => format!("eth0 of {name} was removed"),
-                Some(Missing::Up) => format!("eth0 of {name} was taken down"),
+                Some(Missing::Up) => format!("eth0 of {name} was set down"),
                 Some(Missing::Address(address)) => {
-                    format!("{address} was taken away from eth0 of {name}")
+                    format!("{address} was removed from eth0 of {name}")
                 }
-                Some(Missing::Route) => format!("the default route of {name} was taken away"),
+                Some(Missing::Route) => format!("the default route of {name} was removed"),
             };
             notes.push(format!(
-                "By the end {what}, by a program there or in its shell: what was measured of {name} since then is that of a \
-                 host without network."
+                "By the end {what}, by a program or a shell on that host: figures of {name} after \
+                    that are those of a host without network."
             ));
         }
         Ok(notes)

@@ -1,4 +1,4 @@
-//! A rehearsal with programs of the user's own beside its workloads, and somebody who looks on.
+//! A rehearsal with the user's own programs next to its workloads, and with an observer.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,8 +11,8 @@ use crate::monitor::Monitor;
 use crate::programs::HostPrograms;
 use crate::traffic::Place;
 
-/// A rehearsal with programs beside its workloads, or shown to somebody: an engine that gives what the scenario's workloads met
-/// with, the programs' packets among theirs.
+/// A rehearsal with programs during its workloads, or with an observer: an engine that returns the results of the
+/// scenario's workloads, measured with the programs' packets.
 #[derive(Clone, Copy)]
 pub struct InteractiveRehearsal<'a> {
     /// What it is besides.
@@ -123,7 +123,7 @@ impl<'a> Companions<'a> {
         ran
     }
 
-    /// Prepares the hosts of programs. What a reader of what is measured must know of it.
+    /// Prepares the hosts of programs, and returns notes for the reader.
     pub(crate) fn prepare(&self, place: Place<'_>, scenario: &Scenario) -> Option<String> {
         let programs = self.programs?;
         let note = programs.choose_congestion(place, scenario)?;

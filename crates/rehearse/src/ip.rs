@@ -1,4 +1,4 @@
-//! Which version of IP the workloads of a rehearsal speak.
+//! The IP version of a rehearsal's workloads.
 
 use shortflow_run::Refusal;
 use shortflow_scenario::{IpVersion, Scenario, Workload};
@@ -16,8 +16,8 @@ pub(crate) fn refuse(scenario: &Scenario, asked: IpVersion) -> Result<(), Refusa
         let lacks = |node: &_| scenario.addresses.get(*node, ip).is_none();
         if let Some(node) = nodes.into_iter().find(lacks) {
             return Err(Refusal(format!(
-                "{}: {} has no {} address\n\
-                 add one to its `address`, as in [\"100.64.0.1\", \"2001:db8::1\"], or rehearse without --ipv6",
+                "{}: {} has no {} address\nadd one to its `address`, such as [\"100.64.0.1\", \
+                    \"2001:db8::1\"], or rehearse without --ipv6",
                 workload.name,
                 scenario.nodes[node.index()].name,
                 ip.name()

@@ -1,7 +1,7 @@
-//! What a scenario says of TCP, as settings of a kernel.
+//! The TCP settings of a scenario as kernel settings.
 //!
-//! A kernel has one set of settings for all connections of a host, and some that it does not let anybody
-//! choose. What cannot be had is refused, or told where the kernel does nearly the same.
+//! A kernel has one set of settings for all connections of a host, and some that cannot be changed. An unsupported
+//! setting is refused, or noted if the kernel does nearly the same.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::retries::{self, Retries};
 const HEADERS: u16 = 40;
 const TIMESTAMPS: u16 = 12;
 
-/// Bytes of the smallest MTU of IPv6 (RFC 8200 §5), below which a device has none.
+/// The minimum MTU of IPv6 in bytes (RFC 8200 §5).
 const MIN_MTU: u32 = 1280;
 
 /// Bytes of the smallest segment that a socket can be given (`TCP_MIN_MSS` of Linux).
@@ -54,7 +54,7 @@ pub(crate) struct SocketSpec {
     pub(crate) congestion: &'static str,
     /// The largest segment that the host announces, with its options.
     pub(crate) mss: u32,
-    /// The receive window; the kernel's own where there is none.
+    /// The receive window; by default the kernel's own.
     pub(crate) receive_window: Option<u32>,
     /// Whether a short segment waits while data is outstanding.
     pub(crate) nagle: bool,
@@ -78,7 +78,7 @@ impl SocketSpec {
     }
 }
 
-/// What each node is made from: none for routers. And what a reader must know of it.
+/// The configuration of each node, `None` for routers; and notes.
 ///
 /// # Errors
 /// When a kernel cannot do what a workload asks for, or not for two of them at once.
@@ -89,8 +89,8 @@ pub(crate) fn hosts(
     let count = scenario.nodes.iter().filter(|node| node.kind != NodeKind::Router).count();
     if count > MAX_HOSTS {
         return Err(Refusal(format!(
-            "{count} hosts are more than are rehearsed, each of which is a network of the kernel's own\n\
-             use {MAX_HOSTS} or fewer, or simulate it"
+            "{count} hosts are too many to rehearse: each one is a network namespace\nuse \
+                {MAX_HOSTS} or fewer, or simulate it"
         )));
     }
     let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
@@ -120,8 +120,8 @@ pub(crate) fn hosts(
                 of_host.find(|other| host_settings(&base(other)) != (settings.clone(), route))
         {
             return Err(Refusal(format!(
-                "{} has one kernel, whose TCP cannot be that of {} and of {} at once\n\
-                 give both the same `tcp`, or put them on different hosts",
+                "{} has one kernel, whose TCP cannot use the settings of {} and of {} \
+                    together\ngive both the same `tcp`, or put them on different hosts",
                 scenario.nodes[node.index()].name,
                 first.name,
                 other.name
@@ -147,7 +147,7 @@ pub(crate) fn settings(scenario: &Scenario, asked: IpVersion) -> Result<String, 
     Ok(format!("{hosts:?} {sockets:?}"))
 }
 
-/// The congestion control of the first workload of a host over TCP, or of the scenario's first where a host has none.
+/// The congestion control of the first TCP workload of a host, or of the scenario's first one if a host has none.
 pub(crate) fn congestion_of(scenario: &Scenario, node: NodeId) -> Option<&'static str> {
     let tcp = || scenario.workloads.iter().filter(|workload| workload.kind.uses_tcp());
     let is_own =
@@ -206,7 +206,7 @@ fn has_probes(config: &Config) -> bool {
     config.recovery == Recovery::Rack && config.tail_loss_probe
 }
 
-/// The first Linux without the pipe of RFC 6675: with selective acknowledgements, losses are told by time in any case.
+/// The first Linux without the pipe of RFC 6675: with selective acknowledgements, losses are always detected by time.
 const WITHOUT_PIPE: (u32, u32) = (6, 17);
 
 /// Whether the kernel of a release, such as 6.18.2-rc1, has it no more.
@@ -274,7 +274,8 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
         let names = OF_KERNELS.map(Algorithm::name).join(", ");
         let name = config.congestion.name();
         return refuse(format!(
-            "no kernel has the congestion control {name}\nchoose one of {names} by `tcp.congestion`, or simulate it"
+            "no kernel has the congestion control {name}\nset `tcp.congestion` to one of {names}, \
+                or simulate it"
         ));
     }
     let (found, more) = (SocketSpec::of_config(config, ip).mss, ip.more());
@@ -282,24 +283,24 @@ fn can_do(workload: &Workload, ip: IpVersion) -> Result<(), Refusal> {
     if found < MIN_SEGMENT {
         let min = MIN_SEGMENT + more - options;
         let over =
-            if more > 0 { format!(", {more} bytes of which IPv6 takes") } else { String::new() };
+            if more > 0 { format!(", of which IPv6 takes {more} bytes") } else { String::new() };
         return refuse(format!(
-            "segments of {} bytes are smaller than a kernel has them\n\
-             give them {min} bytes or more by `tcp.mss`{over}",
+            "segments of {} bytes are below the kernel's minimum\nset `tcp.mss` to {min} bytes \
+                or more{over}",
             config.mss
         ));
     }
     if found > LARGEST_SEGMENT {
         return refuse(format!(
-            "segments of {} bytes are larger than a kernel has them\n\
-             give them {} bytes or less by `tcp.mss`, or simulate it",
+            "segments of {} bytes exceed the kernel's maximum\nset `tcp.mss` to {} bytes or less, \
+                or simulate it",
             config.mss,
             LARGEST_SEGMENT + more - options
         ));
     }
     if config.window_rate.is_some() {
         return refuse(
-            "no kernel holds its window to a rate (`tcp.window_rate`)\nsimulate it".to_owned(),
+            "no kernel limits its window by a rate (`tcp.window_rate`)\nsimulate it".to_owned(),
         );
     }
     Ok(())
@@ -316,7 +317,7 @@ fn done_otherwise(workload: &Workload) -> Option<String> {
     let others: Vec<&str> = others.collect();
     (!others.is_empty()).then(|| {
         format!(
-            "{}: the kernel's TCP has its own way with {}; everything else is as the scenario says.",
+            "{}: the kernel's TCP has its own behaviour for {}; all other settings apply.",
             workload.name,
             others.join(", ")
         )

@@ -4,15 +4,15 @@
 //!  load ── sockets ── host (namespace) ═ Tun ═▶ router { LiveNetwork } ═ Tun ═▶ host ── sockets ── load
 //! ```
 //!
-//! Hosts are network namespaces of this machine; what lies between them is the simulator's own network in real
-//! time: the same elements, lines and buffers. Workloads have the same arrivals as in the simulation, over
-//! sockets. One thread carries packets and one is the load; both run in real time where the machine lets
-//! them, and how late packets were is told with every run.
+//! Hosts are network namespaces of this machine. The network between them is that of the simulator in real time, with
+//! the same elements, lines and buffers. Workloads have the same arrivals as in the simulation, over sockets. One
+//! thread forwards packets and another one generates the load. Both have real-time priority if the machine permits
+//! it. Each run reports how late its packets were.
 //!
 //! # What this crate does not know
 //!
-//! How results are shown, and what a policy says: it is an engine like others, and what is measured has the
-//! same names.
+//! It does not know how results are shown, nor what a policy means: it is an engine like the others, and its measures
+//! have the same names.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Somebody who looks at a rehearsal while it runs, and may switch its policy.
+//! The interface for an observer of a running rehearsal, who may switch its policy.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -78,7 +78,7 @@ impl Monitor {
         self.policies.iter()
     }
 
-    /// The number of the policy that is bound, or soon will be; whoever has it may set it.
+    /// The number of the current or next policy; any holder may set it.
     pub(crate) fn wanted(&self) -> Arc<AtomicUsize> {
         self.wanted.clone()
     }
@@ -94,7 +94,7 @@ impl Monitor {
         let _ = self.wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
-    /// What a reader must know of the policies under which it was measured, if there was more than one.
+    /// A note on the policies that were active, if there was more than one.
     pub(crate) fn switches_note(&self) -> Option<String> {
         let switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
         let message = |(at, policy): &(Instant, usize)| {
@@ -104,7 +104,8 @@ impl Monitor {
         let first = &self.policies[0].0;
         (!message.is_empty()).then(|| {
             format!(
-                "The policy was switched while it ran, from {first} {}: what was measured is of all of them.",
+                "The policy was switched during the run, from {first} {}: the figures cover all of \
+                    these policies.",
                 message.join(", ")
             )
         })

@@ -54,12 +54,12 @@ impl OnConsole {
         }))
     }
 
-    /// Where it is told.
+    /// Where snapshots are published.
     pub fn hub(&self) -> &Hub {
         &self.0.hub
     }
 
-    /// Looks at the packets of a run of this scenario; each is told apart from the one before.
+    /// Observes the packets of a run of this scenario; the run is different from the one before.
     pub fn port_tap(&self, scenario: &Scenario) -> Box<dyn Tap> {
         let shown = self.0.clone();
         if shown.has_begun.swap(true, Ordering::Relaxed) {
@@ -77,7 +77,7 @@ impl OnConsole {
         let found = id.parse().ok().filter(|number: &usize| (1..=count).contains(number));
         found
             .map(|number| number - 1)
-            .ok_or_else(|| format!("there is no policy `{id}` here; there are 1 to {count}"))
+            .ok_or_else(|| format!("unknown policy `{id}`: use 1 to {count}"))
     }
 }
 
@@ -101,14 +101,14 @@ impl Controls for OnConsole {
                 Ok(())
             }
             Change::Speed(_) | Change::Restart => {
-                Err("a rehearsal runs in real time, once".to_owned())
+                Err("a rehearsal runs once, in real time: its speed cannot change".to_owned())
             }
         }
     }
 }
 
 impl Shown {
-    /// Says which policy is bound, whoever has switched it: the page, or a key.
+    /// Publishes which policy is active, whether the page or a key has switched it.
     fn follow(&self) -> usize {
         let wanted = self.wanted.load(Ordering::Relaxed);
         let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);

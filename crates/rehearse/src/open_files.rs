@@ -1,4 +1,4 @@
-//! How many files may be open: each host and each connection has some.
+//! The limit of open files: each host and each connection needs some.
 
 use nix::errno::Errno;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
@@ -25,7 +25,10 @@ pub(crate) fn refused(errno: Errno) -> Error {
         }
         _ => "",
     };
-    Error::Machine(format!("the kernel refused what a rehearsal needs: {}{hint}", errno.desc()))
+    Error::Machine(format!(
+        "the kernel refused a resource of the rehearsal: {}{hint}",
+        errno.desc()
+    ))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Programs of the user's own inside hosts, while the scenario's traffic runs.
+//! The user's own programs inside hosts, which run during the scenario's traffic.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,7 +26,7 @@ pub struct HostProgram {
 
 /// Who hears of programs.
 pub trait ProgramObserver: Sync {
-    /// What is good to know before programs begin, where nothing is measured that it could stand beside.
+    /// Notes before programs start.
     fn note(&self, what: &str);
 
     /// What program number `program` reads and writes.
@@ -127,8 +127,9 @@ impl HostPrograms<'_> {
         };
         let (name, own) = self.all.iter().find_map(chosen)?;
         Some(format!(
-            "Programs have this machine's congestion control ({}), and not {name} as workloads have: add {name} to \
-             net.ipv4.tcp_allowed_congestion_control (sysctl), or have programs choose it themselves.",
+            "Programs use this machine's congestion control ({}) instead of {name}, which the \
+                workloads use: add {name} to net.ipv4.tcp_allowed_congestion_control (sysctl), or \
+                let the programs select it.",
             own.trim()
         ))
     }
@@ -143,19 +144,19 @@ impl HostPrograms<'_> {
 /// Programs that were started.
 struct RunningPrograms<'h> {
     programs: HostPrograms<'h>,
-    /// By their numbers, each with whether its end was told.
+    /// By their numbers, each with whether its end was reported.
     running: Vec<(Program, bool)>,
     done: &'h AtomicBool,
 }
 
 impl RunningPrograms<'_> {
-    /// Waits for a moment, and tells of the programs that have ended by then.
+    /// Waits for a moment, and reports the programs that have ended.
     fn wait(&mut self, end: End) {
         std::thread::sleep(POLL_INTERVAL);
         self.tell(end);
     }
 
-    /// Tells of the programs that have ended. What they have left behind goes on.
+    /// Reports the programs that have ended. Processes that they have left continue.
     fn tell(&mut self, end: End) {
         for (number, (program, is_told)) in self.running.iter_mut().enumerate() {
             let Some(status) = program.ended().filter(|_| !*is_told) else { continue };
@@ -185,8 +186,8 @@ impl RunningPrograms<'_> {
     }
 }
 
-/// How many sockets of others than this process wait for somebody in the thread's network: those of TCP that
-/// listen, those of UDP that are connected to nobody.
+/// The number of waiting sockets of other processes in the thread's network: listening TCP sockets, and unconnected
+/// UDP sockets.
 fn listening() -> usize {
     let own = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let own = own.filter_map(|entry| std::fs::read_link(entry.path()).ok());
@@ -205,8 +206,8 @@ fn listening() -> usize {
     [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")].map(count).into_iter().sum()
 }
 
-/// The addresses and names of all hosts. A host of a group, `user[17]`, is called `user-17` too, where nobody
-/// else is: addresses of pages have no room for brackets.
+/// The addresses and names of all hosts. A host of a group, `user[17]`, is also named `user-17`, unless another host
+/// has that name: URLs cannot contain brackets.
 fn names(scenario: &Scenario) -> Arc<[(IpAddr, String)]> {
     let mut names = Vec::new();
     for (number, node) in (0..).map(NodeId).zip(&scenario.nodes) {

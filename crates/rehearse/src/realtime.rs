@@ -1,4 +1,4 @@
-//! Threads that run as soon as their time has come, and such as run when nothing else wants to.
+//! Thread priorities: real time, and idle.
 
 use nix::errno::Errno;
 use nix::libc;

@@ -1,4 +1,4 @@
-//! What is remembered of the keys that were asked for last.
+//! A cache of the most recently used keys.
 
 use std::hash::Hash;
 

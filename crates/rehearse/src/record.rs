@@ -1,4 +1,4 @@
-//! What is recorded when all is over.
+//! The record of a finished run.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! How long a kernel goes on trying, where it lets itself be told.
+//! The number of a kernel's retries, where it can be set.
 
 use std::path::Path;
 
@@ -57,7 +57,7 @@ impl Retries {
         }
     }
 
-    /// Whether the kernel does otherwise, whatever it is told.
+    /// Whether the kernel ignores this setting.
     pub(crate) fn differs(&self) -> bool {
         match self.wanted {
             None => false,

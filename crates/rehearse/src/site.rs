@@ -1,4 +1,4 @@
-//! The hosts of a scenario on this machine, and what is asked of them.
+//! The hosts of a scenario on this machine, and their requirements.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct Asking<'s> {
     of_tcp: Option<&'s str>,
     /// A workload whose windows grow by the round-trip times of all of its host's connections.
     grows_fair: Option<&'s str>,
-    /// Whether queues want to be told what happens at senders.
+    /// Whether queues need the events of senders.
     listens: bool,
 }
 
@@ -76,8 +76,8 @@ impl<'s> Asking<'s> {
         let Some(role) = self.of_tcp else { return Ok(None) };
         SenderProgram::load().map(Some).map_err(|error| {
             Error::Machine(format!(
-                "the role {role} asks for the state of a kernel's TCP (its window, its phase or its round-trip time): \
-                 {error}; or simulate it, or rehearse another policy"
+                "the role {role} needs the state of a kernel's TCP (its window, its phase or its \
+                    round-trip time): {error}; or simulate it, or rehearse another policy"
             ))
         })
     }
@@ -92,8 +92,8 @@ impl Asking<'_> {
         let Some(workload) = self.grows_fair else { return Ok(None) };
         AggregateFair::register().map(Some).map_err(|error| {
             Error::Machine(format!(
-                "{workload} asks for the congestion control aggregate-fair: {error}; or simulate it, or choose reno or \
-                 cubic by `tcp.congestion`"
+                "{workload} uses the congestion control aggregate-fair: {error}; or simulate it, \
+                    or set `tcp.congestion` to reno or cubic"
             ))
         })
     }

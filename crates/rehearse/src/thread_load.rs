@@ -1,4 +1,4 @@
-//! How busy a thread is: one that always is carries what it can, and not what the links let through.
+//! The load of a thread: a thread that is always busy limits the throughput itself.
 
 use std::time::Instant;
 
@@ -37,13 +37,13 @@ pub(crate) fn measure<T>(priority: Priority, act: impl FnOnce() -> T) -> (T, Res
     (done, thread_load.and_then(|thread_load| thread_load.share()))
 }
 
-/// What a reader must know of a rehearsal whose network and whose load have worked for these shares of the time.
+/// A warning if the network's or the load's thread was busy for such a share of the time.
 pub(crate) fn busy_note(network: f64, load: f64) -> Option<String> {
     let (who, share) =
-        if network >= load { ("carries packets", network) } else { ("makes the load", load) };
+        if network >= load { ("forwards packets", network) } else { ("generates the load", load) };
     let message = format!(
-        "The thread that {who} was busy for {:.0} % of the time: what got through may be what this machine can carry, \
-         and not what the links let through. Use slower links, or less traffic.",
+        "The thread that {who} was busy for {:.0} % of the time: the throughput may be limited by \
+            this machine instead of the links. Use slower links, or less traffic.",
         100.0 * share
     );
     (share >= BUSY_SHARE).then_some(message)
@@ -78,12 +78,12 @@ mod tests {
         assert_eq!(busy_note(0.5, 0.84), None);
         let message = busy_note(0.97, 0.9).unwrap();
         assert!(
-            message.starts_with("The thread that carries packets was busy for 97 %"),
+            message.starts_with("The thread that forwards packets was busy for 97 %"),
             "{message}"
         );
         let message = busy_note(0.2, 0.9).unwrap();
         assert!(
-            message.starts_with("The thread that makes the load was busy for 90 %"),
+            message.starts_with("The thread that generates the load was busy for 90 %"),
             "{message}"
         );
     }

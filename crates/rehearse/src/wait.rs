@@ -1,4 +1,4 @@
-//! Waiting for descriptors and for a time, whichever comes first.
+//! Waits for file descriptors or a deadline, whichever comes first.
 
 use std::os::fd::AsFd;
 
@@ -16,10 +16,10 @@ pub(crate) type Ready = (u64, EpollFlags);
 /// The number of the timer.
 const TIMER: u64 = u64::MAX;
 
-/// Milliseconds that are slept at most, so that whoever waits looks now and then whether it is to stop.
+/// The maximum sleep in milliseconds, so that waiting code regularly checks for a stop.
 const MAX_SLEEP_MS: u8 = 50;
 
-/// How many descriptors are told of at a time.
+/// The maximum number of descriptors per call.
 const AT_ONCE: usize = 64;
 
 /// What is waited for.
@@ -100,8 +100,7 @@ impl Wait {
         Ok(())
     }
 
-    /// It was asked for what is ready at `asked_at`, to be told at the latest at `at`, and it is told now: how long
-    /// has nobody looked at what may have been ready?
+    /// For how long was no descriptor checked? The poll began at `asked_at` with the deadline `at`, and returned now.
     fn look(&mut self, asked_at: Instant, at: Instant) {
         let now = self.clock.now();
         let awake_at = at.max(asked_at).min(asked_at + Duration::from_millis(MAX_SLEEP_MS.into()));
@@ -113,7 +112,7 @@ impl Wait {
         }
     }
 
-    /// The times for which nobody looked, though something may have been ready.
+    /// The times for which ready descriptors may have waited.
     pub(crate) fn stalls(&self) -> Stalls {
         let all = self.clock.now().as_secs_f64();
         let share = if all > 0.0 { self.stalled.as_secs_f64() / all } else { 0.0 };

@@ -1,4 +1,4 @@
-//! Keys that have no effect on rehearsals, each with the reason; what stands here is noted where it is written.
+//! Keys that have no effect on rehearsals, each with the reason. A file that sets one gets a note.
 
 use shortflow_policy::WithoutEffect;
 

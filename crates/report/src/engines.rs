@@ -1,4 +1,4 @@
-//! The same policies by several engines, in words and in the rankings of each.
+//! The same policies under several engines, in words and as one ranking each.
 
 use shortflow_measure::cases::{point_label, swept_key};
 use shortflow_measure::engines::{cases, done_by, engines};
@@ -21,8 +21,8 @@ pub(crate) fn rankings(runs: &[Run]) -> Vec<Table> {
     if comparable(runs) { engines(runs).into_iter().filter_map(of).collect() } else { Vec::new() }
 }
 
-/// What several engines found, in words: whether they order the policies alike, and how far apart their
-/// figures are.
+/// The comparison of several engines in words: whether they order the policies alike, and how much their figures
+/// differ.
 pub(crate) fn sentences(runs: &[Run]) -> String {
     let order = in_what_order(runs);
     let unknown = order.is_some().then(|| unknown_text(runs)).flatten();
@@ -41,7 +41,7 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
             let is_alike = at > 0 && line.rank == ranking.lines[at - 1].rank;
             names += match at {
                 0 => "",
-                _ if is_alike => " and alike ",
+                _ if is_alike => " tied with ",
                 _ => ", then ",
             };
             names += &line.label;
@@ -57,7 +57,7 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
         Agreement::Same => {
             let done: Vec<&str> = orders.iter().map(|(done, _)| done.as_str()).collect();
             let known = match rankings.clone().any(|(_, ranking)| ranking.unknown) {
-                true => ", as far as is predicted",
+                true => ", as far as predictions exist",
                 false => "",
             };
             let done = done.join(" and ");
@@ -65,38 +65,38 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
         }
         Agreement::Undecided => {
             format!(
-                "The policies come in the same order as far as replicas tell them apart: {}.",
+                "The policies come in the same order as far as the replicas distinguish them: {}.",
                 each()
             )
         }
         Agreement::Unknown => {
             format!(
-                "The policies do not come in the same order, which in one replica may be chance: {}.",
+                "The policies come in different orders, which may be chance with one replica: {}.",
                 each()
             )
         }
         Agreement::Incomparable => {
             format!(
-                "What is predicted does not settle the order of the policies, for it lacks figures: {}.",
+                "The predictions lack figures that would settle the order of the policies: {}.",
                 each()
             )
         }
         Agreement::Contrary => {
-            format!("The policies do not come in the same order: {}.", each())
+            format!("The policies come in different orders: {}.", each())
         }
     })
 }
 
-/// The policies of which an engine tells nothing, in words; none where there are none.
+/// The policies without figures of some engine, in words; `None` if there are none.
 fn unknown_text(runs: &[Run]) -> Option<String> {
     let message = known_to_all(runs);
     let others: Vec<&str> =
         cases(runs).into_iter().filter(|name| !message.contains(name)).collect();
     (comparable(runs) && !others.is_empty())
-        .then(|| format!("Not by all engines, and left out of that: {}.", others.join(", ")))
+        .then(|| format!("Omitted, because not all engines have figures: {}.", others.join(", ")))
 }
 
-/// The measures by which engines are held against each other, in words.
+/// The measures by which engines are compared, in words.
 const COMPARED_MEASURES: [(Measure, &str); 7] = [
     (Measure::CompletionMedian, "median"),
     (Measure::CompletionP95, "95th percentile"),
@@ -107,7 +107,7 @@ const COMPARED_MEASURES: [(Measure, &str); 7] = [
     (Measure::PacketLoss, "loss"),
 ];
 
-/// The difference that nobody need hear of.
+/// A difference too small to report.
 const MIN_DIFFERENCE: f64 = 0.01;
 
 /// How many figures clearly differ, and which of them differ most.
@@ -136,7 +136,7 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
     let max = apart.iter().max_by(farthest).map(|figure| figure.sentence(runs));
     let all = format!("Of {} medians, 95th percentiles, goodputs and losses", figures.len());
     match (has_intervals, max) {
-        (false, max) => max.map(|max| format!("Farthest apart: {max}.")),
+        (false, max) => max.map(|max| format!("Largest difference: {max}.")),
         (true, None) => Some(format!("{all}, none clearly differs by more than 1 %.")),
         (true, Some(max)) => {
             let (clear, differ) = match apart.len() {
@@ -144,7 +144,7 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
                 clear => (clear, "differ"),
             };
             Some(format!(
-                "{all}, {clear} clearly {differ} by more than 1 %. Farthest apart of these: {max}."
+                "{all}, {clear} clearly {differ} by more than 1 %. Largest difference: {max}."
             ))
         }
     }
@@ -190,7 +190,7 @@ impl Figure<'_> {
     }
 }
 
-/// What a figure is called, where it is one by which engines are held against each other.
+/// The name of a figure, if engines are compared by it.
 fn of_interest(gain: &Gain) -> Option<&'static str> {
     let is_whole =
         !gain.workload.contains('/') && gain.class.as_deref().is_none_or(|class| class == "all");

@@ -170,7 +170,7 @@ fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFi
         .collect()
 }
 
-/// The relative gain of each run over that with which it stands in tables, along the sweep, by size.
+/// The relative gain of each run over its reference, along the sweep, by size.
 fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> {
     let compared =
         (0..runs.len()).filter_map(|at| Some((&runs[reference_of(runs, at)?], &runs[at])));

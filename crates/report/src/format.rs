@@ -1,4 +1,4 @@
-//! Numbers as a person reads them.
+//! Formats numbers for people.
 
 use shortflow_measure::Estimate;
 
@@ -151,7 +151,7 @@ pub(crate) fn rate_unit(bits: f64) -> (&'static str, f64) {
     }
 }
 
-/// A whole number with its thousands set apart.
+/// An integer with thousands separators.
 pub(crate) fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
@@ -190,7 +190,7 @@ pub(crate) fn max_rate(bits: f64) -> String {
     format!("{} {unit}", rounded_up(bits * factor))
 }
 
-/// What stands before a figure that is a bound.
+/// The sign before a figure that is a bound.
 pub(crate) const fn bound(estimate: &Estimate) -> &'static str {
     match (estimate.at_least, estimate.at_most) {
         (true, _) => "≥ ",

@@ -1,4 +1,4 @@
-//! The figure that tells a comparison at a glance: a row for each policy, a panel for each workload.
+//! The overview figure of a comparison: a row for each policy, a panel for each workload.
 
 use std::fmt::Write;
 
@@ -119,7 +119,7 @@ fn row_middle(row: usize) -> f64 {
     HEAD + ROW * (row as f64 + 0.5)
 }
 
-/// A name of so many characters at most: without its middle, since names that belong together begin or end alike.
+/// A name shortened in its middle to this number of characters: related names often begin or end alike.
 fn shortened(name: &str, max: usize) -> String {
     let all: Vec<char> = name.chars().collect();
     if all.len() <= max {

@@ -22,8 +22,8 @@
 //!
 //! # What this crate does not know
 //!
-//! Scenarios, policies and engines: it sees what was measured, by names, and cannot run anything. What a
-//! good result is, beyond the order in which a measure ranks runs.
+//! It does not know scenarios, policies and engines: it sees measurements by name, and cannot run anything. It does
+//! not judge results beyond the order in which a measure ranks runs.
 
 mod engines;
 mod figures;

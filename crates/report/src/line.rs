@@ -46,7 +46,7 @@ pub struct LineFigure {
     pub x_axis: Axis,
     /// How y values are written.
     pub y_axis: Axis,
-    /// Whether x is logarithmic; values that are not positive are then left out.
+    /// Whether x is logarithmic; values that are not positive are then omitted.
     pub log_x: bool,
     /// Whether y is logarithmic.
     pub log_y: bool,
@@ -92,7 +92,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// A curve of many points, without intervals; they are thinned to what the eye can tell apart.
+    /// A curve of many points, without intervals; they are thinned to what the eye can distinguish.
     pub fn curve(label: &str, points: &[(f64, f64)]) -> Series {
         Series {
             label: label.to_owned(),

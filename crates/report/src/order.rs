@@ -1,4 +1,4 @@
-//! Whether several engines have the policies in one order.
+//! Compares the order of policies between engines.
 
 use std::cmp::Ordering;
 
@@ -16,13 +16,13 @@ pub(crate) enum Agreement {
     Undecided,
     /// They are not, and one replica does not tell whether that is chance.
     Unknown,
-    /// They are not, but a model leaves out or bounds what may decide.
+    /// They are not, but a model lacks figures, or has only bounds, that may decide.
     Incomparable,
     /// Some two policies are.
     Contrary,
 }
 
-/// The order in which one engine has the policies; a model those of which it tells something.
+/// The order in which one engine ranks the policies; a model ranks those for which it has figures.
 pub(crate) fn ranking_by(runs: &[Run], engine: &str) -> Ranking {
     ranking_among(runs, engine, &known_to(runs, engine))
 }
@@ -60,7 +60,7 @@ fn known_to<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r str> {
     all.into_iter().filter(|name| known.contains(name)).collect()
 }
 
-/// How far the engines agree; none where they did not rank the same, or one policy only.
+/// How far the engines agree; `None` if they did not rank the same policies, or only one.
 pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
     let engines = engines(runs);
     let policies = known_to_all(runs);
@@ -97,8 +97,8 @@ fn places(ranking: &Ranking) -> Vec<(usize, String)> {
 }
 
 /// Which of two policies is clearly ranked before the other: by the 95 % interval of the logarithm of how many times
-/// farther from the best one is, over paired replicas; as it is, of a model, which has
-/// none. One replica tells nothing.
+/// farther from the best one is, over paired replicas; a model has no interval, and its values are compared directly.
+/// One replica is not enough.
 fn clearly(runs: &[Run], engine: &str, pair: [&str; 2]) -> Ordering {
     let of = of_engine(runs, engine);
     let [Some(a), Some(b)] =

@@ -63,7 +63,7 @@ fn ranked(runs: &[Run], head: &[Table]) -> String {
     format!("<h2>{heading}</h2>\n{tables}{drawn}")
 }
 
-/// All figures but the one that stands beside the ranking.
+/// All figures except the one next to the ranking.
 fn figures_section(runs: &[Run]) -> String {
     let mut drawn = figures(runs);
     if let Some(hero) = hero(runs) {
@@ -104,7 +104,7 @@ fn circumstances(runs: &[Run]) -> String {
         format!("closed forms over {} s", format::plain(manifest.duration))
     } else {
         format!(
-            "{} replica{} of {} s, the first {} s left out; seed {}",
+            "{} replica{} of {} s, the first {} s omitted; seed {}",
             manifest.replicas,
             if manifest.replicas == 1 { "" } else { "s" },
             format::plain(manifest.duration),

@@ -1,4 +1,4 @@
-//! Where the points of a sweep stand on an axis.
+//! The positions of a sweep's points on an axis.
 
 use shortflow_measure::Run;
 use shortflow_measure::cases::point_label;

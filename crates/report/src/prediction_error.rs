@@ -1,4 +1,4 @@
-//! How near predictions come, in words.
+//! The accuracy of predictions, in words.
 
 use shortflow_measure::cases::{point_label, swept_key};
 use shortflow_measure::engines::done_by;
@@ -7,8 +7,8 @@ use shortflow_measure::{Estimate, Measure, PredictionError, Run, prediction_erro
 use crate::format;
 use crate::ranking::comparable;
 
-/// How many predictions are near what was found, which is farthest off, and whether bounds are bounds; none where there is
-/// nothing of the kind.
+/// How many predictions are accurate, which is the least accurate, and whether bounds hold; `None` without
+/// predictions.
 pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
     if !comparable(runs) {
         return None;
@@ -23,9 +23,9 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
     if let Some((figure, error)) = farthest {
         let near = off.iter().filter(|(_, error)| error.abs() <= CLOSE_ERROR).count();
         let many = match off.len() {
-            1 => "The one mean that is predicted".to_owned(),
-            all if near == all => format!("All {all} means that are predicted"),
-            all => format!("Of {all} means that are predicted, {near}"),
+            1 => "The one predicted mean".to_owned(),
+            all if near == all => format!("All {all} predicted means"),
+            all => format!("Of {all} predicted means, {near}"),
         };
         let verb = match (off.len(), near) {
             (1, 0) => "is not",
@@ -33,7 +33,7 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
             _ => "are",
         };
         said.push(format!(
-            "{many} {verb} within {:.0} % of what was found. Farthest off: {} ({}).",
+            "{many} {verb} within {:.0} % of the measured value. Least accurate: {} ({}).",
             CLOSE_ERROR * 100.0,
             beside(runs, figure),
             format::signed(error * 100.0) + " %",

@@ -1,4 +1,4 @@
-//! Queues over time, as the time that they take to send.
+//! Queues over time, in units of their sending time.
 
 use shortflow_measure::Run;
 use shortflow_measure::cases;
@@ -49,7 +49,7 @@ fn sampled(run: &Run) -> impl Iterator<Item = &SeriesRow> {
     run.series.iter().filter(|row| row.point == 0 && row.replica == 0)
 }
 
-/// The queue and its average; none where the port sent nothing, so that its rate is not known.
+/// The queue and its average; `None` if the port sent nothing, so that its rate is unknown.
 fn curves(run: &Run, port: &str) -> Option<Vec<Series>> {
     let millis_per_byte = 8e3 / rate(run, port)?;
     let of_port = || sampled(run).filter(|row| row.port == port);

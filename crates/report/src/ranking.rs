@@ -23,7 +23,7 @@ pub fn ranking_table(runs: &[Run]) -> Option<Table> {
     comparable(runs).then(|| table(runs, &ranking(runs), title.into())).flatten()
 }
 
-/// A ranking of some of `runs` as a table; none where they have no figure in common.
+/// A ranking of some of `runs` as a table; `None` without common figures.
 pub(crate) fn table(runs: &[Run], ranking: &Ranking, title: String) -> Option<Table> {
     if ranking.lines.iter().all(|line| line.worst.is_none()) {
         return None;
@@ -55,7 +55,8 @@ const NOTE: &str = "Worst served: the workload whose figure is farthest from the
 const UNDECIDED: &str = "\nThe order is not settled: ≥ is a lower bound, since transfers were still open at the end. \
     Raise `drain`\nor `duration` to let them complete.";
 
-const UNKNOWN: &str = "\nThe order is of what is predicted: ≥ is a lower bound, ≤ an upper one, and a dash has no closed form.";
+const UNKNOWN: &str = "\nThe order is that of the predictions: ≥ is a lower bound, ≤ an upper \
+    bound, and a dash has no closed form.";
 
 /// Whether these are several runs with the same arrivals at the same points.
 pub(crate) fn comparable(runs: &[Run]) -> bool {
@@ -68,7 +69,7 @@ pub(crate) fn comparable(runs: &[Run]) -> bool {
     !others.is_empty() && others.iter().all(alike)
 }
 
-/// What stands in a line beside the worst.
+/// The further columns of a line.
 enum Column {
     /// A figure of a workload, where there is one point.
     Figure { workload: String, measure: RankMeasure },
@@ -167,7 +168,7 @@ fn two_digits(value: f64) -> String {
     }
 }
 
-/// What stands before a ratio that is a lower bound.
+/// The sign before a ratio that is a lower bound.
 fn at_least(worst: &Worst) -> &'static str {
     if worst.at_least { "≥ " } else { "" }
 }
@@ -183,7 +184,7 @@ fn worst_cell(runs: &[Run], worst: &Worst) -> String {
     }
 }
 
-/// Who comes first and where the reference stands, in words; none where nothing can be compared.
+/// The first policy and the place of the reference, in words; `None` if nothing can be compared.
 pub(crate) fn sentence(runs: &[Run]) -> Option<String> {
     if !comparable(runs) {
         return None;
@@ -212,10 +213,10 @@ fn of_first_alike(ranking: &Ranking) -> Option<String> {
     let names = format!("{} and {last}", others.join(", "));
     Some(match ranking.undecided {
         true => format!(
-            "{names} cannot be ranked: too much was not complete at the end. Raise `drain` or \
-             `duration` to let it complete."
+            "{names} cannot be ranked: too many transfers were incomplete at the end. Raise \
+                `drain` or `duration` to let them complete."
         ),
-        false => format!("{names} share the first place: none serves anything better."),
+        false => format!("{names} share the first place: none serves any workload better."),
     })
 }
 
@@ -228,10 +229,10 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
     let place = format!("{name} ranks {} of {}", ordinal(line.rank), ranking.lines.len());
     if worst.ratio < 1.005 {
         return Some(match ranking.undecided {
-            false => format!("{place}: nothing is served better by another policy."),
+            false => format!("{place}: no other policy serves any workload better."),
             true => format!(
-                "{place}: nothing is known to be served better by another policy, but too much was \
-                 not complete at the end to settle the order."
+                "{place}: no other policy is known to serve any workload better, but too many \
+                    transfers were incomplete at the end to settle the order."
             ),
         });
     }
@@ -242,7 +243,9 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
     let traffic = line.points[worst.point].iter().find(|s| s.workload == worst.workload)?.traffic;
     let what = format!("{} of {}{at}", measure_name(traffic, worst.measure), worst.workload);
     Some(match worst.measure {
-        _ if worst.ratio.is_infinite() => format!("{place}: nothing of {} came.", worst.workload),
+        _ if worst.ratio.is_infinite() => {
+            format!("{place}: nothing of {} was delivered.", worst.workload)
+        }
         RankMeasure::Goodput => format!(
             "{place}: its worst figure, the {what}, is {}{:.0} % of the best.",
             if worst.at_least { "at most " } else { "" },

@@ -19,8 +19,8 @@ pub fn key_result(runs: &[Run]) -> String {
     let mut timed = whole_workloads(runs);
     timed.truncate(MAX_WORKLOADS);
     if runs.len() > 1 && !ranking::comparable(runs) {
-        return "These runs had different arrivals, or different points of a sweep: their scenarios, \
-                lengths, seeds or settings differ. So nothing is ranked, and no gain is told."
+        return "These runs had different arrivals: their scenarios, lengths, seeds, settings or \
+            points of a sweep differ. Therefore they have no ranking and no gains."
             .into();
     }
     if are_several(runs) {
@@ -65,9 +65,7 @@ fn without_times(runs: &[Run]) -> String {
     match names.iter().any(|name| opened(name)) || runs.is_empty() {
         true => "No transfer completed.".into(),
         false if names.iter().any(|name| sends(name)) => "See the tables.".into(),
-        false => {
-            "Nothing came within the measured time: no transfer began after the warm-up.".into()
-        }
+        false => "No transfer began after the warm-up, so nothing was measured.".into(),
     }
 }
 
@@ -151,7 +149,7 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
     ))
 }
 
-/// Names have no order in which something could go: the least and the most are told.
+/// Names have no order: the minimum and the maximum are given.
 fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
     let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
     let means = (0..run.points.len()).filter_map(|at| Some((at, mean(at)?)));
@@ -204,12 +202,12 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         .collect();
     let unknown_points = match unknown_points.is_empty() {
         true => String::new(),
-        false => format!("; at {} it cannot be told", unknown_points.join(", ")),
+        false => format!("; unknown at {}", unknown_points.join(", ")),
     };
     Some(format!("{name} against {other}, mean {item} of {workload}: {range}{unknown_points}."))
 }
 
-/// Where a mean is only bounded, no gain can be told; which bounds there are is said instead.
+/// If a mean is only a bound, there is no gain; the bounds are given instead.
 fn bounds_note(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
     let mean = |run: &Run| run.points.first()?.summary.workload(workload)?.all.mean;
     let (ours_mean, reference_mean) = (mean(ours)?, mean(reference)?);
@@ -217,8 +215,8 @@ fn bounds_note(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         return None;
     }
     Some(format!(
-        "The mean {} of {workload} took {} with {} and {} with {}: too many were not complete at the \
-         end to tell which is faster.",
+        "The mean {} of {workload} took {} with {} and {} with {}: too many were incomplete at the \
+            end to decide which is faster.",
         item([ours], workload).singular(),
         format::mean_time(&ours_mean),
         ours.label,

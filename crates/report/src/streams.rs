@@ -48,7 +48,7 @@ fn figure(runs: &[Run], workload: &str, at: usize) -> Option<LineFigure> {
     })
 }
 
-/// The streams of a workload in each run, where they are set apart.
+/// The streams of a workload in each run, if they are reported separately.
 fn streams<'r>(runs: &'r [Run], workload: &'r str) -> impl Iterator<Item = &'r Vec<StreamSummary>> {
     let found = move |run: &'r Run| Some(&run.points.first()?.summary.workload(workload)?.streams);
     runs.iter().filter_map(found).filter(|streams| !streams.is_empty())

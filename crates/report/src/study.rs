@@ -18,7 +18,7 @@ pub struct ClaimRow {
     pub short: String,
     /// `"holds"`, `"fails"`, `"depends"` or `"unsettled"`.
     pub verdict: String,
-    /// What it comes to under other readings of what the paper leaves open: the reading, the verdict.
+    /// The verdicts under other readings of what the paper leaves open.
     pub readings: Vec<(String, String)>,
     /// The replicas that it took.
     pub replicas: u32,
@@ -35,7 +35,7 @@ pub struct ClaimRow {
 pub struct CheckRow {
     /// What is compared.
     pub what: String,
-    /// The paper's figure, as it stands there.
+    /// The paper's figure, as printed.
     pub paper: String,
     /// Ours.
     pub ours: Option<f64>,
@@ -45,7 +45,7 @@ pub struct CheckRow {
     pub high: Option<f64>,
     /// `"holds"`, `"fails"` or `"unsettled"`; empty for an observation.
     pub verdict: String,
-    /// What a reader should know of it: under what it would hold, or how many replicas would decide.
+    /// A remark: the change under which it would hold, or the number of replicas that would decide.
     pub remark: String,
 }
 
@@ -123,7 +123,7 @@ fn claim(row: &ClaimRow) -> String {
     }
     out += &rows(row, "Checks", &row.checks);
     if !row.observations.is_empty() {
-        out += &rows(row, "Beside it, without a vote", &row.observations);
+        out += &rows(row, "Further values, which do not decide", &row.observations);
     }
     out + "</section>\n"
 }

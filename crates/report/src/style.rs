@@ -1,4 +1,4 @@
-//! How figures look: colours that a colour-blind reader can tell apart, on light and on dark.
+//! The style of figures, with colours that colour-blind readers can distinguish on light and on dark.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -36,7 +36,7 @@ const PALETTE: [(&str, &str); 15] = [
     ("#7fbf3f", "#a8e063"),
 ];
 
-/// How many runs can be told apart by colour; more than can be seen in a figure.
+/// The number of colours; more runs cannot be distinguished in a figure.
 const MAX_COLORS: usize = 128;
 
 /// The colour of the `index`-th series. No two of the first hundred are the same.

@@ -118,7 +118,7 @@ impl Table {
     }
 }
 
-/// What stands in a cell.
+/// The content of a cell.
 fn set(cell: &Cell, scale: Scale) -> String {
     match cell {
         Cell::Figure(share) if scale == Scale::Percent => format::share(&Some(*share)),

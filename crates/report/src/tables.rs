@@ -1,4 +1,4 @@
-//! Which tables a report has.
+//! The tables of a report.
 
 use shortflow_measure::cases::{swept_key, transfer_workloads, whole_workloads, workloads};
 use shortflow_measure::engines::{are_several, done_by};
@@ -26,9 +26,9 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
     tables.iter().map(Table::set).collect()
 }
 
-/// The result, the ranking, the warnings and the tables for a terminal, prose in so many columns; headings bold when `ansi`. The
-/// times of the objects of pages are left to the page. A comparison shows some sizes only; of a sweep,
-/// loss is left to the page, and so is the traffic of workloads whose completion times are shown.
+/// The result, the ranking, the warnings and the tables for a terminal, with prose wrapped to this width; headings
+/// bold if `ansi`. The times of pages' objects are only on the page. A comparison shows some sizes only; for a sweep,
+/// loss is only on the page, as is the traffic of workloads whose completion times are shown.
 pub fn text(runs: &[Run], ansi: bool, columns: usize) -> String {
     let prose = |text: String| wrapped(&text, columns);
     let mut parts = vec![prose(format!("{}\n", key_result(runs)))];
@@ -71,7 +71,7 @@ pub fn brief(runs: &[Run], ansi: bool, columns: usize) -> String {
     parts.join("\n")
 }
 
-/// A table for a terminal, its note in so many columns.
+/// A table for a terminal, with its note wrapped to this width.
 fn set(table: Table, ansi: bool, columns: usize) -> String {
     let note = table.note.as_ref().map(|note| wrapped(&note.replace('\n', " "), columns));
     Table { note, ..table }.text(ansi)
@@ -127,12 +127,12 @@ pub(crate) fn timing_line(runs: &[Run]) -> Option<String> {
     let worst = all.reduce(|one, other| std::array::from_fn(|at| one[at].max(other[at])))?;
     let [p50, p99, max, stall] = worst.map(|seconds: f64| seconds * 1e3);
     let still = match stall {
-        0.0 => "never stood still for a millisecond".to_owned(),
-        stall => format!("stood still for {stall:.1} ms at most"),
+        0.0 => "never stalled for 1 ms".to_owned(),
+        stall => format!("stalled for at most {stall:.1} ms"),
     };
     Some(format!(
-        "Packets were sent {p50:.3} ms (median), {p99:.3} ms (p99) and {max:.3} ms (at most) after their time; the \
-         machine {still}."
+        "Packets were sent {p50:.3} ms (median), {p99:.3} ms (p99) and {max:.3} ms (maximum) too \
+            late; the machine {still}."
     ))
 }
 

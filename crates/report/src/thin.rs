@@ -1,9 +1,8 @@
-//! Curves of many points, thinned to what the eye can tell apart.
+//! Thins curves of many points to what the eye can distinguish.
 
 use crate::line::Mark;
 
-/// Leaves out points that lie within a hundredth of a decade of the last one kept, on both
-/// logarithmic axes; the last point stays.
+/// Omits points within a hundredth of a decade of the last one kept, on both logarithmic axes; the last point stays.
 pub(crate) fn log_log(points: &[(f64, f64)]) -> Vec<Mark> {
     let far = |a: f64, b: f64| (a / b).log10().abs() >= 0.01;
     let mut kept: Vec<Mark> = Vec::new();

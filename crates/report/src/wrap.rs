@@ -1,7 +1,7 @@
-//! Prose in lines that a terminal is wide enough for.
+//! Wraps prose to the width of the terminal.
 
-/// A text whose lines fit into so many columns, where they have spaces to break them at. What goes on begins two columns behind
-/// its line; escape sequences take no room.
+/// Wraps a text to this number of columns, at spaces. Continuation lines are indented by two columns; escape
+/// sequences have no width.
 pub fn wrapped(text: &str, columns: usize) -> String {
     let lines: Vec<String> = text.split('\n').map(|line| line_wrapped(line, columns)).collect();
     lines.join("\n")
@@ -46,7 +46,7 @@ fn unbroken(line: &str) -> Vec<String> {
 
 const UNITS: [&str; 8] = ["%", "ms", "s", "bit/s", "kbit/s", "Mbit/s", "Gbit/s", "pkt"];
 
-/// How many columns a word takes.
+/// The width of a word in columns.
 fn width(word: &str) -> usize {
     let mut is_escape = false;
     let is_seen = |c: &char| {

@@ -1,4 +1,4 @@
-//! Finished replicas on disk, so that a study goes on where it stopped.
+//! Finished replicas on disk, so that an interrupted study can continue.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,13 @@ struct Entry {
     /// What the replica was made from; another input makes it worthless.
     fingerprint: String,
     replica: Replica,
-    /// What its clients asked for, which a replica's own file leaves out.
+    /// What its clients requested, which a replica's own file omits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     accesses: BTreeMap<String, Vec<String>>,
     /// The distributions of completion times that figures show; a replica's own file leaves them out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     distributions: Vec<(Distribution, Survival)>,
-    /// The transfers that are held against those of another run.
+    /// The transfers that are compared with those of another run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     items: Vec<(Distribution, Vec<Item>)>,
     /// The time series, where the run has any; a replica's own file leaves them out.

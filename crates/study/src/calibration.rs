@@ -1,8 +1,8 @@
-//! Calibration: which reading of what a paper leaves open meets what it reports of its own set-up.
+//! Calibration: selects the reading of a paper's open parameters that matches the paper's description of its set-up.
 //!
-//! The readings, the figures that they must meet and the tolerance stand in `calibration.toml`, which
-//! is committed before any claim is looked at. The grid of all readings is run once; what came of it
-//! is kept in `calibration.json`, and claims are judged at the reading that fits best.
+//! The readings, the target figures and the tolerance are in `calibration.toml`, which is committed before any claim
+//! is checked. The grid of all readings is run once; its result is kept in `calibration.json`, and claims are judged
+//! at the reading that fits best.
 
 use std::path::{Path, PathBuf};
 
@@ -65,7 +65,7 @@ pub struct Target {
 pub struct Fit {
     /// The names of the readings of all parameters.
     pub reading: Vec<String>,
-    /// What each target came to; `None` where nothing was measured.
+    /// The measured value of each target; `None` if nothing was measured.
     pub ours: Vec<Option<f64>>,
     /// The root of the mean square of ln(ours/paper)/ln(within): 1 is just as far off as is allowed.
     /// `None` where some target was not measured.

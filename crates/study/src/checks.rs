@@ -1,4 +1,4 @@
-//! The checks of a claim: what each needs to be run, and what the replicas say of it.
+//! The checks of a claim: the runs that each needs, and the evidence of the replicas.
 
 use shortflow_measure::Reading;
 
@@ -48,7 +48,7 @@ pub(crate) struct Look {
     pub(crate) tested: Tested,
     /// The number itself.
     pub(crate) shown: Shown,
-    /// With how many replicas it would be told, where that is known.
+    /// The number of replicas that would decide, if known.
     pub(crate) needs: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ impl Case {
     }
 }
 
-/// The checks that `spec` stands for. A short study leaves out some points, and checks with them.
+/// The checks of `spec`. A short study omits some points, and their checks.
 pub(crate) fn checks<'c>(spec: &'c CheckSpec, study: &Study, quick: bool) -> Vec<Check<'c>> {
     let cases = cases(&spec.ours, spec.x.as_deref(), spec.class.as_deref(), study, quick);
     let has_one_vote = spec.points != Points::All || matches!(spec.rule, Rule::MinimumWithin(..));
@@ -107,7 +107,7 @@ fn cases(
     classes.into_iter().flat_map(of_class).collect()
 }
 
-/// Wants so many replicas of every point that `quantity` is made of at `x`.
+/// Requests this number of replicas of every point that `quantity` needs at `x`.
 pub(crate) fn want(wanted: &mut Wanted, quantity: &Quantity, x: f64, replicas: u32) {
     let x = quantity.x.unwrap_or(x);
     let over = quantity.over.as_ref().map(|over| (over, quantity.over_x.unwrap_or(x)));
@@ -394,7 +394,7 @@ impl Check<'_> {
     }
 }
 
-/// With how many replicas these values would be told at `level` from all on the `far` side.
+/// The number of replicas that would separate these values at `level` from all on the `far` side.
 fn min_replicas_to_decide(
     values: &[Reading],
     far: &[(usize, Vec<Reading>)],
@@ -419,7 +419,7 @@ fn at_least(wanted: usize, each: impl Iterator<Item = f64>) -> f64 {
 fn nothing(evidence: &Evidence) -> String {
     match evidence.replicas() {
         0 => "no replica".to_owned(),
-        _ => "what it is compared with is zero".to_owned(),
+        _ => "the value to compare with is zero".to_owned(),
     }
 }
 

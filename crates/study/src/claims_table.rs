@@ -5,7 +5,7 @@ use shortflow_report::significant;
 use crate::judge::Verdict;
 use crate::ledger::{CheckResult, ClaimResult, Counterfactual, Ledger, Trial};
 
-/// Failing checks of a claim that are told; of more only the number is.
+/// The maximum number of listed failing checks of a claim; of more only the number is given.
 const MAX_CHECKS_SHOWN: usize = 2;
 
 /// Every claim and its verdict in a table; then what fails, and under which change it would hold; then
@@ -113,7 +113,7 @@ fn depending(claim: &ClaimResult) -> Option<String> {
     is_meant.then(|| format!("- {}: {}.\n", claim.id, others.join("; ")))
 }
 
-/// The checks of a claim that have this verdict; none where it has none.
+/// The checks of a claim with this verdict; empty if it has another one.
 fn checks_text(claim: &ClaimResult, verdict: Verdict) -> Option<String> {
     let checks: Vec<&CheckResult> =
         claim.checks.iter().filter(|check| check.verdict == verdict).collect();

@@ -1,4 +1,4 @@
-//! How far apart two distributions of completion times are.
+//! The distance between two distributions of completion times.
 
 use shortflow_measure::Survival;
 

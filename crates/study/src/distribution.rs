@@ -1,4 +1,4 @@
-//! The distributions of completion times that figures show, which a replica's own file leaves out.
+//! The distributions of completion times for figures, which a replica's own file omits.
 
 use serde::{Deserialize, Serialize};
 use shortflow_measure::{Replica, Survival};

@@ -1,4 +1,4 @@
-//! A whole small study, from its files to its ledger, figures and tables.
+//! Runs a small study as a whole, from its files to its ledger, figures and tables.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -31,7 +31,7 @@ quick = [20]
 
 [[counterfactuals]]
 name = "silence"
-says = "hardly any datagrams"
+says = "few datagrams"
 set = ['workloads.call.cbr.rate=["1 kbit/s", "1 kbit/s"]']
 
 [[counterfactuals]]
@@ -72,7 +72,7 @@ curves = [{ label = "20", of = { run = "fifo", x = 20, workload = "web", class =
 
 [[figures]]
 name = "longer-queue"
-title = "left out by --quick"
+title = "omitted by --quick"
 kind = "distribution"
 x = "completion time (s)"
 y = "share that took longer"

@@ -1,4 +1,4 @@
-//! The figures of a study, as data: whoever draws them needs nothing else.
+//! The figures of a study as data, complete for drawing.
 
 use shortflow_measure::{Estimate, Reading, Sample, Survival, WorkloadResult};
 
@@ -39,7 +39,7 @@ pub struct FigureCurve {
     pub points: Vec<(f64, Estimate)>,
 }
 
-/// The figure that `spec` describes; points that were not run are left out.
+/// The figure that `spec` describes; points that were not run are omitted.
 pub fn figure(spec: &FigureSpec, data: &Data) -> Figure {
     let curve = |curve: &Curve| FigureCurve {
         label: curve.label.clone(),

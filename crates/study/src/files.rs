@@ -1,4 +1,4 @@
-//! What a study leaves behind: the ledger, its page, figures and tables.
+//! The output of a study: the ledger, its page, figures and tables.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
     Ok(out.join(REPORT))
 }
 
-/// Which study's ledger stands in a folder, if any does, and whether it is of the short form.
+/// The study whose ledger is in a folder, if any, and whether it is of the short form.
 pub fn study_of(out: &Path) -> Option<(String, bool)> {
     let ledger: serde_json::Value = Folder::open(out).read_json(LEDGER).ok()?;
     let quick = ledger.get("quick").and_then(serde_json::Value::as_bool).unwrap_or(false);

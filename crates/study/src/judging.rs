@@ -1,5 +1,5 @@
-//! All claims of a study judged: under the reading that fits best, under others that pass too, and,
-//! where a check fails, under changes that might make it hold.
+//! Judges all claims of a study: under the best-fitting reading, under other readings that pass, and, if a check
+//! fails, under changes that might make it hold.
 
 use crate::calibration::Readings;
 use crate::checks::{Case, Check, cases_of_observation, observe, want_observation};
@@ -208,7 +208,7 @@ impl<'a> Judging<'a> {
     }
 }
 
-/// The change under which the check holds, or those tried in vain.
+/// The change under which the check holds, or those tried without success.
 fn counterfactual(mut tried: Vec<Trial>) -> Option<Counterfactual> {
     match tried.iter().position(|trial| trial.verdict == Verdict::Holds) {
         Some(place) => Some(Counterfactual::Found(tried.swap_remove(place))),

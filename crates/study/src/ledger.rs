@@ -89,7 +89,7 @@ pub struct ClaimResult {
     pub verdict: Verdict,
     /// What a reader must know.
     pub note: String,
-    /// What it comes to under other readings that the calibration passes.
+    /// The verdicts under other readings that the calibration passes.
     pub readings: Vec<ReadingResult>,
     /// The replicas that it took.
     pub replicas: u32,
@@ -99,7 +99,7 @@ pub struct ClaimResult {
     pub observations: Vec<ObservationResult>,
 }
 
-/// What a claim comes to under another reading of what the paper leaves open.
+/// The verdict on a claim under another reading of what the paper leaves open.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReadingResult {
     /// The reading, by the names of its parts.
@@ -130,7 +130,7 @@ pub struct CheckResult {
     pub needs: Option<u32>,
     /// For a check that fails, the smallest change found under which it holds.
     pub counterfactual: Option<Counterfactual>,
-    /// What it comes to over real kernels, where that was rehearsed; without a vote.
+    /// The result over real kernels, if it was rehearsed; it does not decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsed: Option<RehearsedNumber>,
 }
@@ -141,7 +141,7 @@ pub struct CheckResult {
 pub enum Counterfactual {
     /// A change under which it holds.
     Found(Trial),
-    /// Changes that were tried in vain.
+    /// Changes that were tried without success.
     Tried {
         /// Each, and what came of it.
         tried: Vec<Trial>,

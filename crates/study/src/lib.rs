@@ -1,9 +1,8 @@
 //! Claims ledgers, sweeps, and comparisons across policies.
 //!
-//! A study lives in `papers/<id>/`: scenarios and policies, `study.toml` with the runs and figures,
-//! `claims.toml` with the claims, each a computed check. This crate runs it, keeps what is finished
-//! so that an interrupted study goes on where it stopped, and judges the claims by rules that were
-//! fixed before anything was run.
+//! A study lives in `papers/<id>/`: scenarios and policies, `study.toml` with the runs and figures, `claims.toml`
+//! with the claims, each a computed check. This crate runs it, stores finished replicas so that an interrupted study
+//! can continue, and judges the claims by rules that were fixed before anything was run.
 //!
 //! ```
 //! use shortflow_measure::Reading;
@@ -25,8 +24,8 @@
 //!
 //! # What this crate does not know
 //!
-//! Any one study: which runs, workloads and claims there are stands in the files of each. Which engine runs
-//! them: it is given one. How ledgers and figures are set on a page, which `report` knows.
+//! It knows no particular study: the files of each study define its runs, workloads and claims. It does not know the
+//! engine: it is given one. It does not set ledgers and figures on a page: `report` does.
 
 mod cache;
 mod calibration;

@@ -1,4 +1,4 @@
-//! Where studies come from: those that come with the program, and folders on disk.
+//! Sources of studies: those built into the program, and folders on disk.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -92,7 +92,7 @@ impl StudyFiles {
     pub fn description(&self) -> String {
         match &self.source {
             Source::BuiltIn(_) => format!(
-                "The study {} that is built into the program; files on disk are not read.",
+                "The study {} that is built into the program; no files on disk are read.",
                 self.id
             ),
             Source::Disk { folder, .. } => format!("The study in {}.", folder.display()),

@@ -1,4 +1,4 @@
-//! What one replica measured.
+//! Measurements of one replica.
 
 use shortflow_measure::{Reading, Replica, Subject};
 

@@ -1,8 +1,8 @@
-//! Transfers held against the same transfers of another run, one by one.
+//! Compares transfers with the same transfers of another run, one by one.
 //!
-//! Two runs of one study ask for the same at the same times, where one replays the requests of the
-//! other. Of a few large transfers a mean is that of the largest; which of two runs carried each of
-//! them faster is known whatever its size, and mostly even where one of them was open at the end.
+//! If one run replays the requests of the other, both request the same bytes at the same times. The mean of a few
+//! large transfers is dominated by the largest. But for each of them it is known which run was faster, whatever its
+//! size, and mostly even if one of them was open at the end.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What a study runs: runs at points of their sweeps, as scenarios.
+//! The runs of a study at the points of their sweeps, as scenarios.
 
 use shortflow_run::fingerprint;
 use shortflow_scenario::{Overrides, Scenario, from_texts};
@@ -109,12 +109,12 @@ impl Maker<'_> {
     /// The run called `name`, which draws the requests that `run` replays.
     fn drawn(&self, run: &RunSpec, name: &str) -> Result<&RunSpec, Error> {
         let from = self.study.run(name).ok_or_else(|| {
-            self.mistake(format!("run {}: there is no run {name} to replay", run.name))
+            self.mistake(format!("run {}: the run {name} to replay does not exist", run.name))
         })?;
         match &from.accesses {
             None => Ok(from),
             Some(_) => Err(self.mistake(format!(
-                "run {name} replays requests, so none can be drawn from it by {}",
+                "run {name} replays requests, so {} cannot draw requests from it",
                 run.name
             ))),
         }
@@ -133,7 +133,7 @@ impl Maker<'_> {
         for setting in variant.settings(run) {
             let (key, value) = setting.split_once('=').ok_or_else(|| {
                 self.mistake(format!(
-                    "run {}: \"{setting}\" is not of the form key=value",
+                    "run {}: \"{setting}\" must have the form key=value",
                     run.name
                 ))
             })?;

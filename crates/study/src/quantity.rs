@@ -133,8 +133,8 @@ fn exact(run: &str, readings: &[Reading]) -> Result<Vec<f64>, String> {
     match (readings.len() - values.len(), Estimate::of_readings(readings)) {
         (0, _) | (_, None) => Ok(values),
         (bounds, Some(estimate)) => Err(format!(
-            "in {bounds} of {} replicas of {run} too many transfers were not complete at the end; \
-             it is at least {:.3}",
+            "in {bounds} of {} replicas of {run} too many transfers were incomplete at the end; it \
+                is at least {:.3}",
             readings.len(),
             estimate.mean
         )),

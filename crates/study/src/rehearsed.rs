@@ -1,8 +1,8 @@
-//! What the checks of a study come to over real kernels: a column beside their own numbers, without a vote.
+//! The checks of a study over real kernels: a column next to the simulated numbers, which does not decide.
 //!
-//! A rehearsal takes as long as it lasts, so it is of a few replicas of some runs, and perhaps shorter than the
-//! study is in full. What came of it is kept in `rehearsed.json`, and stands in every ledger of the study from then
-//! on, until its claims change.
+//! A rehearsal runs in real time, so it covers a few replicas of some runs, possibly shorter than those of the full
+//! study. Its results are kept in `rehearsed.json`, and are part of every ledger of the study until its claims
+//! change.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -54,11 +54,11 @@ pub struct RehearsedCheck {
     pub place: usize,
     /// What is checked.
     pub what: String,
-    /// What it came to.
+    /// Its result.
     pub found: RehearsedNumber,
 }
 
-/// What a check comes to over real kernels.
+/// The result of a check over real kernels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RehearsedNumber {
     /// The number.
@@ -87,7 +87,8 @@ pub fn rehearse(
 ) -> Result<Option<Rehearsed>, Error> {
     let mut study = mistakes::read_study(files)?;
     let Some(spec) = study.rehearsed.clone() else {
-        let message = "it has no part [rehearsed], which says what is rehearsed of it".to_owned();
+        let message =
+            "the study has no section [rehearsed], which names the runs to rehearse".to_owned();
         return Err(Error::Study { file: files.place(mistakes::STUDY), message });
     };
     let RehearsedSpec { looks, duration, set, runs: meant } = spec;
@@ -148,7 +149,7 @@ impl Rehearsed {
         write_json(out, FILE, self)
     }
 
-    /// Every check and what it came to, a line each.
+    /// Every check and its result, one line each.
     pub fn describe(&self) -> String {
         let line = |check: &RehearsedCheck| {
             let RehearsedNumber { ours, low, high, verdict, replicas } = &check.found;

@@ -1,5 +1,5 @@
-//! Requests that one run draws and others replay: the same users ask for the same pages at the same
-//! times under every scheme, so that what differs between two schemes is theirs.
+//! Requests that one run draws and others replay: the same users request the same pages at the same times under every
+//! scheme, so that a difference between two schemes is caused by the schemes.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ fn log<N>(drawn: &Replica, workload: &str, web: &Web<N>) -> Result<Arc<[Access]>
     let lines = drawn
         .accesses
         .get(workload)
-        .ok_or_else(|| format!("nothing was asked for in workload {workload}"))?;
+        .ok_or_else(|| format!("no requests in workload {workload}"))?;
     let accesses = parse_accesses(&lines.join("\n"), web.sessions.count)
         .map_err(|error| format!("the requests of workload {workload}, {error}"))?;
     Ok(accesses.into())

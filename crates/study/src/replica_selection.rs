@@ -1,4 +1,4 @@
-//! Which replicas are kept: those whose users ask for about as much as the paper's.
+//! Selects the replicas to keep: those whose users request about as much as the paper's.
 
 use serde::{Deserialize, Serialize};
 use shortflow_measure::Replica;
@@ -72,7 +72,7 @@ struct Asked {
 impl Asked {
     fn from_replica(replica: &Replica, spec: &KeepSpec) -> Result<Asked, String> {
         let lines = replica.accesses.get(&spec.workload);
-        let lines = lines.ok_or_else(|| format!("workload {} asks for nothing", spec.workload))?;
+        let lines = lines.ok_or_else(|| format!("workload {} requests nothing", spec.workload))?;
         let accesses =
             parse_accesses(&lines.join("\n"), u32::MAX).map_err(|error| error.to_string())?;
         let mut asked = Asked { flows: 0.0, bytes: 0.0, above: vec![0.0; spec.above.len()] };

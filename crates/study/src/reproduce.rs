@@ -30,7 +30,7 @@ pub struct Options<'a> {
     pub quick: bool,
     /// Threads; 0 is one per core.
     pub threads: usize,
-    /// Where finished replicas are kept, so that an interrupted study goes on where it stopped.
+    /// Where finished replicas are kept, so that an interrupted study can continue.
     pub folder: &'a Path,
 }
 
@@ -91,7 +91,7 @@ pub enum Error {
     #[error(transparent)]
     Replica(#[from] run::Error),
     /// The engine gives no replicas.
-    #[error("{engine} gives means without intervals, and claims are judged by intervals")]
+    #[error("{engine} gives means without intervals, but claims are judged by intervals")]
     MeansOnly {
         /// The engine's name.
         engine: &'static str,
@@ -129,7 +129,7 @@ fn unreadable(error: results::Error) -> Error {
     match error {
         results::Error::Io { path, source, .. } => {
             let file = path.display().to_string();
-            Error::Study { file, message: format!("it cannot be read: {source}") }
+            Error::Study { file, message: format!("cannot read the file: {source}") }
         }
         other => other.into(),
     }
@@ -174,7 +174,8 @@ pub fn reproduce(
     let (finished, stale) = (bench.finished, bench.stale);
     let mut about = about(files, &study, &effort, options.quick);
     if readings.is_stale {
-        about += " Its scenarios or policies have changed since it was calibrated (--calibrate does it anew).";
+        about += " Its scenarios or policies have changed since it was calibrated (run --calibrate \
+            again).";
     }
     let title = study.title.clone();
     let Some(Judged { claims, runs }) = judged else {
@@ -236,7 +237,7 @@ pub fn calibrate(
     progress: &dyn Progress,
 ) -> Result<Option<Calibration>, Error> {
     let Some(text) = files.text(calibration::SPEC) else {
-        let message = "this study has no such file: there is nothing to calibrate".to_owned();
+        let message = "this study has no such file, so it has nothing to calibrate".to_owned();
         return Err(Error::Study { file: files.place(calibration::SPEC), message });
     };
     let mut study = mistakes::read_study(files)?;
@@ -310,8 +311,8 @@ fn about(files: &StudyFiles, study: &Study, effort: &Effort, quick: bool) -> Str
     if quick {
         let Effort { looks, duration } = effort;
         about += &format!(
-            " This is the short form, with {} replicas of {duration}: a first look, whose verdicts \
-             may differ from those of the full run. Notes on the full run are left out.",
+            " This is the short form, with {} replicas of {duration}: its verdicts may differ from \
+                those of the full run. Notes on the full run are omitted.",
             looks.max_replicas()
         );
     }

@@ -1,4 +1,4 @@
-//! The runs of a study: which replicas there are, and how more are made.
+//! The runs of a study: the existing replicas, and how to make more.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -38,7 +38,7 @@ pub(crate) struct Bench<'a> {
 pub(crate) struct Wanted(BTreeMap<String, Vec<(f64, u32)>>);
 
 impl Wanted {
-    /// Wants at least so many of `run` at `x`.
+    /// Requests at least this number of replicas of `run` at `x`.
     pub(crate) fn add(&mut self, run: &str, x: f64, replicas: u32) {
         let points = self.0.entry(run.to_owned()).or_default();
         match points.iter_mut().find(|(at, _)| is_same(*at, x)) {
@@ -278,8 +278,8 @@ struct Keeper<'a, 'b> {
     points: &'a [PointOfRun],
     due: &'a [(usize, u32)],
     bench: &'a Bench<'b>,
-    /// Where transfers are written that are held against those of other runs, where there are such: a folder
-    /// of this process beside the replicas, which goes when all have run.
+    /// Where transfers are written that are compared with those of other runs: a folder of this process next to the
+    /// replicas, which is removed at the end.
     transfers: Option<tempfile::TempDir>,
 }
 

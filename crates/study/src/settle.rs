@@ -1,4 +1,4 @@
-//! Claims judged look by look, until they are settled or the replicas are used up.
+//! Judges claims look by look, until they are settled or the replicas are used up.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     pub(crate) shown: Option<Shown>,
     /// The replicas that say so.
     pub(crate) replicas: u32,
-    /// With how many it would be told, where that is known.
+    /// The number of replicas that would decide, if known.
     pub(crate) needs: Option<u32>,
 }
 
@@ -81,7 +81,7 @@ impl<'c> Pending<'c> {
         change.is_for(&runs)
     }
 
-    /// Whether it is looked at with so many replicas.
+    /// Whether there is a look at this number of replicas.
     fn is_due(&self, look: u32) -> bool {
         self.verdict() == Verdict::Unsettled && self.looks.replicas().contains(&look)
     }

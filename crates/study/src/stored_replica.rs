@@ -1,4 +1,4 @@
-//! A replica as a study keeps it.
+//! A replica as a study stores it.
 
 use std::ops::Deref;
 

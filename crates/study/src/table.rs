@@ -15,7 +15,7 @@ pub struct Table {
     pub data: data::Table,
 }
 
-/// The table that `spec` describes; rows whose point was not run are left out.
+/// The table that `spec` describes; rows whose point was not run are omitted.
 pub fn table(spec: &TableSpec, data: &Data) -> Table {
     let columns: Vec<String> = spec.columns.iter().map(|column| column.label.clone()).collect();
     let rows = spec.rows.iter().filter_map(|row| cells(row, &spec.columns, data)).collect();

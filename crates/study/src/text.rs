@@ -86,7 +86,7 @@ pub fn overview(ledgers: &[Ledger], color: bool) -> String {
     out
 }
 
-/// What a check that does not hold came to.
+/// The result of a check that does not hold.
 fn check_text(check: &CheckResult) -> String {
     let ours = number(check.ours, check.low, check.high);
     let message = format!("{}: ours {ours}, paper {}", check.what, check.paper);

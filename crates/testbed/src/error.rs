@@ -1,4 +1,4 @@
-//! What the machine lacks, or would not do.
+//! Missing features of the machine, and failed operations.
 
 use std::path::PathBuf;
 
@@ -9,47 +9,48 @@ use nix::errno::Errno;
 pub enum Error {
     /// The process may not make network namespaces.
     #[error(
-        "network namespaces need the right to make them: run it as root (sudo), or with the capabilities \
-         CAP_SYS_ADMIN and CAP_NET_ADMIN"
+        "no permission to create network namespaces: run it as root (sudo), or with the \
+            capabilities CAP_SYS_ADMIN and CAP_NET_ADMIN"
     )]
     NotAllowed,
     /// The network namespace of the process is that of another user namespace.
     #[error(
-        "the network of this process belongs to another user namespace, to which no thread could come back: make a \
-         network namespace with the user namespace, as by `unshare -Urn`, or run it as root outside"
+        "the network namespace of this process belongs to another user namespace, so its threads \
+            could not return to it: create it together with the user namespace, such as with \
+            `unshare -Urn`, or run as root outside"
     )]
     NoWayBack,
     /// The kernel has no network namespaces.
-    #[error("this kernel has no network namespaces (CONFIG_NET_NS)")]
+    #[error("this kernel does not support network namespaces (CONFIG_NET_NS)")]
     NoNamespaces,
     /// The file where TUN devices are made cannot be opened.
-    #[error("TUN devices cannot be made: /dev/net/tun: {errno}; {}", remedy_of_tun(*.errno))]
+    #[error("cannot create TUN devices: /dev/net/tun: {errno}; {}", remedy_of_tun(*.errno))]
     NoTunFile {
         /// Why not.
         errno: Errno,
     },
     /// There is no TUN.
-    #[error("TUN devices cannot be made: {errno}{}", remedy_of_device(*.errno))]
+    #[error("cannot create TUN devices: {errno}{}", remedy_of_device(*.errno))]
     NoTun {
         /// Why not.
         errno: Errno,
     },
     /// There are no packet sockets.
     #[error(
-        "packet sockets cannot be opened: {0} (AF_PACKET); they need the capability CAP_NET_RAW and a kernel with \
-         CONFIG_PACKET; TUN devices, `--ports tun`, do without"
+        "cannot open packet sockets (AF_PACKET): {0}; they require the capability CAP_NET_RAW and \
+            a kernel with CONFIG_PACKET; TUN devices, `--ports tun`, do not"
     )]
     NoPacketSockets(Errno),
     /// There is no AF_XDP.
     #[error(
-        "AF_XDP cannot be used: {0}; it needs the capabilities CAP_BPF and CAP_NET_RAW, and a kernel from 5.9 on with \
-         CONFIG_XDP_SOCKETS; TUN devices, `--ports tun`, do without"
+        "cannot use AF_XDP: {0}; it requires the capabilities CAP_BPF and CAP_NET_RAW, and Linux \
+            5.9 or newer with CONFIG_XDP_SOCKETS; TUN devices, `--ports tun`, do not"
     )]
     NoXdp(Errno),
     /// Packets are larger than the frames of AF_XDP.
     #[error(
-        "packets of {mtu} bytes are too large for AF_XDP, which takes up to 3826; use smaller segments, or \
-         `--ports tun`"
+        "packets of {mtu} bytes are too large for AF_XDP (maximum 3826); use smaller segments, or \
+            `--ports tun`"
     )]
     TooLargeForXdp {
         /// Bytes of the largest IP packet.
@@ -57,7 +58,7 @@ pub enum Error {
     },
     /// A setting of the kernel could not be written.
     #[error(
-        "the kernel does not take {value:?} for {path}: {source}{}", remedy(source), path = path.display()
+        "the kernel rejects {value:?} for {path}: {source}{}", remedy(source), path = path.display()
     )]
     Setting {
         /// Its file.
@@ -90,14 +91,15 @@ pub enum Error {
 fn remedy_of_tun(errno: Errno) -> &'static str {
     match errno {
         Errno::EACCES => {
-            "its mode keeps this user out: run it as root, or let others in with `chmod 0666 /dev/net/tun`, as \
-             distributions have it"
+            "its mode does not permit this user: run as root, or permit others with `chmod 0666 \
+                /dev/net/tun`, as distributions do"
         }
         Errno::EPERM => {
-            "the container keeps it out: pass the device in with `--device /dev/net/tun`"
+            "the container does not permit it: pass the device with `--device /dev/net/tun`"
         }
         _ => {
-            "load the module with `modprobe tun`, and in a container pass the device in with `--device /dev/net/tun`"
+            "load the module with `modprobe tun`; in a container, pass the device with `--device \
+                /dev/net/tun`"
         }
     }
 }
@@ -105,10 +107,10 @@ fn remedy_of_tun(errno: Errno) -> &'static str {
 /// What to do where the file makes no device.
 fn remedy_of_device(errno: Errno) -> &'static str {
     match errno {
-        Errno::EPERM => "; they need the capability CAP_NET_ADMIN",
+        Errno::EPERM => "; this requires the capability CAP_NET_ADMIN",
         Errno::ENOTTY | Errno::EINVAL => {
-            "; what stands at /dev/net/tun is something else: remove it, and make the right one with `mknod \
-             /dev/net/tun c 10 200`"
+            "; /dev/net/tun is not the TUN device: remove it, and create the device with `mknod \
+                /dev/net/tun c 10 200`"
         }
         _ => "",
     }
@@ -118,7 +120,7 @@ fn remedy_of_device(errno: Errno) -> &'static str {
 fn remedy(source: &std::io::Error) -> &'static str {
     match source.kind() {
         std::io::ErrorKind::ReadOnlyFilesystem => {
-            "; a container mounts /proc/sys so unless it is run with `--privileged`"
+            "; containers mount /proc/sys read-only unless they run with `--privileged`"
         }
         _ => "",
     }
@@ -141,12 +143,15 @@ mod tests {
     #[test]
     fn a_file_that_keeps_a_user_out_is_not_taken_for_a_lack_of_capabilities() {
         let message = Error::NoTunFile { errno: Errno::EACCES }.to_string();
-        assert!(message.contains("Permission denied; its mode keeps this user out"), "{message}");
+        assert!(
+            message.contains("Permission denied; its mode does not permit this user"),
+            "{message}"
+        );
         assert!(!message.contains("CAP_"), "{message}");
         let message = Error::NoTunFile { errno: Errno::ENOENT }.to_string();
         assert!(message.contains("`modprobe tun`") && !message.contains("CAP_"), "{message}");
         let message = Error::NoTun { errno: Errno::EPERM }.to_string();
-        assert!(message.ends_with("they need the capability CAP_NET_ADMIN"), "{message}");
+        assert!(message.ends_with("this requires the capability CAP_NET_ADMIN"), "{message}");
     }
 
     #[test]
@@ -157,8 +162,8 @@ mod tests {
         };
         assert_eq!(
             of(Errno::EROFS),
-            "the kernel does not take \"1\" for /proc/sys/net/ipv4/tcp_sack: Read-only file system (os error 30); \
-             a container mounts /proc/sys so unless it is run with `--privileged`"
+            "the kernel rejects \"1\" for /proc/sys/net/ipv4/tcp_sack: Read-only file system (os \
+                error 30); containers mount /proc/sys read-only unless they run with `--privileged`"
         );
         assert!(of(Errno::EINVAL).ends_with("Invalid argument (os error 22)"));
     }

@@ -30,7 +30,7 @@ pub struct HostSpec {
     pub settings: Vec<(&'static str, String)>,
 }
 
-/// How a host's TCP treats those whom it talks to (ip-route(8)); what is none is as the kernel has it.
+/// TCP settings of a host's routes (ip-route(8)); `None` means the kernel's default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RouteSpec {
     /// Segments of the initial congestion window.
@@ -94,8 +94,8 @@ impl Host {
         home.within(&self.namespace, wait)?
     }
 
-    /// Lets connections go that nobody waits for any more, after one more try. A namespace lives as long as
-    /// one of its connections, which else try for minutes to send what nobody will read.
+    /// Ends connections that are no longer needed, after one more retry. A namespace exists as long as one of its
+    /// connections, which otherwise retries for minutes.
     ///
     /// # Errors
     /// When the kernel does not let the thread in.
@@ -148,7 +148,7 @@ impl RouteSpec {
 const RTAX_RTO_MIN: u32 = 13;
 
 pub(crate) fn index_of(device: &str) -> Result<u32, Error> {
-    let refused = Error::kernel("a device is not there");
+    let refused = Error::kernel("a device is missing");
     if_nametoindex(device).map_err(|errno| match errno {
         // The C library asks through a socket, and says so where it gets none; of no device it says ENODEV.
         Errno::ENOENT => refused(Errno::EMFILE),

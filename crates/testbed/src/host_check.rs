@@ -1,4 +1,4 @@
-//! Whether what a host was given is still there: its programs, which are root in it, can take it away.
+//! Checks whether a host still has its addresses and routes: programs in it are root there, and can remove them.
 
 use std::net::IpAddr;
 
@@ -29,7 +29,7 @@ impl Host {
     pub fn missing(&self, home: &Home) -> Result<Option<Missing>, Error> {
         self.within(home, || {
             let reported =
-                getifaddrs().map_err(Error::kernel("asking for the addresses of a host"))?;
+                getifaddrs().map_err(Error::kernel("reading the addresses of a host"))?;
             let own: Vec<_> =
                 reported.filter(|reported| reported.interface_name == DEVICE).collect();
             Ok(self.first_missing(&own))

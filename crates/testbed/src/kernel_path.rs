@@ -1,4 +1,4 @@
-//! Two hosts with a router between them that is the kernel itself: what else forwards on this machine.
+//! Two hosts with the kernel itself as the router between them, for comparison.
 
 use crate::host::{DEVICE, index_of, set};
 use crate::namespace::Namespace;

@@ -6,15 +6,15 @@
 //! └────────────── network namespace ───────────────┘
 //! ```
 //!
-//! No namespace has a name: it lives as long as a descriptor of it is open, and so does its device. When the
-//! process ends, however it ends, the kernel takes all of them away. Nothing is written outside the
-//! namespaces: settings of the kernel are those of one namespace each. A [`Program`] inside a host ends with the
-//! process too, and so does whatever it has started.
+//! Namespaces have no names: a namespace exists as long as a descriptor of it is open, and so does its device. When
+//! the process ends for any reason, the kernel removes all of them. Nothing is written outside the namespaces: kernel
+//! settings apply to one namespace each. A [`Program`] inside a host also ends with the process, and so do its
+//! children.
 //!
 //! # What this crate does not know
 //!
-//! Scenarios, routers and packets: it is told addresses and settings, and hands out devices. What goes
-//! from one device to the other is the business of whoever holds them.
+//! It does not know scenarios, routers and packets: its caller gives addresses and settings, receives the devices,
+//! and moves packets from one device to the other.
 
 #![cfg(target_os = "linux")]
 

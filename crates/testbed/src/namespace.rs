@@ -39,7 +39,7 @@ impl Home {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| match errno {
             Errno::EPERM => Error::NotAllowed,
             Errno::EINVAL => Error::NoNamespaces,
-            errno => Error::kernel("a network namespace could not be made")(errno),
+            errno => Error::kernel("cannot create a network namespace")(errno),
         })?;
         let _back = Back(self);
         let namespace = Namespace::own()?;
@@ -59,13 +59,13 @@ impl Namespace {
         let file = File::open(OWN);
         file.map(Namespace).map_err(|error| match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::ENOENT) | None => Error::NoNamespaces,
-            Some(errno) => Error::kernel("the network namespace could not be opened")(errno),
+            Some(errno) => Error::kernel("cannot open the network namespace")(errno),
         })
     }
 
     fn enter(&self) -> Result<(), Error> {
         setns(self.0.as_fd(), CloneFlags::CLONE_NEWNET)
-            .map_err(Error::kernel("a network namespace could not be entered"))
+            .map_err(Error::kernel("cannot enter a network namespace"))
     }
 
     /// Names it to the kernel.
@@ -79,8 +79,8 @@ impl Namespace {
     }
 }
 
-/// Why a thread cannot come back to the namespace in which it is. Whoever may make others, as in a user namespace of
-/// their own, may still not come back to this one.
+/// Why a thread cannot return to its current namespace. A process that may create namespaces, such as in its own user
+/// namespace, may not be permitted to return.
 fn why_not_back() -> Error {
     // A thread that has gone elsewhere for good is done with.
     let trial = || unshare(CloneFlags::CLONE_NEWNET);

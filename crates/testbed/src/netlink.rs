@@ -35,7 +35,7 @@ pub(crate) struct Netlink {
 impl Netlink {
     /// A socket in the network namespace of the thread.
     pub(crate) fn open() -> Result<Netlink, Error> {
-        let failed = |source| Error::Kernel { what: "no netlink socket could be opened", source };
+        let failed = |source| Error::Kernel { what: "cannot open a netlink socket", source };
         let mut socket = Socket::new(NETLINK_ROUTE).map_err(failed)?;
         socket.bind_auto().map_err(failed)?;
         socket.connect(&SocketAddr::new(0, 0)).map_err(failed)?;
@@ -55,7 +55,7 @@ impl Netlink {
         link.header.change_mask = LinkFlags::Up;
         link.attributes.extend(mtu.map(LinkAttribute::Mtu));
         link.attributes.extend(queue.map(LinkAttribute::TxQueueLen));
-        self.ask("a device could not be switched on", 0, RouteNetlinkMessage::SetLink(link))
+        self.ask("cannot bring a device up", 0, RouteNetlinkMessage::SetLink(link))
     }
 
     /// Makes a cable (veth(4)) from a device `near` here to a device `far` in another network namespace.
@@ -76,7 +76,7 @@ impl Netlink {
         ];
         link.attributes.push(LinkAttribute::LinkInfo(info));
         let message = RouteNetlinkMessage::NewLink(link);
-        self.ask("a pair of devices could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
+        self.ask("cannot create a pair of devices", NLM_F_CREATE | NLM_F_EXCL, message)
     }
 
     /// Gives a device its address on the link, and lets it ask for none of others.
@@ -86,7 +86,7 @@ impl Netlink {
         link.header.flags = LinkFlags::Noarp;
         link.header.change_mask = LinkFlags::Noarp;
         link.attributes.push(LinkAttribute::Address(address.to_vec()));
-        self.ask("a device could not be set up", 0, RouteNetlinkMessage::SetLink(link))
+        self.ask("cannot configure a device", 0, RouteNetlinkMessage::SetLink(link))
     }
 
     /// Gives a device an address, which is its own at once.
@@ -102,7 +102,7 @@ impl Netlink {
         message.attributes =
             vec![AddressAttribute::Local(address), AddressAttribute::Address(address)];
         let message = RouteNetlinkMessage::NewAddress(message);
-        self.ask("a device could not be given its address", NLM_F_CREATE | NLM_F_EXCL, message)
+        self.ask("cannot set the address of a device", NLM_F_CREATE | NLM_F_EXCL, message)
     }
 
     /// Sends what is for an address through a device, behind which it is the next.
@@ -111,7 +111,7 @@ impl Netlink {
         route.header.destination_prefix_length = if to.is_ipv4() { 32 } else { 128 };
         route.attributes.push(RouteAttribute::Destination(to.into()));
         let message = RouteNetlinkMessage::NewRoute(route);
-        self.ask("a route could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
+        self.ask("cannot add a route", NLM_F_CREATE | NLM_F_EXCL, message)
     }
 
     /// Sends everything of the family of `source` that is for others through a device.
@@ -131,13 +131,13 @@ impl Netlink {
             route.attributes.push(RouteAttribute::Metrics(metrics.to_vec()));
         }
         let message = RouteNetlinkMessage::NewRoute(route);
-        self.ask("a route could not be made", NLM_F_CREATE | NLM_F_EXCL, message)
+        self.ask("cannot add a route", NLM_F_CREATE | NLM_F_EXCL, message)
     }
 
-    /// Waits until a device at the end of a cable carries packets. The kernel lets it do so some time after both ends
-    /// are switched on, and until then loses what is sent over it without a word.
+    /// Waits until a device at the end of a cable carries packets. The kernel enables it some time after both ends
+    /// are up, and silently drops packets until then.
     pub(crate) fn wait_until_it_carries(&mut self, device: u32) -> Result<(), Error> {
-        const WHAT: &str = "a device did not begin to carry packets";
+        const WHAT: &str = "a device did not come up";
         patiently(WHAT, || {
             let mut link = LinkMessage::default();
             link.header.index = device;
@@ -150,7 +150,7 @@ impl Netlink {
     /// Waits until packets for an address of the namespace are its own. The kernel takes one of IPv6 in some time after
     /// it was given, and until then sends what is for it on to others.
     pub(crate) fn wait_until_it_is_own(&mut self, address: IpAddr) -> Result<(), Error> {
-        const WHAT: &str = "an address did not become a host's own";
+        const WHAT: &str = "a host did not accept its address";
         let length = if address.is_ipv4() { 32 } else { 128 };
         patiently(WHAT, || {
             let mut route = RouteMessage::default();
@@ -168,7 +168,7 @@ impl Netlink {
 
     /// The number of a device, which need not be in the namespace of the thread.
     pub(crate) fn index_of(&mut self, device: &str) -> Result<u32, Error> {
-        const WHAT: &str = "a device is not there";
+        const WHAT: &str = "a device is missing";
         let mut link = LinkMessage::default();
         link.attributes.push(LinkAttribute::IfName(device.to_owned()));
         let found = self.link(WHAT, link)?;
@@ -186,7 +186,7 @@ impl Netlink {
         }
     }
 
-    /// Sends a request, and waits for the kernel's word on it.
+    /// Sends a request, and waits for the kernel's acknowledgement.
     fn ask(
         &mut self,
         what: &'static str,
@@ -225,7 +225,7 @@ impl Netlink {
     }
 }
 
-/// Asks again and again whether something is so, until it is.
+/// Polls until a condition holds.
 fn patiently(
     what: &'static str,
     mut is_so: impl FnMut() -> Result<bool, Error>,

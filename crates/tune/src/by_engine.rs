@@ -1,4 +1,4 @@
-//! Candidates measured by an engine, and foretold by one that has closed forms.
+//! Candidates measured by an engine, and predicted by one with closed forms.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,7 +100,7 @@ impl Observer for Keeper<'_> {
     }
 }
 
-/// What an engine with closed forms expects of the goal in each scenario; nothing where it has none.
+/// The goal's value in each scenario that an engine with closed forms expects; `None` without a closed form.
 pub(crate) fn expected(
     model: &dyn Engine,
     scenarios: &[&Scenario],

@@ -1,4 +1,4 @@
-//! What is chosen from: policies, each with its settings, in the scenario.
+//! The candidates: policies, each with its settings, in the scenario.
 
 use std::path::{Path, PathBuf};
 
@@ -16,9 +16,9 @@ use crate::vary::{POLICY, Varied, combinations};
 pub struct CandidateFile {
     /// Where it is; nothing for the policy that the scenario names.
     pub path: Option<PathBuf>,
-    /// Whether it is left out where it does not fit the scenario; else that is a mistake.
+    /// Whether it is omitted if it does not fit the scenario; otherwise that is an error.
     pub may_be_left_out: bool,
-    /// Whether its parameters follow the round trip and the rate of the scenario's lines, where nobody sets them.
+    /// Whether its parameters follow the round trip and the rate of the scenario's lines, unless the user sets them.
     pub follows_line: bool,
 }
 
@@ -70,8 +70,7 @@ pub struct Candidates {
     pub left_out: Vec<(String, String)>,
 }
 
-/// Every file with every combination of values, all of them checked before anything is run. Combinations that cannot be
-/// are left out.
+/// Every file with every combination of values, all checked before anything is run. Invalid combinations are omitted.
 ///
 /// # Errors
 /// When a scenario or a policy has mistakes, when nothing is left, or when the scenario is swept or has no policy.
@@ -125,7 +124,10 @@ impl Candidates {
             Some(other) => {
                 let file = one.scenario().inputs.policy.as_ref().map_or("", |(name, _)| name);
                 let name = format!("{} ({file})", one.label);
-                self.left_out.push((name, format!("the same as {}, which is there", other.label)));
+                self.left_out.push((
+                    name,
+                    format!("the same as {}, which is already a candidate", other.label),
+                ));
             }
         }
     }
@@ -151,7 +153,7 @@ impl Candidates {
         found.into_iter().map(scoped).collect()
     }
 
-    /// Leaves out those that are refused. Gives the first refusal where none is left.
+    /// Omits refused candidates. Returns the first refusal if none is left.
     ///
     /// # Errors
     /// That refusal.
@@ -208,7 +210,7 @@ fn combination(
     }
 }
 
-/// The parameters that are to follow the scenario's lines; none where the policy does not fit the scenario.
+/// The parameters that follow the scenario's lines; `None` if the policy does not fit the scenario.
 fn fitted(inputs: &InputFiles, scenario: &Path, base: &Overrides) -> Vec<(String, String)> {
     let Ok(loaded) = load_from(inputs, scenario, base) else { return Vec::new() };
     let Some(point) = loaded.points().first() else { return Vec::new() };
@@ -246,7 +248,7 @@ fn with_settings(name: &str, named: &[(String, String)]) -> String {
     [name.to_owned()].into_iter().chain(settings).collect::<Vec<_>>().join(", ")
 }
 
-/// The same with thresholds of equal load in the place of those that ask for them.
+/// The same candidate, with thresholds of equal load where it asks for them.
 fn resolved(
     inputs: &InputFiles,
     scenario: &Path,
@@ -285,11 +287,11 @@ fn candidate(
     if points > 1 {
         let axes: Vec<String> = loaded.axes.iter().map(|axis| format!("`{axis}`")).collect();
         let help = format!("choose one of them: set {} with --set", axes.join(" and "));
-        return Err(wrong(format!("the scenario is swept over {points} points"), help));
+        return Err(wrong(format!("the scenario has a sweep of {points} points"), help));
     }
     let Some(policy) = &loaded.points()[0].scenario.policy else {
-        let message = "the scenario names no policy, so there is nothing to choose from";
-        let help = "give policies, as in --policies fq-codel,best-effort";
+        let message = "the scenario names no policy, so there are no candidates";
+        let help = "name policies, such as --policies fq-codel,best-effort";
         return Err(wrong(message.to_owned(), help.to_owned()));
     };
     let label = with_settings(&policy.name, named);

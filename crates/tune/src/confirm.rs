@@ -1,4 +1,4 @@
-//! The winner beside others, on seeds by which nothing was chosen.
+//! Confirms the winner against others, on seeds that the search did not use.
 
 use serde::Serialize;
 use shortflow_measure::{Estimate, paired};
@@ -22,7 +22,7 @@ pub struct Standing {
     pub label: String,
     /// Each goal, in seconds; nothing where some replica cannot tell it.
     pub goals: Vec<Option<Estimate>>,
-    /// Whether nobody else here beats it in every goal.
+    /// Whether no other candidate beats it in every goal.
     pub on_front: bool,
     /// The figure of each limit, in the unit of its measure; nothing where some replica cannot tell it.
     pub limits: Vec<Option<Estimate>>,

@@ -1,4 +1,4 @@
-//! Thresholds by bytes sent that give each priority the same load, as a value to try.
+//! A value for thresholds by bytes sent that gives each priority the same load.
 
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_units::Rng;
@@ -15,13 +15,16 @@ pub(crate) fn levels(value: &str) -> Option<Result<usize, String>> {
     let number = value.strip_prefix(PREFIX)?;
     let levels = number.trim().parse::<usize>().ok().filter(|levels| (2..=64).contains(levels));
     Some(levels.ok_or_else(|| {
-        format!("`{value}` asks for no number of priorities\nwrite `{PREFIX}8`, with a number from 2 to 64")
+        format!(
+            "`{value}` has no valid number of priorities\nwrite `{PREFIX}8`, with a number \
+            from 2 to 64"
+        )
     }))
 }
 
-/// The thresholds as a list for a policy: what flows of the scenario send up to the first is as much as what they send
-/// between any two, and beyond the last. Nothing where it has neither transfers nor pages. Flows without end are left
-/// out: all that they send is beyond any threshold.
+/// The thresholds as a list for a policy: the flows of the scenario send equally much up to the first, between any
+/// two, and beyond the last. `None` without transfers or pages. Long flows are omitted: they are beyond any
+/// threshold.
 pub(crate) fn thresholds(scenario: &Scenario, levels: usize) -> Option<String> {
     let mut flows = flows(scenario);
     flows.sort_by_key(|flow| flow.0);

@@ -1,4 +1,4 @@
-//! What is wanted: goals to come as near to as possible, and limits that must be kept.
+//! The aim of a search: goals to optimise, and limits to keep.
 
 use serde::Serialize;
 use shortflow_measure::{Better, Estimate, Measure, Replica, Subject, Summary, Unit};
@@ -34,7 +34,7 @@ pub struct Limit {
     pub at_most: bool,
 }
 
-/// How a distribution may be told in one figure: the name, and what it adds to that of a measure.
+/// The statistics of a distribution: the name, and the suffix of a measure's name.
 const STATISTICS: [(&str, &str); 4] =
     [("mean", ""), ("median", "-median"), ("p95", "-p95"), ("p99", "-p99")];
 
@@ -49,8 +49,8 @@ const FIGURES: [Measure; 4] =
 const WHOLE_GOALS: [(&str, Measure); 2] =
     [("goodput", Measure::Goodput), ("loss", Measure::DatagramLoss)];
 
-const HOW_GOAL: &str = "write WHAT:WORKLOAD, as in `p99:web` or `goodput:backup`";
-const HOW_LIMIT: &str = "write WORKLOAD.MEASURE.STAT <= VALUE, as in `voice.delay.p99 <= 30 ms`";
+const HOW_GOAL: &str = "write WHAT:WORKLOAD, such as `p99:web` or `goodput:backup`";
+const HOW_LIMIT: &str = "write WORKLOAD.MEASURE.STAT <= VALUE, such as `voice.delay.p99 <= 30 ms`";
 
 impl Goal {
     /// Reads all that is wanted, one or two.
@@ -66,8 +66,8 @@ impl Goal {
         match goals.len() {
             ..=2 => Ok(goals),
             found => Err(format!(
-                "{found} goals are too many: the first decides, and a second is shown beside it\n\
-                 give one or two, and what must be kept besides as limits, with --keep"
+                "{found} goals are too many: the first one decides, and the second is shown next \
+                    to it\ngive one or two, and write further requirements as limits with --keep"
             )),
         }
     }
@@ -88,13 +88,16 @@ impl Goal {
                 .map(|name| format!("`{name}`"))
                 .collect();
             let Offered { workload, .. } = offered;
-            return Err(format!("`{workload}` has no `{what}`\nit has {}", names.join(", ")));
+            return Err(format!(
+                "`{workload}` has no measure `{what}`\nits measures are {}",
+                names.join(", ")
+            ));
         }
         let workload = offered.workload.clone();
         Ok(Goal { text: text.trim().to_owned(), workload, measures })
     }
 
-    /// What it is told in.
+    /// Its unit.
     pub fn unit(&self) -> Unit {
         self.measures[0].about().unit
     }
@@ -112,7 +115,7 @@ impl Goal {
         found.map(|found| found * self.sign())
     }
 
-    /// Whether closed forms may tell it: percentiles of what comes to an end have none.
+    /// Whether closed forms may give it: they have no percentiles of completion times.
     pub(crate) fn may_be_expected(&self) -> bool {
         use Measure::{CompletionMedian, CompletionP95, CompletionP99};
         let has_none =
@@ -140,7 +143,7 @@ impl Limit {
         match given_twice(&limits, is_same) {
             None => Ok(limits),
             Some(twice) => Err(format!(
-                "`{}` is the second limit of the same\nkeep the narrower of the two",
+                "`{}` limits a measure that already has a limit\nkeep only the stricter limit",
                 twice.text
             )),
         }
@@ -165,7 +168,10 @@ impl Limit {
         let measure = measure(what)?;
         if !offered.has_one_of(&[measure]) {
             let has = offered.as_limits();
-            return Err(format!("`{workload}` has no `{what}` to limit\nit has {has}"));
+            return Err(format!(
+                "`{workload}` has no measure `{what}` to limit\nits measures are \
+                {has}"
+            ));
         }
         let about = measure.about();
         if (about.better == Better::Higher) == at_most {
@@ -179,12 +185,13 @@ impl Limit {
         let is_share = about.unit == Unit::Share || measure == Measure::Fairness;
         if is_share && at_most && bound >= 1.0 {
             let (name, meant) = (about.name, meant(value.trim()));
-            return Err(format!("`{text}` limits nothing: `{name}` is never above 100 %\n{meant}"));
+            return Err(format!("`{text}` has no effect: `{name}` never exceeds 100 %\n{meant}"));
         }
         if is_share && !(0.0..=1.0).contains(&bound) {
             let name = about.name;
             return Err(format!(
-                "`{text}` limits nothing: `{name}` is from 0 to 1\nwrite a number from 0 to 1, or 0 % to 100 %"
+                "`{text}` has no effect: `{name}` is always between 0 and 1\nwrite a number from 0 \
+                    to 1, or 0 % to 100 %"
             ));
         }
         Ok(Limit {
@@ -239,7 +246,7 @@ impl Limit {
     }
 }
 
-/// What whoever writes a share of 1 or more may have meant.
+/// The probably intended value for a share of 1 or more.
 fn meant(value: &str) -> String {
     match value.ends_with('%') {
         true => "write a share below 100 %".to_owned(),
@@ -293,7 +300,8 @@ fn measure(what: &str) -> Result<Measure, String> {
     match what.split_once('.') {
         Some((of, statistic)) if DISTRIBUTIONS.contains(&of) => with_statistic(of, statistic),
         None if DISTRIBUTIONS.contains(&what) => Err(format!(
-            "`{what}` is a distribution\nsay what of it: `{what}.mean`, `.median`, `.p95` or `.p99`"
+            "`{what}` is a distribution\nadd a statistic: `{what}.mean`, `.median`, `.p95` or \
+                `.p99`"
         )),
         _ => {
             let of = what.split('.').next().unwrap_or(what);
@@ -322,17 +330,17 @@ fn bound(text: &str, unit: Unit) -> Result<f64, String> {
     let wrong = |why: &str, how: &str| format!("`{text}` is not a valid limit: {why}\n{how}");
     let number = |text: &str| {
         let found = text.trim().parse::<f64>().ok().filter(|found| found.is_finite());
-        found.ok_or_else(|| wrong("not a number", "write a number, as in `0.9`, or `5 %`"))
+        found.ok_or_else(|| wrong("not a number", "write a number, such as `0.9`, or `5 %`"))
     };
     match unit {
         Unit::Seconds => text
             .parse::<Duration>()
             .map(Duration::as_secs_f64)
-            .map_err(|error| wrong(&error.to_string(), "write a time, as in `30 ms`")),
+            .map_err(|error| wrong(&error.to_string(), "write a time, such as `30 ms`")),
         Unit::MegabitsPerSecond => text
             .parse::<Rate>()
             .map(|rate| rate.bits_per_sec() as f64 / 1e6)
-            .map_err(|error| wrong(&error.to_string(), "write a rate, as in `2 Mbit/s`")),
+            .map_err(|error| wrong(&error.to_string(), "write a rate, such as `2 Mbit/s`")),
         _ => match text.strip_suffix('%') {
             Some(percent) => Ok(number(percent)? / 100.0),
             None => number(text),
@@ -425,7 +433,7 @@ mod tests {
         };
         assert_eq!(limits(&["web.completion.p99 <= 1 s", "web.completion.mean <= 1 s"]), Ok(2));
         let two = limits(&["voice.delay.p99 <= 30 ms", "voice.delay.p99 <= 20 ms"]);
-        assert!(two.unwrap_err().contains("keep the narrower"));
+        assert!(two.unwrap_err().contains("keep only the stricter limit"));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Which policy, with which settings, serves a scenario best: a goal, limits, candidates, a search, and
-//! its confirmation.
+//! Finds the policy, with its settings, that serves a scenario best: goals, limits, candidates, a search, and a
+//! confirmation.
 //!
 //! ```text
 //! "p99:web" ───────────────────▶ Goal ──────┐
@@ -7,10 +7,10 @@
 //! policies × values ───────────▶ Candidate ─┘                                  └─▶ the winner's text
 //! ```
 //!
-//! All candidates are run with the same seeds, so that what they share cancels out. Those that are far from
-//! the best are dropped after few replicas (successive halving: Jamieson & Talwalkar 2016), those that surely
-//! break a limit at once. The least of many figures is less than it should be, for luck had a part in its
-//! being the least; so the winner is measured again, beside others, with seeds by which nothing was chosen.
+//! All candidates run with the same seeds, so that common effects cancel out. Candidates far from the best are
+//! dropped after few replicas (successive halving: Jamieson & Talwalkar 2016); those that significantly break a limit
+//! are dropped at once. The minimum of many figures is biased, because luck helped it to become the minimum. So the
+//! winner is measured again, next to others, with fresh seeds.
 //!
 //! ```
 //! use shortflow_scenario::{Overrides, from_texts};
@@ -29,14 +29,14 @@
 //! let told = Limit::parse("vioce.delay.p99 <= 30 ms", &workloads).unwrap_err();
 //! assert!(told.contains("did you mean `voice`?"));
 //! let told = Limit::parse("voice.goodput >= 1 Mbit/s", &workloads).unwrap_err();
-//! assert!(told.starts_with("`voice` has no `goodput` to limit"));
+//! assert!(told.starts_with("`voice` has no measure `goodput` to limit"));
 //! # Ok::<(), String>(())
 //! ```
 //!
 //! # What this crate does not know
 //!
-//! How an engine works: it is given one that makes replicas, and one that has closed forms. It prints nothing; of files it
-//! writes the replicas that it may go on from.
+//! It does not know how an engine works: it is given one that makes replicas, and one that has closed forms. It
+//! prints nothing; it writes only the replicas from which an interrupted search continues.
 
 mod assumptions;
 mod by_engine;

@@ -1,8 +1,9 @@
-//! Settings of a policy that follow the line: CoDel's interval and target, and the room of buffers.
+//! Settings of a policy that follow the line: CoDel's interval and target, and the size of buffers.
 //!
-//! CoDel's interval must be at least the round trip of what it controls, and its target 5 to 10 % of that (RFC 8289 §4.3 and
-//! §4.4); below the time of a full packet and a half it would drop while the line has nothing else to send (RFC 8289 §4.4). A
-//! buffer that holds less than the bandwidth-delay product leaves the line idle after each loss.
+//! CoDel's interval must be at least the round trip of the flows that it controls, and its target 5 to 10 % of that
+//! (RFC 8289 §4.3 and §4.4). A target below the time of one and a half full packets would drop packets although the
+//! line has nothing else to send (RFC 8289 §4.4). A buffer smaller than the bandwidth-delay product leaves the line
+//! idle after each loss.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +33,7 @@ pub struct LineFit {
 }
 
 impl LineFit {
-    /// Of a scenario; none where nothing goes over TCP, or its policy queues nowhere.
+    /// The parameters for a scenario; `None` without TCP, or if its policy has no queue.
     pub fn from_scenario(scenario: &Scenario) -> Option<LineFit> {
         let slowest = slowest_queue(scenario)?;
         let paths = paths(scenario);
@@ -138,7 +139,7 @@ fn paths(scenario: &Scenario) -> Vec<Path> {
     pairs.filter_map(path).collect()
 }
 
-/// The way from a node to each other, over the fewest hops; none where none leads there.
+/// The path from a node to each other one with the fewest hops; `None` if there is none.
 fn ways(
     scenario: &Scenario,
     neighbours: &[Vec<(NodeId, &Line)>],
@@ -164,7 +165,7 @@ fn ways(
     found
 }
 
-/// How long so many bytes take at a rate.
+/// The time to send these bytes at a rate.
 fn transmission(bytes: u64, rate: Rate) -> Duration {
     let nanos = u128::from(8 * bytes) * 1_000_000_000 / u128::from(rate.bits_per_sec().max(1));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))

@@ -1,4 +1,4 @@
-//! What of each workload is measured, so that what is asked for can be refused before anything is run.
+//! The measures of each workload, so that an unknown measure is refused before anything is run.
 
 use shortflow_measure::{
     Measure::{self, *},
@@ -15,14 +15,14 @@ pub struct Offered {
     pub measures: Vec<Measure>,
 }
 
-/// What is measured of what comes to an end.
+/// The measures of items that end.
 const ENDING: [Measure; 6] =
     [Completion, CompletionMedian, CompletionP95, CompletionP99, Goodput, PacketLoss];
 
 /// What is measured of flows without end.
 const ENDLESS: [Measure; 2] = [Goodput, Fairness];
 
-/// What is measured of datagrams. What of them arrives is told as a loss: what is sent is not up to the network.
+/// The measures of datagrams. Their throughput is measured as loss, since the network does not decide what is sent.
 const DATAGRAMS: [Measure; 9] = [
     Delay,
     DelayMedian,

@@ -1,4 +1,4 @@
-//! Two goals as a figure: what the one costs of the other.
+//! Two goals as a figure: the trade-off between them.
 
 use shortflow_measure::{Estimate, Unit};
 use shortflow_report::{Axis, Figure, LineFigure, Mark, Series, line_figure};
@@ -6,8 +6,8 @@ use shortflow_report::{Axis, Figure, LineFigure, Mark, Series, line_figure};
 use crate::goals::Goal;
 use crate::tune::Tuned;
 
-/// The first two goals of those that were confirmed: a line through those that nobody beats in both, and the others
-/// as points. Nothing where there is one goal, or nobody was confirmed.
+/// The first two goals of the confirmed candidates: a line through those that no other beats in both, and the others
+/// as points. `None` with one goal, or without confirmed candidates.
 pub fn pareto_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
     let [first, second, ..] = goals else { return None };
     let place = |goals: &[Option<Estimate>]| {
@@ -25,8 +25,7 @@ pub fn pareto_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
         return None;
     }
     front.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let line =
-        Series { label: "nobody better in both".to_owned(), points: front, ..Series::default() };
+    let line = Series { label: "not dominated".to_owned(), points: front, ..Series::default() };
     let alone = standings.iter().filter_map(|one| {
         let (x, y) = place(&one.goals)?;
         Some(Series {
@@ -39,8 +38,8 @@ pub fn pareto_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
         name: "front".to_owned(),
         title: format!("{} against {}", first.text, second.text),
         caption: format!(
-            "Policies confirmed on fresh seeds. The line joins those that no other beats in both goals; a bar is the \
-             95 % interval of {}.",
+            "Policies confirmed on fresh seeds. The line joins those that no other policy beats in \
+                both goals; a bar is the 95 % interval of {}.",
             first.text
         ),
         x_label: label(second),
@@ -52,7 +51,7 @@ pub fn pareto_figure(tuned: &Tuned, goals: &[Goal]) -> Option<Figure> {
     }))
 }
 
-/// A goal as an axis is told: with its unit, where the numbers do not have it.
+/// The title of a goal's axis, with its unit if the numbers lack it.
 fn label(goal: &Goal) -> String {
     match goal.unit() {
         unit @ (Unit::MegabitsPerSecond | Unit::PerSecond | Unit::Packets) => {

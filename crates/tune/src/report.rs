@@ -1,4 +1,4 @@
-//! What was found, as a table and in sentences.
+//! The results as a table and in sentences.
 
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table};
 use shortflow_measure::{Estimate, Unit};
@@ -116,13 +116,13 @@ impl Tuned {
         message
     }
 
-    /// How the winner stands beside each other, by name, in a sentence.
+    /// The comparison of the winner with each other candidate, by name, in a sentence.
     pub fn beside(&self, goals: &[Goal]) -> impl Iterator<Item = (&str, String)> {
         let message = |one| describe_difference(one, goals);
         self.confirmed.differences.iter().map(move |one| (one.from.as_str(), message(one)))
     }
 
-    /// Which limits are not kept, by the winner or by whoever comes nearest.
+    /// The limits that the winner, or the nearest candidate, does not keep.
     pub fn what_breaks(&self, limits: &[Limit]) -> String {
         let Some(winner) = self.confirmed.standings.first().filter(|_| self.winner.is_some())
         else {
@@ -163,7 +163,7 @@ impl Tuned {
             message += &match figures.len() == limits.len() {
                 true => format!("\n{} comes nearest: {}.", nearest.label, figures.join(", ")),
                 false => format!(
-                    "\n{} comes nearest, and breaks {} of {}: {}.",
+                    "\n{} comes nearest, but breaks {} of {}: {}.",
                     nearest.label,
                     figures.len(),
                     limits.len(),
@@ -237,7 +237,7 @@ fn describe_kept(standing: &Standing, limits: &[Limit]) -> &'static str {
     match () {
         () if limits.is_empty() => "",
         () if standing.significantly_keeps => "kept",
-        () if standing.keeps => "kept, not surely",
+        () if standing.keeps => "kept on average",
         () => "broken",
     }
 }
@@ -257,14 +257,14 @@ fn became(one: &Searched, limits: &[Limit]) -> String {
             .position(|(limit, at)| at.is_some_and(|at| !limit.is_kept_by(at)))
     };
     match one.dropped {
-        Some(Dropped::Expected) => "far behind by closed forms; not run".to_owned(),
+        Some(Dropped::Expected) => "not run: closed forms expect it far behind".to_owned(),
         Some(Dropped::Breaks(limit)) => {
             format!("breaks {}{}, after {} replicas", limits[limit].text, at(limit), one.replicas)
         }
         Some(Dropped::Behind) => match beyond() {
             Some(limit) => {
                 let (text, at) = (&limits[limit].text, at(limit));
-                format!("beyond {text}{at}, not surely, after {} replicas", one.replicas)
+                format!("exceeds {text}{at} within chance, after {} replicas", one.replicas)
             }
             None => format!("behind, after {} replicas", one.replicas),
         },
@@ -323,7 +323,7 @@ mod tests {
         assert_eq!(at(0.02, Some(Dropped::Behind)), "behind, after 2 replicas");
         assert_eq!(
             at(0.05, Some(Dropped::Behind)),
-            format!("beyond {bound} (50.0 ms), not surely, after 2 replicas")
+            format!("exceeds {bound} (50.0 ms) within chance, after 2 replicas")
         );
         assert_eq!(
             at(0.05, Some(Dropped::Breaks(0))),

@@ -34,7 +34,7 @@ pub trait Measuring {
 /// What a search has found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// The candidates that were left at the end, the best first; none where each surely breaks a limit.
+    /// The remaining candidates at the end, the best first; `None` if each significantly breaks a limit.
     pub best: Vec<usize>,
     /// The figures of each candidate, replica by replica, as far as it came.
     pub figures: Vec<Vec<Figures>>,
@@ -57,7 +57,7 @@ fn min_survivors(goals: usize) -> usize {
     if goals > 1 { 6 } else { 2 }
 }
 
-/// How many replicas a search among so many candidates for so many goals takes at most.
+/// The maximum number of replicas of a search among this number of candidates for this number of goals.
 pub fn replicas_needed(candidates: usize, goals: usize) -> u64 {
     let min = min_survivors(goals);
     let (mut left, mut before, mut each, mut all) = (candidates, 0, FIRST, 0);
@@ -106,7 +106,7 @@ fn is_over(left: usize, each: u32, min: usize) -> bool {
     left == 0 || left <= min && each >= LAST
 }
 
-/// How many of so many go on: half of them, but no fewer than `min`.
+/// The number of candidates that continue: half of them, but at least `min`.
 fn halved(left: usize, min: usize) -> usize {
     left.div_ceil(2).max(left.min(min))
 }

@@ -1,4 +1,4 @@
-//! Finished replicas on disk, so that a search goes on where it stopped, and runs nothing twice.
+//! Finished replicas on disk, so that an interrupted search continues and runs nothing twice.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub struct Store {
     engine: String,
 }
 
-/// Hidden, and not taken for files that no run wrote.
+/// A hidden file, so that it does not count as a foreign file.
 const NAME: &str = ".shortflow-search";
 
 #[derive(Serialize, Deserialize)]

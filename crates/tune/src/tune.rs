@@ -1,4 +1,4 @@
-//! The whole way: foretold, searched, confirmed.
+//! The whole procedure: predict, search, confirm.
 
 use std::sync::atomic::AtomicBool;
 
@@ -12,9 +12,9 @@ use crate::goals::{Goal, Limit};
 use crate::search::{Figures, MIN_REPLICAS, Measuring, search};
 use crate::store::Store;
 
-/// A candidate of which closed forms expect more than so many times the best goal is not measured. Means of closed forms
-/// are within a fifth of the simulated ones for nine scenarios in ten (`docs/validation.md`); for queues of a few packets
-/// they may be twice as long.
+/// A candidate whose expected goal by closed forms exceeds this multiple of the best is not measured. Means of closed
+/// forms are within a fifth of the simulated ones for nine scenarios in ten (`docs/validation.md`); for queues of a
+/// few packets they may be twice as long.
 const MAX_EXPECTED_RATIO: f64 = 3.0;
 
 /// What is searched for, and among what.
@@ -22,7 +22,7 @@ const MAX_EXPECTED_RATIO: f64 = 3.0;
 pub struct Plan<'a> {
     /// What is chosen from.
     pub candidates: &'a [Candidate],
-    /// What the winner is held against besides.
+    /// Further candidates with which the winner is compared.
     pub references: &'a [Candidate],
     /// What is wanted; the first decides.
     pub goals: &'a [Goal],
@@ -181,8 +181,8 @@ impl Measuring for Left<'_, '_> {
     }
 }
 
-/// Those that were left beside the references, on fresh seeds, and who is the winner: the best of the search, unless it
-/// breaks a limit there and another that was left does not, or another is surely better.
+/// The remaining candidates and the references, on fresh seeds, and the winner: the best of the search, unless it
+/// breaks a limit there and another one does not, or another one is significantly better.
 fn confirmed(
     plan: &Plan<'_>,
     best: &[usize],
@@ -217,7 +217,8 @@ fn confirmed(
     Ok((confirm(&measured, limits), places.first().copied()))
 }
 
-/// Who, among the first so many, keeps what the winner keeps and is surely better than it: the one that is so by most.
+/// Among the first candidates, the one that keeps what the winner keeps and is significantly better by the largest
+/// margin.
 fn significantly_better(found: &Confirmation, among: usize) -> Option<usize> {
     let is_kept = found.standings[0].keeps;
     let others = (1..among).zip(&found.differences).filter(|(at, difference)| {

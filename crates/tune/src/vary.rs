@@ -1,4 +1,4 @@
-//! What is varied: a key, and its values.
+//! The varied keys and their values.
 
 /// A key of the policy, and the values that it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ const WIDE_RATIO: f64 = 10.0;
 pub(crate) const POLICY: &str = "policy.";
 
 const HOW: &str =
-    "write policy.KEY=A..B, as in `policy.parameters.limit=20..400 pkt`, or policy.KEY=a,b,c";
+    "write policy.KEY=A..B, such as `policy.parameters.limit=20..400 pkt`, or policy.KEY=a,b,c";
 
 impl Varied {
     /// Reads all that is varied.
@@ -34,14 +34,14 @@ impl Varied {
             texts.iter().map(|text| Varied::parse(text)).collect::<Result<_, _>>()?;
         for (at, Varied { key, .. }) in all.iter().enumerate() {
             if all[..at].iter().any(|before| before.key == *key) {
-                return Err(format!("`{key}` is varied twice\ngive all its values at once"));
+                return Err(format!("`{key}` is varied twice\ngive all its values in one option"));
             }
         }
         let count = all.iter().map(|one| one.values.len()).fold(1, usize::saturating_mul);
         if count > MAX_COMBINATIONS {
             return Err(format!(
-                "every value meets every other, which makes {count} combinations; at most {MAX_COMBINATIONS} are searched\n\
-                 vary fewer keys, or give fewer values, as in policy.KEY=a,b"
+                "the values give {count} combinations; the maximum is {MAX_COMBINATIONS}\nvary fewer keys, or \
+                    give fewer values, such as policy.KEY=a,b"
             ));
         }
         Ok(all)
@@ -53,12 +53,10 @@ impl Varied {
     /// What is wrong, and in a further line what is allowed.
     pub fn parse(text: &str) -> Result<Varied, String> {
         let wrong = |why: &str| format!("`{text}` cannot be varied: {why}\n{HOW}");
-        let (key, values) = text.split_once('=').ok_or_else(|| wrong("there is no `=`"))?;
+        let (key, values) = text.split_once('=').ok_or_else(|| wrong("`=` is missing"))?;
         let (key, values) = (key.trim(), values.trim());
         if key.strip_prefix(POLICY).is_none_or(str::is_empty) {
-            return Err(wrong(
-                "what is searched for is a policy, so its keys begin with `policy.`",
-            ));
+            return Err(wrong("the key must begin with `policy.`"));
         }
         let values = match values.split_once("..") {
             Some((from, to)) => range(from, to).map_err(|why| wrong(&why))?,
@@ -70,7 +68,7 @@ impl Varied {
         if let Some((_, twice)) =
             values.iter().enumerate().find(|(at, v)| values[..*at].contains(v))
         {
-            return Err(wrong(&format!("`{twice}` is given twice")));
+            return Err(wrong(&format!("the value `{twice}` is given twice")));
         }
         Ok(Varied { key: key.to_owned(), values })
     }
@@ -102,7 +100,7 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, String> {
         return Err(format!("the ends have different units, `{low_unit}` and `{high_unit}`"));
     }
     if low >= high {
-        return Err(format!("{low} is not below {high}"));
+        return Err(format!("{low} must be below {high}"));
     }
     let is_whole = INTEGER_UNITS.contains(&unit) && ![from, to].iter().any(|end| end.contains('.'));
     let is_wide = low > 0.0 && high / low >= WIDE_RATIO;
@@ -136,7 +134,7 @@ fn three_digits(value: f64) -> f64 {
     format!("{value:.2e}").parse().expect("what was just written is a number")
 }
 
-/// The values between commas that stand in no bracket and no text.
+/// The values between commas outside brackets and strings.
 fn list(text: &str) -> Vec<String> {
     let (mut depth, mut in_text, mut values) = (0, false, vec![String::new()]);
     for c in text.chars() {
@@ -196,7 +194,7 @@ mod tests {
         assert!(Varied::all(&texts[..2]).is_ok());
         assert_eq!(
             Varied::all(&texts).unwrap_err(),
-            "`policy.a` is varied twice\ngive all its values at once"
+            "`policy.a` is varied twice\ngive all its values in one option"
         );
     }
 
@@ -206,19 +204,19 @@ mod tests {
             |count: u32| (0..count).map(|key| format!("policy.k{key}=10..20")).collect::<Vec<_>>();
         assert_eq!(combinations(&Varied::all(&keys(4)).unwrap()).len(), 625);
         let shown = Varied::all(&keys(5)).unwrap_err();
-        assert!(shown.contains("3125 combinations; at most 2000"), "{shown}");
+        assert!(shown.contains("3125 combinations; the maximum is 2000"), "{shown}");
         assert!(Varied::all(&keys(200)).is_err());
     }
 
     #[test]
     fn what_cannot_be_varied_is_told_with_the_reason() {
         let why = |text| Varied::parse(text).unwrap_err().lines().next().unwrap().to_owned();
-        assert_eq!(why("policy.k"), "`policy.k` cannot be varied: there is no `=`");
-        assert!(why("duration=1..2 s").ends_with("so its keys begin with `policy.`"));
-        assert!(why("policy.k=9..3").ends_with("9 is not below 3"));
+        assert_eq!(why("policy.k"), "`policy.k` cannot be varied: `=` is missing");
+        assert!(why("duration=1..2 s").ends_with("the key must begin with `policy.`"));
+        assert!(why("policy.k=9..3").ends_with("9 must be below 3"));
         assert!(why("policy.k=1 ms..3 s").ends_with("different units, `ms` and `s`"));
         assert!(why("policy.k=a..b").ends_with("`a` is not a number"));
         assert!(why("policy.k=1,,2").ends_with("a value is empty"));
-        assert!(why("policy.k=1,2,1").ends_with("`1` is given twice"));
+        assert!(why("policy.k=1,2,1").ends_with("the value `1` is given twice"));
     }
 }

@@ -18,7 +18,7 @@ pub fn policy_text(
     let mut document: DocumentMut = text.parse().map_err(unread)?;
     for (key, value) in set {
         put(document.as_table_mut(), key_of_policy(key), value)
-            .ok_or_else(|| format!("`{key}` cannot be written into the policy"))?;
+            .ok_or_else(|| format!("cannot write `{key}` into the policy"))?;
     }
     let comment: String = heading.iter().map(|line| format!("# {line}\n")).collect();
     let written = format!("{comment}\n{document}");
@@ -28,11 +28,11 @@ pub fn policy_text(
     match (from_text("", &written, &[]), from_text("", text, &overrides)) {
         (Ok(ours), Ok(measured)) if roles(&ours) == roles(&measured) => Ok(written),
         (Err(mistakes), _) => Err(mistakes.to_string()),
-        _ => Err("the policy as written is not the one that was measured".to_owned()),
+        _ => Err("the policy as written differs from the one that was measured".to_owned()),
     }
 }
 
-/// A key as it stands in the policy itself.
+/// A key as written in the policy itself.
 fn key_of_policy(key: &str) -> &str {
     key.strip_prefix("policy.").unwrap_or(key)
 }
@@ -46,7 +46,7 @@ fn as_override((key, value): &(String, String)) -> Override {
     }
 }
 
-/// Puts a value in its place; nothing where there is none.
+/// Replaces a value; `None` if the key is missing.
 fn put(root: &mut Table, key: &str, value: &str) -> Option<()> {
     let mut parts = key.split('.').peekable();
     let mut table: &mut dyn TableLike = root;

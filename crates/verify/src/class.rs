@@ -1,4 +1,4 @@
-//! The classes that are told apart, and how a probe gets into one.
+//! The classes to test, and how a probe enters each.
 
 use shortflow_elements::Dscp;
 

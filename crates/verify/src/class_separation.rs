@@ -1,4 +1,4 @@
-//! Whether classes are told apart under load.
+//! Whether classes have different delays under load.
 
 use shortflow_measure::Estimate;
 
@@ -13,9 +13,9 @@ const PROBES: usize = 5;
 /// A class beside the one that the load is in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassDelays {
-    /// The fastest probe, in seconds; none where none came back.
+    /// The fastest probe, in seconds; `None` if none returned.
     pub min: Option<f64>,
-    /// Half of the probes that came back took less than this, in seconds; none where none did.
+    /// The median of the returned probes, in seconds; `None` if none returned.
     pub median: Option<f64>,
     /// Nineteen of twenty took less than this.
     pub p95: Option<f64>,

@@ -22,7 +22,7 @@ pub struct Arrival {
     pub sent: usize,
     /// How many of them came back.
     pub back: usize,
-    /// With which code points they came to the peer, the most frequent first.
+    /// The code points with which they arrived at the peer, the most frequent first.
     pub there: Vec<Dscp>,
     /// With which code points its answers, which it marks as it got them, came back.
     pub here: Vec<Dscp>,

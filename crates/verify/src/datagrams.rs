@@ -1,4 +1,4 @@
-//! Datagrams whose code points are written and read.
+//! Datagrams whose code points can be set and read.
 
 use std::io::{self, IoSliceMut};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -13,7 +13,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 /// How long one waits for a datagram before one looks whether to stop.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A socket whose datagrams have a code point of its choice, and which is told that of those that come.
+/// A socket that sets the code point of its datagrams, and reads that of received ones.
 #[derive(Debug)]
 pub(crate) struct Datagrams {
     socket: UdpSocket,
@@ -55,7 +55,7 @@ impl Datagrams {
         self.socket.send(bytes).map(|_| ())
     }
 
-    /// Sends to somebody, marked so.
+    /// Sends a datagram with this code point.
     pub(crate) fn send_to(&self, bytes: &[u8], to: SocketAddr, marked: Dscp) -> io::Result<()> {
         self.mark(to, marked)?;
         self.socket.send_to(bytes, to).map(|_| ())

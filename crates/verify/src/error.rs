@@ -1,4 +1,4 @@
-//! Why a peer cannot be asked.
+//! Errors in contacting a peer.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 /// Why something could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Nobody answers.
+    /// The peer does not answer.
     #[error(
-        "no answer from {0}\nrun `shortflow verify --listen` on that machine, and let UDP and TCP through to port {port}",
+        "no answer from {0}\nrun `shortflow verify --listen` on that machine, and allow UDP and \
+            TCP to port {port}",
         port = .0.port()
     )]
     NoAnswer(SocketAddr),
@@ -16,7 +17,10 @@ pub enum Error {
     #[error("interrupted")]
     Interrupted,
     /// The peer cannot wait for packets at this address.
-    #[error("cannot listen at {0}: {1}\nanother program may have the port; give one with --port")]
+    #[error(
+        "cannot listen at {0}: {1}\nanother program may use the port; choose another one with \
+        --port"
+    )]
     Listen(SocketAddr, #[source] io::Error),
     /// The kernel, or what stands at the device, is in the way.
     #[error(transparent)]

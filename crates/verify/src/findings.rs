@@ -1,4 +1,4 @@
-//! What was found, as a person and as a program reads it.
+//! The results, as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -67,9 +67,9 @@ impl Findings {
         let head = ["code point", "at the peer", "back here", "", "lost"].map(str::to_owned);
         let row = |arrival: &Arrival| {
             let verdict = match (arrival.there.is_empty(), arrival.survives()) {
-                (true, _) => "nothing came",
+                (true, _) => "no answer",
                 (_, true) => "survives",
-                (_, false) => "is changed",
+                (_, false) => "changed",
             };
             let lost = arrival.sent - arrival.back;
             vec![
@@ -84,17 +84,18 @@ impl Findings {
             std::iter::once(head.to_vec()).chain(self.code_points.iter().map(row)).collect();
         let mut text = format!("Code points, without load\n{}", columns(&rows, 4));
         if self.code_points.iter().any(|arrival| !arrival.survives()) {
-            text += "  Something before the peer writes its own; queues behind that do not see yours.\n";
+            text += "  A device before the peer changes code points: queues behind it do not see \
+                yours.\n";
         }
         text
     }
 
     fn classes_text(&self) -> String {
-        let head = ["class", "probed by", "median", "p95", "lost", "times the load's", ""]
+        let head = ["class", "probed by", "median", "p95", "lost", "ratio to the load", ""]
             .map(str::to_owned);
         let row = |(at, (class, delays)): (usize, &(Class, ClassDelays))| {
             let verdict = match delays.verdict() {
-                _ if Some(at) == self.load => "the load's",
+                _ if Some(at) == self.load => "the load",
                 RelativeDelay::Faster => "waits less",
                 RelativeDelay::Slower => "waits more",
                 RelativeDelay::Alike => "waits as long as bulk",
@@ -112,18 +113,15 @@ impl Findings {
         };
         let rows = self.classes.iter().enumerate().map(row);
         let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
-        let mut text = format!(
-            "\nClasses, there and back beside {}\n{}",
-            self.long_flows(),
-            columns(&rows, 2)
-        );
+        let mut text =
+            format!("\nClasses, round trip during {}\n{}", self.long_flows(), columns(&rows, 2));
         if self.waits_for_pieces() {
-            text += "  What comes first waits for pieces of up to 64 KB, which this machine or its network card puts \
-                     together:\n  switch that off with `ethtool -K DEVICE tso off gso off gro off`, on this device and \
-                     on those packets come from.\n";
+            text += "  Packets served first wait for segments of up to 64 KB, which this machine \
+                or its network card combines:\n  disable that with `ethtool -K DEVICE tso off gso \
+                off gro off`, on this device and on those through which packets arrive.\n";
         }
         for class in &self.unreached {
-            let _ = writeln!(text, "  {class}: not looked at, since no packet of ours gets there");
+            let _ = writeln!(text, "  {class}: not measured, since no probe reaches this class");
         }
         text
     }
@@ -152,8 +150,8 @@ impl Findings {
             let times = &period.transfers.times;
             let _ = write!(
                 text,
-                "\nShort transfers of {} beside {}\n  half of {} in {}, 19 of 20 in {}; long flows together {:.2} \
-                 Mbit/s\n",
+                "\nShort transfers of {} during {}\n  of {} transfers half took at most {}, 95 % \
+                    at most {}; long flows together {:.2} Mbit/s\n",
                 self.size,
                 self.long_flows(),
                 times.len(),
@@ -179,21 +177,21 @@ impl Findings {
                 format!("{:.2} Mbit/s", gain.long_flows[at] / 1e6),
             ]
         };
-        let rows = [head.to_vec(), row(0, "with the policy"), row(1, "one queue instead")];
+        let rows = [head.to_vec(), row(0, "with the policy"), row(1, "with one queue")];
         let verdict = match gain.ratio {
             Some(all @ [_, low, high]) => format!(
                 "  With the policy a transfer takes {} times as long: {}.\n",
                 ratio(all),
                 match () {
-                    () if high < 1.0 => "it gains",
-                    () if low > 1.0 => "it loses",
-                    () => "no difference is sure",
+                    () if high < 1.0 => "faster",
+                    () if low > 1.0 => "slower",
+                    () => "the difference is within chance",
                 }
             ),
             None => "  Too few pairs for an interval.\n".to_owned(),
         };
         format!(
-            "\nShort transfers of {} beside {}, in turns\n{}{verdict}",
+            "\nShort transfers of {} during {}, alternating\n{}{verdict}",
             self.size,
             self.long_flows(),
             columns(&rows, 1)

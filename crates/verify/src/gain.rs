@@ -1,4 +1,4 @@
-//! What short transfers gain: beside long flows, with a policy and without.
+//! The gain of short transfers during long flows, with a policy and without.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -29,7 +29,8 @@ impl Period {
     }
 }
 
-/// Short transfers of `size` bytes for so long, beside so many long flows, which are there before and end with it.
+/// Short transfers of `size` bytes for this time, during this number of long flows, which start before and end with
+/// it.
 ///
 /// # Errors
 /// When the peer does not answer, or it is stopped.

@@ -1,17 +1,17 @@
-//! Does it work? Probes and transfers from this machine to a peer, through whatever is deployed on the device between.
+//! Verifies a deployment: sends probes and transfers from this machine to a peer, through the device.
 //!
-//! The [peer](Peer) runs on the machine at the other end: it sends datagrams back, each with the code point that it came
-//! with, and takes transfers. From here probes of each [class](Class) go there, alone and beside long flows, and short
-//! transfers are timed. What that comes to is judged from medians of parts of the time, in pairs, so that what changes on
-//! the path meanwhile changes both.
+//! The [peer](Peer) runs on the machine at the other end: it returns datagrams, each with the code point with which
+//! it arrived, and accepts transfers. This machine sends probes of each [class](Class) there, alone and during long
+//! flows, and measures short transfers. The results use medians of parts of the time, in pairs, so that a change of
+//! the path affects both sides.
 //!
-//! [`Plan`] says what is looked at, [`Findings`] what came of it, and [`Switch`] puts one queue in the policy's place for a
-//! while, so that it shows what the policy is good for.
+//! [`Plan`] says what to measure, [`Findings`] holds the results, and [`Switch`] temporarily replaces the policy by
+//! one queue, to measure its gain.
 //!
 //! # What this crate does not know
 //!
-//! What a policy's text says, and how queues come to a device: it is given [trees](shortflow_deploy::Tree), and has
-//! `shortflow-deploy` change them.
+//! It does not know the text of a policy, nor how queues are deployed: it is given [trees](shortflow_deploy::Tree),
+//! and `shortflow-deploy` applies them.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! Long flows to the peer, beside which something is measured.
+//! Long flows to the peer, as load during measurements.
 
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -26,7 +26,7 @@ pub(crate) struct Load {
 }
 
 impl Load {
-    /// Begins so many flows, which are not marked.
+    /// Starts this number of flows, which are not marked.
     ///
     /// # Errors
     /// When the peer does not take them.
@@ -37,7 +37,7 @@ impl Load {
             let connection = begin(peer).map_err(|_| Error::NoAnswer(peer))?;
             let (stop, sent) = (Arc::clone(&load.stop), Arc::clone(&load.sent));
             let flow = std::thread::Builder::new().spawn(move || send_on(connection, &stop, &sent));
-            load.flows.push(flow.map_err(Error::socket("cannot begin a flow"))?);
+            load.flows.push(flow.map_err(Error::socket("cannot start a flow"))?);
         }
         Ok(load)
     }

@@ -1,4 +1,4 @@
-//! The program that marks, and one in its place for a while that lets what goes to the peer pass as it is.
+//! The marking program, and a temporary replacement that leaves packets to the peer unchanged.
 
 use shortflow_deploy::{Edge, Error, Tc, converge_edge};
 

@@ -1,4 +1,4 @@
-//! What a probe says, in bytes.
+//! The bytes of a probe.
 
 use shortflow_elements::Dscp;
 
@@ -11,7 +11,7 @@ pub(crate) struct Message {
     pub(crate) stream: u16,
     /// Its place in the stream.
     pub(crate) number: u32,
-    /// With which code point it came to the peer; none on the way there.
+    /// The code point with which it arrived at the peer; `None` on the way there.
     pub(crate) arrived: Option<Dscp>,
 }
 
@@ -21,8 +21,8 @@ const MAGIC: [u8; 4] = *b"sfv1";
 const NONE: u8 = 0xff;
 
 impl Message {
-    /// The bytes of a message: as long as a packet of a call, and as long back as there, so that nobody gets more from a
-    /// peer than he gives.
+    /// The bytes of a message: as long as a packet of a call, in both directions, so that a peer never sends more
+    /// than it receives.
     pub(crate) const LENGTH: usize = 160;
 
     pub(crate) fn bytes(&self) -> [u8; Message::LENGTH] {
@@ -35,7 +35,7 @@ impl Message {
         bytes
     }
 
-    /// None where these bytes are no message.
+    /// `None` if these bytes are not a message.
     pub(crate) fn read(bytes: &[u8]) -> Option<Message> {
         let bytes: &[u8; Message::LENGTH] = bytes.try_into().ok()?;
         let arrived = match bytes[18] {

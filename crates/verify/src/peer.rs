@@ -1,4 +1,4 @@
-//! The other end: sends probes back, and takes transfers.
+//! The other end: returns probes, and accepts transfers.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,7 +15,7 @@ use crate::datagrams::{Datagrams, POLL_INTERVAL};
 use crate::error::Error;
 use crate::message::Message;
 
-/// The port at which a peer waits, unless it is told another.
+/// The default port of a peer.
 pub const PORT: u16 = 7807;
 
 /// The most connections that are taken at once.
@@ -91,7 +91,7 @@ impl Peer {
         Ok(Served { probes, transfers })
     }
 
-    /// Sends each probe back with the code point that it came with, told and written.
+    /// Returns each probe with the code point with which it arrived, in its header and in its text.
     fn send_back(&self, stop: &AtomicBool) -> io::Result<()> {
         let mut bytes = [0; Message::LENGTH + 1];
         while !stop.load(Ordering::Relaxed) {

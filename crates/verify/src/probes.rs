@@ -1,4 +1,4 @@
-//! Probes: how long they take there and back, which are lost, and with which code point they come.
+//! Probes: their round-trip times, losses and returned code points.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
@@ -24,9 +24,9 @@ const TAIL: Duration = Duration::from_secs(2);
 pub(crate) struct Answer {
     /// When it was sent, from the beginning on.
     pub sent: Duration,
-    /// How long it took there and back; none where it was lost.
+    /// The round-trip time; `None` if it was lost.
     pub took: Option<Duration>,
-    /// The code points that it came to the peer with, and back; none of a connection, or where it was lost.
+    /// The code points with which it arrived at the peer and back here; `None` for a connection, or if it was lost.
     pub code_points: Option<[Dscp; 2]>,
 }
 

@@ -1,4 +1,4 @@
-//! A policy on a device, and one queue in its place for a while.
+//! Temporarily replaces a policy on a device by one queue.
 
 use shortflow_deploy::{Error, Tc, Tree};
 
@@ -18,7 +18,7 @@ impl Switch {
         Switch { tc, policy, one_queue, is_off: false }
     }
 
-    /// Puts one queue in the place of the policy's.
+    /// Replaces the policy's queue by one queue.
     ///
     /// # Errors
     /// When the kernel refuses it.

@@ -1,4 +1,4 @@
-//! Short transfers to the peer, one after the other, each over a connection of its own.
+//! Short transfers to the peer, one after the other, each over its own connection.
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What is looked at, one after the other.
+//! Runs all measurements, one after the other.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -28,7 +28,7 @@ pub struct Plan {
     pub code_points: Vec<Dscp>,
     /// The classes that probes get into.
     pub classes: Vec<Class>,
-    /// The one among them that long flows are in; none where nobody knows.
+    /// The class of the long flows; `None` if unknown.
     pub load: Option<usize>,
     /// The classes that no probe gets into.
     pub unreached: Vec<String>,

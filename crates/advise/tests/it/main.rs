@@ -91,10 +91,10 @@ fn of_a_line_that_is_too_fast_to_simulate_one_part_is_with_as_many_users_less() 
     assert!(!whole.simulated().contains("part"), "{}", whole.simulated());
     assert_eq!(
         part.simulated(),
-        "5 s each, after 3 s, of one part in 2 of the rates and of the users"
+        "5 s each, after 3 s of warm-up, with 1/2 of the rates and of the users"
     );
     let (whole, part) = (whole.scenario(), part.scenario());
-    assert!(part.starts_with("# One part in 2 of the network"), "{part}");
+    assert!(part.starts_with("# 1/2 of the network"), "{part}");
     for same in
         ["user = { count = 200 }", "rate = { forward = \"500 Mbit/s\", back = \"500 Mbit/s\" }"]
     {
@@ -208,7 +208,8 @@ fn what_cannot_wait_and_does_not_fit_the_line_is_told_with_what_the_line_adds() 
     );
     assert_eq!(
         reported(90, 1, &[Use::Voice]).unwrap(),
-        "80 kbit/s of a call, 95.2 kbit/s with what the line adds to each packet, do not fit 90 kbit/s up."
+        "80 kbit/s of a call, 95.2 kbit/s including the link's overhead for each packet, do not \
+            fit 90 kbit/s up."
     );
     assert_eq!(
         reported(2000, 20, &[Use::Voice, Use::Meetings]).unwrap(),

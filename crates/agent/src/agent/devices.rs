@@ -1,4 +1,4 @@
-//! Devices are brought to do what they are to, and tried again where that fails.
+//! Deploys policies on devices, and retries after failures.
 
 use std::time::{Duration, Instant};
 
@@ -15,9 +15,9 @@ pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
-/// A device that has stood for so long is no longer taken for one that somebody else changes.
+/// After this time without changes, a device no longer counts as contested.
 const STABLE_AFTER: Duration = Duration::from_secs(5 * 60);
-/// So often in a row somebody else has changed a device that does so again and again.
+/// The number of consecutive changes by another process after which a device counts as contested.
 const CONFLICT_THRESHOLD: u32 = 3;
 /// How long such a device is left as it is; doubled with each further time, up to the most.
 const FIRST_BACKOFF: Duration = Duration::from_secs(20);
@@ -26,17 +26,17 @@ const MAX_BACKOFF: Duration = Duration::from_secs(4 * 60);
 /// How far a device has come.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Device {
-    /// Whether it is as it is to be, as far as is known.
+    /// Whether it has the assigned policy, as far as is known.
     pub(super) is_done: bool,
     /// Why it is not.
     pub(super) why: Option<String>,
     failures: u32,
-    /// When it is tried again; none where at once.
+    /// The time of the next attempt; `None` means at once.
     next: Option<Instant>,
     /// How often in a row it was not as it was left, and when that was found last, by the machine's clock.
     changes: u32,
     changed_at: Option<String>,
-    /// Since when it is as it is to be.
+    /// Since when it has the assigned policy.
     since: Option<Instant>,
 }
 
@@ -47,7 +47,7 @@ impl Device {
         *self = Device { is_done: false, why, failures: 0, next: None, ..std::mem::take(self) };
     }
 
-    /// It is as it is to be.
+    /// It has the assigned policy.
     fn done(&mut self, now: Instant) {
         let since = Some(now);
         *self = Device {
@@ -60,8 +60,8 @@ impl Device {
         };
     }
 
-    /// It is not as it was left. Who changes it again and again is given way to for a while, so that two who want
-    /// different things do not build it anew without end.
+    /// Another process has changed the device. If that happens repeatedly, the agent yields for a while, so that two
+    /// programs do not rebuild it endlessly.
     fn changed(&mut self, now: Instant) {
         self.renew();
         self.changes += 1;
@@ -70,14 +70,15 @@ impl Device {
             let truce = (FIRST_BACKOFF * 2u32.pow(further.min(6))).min(MAX_BACKOFF);
             self.next = Some(now + truce);
             self.why = Some(format!(
-                "somebody else has changed it {} times, and it is set right in {} s",
+                "another process has changed it {} times; the agent deploys the policy again in {} \
+                    s",
                 self.changes,
                 truce.as_secs()
             ));
         }
     }
 
-    /// Forgets that somebody has changed it, once it has stood for long enough.
+    /// Resets the counter of changes, after a time without changes.
     fn calm_down(&mut self, now: Instant) {
         if self.since.is_some_and(|since| since + STABLE_AFTER <= now) {
             (self.changes, self.changed_at) = (0, None);

@@ -1,4 +1,4 @@
-//! What an agent does with what its source has: checked, kept, installed, and gone back from.
+//! The agent: checks, stores, deploys and rolls back versions of the source.
 
 mod devices;
 mod preview;
@@ -42,7 +42,7 @@ pub struct Agent<P> {
     refused: Option<(String, String)>,
     /// What is good, and other machines take first.
     waiting: Option<Waiting>,
-    /// Why the source cannot be read; none where it can.
+    /// Why the source cannot be read; `None` if it can.
     unreadable: Option<String>,
     /// What could not be kept, and when that is tried again.
     pending: Option<Pending>,
@@ -63,14 +63,14 @@ pub struct Agent<P> {
     /// Whether somebody asks for that.
     is_asked: bool,
     next_sample: Instant,
-    /// What may be taken though it was held off, by whose order.
+    /// The released version, and who released it.
     resumed: Option<(String, String)>,
-    /// How often somebody has gone back.
+    /// The number of rollbacks.
     returns: Returns,
-    /// This machine's last word on a version, and whether others are still to be told.
+    /// This machine's last verdict on a version, and whether it has still to be reported.
     said: Option<Verdict>,
     unsent_verdict: Option<Verdict>,
-    /// Why they could not be told the last time.
+    /// Why the last report failed.
     send_error: Option<String>,
     tell: Box<dyn FnMut(&Event)>,
 }
@@ -100,7 +100,7 @@ struct Waiting {
     until: DateTime<Utc>,
     /// Whether it has come.
     is_due: bool,
-    /// How many machines that are first have to find it no worse, and those that do; none where that is not needed.
+    /// How many first machines must find it no worse, and those that did; `None` if the version needs no verdicts.
     needed: Option<usize>,
     good: Vec<String>,
     /// Who finds it worse, and why.
@@ -138,12 +138,12 @@ pub enum RollBackError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The version has mistakes, by what this program takes for such.
-    #[error("version {0} is refused by this program:\n{1}")]
+    #[error("this program refuses version {0}:\n{1}")]
     Mistakes(u64, Diagnostics),
 }
 
 impl<P: DataPlane> Agent<P> {
-    /// The agent of this machine, with what its state holds; `from` names its source, and each event is told.
+    /// The agent of this machine, with the state on disk; `from` names its source, and it reports each event.
     pub fn start(
         now: Instant,
         machine: &str,
@@ -203,9 +203,9 @@ impl<P: DataPlane> Agent<P> {
         agent
     }
 
-    /// Takes what the source has, if it is new and without mistakes. `begun` says how often somebody had gone back when the
-    /// reading began: what was read before the last time says nothing any more, and is to be read anew. Whether it counts is
-    /// answered.
+    /// Applies the source's version, if it is new and has no errors. `begun` is the number of rollbacks when the
+    /// reading began: a reading from before the last rollback is outdated, and must be repeated. Returns whether the
+    /// version is active.
     #[must_use]
     pub fn offer(
         &mut self,
@@ -266,7 +266,7 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// Whether what has this digest counts, is held off, or was refused.
+    /// Whether the version with this digest is active, held back or refused.
     fn is_settled(&mut self, digest: &str) -> bool {
         let is_current = self.current.as_ref().is_some_and(|(version, _)| version.digest == digest);
         if is_current || self.is_held(digest) {
@@ -316,13 +316,13 @@ impl<P: DataPlane> Agent<P> {
         self.watch(now);
     }
 
-    /// How often somebody has gone back.
+    /// The number of rollbacks.
     pub fn returns(&self) -> &Returns {
         &self.returns
     }
 
-    /// Goes back to a version, the one before the current one where no number is given. What was to be taken by order and is
-    /// not yet is held off again.
+    /// Rolls back to a version, by default to the one before the current one. A version that was released and is not
+    /// yet applied is held back again.
     ///
     /// # Errors
     /// When there is none, it has mistakes, or the state cannot be written; then all is as before.
@@ -351,12 +351,12 @@ impl<P: DataPlane> Agent<P> {
         Ok(version)
     }
 
-    /// What a repository comes to for this machine: of a fleet of many thousands it keeps its own part.
+    /// The part of the fleet for this machine, so that a fleet of thousands of machines needs little memory.
     fn own_part(&self, bundle: &Bundle) -> Result<Fleet, Diagnostics> {
         Written::parse(bundle).check(bundle, Some(&self.machine))
     }
 
-    /// The number of the version that counts.
+    /// The number of the active version.
     pub(crate) fn number(&self) -> Option<u64> {
         self.current.as_ref().map(|(version, _)| version.number)
     }
@@ -381,8 +381,8 @@ impl<P: DataPlane> Agent<P> {
         self.happened("agent", What::Stopped);
     }
 
-    /// Whether other machines are first, and for how long is not over yet. It is over when the source still has the same by
-    /// then; a machine that has no version yet has nothing to lose, and waits for nobody.
+    /// Whether this machine still waits for first machines. The wait is over if the source has the same version at
+    /// its end. A machine without a version does not wait.
     fn has_to_wait(&mut self, now: Instant, digest: &str, fleet: &Fleet) -> bool {
         let wait = fleet.machine(&self.machine).map(|machine| machine.wait).unwrap_or_default();
         let by_order = self.resumed.as_ref().is_some_and(|(resumed, _)| resumed == digest);
@@ -461,7 +461,7 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// What devices of this machine are to do; none where no fleet counts.
+    /// The targets of this machine's devices; `None` without an active fleet.
     fn targets(&self) -> Option<BTreeMap<String, Target>> {
         let (_, fleet) = self.current.as_ref()?;
         let targets = fleet.targets(&self.machine).unwrap_or_default();

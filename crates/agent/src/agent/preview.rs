@@ -1,4 +1,4 @@
-//! Which versions there are, and what going to one of them would change here.
+//! The stored versions, and the changes that a switch to one of them would make here.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::fleet::{Machine, Target};
 use crate::plane::DataPlane;
 
 impl<P: DataPlane> Agent<P> {
-    /// The versions that are kept, the latest first. One that the disk has damaged is left out.
+    /// The stored versions, the latest first. Damaged ones are omitted.
     pub fn versions(&self) -> Value {
         let numbers = self.store.numbers();
         let kept = numbers.iter().rev().filter_map(|number| self.store.version(*number).ok());

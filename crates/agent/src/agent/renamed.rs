@@ -1,4 +1,4 @@
-//! Devices that are renamed, and take along what was deployed there.
+//! Renamed devices, which keep their deployment.
 
 use std::collections::BTreeMap;
 

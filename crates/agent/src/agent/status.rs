@@ -1,4 +1,4 @@
-//! How an agent stands.
+//! The status of an agent.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::plane::DataPlane;
 use crate::store::ANY;
 
 impl<P: DataPlane> Agent<P> {
-    /// The digest of what the source has, where it was gone back from; before it is read, of what was last.
+    /// The digest of the source's version, if it was rolled back; before the first read, that of the last read.
     pub(crate) fn held(&self) -> Option<String> {
         let mut held = self.store.held();
         let any = held.take(ANY);

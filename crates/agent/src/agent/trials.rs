@@ -1,4 +1,4 @@
-//! A version that was taken is measured, and gone back from where it is worse; others are told.
+//! Measures new versions, rolls back worse ones, and reports the verdict to other machines.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::verdict::Verdict;
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl<P: DataPlane> Agent<P> {
-    /// Goes on with what an interruption has left: a version on trial, or one that was being gone back from.
+    /// Continues after an interruption: with a version on trial, or an unfinished rollback.
     pub(super) fn go_on_with_trial(&mut self, now: Instant) {
         self.said = self.store.verdict().as_ref().map(Verdict::sanitized);
         let Some((version, _)) = &self.current else { return };
@@ -31,7 +31,7 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// The trial of a version that is about to be taken; none where nobody is to measure, or there is nothing to go back to.
+    /// The trial of a version about to be applied; `None` if the fleet has no trials, or there is no earlier version.
     pub(super) fn trial_of(&self, now: Instant, digest: &str, fleet: &Fleet) -> Option<Trial> {
         let (before, _) = self.current.as_ref()?;
         let machine = fleet.machine(&self.machine)?;
@@ -103,7 +103,7 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// It is not known whether the version is worse. Who waits for this machine's word goes on waiting.
+    /// The verdict is unknown. Machines that wait for it keep waiting.
     fn record_inconclusive(&mut self, now: Instant, why: &str, is_decidable: bool) {
         let Some(trial) = self.trial.take() else { return };
         if trial.inconclusive.is_none() {
@@ -118,10 +118,10 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// Lets the version on trial stay by somebody's order.
+    /// Ends the trial of a version by order of a user: it stays.
     fn approve_by_order(&mut self, who: &str) -> Result<(), StoreError> {
         let Some(trial) = self.trial.clone() else { return Ok(()) };
-        let why = format!("taken by order of {who}");
+        let why = format!("applied by order of {who}");
         self.say(&trial, false, &why).and_then(|()| self.store.set_trial(None))?;
         self.trial = None;
         self.happened(who, What::Approved { digest: trial.digest, why });
@@ -158,7 +158,7 @@ impl<P: DataPlane> Agent<P> {
         self.trial = Some(trial.with_last_look_repeated());
     }
 
-    /// Lets others know, where they wait for this machine's word.
+    /// Reports the verdict, if other machines wait for it.
     fn say(&mut self, trial: &Trial, is_worse: bool, why: &str) -> Result<(), StoreError> {
         match trial.tells {
             true => self.publish_verdict(&trial.digest, is_worse, why),
@@ -180,12 +180,12 @@ impl<P: DataPlane> Agent<P> {
         Ok(())
     }
 
-    /// What others are to be told, once.
+    /// The verdict to report, once.
     pub(crate) fn verdict(&mut self) -> Option<Verdict> {
         self.unsent_verdict.take()
     }
 
-    /// Whether they were told. What a source does not have after that is told again when it is read the next time.
+    /// Whether the report succeeded. If the source does not have it at the next read, the agent reports it again.
     pub(crate) fn verdict_sent(&mut self, result: Result<(), String>) {
         let why = result.err().map(|why| sanitize(&why));
         if why != self.send_error {
@@ -196,14 +196,14 @@ impl<P: DataPlane> Agent<P> {
         }
     }
 
-    /// Lets what the source has be taken though it was held off, or waits; where it counts and is on trial, lets it stay
-    /// unmeasured. Said once more before it is taken, it changes nothing.
+    /// Releases the source's version if it is held back or waits; if it is active and on trial, ends the trial. A
+    /// second call before it is applied changes nothing.
     ///
     /// # Errors
     /// When nothing is held off, or the state cannot be written.
     pub fn resume(&mut self, who: &str) -> Result<String, String> {
         let Some(offered) = &self.offered else {
-            return Err("nothing is held off: the source has not been read yet".to_owned());
+            return Err("no version is held back: the agent has not read the source yet".to_owned());
         };
         let digest = offered.needed.clone();
         if self.resumed.as_ref().is_some_and(|(resumed, _)| *resumed == digest) {
@@ -214,7 +214,7 @@ impl<P: DataPlane> Agent<P> {
         }
         let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
         if !waits && !self.is_held(&digest) {
-            return Err(format!("nothing is held off: {}", self.why_nothing(&digest)));
+            return Err(format!("no version is held back: {}", self.why_nothing(&digest)));
         }
         let done = self.store.set_worse(&digest, None).and_then(|()| self.store.release(&digest));
         done.map_err(|error| error.to_string())?;
@@ -223,33 +223,35 @@ impl<P: DataPlane> Agent<P> {
         Ok(digest)
     }
 
-    /// Why what the source has is not held off.
+    /// Why the source's version is not held back.
     fn why_nothing(&self, digest: &str) -> String {
         match &self.current {
             Some((version, _)) if version.digest == digest => {
-                format!("version {}, which counts, is what the source has", version.number)
+                format!("the source has version {}, which is already active", version.number)
             }
             _ if self.refused.as_ref().is_some_and(|(refused, _)| refused == digest) => {
-                "what the source has is refused for its mistakes, which `shortflow agent status` tells"
+                "the source's current version is refused because of errors; to see them, run `shortflow \
+                    agent status`"
                     .to_owned()
             }
-            _ => "what the source has is about to be taken".to_owned(),
+            _ => "the agent is about to apply the source's current version".to_owned(),
         }
     }
 
-    /// Says that a version was taken by somebody's order, where others wait for this machine's word.
+    /// Reports that a version was applied by order of a user, if other machines wait for this machine's verdict.
     pub(super) fn say_by_order(&mut self, digest: &str, fleet: &Fleet) {
         let Some((_, who)) = self.resumed.take_if(|(resumed, _)| resumed == digest) else { return };
         if !fleet.needs_verdicts || !fleet.first.contains(&self.machine) {
             return;
         }
-        if let Err(error) = self.publish_verdict(digest, false, &format!("taken by order of {who}"))
+        if let Err(error) =
+            self.publish_verdict(digest, false, &format!("applied by order of {who}"))
         {
             self.happened("agent", What::NotKept { why: error.to_string() });
         }
     }
 
-    /// Whether it was gone back from, or found worse.
+    /// Whether it was rolled back, or found worse.
     pub(super) fn is_held(&self, digest: &str) -> bool {
         let held = self.store.held();
         held.contains(digest) || held.contains(ANY) || self.why_worse(digest).is_some()

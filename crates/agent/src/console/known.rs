@@ -1,4 +1,4 @@
-//! What is known of a machine: how its agent said it stands, and what that has changed since it was asked before.
+//! The last known state of a machine, and its changes since the previous poll.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -14,7 +14,7 @@ use super::warnings::{of_device, of_source};
 pub(super) struct Known {
     pub(super) name: String,
     pub(super) places: Vec<Place>,
-    /// What is not as it is to be, in sentences.
+    /// Its warnings, in sentences.
     pub(super) warnings: Vec<String>,
     /// Numbers that only grow, by device and what they count; and when they were so.
     counters: BTreeMap<String, f64>,
@@ -30,11 +30,11 @@ struct Version {
     detail: String,
 }
 
-/// So many flows are told.
+/// The maximum number of flows per place.
 const TOP: usize = 8;
 
 impl Known {
-    /// A machine that goes by this name until it says its own.
+    /// A machine with this name, until it reports its own.
     pub(super) fn new(name: String) -> Known {
         Known {
             name,
@@ -95,7 +95,7 @@ impl Known {
         (self.places, self.counters, self.at) = (places, next, Some(now));
     }
 
-    /// Its places as they are told now. Packets that were dropped or marked are told once, however often one looks and tells.
+    /// Its places. Dropped and marked packets are reported once, however often this is called.
     pub(super) fn tell(&mut self) -> Vec<Place> {
         let reported = self.places.clone();
         for stream in self.places.iter_mut().flat_map(|place| &mut place.streams) {
@@ -111,10 +111,10 @@ impl Known {
             self.places = vec![Place { name, machine, ..Place::default() }];
         }
         for place in &mut self.places {
-            place.problem = Some(format!("cannot be asked: {why}"));
+            place.problem = Some(format!("the agent does not answer: {why}"));
             (place.streams, place.flows) = (Vec::new(), Vec::new());
         }
-        self.warnings = vec![format!("cannot be asked: {why}")];
+        self.warnings = vec![format!("the agent does not answer: {why}")];
         (self.counters, self.at) = (BTreeMap::new(), None);
     }
 
@@ -166,7 +166,7 @@ struct Growth<'g> {
 }
 
 impl Growth<'_> {
-    /// By how much this number has grown; none where it is not told, is new, or began anew.
+    /// The growth of this counter; `None` if it is unknown, new or was reset.
     fn increase(&mut self, key: String, value: &Value) -> Option<f64> {
         let value = value.as_f64()?;
         let before = self.before.get(&key).copied();
@@ -174,7 +174,7 @@ impl Growth<'_> {
         self.seconds.and(before).map(|before| value - before).filter(|grown| *grown >= 0.0)
     }
 
-    /// What this number was before; none where it is new.
+    /// The previous value of this counter; `None` if it is new.
     fn before(&mut self, key: String, value: &Value) -> Option<f64> {
         let before = self.before.get(&key).copied();
         self.next.insert(key, value.as_f64()?);
@@ -243,7 +243,7 @@ fn stream(
     }
 }
 
-/// How long it takes until so many bytes have left at a rate; none where that is not known, or nothing leaves.
+/// The time to send these bytes at a rate; `None` if the rate is unknown or zero.
 fn wait(bytes: &Value, rate: Option<f64>) -> Option<f64> {
     match bytes.as_f64()? {
         0.0 => Some(0.0),
@@ -251,7 +251,7 @@ fn wait(bytes: &Value, rate: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Flows or hosts that the edge has told apart, the first sends the most now.
+/// Flows or hosts that the edge distinguishes, the largest sender first.
 fn flows(device: &str, stands: &Value, growth: &mut Growth<'_>) -> Vec<Flow> {
     let mut all = Vec::new();
     for class in list(&stands["edge"]["classes"]) {
@@ -411,8 +411,8 @@ mod tests {
         known.learn(Instant::now(), Err("nobody".to_owned()), None);
         let place = &known.places[0];
         assert_eq!(place.name, "/run/gw2.sock");
-        assert_eq!(place.problem.as_deref(), Some("cannot be asked: nobody"));
-        assert_eq!(known.warnings, ["cannot be asked: nobody"]);
+        assert_eq!(place.problem.as_deref(), Some("the agent does not answer: nobody"));
+        assert_eq!(known.warnings, ["the agent does not answer: nobody"]);
         known.learn(Instant::now(), Ok(status(1, 0, 0)), None);
         known.learn(Instant::now(), Err("gone".to_owned()), None);
         assert_eq!((&*known.places[0].name, known.places[0].streams.len()), ("gw1 eth0", 0));

@@ -1,4 +1,4 @@
-//! Agents on the live console: how their devices stand, from one second to the next; to other versions, and back.
+//! Agents on the live console: the state of their devices every second, and switching between versions.
 //!
 //! ```text
 //! each machine: a thread that asks its agent ──▶ places ──┐
@@ -23,18 +23,19 @@ use shortflow_http::Listener;
 use crate::control::{Ask, Asked, ask};
 use known::Known;
 
-/// How often agents are asked while somebody looks.
+/// The poll interval of agents while a page is open.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 /// How often else, so that who comes later sees where it came from.
 const UNWATCHED_INTERVAL: Duration = Duration::from_secs(10);
 /// How often one looks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// So many warnings are told at the head of the page; all stand beside their places.
+/// The number of warnings at the head of the page; all are next to their places.
 const MAX_WARNINGS: usize = 8;
 
-const DELAY: &str = "what the queue of a class estimates itself (PIE, CAKE); where it does not, what waits in it, over the rate of \
-    the device in the class that goes first, and in others over the rate at which they left since the look before";
+const DELAY: &str = "the queue's own estimate (PIE, CAKE); otherwise the backlog divided by a \
+    rate: for the class served first the device's rate, for others the rate of their departures \
+    since the previous poll";
 
 /// Where the console of an agent is, and who may do what there.
 #[derive(Debug)]
@@ -73,7 +74,7 @@ impl Overview {
         let asks = move |what| {
             let (answer, answered) = channel();
             let asked = Asked { ask: what, who: "console".to_owned(), answer, events: None };
-            let ended = || "the agent is about to stop, and has not begun it".to_owned();
+            let ended = || "the agent is stopping and did not start this request".to_owned();
             requests.send(asked).map_err(|_| ended())?;
             // What the agent has begun it ends, and answers; what it has not begun it drops.
             answered.recv().map_err(|_| ended())?.map_err(|refusal| refusal.why)
@@ -96,7 +97,7 @@ impl Overview {
         Overview { machines, hub }
     }
 
-    /// Where it is told.
+    /// Where snapshots are published.
     pub fn hub(&self) -> &Hub {
         &self.hub
     }
@@ -112,7 +113,7 @@ impl Overview {
                     }
                 };
                 if let Err(error) = begin(scope, asking) {
-                    let why = format!("it is not asked, since no thread can be started: {error}");
+                    let why = format!("cannot start a thread to poll this agent: {error}");
                     machine.known().learn(std::time::Instant::now(), Err(why), None);
                 }
             }
@@ -123,7 +124,7 @@ impl Overview {
         });
     }
 
-    /// Until it is time to look again, or somebody begins to.
+    /// Waits until the next poll, or until a page opens.
     fn wait(&self, stop: &AtomicBool) {
         let mut waited = Duration::ZERO;
         while !stop.load(Ordering::Relaxed) {
@@ -159,7 +160,7 @@ impl Overview {
         });
     }
 
-    /// What is not as it is to be, with the machine's name where there are several.
+    /// All warnings, with the machine's name if there are several machines.
     fn warnings(&self) -> Vec<String> {
         let mut all = Vec::new();
         for machine in &self.machines {
@@ -170,7 +171,7 @@ impl Overview {
         }
         if let Some(more) = all.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
             all.truncate(MAX_WARNINGS);
-            all.push(format!("and {more} more, which stand under All places"));
+            all.push(format!("and {more} more, listed under All places"));
         }
         all
     }
@@ -188,7 +189,8 @@ impl Overview {
             let named = known.map(|(at, machine)| format!("{at} {}", machine.known().name));
             let named: Vec<String> = named.collect();
             format!(
-                "there is no choice `{id}` here: an id is INDEX/NUMBER, as 0/1 for version 1 of the first machine; indices are {}",
+                "unknown choice `{id}`: write INDEX/NUMBER, such as 0/1 for version 1 of the first \
+                    machine; indices are {}",
                 named.join(", ")
             )
         })
@@ -200,12 +202,12 @@ impl Controls for Overview {
         let (machine, version) = self.found(to)?;
         let found = (machine.ask)(Ask::Preview(version))?;
         serde_json::from_value(found)
-            .map_err(|error| format!("the agent answers something else: {error}"))
+            .map_err(|error| format!("unexpected answer of the agent: {error}"))
     }
 
     fn act(&self, change: Change) -> Result<(), String> {
         let Change::Switch(to) = change else {
-            return Err("time passes by itself here".to_owned());
+            return Err("the console of an agent cannot control time".to_owned());
         };
         let (machine, version) = self.found(&to)?;
         (machine.ask)(Ask::RollBack(Some(version)))?;

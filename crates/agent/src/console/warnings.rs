@@ -1,45 +1,50 @@
-//! What is not as it is to be at a machine, as the page says it: what `shortflow agent status` says, in a line each.
+//! Warnings about a machine on the console: those of `shortflow agent status`, one line each.
 
 use serde_json::Value;
 
-/// What is not as it is to be at a device.
+/// The warning about a device, if any.
 pub(super) fn of_device(device: &Value) -> Option<String> {
     let changed = &device["changed"];
     if device["done"] != true && device["why"].is_string() {
-        return first(&device["why"]).map(|why| format!("not done: {why}"));
+        return first(&device["why"]).map(|why| format!("not deployed: {why}"));
     }
     if changed["again_and_again"] == true {
         let times = changed["times"].as_u64().unwrap_or_default();
         return Some(format!(
-            "somebody else changes it again and again, {times} times by {}: is another agent at work here?",
+            "another process has changed the device {times} times, last at {}: does a second agent \
+                run here?",
             changed["at"].as_str().unwrap_or("?")
         ));
     }
-    (device["done"] != true).then(|| "not done yet".to_owned())
+    (device["done"] != true).then(|| "not deployed yet".to_owned())
 }
 
-/// What is not as it is to be with the source of a machine, the worst first.
+/// Warnings about the source of a machine, the most important first.
 pub(super) fn of_source(status: &Value) -> Vec<String> {
     let source = &status["source"];
     let name = source["name"].as_str().unwrap_or("the source");
     let refused = source["refused"]
         .as_str()
-        .map(|mistakes| format!("what {name} has now is refused: {}", with_place(mistakes)));
+        .map(|mistakes| format!("the current text of {name} is refused: {}", with_place(mistakes)));
     let worse = &status["waiting"]["worse"];
     let halted = worse["by"].as_str().map(|by| {
         let why = first(&worse["why"]).unwrap_or_default();
-        format!("what the source has now is held off: {by} finds it worse: {why}")
+        format!("the source's current version is held back: {by} finds it worse: {why}")
     });
     let all = [
-        first(&source["unreadable"]).map(|why| format!("{name} cannot be read: {why}")),
+        first(&source["unreadable"]).map(|why| format!("cannot read {name}: {why}")),
         refused,
-        first(&status["not_kept"]["why"])
-            .map(|why| format!("what the source has now cannot be kept, and is not taken: {why}")),
-        (status["held_any"] == true).then(|| {
-            "what was gone back from is not known, since held.json was damaged: nothing of the source is taken".to_owned()
+        first(&status["not_kept"]["why"]).map(|why| {
+            format!("cannot store the source's current version, so it is not applied: {why}")
         }),
-        first(&status["worse"])
-            .map(|why| format!("what the source has now was found worse, and is not taken again: {why}")),
+        (status["held_any"] == true).then(|| {
+            "held.json, the list of rolled-back versions, is damaged: the agent takes no version \
+                from the source"
+                .to_owned()
+        }),
+        first(&status["worse"]).map(|why| {
+            format!("the source's current version was found worse and is not applied again: {why}")
+        }),
         halted,
     ];
     all.into_iter().flatten().collect()
@@ -72,12 +77,13 @@ mod tests {
         assert_eq!(
             of_device(&json!({ "done": true, "changed": changed(true) })).as_deref(),
             Some(
-                "somebody else changes it again and again, 12 times by 2026-11-27T01:00:00Z: is another agent at work here?"
+                "another process has changed the device 12 times, last at 2026-11-27T01:00:00Z: \
+                    does a second agent run here?"
             )
         );
         let failed = json!({ "done": false, "why": "there is no device\nmore", "changed": null });
-        assert_eq!(of_device(&failed).as_deref(), Some("not done: there is no device"));
-        assert_eq!(of_device(&json!({ "done": false })).as_deref(), Some("not done yet"));
+        assert_eq!(of_device(&failed).as_deref(), Some("not deployed: there is no device"));
+        assert_eq!(of_device(&json!({ "done": false })).as_deref(), Some("not deployed yet"));
     }
 
     #[test]
@@ -96,12 +102,13 @@ mod tests {
         assert_eq!(
             of_source(&status),
             [
-                "folder /srv/fleet cannot be read: it is gone",
-                "what folder /srv/fleet has now is refused: error: no colon (fleet.toml:4:10)",
-                "what the source has now cannot be kept, and is not taken: No space left on device",
-                "what was gone back from is not known, since held.json was damaged: nothing of the source is taken",
-                "what the source has now was found worse, and is not taken again: eth0: packets wait",
-                "what the source has now is held off: gw2 finds it worse: eth1: packets wait",
+                "cannot read folder /srv/fleet: it is gone",
+                "the current text of folder /srv/fleet is refused: error: no colon (fleet.toml:4:10)",
+                "cannot store the source's current version, so it is not applied: No space left on device",
+                "held.json, the list of rolled-back versions, is damaged: the agent takes no \
+                    version from the source",
+                "the source's current version was found worse and is not applied again: eth0: packets wait",
+                "the source's current version is held back: gw2 finds it worse: eth1: packets wait",
             ]
         );
         let none = json!({ "source": { "name": "a", "unreadable": null, "refused": null } });

@@ -1,4 +1,4 @@
-//! The end of the control socket at which one asks.
+//! The client side of the control socket.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -13,19 +13,19 @@ use super::VERSION;
 use super::request::Ask;
 use crate::sanitize::sanitize_lines;
 
-/// How long an agent may take for all of an answer: it may be at work on a device whose packets must leave first.
+/// The timeout of a complete answer: an agent may be busy with a device whose packets must leave first.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// The most bytes of an answer, and of an event.
 const MAX_ANSWER: usize = 64 << 20;
 
-/// Where nobody wants to stop.
+/// Never stops.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// Nobody can be asked there.
-    #[error("no agent can be asked at {path}: {source}")]
+    /// No agent answers there.
+    #[error("no agent answers at {path}: {source}")]
     Nobody {
         /// The path.
         path: String,
@@ -36,11 +36,12 @@ pub enum AskError {
     #[error("the agent refuses: {0}")]
     Refused(String),
     /// It cannot do it: the machine lacks something.
-    #[error("the agent cannot: {0}")]
+    #[error("the agent failed: {0}")]
     Unable(String),
     /// It has ended before it answered.
     #[error(
-        "the agent at {path} has ended before it answered, and it is not known whether it was done: ask it when it is there again"
+        "the agent at {path} ended before it answered, so the result is unknown: run the command \
+            again when the agent is back"
     )]
     Ended {
         /// The path.
@@ -54,8 +55,8 @@ pub enum AskError {
     },
     /// It takes too long, or says too much.
     #[error("the agent at {path} {}", match .is_late {
-        true => format!("has not answered within {} s", ANSWER_TIMEOUT.as_secs()),
-        false => format!("answers more than {} MB", MAX_ANSWER >> 20),
+        true => format!("did not answer within {} s", ANSWER_TIMEOUT.as_secs()),
+        false => format!("sent an answer larger than {} MB", MAX_ANSWER >> 20),
     })]
     Endless {
         /// The path.
@@ -138,7 +139,7 @@ fn unread(path: &Path, error: io::Error) -> AskError {
     }
 }
 
-/// A line of JSON, without what a terminal would obey: whoever answers at a socket may be somebody else than an agent.
+/// A line of JSON without control characters: another program than an agent may answer at a socket.
 fn parsed(line: &[u8]) -> Option<Value> {
     let mut value = serde_json::from_slice(line).ok()?;
     show_plainly(&mut value);

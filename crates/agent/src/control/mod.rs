@@ -10,10 +10,10 @@
 //! {"version":1,"do":"watch"}            {"version":1,"event":{…}} … until one of the two hangs up
 //! ```
 //!
-//! An error that lies with the machine, as a full disk, and not with what was asked for has `"of":"machine"` beside it.
+//! An error of the machine, such as a full disk, has `"of":"machine"`; an error of the request does not.
 //!
-//! Who may connect may ask for anything: the file's permissions say who that is, by default its owner alone. The kernel
-//! tells who asks, and the log keeps it.
+//! Any user who can connect may send any request. The permissions of the socket file decide who can, by default only
+//! its owner. The kernel identifies the user, and the log records it.
 
 mod client;
 mod request;

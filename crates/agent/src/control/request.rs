@@ -1,4 +1,4 @@
-//! Requests as they are written.
+//! Parses requests.
 
 use serde_json::error::Category;
 use serde_json::{Map, Value, json};
@@ -15,13 +15,13 @@ pub enum Ask {
     Reload,
     /// To go back to a version, the one before where none is named.
     RollBack(Option<u64>),
-    /// To take what the source has though it was held off.
+    /// Release the source's version although it is held back.
     Resume,
     /// Which versions it keeps.
     Versions,
     /// What going to a version would change.
     Preview(u64),
-    /// To be told what happens from now on.
+    /// Subscribe to events.
     Watch,
 }
 
@@ -48,19 +48,21 @@ impl Ask {
     pub fn parse(line: &str) -> Result<Ask, String> {
         let found = object(line.as_bytes()).map_err(|error| match error.classify() {
             Category::Data => error.to_string(),
-            _ => format!("this is not JSON: {error}; write {{\"version\":1,\"do\":\"status\"}}"),
+            _ => format!("invalid JSON: {error}; write {{\"version\":1,\"do\":\"status\"}}"),
         })?;
         let Some(map) = found else {
-            return Err("a request is an object: {\"version\":1,\"do\":\"status\"}".to_owned());
+            return Err(
+                "a request must be an object such as {\"version\":1,\"do\":\"status\"}".to_owned()
+            );
         };
         match map.get("version") {
             Some(version) if *version == VERSION => {}
             Some(other) => {
                 return Err(format!(
-                    "this agent speaks version {VERSION} of the protocol, not {other}"
+                    "unsupported protocol version {other}: this agent supports version {VERSION}"
                 ));
             }
-            None => return Err(format!("the request has no version: \"version\":{VERSION}")),
+            None => return Err(format!("`version` is missing: write \"version\":{VERSION}")),
         }
         let (ask, allowed) = match map.get("do").and_then(Value::as_str) {
             Some("status") => (Ask::Status, &["version", "do"][..]),
@@ -68,26 +70,28 @@ impl Ask {
             Some("resume") => (Ask::Resume, &["version", "do"][..]),
             Some("versions") => (Ask::Versions, &["version", "do"][..]),
             Some("preview") => {
-                let to = number(&map)?.ok_or("`to` is missing: the number of a version")?;
+                let to = number(&map)?.ok_or("`to` is missing: give the number of a version")?;
                 (Ask::Preview(to), &["version", "do", "to"][..])
             }
             Some("watch") => (Ask::Watch, &["version", "do"][..]),
             Some("rollback") => (Ask::RollBack(number(&map)?), &["version", "do", "to"][..]),
             Some(other) => {
                 return Err(format!(
-                    "nobody can `{other}` here; one can status, reload, rollback, resume, versions, preview and watch"
+                    "unknown value `{other}` of `do`: use status, reload, rollback, resume, \
+                        versions, preview or watch"
                 ));
             }
             None => {
                 return Err(
-                    "the request does not say what to `do`: status, reload, rollback, resume, versions, preview or watch"
+                    "`do` is missing: use status, reload, rollback, resume, versions, preview or \
+                        watch"
                         .to_owned(),
                 );
             }
         };
         match map.keys().find(|key| !allowed.contains(&key.as_str())) {
             Some(key) => {
-                Err(format!("unknown key `{key}`; allowed here are {}", allowed.join(", ")))
+                Err(format!("unknown key `{key}`; allowed keys are {}", allowed.join(", ")))
             }
             None => Ok(ask),
         }
@@ -99,7 +103,7 @@ fn number(map: &Map<String, Value>) -> Result<Option<u64>, String> {
         None => Ok(None),
         Some(to) => match to.as_u64() {
             Some(number) if number > 0 => Ok(Some(number)),
-            _ => Err(format!("`to` must be the number of a version, from 1; found {to}")),
+            _ => Err(format!("`to` must be the number of a version, 1 or more; found {to}")),
         },
     }
 }
@@ -130,39 +134,41 @@ mod tests {
         let golden = [
             (
                 "",
-                "this is not JSON: EOF while parsing a value at line 1 column 0; write {\"version\":1,\"do\":\"status\"}",
+                "invalid JSON: EOF while parsing a value at line 1 column 0; write \
+                    {\"version\":1,\"do\":\"status\"}",
             ),
             (
                 "{\"version\":1,\"do\":\"rollback\",\"to\":1,\"to\":2}",
-                "`to` stands there twice at line 1 column 43",
+                "duplicate key `to` at line 1 column 43",
             ),
-            ("[]", "a request is an object: {\"version\":1,\"do\":\"status\"}"),
-            ("{}", "the request has no version: \"version\":1"),
-            ("{\"version\":2}", "this agent speaks version 1 of the protocol, not 2"),
+            ("[]", "a request must be an object such as {\"version\":1,\"do\":\"status\"}"),
+            ("{}", "`version` is missing: write \"version\":1"),
+            ("{\"version\":2}", "unsupported protocol version 2: this agent supports version 1"),
             (
                 "{\"version\":1}",
-                "the request does not say what to `do`: status, reload, rollback, resume, versions, preview or watch",
+                "`do` is missing: use status, reload, rollback, resume, versions, preview or watch",
             ),
             (
                 "{\"version\":1,\"do\":5}",
-                "the request does not say what to `do`: status, reload, rollback, resume, versions, preview or watch",
+                "`do` is missing: use status, reload, rollback, resume, versions, preview or watch",
             ),
             (
                 "{\"version\":1,\"do\":\"stop\"}",
-                "nobody can `stop` here; one can status, reload, rollback, resume, versions, preview and watch",
+                "unknown value `stop` of `do`: use status, reload, rollback, resume, versions, \
+                    preview or watch",
             ),
             (
                 "{\"version\":1,\"do\":\"status\",\"to\":1}",
-                "unknown key `to`; allowed here are version, do",
+                "unknown key `to`; allowed keys are version, do",
             ),
-            ("{\"version\":1,\"do\":\"preview\"}", "`to` is missing: the number of a version"),
+            ("{\"version\":1,\"do\":\"preview\"}", "`to` is missing: give the number of a version"),
             (
                 "{\"version\":1,\"do\":\"rollback\",\"to\":0}",
-                "`to` must be the number of a version, from 1; found 0",
+                "`to` must be the number of a version, 1 or more; found 0",
             ),
             (
                 "{\"version\":1,\"do\":\"rollback\",\"to\":\"x\"}",
-                "`to` must be the number of a version, from 1; found \"x\"",
+                "`to` must be the number of a version, 1 or more; found \"x\"",
             ),
         ];
         for (line, message) in golden {

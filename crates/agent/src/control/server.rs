@@ -1,4 +1,4 @@
-//! The agent's end of the control socket.
+//! The server side of the control socket.
 
 use std::ffi::OsStr;
 use std::fs::Permissions;
@@ -23,7 +23,7 @@ use super::request::Ask;
 use super::{MAX_REQUEST, VERSION};
 use crate::source::user;
 
-/// How long somebody may take for a request or to take an answer.
+/// The timeout for a request, and for a client to accept an answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 const TIME: LineTime = LineTime { first: Some(REQUEST_TIMEOUT), rest: REQUEST_TIMEOUT };
 /// What is read and dropped of a request that is too long, so that its sender gets the answer.
@@ -31,14 +31,14 @@ const MAX_DISCARDED: usize = 1 << 16;
 const MAX_DISCARD_TIME: Duration = Duration::from_secs(1);
 /// What a socket is called before it is in its place.
 const SOCKET: &str = "s";
-/// How long one waits for somebody at most; who wants to stop knocks.
+/// The longest wait for a client; a stop request wakes the server.
 const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often one looks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// The most connections at once; for one more, one is closed that watches for somebody else than the agent's user, or has
-/// been silent for longest.
+/// The maximum number of connections. For a new one, the server closes one that watches for another user than the
+/// agent's, or that has been idle longest.
 const MAX_CONNECTIONS: usize = 64;
-/// The most events that may wait for somebody who watches; who is slower is left.
+/// The maximum number of queued events per subscriber; a slower subscriber is disconnected.
 const MAX_WAITING: usize = 1000;
 
 /// A request, who makes it, and where the answer goes.
@@ -114,12 +114,15 @@ impl Drop for Control {
     }
 }
 
-/// Binds a socket that nobody else may connect to before its mode is set: it is made in a folder of this user's alone, and
-/// then takes the place of what an agent has left that is no more.
+/// Binds a socket to which no other user may connect before its mode is set: it is created in a private folder, and
+/// then replaces the socket of an earlier agent.
 fn bind(path: &Path, gid: Option<u32>) -> io::Result<UnixListener> {
     let (folder, name) = Dir::around(path)?;
     if std::fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
-        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "this is no socket"));
+        return Err(io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "the file exists and is not a socket",
+        ));
     }
     let (private, temporary) = folder.make_temporary()?;
     // The path of a socket has at most 107 bytes.
@@ -141,7 +144,7 @@ fn bind(path: &Path, gid: Option<u32>) -> io::Result<UnixListener> {
 fn group_of(name: &str) -> io::Result<u32> {
     match Group::from_name(name)? {
         Some(group) => Ok(group.gid.as_raw()),
-        None => Err(io::Error::new(io::ErrorKind::NotFound, format!("there is no group `{name}`"))),
+        None => Err(io::Error::new(io::ErrorKind::NotFound, format!("unknown group `{name}`"))),
     }
 }
 
@@ -188,7 +191,10 @@ fn talk(
         place.is_at(Activity::Idle);
         let line = match bounded.line(MAX_REQUEST, TIME) {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                let what = format!("a request has at most {MAX_REQUEST} bytes");
+                let what = format!(
+                    "the request is too large: at most {MAX_REQUEST} bytes are \
+                    allowed"
+                );
                 write(stream, &refusal(&what))?;
                 stream.shutdown(std::net::Shutdown::Write)?;
                 bounded.discard(MAX_DISCARDED, Instant::now() + MAX_DISCARD_TIME);
@@ -219,7 +225,10 @@ fn talk(
             Ok(Ok(value)) => write(stream, &json!({ "version": VERSION, "answer": value }))?,
             Ok(Err(refusal)) => write(stream, &refusal.json())?,
             Err(_) => {
-                return write(stream, &refusal("the agent is about to stop, and has not begun it"));
+                return write(
+                    stream,
+                    &refusal("the agent is stopping and did not start this request"),
+                );
             }
         }
         if ask == Ask::Watch {

@@ -1,4 +1,4 @@
-//! From the texts of a repository to a fleet, or all mistakes in them.
+//! Checks the texts of a repository, and gives a fleet or all errors.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,8 +65,7 @@ struct Assigned {
 }
 
 /// What names of devices are, for messages.
-const DEVICE_RULE: &str =
-    "write it as `ip link` does: 15 characters at most, of letters, digits and . _ - @ +";
+const DEVICE_RULE: &str = "use a name as in `ip link`: 1 to 15 letters, digits and . _ - @ +";
 
 struct Checker<'f> {
     remarks: Remarks<'f>,
@@ -95,20 +94,20 @@ impl<'f> Checker<'f> {
                 let path = || format!("machines.{name}.interfaces.{interface}");
                 self.name(interface, path);
                 if !is_plain(device) || !may_be_device(device) {
-                    let message = format!("{device:?} is no name of a device");
+                    let message = format!("invalid device name {device:?}");
                     self.remarks.mistake(&format!("{}.device", path()), message, DEVICE_RULE);
                 } else if machine.interfaces.0.len() > 1
                     && let Some(other) = seen.insert(device, interface)
                 {
                     let message =
-                        format!("`{device}` is the device of the interface `{other}` already");
-                    let help = "a device is one interface: take one of them out";
+                        format!("the interface `{other}` already uses the device `{device}`");
+                    let help = "a device can belong to one interface: remove one of them";
                     self.remarks.mistake(&format!("{}.device", path()), message, help);
                 }
                 if let Some(rate) = rate.filter(|rate| *rate < Wanted::MIN_RATE) {
                     let message =
-                        format!("{rate} is too slow; at least {} are allowed", Wanted::MIN_RATE);
-                    let help = "give the rate of the bottleneck, less a little";
+                        format!("rate {rate} is too low: the minimum is {}", Wanted::MIN_RATE);
+                    let help = "give a rate slightly below that of the bottleneck";
                     self.remarks.mistake(&format!("{}.rate", path()), message, help);
                 }
             }
@@ -117,15 +116,15 @@ impl<'f> Checker<'f> {
 
     fn name(&mut self, name: &str, path: impl Fn() -> String) {
         if !is_name(name) {
-            let message = format!("`{name}` is not a valid name");
+            let message = format!("invalid name `{name}`");
             self.remarks.mistake_in_key(&path(), message, NAME_RULE);
         }
     }
 
-    /// The policy of each assignment, with its changes; none where it has mistakes, which are noted.
+    /// The policy of each assignment, with its changes; `None` if it has errors, which are recorded.
     fn policies(&mut self) -> Vec<Option<Assigned>> {
         if self.file.assign.is_empty() {
-            let help = "add an [[assign]] table, whose `policy` names a file";
+            let help = "add an [[assign]] table whose `policy` names a file";
             self.remarks.mistake("assign", "no policy is assigned to any machine", help);
         }
         let assignments = self.file.assign.iter().enumerate();
@@ -136,15 +135,15 @@ impl<'f> Checker<'f> {
         let path = format!("assign.{index}");
         let at = format!("{path}.policy");
         if !is_inner(&assign.policy) {
-            let message = format!("`{}` lies outside the repository", assign.policy);
-            self.remarks.mistake(&at, message, "write a path below the folder of fleet.toml");
+            let message = format!("`{}` is outside the repository", assign.policy);
+            self.remarks.mistake(&at, message, "write a path inside the folder of fleet.toml");
             return None;
         }
         let Some(text) = self.bundle.text(&assign.policy) else {
             let others: Vec<&str> =
                 self.bundle.files().map(|(path, _)| path).filter(|path| *path != FLEET).collect();
-            let help = suggestion(&assign.policy, "policies that are there and assigned", &others);
-            self.remarks.mistake(&at, format!("there is no file `{}`", assign.policy), help);
+            let help = suggestion(&assign.policy, "assigned policy files", &others);
+            self.remarks.mistake(&at, format!("the file `{}` does not exist", assign.policy), help);
             return None;
         };
         let overrides: Vec<Override> = assign
@@ -183,7 +182,7 @@ impl<'f> Checker<'f> {
         Some(Assigned { policy, text: text.into(), set, has_queue })
     }
 
-    /// The policy of a text, with changes; none where it has mistakes, which are noted.
+    /// The policy of a text, with changes; `None` if it has errors, which are recorded.
     fn read(&mut self, file: &str, text: &str, overrides: &[Override]) -> Option<Arc<Policy>> {
         match shortflow_policy::from_text(file, text, overrides) {
             Ok(policy) => {
@@ -252,9 +251,9 @@ impl<'f> Checker<'f> {
             machines.push(Machine { name: name.to_owned(), wait, is_first, devices });
         }
         for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
-            let message = "this assignment reaches no interface of any machine";
+            let message = "this assignment matches no interface of any machine";
             let help =
-                "look at its machines, groups, tags and interfaces; without them it reaches all";
+                "check its machines, groups, tags and interfaces; without them it matches all";
             self.remarks.warning(&format!("assign.{index}"), message, help);
         }
         machines
@@ -265,11 +264,11 @@ impl<'f> Checker<'f> {
         let [(first, one), (second, other), ..] = fit else { return };
         if one.priority == other.priority {
             let message = format!(
-                "this and assignment {first} (`{}`) both reach the interface `{interface}` of `{machine}` with priority {}",
+                "this assignment and assignment {first} (`{}`) both match the interface \
+                    `{interface}` of `{machine}` with priority {}",
                 one.policy, one.priority
             );
-            let help =
-                "give the one that is to win a greater `priority`; assignments are counted from 0";
+            let help = "give one of them a higher `priority`; assignments are counted from 0";
             let path = format!("assign.{second}.priority");
             self.remarks.mistake(&path, message, help);
         }
@@ -295,8 +294,10 @@ impl<'f> Checker<'f> {
             Unwanted::Refused(refusals) => {
                 for refusal in refusals {
                     if refusal.path == "--rate" {
-                        let message = "this interface has no rate, and the policy that it gets has a queue without a shaper";
-                        let help = "give the interface a `rate`, a little below that of the bottleneck: rate = \"95 Mbit/s\"";
+                        let message = "this interface has no rate, and its policy has a queue \
+                            without a shaper";
+                        let help = "set the `rate` of the interface slightly below that of the \
+                            bottleneck: rate = \"95 Mbit/s\"";
                         self.remarks.mistake_in_key(interface, message, help);
                         continue;
                     }
@@ -309,20 +310,21 @@ impl<'f> Checker<'f> {
                         let message = format!("{}: {}", refusal.path, refusal.what);
                         let (machine, _) = interface.split_once(".interfaces").unwrap_or_default();
                         let help = format!(
-                            "say whose they are: {machine}.labels = {{ NAME = \"mark:7\" }}, or \"cgroup:PATH\""
+                            "set the owner of the label: {machine}.labels = {{ NAME = \"mark:7\" \
+                                }}, or \"cgroup:PATH\""
                         );
                         self.remarks.mistake(&at, message, &help);
                         continue;
                     }
                     let help = match &refusal.nearest {
                         Some((nearest, true)) => {
-                            format!("nearest: {nearest} (`nearest = true` takes it)")
+                            format!("nearest: {nearest} (to use it, set `nearest = true`)")
                         }
                         Some((nearest, false)) => nearest.clone(),
                         None => String::new(),
                     };
                     let message =
-                        format!("this cannot be deployed: {}: {}", refusal.path, refusal.what);
+                        format!("cannot deploy this policy: {}: {}", refusal.path, refusal.what);
                     self.remarks.mistake(&at, message, help);
                 }
             }
@@ -331,12 +333,12 @@ impl<'f> Checker<'f> {
 }
 
 impl Assigned {
-    /// The rate that counts at an interface: where it has a queue.
+    /// The effective rate of an interface, if it has a queue.
     fn rate(&self, of: &InterfaceFile) -> Option<Rate> {
         of.rate.filter(|_| self.has_queue)
     }
 
-    /// What it comes to at an interface of a machine.
+    /// The target of an interface of a machine.
     fn at(
         &self,
         assign: &AssignFile,

@@ -1,4 +1,4 @@
-//! A fleet as it is written.
+//! The file format of a fleet.
 
 use serde::Deserialize;
 use shortflow_text::{Named, Scalar};

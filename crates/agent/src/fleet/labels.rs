@@ -1,4 +1,4 @@
-//! Whose connections have the labels that policies match, on each machine.
+//! The owners of the labels that policies match, on each machine.
 
 use shortflow_deploy::owner_text;
 use shortflow_policy::Policy;
@@ -18,8 +18,8 @@ pub(super) fn check(name: &str, machine: &MachineFile, remarks: &mut Remarks<'_>
             }
             Ok(owner) => {
                 if let Some((other, _)) = seen.iter().find(|(_, known)| *known == owner) {
-                    let message = format!("{text} is that of `{other}`, too");
-                    remarks.mistake(&at, message, "a connection has one label");
+                    let message = format!("the label `{other}` already uses {text}");
+                    remarks.mistake(&at, message, "a connection can have one label");
                 }
                 seen.push((label, owner));
             }
@@ -50,7 +50,7 @@ pub(super) fn matched(
             remarks.warning(
                 &format!("machines.{name}.labels.{label}"),
                 &message,
-                "take it out, or look how policies write it",
+                "remove it, or check its spelling in the policies",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Which machine gets which policy.
+//! The assignment of policies to machines.
 
 mod check;
 mod file;
@@ -34,9 +34,9 @@ pub struct Fleet {
     pub first: Vec<String>,
     /// How long machines measure what short flows meet before and after they take a new version; zero where they do not.
     pub watch: Duration,
-    /// Whether machines that are not first need the word of those that are.
+    /// Whether machines that are not first need the verdict of those that are.
     pub needs_verdicts: bool,
-    /// What is allowed but hardly meant.
+    /// Warnings: allowed, but probably unintended.
     pub warnings: Diagnostics,
 }
 
@@ -74,7 +74,7 @@ pub struct Target {
     pub policy: Arc<Policy>,
     /// The roles of the policy that the device plays.
     pub roles: Vec<String>,
-    /// Whether the nearest is taken for what a kernel cannot do.
+    /// Whether the nearest alternative replaces what a kernel does not support.
     pub nearest: bool,
     /// The priority of the assignment.
     pub priority: i64,
@@ -96,7 +96,7 @@ impl Fleet {
         self.machines.iter().find(|machine| machine.name == name)
     }
 
-    /// The targets of a machine, by their devices; none where the fleet has no such machine.
+    /// The targets of a machine by device; `None` if the fleet does not have the machine.
     pub fn targets(&self, machine: &str) -> Option<BTreeMap<&str, &Target>> {
         Some(self.machine(machine)?.targets())
     }
@@ -114,7 +114,7 @@ impl Machine {
 }
 
 impl Target {
-    /// What the policy comes to at a device that is like `site` otherwise, on a machine that has these owners of connections.
+    /// The policy's state at a device with the other properties of `site`, on a machine with these owners of labels.
     ///
     /// # Errors
     /// When the roles are not those of one device, or all that is refused of them.

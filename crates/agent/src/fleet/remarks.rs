@@ -1,4 +1,4 @@
-//! What there is to say of a fleet's text, each at its place.
+//! Errors and warnings about a fleet's text, each with its place.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl<'t> Remarks<'t> {
         self.document().mistake_in_key(path, message, help);
     }
 
-    /// Notes that something is allowed but hardly what is meant.
+    /// Adds a warning: allowed, but probably unintended.
     pub(super) fn warning(
         &mut self,
         path: &str,

@@ -1,4 +1,4 @@
-//! Which machines take a new version first, and what has to be found of it before the others do.
+//! Staged roll-outs: which machines apply a new version first, and which verdict the others need.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use super::file::{FleetFile, MachineFile, RolloutFile};
 use super::remarks::Remarks;
 use super::select::fits;
 
-/// The longest that machines may wait: whoever wants more is better served by two repositories.
+/// The longest wait of machines; for longer ones, use two repositories.
 const MAX_DAYS: u64 = 7;
-/// The shortest and longest that machines may measure: a second is the least part of a window, of which there are 24.
+/// The range of the measurement: a window has 24 parts, of at least a second each.
 const MIN_WATCH: Duration = Duration::from_secs(24);
 const MAX_WATCH: Duration = Duration::from_secs(3600);
 
@@ -33,23 +33,28 @@ impl RolloutFile {
     }
 }
 
-/// Refuses a roll-out with which nobody is first, that lasts too long, or that needs what nobody finds.
+/// Refuses a roll-out without a first machine, that lasts too long, or that needs verdicts without measurements.
 pub(super) fn check(file: &FleetFile, remarks: &mut Remarks<'_>) {
     let Some(rollout) = &file.rollout else { return };
     if Duration::from_nanos(rollout.after.nanos()) > Duration::from_secs(MAX_DAYS * 24 * 3600) {
-        let message = format!("machines may wait {MAX_DAYS} days at most");
+        let message = format!("`after` can be at most {MAX_DAYS} days");
         remarks.mistake("rollout.after", message, "write a time such as \"30 min\"");
     }
     if !file.machines.iter().any(|(_, machine)| rollout.is_first(machine)) {
-        let help = "nobody would be first: name a tag that a machine has";
+        let help = "then no machine would be first: name a tag that a machine has";
         remarks.mistake("rollout.first", "no machine has one of these tags", help);
     }
     if rollout.watch.is_some() && !(MIN_WATCH..=MAX_WATCH).contains(&rollout.window()) {
-        let message = "machines may measure from 24 s to 1 h before and after";
+        let message = "`watch` must be between 24 s and 1 h";
         remarks.mistake("rollout.watch", message, "write a time such as \"5 min\"");
     }
     if rollout.verdicts && rollout.watch.is_none() {
-        let message = "nobody would find anything: there is no `watch`";
-        remarks.mistake("rollout.verdicts", message, "say how long is measured: watch = \"5 min\"");
+        let message = "`verdicts` requires `watch`";
+        remarks.mistake(
+            "rollout.verdicts",
+            message,
+            "set how long each machine measures: watch = \
+            \"5 min\"",
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Which interfaces an assignment reaches.
+//! The interfaces that an assignment matches.
 
 use std::str::Chars;
 

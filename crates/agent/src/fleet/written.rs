@@ -1,4 +1,4 @@
-//! The text of a fleet, read once: for the policies that it names, and to be checked with them.
+//! The text of a fleet, read once to find the names of its policies and to check it with them.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ impl Written {
     /// That of a repository.
     pub(crate) fn parse(bundle: &Bundle) -> Written {
         let Some(text) = bundle.text(FLEET) else {
-            let help = Some("it says which machine gets which policy".to_owned());
-            let message = format!("there is no {FLEET}");
+            let help = Some("create it: it assigns policies to machines".to_owned());
+            let message = format!("the file {FLEET} is missing");
             let missing = Diagnostics::one(Diagnostic::of_whole(FLEET, message, help));
             return Written { named: Vec::new(), read: Err(missing) };
         };
@@ -57,15 +57,15 @@ impl Written {
         let mut remarks = Remarks::new(bundle.text(FLEET).unwrap_or_default(), document);
         for (index, assign) in file.assign.iter().enumerate() {
             if let Some(kind) = no_files.get(&assign.policy) {
-                let message = format!("`{}` is {kind}, and not a file", assign.policy);
-                let help = "name the file of a policy, such as policies/office.toml";
+                let message = format!("`{}` is {kind}, not a regular file", assign.policy);
+                let help = "give the file of a policy, such as policies/office.toml";
                 remarks.mistake(&format!("assign.{index}.policy"), message, help);
             }
         }
         bundle.unquoted(remarks.found().0)
     }
 
-    /// What it comes to for all machines, or for one of them, with the policies of the repository that it was read from.
+    /// The fleet for all machines, or for one of them, with the policies of the repository from which it was read.
     ///
     /// # Errors
     /// All mistakes in it and in them, each with its place.
@@ -125,9 +125,8 @@ mod tests {
         let found = Written::parse(&bundle).check(&bundle, Some("b")).unwrap_err();
         let reported: Vec<(usize, &str)> =
             found.0.iter().map(|found| (found.line(), found.message.as_str())).collect();
-        let rate =
-            "this interface has no rate, and the policy that it gets has a queue without a shaper";
-        assert_eq!(reported, [(2, "\"eth/0\" is no name of a device"), (4, rate)]);
+        let rate = "this interface has no rate, and its policy has a queue without a shaper";
+        assert_eq!(reported, [(2, "invalid device name \"eth/0\""), (4, rate)]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ impl Entry {
         self.attributes.iter().filter(is_meant).map(|(_, value)| value.as_slice())
     }
 
-    /// Where the first value of an attribute stands; the entry's name where it has none.
+    /// The place of an attribute's first value, or that of the entry's name if it lacks the attribute.
     pub(super) fn place(&self, name: &str) -> Range<usize> {
         let found = self.attributes.iter().position(|(given, _)| given.eq_ignore_ascii_case(name));
         let place = found.map_or(0, |index| index + 1);
@@ -112,33 +112,30 @@ pub fn parse(name: &str, text: &str) -> Result<Vec<Entry>, Diagnostics> {
         match (&mut open, key.to_ascii_lowercase().as_str()) {
             (None, "version") if is_first => {
                 if value != b"1" {
-                    return wrong(
-                        "this is another version of LDIF".to_owned(),
-                        "version 1 is read: `version: 1`",
-                    );
+                    return wrong("unsupported version of LDIF".to_owned(), "write `version: 1`");
                 }
             }
             (None, "dn") => {
                 let Ok(dn) = String::from_utf8(value) else {
-                    return wrong("this name is not UTF-8".to_owned(), "");
+                    return wrong("this name is not valid UTF-8".to_owned(), "");
                 };
                 open = Some(Entry { dn, attributes: Vec::new(), places: vec![line.span.clone()] });
             }
             (None, _) => {
                 return wrong(
-                    format!("an entry begins with its name, not with `{key}`"),
+                    format!("an entry must begin with `dn`, not with `{key}`"),
                     "write `dn: …` first",
                 );
             }
             (Some(_), "dn") => {
                 return wrong(
-                    "this entry has a name already".to_owned(),
-                    "put an empty line between entries",
+                    "this entry already has a `dn`".to_owned(),
+                    "separate entries by an empty line",
                 );
             }
             (Some(_), "changetype" | "control") => {
-                let help = "entries are read as they are to be; leave changes to ldapmodify";
-                return wrong("this is a change of an entry".to_owned(), help);
+                let help = "write complete entries; to apply changes, use ldapmodify";
+                return wrong("change records are not supported".to_owned(), help);
             }
             (Some(entry), _) => {
                 entry.attributes.push((key, value));
@@ -182,30 +179,27 @@ fn logical_lines(text: &str) -> Vec<Line> {
 fn attribute(line: &Line) -> Result<(String, Vec<u8>), (String, &'static str)> {
     let Some((name, value)) = line.text.split_once(':') else {
         return Err((
-            "this line has no colon".to_owned(),
-            "write `name: value`, or `name:: ` and base64",
+            "missing colon in this line".to_owned(),
+            "write `name: value`, or `name:: ` followed by base64",
         ));
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || "-.;".contains(c);
     if name.is_empty() || !name.chars().all(plain) {
         return Err((
-            format!("{name:?} is no name of an attribute"),
-            "it has letters, digits, `-`, `.` and `;`",
+            format!("invalid attribute name {name:?}"),
+            "use letters, digits, `-`, `.` and `;`",
         ));
     }
     let value = match value.as_bytes().first() {
         Some(b'<') => {
-            return Err((
-                "this value is elsewhere, at a URL".to_owned(),
-                "write the value itself: nothing else is read",
-            ));
+            return Err(("values at a URL are not supported".to_owned(), "write the value itself"));
         }
         Some(b':') => {
             let text = value[1..].trim_start_matches(' ');
             STANDARD.decode(text).map_err(|error| {
                 (
-                    format!("this is not base64: {error}"),
-                    "behind `::` stands base64; a plain value has one colon",
+                    format!("invalid base64: {error}"),
+                    "`::` introduces base64; write a plain value after one colon",
                 )
             })?
         }

@@ -1,9 +1,9 @@
 //! Repositories as entries of a directory (LDAP), by the schema in `docs/ldap`.
 //!
-//! A text of the repository is an entry `shortflowText`, whose `cn` is the path; so is the fleet's. A policy may also be
-//! an entry `shortflowPolicy` with an entry `shortflowRule` below it for each class, as mtk99 has them; it is translated
-//! into a text. The shape is that of RFC 3703: containers, rules with conditions and actions below them, and what is
-//! reused elsewhere by name.
+//! A text of the repository is an entry `shortflowText`, whose `cn` is the path; the same holds for the fleet. A
+//! policy may also be an entry `shortflowPolicy` with an entry `shortflowRule` below it for each class, as in mtk99;
+//! it is translated into a text. The structure follows RFC 3703: containers, rules with conditions and actions below
+//! them, and reusable parts referenced by name.
 
 mod ldif;
 mod rules;
@@ -22,7 +22,7 @@ pub use verdicts::{is_verdict, verdict_entry, verdicts, verdicts_unit};
 
 /// The attribute with a text.
 const TEXT: &str = "shortflowText";
-/// The most entries of a repository: each rule is held against each policy.
+/// The maximum number of a repository's entries: each rule is compared with each policy.
 const MAX_ENTRIES: usize = 5000;
 /// The classes of entries.
 const TEXT_CLASS: &str = "shortflowTextEntry";
@@ -57,11 +57,14 @@ pub fn entries(bundle: &Bundle, base: &str) -> Vec<Entry> {
 pub fn bundle(source: &Arc<Source>, entries: &[Entry]) -> Result<Bundle, Diagnostics> {
     let mut found = Finder { source, mistakes: Vec::new(), files: Vec::new() };
     if let Some(entry) = entries.get(MAX_ENTRIES) {
-        let help = "a repository has a text for its fleet and one for each policy";
+        let help = "a repository has one text for its fleet and one for each policy";
         found.mistake(
             entry,
             "dn",
-            format!("this is entry {}, and at most {MAX_ENTRIES} are read", MAX_ENTRIES + 1),
+            format!(
+                "too many entries: this is entry {}, and the maximum is {MAX_ENTRIES}",
+                MAX_ENTRIES + 1
+            ),
             help,
         );
         return Err(Diagnostics(found.mistakes));
@@ -97,7 +100,7 @@ pub fn read(name: &str, text: String) -> Result<Bundle, Diagnostics> {
     bundle(&Arc::new(Source { name: name.to_owned(), text }), &entries)
 }
 
-/// The repository of entries that stand in no text; none where there are mistakes in them.
+/// The repository of entries without a text; `None` if they have errors.
 #[cfg(feature = "network")]
 pub(crate) fn of_entries(entries: &[Entry]) -> Option<Bundle> {
     let nowhere = Source { name: String::new(), text: String::new() };
@@ -130,8 +133,8 @@ impl Finder<'_> {
             self.mistake(
                 entry,
                 attribute,
-                format!("there is no `{attribute}`"),
-                "each entry of its kind has one",
+                format!("missing attribute `{attribute}`"),
+                "entries of this class require it",
             );
         }
         text
@@ -141,14 +144,16 @@ impl Finder<'_> {
     fn optional(&mut self, entry: &Entry, attribute: &str) -> Option<String> {
         let value = entry.value(attribute)?;
         if entry.values(attribute).count() > 1 {
-            self.mistake(entry, attribute, format!("there are several `{attribute}`"), "write one");
+            self.mistake(entry, attribute, format!("several values of `{attribute}`"), "write one");
             return None;
         }
         match std::str::from_utf8(value) {
             Ok(text) => Some(text.to_owned()),
             Err(error) => {
-                let message =
-                    format!("`{attribute}` is not UTF-8 from byte {}", error.valid_up_to() + 1);
+                let message = format!(
+                    "`{attribute}` is not valid UTF-8 from byte {}",
+                    error.valid_up_to() + 1
+                );
                 self.mistake(entry, attribute, message, "");
                 None
             }
@@ -158,8 +163,9 @@ impl Finder<'_> {
     fn path(&mut self, entry: &Entry) -> Option<String> {
         let path = self.text(entry, "cn")?;
         if !is_inner(&path) {
-            let help = "the `cn` is a path in the repository, such as policies/office.toml";
-            self.mistake(entry, "cn", format!("{path:?} is no path below a folder"), help);
+            let help = "`cn` must be a relative path in the repository, such as \
+                policies/office.toml";
+            self.mistake(entry, "cn", format!("invalid path {path:?}"), help);
             return None;
         }
         Some(path)
@@ -171,7 +177,7 @@ impl Finder<'_> {
                 entry,
                 "cn",
                 format!("another entry has the path `{path}`"),
-                "take one of them out",
+                "remove one of them",
             );
             return;
         }
@@ -184,7 +190,7 @@ impl Finder<'_> {
         for rule in entries.iter().filter(|entry| entry.is_a(RULE_CLASS)) {
             if !policies.iter().any(|policy| rules::is_below(rule, policy)) {
                 let help = "put it below an entry of the class shortflowPolicy";
-                self.mistake(rule, "dn", "this rule belongs to no policy".to_owned(), help);
+                self.mistake(rule, "dn", "this rule is not below a policy".to_owned(), help);
             }
         }
     }

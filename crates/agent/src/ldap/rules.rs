@@ -1,9 +1,9 @@
-//! Policies as rules: a filter, a profile and an action each (Mehra, Tewari & Kandlur 1999, §3.2 and §4.1), and the text
-//! of the policy that they come to.
+//! Policies as rules with a filter, a profile and an action each (Mehra, Tewari & Kandlur 1999, §3.2 and §4.1), and
+//! their translation into the text of a policy.
 
 use super::{Entry, Finder, RULE_CLASS};
 
-/// A rule: what becomes of the packets of an aggregate of connections.
+/// A rule: the action on packets of an aggregate of connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// Its name.
@@ -26,11 +26,11 @@ pub struct Rule {
     pub depth: String,
     /// r_p and L_m: the peak rate, and the largest packet, which is the depth of the bucket for the peak.
     pub peak: Option<(String, String)>,
-    /// What becomes of packets that exceed the profile.
+    /// The action on packets that exceed the profile.
     pub action: Action,
 }
 
-/// What becomes of packets that exceed a profile.
+/// An action on packets that exceed a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// They go on unmarked; those within are marked.
@@ -47,7 +47,7 @@ impl Action {
     }
 }
 
-/// What stands in a filter for everything.
+/// The wildcard of a filter.
 const ANY: &str = "*";
 
 impl Rule {
@@ -94,12 +94,12 @@ impl Rule {
             text => {
                 let order = text.parse().ok();
                 if order.is_none() {
-                    let message = format!("the order {text:?} is no whole number");
+                    let message = format!("invalid order {text:?}: it must be an integer");
                     found.mistake(
                         entry,
                         "shortflowOrder",
                         message,
-                        "rules are tried by it, the least first",
+                        "rules are tried in this order, lowest first",
                     );
                 }
                 order
@@ -108,8 +108,8 @@ impl Rule {
         let action = found.text(entry, "shortflowAction").and_then(|text| {
             let action = Action::NAMES.iter().find(|(name, _)| *name == text);
             if action.is_none() {
-                let message = format!("there is no action {text:?} for a rule");
-                let help = "allowed are `mark` and `drop`; whoever wants to shape writes the policy as a text";
+                let message = format!("unknown action {text:?} of a rule");
+                let help = "use `mark` or `drop`; to shape traffic, write the policy as a text";
                 found.mistake(entry, "shortflowAction", message, help);
             }
             action.map(|(_, action)| *action)
@@ -121,8 +121,8 @@ impl Rule {
             found.optional(entry, "shortflowMaxPacket"),
         );
         if rate.is_some() != packet.is_some() {
-            let help = "the peak rate is metered by a bucket as deep as the largest packet";
-            let message = "a peak rate and a largest packet go together".to_owned();
+            let help = "add the largest packet: the bucket of the peak rate has its size as depth";
+            let message = "a peak rate and a largest packet must be given together".to_owned();
             found.mistake(
                 entry,
                 if rate.is_some() { "shortflowPeakRate" } else { "shortflowMaxPacket" },
@@ -212,7 +212,7 @@ pub(super) fn policy(
     format!("name = {}\n\n[code_points]\nyellow = \"BE\"\n{classes}", quoted(&title))
 }
 
-/// Refuses two rules of which nobody can say which is tried first.
+/// Refuses two rules without a defined order.
 fn check_orders(
     found: &mut Finder<'_>,
     (one, first): &(Rule, &Entry),
@@ -221,8 +221,9 @@ fn check_orders(
     if one.order != other.order {
         return;
     }
-    let message = format!("this rule and `{}` both have the order {}", first.dn, one.order);
-    let help = "rules are tried by their `shortflowOrder`, the least first, and 0 without one: give each its own";
+    let message = format!("this rule and `{}` have the same order {}", first.dn, one.order);
+    let help = "give each rule its own `shortflowOrder`: rules are tried lowest first, and the \
+        default is 0";
     found.mistake(entry, "shortflowOrder", message, help);
 }
 

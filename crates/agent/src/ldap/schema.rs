@@ -1,5 +1,5 @@
-//! Which attributes entries may have. A directory asks for no less; a text may come from anywhere, and an attribute that is
-//! written wrongly would be one that is not there: a filter that lets more pass.
+//! The attributes that entries may have. A directory checks them itself, but a text may come from anywhere. An
+//! attribute with a typing error would otherwise be ignored, and a filter would match more packets.
 
 use shortflow_text::suggestion;
 
@@ -71,7 +71,7 @@ pub(super) fn check(found: &mut Finder<'_>, entry: &Entry) {
         if !CLASSES.iter().any(|(name, _)| is(class, name)) {
             let names = CLASSES.map(|(name, _)| name);
             let help = suggestion(class, "classes of the schema", &names);
-            found.mistake(entry, "objectClass", format!("there is no class `{class}`"), &help);
+            found.mistake(entry, "objectClass", format!("unknown class `{class}`"), &help);
         }
     }
     let Some((class, _)) = known.first() else {
@@ -93,7 +93,7 @@ pub(super) fn check(found: &mut Finder<'_>, entry: &Entry) {
         };
         if !is_known {
             let help = suggestion(name, &format!("a {class} has"), &allowed);
-            found.mistake(entry, name, format!("there is no attribute `{name}`"), &help);
+            found.mistake(entry, name, format!("unknown attribute `{name}`"), &help);
         }
     }
 }
@@ -104,10 +104,10 @@ fn stranger(found: &mut Finder<'_>, entry: &Entry, classes: &[String]) {
     let Some((name, _)) = ours.filter(|_| !classes.iter().any(|class| is_ours(class))) else {
         return;
     };
-    let message = format!("this entry has `{name}`, and none of the classes of the schema");
+    let message = format!("`{name}` is only allowed in entries of the schema's classes");
     let names = CLASSES.map(|(name, _)| name);
     let class = classes.first().map_or("", String::as_str);
-    let help = suggestion(class, "its `objectClass` is one of", &names);
+    let help = suggestion(class, "the `objectClass` of this entry must be one of", &names);
     found.mistake(entry, name, message, &help);
 }
 

@@ -1,4 +1,4 @@
-//! What machines say of versions, as entries below `ou=verdicts`.
+//! Verdicts of machines on versions, as entries below `ou=verdicts`.
 
 use super::escaped;
 use super::ldif::Entry;
@@ -10,7 +10,7 @@ pub(super) const VERDICT_CLASS: &str = "shortflowVerdict";
 const WORSE: &str = "worse";
 const NO_WORSE: &str = "no worse";
 
-/// The entry of a machine's word, in the repository below `base`.
+/// The entry of a machine's verdict, in the repository below `base`.
 pub fn verdict_entry(verdict: &Verdict, base: &str) -> Entry {
     let attribute = |name: &str, value: &str| (name.to_owned(), value.as_bytes().to_vec());
     let outcome = if verdict.is_worse { WORSE } else { NO_WORSE };
@@ -33,7 +33,7 @@ pub fn verdicts_unit(base: &str) -> Entry {
     Entry::new(format!("ou=verdicts,{base}"), vec![classes, attribute("ou", "verdicts")])
 }
 
-/// Whether an entry is that of a machine's word.
+/// Whether an entry is a machine's verdict.
 pub fn is_verdict(entry: &Entry) -> bool {
     entry.is_a(VERDICT_CLASS)
 }

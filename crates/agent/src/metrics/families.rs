@@ -1,106 +1,103 @@
-//! The names of metrics, and what they say.
+//! The names and help texts of all metrics.
 
 use super::text::{Family, Kind};
 
 /// A family, and the key under which a status has its value.
 pub(super) type Keyed = (&'static str, Family);
 
-pub(super) static AGENT: Family = gauge(
-    "shortflow_agent_info",
-    "The agent's machine, and the version of Shortflow that it is; always 1.",
-);
+pub(super) static AGENT: Family =
+    gauge("shortflow_agent_info", "The agent's machine and its version of Shortflow; always 1.");
 pub(super) static VERSION: Family = gauge(
     "shortflow_repository_version",
-    "The number that this machine has given the version that counts; it falls when one goes back.",
+    "The local number of the active version; it falls after a rollback.",
 );
 pub(super) static REPOSITORY: Family = gauge(
     "shortflow_repository_info",
-    "The repository's version that counts, by its fleet and the digest of its texts; always 1.",
+    "The fleet and the digest of the active version of the repository; always 1.",
 );
 pub(super) static IN_FLEET: Family = gauge(
     "shortflow_machine_in_fleet",
-    "1 where the fleet of the version that counts names this machine, else 0: then nothing is assigned to it.",
+    "1 if the active version's fleet names this machine, else 0: then the machine has no \
+        assignments.",
 );
 pub(super) static TAKEN: Family = gauge(
     "shortflow_repository_taken_timestamp_seconds",
-    "When the version that counts was taken, in seconds since 1970 by the machine's clock.",
+    "Unix time at which the active version was applied, in seconds, by the machine's clock.",
 );
 pub(super) static READABLE: Family =
-    gauge("shortflow_source_readable", "1 where the source could be read the last time, else 0.");
+    gauge("shortflow_source_readable", "1 if the last read of the source succeeded, else 0.");
 pub(super) static REFUSED: Family = gauge(
     "shortflow_source_refused",
-    "1 where what the source has is refused for its mistakes, else 0.",
+    "1 if the source's current version is refused because of errors, else 0.",
 );
 pub(super) static NOT_KEPT: Family = gauge(
     "shortflow_source_not_kept",
-    "1 where what the source has is good and cannot be written to the machine's disk, else 0.",
+    "1 if the source's current version is valid but cannot be written to the machine's disk, else 0.",
 );
 pub(super) static HELD: Family = gauge(
     "shortflow_source_held",
-    "1 where what the source has was gone back from and is not taken, else 0.",
+    "1 if the source's current version was rolled back and is not applied again, else 0.",
 );
 pub(super) static WAITING: Family = gauge(
     "shortflow_source_waiting",
-    "1 where what the source has is good and other machines take it first, else 0.",
+    "1 if the source's current version is valid and waits until other machines have applied it, else 0.",
 );
 pub(super) static WORSE: Family = gauge(
     "shortflow_source_worse",
-    "1 where what the source has was found to be worse, here or by a machine that takes it first, else 0.",
+    "1 if the source's current version was found worse, here or by a first machine, else 0.",
 );
 pub(super) static TRIAL: Family = gauge(
     "shortflow_repository_on_trial",
-    "1 while the version that counts is measured beside the one before, else 0.",
+    "1 while the active version is compared with the previous one, else 0.",
 );
-pub(super) static DONE: Family =
-    gauge("shortflow_device_done", "1 where the device is as the repository says, else 0.");
+pub(super) static DONE: Family = gauge(
+    "shortflow_device_done",
+    "1 if the device has the policy that the repository assigns, \
+        else 0.",
+);
 pub(super) static CONTESTED: Family = gauge(
     "shortflow_device_contested",
-    "1 where somebody else changes the device again and again, else 0.",
+    "1 if another process changes the device repeatedly, else 0.",
 );
 pub(super) static RATE: Family = gauge(
     "shortflow_device_rate_bytes_per_second",
-    "The rate at which packets leave by the policy, in bytes per second.",
+    "The departure rate that the policy sets, in bytes per second.",
 );
 pub(super) static LEFT_OVER: Family = gauge(
     "shortflow_device_left_over_packets",
-    "Packets that still wait in queues of the policy before.",
+    "Packets that still wait in queues of the previous policy.",
 );
 
 pub(super) static WAITS: Family = Family {
     name: "shortflow_class_wait_seconds",
     kind: Kind::Histogram,
-    help: "How long a packet would have waited in the class's queue that had come then, looked at every second.",
+    help: "Delay that a packet arriving now would have in the class's queue, sampled every second.",
 };
 
 pub(super) static TIMES: Family = Family {
     name: "shortflow_edge_flow_seconds",
     kind: Kind::Histogram,
-    help: "How long connections of TCP took at the edge, from their first SYN to their first FIN or RST, by what they sent.",
+    help: "Duration of TCP connections at the edge, from the first SYN to the first FIN or RST, by \
+        bytes sent.",
 };
 pub(super) static UNFINISHED: Family = counter(
     "shortflow_edge_unfinished_flows_total",
-    "Connections of TCP that the edge had to forget before their end, by what they had sent.",
+    "TCP connections that the edge forgot before they ended, by bytes sent.",
 );
 
 /// What the queue of each class has done.
 pub(super) static CLASS: [Keyed; 8] = [
-    (
-        "packets",
-        counter("shortflow_class_packets_total", "Packets that the class's queue has sent."),
-    ),
-    ("bytes", counter("shortflow_class_bytes_total", "Bytes that the class's queue has sent.")),
+    ("packets", counter("shortflow_class_packets_total", "Packets sent by the class's queue.")),
+    ("bytes", counter("shortflow_class_bytes_total", "Bytes sent by the class's queue.")),
     (
         "dropped",
-        counter(
-            "shortflow_class_dropped_packets_total",
-            "Packets that the class's queue has dropped.",
-        ),
+        counter("shortflow_class_dropped_packets_total", "Packets dropped by the class's queue."),
     ),
     (
         "marked",
         counter(
             "shortflow_class_marked_packets_total",
-            "Packets that the class's queue has marked by ECN in place of dropping them.",
+            "Packets that the class's queue marked by ECN instead of dropping them.",
         ),
     ),
     ("waiting", gauge("shortflow_class_waiting_packets", "Packets in the class's queue now.")),
@@ -109,7 +106,7 @@ pub(super) static CLASS: [Keyed; 8] = [
         "delay_s",
         gauge(
             "shortflow_class_queue_delay_seconds",
-            "How long packets wait in the class's queue, by its own estimate.",
+            "Queueing delay of the class, as estimated by its queue.",
         ),
     ),
     ("flows", gauge("shortflow_class_queue_flows", "Flows that the class's queue serves now.")),
@@ -119,21 +116,15 @@ pub(super) static CLASS: [Keyed; 8] = [
 pub(super) static COLORS: [Keyed; 3] = [
     (
         "packets",
-        counter(
-            "shortflow_edge_packets_total",
-            "Packets by the colour that the edge has given them.",
-        ),
+        counter("shortflow_edge_packets_total", "Packets by the colour that the edge gave them."),
     ),
     (
         "bytes",
-        counter("shortflow_edge_bytes_total", "Bytes by the colour that the edge has given them."),
+        counter("shortflow_edge_bytes_total", "Bytes by the colour that the edge gave them."),
     ),
     (
         "dropped",
-        counter(
-            "shortflow_edge_dropped_packets_total",
-            "Packets that the edge has dropped, by their colour.",
-        ),
+        counter("shortflow_edge_dropped_packets_total", "Packets dropped by the edge, by colour."),
     ),
 ];
 
@@ -141,35 +132,35 @@ pub(super) static COLORS: [Keyed; 3] = [
 pub(super) static TABLE: [Keyed; 4] = [
     (
         "hits",
-        counter("shortflow_edge_table_hits_total", "Packets whose flow or hosts the table knew."),
+        counter(
+            "shortflow_edge_table_hits_total",
+            "Packets whose flow or hosts were in the table.",
+        ),
     ),
     (
         "misses",
         counter(
             "shortflow_edge_table_misses_total",
-            "Packets whose flow or hosts were new to the table.",
+            "Packets whose flow or hosts were not yet in the table.",
         ),
     ),
     (
         "evictions",
         counter(
             "shortflow_edge_table_evictions_total",
-            "Flows or hosts that gave way to a new one.",
+            "Flows or hosts evicted from the table to make room for new ones.",
         ),
     ),
-    ("used", gauge("shortflow_edge_table_used_places", "Places of the table that were ever used.")),
+    ("used", gauge("shortflow_edge_table_used_places", "Table entries that have ever been used.")),
 ];
 
 /// The buckets of each class of the edge.
 pub(super) static BUCKET: [Keyed; 2] = [
+    ("bytes", gauge("shortflow_edge_token_bytes", "Tokens in a bucket of the edge now, in bytes.")),
     (
-        "bytes",
-        gauge(
-            "shortflow_edge_token_bytes",
-            "Bytes for which there are tokens in a bucket of the edge now.",
-        ),
+        "depth",
+        gauge("shortflow_edge_bucket_depth_bytes", "Depth of a bucket of the edge, in bytes."),
     ),
-    ("depth", gauge("shortflow_edge_bucket_depth_bytes", "Bytes for which there can be tokens.")),
 ];
 
 const fn counter(name: &'static str, help: &'static str) -> Family {

@@ -1,8 +1,8 @@
-//! How often something was how long.
+//! A histogram of durations.
 
 use serde_json::{Value, json};
 
-/// The upper bounds of the parts, in seconds: from what a queue has when it is as good as empty to what nobody waits for.
+/// The upper bounds of the buckets, in seconds: from a nearly empty queue to delays longer than any user waits.
 pub(super) const BOUNDS: [f64; 13] =
     [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0];
 

@@ -1,4 +1,4 @@
-//! Where Prometheus scrapes: HTTP on a loopback address.
+//! The HTTP listener for Prometheus, on a loopback address.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,15 +16,15 @@ const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The text format of Prometheus.
 const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-const UNKNOWN: Refusal = Refusal::new("404 Not Found", "the metrics are at /metrics\n");
+const UNKNOWN: Refusal = Refusal::new("404 Not Found", "use the path /metrics\n");
 const METHOD: Refusal = Refusal {
     status: "405 Method Not Allowed",
     more: "Allow: GET\r\n",
-    says: "one can GET this\n",
+    says: "use the method GET\n",
 };
-const STOPS: Refusal = Refusal::new("503 Service Unavailable", "the agent is about to stop\n");
+const STOPS: Refusal = Refusal::new("503 Service Unavailable", "the agent is stopping\n");
 
-/// A loopback address at which metrics are told.
+/// A loopback address at which metrics are served.
 #[derive(Debug)]
 pub struct Metrics {
     listener: Listener,
@@ -37,7 +37,7 @@ impl Metrics {
     /// When it is no loopback address, since everybody who reaches it may read; or nobody can listen there.
     pub fn listen(address: SocketAddr) -> io::Result<Metrics> {
         if !address.ip().is_loopback() {
-            let what = "metrics are told on loopback alone: 127.0.0.1 or [::1]";
+            let what = "metrics are served on loopback only: use 127.0.0.1 or [::1]";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         Ok(Metrics { listener: Listener::open(address)? })
@@ -68,7 +68,7 @@ fn answer(request: &Request, requests: &Sender<Asked>, stop: &AtomicBool) -> Ans
     }
 }
 
-/// The metrics of the agent; none once it is about to stop, since nobody answers then.
+/// The metrics of the agent; `None` once it is stopping.
 fn metrics_text(requests: &Sender<Asked>, stop: &AtomicBool) -> Option<String> {
     let (answer, answered) = channel();
     let asked = Asked { ask: Ask::Status, who: "metrics".to_owned(), answer, events: None };

@@ -1,4 +1,4 @@
-//! What monitoring is told of an agent: metrics, named by the conventions of Prometheus.
+//! The metrics of an agent, named by the conventions of Prometheus.
 
 mod families;
 mod histogram;
@@ -107,7 +107,7 @@ fn device(all: &mut Exposition, found: &Value) {
     }
 }
 
-/// What an object has of these keys. What nobody may look at is null, and is left out.
+/// An object reduced to these keys. A value that may not be read is null, and is omitted.
 fn values(all: &mut Exposition, of: &Value, labels: Labels, keys: &'static [families::Keyed]) {
     for (key, family) in keys {
         if let Some(value) = of[*key].as_f64() {

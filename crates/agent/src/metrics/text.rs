@@ -8,7 +8,7 @@ use serde_json::Value;
 /// What a family's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// What only grows, or begins anew at zero.
+    /// A value that only grows, or restarts at zero.
     Counter,
     /// What goes up and down.
     Gauge,
@@ -35,7 +35,7 @@ pub(super) struct Family {
     pub(super) help: &'static str,
 }
 
-/// Names and values by which the metrics of a family are told apart.
+/// Names and values of labels that distinguish the metrics of a family.
 pub(super) type Labels<'a> = &'a [(&'static str, &'a str)];
 
 /// Families in the order in which they came first, each with its values.

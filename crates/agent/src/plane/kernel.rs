@@ -1,4 +1,4 @@
-//! The kernel of this machine, by `deploy`.
+//! The kernel of this machine, through `deploy`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -44,7 +44,7 @@ impl KernelPlane {
             Unwanted::Roles(what) => Trouble(one_line(&what)),
             Unwanted::Refused(refusals) => {
                 let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-                Trouble(format!("this cannot be deployed: {}", reasons.join("; ")))
+                Trouble(format!("cannot deploy this policy: {}", reasons.join("; ")))
             }
         })?;
         Ok(match wanted.distinguishes_hosts() {

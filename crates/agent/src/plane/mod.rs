@@ -1,4 +1,4 @@
-//! The data plane: what an agent has devices do by.
+//! The data plane on which an agent deploys policies.
 
 mod kernel;
 mod stub;
@@ -15,8 +15,8 @@ pub use stub::StubPlane;
 #[error("{0}")]
 pub struct Trouble(pub String);
 
-/// Where policies are installed. Whatever fails leaves a device as it was, or between two steps of which each is
-/// harmless; the next call goes on from there.
+/// Installs policies. A failure leaves a device as it was, or between two harmless steps; the next call continues
+/// from there.
 pub trait DataPlane {
     /// Lets a device be as the target says, and says what that is.
     ///
@@ -36,8 +36,8 @@ pub trait DataPlane {
     /// When that cannot be done.
     fn remove(&mut self, device: &str) -> Result<(), Trouble>;
 
-    /// The numbers of devices, by their names; a device that is renamed keeps its number, and what stands there. None where nobody
-    /// can tell.
+    /// The interface numbers of devices by name; a renamed device keeps its number and its deployment. `None` if they
+    /// are unknown.
     ///
     /// # Errors
     /// When one cannot look.

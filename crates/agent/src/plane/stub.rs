@@ -1,4 +1,4 @@
-//! A data plane without devices, for tests and trials of many agents on one machine.
+//! A data plane without devices, for tests and for trials with many agents on one machine.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::fleet::Target;
 /// Keeps in mind what it was asked for, and touches nothing.
 #[derive(Debug, Default)]
 pub struct StubPlane {
-    /// What each device was told last.
+    /// The last target of each device.
     pub devices: BTreeMap<String, String>,
     /// Devices at which everything fails.
     pub broken: Vec<String>,
     /// How often something was installed or removed.
     pub calls: usize,
-    /// What each device is said to stand at; what it was told last where nothing is.
+    /// The status of each device; by default its last target.
     pub stands: BTreeMap<String, Value>,
     /// The numbers of devices that have some.
     pub numbers: BTreeMap<String, u32>,
@@ -26,7 +26,7 @@ impl StubPlane {
     fn try_at(&mut self, device: &str) -> Result<(), Trouble> {
         self.calls += 1;
         match self.broken.iter().any(|broken| broken == device) {
-            true => Err(Trouble(format!("there is no device `{device}`"))),
+            true => Err(Trouble(format!("no device `{device}`"))),
             false => Ok(()),
         }
     }

@@ -1,4 +1,4 @@
-//! When one that could not be reached is asked again.
+//! The delay before the next attempt to reach a source.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 pub(super) struct Backoff {
     failures: u32,
     later: Option<(Instant, String)>,
-    /// Whether that time has come, and was told.
+    /// Whether that time has come, and was reported.
     has_rung: bool,
 }
 
 impl Backoff {
-    /// Why it is not to be asked at `now`; none where it may be.
+    /// Why the source may not be asked at `now`; `None` if it may.
     pub(super) fn holds(&self, now: Instant) -> Option<&str> {
         self.later.as_ref().filter(|(at, _)| *at > now).map(|(_, why)| why.as_str())
     }
 
-    /// Waits until it may be asked again, so long at most, and says whether that has come now, once; none where nothing has
-    /// failed.
+    /// Waits until the next attempt is allowed, at most for this time, and returns whether it has become allowed,
+    /// once; `None` without a failure.
     pub(super) fn wait(&mut self, patience: Duration) -> Option<bool> {
         let left = self.left(Instant::now())?;
         let rings = left <= patience && !self.has_rung;
@@ -31,14 +31,14 @@ impl Backoff {
         Some(rings)
     }
 
-    /// Somebody wants it to be asked at once. Where it cannot be reached again, one waits as long as one would have.
+    /// Allows the next attempt at once. If it fails, the delay continues as before.
     pub(super) fn hurry(&mut self) {
         if let Some((at, _)) = &mut self.later {
             *at = Instant::now();
         }
     }
 
-    /// How long one has to wait until it may be asked again; none where nothing has failed.
+    /// The time until the next attempt; `None` without a failure.
     fn left(&self, now: Instant) -> Option<Duration> {
         self.later.as_ref().map(|(at, _)| at.saturating_duration_since(now))
     }

@@ -162,8 +162,8 @@ fn verdicts(repository: &Path) -> Vec<Verdict> {
     names.filter_map(read).collect()
 }
 
-/// The owners of the files that are not what they were; of all of them, where it is not known what they were. Times of
-/// files do not count: whoever may write a file may set them.
+/// The owners of the changed files; of all files, if the earlier state is unknown. Times of files do not count, since
+/// any writer can set them.
 fn who_changed(last: Option<&(Bundle, String)>, bundle: &Bundle, owners: &FileOwners) -> String {
     let was = |path: &str| last.and_then(|(last, _)| last.text(path));
     let changed = bundle.files().filter(|(path, text)| was(path) != Some(text));
@@ -175,7 +175,7 @@ fn who_changed(last: Option<&(Bundle, String)>, bundle: &Bundle, owners: &FileOw
     }
 }
 
-/// The name of a user of this machine, or the number where there is none.
+/// The name of a user of this machine, or the number if it has no name.
 pub(crate) fn user(uid: u32) -> String {
     match User::from_uid(Uid::from_raw(uid)) {
         Ok(Some(user)) => user.name,

@@ -1,5 +1,5 @@
-//! A web server: a repository as one text of entries (LDIF), asked for anew every now and then, and sent only where it has
-//! changed (RFC 9110, §13.1.2).
+//! A web server: a repository as one text of entries (LDIF). The agent polls it, and the server sends it only if it
+//! has changed (RFC 9110, §13.1.2).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,21 +28,21 @@ const MAX_HEAD: usize = 16 << 10;
 
 type Answer = ureq::http::Response<Body>;
 
-/// Where a repository is at a web server, and who one is there.
+/// The address of a repository at a web server, and the identity used there.
 pub struct HttpsOptions {
     url: String,
     tls: TlsConfig,
     token: Option<PathBuf>,
 }
 
-/// Why nobody asks so.
+/// Why these options are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpsError {
     /// The URL is of another kind.
-    #[error("{0:?} is no URL of a repository: {1}")]
+    #[error("invalid repository URL {0:?}: {1}")]
     Url(String, &'static str),
-    /// What everybody on the way could change.
-    #[error("everybody on the way to {0} could change what it says: use https://")]
+    /// http:// without protection against changes on the way.
+    #[error("the answers of {0} can be changed on the way: use https://")]
     Clear(String),
     /// Certificates that cannot be used.
     #[error(transparent)]
@@ -53,9 +53,9 @@ pub enum HttpsError {
 }
 
 impl HttpsOptions {
-    /// The repository at `url`. Certificates of servers are held against those in the file `authorities`, or where none is
-    /// given against those that the machine trusts; `identity` is a certificate of one's own with its key; `token` is a file
-    /// with a bearer token (RFC 6750) in its first line, which is read whenever the server is asked.
+    /// The repository at `url`. The CAs in the file `authorities`, or else those that the machine trusts, verify the
+    /// server's certificate. `identity` is a client certificate with its key. `token` is a file with a bearer token
+    /// (RFC 6750) in its first line, which is read for every request.
     ///
     /// # Errors
     /// When the URL is of another kind or leads to another machine without TLS, or files cannot be read.
@@ -67,23 +67,23 @@ impl HttpsOptions {
     ) -> Result<HttpsOptions, HttpsError> {
         let wrong = |what| HttpsError::Url(url.to_owned(), what);
         let parsed: Uri =
-            url.parse().map_err(|_| wrong("write https://host/path, the path in ASCII"))?;
+            url.parse().map_err(|_| wrong("write https://host/path, with the path in ASCII"))?;
         let host = parsed.host().filter(|host| !host.is_empty());
-        let host = host.ok_or_else(|| wrong("it names no host"))?;
+        let host = host.ok_or_else(|| wrong("the host is missing"))?;
         if parsed.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(wrong("a name and a password have no place in it; give a --token-file"));
+            return Err(wrong("a user name or password is not allowed in it: use --token-file"));
         }
         // A port that is none would be that of the scheme.
         if parsed.authority().is_some_and(|authority| authority.as_str() != host)
             && parsed.port_u16().is_none()
         {
-            return Err(wrong("its port is no number up to 65535"));
+            return Err(wrong("the port must be a number up to 65535"));
         }
         match parsed.scheme_str() {
             Some("https") => {}
             Some("http") if is_loopback(host) => {}
             Some("http") => return Err(HttpsError::Clear(url.to_owned())),
-            _ => return Err(wrong("it begins with https://")),
+            _ => return Err(wrong("it must begin with https://")),
         }
         if let Some(file) = token {
             bearer(file).map_err(HttpsError::Token)?;
@@ -114,7 +114,7 @@ fn client(
     Ok(config.build())
 }
 
-/// What says who one is, by the token in a file.
+/// The header field with the token of a file.
 fn bearer(file: &Path) -> Result<HeaderValue, String> {
     let read = shortflow_files::read_input(file, MAX_TOKEN)
         .map_err(|error| format!("cannot read {}: {error}", file.display()))?;
@@ -123,7 +123,7 @@ fn bearer(file: &Path) -> Result<HeaderValue, String> {
     // b64token of RFC 6750, §2.1.
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
     if token.is_empty() || !token.bytes().all(allowed) {
-        let what = "has no token in its first line, of letters, digits and -._~+/=";
+        let what = "has no valid token in its first line: use letters, digits and -._~+/=";
         return Err(format!("{} {what}", file.display()));
     }
     let mut value = HeaderValue::try_from(format!("Bearer {token}")).map_err(|_| "no token")?;
@@ -185,15 +185,15 @@ impl Https {
             (StatusCode::OK, _) => {}
             (StatusCode::NOT_MODIFIED, Some((_, fetched))) => return Ok(fetched.clone()),
             (status, _) if status.is_redirection() && status != StatusCode::NOT_MODIFIED => {
-                let why = "and nobody is followed elsewhere: name the URL that is meant";
-                return Err(format!("it answers {status}, {why}").into());
+                let why = "and redirects are not followed: give the final URL";
+                return Err(format!("the server answers {status}, {why}").into());
             }
-            (status, _) => return Err(format!("it answers {status}").into()),
+            (status, _) => return Err(format!("the server answers {status}").into()),
         }
         let text = text(&mut answer)?;
         if text.is_empty() {
-            let help = "a repository is one text as `agent export` writes it".to_owned();
-            let message = "the answer of the server has no bytes".to_owned();
+            let help = "serve the text that `agent export` writes".to_owned();
+            let message = "the server's answer is empty".to_owned();
             let empty = Diagnostic::of_whole(&self.name(), message, Some(help));
             return Err(Diagnostics::one(empty).into());
         }
@@ -214,29 +214,33 @@ fn text(answer: &mut Answer) -> Result<String, String> {
             .is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"));
     if !has_end {
         return Err(
-            "it does not say how long its answer is, which may be half of one: it must send \
-                    Content-Length or chunks"
+            "the server's answer may be cut off: it must have Content-Length or be chunked"
                 .to_owned(),
         );
     }
     let bytes = answer.body_mut().with_config().limit(MAX_TEXT).read_to_vec();
     let bytes = bytes.map_err(|error| error_text(&error))?;
     String::from_utf8(bytes).map_err(|error| {
-        format!("what it sends is not UTF-8 from byte {}", error.utf8_error().valid_up_to() + 1)
+        format!(
+            "the server's answer is not valid UTF-8 from byte {}",
+            error.utf8_error().valid_up_to() + 1
+        )
     })
 }
 
 fn error_text(error: &ureq::Error) -> String {
     match error {
-        ureq::Error::Timeout(_) => "it does not answer in time".to_owned(),
-        ureq::Error::HostNotFound => "there is no such host".to_owned(),
+        ureq::Error::Timeout(_) => "the server does not answer in time".to_owned(),
+        ureq::Error::HostNotFound => "unknown host".to_owned(),
         ureq::Error::BodyExceedsLimit(_) => {
-            format!("it sends more than {} MB, and at most so many are read", MAX_TEXT / 1_000_000)
+            format!("the server's answer is larger than the limit of {} MB", MAX_TEXT / 1_000_000)
         }
-        ureq::Error::LargeResponseHeader(..) => "the head of its answer is too long".to_owned(),
-        ureq::Error::Protocol(error) => format!("what it sends is no answer of HTTP/1.1: {error}"),
-        ureq::Error::Io(error) => format!("cannot read from it: {error}"),
-        other => format!("cannot read from it: {other}"),
+        ureq::Error::LargeResponseHeader(..) => {
+            "the header of the server's answer is too large".to_owned()
+        }
+        ureq::Error::Protocol(error) => format!("invalid HTTP/1.1 answer: {error}"),
+        ureq::Error::Io(error) => format!("cannot read from the server: {error}"),
+        other => format!("cannot read from the server: {other}"),
     }
 }
 
@@ -263,7 +267,9 @@ impl Source for Https {
     }
 
     fn tell(&mut self, _: &Verdict) -> Result<(), String> {
-        Err("a web server takes no word of machines: keep the repository in a directory, or in a folder of all".to_owned())
+        Err("a web server cannot store verdicts of machines: keep the repository in a directory, \
+            or in a shared folder"
+            .to_owned())
     }
 
     /// No server rings: the repository is asked for when one reads in any case.
@@ -301,7 +307,7 @@ mod tests {
             .fetch()
             .unwrap_err()
             .to_string();
-        assert_eq!(why, "it does not answer in time");
+        assert_eq!(why, "the server does not answer in time");
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! Where repositories come from.
+//! Sources of repositories.
 
 mod backoff;
 #[cfg(feature = "network")]
@@ -79,21 +79,21 @@ pub trait Source: Send {
     /// Why it cannot be read, or which mistakes make it no repository.
     fn fetch(&mut self) -> Result<Fetched, NotFetched>;
 
-    /// Somebody wants it to be read at once: the next [`fetch`](Source::fetch) asks also who could not be reached lately.
+    /// Requests a read at once: the next [`fetch`](Source::fetch) also asks servers that failed recently.
     fn hurry(&mut self) {}
 
     /// Waits until something may have changed, and says whether it may; no longer than it is given patience for.
     fn wait(&mut self, patience: Duration) -> bool;
 
-    /// Lets other machines know what this one says, in the place of what it has said before.
+    /// Reports this machine's verdict to others, and replaces its earlier one.
     ///
     /// # Errors
     /// Why they cannot be told, as a sentence.
     fn tell(&mut self, verdict: &Verdict) -> Result<(), String>;
 }
 
-/// How often somebody has gone back to an earlier version, as whoever reads a source and whoever takes what it has know it.
-/// A reading says how often that was when it began: one that began before the last time must not undo it.
+/// The number of rollbacks, shared by the reader of a source and the agent. A reading records the number at its
+/// start: a reading from before the last rollback must not undo it.
 #[derive(Debug, Clone, Default)]
 pub struct Returns {
     count: Arc<AtomicU64>,
@@ -101,7 +101,7 @@ pub struct Returns {
 }
 
 impl Returns {
-    /// How often by now.
+    /// The number so far.
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
@@ -117,16 +117,16 @@ impl Returns {
     }
 }
 
-/// What comes of following a source.
+/// Messages of a follower of a source.
 pub(crate) enum News {
-    /// What it has, and how often somebody had gone back when the reading began.
+    /// A reading, and the number of rollbacks when it began.
     Fetched { begun: u64, fetched: Result<Fetched, NotFetched> },
-    /// Whether a verdict was told.
+    /// Whether a verdict was reported.
     VerdictSent(Result<(), String>),
 }
 
 /// Where a source does not say who changed it.
-const UNKNOWN_AUTHOR: &str = "nobody known";
+const UNKNOWN_AUTHOR: &str = "an unknown user";
 /// How often one looks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// How long nothing must have changed before one reads: who writes several files does so within less.
@@ -138,13 +138,13 @@ const MAX_READ_AGE: Duration = Duration::from_secs(30);
 
 /// By what one who follows a source is led.
 pub(crate) struct Cues<'c> {
-    /// What the source is to be told; the last one counts.
+    /// The verdict to report; the last one counts.
     pub(crate) verdicts: &'c Receiver<Verdict>,
     /// When it is to be read at once.
     pub(crate) nudge: &'c AtomicBool,
     /// When one reads what has changed.
     pub(crate) stagger: &'c Stagger,
-    /// How often somebody has gone back.
+    /// The number of rollbacks.
     pub(crate) returns: &'c Returns,
     /// When one is to stop.
     pub(crate) stop: &'c AtomicBool,

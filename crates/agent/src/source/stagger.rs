@@ -1,4 +1,4 @@
-//! When each machine reads what has changed, so that a server is not asked by all of them at once.
+//! Spreads the polls of all machines over time, so that they do not load a server at once.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,7 +23,7 @@ impl Stagger {
         Stagger { machine: machine.to_owned(), machines: AtomicU64::new(1) }
     }
 
-    /// So many machines there are.
+    /// The number of machines.
     pub(crate) fn among(&self, machines: usize) {
         self.machines.store(machines as u64, Ordering::Relaxed);
     }

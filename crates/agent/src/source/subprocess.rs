@@ -1,8 +1,8 @@
-//! A source that is read by a process of its own.
+//! A source that a separate process reads.
 //!
-//! What reads bytes of a server may come to harm by them: by a mistake in a library, by texts nested without end, by more
-//! than there is memory for. Then that process ends, which is told as any other failure to read, and the agent goes on. What reads
-//! a folder may be kept by the kernel, where the folder is of another machine that does not answer: then it is given up.
+//! Reading bytes of a server can fail badly: by a bug in a library, by texts nested without end, or by texts larger
+//! than the memory. Then the reader process ends, the agent reports it as any failed read, and continues. A read of a
+//! folder on another machine can hang in the kernel. Then the agent abandons the reader process.
 
 use std::io::{BufRead, Read, Write};
 use std::os::fd::AsFd;
@@ -81,8 +81,8 @@ impl Subprocess {
     fn ask(&mut self, question: &Question, patience: Duration) -> Result<Answer, String> {
         if let Some(kept) = &mut self.kept {
             if matches!(kept.try_wait(), Ok(None)) {
-                let why =
-                    "what reads it hangs in the kernel, and no other is started before it ends";
+                let why = "the reader process hangs in the kernel; the agent starts another one when it \
+                        ends";
                 return Err(why.to_owned());
             }
             self.kept = None;
@@ -90,7 +90,7 @@ impl Subprocess {
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
             None => Reader::start(&mut self.command)
-                .map_err(|error| format!("no process can be started that reads: {error}"))?,
+                .map_err(|error| format!("cannot start the reader process: {error}"))?,
         };
         match reader.ask(question, patience, self.stop) {
             Ok(answer) => {
@@ -100,7 +100,7 @@ impl Subprocess {
             Err(why) => {
                 let (why, kept) = reader.end(&why);
                 self.kept = kept;
-                Err(format!("what reads it {why}"))
+                Err(format!("the reader process {why}"))
             }
         }
     }
@@ -119,7 +119,7 @@ impl Source for Subprocess {
         match self.ask(&Question::Tell(verdict.clone()), GRACE_PERIOD) {
             Ok(Answer::Sent) => Ok(()),
             Ok(Answer::Failed(why)) => Err(why),
-            Ok(_) => Err(self.failed("what reads it answers something else".into())),
+            Ok(_) => Err(self.failed("unexpected answer of the reader process".into())),
             Err(why) => Err(self.failed(why)),
         }
     }
@@ -153,7 +153,7 @@ impl Source for Subprocess {
                 self.backoff.done();
                 Err(NotFetched::Mistakes(mistakes))
             }
-            Ok(_) => Err(self.failed("what reads it answers something else".into()).into()),
+            Ok(_) => Err(self.failed("unexpected answer of the reader process".into()).into()),
             Err(why) => Err(self.failed(why).into()),
         }
     }
@@ -166,7 +166,7 @@ impl Source for Subprocess {
             Ok(Answer::Rings(rings)) => rings,
             // Where it has come to harm a reading says so, and later starts another.
             Ok(_) => {
-                self.failed("what reads it answers something else".to_owned());
+                self.failed("unexpected answer of the reader process".to_owned());
                 true
             }
             Err(why) => {
@@ -209,7 +209,7 @@ impl Reader {
                 return Err("is no longer needed".to_owned());
             }
             if until < Instant::now() {
-                return Err(format!("has not answered within {} s", patience.as_secs()));
+                return Err(format!("did not answer within {} s", patience.as_secs()));
             }
             let timeout = PollTimeout::try_from(POLL_INTERVAL).unwrap_or(PollTimeout::MAX);
             let ready = poll(&mut [PollFd::new(self.answers.as_fd(), PollFlags::POLLIN)], timeout);
@@ -221,13 +221,14 @@ impl Reader {
                 read => line.extend_from_slice(&chunk[..read]),
             }
             if line.len() > MAX_ANSWER {
-                return Err(format!("answers more than {MAX_ANSWER} bytes"));
+                return Err(format!("sent an answer larger than {MAX_ANSWER} bytes"));
             }
         }
-        serde_json::from_slice(&line).map_err(|error| format!("answers nonsense: {error}"))
+        serde_json::from_slice(&line).map_err(|error| format!("sent an invalid answer: {error}"))
     }
 
-    /// Ends it where it has not by itself, and says how it came to that. One that the kernel does not let go is given back.
+    /// Ends the process if it still runs, and returns the cause. A process that the kernel does not release is
+    /// returned.
     fn end(mut self, why: &str) -> (String, Option<Child>) {
         drop(self.questions);
         // Who has closed its end is about to end.
@@ -246,12 +247,12 @@ impl Reader {
 fn cause(status: ExitStatus) -> String {
     match status.signal() {
         // What Rust does when an allocation fails.
-        Some(SIGABRT) => format!("{status}; its limit is {} MB of memory", MAX_MEMORY >> 20),
+        Some(SIGABRT) => format!("{status}; its memory limit is {} MB", MAX_MEMORY >> 20),
         _ => status.to_string(),
     }
 }
 
-/// How a process has ended; none where it does not within a second.
+/// How a process has ended; `None` if it does not end within a second.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let until = Instant::now() + Duration::from_secs(1);
     loop {

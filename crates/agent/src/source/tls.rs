@@ -1,4 +1,4 @@
-//! Whose certificates are believed, and one's own.
+//! The trusted CAs, and the client certificate.
 
 use std::path::Path;
 
@@ -39,18 +39,18 @@ pub(super) fn authorities(
     }
 }
 
-/// The certificates of a file (PEM), of which there is one at least.
+/// The certificates of a file (PEM), at least one.
 pub(super) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CertificatesError> {
     let pem = pem(path)?;
     let read = CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>();
     let found = read.map_err(|error| CertificatesError::new(path, &error))?;
     match found.is_empty() {
-        true => Err(CertificatesError::new(path, &"there is no certificate in it")),
+        true => Err(CertificatesError::new(path, &"the file has no certificate")),
         false => Ok(found),
     }
 }
 
-/// Whether `host`, as it stands in a URL, is this machine.
+/// Whether `host`, as written in a URL, is this machine.
 pub(super) fn is_loopback(host: &str) -> bool {
     host == "localhost"
         || host == "[::1]"

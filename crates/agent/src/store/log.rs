@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::atomic_file::PRIVATE;
 
-/// Above this size the log is put aside as `.1`, in the place of the one before.
+/// Above this size the log is renamed to `.1`, and replaces the one before.
 const MAX_BYTES: u64 = 16_000_000;
 
 /// The log, at whose end one writes.
@@ -20,13 +20,13 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Opens the log; a last line without an end, which an interruption has left, is cut off, and that is told.
+    /// Opens the log. An incomplete last line, left by an interruption, is cut off; that is reported.
     pub(super) fn open(path: &Path) -> io::Result<(Log, Option<String>)> {
         let file = opened(path)?;
         let text = shortflow_files::read(path, super::MAX_LOG)?;
         let end = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let torn = (end < text.len())
-            .then(|| "the last line of the log was cut off, and is removed".to_owned());
+        let torn =
+            (end < text.len()).then(|| "removed the incomplete last line of the log".to_owned());
         if torn.is_some() {
             file.set_len(end as u64)?;
         }

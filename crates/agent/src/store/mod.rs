@@ -1,4 +1,4 @@
-//! Versions of a repository, kept on disk whole or not at all, and the log of what was done.
+//! Versions of a repository on disk, written atomically, and the event log.
 //!
 //! ```text
 //! STATE/versions/000007/repository/…  the texts of version 7, and about.json: who, when, from where
@@ -13,11 +13,11 @@
 //! STATE/lock                          held by the one process that uses the folder
 //! ```
 //!
-//! All of it is for the agent's user alone: what is in a repository, and lines of it in messages, may be nobody else's
-//! business.
+//! All files are readable only by the agent's user, since a repository and messages that quote it may be
+//! confidential.
 //!
-//! A version is written into a folder of another name, brought to the disk, and then renamed; `current` is exchanged
-//! by a rename, too. So whenever a process or a machine ends, there is the version before or the one after.
+//! A version is written into a folder of another name, synchronised to disk, and then renamed; `current` is replaced
+//! by a rename, too. So if a process or a machine stops at any time, either the old or the new version is there.
 
 mod log;
 mod numbers;
@@ -45,7 +45,7 @@ const MAX_VERSIONS: usize = 100;
 const MAX_LOG: u64 = 64_000_000;
 const MAX_STATE: u64 = 64_000_000;
 
-/// In the place of digests that are held off: any may be among them.
+/// Stands for unknown digests: any version may be held back.
 pub(crate) const ANY: &str = "*";
 
 /// What is known of a version.
@@ -75,16 +75,16 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// The system gives no thread.
-    #[error("no thread can be started: {0}")]
+    #[error("cannot start a thread: {0}")]
     NoThread(std::io::Error),
     /// Another process uses the folder.
-    #[error("{folder} is used by another agent")]
+    #[error("another agent uses {folder}")]
     Busy {
         /// The folder.
         folder: String,
     },
     /// There is no such version.
-    #[error("there is no version {number}; {}", there(.versions))]
+    #[error("version {number} does not exist; {}", there(.versions))]
     NoVersion {
         /// The number.
         number: u64,
@@ -92,7 +92,7 @@ pub enum StoreError {
         versions: Vec<u64>,
     },
     /// There is no version before.
-    #[error("there is no earlier version to go back to; {}", there(.versions))]
+    #[error("no earlier version to roll back to; {}", there(.versions))]
     NoEarlier {
         /// Those that are there.
         versions: Vec<u64>,
@@ -115,8 +115,8 @@ fn there(versions: &[u64]) -> String {
     };
     let reported: Vec<String> = ranges.iter().map(reported).collect();
     match versions {
-        [] => "none is kept yet".to_owned(),
-        [one] => format!("version {one} alone is kept"),
+        [] => "no version is kept yet".to_owned(),
+        [one] => format!("only version {one} is kept"),
         _ => format!("versions {} are kept", reported.join(", ")),
     }
 }
@@ -135,7 +135,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the folder, makes it if need be, and repairs what an interruption has left there: what that was is told.
+    /// Opens the folder, creates it if necessary, and repairs the effects of an interruption; returns the repairs.
     ///
     /// # Errors
     /// When another process has it, or it cannot be read or written.
@@ -170,7 +170,7 @@ impl Store {
         &self.folder
     }
 
-    /// The version that counts, with its texts.
+    /// The active version, with its texts.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -219,7 +219,7 @@ impl Store {
         })?;
         let digest = bundle.digest();
         if digest != about.digest {
-            return Err(damaged(format!("its digest is {digest} instead of {}", about.digest)));
+            return Err(damaged(format!("the digest is {digest}, expected {}", about.digest)));
         }
         Ok((about, bundle))
     }
@@ -333,7 +333,7 @@ impl Store {
         self.set("held.json", (!held.is_empty()).then_some(held))
     }
 
-    /// Lets texts be taken that were held off.
+    /// Releases held-back texts.
     ///
     /// # Errors
     /// When that cannot be written.
@@ -367,7 +367,7 @@ impl Store {
         self.log.write(&event.json()).map_err(|error| io(&path, error))
     }
 
-    /// The lines of the log in `folder`, whoever uses it.
+    /// The lines of the log in `folder`, whichever process uses it.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -400,7 +400,7 @@ impl Store {
             let names = dir.names().map_err(|error| io(&self.folder, error))?;
             for name in names.iter().filter(|name| is_unfinished(&name.to_string_lossy())) {
                 dir.remove_tree(name).map_err(|error| io(&self.folder.join(name), error))?;
-                repaired.push(format!("a {what} that was begun and not finished is removed"));
+                repaired.push(format!("removed an incomplete {what}"));
             }
         }
         let numbers = self.numbers();
@@ -415,9 +415,9 @@ impl Store {
         match sound {
             Some(number) => {
                 self.point_to(number)?;
-                repaired.push(format!("{was} counted; version {number} does now"));
+                repaired.push(format!("{was} was active; version {number} is active now"));
             }
-            None => repaired.push(format!("{was} counted; no sound version is there")),
+            None => repaired.push(format!("{was} was active; no valid version exists")),
         }
         Ok(repaired)
     }
@@ -438,7 +438,7 @@ fn name(number: u64) -> String {
     format!("{number:06}")
 }
 
-/// The folder of a state, for its user alone. One that was made by others is taken only where nobody else may write it.
+/// The private folder of a state. An existing folder is accepted only if no other user may write it.
 fn private_folder(folder: &Path) -> io::Result<Dir> {
     let is_new = !folder.exists();
     let dir = Dir::create(folder)?;
@@ -447,7 +447,7 @@ fn private_folder(folder: &Path) -> io::Result<Dir> {
     if is_ours && found.uid() == nix::unistd::geteuid().as_raw() {
         dir.set_mode(0o700)?;
     } else if found.mode() & 0o022 != 0 {
-        let what = "others may write this folder: give one of its own";
+        let what = "other users may write this folder: give the agent its own folder";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
     }
     Ok(dir)

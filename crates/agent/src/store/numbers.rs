@@ -1,4 +1,4 @@
-//! The numbers of devices, which they keep when they are renamed.
+//! The interface numbers of devices, which stay the same when devices are renamed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use shortflow_deploy::namespace_id;
 
 use super::{Store, StoreError};
 
-/// Numbers, and what they count in: they begin anew with the machine, and in each network namespace.
+/// Interface numbers, and their scope: they restart with the machine, and in each network namespace.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Numbers {
     of: String,

@@ -1,4 +1,4 @@
-//! What is known of versions on trial, and of those that were found to be worse.
+//! The state of versions on trial, and of versions that were found worse.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -30,12 +30,12 @@ impl Store {
         self.set("trial.json", trial)
     }
 
-    /// The last word of this machine on a version.
+    /// The last verdict of this machine on a version.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         self.read("verdict.json")
     }
 
-    /// Writes down its word.
+    /// Stores its verdict.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -48,7 +48,7 @@ impl Store {
         self.read("worse.json").unwrap_or_default()
     }
 
-    /// Writes down why a version is one of them, or that it is none.
+    /// Stores why a version is worse, or removes it from the list.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -63,21 +63,23 @@ impl Store {
         self.set("worse.json", Some(&worse[forgotten..]))
     }
 
-    /// Files that are there and are not what was written, and what comes of that.
+    /// Damaged files, and the consequences.
     pub(super) fn damaged(&self) -> Vec<String> {
         let known = [
             (
                 "held.json",
-                "nothing of the source is taken until `shortflow agent resume`, since it is not known what was gone back from",
+                "the record of rolled-back versions is lost, so the agent takes no version from \
+                    the source until you run `shortflow agent resume`",
             ),
             (
                 "devices.json",
-                "devices that the fleet no longer names keep what they have; `shortflow undeploy` takes it away",
+                "devices that the fleet no longer names keep their policies; to remove one, run \
+                    `shortflow undeploy`",
             ),
-            ("numbers.json", "devices that were renamed meanwhile keep what they have"),
+            ("numbers.json", "devices that were renamed meanwhile keep their policies"),
             ("trial.json", "no version is on trial"),
-            ("worse.json", "it is not known which versions were found worse"),
-            ("verdict.json", "it is not known what others were told"),
+            ("worse.json", "the record of versions found worse is lost"),
+            ("verdict.json", "the last verdict that this machine reported is lost"),
         ];
         let is_damaged = |name: &str| match name {
             "held.json" => self.held().contains(ANY),

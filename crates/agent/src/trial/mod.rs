@@ -1,9 +1,10 @@
-//! A new version on trial: what short flows meet under it, held against what they met before.
+//! The trial of a new version: compares the delay and loss of short flows with those before.
 //!
-//! The window before the version was taken and the one after it was installed are cut into as many parts. Of each part
-//! there are means at every device: how long packets of the class served first wait, which share of them its queue drops,
-//! which share of all packets the edge drops, and how many are sent. Those of the window after are tested to be worse than
-//! the others by more than a margin, by ranks (Mann & Whitney 1947), after a third, two thirds and all of the window.
+//! The window before the version was applied and the window after it was installed are cut into the same number of
+//! parts. Each part has means at every device: the wait of packets of the class served first, the share of them that
+//! the queue drops, the share of all packets that the edge drops, and the packets sent. The test asks whether the
+//! values after are worse by more than a margin. It uses ranks (Mann & Whitney 1947), after a third, two thirds and
+//! all of the window.
 
 mod rank;
 mod window;
@@ -21,9 +22,9 @@ pub(crate) use window::{Series, waits};
 /// How often a version that changes nothing is found to be worse, at most, if the parts of a window are alike and independent:
 /// over all looks, measures and devices of a machine together (Bonferroni).
 const FALSE_ALARMS: f64 = 0.01;
-/// How often one looks on the way.
+/// The number of tests during the window.
 const MAX_LOOKS: u32 = 3;
-/// How few parts let nobody judge.
+/// The minimum number of parts for a test.
 const MIN_PARTS: usize = 8;
 /// How many packets a device must have been given in each window, so that one can say that it is no worse.
 const MIN_PACKETS: u64 = 100;
@@ -43,11 +44,11 @@ pub(crate) struct Trial {
     pub(crate) digest: String,
     /// The version that one goes back to.
     pub(crate) good: u64,
-    /// Whether others wait for what it comes to.
+    /// Whether other machines wait for the verdict.
     pub(crate) tells: bool,
     /// The length of a window, in seconds.
     seconds: f64,
-    /// Why it cannot be told whether it is worse, where a window was over and that was so.
+    /// Why the verdict is unknown, if a window has ended without one.
     #[serde(skip)]
     pub(crate) inconclusive: Option<String>,
     /// What was measured before at each device.
@@ -66,7 +67,7 @@ pub(crate) enum Outcome {
     Worse(String),
     /// It is not, as far as was measured: how far that was.
     NoWorse(String),
-    /// It cannot be told: why not, and whether a further window may tell it.
+    /// Unknown: why, and whether another window may decide.
     Inconclusive { why: String, is_decidable: bool },
 }
 
@@ -101,7 +102,7 @@ impl Trial {
         Trial { digest, tells, inconclusive: None, began: None, looks: 0, ..self }
     }
 
-    /// Whether enough was measured before that a version can be held against it.
+    /// Whether the window before has enough measurements to compare a version with.
     pub(crate) fn is_decidable(&self) -> bool {
         self.before.values().any(is_enough)
     }
@@ -111,7 +112,7 @@ impl Trial {
         Trial { inconclusive: Some(inconclusive), began: Some(now), looks: 0, ..self }
     }
 
-    /// The same, whose last look is to be had once more.
+    /// The same trial, with its last test to be repeated.
     pub(crate) fn with_last_look_repeated(self) -> Trial {
         Trial { looks: self.looks.saturating_sub(1), ..self }
     }
@@ -130,7 +131,7 @@ impl Trial {
         }
     }
 
-    /// What it has come to by now; none as long as that is open.
+    /// The verdict so far; `None` while it is open.
     pub(crate) fn judge(
         &mut self,
         now: Instant,
@@ -164,7 +165,7 @@ impl Trial {
                 if chance < limit {
                     let message = measure.describe(before, after);
                     return Some(Outcome::Worse(format!(
-                        "{device}: {message}; by chance in {chance:.1e} of cases"
+                        "{device}: {message}; probability of this by chance: {chance:.1e}"
                     )));
                 }
             }
@@ -172,13 +173,13 @@ impl Trial {
         (next == MAX_LOOKS).then(|| self.in_the_end(&pairs, judged))
     }
 
-    /// What it comes to at the end of the window, where nothing was found to be worse.
+    /// The verdict at the end of the window, if no test found it worse.
     fn in_the_end(&self, pairs: &[(&String, &Parts, Parts)], judged: usize) -> Outcome {
         let given = |parts: &Parts| parts.whole.given();
         let few = |when: &str, packets: u64| match packets {
-            MIN_PACKETS.. => format!("too little was measured {when}"),
+            MIN_PACKETS.. => format!("too few measurements {when}"),
             _ => format!(
-                "too little traffic: {packets} packets {when}, and it takes {MIN_PACKETS} in each window"
+                "too little traffic: {packets} packets {when}, and each window needs {MIN_PACKETS}"
             ),
         };
         if pairs.is_empty() {
@@ -192,7 +193,8 @@ impl Trial {
         let before: u64 = pairs.iter().map(|(_, before, _)| given(before)).sum();
         let after: u64 = pairs.iter().map(|(_, _, after)| given(after)).sum();
         Outcome::NoWorse(format!(
-            "{judged} measures of its devices are no worse, by {before} packets before and {after} since"
+            "{judged} measurements of its devices are no worse, with {before} packets before and \
+                {after} packets since"
         ))
     }
 }
@@ -227,7 +229,7 @@ impl Measure {
         }
     }
 
-    /// How likely the window after is so much worse by chance alone; none where too little was measured.
+    /// The probability that the window after is so much worse by chance; `None` with too few measurements.
     fn chance(self, before: &Parts, after: &Parts) -> Option<f64> {
         let [old, new] = [before, after].map(|parts| self.values(parts));
         if old.len() < MIN_PARTS || new.len() < MIN_PARTS {
@@ -250,22 +252,24 @@ impl Measure {
         let [old, new] = [before, after].map(|parts| median(self.values(parts)));
         match self {
             Measure::Delay => format!(
-                "packets of the class served first wait {:.1} ms, before {:.1} ms (medians)",
+                "packets of the class served first wait {:.1} ms instead of {:.1} ms (medians)",
                 new * 1e3,
                 old * 1e3
             ),
             Measure::Loss => format!(
-                "of packets of the class served first {:.2} % are dropped, before {:.2} % (medians)",
+                "packets of the class served first are dropped at {:.2} % instead of {:.2} % \
+                    (medians)",
                 new * 1e2,
                 old * 1e2
             ),
             Measure::Policed => format!(
-                "the edge drops {:.2} % of packets, before {:.2} % (medians)",
+                "the edge drops {:.2} % of packets instead of {:.2} % (medians)",
                 new * 1e2,
                 old * 1e2
             ),
             Measure::Sent => format!(
-                "{new:.0} packets are sent in a second, before {old:.0} (medians), and {:.1} % are dropped, before {:.1} %",
+                "{new:.0} packets/s are sent instead of {old:.0} (medians), and {:.1} % are \
+                    dropped instead of {:.1} %",
                 after.whole.lost() * 1e2,
                 before.whole.lost() * 1e2
             ),
@@ -352,12 +356,12 @@ mod tests {
     #[test]
     fn more_drops_are_found_and_less_of_everything_is_not() {
         let (outcome, _) = Device::new().trial(|| (0.001, 0), || (0.001, 10));
-        let golden = "eth0: of packets of the class served first 1.00 % are dropped, before 0.00 % (medians); \
-                      by chance in 9.5e-8 of cases";
+        let golden = "eth0: packets of the class served first are dropped at 1.00 % instead of \
+            0.00 % (medians); probability of this by chance: 9.5e-8";
         assert_eq!(outcome, Outcome::Worse(golden.to_owned()));
         let (outcome, seconds) = Device::new().trial(|| (0.020, 10), || (0.001, 0));
         let golden =
-            "4 measures of its devices are no worse, by 118000 packets before and 120000 since"
+            "4 measurements of its devices are no worse, with 118000 packets before and 120000 packets since"
                 .to_owned();
         assert_eq!((outcome, seconds), (Outcome::NoWorse(golden), 125));
     }
@@ -383,7 +387,7 @@ mod tests {
             device.second(1.0, 500);
             outcome = trial.judge(device.now, &device.series);
         }
-        let why = "too little was measured before";
+        let why = "too few measurements before";
         let golden = Outcome::Inconclusive { why: why.to_owned(), is_decidable: false };
         assert_eq!(outcome, Some(golden));
     }
@@ -425,7 +429,8 @@ mod tests {
     #[test]
     fn what_the_edge_drops_is_loss() {
         let (outcome, seconds) = with_edge(|_| [300, 0, 0, 0], |_| [1, 0, 0, 299]);
-        let golden = "eth0: the edge drops 99.67 % of packets, before 0.00 % (medians); by chance in 9.5e-8 of cases";
+        let golden = "eth0: the edge drops 99.67 % of packets instead of 0.00 % (medians); \
+            probability of this by chance: 9.5e-8";
         assert_eq!((outcome, seconds), (Outcome::Worse(golden.to_owned()), 45));
         let (outcome, _) = with_edge(|_| [300, 0, 0, 3], |_| [300, 0, 0, 3]);
         assert!(matches!(outcome, Outcome::NoWorse(_)), "as before: {outcome:?}");
@@ -434,8 +439,8 @@ mod tests {
     #[test]
     fn a_class_behind_the_first_that_loses_nearly_all_makes_a_version_worse() {
         let (outcome, _) = with_edge(|_| [10, 300, 0, 0], |_| [10, 20, 280, 0]);
-        let golden = "eth0: 30 packets are sent in a second, before 310 (medians), and 90.3 % are dropped, before 0.0 %; \
-                      by chance in 9.5e-8 of cases";
+        let golden = "eth0: 30 packets/s are sent instead of 310 (medians), and 90.3 % are dropped \
+            instead of 0.0 %; probability of this by chance: 9.5e-8";
         assert_eq!(outcome, Outcome::Worse(golden.to_owned()));
         // Connections that nothing comes of soon send next to nothing.
         let (outcome, _) = with_edge(|_| [10, 300, 0, 0], |second| [0, 0, second % 2, 0]);
@@ -453,14 +458,12 @@ mod tests {
         let (idle, busy) = (|_| [0, 0, 0, 0], |_| [100, 0, 0, 0]);
         let inconclusive =
             |why: &str, is_decidable| Outcome::Inconclusive { why: why.to_owned(), is_decidable };
-        let none = inconclusive(
-            "too little traffic: 0 packets before, and it takes 100 in each window",
-            false,
-        );
+        let none =
+            inconclusive("too little traffic: 0 packets before, and each window needs 100", false);
         assert_eq!(with_edge(idle, idle), (none.clone(), 125));
         assert_eq!(with_edge(idle, busy), (none, 125));
         let since = inconclusive(
-            "eth0: too little traffic: 0 packets since, and it takes 100 in each window",
+            "eth0: too little traffic: 0 packets since, and each window needs 100",
             true,
         );
         assert_eq!(with_edge(busy, idle), (since, 125));

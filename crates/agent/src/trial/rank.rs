@@ -1,4 +1,5 @@
-//! The rank test of Mann & Whitney 1947: whether one group of values tends to be above another.
+//! The rank test of Mann & Whitney 1947, which tests whether the values of one group tend to be larger than those of
+//! another.
 
 /// How likely the ranks of `after` among both groups sum to so much or more, if each choice of that many of all values is
 /// as likely: one-sided and exact, whatever the values are distributed like. Equal values share the mean of their ranks

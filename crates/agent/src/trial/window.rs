@@ -1,4 +1,4 @@
-//! What was measured at a device, second by second, and in parts of a window.
+//! Measurements of a device, for each second and for each part of a window.
 
 use std::collections::VecDeque;
 use std::ops::{Add, Sub};
@@ -16,7 +16,7 @@ pub(super) const PARTS: u32 = 24;
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Sample {
     at: Instant,
-    /// How long a packet waits that comes now into the class served first, in seconds; none where nobody knows.
+    /// The delay of a packet that arrives now in the class served first, in seconds; `None` if unknown.
     delay: Option<f64>,
     counts: Counts,
 }
@@ -31,7 +31,7 @@ pub(super) struct Counts {
     sent: u64,
     /// Those of all classes that their queues dropped.
     dropped: u64,
-    /// Those that the edge dropped before they came to a queue.
+    /// Packets that the edge dropped before a queue.
     policed: u64,
 }
 
@@ -64,7 +64,7 @@ impl Series {
         }
     }
 
-    /// What was measured in so many parts of this length from `from` on.
+    /// The measurements in this number of parts of this length, starting at `from`.
     pub(super) fn parts(&self, from: Instant, part: Duration, count: u32) -> Parts {
         let mut parts = Parts::default();
         for number in 0..count {
@@ -153,8 +153,8 @@ impl Sub for Counts {
     }
 }
 
-/// How long a packet waits that comes now into each class of which that is known, in seconds, by how a device stands. Where a
-/// queue does not say it itself, what is in it over the rate of the device does, in the class that nobody is served before.
+/// The delay of a packet that arrives now in each class, in seconds, from a device's status. If the queue has no
+/// estimate of its own, it is the backlog over the device's rate, for the class served first.
 pub(crate) fn waits(stands: &Value) -> Vec<(&str, f64)> {
     let rate = stands["rate_bit_per_s"].as_f64().filter(|rate| *rate > 0.0);
     let classes = stands["classes"].as_array().into_iter().flatten().enumerate();
@@ -166,7 +166,7 @@ pub(crate) fn waits(stands: &Value) -> Vec<(&str, f64)> {
     known.collect()
 }
 
-/// What is seen of a device, by how it stands; none where nothing is deployed.
+/// The measurement of a device, from its status; `None` without a deployment.
 fn sample(at: Instant, stands: &Value) -> Option<Sample> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let (queues, edge) = (list(&stands["classes"]), list(&stands["edge"]["classes"]));

@@ -77,13 +77,13 @@ fn without_digest(text: &str) -> String {
 fn a_version_is_taken_once_and_brought_to_the_devices_of_this_machine() {
     let state = tempfile::tempdir().unwrap();
     let mut bench = Bench::at(state.path(), StubPlane::default());
-    assert_eq!(bench.reported(), ["agent: the agent of gw1 has started without any version"]);
+    assert_eq!(bench.reported(), ["agent: the agent of gw1 has started without a version"]);
     bench.offer(FLEET);
     let reported: Vec<String> = bench.reported().iter().map(|line| without_digest(line)).collect();
     assert_eq!(
         reported,
         [
-            "alice: version 1  taken from a test",
+            "alice: applied version 1  from a test",
             "agent: eth0: policy \"FQ-CoDel\"",
             "agent: eth1: policy \"FQ-CoDel\""
         ]
@@ -122,8 +122,8 @@ fn what_has_a_mistake_is_told_once_and_the_last_good_version_stays() {
     let reported = bench.reported();
     assert_eq!(reported.len(), 1, "{reported:?}");
     assert!(
-        reported[0].starts_with("alice: a test (")
-            && reported[0].ends_with("refused, and the last good version stays:")
+        reported[0].starts_with("alice: refused a test (")
+            && reported[0].ends_with("); the last good version stays active:")
     );
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
     let refused = bench.agent.status()["source"]["refused"].as_str().unwrap().to_owned();
@@ -139,13 +139,13 @@ fn mistakes_that_make_no_repository_are_refused_like_others_and_not_told_as_an_a
     bench.offer(FLEET);
     bench.reported();
     for _ in 0..2 {
-        let mistakes = NotFetched::Mistakes("error: this line has no colon".to_owned());
+        let mistakes = NotFetched::Mistakes("error: missing colon in this line".to_owned());
         assert!(bench.agent.offer(bench.now, 0, Err(mistakes)));
     }
     let reported: Vec<String> = bench.reported().iter().map(|line| without_digest(line)).collect();
-    assert_eq!(reported, ["agent: a test  refused, and the last good version stays:"]);
+    assert_eq!(reported, ["agent: refused a test ; the last good version stays active:"]);
     let source = bench.agent.status()["source"].clone();
-    assert_eq!(source["refused"], "error: this line has no colon");
+    assert_eq!(source["refused"], "error: missing colon in this line");
     assert!(source["unreadable"].is_null());
     bench.offer(FLEET);
     assert!(bench.agent.status()["source"]["refused"].is_null());
@@ -162,8 +162,8 @@ fn where_there_is_no_version_yet_none_is_said_to_stay() {
     assert_eq!(
         reported,
         [
-            "alice: a test  refused, and there is no version yet:",
-            "agent: a test cannot be read, and there is no version yet: it is gone"
+            "alice: refused a test ; no version is active yet:",
+            "agent: cannot read a test; no version is active yet: it is gone"
         ]
     );
 }
@@ -181,8 +181,8 @@ fn a_source_that_cannot_be_read_changes_nothing_and_is_told_once() {
     assert_eq!(
         bench.reported(),
         [
-            "agent: a test cannot be read, and the last good version stays: it is gone",
-            "agent: a test can be read again"
+            "agent: cannot read a test; the last good version stays active: it is gone",
+            "agent: a test is readable again"
         ]
     );
 }
@@ -197,7 +197,7 @@ fn a_device_that_fails_is_tried_again_at_growing_intervals_and_holds_up_no_other
     let reported = bench.reported();
     assert!(
         reported.contains(
-            &"agent: eth0: there is no device `eth0`; it stays as it was, and is tried again"
+            &"agent: eth0: no device `eth0`; the device is unchanged, and the agent will try again"
                 .to_owned()
         )
     );
@@ -220,8 +220,8 @@ fn a_device_that_somebody_else_changes_is_brought_back() {
     bench.reported();
     bench.agent.plane_mut().devices.remove("eth1");
     bench.later(11);
-    let reported =
-        "agent: eth1: somebody else has changed it, or it went and came; it is set right";
+    let reported = "agent: eth1: another process changed or recreated the device; the agent deploys \
+        the policy again";
     assert_eq!(bench.reported(), [reported, "agent: eth1: policy \"FQ-CoDel\""]);
     let changed = bench.agent.status()["devices"][1]["changed"].clone();
     assert_eq!((&changed["times"], &changed["again_and_again"]), (&1.into(), &false.into()));
@@ -317,7 +317,11 @@ fn a_device_that_no_policy_is_for_any_more_is_given_back_also_after_an_interrupt
     // As after kill -9: the state is there, and so is what is deployed.
     let mut bench = Bench::at(state.path(), StubPlane { devices, ..StubPlane::default() });
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel"]);
-    assert!(bench.reported().contains(&"agent: eth1: as it was before".to_owned()));
+    assert!(
+        bench
+            .reported()
+            .contains(&"agent: eth1: policy removed; the device is as it was before".to_owned())
+    );
     assert_eq!(bench.agent.plane().devices.len(), 1);
 }
 
@@ -343,10 +347,14 @@ fn a_device_that_is_renamed_gives_back_what_it_has_where_its_new_name_has_no_ass
     bench.later(20);
     let reported = bench.reported();
     assert!(
-        reported.contains(&"agent: eth1 is called eth2 now, which has no assignment: what was deployed there is taken away".to_owned()),
+        reported.contains(&"agent: device eth1 is now called eth2, which has no assignment: its policy is removed".to_owned()),
         "{reported:#?}"
     );
-    assert!(reported.contains(&"agent: eth2: as it was before".to_owned()), "{reported:#?}");
+    assert!(
+        reported
+            .contains(&"agent: eth2: policy removed; the device is as it was before".to_owned()),
+        "{reported:#?}"
+    );
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
     assert_eq!(bench.agent.plane().devices.keys().collect::<Vec<_>>(), ["eth0", "eth1"]);
 
@@ -375,9 +383,9 @@ fn a_machine_that_is_taken_out_of_the_fleet_gives_back_its_devices() {
     assert_eq!(
         reported[1..],
         [
-            "agent: the fleet has no machine `gw1`: nothing is deployed here",
-            "agent: eth0: as it was before",
-            "agent: eth1: as it was before"
+            "agent: the fleet has no machine `gw1`: no policy is deployed here",
+            "agent: eth0: policy removed; the device is as it was before",
+            "agent: eth1: policy removed; the device is as it was before"
         ]
     );
 }
@@ -389,7 +397,7 @@ fn going_back_is_done_logged_and_kept_until_the_source_has_something_new() {
     let best_effort = FLEET.replace("fq-codel", "best-effort");
     assert_eq!(
         bench.agent.roll_back(bench.now, None, "bob").unwrap_err().to_string(),
-        "there is no earlier version to go back to; none is kept yet"
+        "no earlier version to roll back to; no version is kept yet"
     );
     bench.offer(FLEET);
     bench.offer(&best_effort);
@@ -450,7 +458,7 @@ fn a_machine_that_is_not_first_takes_a_version_when_its_time_has_come_and_the_so
     bench.offer(&in_stages("90 Mbit/s"));
     let reported = bench.reported();
     assert!(
-        reported.len() == 1 && reported[0].contains("other machines are first"),
+        reported.len() == 1 && reported[0].contains("other machines apply it first"),
         "{reported:?}"
     );
     let waiting = bench.agent.status()["waiting"].clone();

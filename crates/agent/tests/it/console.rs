@@ -119,7 +119,7 @@ fn the_page_warns_of_what_status_warns_of_as_long_as_it_is_so() {
         until_told(agent.console, "about", is_there);
     };
     agent.write(&FLEET.replace("95 Mbit/s", "95 Mbits"));
-    notes("has now is refused: error: ");
+    notes("is refused: error: ");
     notes("(fleet.toml:");
     let state = until_told(agent.console, "snapshot", |reported| {
         reported["places"][0]["problem"]
@@ -136,19 +136,19 @@ fn what_is_no_version_is_refused_with_the_reason_and_nothing_changes() {
     let agent = Running::start();
     agent.until_version(1);
     for (to, wanted) in [
-        ("0/9", "there is no version 9"),
-        ("0/+1", "there is no choice `0/+1` here"),
-        ("0/01", "there is no choice `0/01` here"),
-        ("+0/1", "there is no choice `+0/1` here"),
-        ("0/0", "there is no choice `0/0` here"),
-        ("1/1", "there is no choice `1/1` here: an id is INDEX/NUMBER, "),
+        ("0/9", "version 9 does not exist"),
+        ("0/+1", "unknown choice `0/+1`"),
+        ("0/01", "unknown choice `0/01`"),
+        ("+0/1", "unknown choice `+0/1`"),
+        ("0/0", "unknown choice `0/0`"),
+        ("1/1", "unknown choice `1/1`: write INDEX/NUMBER, "),
         ("1", "as 0/1 for version 1 of the first machine; indices are 0 gw1\""),
     ] {
         let answer = asked(agent.console, "POST /switch", &json!({ "to": to }).to_string());
         assert!(answer.contains(wanted), "{to}: {answer}");
     }
     let answer = asked(agent.console, "POST /pace", "{\"speed\":4}");
-    assert!(answer.contains("time passes by itself here"), "{answer}");
+    assert!(answer.contains("the console of an agent cannot control time"), "{answer}");
     assert_eq!(agent.status()["version"]["number"], 1);
 }
 
@@ -238,7 +238,7 @@ fn a_switch_that_is_under_way_when_the_agent_is_to_stop_is_ended_and_answered() 
     end.send(()).unwrap();
     assert_eq!(switched.join().unwrap(), "{}");
     let late = late.join().unwrap().unwrap_err().to_string();
-    assert_eq!(late, "the agent refuses: the agent is about to stop, and has not begun it");
+    assert_eq!(late, "the agent refuses: the agent is stopping and did not start this request");
     agent.join().unwrap().unwrap();
 }
 
@@ -258,7 +258,7 @@ fn several_machines_are_on_one_page_and_one_that_is_gone_says_so() {
         let about = overview.hub().about();
         assert_eq!((about.title.as_str(), about.choices[0].id.as_str()), ("2 machines", "0/1"));
         let refused = overview.preview("1/1").unwrap_err();
-        assert!(refused.starts_with("no agent can be asked at /nowhere/gw2.sock"), "{refused}");
+        assert!(refused.starts_with("no agent answers at /nowhere/gw2.sock"), "{refused}");
         stop.store(true, Ordering::Relaxed);
     });
 }

@@ -51,11 +51,11 @@ fn failure(piece: fn(u8) -> Vec<u8>) -> String {
 #[test]
 fn small_entries_without_end_are_refused_by_their_number() {
     let why = failure(|number| entry(number, 1));
-    assert_eq!(why, "its answer is too large: more than 100000 entries or 64 MB");
+    assert_eq!(why, "the answer is too large: more than 100000 entries or 64 MB");
 }
 
 #[test]
 fn large_entries_without_end_are_refused_by_their_bytes() {
     let why = failure(|number| entry(number, 60_000));
-    assert_eq!(why, "its answer is too large: more than 100000 entries or 64 MB");
+    assert_eq!(why, "the answer is too large: more than 100000 entries or 64 MB");
 }

@@ -100,12 +100,12 @@ fn a_text_comes_over_tls_and_again_only_when_it_has_changed() {
     assert_eq!(server.line(), "200");
     // A token that is exchanged counts at once.
     std::fs::write(server.path("token"), "other\n").unwrap();
-    assert_eq!(source.fetch().unwrap_err().to_string(), "it answers 401 Unauthorized");
+    assert_eq!(source.fetch().unwrap_err().to_string(), "the server answers 401 Unauthorized");
     std::fs::write(server.path("token"), TOKEN).unwrap();
     server.kill();
     let mut source = server.source("127.0.0.1", &server.path("ca.pem"));
     let why = source.fetch().unwrap_err().to_string();
-    assert!(why.starts_with("cannot read from it: "), "{why}");
+    assert!(why.starts_with("cannot read from the server: "), "{why}");
     assert_eq!(source.fetch().unwrap_err().to_string(), why, "it is not asked again at once");
 }
 
@@ -131,7 +131,7 @@ fn the_owner_of_a_certificate_is_known_by_it() {
         Https::new(HttpsOptions::new(&url, Some(&ca), identity, None).unwrap()).fetch()
     };
     assert_eq!(of(Some((&certificate, &key))).unwrap().bundle, repository("95 Mbit/s"));
-    assert_eq!(of(None).unwrap_err().to_string(), "it answers 401 Unauthorized");
+    assert_eq!(of(None).unwrap_err().to_string(), "the server answers 401 Unauthorized");
 }
 
 /// A server that sends the same to everybody, over and over where it goes on, and then hangs up. It keeps what it was asked.
@@ -179,56 +179,41 @@ fn what_is_no_whole_text_is_not_taken_and_is_told_in_words() {
     let chunked = whole("Transfer-Encoding: chunked", &chunked);
     assert_eq!(fetched(chunked.as_bytes(), false), Ok(repository("95 Mbit/s")));
     let golden: [(&str, Vec<u8>, bool, &str); 14] = [
-        ("half", sized(good.len(), &good[..good.len() - 9]).into(), false, "cannot read from it: "),
-        ("half a chunk", chunked[..chunked.len() - 30].into(), false, "cannot read from it: "),
-        ("without a length", whole("A: b", &good).into(), false, "it does not say how long"),
-        ("no byte", sized(0, "").into(), false, "error: the answer of the server has no bytes"),
-        ("a page", sized(5, "<html").into(), false, "error: this line has no colon"),
+        ("half", sized(good.len(), &good[..good.len() - 9]).into(), false, "cannot read from "),
+        ("half a chunk", chunked[..chunked.len() - 30].into(), false, "cannot read from "),
+        ("without a length", whole("A: b", &good).into(), false, "the server's answer may"),
+        ("no byte", sized(0, "").into(), false, "error: the server's answer is empty"),
+        ("a page", sized(5, "<html").into(), false, "error: missing colon in this line"),
         (
             "bytes",
             [sized(3, "").as_bytes(), b"a\xffb"].concat(),
             false,
-            "what it sends is not UTF-8 from byte 2",
+            "the server's answer is not valid UTF-8 from byte 2",
         ),
-        ("nonsense", b"what\r\n\r\n".into(), false, "what it sends is no answer of HTTP/1.1"),
-        ("nothing", b"".into(), false, "cannot read from it: "),
-        (
-            "too much",
-            sized(1 << 40, "").into(),
-            true,
-            "it sends more than 16 MB, and at most so many are read",
-        ),
-        (
-            "a head without end",
-            b"HTTP/1.1 200 OK\r\nA: ".into(),
-            true,
-            "the head of its answer is too long",
-        ),
+        ("nonsense", b"what\r\n\r\n".into(), false, "invalid HTTP/1.1 answer"),
+        ("nothing", b"".into(), false, "cannot read from the server: "),
+        ("too much", sized(1 << 40, "").into(), true, "the server's answer is larger than"),
+        ("a head without end", b"HTTP/1.1 200 OK\r\nA: ".into(), true, "the header of the"),
         (
             "elsewhere",
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
                 .into(),
             false,
-            "it answers 302 Found, and nobody is followed elsewhere",
+            "the server answers 302 Found, and redirects are not followed",
         ),
         (
             "not modified",
             b"HTTP/1.1 304 Not Modified\r\n\r\n".into(),
             false,
-            "it answers 304 Not Modified",
+            "the server answers 304",
         ),
         (
             "an error",
             b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n".into(),
             false,
-            "it answers 503 Service Unavailable",
+            "the server answers 503",
         ),
-        (
-            "no content",
-            b"HTTP/1.1 204 No Content\r\n\r\n".into(),
-            false,
-            "it answers 204 No Content",
-        ),
+        ("no content", b"HTTP/1.1 204 No Content\r\n\r\n".into(), false, "the server answers 204"),
     ];
     for (what, answer, goes_on, wanted) in golden {
         let why = fetched(&answer, goes_on).unwrap_err();
@@ -259,24 +244,30 @@ fn what_cannot_be_meant_is_refused_before_anybody_connects() {
     };
     let in_token = format!("{}", token.display());
     let golden = [
-        ("ftp://a/b", None, "\"ftp://a/b\" is no URL of a repository: it begins with https://".to_owned()),
-        ("https:///b", None, "\"https:///b\" is no URL of a repository: write https://host/path, the path in ASCII".to_owned()),
-        ("https://a/ b", None, "\"https://a/ b\" is no URL of a repository: write https://host/path, the path in ASCII".to_owned()),
+        ("ftp://a/b", None, "invalid repository URL \"ftp://a/b\": it must begin with https://".to_owned()),
+        ("https:///b", None, "invalid repository URL \"https:///b\": write https://host/path, with \
+            the path in ASCII".to_owned()),
+        ("https://a/ b", None, "invalid repository URL \"https://a/ b\": write https://host/path, \
+            with the path in ASCII".to_owned()),
         (
             "http://localhost:99999/",
             None,
-            "\"http://localhost:99999/\" is no URL of a repository: its port is no number up to 65535"
+            "invalid repository URL \"http://localhost:99999/\": the port must be a number up to 65535"
                 .to_owned(),
         ),
         (
             "https://a:/b",
             None,
-            "\"https://a:/b\" is no URL of a repository: its port is no number up to 65535".to_owned(),
+            "invalid repository URL \"https://a:/b\": the port must be a number up to 65535".to_owned(),
         ),
-        ("https://a:b@c/d", None, "\"https://a:b@c/d\" is no URL of a repository: a name and a password have no place in it; give a --token-file".to_owned()),
-        ("http://127.0.0.1@c/d", None, "\"http://127.0.0.1@c/d\" is no URL of a repository: a name and a password have no place in it; give a --token-file".to_owned()),
-        ("http://a.example.org/b", None, "everybody on the way to http://a.example.org/b could change what it says: use https://".to_owned()),
-        ("https://a/b", Some(token.as_path()), format!("{in_token} has no token in its first line, of letters, digits and -._~+/=")),
+        ("https://a:b@c/d", None, "invalid repository URL \"https://a:b@c/d\": a user name or \
+            password is not allowed in it: use --token-file".to_owned()),
+        ("http://127.0.0.1@c/d", None, "invalid repository URL \"http://127.0.0.1@c/d\": a user \
+            name or password is not allowed in it: use --token-file".to_owned()),
+        ("http://a.example.org/b", None, "the answers of http://a.example.org/b can be changed on \
+            the way: use https://".to_owned()),
+        ("https://a/b", Some(token.as_path()), format!("{in_token} has no valid token in its first \
+            line: use letters, digits and -._~+/=")),
     ];
     for (url, token, message) in golden {
         assert_eq!(refused(url, None, token), Some(message), "{url}");
@@ -287,5 +278,5 @@ fn what_cannot_be_meant_is_refused_before_anybody_connects() {
         assert_eq!(refused(url, None, None), None, "{url}");
     }
     let none = refused("https://a/b", Some(&token), None).unwrap();
-    assert_eq!(none, format!("{in_token}: there is no certificate in it"));
+    assert_eq!(none, format!("{in_token}: the file has no certificate"));
 }

@@ -191,7 +191,7 @@ fn more_entries_than_a_repository_has_are_refused_before_they_are_held_against_e
     assert_eq!(ldap::read("a", text(5000)).unwrap().files().count(), 5000);
     let refused = ldap::read("a", text(5001)).unwrap_err().to_string();
     assert!(
-        refused.contains("cn=5001: this is entry 5001, and at most 5000 are read"),
+        refused.contains("cn=5001: too many entries: this is entry 5001, and the maximum is 5000"),
         "{refused}"
     );
 }

@@ -145,7 +145,7 @@ fn a_slow_reading_that_an_order_began_does_not_undo_that_somebody_went_back_mean
     });
     let until = |begin: &str| loop {
         let events = events.recv_timeout(PATIENCE).expect(begin);
-        assert!(!events.starts_with("version 3"), "{events}");
+        assert!(!events.starts_with("applied version 3"), "{events}");
         if events.starts_with(begin) {
             return;
         }
@@ -154,11 +154,11 @@ fn a_slow_reading_that_an_order_began_does_not_undo_that_somebody_went_back_mean
     let ends = |rate: &str| end.send(at_once(rate)).unwrap();
     begins();
     ends("95 Mbit/s");
-    until("version 1 ");
+    until("applied version 1 ");
     ask(&socket, Ask::Reload).unwrap();
     begins();
     ends("90 Mbit/s");
-    until("version 2 ");
+    until("applied version 2 ");
     assert_eq!(ask(&socket, Ask::RollBack(None)).unwrap()["reading"], false);
     until("rolled back from version 2 to 1");
     ask(&socket, Ask::Resume).unwrap();
@@ -168,7 +168,7 @@ fn a_slow_reading_that_an_order_began_does_not_undo_that_somebody_went_back_mean
     let answer = ask(&socket, Ask::RollBack(Some(1))).unwrap();
     assert_eq!(answer["reading"], true, "something newer may come of it: {answer}");
     ends("85 Mbit/s");
-    until("version 1 stays");
+    until("version 1 stays active");
     // It is read once more, by itself, and by then has what was gone back from.
     begins();
     ends("90 Mbit/s");

@@ -222,7 +222,7 @@ fn one_goes_back_over_the_socket_and_those_who_watch_hear_of_it() {
     let refused = ask(&agent.socket(), Ask::RollBack(Some(9))).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the agent refuses: there is no version 9; versions 1, 2 are kept"
+        "the agent refuses: version 9 does not exist; versions 1, 2 are kept"
     );
     assert_eq!(ask(&agent.socket(), Ask::Reload).unwrap()["reading"], true);
 }
@@ -251,11 +251,11 @@ fn the_socket_is_for_its_owner_and_answers_whatever_is_written_to_it() {
         stream.read_to_string(&mut text).unwrap();
         text
     };
-    assert!(said(b"hello\n").starts_with("{\"error\":\"this is not JSON: "));
-    assert!(said(&[0xff, b'\n']).contains("this is not JSON"));
+    assert!(said(b"hello\n").starts_with("{\"error\":\"invalid JSON: "));
+    assert!(said(&[0xff, b'\n']).contains("invalid JSON"));
     assert_eq!(
         said(&[b'x'; 5000]),
-        "{\"error\":\"a request has at most 4096 bytes\",\"version\":1}\n"
+        "{\"error\":\"the request is too large: at most 4096 bytes are allowed\",\"version\":1}\n"
     );
     assert_eq!(said(b""), "");
     let two = said(b"{\"version\":1,\"do\":\"fly\"}\n{\"version\":1,\"do\":\"status\"}\n");
@@ -296,7 +296,7 @@ fn a_socket_that_was_left_behind_is_replaced_and_one_in_use_is_not() {
     assert!(matches!(ask(&path, Ask::Status), Err(AskError::Nobody { .. })));
     assert_eq!(
         Control::listen(&path, Some("no such group")).unwrap_err().to_string(),
-        "there is no group `no such group`"
+        "unknown group `no such group`"
     );
 }
 
@@ -323,6 +323,6 @@ fn what_is_no_agent_is_neither_waited_for_nor_shown_as_it_comes() {
     let refused = || ask(&path, Ask::Status).unwrap_err().to_string();
     assert_eq!(refused(), "the agent refuses: no\u{fffd}]0;owned\u{fffd}\u{fffd}[2Jx");
     assert_eq!(refused(), format!("incompatible agent at {}", path.display()));
-    assert!(refused().ends_with("answers more than 64 MB"));
+    assert!(refused().ends_with("sent an answer larger than 64 MB"));
     serving.join().unwrap();
 }

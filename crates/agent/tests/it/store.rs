@@ -56,13 +56,13 @@ fn a_version_that_was_begun_and_not_finished_is_removed_and_a_damaged_one_does_n
     assert_eq!(
         repaired,
         [
-            "a version that was begun and not finished is removed",
-            "version 2, which is damaged, counted; version 1 does now"
+            "removed an incomplete version",
+            "version 2, which is damaged, was active; version 1 is active now"
         ]
     );
     assert_eq!(store.current().unwrap().unwrap().0.number, 1);
     assert!(!versions.join(".new-x").exists());
-    assert!(store.version(2).unwrap_err().to_string().contains("its digest is"));
+    assert!(store.version(2).unwrap_err().to_string().contains("the digest is"));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn without_its_link_the_last_sound_version_counts() {
     drop(store);
     fs::remove_file(folder.path().join("current")).unwrap();
     let (store, repaired) = Store::open(folder.path()).unwrap();
-    assert_eq!(repaired, ["no version counted; version 1 does now"]);
+    assert_eq!(repaired, ["no version was active; version 1 is active now"]);
     assert_eq!(store.current().unwrap().unwrap().1, texts("one"));
 }
 
@@ -83,7 +83,7 @@ fn going_back_holds_off_what_was_gone_back_from_until_something_new_is_kept() {
     let (mut store, _) = Store::open(folder.path()).unwrap();
     assert_eq!(
         store.roll_back(None, None).unwrap_err().to_string(),
-        "there is no earlier version to go back to; none is kept yet"
+        "no earlier version to roll back to; no version is kept yet"
     );
     for policy in ["one", "two", "three"] {
         keep(&mut store, policy);
@@ -96,7 +96,7 @@ fn going_back_holds_off_what_was_gone_back_from_until_something_new_is_kept() {
     assert_eq!(store.held(), [two.clone(), three].into(), "the source may have either");
     assert_eq!(
         store.roll_back(None, None).unwrap_err().to_string(),
-        "there is no earlier version to go back to; versions 1 to 3 are kept"
+        "no earlier version to roll back to; versions 1 to 3 are kept"
     );
     assert_eq!(store.roll_back(Some(3), None).unwrap().0.number, 3);
     assert_eq!(store.held(), [two].into(), "what counts is not held off");
@@ -111,13 +111,13 @@ fn a_version_that_is_not_there_is_refused_with_those_that_are() {
     let folder = tempfile::tempdir().unwrap();
     let (mut store, _) = Store::open(folder.path()).unwrap();
     let mut refused = || store.roll_back(Some(99), None).unwrap_err().to_string();
-    assert_eq!(refused(), "there is no version 99; none is kept yet");
+    assert_eq!(refused(), "version 99 does not exist; no version is kept yet");
     let make = |number: u64| fs::create_dir(folder.path().join(format!("versions/{number:06}")));
     for (number, wanted) in [
-        (1, "there is no version 99; version 1 alone is kept"),
-        (2, "there is no version 99; versions 1, 2 are kept"),
-        (3, "there is no version 99; versions 1 to 3 are kept"),
-        (7, "there is no version 99; versions 1 to 3, 7 are kept"),
+        (1, "version 99 does not exist; only version 1 is kept"),
+        (2, "version 99 does not exist; versions 1, 2 are kept"),
+        (3, "version 99 does not exist; versions 1 to 3 are kept"),
+        (7, "version 99 does not exist; versions 1 to 3, 7 are kept"),
     ] {
         make(number).unwrap();
         assert_eq!(refused(), wanted);
@@ -163,7 +163,7 @@ fn a_log_line_that_was_cut_off_is_removed_and_the_next_one_is_whole() {
     let whole = "{\"at\":\"2026-01-01T00:00:00.000Z\",\"who\":\"agent\",\"what\":\"stopped\"}";
     fs::write(&path, format!("{whole}\n{{\"at\":\"20")).unwrap();
     let (_, repaired) = Store::open(folder.path()).unwrap();
-    assert_eq!(repaired, ["the last line of the log was cut off, and is removed"]);
+    assert_eq!(repaired, ["removed the incomplete last line of the log"]);
     assert_eq!(Store::log(folder.path()).unwrap(), [whole]);
 }
 
@@ -218,6 +218,9 @@ fn the_state_is_for_the_agents_user_alone_and_earlier_ones_are_set_right() {
     fs::write(open.join("others"), "").unwrap();
     fs::set_permissions(&open, fs::Permissions::from_mode(0o777)).unwrap();
     let why = Store::open(&open).unwrap_err().to_string();
-    assert!(why.ends_with("others may write this folder: give one of its own"), "{why}");
+    assert!(
+        why.ends_with("other users may write this folder: give the agent its own folder"),
+        "{why}"
+    );
     assert_eq!(mode(&open), 0o777, "it is not ours to change");
 }

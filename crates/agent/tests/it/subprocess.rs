@@ -90,8 +90,8 @@ fn a_process_that_comes_to_harm_is_told_and_another_is_started_after_a_while() {
     let started = folder.path().join("started");
     let mut source = apart(&format!("echo >>{}; read -r asked; kill -ABRT $$", started.display()));
     let why = source.fetch().unwrap_err().to_string();
-    assert!(why.starts_with("what reads it has ended (signal: 6 (SIGABRT)"), "{why}");
-    assert!(why.ends_with("; its limit is 512 MB of memory)"), "{why}");
+    assert!(why.starts_with("the reader process has ended (signal: 6 (SIGABRT)"), "{why}");
+    assert!(why.ends_with("; its memory limit is 512 MB)"), "{why}");
     assert_eq!(source.fetch(), Err(why.into()), "it is not started again at once");
     let began = Instant::now();
     while !source.wait(Duration::from_millis(50)) {}
@@ -151,13 +151,13 @@ impl Source for Gone {
 #[test]
 fn a_process_that_answers_something_else_is_not_believed() {
     for (script, wanted) in [
-        ("read -r asked; echo what", "what reads it answers nonsense: expected value"),
-        ("read -r asked; echo '{\"Rings\":true}'", "what reads it answers something else"),
+        ("read -r asked; echo what", "the reader process sent an invalid answer: expected value"),
+        ("read -r asked; echo '{\"Rings\":true}'", "unexpected answer of the reader process"),
         (
             "read -r asked; exec tr '\\0' x </dev/zero",
-            "what reads it answers more than 67108864 bytes",
+            "the reader process sent an answer larger than 67108864 bytes",
         ),
-        ("exit 3", "what reads it has ended (exit status: 3)"),
+        ("exit 3", "the reader process has ended (exit status: 3)"),
     ] {
         let why = apart(script).fetch().unwrap_err().to_string();
         assert!(why.starts_with(wanted), "{script}: {why}");
@@ -189,7 +189,7 @@ fn who_is_to_stop_waits_for_no_answer() {
             STOP.store(true, Ordering::Relaxed);
         });
         let why = until("exec sleep 600", &STOP).fetch().unwrap_err().to_string();
-        assert_eq!(why, "what reads it is no longer needed");
+        assert_eq!(why, "the reader process is no longer needed");
     });
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
 }

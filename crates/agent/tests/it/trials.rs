@@ -101,7 +101,7 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     assert_eq!(bench.version(), 1);
     let reported = bench.reported();
     let found = format!(
-        "agent: {} is worse than version 1, which counts again: eth0: packets",
+        "agent: version {} is worse than version 1, which is active again: eth0: packets",
         digest("90 Mbit/s")
     );
     assert!(reported.iter().any(|line| line.starts_with(&found)), "{reported:#?}");
@@ -129,9 +129,12 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     assert_eq!(bench.version(), 4);
     let status = bench.agent.status();
     assert!(status["trial"].is_null(), "it is not measured: {status:#}");
-    assert_eq!(status["verdict"]["why"], "taken by order of bob");
+    assert_eq!(status["verdict"]["why"], "applied by order of bob");
     let nothing = bench.agent.resume("bob").unwrap_err();
-    assert_eq!(nothing, "nothing is held off: version 4, which counts, is what the source has");
+    assert_eq!(
+        nothing,
+        "no version is held back: the source has version 4, which is already active"
+    );
 }
 
 #[test]
@@ -147,7 +150,7 @@ fn a_version_that_is_no_worse_stays_and_others_are_told() {
     let status = bench.agent.status();
     assert_eq!((&status["version"]["number"], &status["trial"]), (&json!(2), &Value::Null));
     assert_eq!(status["verdict"]["is_worse"], false);
-    assert!(bench.reported().iter().any(|line| line.contains(" is no worse: 4 measures")));
+    assert!(bench.reported().iter().any(|line| line.contains(" is no worse: 4 measurements")));
 }
 
 #[test]
@@ -219,7 +222,7 @@ fn machines_that_are_not_first_wait_for_a_good_word_and_are_halted_by_a_bad_one(
     }
     let reported = bench.reported();
     let golden = format!(
-        "agent: {} is held off: machine gw1 finds it worse: by a test",
+        "agent: version {} is held back: machine gw1 finds it worse: by a test",
         digest("90 Mbit/s")
     );
     assert_eq!((reported, bench.version()), (vec![golden], json!(1)));
@@ -289,17 +292,18 @@ fn a_machine_without_traffic_approves_nothing_until_somebody_says_so() {
     bench.reported();
     bench.seconds(200, 0.0);
     let status = bench.agent.status();
-    let why = "too little traffic: 0 packets before, and it takes 100 in each window";
+    let why = "too little traffic: 0 packets before, and each window needs 100";
     assert_eq!((&status["trial"]["untold"], &status["verdict"]), (&json!(why), &Value::Null));
     let reported = format!(
-        "agent: whether {} is worse cannot be told: {why}, and others go on waiting; `shortflow agent resume` lets them have it",
+        "agent: cannot decide whether version {} is worse: {why}; the other machines keep waiting: \
+            to release it to them, run `shortflow agent resume`",
         digest("90 Mbit/s")
     );
     assert_eq!(bench.reported(), [reported], "once");
     assert_eq!(bench.agent.resume("bob").unwrap(), digest("90 Mbit/s"));
     let status = bench.agent.status();
     let said = (&status["trial"], &status["verdict"]["is_worse"], &status["verdict"]["why"]);
-    assert_eq!(said, (&Value::Null, &json!(false), &json!("taken by order of bob")));
+    assert_eq!(said, (&Value::Null, &json!(false), &json!("applied by order of bob")));
     assert_eq!(bench.version(), 2);
 }
 
@@ -352,7 +356,11 @@ fn what_was_found_is_in_the_status_as_long_as_it_cannot_be_written() {
     assert_eq!(bench.version(), 2);
     let reported = bench.reported();
     assert_eq!(reported.len(), 1, "once: {reported:?}");
-    assert!(reported[0].contains("cannot be written, and it stays for now: "), "{reported:?}");
+    assert!(
+        reported[0]
+            .contains("cannot write the result of the trial, so the version stays for now: "),
+        "{reported:?}"
+    );
     std::fs::rename(&away, &there).unwrap();
     bench.seconds(12, 40.0);
     assert_eq!((bench.version(), &bench.agent.status()["not_written"]), (json!(1), &Value::Null));

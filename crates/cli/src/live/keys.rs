@@ -1,4 +1,4 @@
-//! What keys mean.
+//! The meaning of keys.
 
 /// What a key asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Wish {
 /// Ctrl-], after which a key is ours.
 pub(crate) const PREFIX: u8 = 0x1d;
 
-/// Keys that are somebody else's, but for those after Ctrl-].
+/// Keys that belong to the shell, except for those after Ctrl-].
 #[derive(Debug, Default)]
 pub(crate) struct Prefixed {
     /// Ctrl-] was pressed, and nothing after it.
@@ -31,7 +31,7 @@ pub(crate) struct Prefixed {
 }
 
 impl Prefixed {
-    /// What of these keys is somebody else's, and what the others ask for. Ctrl-] twice is one Ctrl-].
+    /// Splits these keys into those of the shell and the commands. Ctrl-] twice is one Ctrl-].
     pub(crate) fn sort(&mut self, keys: &[u8]) -> (Vec<u8>, Vec<Wish>) {
         let (mut others, mut wishes) = (Vec::new(), Vec::new());
         for &key in keys {

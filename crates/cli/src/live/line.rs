@@ -1,4 +1,4 @@
-//! The line that says how the network stands.
+//! The status line of the network.
 
 use shortflow_rehearse::{Monitor, NetworkSnapshot, PortSnapshot, WatchedPort};
 use shortflow_units::Duration;
@@ -11,7 +11,7 @@ pub(crate) struct Window {
     last: NetworkSnapshot,
 }
 
-/// How far two glances are apart at least.
+/// The minimum interval of two updates.
 const MIN_INTERVAL: Duration = Duration::from_millis(450);
 
 impl Window {
@@ -35,9 +35,9 @@ impl Window {
     }
 }
 
-/// What is shown of the time between two glances, in at most `width` columns: the policy, then each port as far
-/// as there is room, then the delay from host to host, then `hint`. Of a port it is told how long a packet would
-/// wait that came now, and how many do.
+/// The status over the time between two updates, in at most `width` columns: the policy, then each port as far as it
+/// fits, then the delay from host to host, then `hint`. A port shows the delay of a packet that arrives now, and the
+/// number of waiting packets.
 fn line(
     monitor: &Monitor,
     before: &NetworkSnapshot,

@@ -1,4 +1,4 @@
-//! A rehearsal shown while it runs: a line that says how the network stands, keys, and a shell in a host.
+//! A rehearsal shown while it runs: a status line, keys, and a shell in a host.
 
 mod keys;
 mod line;

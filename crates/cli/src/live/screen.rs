@@ -1,4 +1,4 @@
-//! A terminal that has a line at its foot, above which others write.
+//! A terminal with a status line at its foot, above which other output scrolls.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +10,7 @@ pub(crate) struct Screen(Mutex<Foot>);
 #[derive(Debug, Default)]
 struct Foot {
     line: String,
-    /// Whether whoever writes must move the cursor back to the first column.
+    /// Whether writers must move the cursor back to the first column.
     is_raw: bool,
 }
 

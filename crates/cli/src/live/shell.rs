@@ -1,4 +1,4 @@
-//! A shell in a host, on the user's own terminal but for its last row, which says how the network stands.
+//! A shell in a host, on the user's own terminal except for its last row, which is the status line.
 //!
 //! ```text
 //! terminal ── keys ──▶ Prefixed ──▶ pseudo-terminal ── the shell
@@ -153,7 +153,7 @@ struct View {
 enum Place {
     /// Between two characters.
     Between,
-    /// Inside a character of several bytes, of which so many are to come.
+    /// Inside a character of several bytes; this many are missing.
     Character(u8),
     /// After ESC.
     Escape,

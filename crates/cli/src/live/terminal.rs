@@ -1,4 +1,4 @@
-//! The terminal of the user: how large it is, and its keys one by one.
+//! The user's terminal: its size, and its keys one by one.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -17,12 +17,12 @@ pub(crate) struct Keys {
     before: Termios,
 }
 
-/// What keys are taken for.
+/// The meaning of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// Single keys; Ctrl-C interrupts as ever.
     Singly,
-    /// Everything as it comes, for somebody else.
+    /// All bytes as they arrive, for a shell.
     Raw,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn readable<const N: usize>(fds: [BorrowedFd<'_>; N], millis: u8) -> 
     polled.map(|fd| fd.any().unwrap_or(false))
 }
 
-/// How large a terminal is; none where that is unknown.
+/// The size of a terminal; `None` if unknown.
 #[allow(unsafe_code)]
 pub(crate) fn size(terminal: impl AsFd) -> Option<Winsize> {
     let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };

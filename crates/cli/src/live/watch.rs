@@ -1,4 +1,4 @@
-//! The line at the foot of the terminal, and keys, while a rehearsal runs.
+//! The status line and keys while a rehearsal runs.
 
 use std::io::{self, IsTerminal, Read};
 use std::os::fd::AsFd;

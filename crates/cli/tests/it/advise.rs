@@ -129,12 +129,9 @@ fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
         (vec![], "missing --up or --down"),
         (
             [&line[..], &["--uses", "web,vioce"]].concat(),
-            "there is no use `vioce`\n  did you mean `voice`?",
+            "unknown use `vioce`\n  did you mean `voice`?",
         ),
-        (
-            [&line[..], &["--link", "pppo"]].concat(),
-            "there is no link `pppo`\n  did you mean `pppoe`?",
-        ),
+        ([&line[..], &["--link", "pppo"]].concat(), "unknown link `pppo`\n  did you mean `pppoe`?"),
         ([&line[..], &["--users", "0"]].concat(), "0 is not in 1..=1000"),
         ([&line[..], &["--from", "nowhere.csv"]].concat(), "cannot read nowhere.csv"),
         (
@@ -194,7 +191,7 @@ fn what_is_no_whole_capture_is_told() {
     let home = tempfile::tempdir().unwrap();
     let line = ["advise", "--up", "5 Mbit/s", "--down", "5 Mbit/s", "--uses", "voice"];
     for (bytes, message) in [
-        (&[0x0a, 0x0d, 0x0d, 0x0a, 1, 2, 3][..], "it is no packet capture"),
+        (&[0x0a, 0x0d, 0x0d, 0x0a, 1, 2, 3][..], "the file is not a packet capture"),
         // A header of pcap for Ethernet, and nothing behind it.
         (
             &[0xd4, 0xc3, 0xb2, 0xa1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 1, 0, 0, 0],

@@ -218,7 +218,7 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
         assert!(!socket.exists());
         assert!(run(&["status"]).out.starts_with("sf1: policy"), "what is deployed stays");
         let gone = run(&["agent", "status", "--socket", socket.to_str().unwrap()]);
-        assert_eq!((gone.code, gone.err.contains("no agent can be asked")), (Some(3), true));
+        assert_eq!((gone.code, gone.err.contains("no agent answers at")), (Some(3), true));
         let log = run(&["agent", "log", "--state", at.join("state").to_str().unwrap()]).out;
         for part in [
             " accepted: ",
@@ -433,7 +433,10 @@ fn metrics_for_everybody_are_refused_before_anything_is_done() {
     let ended =
         run(&[&["agent", "run", "--source", "fleet", "--machine", "gw1"], &more[..]].concat());
     assert_eq!(
-        (ended.code, ended.err.contains("metrics are told on loopback alone: 127.0.0.1 or [::1]")),
+        (
+            ended.code,
+            ended.err.contains("metrics are served on loopback only: use 127.0.0.1 or [::1]")
+        ),
         (Some(2), true),
         "{}",
         ended.err
@@ -548,8 +551,11 @@ fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
         for (given, wanted) in [
             (&["--source", "ftp://a", "--base", "dc=b"][..], "invalid source URL `ftp://a`"),
             (&["--source", "https://a", "--base", "dc=b"], "--base requires"),
-            (&["--source", "http://a.example.org/f"], "could change what it says: use https://"),
-            (&["--source", "https://a", "--token-file", &password], "has no token in its first"),
+            (&["--source", "http://a.example.org/f"], "can be changed on the way: use https://"),
+            (
+                &["--source", "https://a", "--token-file", &password],
+                "has no valid token in its first",
+            ),
             (&["--source", "ldaps://a", "--token-file", "a"], "--token-file requires a web server"),
         ] {
             let (code, said) = refused(given);

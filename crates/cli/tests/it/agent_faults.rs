@@ -155,7 +155,7 @@ fn a_full_disk_lets_no_version_be_taken_and_one_with_room_again_does() {
     fs::write(at.join("fleet/fleet.toml"), fleet("second")).unwrap();
     let until_told = Instant::now() + Duration::from_secs(20);
     let journal = || fs::read_to_string(at.join("journal")).unwrap();
-    while !journal().contains("a new version cannot be kept, and is not taken: ") {
+    while !journal().contains("cannot store the new version, so it is not applied: ") {
         assert!(Instant::now() < until_told, "{}", journal());
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -172,9 +172,11 @@ fn a_full_disk_lets_no_version_be_taken_and_one_with_room_again_does() {
     assert!(ask("metrics").out.contains("\nshortflow_source_not_kept 1\n"));
     let back = ask("rollback");
     assert_eq!(back.code, Some(3), "{}", back.err);
-    assert!(back.err.contains("the disk is full, and nothing is changed: "), "{}", back.err);
+    assert!(back.err.contains("the disk is full and "), "{}", back.err);
     assert!(
-        back.err.contains("  make room, and say it again; how full it is: df -h disk/state"),
+        back.err.contains(
+            "  free some space and run the command again; to show the free space: df -h disk/state"
+        ),
         "{}",
         back.err
     );
@@ -285,7 +287,7 @@ fn what_the_disk_has_damaged_does_not_count_and_the_last_sound_version_does() {
     let status = until(at, &["fleet \"first\", version 1 (", "cannot read folder"]);
     let log = run(&["agent", "log", "--state", at.join("state").to_str().unwrap()]).out;
     assert!(
-        log.contains("version 2, which is damaged, counted; version 1 does now"),
+        log.contains("version 2, which is damaged, was active; version 1 is active now"),
         "{status}{log}"
     );
 }

@@ -44,7 +44,7 @@ fn a_pipe_in_the_place_of_a_file_is_refused_with_its_place_and_the_agent_goes_on
     fs::remove_file(&policy).unwrap();
     pipe(&policy);
     fs::write(at.join("fleet/fleet.toml"), fleet("second")).unwrap();
-    let message = "`policies/strict-priority.toml` is a pipe, and not a file";
+    let message = "`policies/strict-priority.toml` is a pipe, not a regular file";
     until(
         at,
         &[
@@ -64,9 +64,9 @@ fn a_pipe_in_the_place_of_a_file_is_refused_with_its_place_and_the_agent_goes_on
     let fleet_toml = at.join("fleet/fleet.toml");
     fs::remove_file(&fleet_toml).unwrap();
     pipe(&fleet_toml);
-    until(at, &["version 2 (", "fleet.toml is a pipe, and not a file"]);
+    until(at, &["version 2 (", "fleet.toml is a pipe, not a regular file"]);
     let plan = run(&["agent", "plan", at.join("fleet").to_str().unwrap()]);
-    assert!(plan.err.contains("fleet.toml is a pipe, and not a file"), "{}", plan.err);
+    assert!(plan.err.contains("fleet.toml is a pipe, not a regular file"), "{}", plan.err);
     ends(agent);
 }
 
@@ -103,7 +103,7 @@ fn a_folder_that_hangs_is_told_after_half_a_minute_and_the_agent_goes_on_and_end
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(ask(at, "reload").code, Some(0));
     std::thread::sleep(Duration::from_secs(25));
-    let status = until(at, &["version 1 (", "what reads it has not answered within 30 s"]);
+    let status = until(at, &["version 1 (", "the reader process did not answer within 30 s"]);
     assert!(ask(at, "metrics").out.contains("\nshortflow_source_readable 0\n"), "{status}");
     ends(agent);
 }

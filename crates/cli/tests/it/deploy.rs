@@ -107,7 +107,11 @@ fn where_markers_cannot_be_had_no_queue_is_changed() {
             done(&["undeploy", "--dev", "sf0"]);
         } else {
             assert_eq!(ended.code, Some(3), "{}", ended.err);
-            assert!(ended.err.contains("this build leaves out the eBPF program"), "{}", ended.err);
+            assert!(
+                ended.err.contains("this build does not include the eBPF program"),
+                "{}",
+                ended.err
+            );
         }
         assert_eq!(queues(), before);
     });
@@ -281,13 +285,10 @@ fn what_others_have_changed_of_a_deployment_is_told_and_one_reload_puts_it_right
         let reload = [&["reload", STRICT][..], &AT].concat();
         done(&[&["deploy", STRICT][..], &AT].concat());
         for (change, message) in [
-            (
-                "filter del dev sf0 parent 5f00: pref 2",
-                "the filter that tells packets apart is gone",
-            ),
+            ("filter del dev sf0 parent 5f00: pref 2", "the classifying filter is missing"),
             (
                 "filter del dev sf0 parent 5f00: pref 1",
-                "the filter of what finds neighbours is gone",
+                "the filter for ARP and neighbour discovery is missing",
             ),
             (
                 "qdisc replace dev sf0 parent 5f00:LEAF handle 99: pfifo limit 7",
@@ -355,7 +356,8 @@ fn filters_of_others_before_what_marks_are_told_and_wrong_where_they_keep_packet
             return eprintln!("skipped: needs eBPF: {}", ended.err);
         }
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        let message = "filters of others stand before ours at the egress (pref 1)";
+        let message =
+            "filters of other programs run before the marking program at the egress (pref 1)";
         assert!(ended.err.contains(message), "{}", ended.err);
         let send = || {
             let socket = std::net::UdpSocket::bind("10.77.6.1:0").unwrap();
@@ -371,7 +373,7 @@ fn filters_of_others_before_what_marks_are_told_and_wrong_where_they_keep_packet
         done(&["status", "--dev", "sf0"]);
         send();
         let status = wrong();
-        assert!(status.contains("WRONG: nothing is marked: "), "{status}");
+        assert!(status.contains("WRONG: no packet is marked: "), "{status}");
         assert!(status.contains(message), "{status}");
     });
 }
@@ -470,13 +472,16 @@ fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_o
     for (labels, message) in [
         (
             &["shell=mark:7"][..],
-            "classes `backup`: it asks for the label `backup`, and nothing says",
+            "classes `backup`: it matches the label `backup`, which has no owner",
         ),
-        (&["shell=mark:7"], "`--label backup=mark:NUMBER` or `--label backup=cgroup:PATH` says it"),
+        (
+            &["shell=mark:7"],
+            "set it with `--label backup=mark:NUMBER` or `--label backup=cgroup:PATH`",
+        ),
         (&["=mark:7"], "write LABEL=OWNER, as in `telnet=mark:7`"),
-        (&["a=b=mark:7"], "--label a=b: the policy \"Thresholds\" matches no such label"),
-        (&["web=mark:7"], "matches no such label\n  it matches `shell`, `backup`"),
-        (&["shell=mark:7", "shell=mark:8"], "--label shell: it is given twice"),
+        (&["a=b=mark:7"], "--label a=b: the policy \"Thresholds\" does not match this label"),
+        (&["web=mark:7"], "does not match this label\n  its labels are `shell`, `backup`"),
+        (&["shell=mark:7", "shell=mark:8"], "--label shell: the label is given twice"),
         (&["shell=mark:0"], "--label shell: a mark must be a number from 1 to 4294967295"),
         (&["shell=port:23"], "an owner must be `mark:NUMBER` or `cgroup:PATH`"),
         (&["shell"], "write LABEL=OWNER, as in `telnet=mark:7`"),

@@ -106,15 +106,15 @@ fn what_is_changed_by_hand_is_told_and_the_command_that_is_told_puts_it_right() 
             ),
             (
                 "filter replace dev sf0 parent 5f00: protocol all pref 1 handle 1 bpf bytecode 1,6&0&0&0",
-                "the filter of what finds neighbours was changed by hand",
+                "the filter for ARP and neighbour discovery was changed by hand",
             ),
             (
                 "filter replace dev sf0 parent 5f00: protocol all pref PLACE handle 1 bpf bytecode 1,6&0&0&0",
-                "the filter that tells packets apart was changed by hand",
+                "the classifying filter was changed by hand",
             ),
             (
                 "filter add dev sf0 parent 5f00: protocol ip pref 50 bpf bytecode 1,6&0&0&1593835521",
-                "a filter of somebody else stands at the queues (parent 5f00:, pref 50)",
+                "a filter of another program at the queues (parent 5f00:, pref 50)",
             ),
         ] {
             let [leaf, handle, place] =
@@ -137,10 +137,10 @@ fn a_root_that_somebody_takes_away_or_puts_another_in_the_place_of_is_missed() {
         let before = queues();
         done(&[&["deploy", STRICT][..], &AT, &["--set", "parameters.limit=77 pkt"]].concat());
         for (change, message) in [
-            ("qdisc del dev sf0 root", "the queues of role `core` are gone from the device"),
+            ("qdisc del dev sf0 root", "the queues of role `core` are missing on the device"),
             (
                 "qdisc replace dev sf0 root handle 9: pfifo limit 9",
-                "the queues of role `core` are gone from the device, and pfifo 9: of somebody else",
+                "the queues of role `core` are missing on the device; pfifo 9: of another program",
             ),
         ] {
             tc(change);
@@ -175,10 +175,10 @@ fn what_is_likely_to_go_wrong_is_told_on_the_terminal_and_in_json_alike() {
     assert!(done(&["check", &file, "--json"]).contains(bucket));
     with_a_cable(move || {
         let at = ["--role", "core", "--dev", "sf0", "--rate", "1 Mbit/s"];
-        let pieces = "what comes first waits 524 ms for one at 1 Mbit/s";
+        let pieces = "can delay packets of higher priority by 524 ms at 1 Mbit/s";
         let ended = run(&[&["deploy", &file][..], &at].concat());
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        for message in [bucket, pieces, "switch that off with `ethtool -K sf0 tso off gso off`"] {
+        for message in [bucket, pieces, "disable it with `ethtool -K sf0 tso off gso off`"] {
             assert!(ended.err.contains(message), "{}", ended.err);
         }
         let json = done(&[&["reload", &file, "--json"][..], &at].concat());
@@ -216,7 +216,8 @@ fn a_place_for_filters_that_somebody_takes_away_is_missed_with_what_marks() {
         }
         tc("qdisc del dev sf0 clsact");
         let status = wrong();
-        let message = "WRONG: the program of role `edge` that marks is gone from the device, and `clsact` with it: nothing is marked";
+        let message = "WRONG: the marking program of role `edge` is missing on the device, as is \
+            `clsact`: no packet is marked";
         assert!(status.contains(message), "{status}");
         let command = "shortflow reload POLICY --dev sf0 --role edge,core --rate '10 Mbit/s'";
         assert!(status.contains(command), "{status}");
@@ -241,7 +242,7 @@ fn markers_alone_are_missed_with_the_only_place_that_the_kernel_has_for_them() {
         tc("qdisc del dev sf0 clsact");
         let status = wrong();
         assert!(
-            status.contains("`clsact` was removed, and the program that marks with it"),
+            status.contains("`clsact` was removed together with the marking program"),
             "{status}"
         );
         put_right(&status, BOTH[0]);
@@ -318,8 +319,8 @@ fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
         }
         assert_eq!(status.code, Some(1), "{}", status.out);
         for message in [
-            "WRONG: the program `other_program` (id ",
-            "stands before ours at the egress (tcx)",
+            "WRONG: another owner's program `other_program` (id ",
+            "runs before Shortflow's at the egress (tcx)",
             "repair it with `bpftool link detach id ",
         ] {
             assert!(status.out.contains(message), "{}", status.out);

@@ -44,7 +44,7 @@ fn an_agent_follows_a_directory_through_changes_an_absence_and_a_wrong_password(
 
     std::fs::write(&password, "wrong\n").unwrap();
     let _agent = start_from(at, &source);
-    until(at, &["version 3 (", "result 49 of LDAP (the name or the password is wrong)"]);
+    until(at, &["version 3 (", "LDAP result 49 (wrong name or password)"]);
 }
 
 /// A server on a loopback port that sends the same to everybody who asks, and then no more, until it is dropped.

@@ -11,7 +11,7 @@ fn a_folder_that_cannot_be_written_ends_at_once_with_code_2_where_a_file_is_in_t
     for (out, code) in [("/dev/null/out", 2), ("/dev/null", 2), ("/proc/out", 3)] {
         let ended = simulate(Path::new(out), &[]);
         assert_eq!(ended.code, Some(code), "{out}");
-        assert!(ended.err.contains(&format!("cannot make the folder {out}")), "{}", ended.err);
+        assert!(ended.err.contains(&format!("cannot create the folder {out}")), "{}", ended.err);
         assert!(ended.err.contains("choose another folder with --out"), "{}", ended.err);
         assert_eq!(ended.out, "");
     }
@@ -158,8 +158,8 @@ fn init_says_in_plain_words_why_a_folder_cannot_be_written() {
     fs::write(&file, "mine").unwrap();
     let inside = file.join("x");
     for (folder, why) in [
-        ("/proc/foo", "cannot make the folder /proc/foo: no folder can be made there"),
-        (inside.to_str().unwrap(), "a part of the path is a file, not a folder"),
+        ("/proc/foo", "cannot create the folder /proc/foo: no folder can be created there"),
+        (inside.to_str().unwrap(), "a part of the path is a file instead of a folder"),
     ] {
         let ended = run(&["init", folder]);
         assert_eq!(ended.code, Some(3), "{}", ended.err);

@@ -85,7 +85,7 @@ fn an_agent_follows_a_web_server_and_keeps_the_last_good_version_whatever_that_s
         &[
             "version 2 (",
             " (as it is now) is refused:",
-            "this line has no colon",
+            "missing colon in this line",
             &format!("{url}:1:1"),
         ],
     );
@@ -93,13 +93,13 @@ fn an_agent_follows_a_web_server_and_keeps_the_last_good_version_whatever_that_s
     let long = b"HTTP/1.1 200 OK\r\nContent-Length: 999999999999\r\n\r\n";
     *server.has.lock().unwrap() = [&long[..], &vec![b'#'; 20_000_000]].concat();
     reload();
-    until(at, &["version 2 (", ": it sends more than 16 MB"]);
+    until(at, &["version 2 (", ": the server's answer is larger than the limit of 16 MB"]);
     server.has(&text("third"));
     until(at, &["gw1: fleet \"third\", version 3 ("]);
     // After some failures it is asked again by itself in 8 s or more, and at once where somebody wants that.
     *server.has.lock().unwrap() = b"HTTP/1.1 503 Not Now\r\nContent-Length: 0\r\n\r\n".to_vec();
     reload();
-    until(at, &[": it answers 503"]);
+    until(at, &[": the server answers 503"]);
     std::thread::sleep(Duration::from_secs(9));
     server.has(&text("fourth"));
     let began = Instant::now();

@@ -89,7 +89,7 @@ fn programs_are_told_where_they_have_another_congestion_control_than_workloads()
         allowed.is_ok_and(|names| names.split_whitespace().any(|name| name == "cubic"));
     let more = ["--set", "tcp.congestion=cubic", "--with", "client", "echo up", "--until-done"];
     let Some(ended) = home.rehearse(&more) else { return };
-    let message = ended.err.contains("note: Programs have this machine's congestion control");
+    let message = ended.err.contains("note: Programs use this machine's congestion control");
     assert_eq!(message, !may_choose, "{}", ended.err);
     assert!(ended.err.ends_with("up\n"), "told before they begin: {}", ended.err);
 }
@@ -144,11 +144,7 @@ fn in_user_and_network_namespaces_of_one_s_own_nobody_needs_to_be_root() {
     assert_eq!((ended.code, ended.err.as_str()), (Some(0), "client\n"));
     let ended = unshared("-Ur");
     assert_eq!(ended.code, Some(3), "{}", ended.err);
-    assert!(
-        ended.err.contains("make a network namespace with the user namespace"),
-        "{}",
-        ended.err
-    );
+    assert!(ended.err.contains("create it together with the user namespace"), "{}", ended.err);
 }
 
 #[test]
@@ -213,15 +209,15 @@ fn what_a_program_takes_away_from_its_host_is_told_and_the_others_go_on() {
     let home = Home::new();
     let out = home.0.path().join("out");
     for (program, what) in [
-        ("ip link set down dev eth0", "eth0 of client was taken down"),
+        ("ip link set down dev eth0", "eth0 of client was set down"),
         ("ip link del dev eth0", "eth0 of client was removed"),
-        ("ip -4 route del default", "the default route of client was taken away"),
-        ("ip -4 addr flush dev eth0", "10.0.0.1 was taken away from eth0 of client"),
+        ("ip -4 route del default", "the default route of client was removed"),
+        ("ip -4 addr flush dev eth0", "10.0.0.1 was removed from eth0 of client"),
     ] {
         let more = ["--replicas", "1", "--out", out.to_str().unwrap(), "--with", "client", program];
         let Some(ended) = home.rehearse(&more) else { return };
         assert_eq!(ended.code, Some(0), "{program}: {}", ended.err);
-        let message = format!("warning: By the end {what}, by a program there or in its shell");
+        let message = format!("warning: By the end {what}, by a program or a shell on that host");
         assert!(ended.out.contains(&message), "{program}: {} {}", ended.out, ended.err);
         assert!(!ended.out.contains("busy"), "{program}: {}", ended.out);
     }

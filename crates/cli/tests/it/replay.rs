@@ -85,8 +85,8 @@ fn a_folder_that_holds_no_run_is_refused_with_what_to_give() {
         refused(&["replay", path, "--console", FREE], 2, &wanted);
     }
     for (option, what) in [
-        (["--replica", "1"], "there is no replica 1: replicas go from 0 to 0"),
-        (["--point", "3"], "there is no point 3: points go from 0 to 0"),
+        (["--replica", "1"], "replica 1 does not exist: use 0 to 0"),
+        (["--point", "3"], "point 3 does not exist: use 0 to 0"),
     ] {
         let arguments = [&["replay", &small, "--console", FREE], &option[..]].concat();
         refused(&arguments, 2, &format!("error: Fair Marker: {what}\n"));
@@ -169,7 +169,7 @@ fn a_folder_whose_scenario_replays_a_log_holds_the_log() {
     let other = run(&["replay", &path("out"), "--console", "127.0.0.1:0"]);
     assert_eq!(other.code, Some(2));
     assert!(
-        other.err.contains("log.csv is not the file that was read for this run"),
+        other.err.contains("log.csv has changed since it was read for this run"),
         "{}",
         other.err
     );

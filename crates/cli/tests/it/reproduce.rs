@@ -167,6 +167,6 @@ fn a_file_of_a_study_that_is_no_text_is_a_mistake_in_the_study() {
     fs::write(home.path().join("study.toml"), [0xff, 0xfe]).unwrap();
     let ended = run(&["reproduce", home.path().to_str().unwrap()]);
     assert_eq!(ended.code, Some(2));
-    let reported = "study.toml: it cannot be read: ";
+    let reported = "study.toml: cannot read the file: ";
     assert!(ended.err.contains(reported) && !ended.err.contains("--out"), "{}", ended.err);
 }

@@ -176,19 +176,20 @@ fn what_is_misspelt_is_told_before_anything_is_run() {
         (vec!["--for", "p99:packets", "--vary", "policy.parameters.nope=1,2"], "--vary:1:8"),
         (
             vec!["--for", "p99:packets", "--keep", "packets.datagram-loss <= 1"],
-            "limits nothing: `datagram-loss` is never above 100 %\n  did you mean `1 %`?",
+            "has no effect: `datagram-loss` never exceeds 100 %\n  did you mean `1 %`?",
         ),
         (
             vec!["--for", "goodput:packets"],
-            "`packets` has no `goodput`\n  it has `mean`, `median`, `p95`, `p99`, `loss`",
+            "`packets` has no measure `goodput`\n  its measures are `mean`, `median`, `p95`, \
+                `p99`, `loss`",
         ),
         (
             vec!["--for", "loss:packets", "--keep", "packets.completion.p99 <= 1 s"],
-            "`packets` has no `completion.p99` to limit\n  it has `delay`",
+            "`packets` has no measure `completion.p99` to limit\n  its measures are `delay`",
         ),
         (
             vec!["--for", "p99:packets", "--vary", "duration=1 s,2 s"],
-            "its keys begin with `policy.`",
+            "the key must begin with `policy.`",
         ),
     ] {
         let ended = tune(home.path(), &arguments);
@@ -278,7 +279,7 @@ fn what_is_given_twice_is_refused_or_left_out() {
                 "--keep",
                 "packets.delay.p99 <= 2 s",
             ],
-            "`packets.delay.p99 <= 2 s` is the second limit of the same",
+            "`packets.delay.p99 <= 2 s` limits a measure that already has a limit",
         ),
     ] {
         let ended = tune(home.path(), &arguments);
@@ -291,7 +292,7 @@ fn what_is_given_twice_is_refused_or_left_out() {
     let policies = format!("{},{}", one.display(), same.display());
     let ended = tune(home.path(), &["--for", "mean:packets", "--policies", &policies]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    assert!(ended.out.contains("the same as Queue, which is there"), "{}", ended.out);
+    assert!(ended.out.contains("the same as Queue, which is already a candidate"), "{}", ended.out);
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn what_gets_nothing_through_stays_in_every_table() {
     let (_, traffic) = ended.out.split_once("Traffic: load and goodput").unwrap();
     assert!(traffic.lines().any(|line| line.starts_with("long ")), "{}", ended.out);
     let starved =
-        "long was starved: it got nothing through in 3 of 3 replicas, which counts as zero";
+        "long was starved: nothing was delivered in 3 of 3 replicas, which counts as zero";
     assert!(words(&ended.out).contains(starved), "{}", ended.out);
     let found = fs::read_to_string(home.path().join("out/summary.json")).unwrap();
     let found: Value = serde_json::from_str(&found).unwrap();

@@ -25,7 +25,7 @@ const ROLES = { delay: ["interactive", 0], rate: ["bulk", -1] };
 let previewed = null, previewedFrom = null, isPreviewed = false, current = null, going = null;
 let due = false;
 
-const chart = new Chart($("chart"), point => put("readout", point ? told(point) : "Point at the chart, or go through it with the arrow keys."));
+const chart = new Chart($("chart"), point => put("readout", point ? told(point) : "Point at the chart, or use the arrow keys."));
 
 // The token comes behind `#`, which no request carries, and goes from the address at once.
 function takeToken() {
@@ -63,7 +63,7 @@ async function answered(path, request) {
     const answer = await fetch(path, request);
     return [answer, await answer.text()];
   } catch {
-    throw new Unanswered("nobody answers at this address");
+    throw new Unanswered("no answer from this address");
   }
 }
 
@@ -100,12 +100,12 @@ function showAccess() {
   const asks = access === "none" || access === "wrong" || access === "untold";
   $("token-form").hidden = !asks;
   $("token-form").classList.toggle("wrong", access === "wrong");
-  const what = mayRead ? "To change anything from here, enter the console's token." : "This console shows nothing without its token.";
-  const why = { wrong: "That is not the token of this console. ", untold: `The console does not say whether the token is right: ${untold}. ` }[access] ?? "";
+  const what = mayRead ? "To make changes, enter the console's token." : "Enter the console's token to see this page.";
+  const why = { wrong: "Wrong token. ", untold: `The console could not check the token: ${untold}. ` }[access] ?? "";
   if (asks) put("token-why", why + what);
   $("read-only").hidden = can() || access === "unknown";
-  put("read-only", access === "nobody" ? "This page only shows: the console was started without a token. Start it with --console-token-file FILE to change anything from here."
-    : "Nothing can be changed from here without the console's token; enter it at the top of the page.");
+  put("read-only", access === "nobody" ? "This page is read-only because the console was started without a token. To make changes, start it with --console-token-file FILE."
+    : "To make changes, enter the console's token at the top of the page.");
   for (const id of ["play", "again", "speed"]) $(id).disabled = !can();
   showSwitch();
 }
@@ -298,7 +298,7 @@ function showCards(series, here) {
   put("delay-name", streamOf(here, "delay")?.name ?? "");
   put("rate-name", streamOf(here, "rate")?.name ?? "");
   put("delay", millis(known.at(-1) ?? null));
-  put("delay-more", p95.length ? `95 of 100 within ${millis(Math.max(...p95))} in the last 10 s` : known.length ? "" : "not measured here");
+  put("delay-more", p95.length ? `95 % within ${millis(Math.max(...p95))} in the last 10 s` : known.length ? "" : "not measured here");
   put("rate", mega(rates.at(-1)?.rate_bit_per_s ?? null));
   const share = rates.at(-1)?.rate_bit_per_s / here.rate_bit_per_s;
   put("rate-more", Number.isFinite(share) ? `${(100 * share).toFixed(0)} % of ${mega(here.rate_bit_per_s)}` : "");
@@ -348,7 +348,7 @@ function showFleet() {
     const bulk = place.streams.find(stream => stream.role === "bulk") ?? place.streams.at(-1);
     const dropped = recent(series).reduce((all, { place }) => all + sum(place.streams, "dropped"), 0);
     const line = row([[name, "label"], [place.policy ?? "none", "label"], [place.version ?? "–", "label"], millis(interactive?.delay_s ?? null), mega(bulk?.rate_bit_per_s ?? null), count(dropped),
-      [place.problem ?? "as it is to be", place.problem ? "label wrap bad" : "label good"]], name === chosen.place ? "chosen" : "");
+      [place.problem ?? "as configured", place.problem ? "label wrap bad" : "label good"]], name === chosen.place ? "chosen" : "");
     return line;
   });
   $("places").tBodies[0].replaceChildren(...rows);
@@ -400,7 +400,7 @@ async function preview() {
     $("diff").replaceChildren(...found.lines.map(({ sign, text }) => node("span", `${sign} ${text}`, kinds[sign] ?? "")));
   } catch (error) {
     if (to !== previewed || from !== previewedFrom) return;
-    put("preview-title", `Cannot be shown: ${error.message}`);
+    put("preview-title", `No preview: ${error.message}`);
     $("changes").replaceChildren();
     $("diff").replaceChildren();
   }
@@ -413,12 +413,12 @@ async function go(to) {
   const before = about.choices.find(choice => choice.is_current)?.name;
   going = to;
   try {
-    put("switched", `Going to ${name} …`);
+    put("switched", `Switching to ${name} …`);
     await ask("/switch", { to });
-    put("switched", before ? `${name} counts now, in the place of ${before}.` : `${name} counts now.`);
+    put("switched", before ? `${name} is active now instead of ${before}.` : `${name} is active now.`);
   } catch (error) {
     going = null;
-    put("switched", error instanceof Unanswered ? `Not known to be done: ${error.message}. The page shows what counts once it is connected again.` : `Not done: ${error.message}`);
+    put("switched", error instanceof Unanswered ? `The result is unknown: ${error.message}. The page shows the active one when it is connected again.` : `Failed: ${error.message}`);
   }
 }
 
@@ -442,7 +442,7 @@ const finer = t => new Date(1000 * t).toLocaleTimeString("en-GB", { fractionalSe
 const time = t => about.kind === "agents" ? clock(t) : `${t.toFixed(1)} s`;
 
 function told(point) {
-  const p95 = point.p95 === null ? "" : `, 95 of 100 within ${millis(point.p95)}`;
+  const p95 = point.p95 === null ? "" : `, 95 % within ${millis(point.p95)}`;
   return `${time(point.t)}: delay of ${point.delayOf} ${millis(point.delay)}${p95}; throughput of ${point.rateOf} ${mega(point.rate)}; ${count(point.dropped)} dropped; ${point.policy || "no policy"}${point.mark ? ", new here" : ""}`;
 }
 

@@ -105,10 +105,7 @@ fn only_who_shows_the_token_on_a_page_of_this_console_goes_to_another_policy() {
         let answer = asked(at, "POST /switch", &fields, "{\"to\":\"1\"}");
         assert_eq!((code(&answer), current(replay).as_str()), ("200", "Best Effort"), "{answer}");
         let unknown = asked(at, "POST /switch", &fields, "{\"to\":\"3\"}");
-        assert!(
-            unknown.ends_with("{\"error\":\"there is no run `3` here; there are 1 to 2\"}"),
-            "{unknown}"
-        );
+        assert!(unknown.ends_with("{\"error\":\"unknown run `3`: use 1 to 2\"}"), "{unknown}");
     });
 }
 
@@ -195,7 +192,7 @@ fn a_console_without_a_token_shows_and_changes_nothing() {
         for fields in [&[JSON][..], &[JSON, &bearer()], &[JSON, "Authorization: Bearer "]] {
             let answer = asked(at, "POST /switch", fields, "{\"to\":\"2\"}");
             assert_eq!(code(&answer), "403", "{answer}");
-            assert!(answer.contains("this console only shows"), "{answer}");
+            assert!(answer.contains("this console is read-only"), "{answer}");
         }
     });
 }
@@ -221,9 +218,9 @@ fn a_folder_without_a_simulated_run_is_refused_with_what_to_do() {
     compared(&folder.path().join("compared"));
     assert!(open((0, 0)).is_none());
     let reported = open((1, 0)).unwrap().to_string();
-    assert_eq!(reported, "Best Effort: there is no point 1: points go from 0 to 0");
+    assert_eq!(reported, "Best Effort: point 1 does not exist: use 0 to 0");
     let reported = open((0, 1)).unwrap().to_string();
-    assert_eq!(reported, "Best Effort: there is no replica 1: replicas go from 0 to 0");
+    assert_eq!(reported, "Best Effort: replica 1 does not exist: use 0 to 0");
     let manifest = folder.path().join("compared/1-best-effort/manifest.toml");
     let text = std::fs::read_to_string(&manifest).unwrap();
     std::fs::write(&manifest, text.replace("engine = \"simulate\"", "engine = \"rehearse\""))
@@ -231,7 +228,7 @@ fn a_folder_without_a_simulated_run_is_refused_with_what_to_do() {
     let other = folder.path().join("compared/1-best-effort");
     match Replay::open(&other, (0, 0), &Simulator, LiveNetwork::ports_to_watch).err().unwrap() {
         ReplayError::Nothing(reported) => {
-            assert!(reported.contains("holds no simulated run"), "{reported}")
+            assert!(reported.contains("has no simulated run"), "{reported}")
         }
         other => panic!("{other}"),
     }

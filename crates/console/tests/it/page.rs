@@ -88,7 +88,7 @@ fn one_goes_to_another_policy_after_a_look_at_what_changes_and_back() {
         assert!(replay.hub().about().choices[1].is_current);
         assert_eq!(
             text(&mut browser, "switched"),
-            "Fair Marker counts now, in the place of Best Effort."
+            "Fair Marker is active now instead of Best Effort."
         );
         browser.until("document.querySelectorAll('#chart .mark').length === 1");
         assert_eq!(text(&mut browser, "back"), "Back to Best Effort");
@@ -200,8 +200,8 @@ fn a_screen_reader_finds_a_name_for_everything_one_can_act_on() {
             ("combobox", "Throughput of"),
             ("combobox", "Go to"),
             ("button", "Switch"),
-            ("checkbox", "Tell a screen reader how it stands every 15\u{a0}s"),
-            ("heading", "Delay beside throughput"),
+            ("checkbox", "Announce the figures to a screen reader every 15\u{a0}s"),
+            ("heading", "Delay and throughput"),
         ] {
             let found = named.iter().any(|(a, b)| a == role && b.trim() == name);
             assert!(found, "{role} {name}: {named:#?}");

@@ -51,14 +51,11 @@ fn what_is_previewed_and_said_follows_the_version_that_counts_whoever_changes_it
         // The keyboard is still somewhere when the button cannot be pressed any more.
         browser.eval("document.getElementById('do-switch').focus()");
         browser.press("Enter");
-        until_text(&mut browser, "switched", "version 1 counts now, in the place of version 3.");
+        until_text(&mut browser, "switched", "version 1 is active now instead of version 3.");
         browser.until("document.getElementById('do-switch').disabled");
         browser.until("document.activeElement.id === 'choice'");
         std::thread::sleep(std::time::Duration::from_millis(500));
-        assert_eq!(
-            text(&mut browser, "switched"),
-            "version 1 counts now, in the place of version 3."
-        );
+        assert_eq!(text(&mut browser, "switched"), "version 1 is active now instead of version 3.");
         count(hub, "0/2");
         until_text(&mut browser, "switched", "");
         assert!(browser.errors.is_empty(), "{:#?}", browser.errors);
@@ -78,7 +75,8 @@ fn who_cannot_be_reached_is_said_to_be_so_in_words() {
     until_text(
         &mut browser,
         "switched",
-        "Not known to be done: nobody answers at this address. The page shows what counts once it is connected again.",
+        "The result is unknown: no answer from this address. The page shows the active one when it \
+            is connected again.",
     );
 }
 

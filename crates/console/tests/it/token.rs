@@ -23,8 +23,8 @@ fn until_said(browser: &mut Browser, said: &str) {
     browser.until(&format!("document.getElementById('token-why')?.textContent === \"{said}\""));
 }
 
-const ASKS: &str = "To change anything from here, enter the console's token.";
-const WRONG: &str = "That is not the token of this console. To change anything from here, enter the console's token.";
+const ASKS: &str = "To make changes, enter the console's token.";
+const WRONG: &str = "Wrong token. To make changes, enter the console's token.";
 
 #[test]
 fn who_came_without_the_token_sees_all_and_enters_it_to_change_something() {
@@ -101,7 +101,7 @@ fn an_address_with_a_token_is_taken_over_a_page_that_is_open_and_leaves_the_addr
     });
     for_others(|at: SocketAddr| {
         browser.open(&format!("http://{at}/"), 768, 900);
-        until_said(&mut browser, "This console shows nothing without its token.");
+        until_said(&mut browser, "Enter the console's token to see this page.");
         browser.open(&with_token(at), 768, 900);
         browser.until("document.getElementById('title').textContent.includes('simulated')");
         assert_eq!(browser.eval("location.hash"), "");
@@ -153,7 +153,7 @@ fn what_else_is_answered_to_the_question_whether_a_token_is_right_is_told() {
              Promise.resolve(new Response('too many ask\\n', { status: 503 })) : real(path, more); return true; })()",
         );
         enter(&mut browser, TOKEN);
-        let said = "The console does not say whether the token is right: too many ask. To change anything from here, enter the console's token.";
+        let said = "The console could not check the token: too many ask. To make changes, enter the console's token.";
         until_said(&mut browser, said);
     });
 }
@@ -167,8 +167,10 @@ fn a_console_that_has_no_token_asks_for_none_and_says_how_it_gets_one() {
         browser.until("document.getElementById('read-only')?.checkVisibility() === true");
         let reported = text(&mut browser, "read-only");
         assert!(
-            reported
-                .contains("was started without a token. Start it with --console-token-file FILE"),
+            reported.contains(
+                "was started without a token. To make changes, start it with \
+                --console-token-file FILE"
+            ),
             "{reported}"
         );
         assert!(!is_shown(&mut browser, "token-form"));
@@ -181,13 +183,10 @@ fn from_elsewhere_the_page_asks_for_the_token_before_it_shows_anything() {
     let Some(mut browser) = Browser::start() else { return };
     for_others(|at: SocketAddr| {
         browser.open(&format!("http://{at}/"), 768, 900);
-        until_said(&mut browser, "This console shows nothing without its token.");
+        until_said(&mut browser, "Enter the console's token to see this page.");
         assert_eq!(text(&mut browser, "state"), "needs the token");
         enter(&mut browser, "some-other-token");
-        until_said(
-            &mut browser,
-            "That is not the token of this console. This console shows nothing without its token.",
-        );
+        until_said(&mut browser, "Wrong token. Enter the console's token to see this page.");
         enter(&mut browser, TOKEN);
         browser.until("document.getElementById('title').textContent.includes('simulated')");
         browser.until("document.getElementById('play')?.disabled === false");

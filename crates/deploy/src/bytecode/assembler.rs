@@ -8,7 +8,7 @@ pub(super) const LOAD_NUMBER: u16 = 0x00;
 pub(super) const LOAD_WORD: u16 = 0x20;
 pub(super) const LOAD_HALF: u16 = 0x28;
 pub(super) const LOAD_BYTE: u16 = 0x30;
-/// The same, so many bytes further on as the index register says.
+/// The same, at an offset in the index register.
 pub(super) const LOAD_HALF_FROM_INDEX: u16 = 0x48;
 pub(super) const LOAD_BYTE_FROM_INDEX: u16 = 0x50;
 /// A place of the scratch memory.
@@ -64,25 +64,25 @@ impl Assembler {
         self.places[label.0] = Some(self.instructions.len());
     }
 
-    /// Goes on at a label.
+    /// Jumps to a label.
     pub(super) fn jump(&mut self, to: Label) {
         self.jumps.push((self.instructions.len(), to));
         self.then(JUMP, 0);
     }
 
-    /// Goes on at a label where the register has this number.
+    /// Jumps to a label if the register has this value.
     pub(super) fn jump_if_equal(&mut self, number: u32, to: Label) {
         self.condition(JUMP_EQUAL, number, [0, 1]);
         self.jump(to);
     }
 
-    /// Goes on at a label unless the register has this number.
+    /// Jumps to a label unless the register has this value.
     pub(super) fn require_equal(&mut self, number: u32, otherwise: Label) {
         self.condition(JUMP_EQUAL, number, [1, 0]);
         self.jump(otherwise);
     }
 
-    /// Goes on at a label unless the register lies between these two, both included.
+    /// Jumps to a label unless the register is between these two, inclusive.
     pub(super) fn require_within(&mut self, [first, last]: [u32; 2], otherwise: Label) {
         self.condition(JUMP_AT_LEAST, first, [1, 0]);
         self.jump(otherwise);

@@ -1,4 +1,4 @@
-//! From rules on headers to a program that finds the class of a packet.
+//! Compiles rules on headers to a program that finds the class of a packet.
 
 use std::net::IpAddr;
 
@@ -12,7 +12,7 @@ use super::assembler::{
     SHIFT_RIGHT, STORE_NOTE, TO_INDEX,
 };
 
-/// What becomes of a packet: a class, or a question whose answer is one.
+/// The outcome for a packet: a class, or a question whose answer is one.
 #[derive(Debug, Clone)]
 pub enum Choice<T> {
     /// This class.
@@ -21,7 +21,7 @@ pub enum Choice<T> {
     Among {
         /// The rules in order, each with what it leads to.
         rules: Vec<(MultiField, Choice<T>)>,
-        /// Where no rule fits, or the packet is none of IP.
+        /// The outcome if no rule matches, or the packet is not IP.
         otherwise: Box<Choice<T>>,
     },
 }
@@ -77,7 +77,7 @@ pub struct TooLong {
     pub instructions: usize,
 }
 
-/// The first bytes of the IP header, whatever stands before it (`SKF_NET_OFF`).
+/// The first bytes of the IP header, whatever precedes it (`SKF_NET_OFF`).
 pub(super) const IP: u32 = -0x10_0000_i32 as u32;
 /// What the link says it carries (`SKF_AD_OFF` and `SKF_AD_PROTOCOL`).
 pub(super) const ETHER_TYPE: u32 = -0x1000_i32 as u32;
@@ -92,7 +92,7 @@ const DESTINATION_PORT: u32 = 3;
 /// Of the source and of the destination: whether the address is one of IPv4, and its last 32 bits.
 const ADDRESSES: [[u32; 2]; 2] = [[4, 5], [6, 7]];
 
-/// Where the addresses stand in headers of IPv4 and of IPv6.
+/// The offsets of addresses in headers of IPv4 and of IPv6.
 const IN_V4: [u32; 2] = [IP + 12, IP + 16];
 const IN_V6: [u32; 2] = [IP + 8, IP + 24];
 
@@ -128,7 +128,7 @@ pub fn classifier(choice: &Choice<u32>) -> Result<Program, TooLong> {
     }
 }
 
-/// Notes what rules ask for, once for all of them; what is no packet of IP goes on at `other`.
+/// Loads the fields that rules need, once for all of them; packets that are not IP continue at `other`.
 fn read_headers(program: &mut Assembler, choice: &Choice<u32>, other: Label) {
     let asks_ports = choice
         .any(&|rule| rule.src_ports.is_some() || rule.dst_ports.is_some() || rule.ports.is_some());
@@ -267,7 +267,7 @@ fn decide(program: &mut Assembler, choice: &Choice<u32>) {
     }
 }
 
-/// Goes on where `rule` fits, and otherwise at `next`.
+/// Continues if `rule` matches, and otherwise jumps to `next`.
 fn ask(program: &mut Assembler, rule: &MultiField, next: Label) {
     let MultiField { src, dst, src_ports, dst_ports, ports, protocol, dscps, sender } = rule;
     assert!(sender.is_none(), "a queue asks for nothing but the packet");
@@ -296,7 +296,7 @@ fn ask(program: &mut Assembler, rule: &MultiField, next: Label) {
     }
 }
 
-/// Goes on where one of the ports that were noted lies in one of the ranges.
+/// Continues if one of the loaded ports is in one of the ranges.
 fn ask_ports(
     program: &mut Assembler,
     ranges: &Option<AnyOf<PortRange>>,
@@ -312,8 +312,8 @@ fn ask_ports(
     });
 }
 
-/// Goes on where one of the alternatives fits, and otherwise at `next`. `ask` goes on at the label where its alternative does
-/// not fit.
+/// Continues if one of the alternatives matches, and otherwise jumps to `next`. `ask` jumps to the label if its
+/// alternative does not match.
 fn one_of<T>(
     program: &mut Assembler,
     alternatives: impl Iterator<Item = T>,
@@ -335,7 +335,7 @@ fn one_of<T>(
     program.place(fits);
 }
 
-/// Goes on where the address at one end lies in `prefix`.
+/// Continues if the address at one end is in `prefix`.
 fn ask_prefix(program: &mut Assembler, prefix: Prefix, end: usize, next: Label) {
     let [is_v4, last] = ADDRESSES[end];
     program.then(LOAD_NOTE, is_v4);

@@ -1,7 +1,7 @@
-//! Programs that tell a packet's class, in the classic packet filter's instructions (bpf(4)).
+//! Programs that classify packets, in the classic packet filter's instructions (bpf(4)).
 //!
-//! The kernel's `cls_bpf` runs such a program for each packet and takes what it returns for the class. It needs
-//! no compiler and no library, `tc` takes it as text, and replacing one by another is one step.
+//! The kernel's `cls_bpf` runs such a program for each packet and uses its return value as the class. It needs no
+//! compiler and no library, `tc` accepts it as text, and replacing one by another is one step.
 
 mod assembler;
 mod classifier;
@@ -19,9 +19,9 @@ pub use neighbours::neighbours;
 pub struct Instruction {
     /// What is done.
     pub code: u16,
-    /// How many instructions are left out where a condition holds.
+    /// The number of instructions to skip if a condition holds.
     pub jump_true: u8,
-    /// How many are left out where it does not.
+    /// The number to skip if it does not.
     pub jump_false: u8,
     /// The operand.
     pub operand: u32,

@@ -1,4 +1,4 @@
-//! Which packets find neighbours: without them no other packet arrives, so no policy may starve them.
+//! Matches ARP and neighbour discovery: without them no other packet arrives, so no policy may starve them.
 
 use super::Program;
 use super::assembler::{Assembler, LOAD_BYTE, LOAD_HALF, RETURN};

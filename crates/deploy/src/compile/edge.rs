@@ -1,4 +1,4 @@
-//! Conditioning at a device: which packets belong to which class, how they are marked, and which go no further.
+//! Compiles conditioning at a device: the class of each packet, its mark, and whether it is dropped.
 
 use std::net::IpAddr;
 
@@ -84,7 +84,8 @@ pub fn compile_edge(
     match EdgeMemo::excess(&policy.name, &edge) {
         None => Ok(Some(edge)),
         Some([found, max]) => Err(refused(format!(
-            "the names of its classes, labels and groups of processes come to {found} bytes, and a device keeps {max}"
+            "the names of its classes, labels and cgroups take {found} bytes; a device can store \
+                {max}"
         ))),
     }
 }
@@ -120,15 +121,14 @@ fn label_of(class: &TrafficClass) -> Option<Label> {
     class.rule.sender.as_ref()?.label
 }
 
-/// Whether somebody owns what a class asks for.
+/// Checks that the label of a class has an owner.
 fn owned(class: &TrafficClass, policy: &Policy, owners: &Owners, path: &str) -> Compiled<()> {
     let Some(label) = label_of(class).filter(|label| owners.find(*label).is_none()) else {
         return Ok(());
     };
     let name = policy.label_name(label);
-    let what =
-        format!("it asks for the label `{name}`, and nothing says which connections have it");
-    let hint = format!("`--label {name}=mark:NUMBER` or `--label {name}=cgroup:PATH` says it");
+    let what = format!("it matches the label `{name}`, which has no owner");
+    let hint = format!("set it with `--label {name}=mark:NUMBER` or `--label {name}=cgroup:PATH`");
     let path = format!("{path}.classes `{}`", class.name);
     Err(vec![Refusal::of_policy(&path, &what, Some(&hint))])
 }
@@ -167,9 +167,9 @@ fn class_of(class: &TrafficClass, role: &Role, path: &str) -> Compiled<EdgeClass
         }
         Some(MarkerPlan::Aggregate(plan)) => (EdgeMeter::Aggregate(plan.clone()), colors),
         Some(MarkerPlan::Srpt(_)) => {
-            let what = "the marker `srpt` goes by how much of a message remains, and no application tells the kernel how \
-                        long its messages are";
-            let hint = "nearest is the marker `dstf`, which goes by what was sent";
+            let what = "the marker `srpt` needs the remaining size of a message, and no \
+                application reports the size of its messages to the kernel";
+            let hint = "nearest is the marker `dstf`, which uses the bytes already sent";
             return Err(vec![Refusal::of_policy(&path, what, Some(hint))]);
         }
     };

@@ -78,21 +78,23 @@ impl Compiler<'_> {
                 self.prio(&classifier, each, otherwise, path)
             }
             QueuePlan::MultiRed(_) => {
-                let what = "the kernel's gred takes a packet's level from its tc_index, which no eBPF program of \
-                            this version sets yet";
+                let what = "the kernel's gred reads a packet's level from its tc_index, which no \
+                    eBPF program of this version sets yet";
                 Err(vec![Refusal::of_policy(
                     path,
                     what,
                     Some(
-                        "nearest are `strict-priority` with a band for each level, which serves what is better protected \
-                         first instead of dropping it later, and `red`, which has one level for all",
+                        "nearest are `strict-priority` with a band for each level, which serves \
+                            better protected packets first instead of dropping them later, and \
+                            `red`, which has one level for all",
                     ),
                 )])
             }
             QueuePlan::Stf(_) => {
-                let what = "no kernel has a queue that serves the flow of which the fewest bytes have left";
-                let hint = "nearest are `fq-codel`, which serves flows first that just begin, and the marker `dstf` \
-                            before strict priority";
+                let what = "no kernel has a queue that serves first the flow with the fewest bytes \
+                    sent";
+                let hint = "nearest are `fq-codel`, which serves new flows first, and the marker \
+                    `dstf` before strict priority";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])
             }
             QueuePlan::Sima(_) => {
@@ -100,20 +102,20 @@ impl Compiler<'_> {
                 Err(vec![Refusal::of_policy(path, what, None)])
             }
             QueuePlan::AggregateShaper(_) => {
-                let what = "it lets waiting packets go when TCP hears acknowledgements or an application hands in \
-                            data, which happens inside the host's TCP, before its device";
-                let hint = "nearest is the marker `aggregate`, which marks what does not keep to the same profile, or \
-                            with `police` drops it";
+                let what = "it releases packets when TCP receives acknowledgements or an \
+                    application writes data; that happens in the host's TCP, before its device";
+                let hint = "nearest is the marker `aggregate`, which marks packets above the same \
+                    profile, or drops them with `police`";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])
             }
             QueuePlan::SourceScheduler(_) => {
-                let what = "it asks for the state of the sender's connections, for which there is no \
-                            program in the kernel yet";
+                let what = "it needs the state of the sender's connections, and no kernel program \
+                    provides it yet";
                 Err(vec![Refusal::of_policy(path, what, None)])
             }
             QueuePlan::Shaper(_) => {
-                let what = "a shaper inside a queue that takes turns is not possible";
-                let hint = "put it outermost, or into a band of strict priority";
+                let what = "a queue that takes turns cannot contain a shaper";
+                let hint = "put the shaper outermost, or into a band of strict priority";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])
             }
             QueuePlan::Drr(_) | QueuePlan::Wrr(_) | QueuePlan::Wfq(_) => {
@@ -122,7 +124,7 @@ impl Compiler<'_> {
         }
     }
 
-    /// The turns of a queue whose classes take turns; none where it is of another kind.
+    /// The turns of a queue whose classes take turns; `None` for another kind.
     pub(super) fn rota<'p>(
         &mut self,
         queue: &'p QueuePlan,
@@ -179,7 +181,7 @@ impl Compiler<'_> {
     fn refuse_long_turns(&self, rota: &Rota<'_>, path: &str) -> Compiled<()> {
         match rota.classes.iter().map(|(quantum, _)| *quantum).max() {
             Some(longest) if longest.0 > u32::MAX.into() => {
-                let what = format!("a turn of {longest} is longer than the kernel's, of 4 GB");
+                let what = format!("a turn of {longest} exceeds the kernel's maximum of 4 GB");
                 Err(vec![Refusal::of_policy(path, &what, None)])
             }
             _ => Ok(()),
@@ -240,15 +242,15 @@ impl Compiler<'_> {
     ) -> Compiled<Discipline> {
         if self.lacks(Kind::Prio) {
             let mut refusal = Refusal::of_kernel(path, Kind::Prio, "strict-priority");
-            refusal.what += "; HTB has up to 8 priorities, and they are the outermost queue alone";
+            refusal.what += "; HTB has up to 8 priorities, but only in the outermost queue";
             return Err(vec![refusal]);
         }
         if each.len() > MAX_BANDS {
-            let what = format!("{} bands are more than the kernel's {MAX_BANDS}", each.len());
+            let what = format!("{} bands exceed the kernel's maximum of {MAX_BANDS}", each.len());
             return Err(vec![Refusal::of_policy(
                 path,
                 &what,
-                Some("let bands share a code point"),
+                Some("let several code points share a band"),
             )]);
         }
         // The kernel's has two bands at least, of which the second may stay empty.
@@ -267,7 +269,7 @@ impl Compiler<'_> {
             Length::Packets(packets) => Ok(packets),
             Length::Bytes(_) => {
                 let what = format!(
-                    "the kernel's {} counts packets, and the limit is in bytes",
+                    "the kernel's {} counts packets, but the limit is in bytes",
                     kind.name()
                 );
                 Err(vec![Refusal::of_policy(path, &what, Some("write the limit in packets"))])
@@ -289,7 +291,8 @@ impl Compiler<'_> {
         let limit = self.packets(*limit, Kind::FqCodel, path)?;
         if codel.mtu() != FRAME {
             let what = format!(
-                "the kernel leaves a queue alone that holds no more than the device's MTU, not {}",
+                "the kernel's fq_codel drops no packet while its queue holds at most the device's \
+                    MTU, instead of {}",
                 codel.mtu()
             );
             self.note(path, &what);
@@ -312,17 +315,17 @@ impl Compiler<'_> {
             // The kernel counts them in sixteenths, up to 2.
             let sixteenths = (gain * 16.0).round();
             if !(1.0..=32.0).contains(&sixteenths) {
-                let what = format!("{name} is {gain}, and the kernel's pie has 0.0625 to 2");
+                let what = format!("{name} is {gain}; the kernel's pie allows 0.0625 to 2");
                 return Err(vec![Refusal::of_policy(path, &what, None)]);
             }
             if sixteenths != gain * 16.0 {
-                self.note(path, &format!("{name} is {}, and not {gain}", sixteenths / 16.0));
+                self.note(path, &format!("{name} is {} instead of {gain}", sixteenths / 16.0));
             }
             Ok(sixteenths as u64)
         };
         let (alpha, beta) = (gain("alpha", alpha)?, gain("beta", beta)?);
         if max_burst != Duration::from_millis(150) {
-            let what = format!("the kernel's pie spares bursts of 150 ms, not {max_burst}");
+            let what = format!("the kernel's pie tolerates bursts of 150 ms, not {max_burst}");
             self.nearest(Refusal::of_policy(path, &what, None), "pie with a burst of 150 ms", ())?;
         }
         let (target, update) = (micros(target), micros(update));
@@ -337,23 +340,25 @@ impl Compiler<'_> {
         self.there(Kind::Cake, "host-fair", path)?;
         let FlowQueueSettings { limit, queues, quantum: _, codel, ecn } = params.settings();
         if !ecn.marks() {
-            let what = "the kernel's cake marks ECN-capable packets, and the policy drops them";
+            let what = "the kernel's cake marks ECN-capable packets, but the policy drops them";
             let nearest = "cake, which marks them";
             self.nearest(Refusal::of_policy(path, what, None), nearest, ())?;
         }
         if *queues != 1024 || codel.target().nanos() * 20 != codel.interval().nanos() {
             let what = format!(
-                "the kernel's cake has 1024 queues and a target of a twentieth of the interval, not {queues} and {}",
+                "the kernel's cake has 1024 queues and a target of 1/20 of the interval, not \
+                    {queues} and {}",
                 codel.target()
             );
-            self.nearest(Refusal::of_policy(path, &what, None), "cake with its own", ())?;
+            self.nearest(Refusal::of_policy(path, &what, None), "cake with its own values", ())?;
         }
         let memory = match limit {
             Length::Bytes(bytes) => bytes.0,
             Length::Packets(packets) => packets.saturating_mul(FRAME.0),
         };
         let what = format!(
-            "cake holds {memory} bytes, hosts of IPv6 are known to it by whole addresses, and it sets its quantum itself"
+            "cake holds {memory} bytes, identifies IPv6 hosts by their whole addresses, and sets \
+                its own quantum"
         );
         self.note(path, &what);
         let hosts = match params.fairness() {
@@ -375,7 +380,7 @@ fn rota<'p, T: Copy>(turns: &'p Turns<T>, quantum: impl Fn(&T) -> Bytes) -> Rota
     Rota { classifier: turns.classifier().clone(), classes, otherwise }
 }
 
-/// All priorities of the kernel's own come to one band, since filters tell packets apart.
+/// All of the kernel's own priorities map to one band, since filters classify packets.
 fn map_to(band: usize) -> String {
     format!(" {band}").repeat(16)
 }

@@ -1,4 +1,4 @@
-//! A line of some rate, and the classes that share it by strict priority.
+//! Compiles a line with a rate, and the classes that share it by strict priority.
 
 use shortflow_elements::queue::{BandOf, FifoParams, ShaperParams, SharedPriorityParams};
 use shortflow_elements::{
@@ -39,8 +39,8 @@ pub(super) fn compile(
     };
     let rates = [settings.rate, own.map(|own| own.rate())];
     let Some(rate) = rates.into_iter().flatten().min() else {
-        let what = "the rate of the line is not known";
-        let hint = "say it: --rate '95 Mbit/s', a little below that of the bottleneck";
+        let what = "the rate of the line is unknown";
+        let hint = "set it slightly below that of the bottleneck: --rate '95 Mbit/s'";
         return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
     };
     if let (Some(asked), Some(own)) = (settings.rate, own)
@@ -51,7 +51,7 @@ pub(super) fn compile(
         let path = format!("roles.{}.queue.shaper", role.name);
         compiler.note(
             &path,
-            &format!("it sends at {own}, and --rate says {asked}: the lower holds, {which}"),
+            &format!("its rate is {own}, but --rate is {asked}; the lower one is used, {which}"),
         );
     }
     let burst = compiler.burst(&path, rate, own.map(|own| own.burst()));
@@ -78,7 +78,7 @@ pub(super) fn compile(
     })
 }
 
-/// How many priorities a queue comes to when those inside a priority are parts of it.
+/// The number of priorities of a queue, if those inside a priority count as parts of it.
 fn priorities(queue: &QueuePlan) -> usize {
     match queue {
         QueuePlan::StrictPriority(bands) => {
@@ -118,9 +118,7 @@ impl Compiler<'_> {
         // A timer may be late by a fraction of a millisecond, and what it is late by must not be lost.
         let min = Bytes(rate.bits_per_sec() / 8 / 1000).max(MIN_BURST);
         if asked < min {
-            let what = format!(
-                "after a pause up to {min} leave at once, and not {asked}: the kernel's timers are no finer"
-            );
+            let what = format!("bursts up to {min} (timer resolution) instead of {asked}");
             self.note(path, &what);
         }
         asked.max(min)
@@ -133,17 +131,17 @@ impl Compiler<'_> {
         if let Some(own) = own.filter(|own| *own != layer) {
             self.note(
                 path,
-                &format!("its link layer is {own}, and --link-layer says {layer}, which holds"),
+                &format!("its link layer is {own}, but --link-layer is {layer}, which is used"),
             );
         }
         if layer.framing() == Framing::Ptm {
-            let what = "the kernel's HTB knows no PTM: 64 of 65 bytes of the rate are left for frames, and each \
-                        counts for a byte more";
+            let what = "the kernel's HTB does not support PTM: frames get 64/65 of the rate, and \
+                each counts one byte more";
             self.note(path, what);
         }
         if layer != LinkLayer::RAW {
-            let what = "packets that the kernel carries as one (GSO, GRO) count what the link adds once; \
-                        `ethtool -K DEVICE gso off tso off gro off` ends that";
+            let what = "for packets combined by GSO or GRO, the link's overhead counts once; to \
+                avoid that, run `ethtool -K DEVICE gso off tso off gro off`";
             self.note(path, what);
         }
         layer
@@ -174,8 +172,8 @@ impl Compiler<'_> {
                 let (params, inner) = (plan.params(), plan.queue());
                 let path = format!("{path}.queue.{}", inner.scheme());
                 if priorities(inner) > 1 {
-                    let what = "a shaper that is not the outermost can hold a single class alone";
-                    let hint = "give each band a shaper of its own";
+                    let what = "a shaper that is not the outermost can contain only one class";
+                    let hint = "give each band its own shaper";
                     return Err(vec![Refusal::of_policy(&path, what, Some(hint))]);
                 }
                 self.refuse_parts_of_inner(params, &path)?;
@@ -202,15 +200,14 @@ impl Compiler<'_> {
     /// need, and counts for each packet what the line does.
     fn refuse_parts_of_inner(&mut self, params: &ShaperParams, path: &str) -> Compiled<()> {
         if params.link_layer() != LinkLayer::RAW {
-            let what =
-                "a shaper that is not the outermost has no `overhead` or `link_layer` of its own";
+            let what = "only the outermost shaper can have `overhead` or `link_layer`";
             let nearest = "the link layer of the outermost shaper for all packets";
             self.nearest(Refusal::of_policy(path, what, None), nearest, ())?;
         }
         let burst = Bytes(params.rate().bits_per_sec() / 8 / 1000).max(MIN_BURST);
         if params.burst() != Bytes::ZERO && params.burst() != burst {
             let what =
-                format!("bursts up to {burst} (timer resolution), and not {}", params.burst());
+                format!("bursts up to {burst} (timer resolution) instead of {}", params.burst());
             self.note(path, &what);
         }
         Ok(())
@@ -225,8 +222,8 @@ impl Compiler<'_> {
         line: &mut Line,
     ) -> Compiled<Choice<usize>> {
         let refusal = Refusal::of_kernel(path, Kind::Drr, "drr");
-        let nearest = "turns of HTB's classes, which share by bytes as well, but where each may go over its quantum \
-                       by a packet";
+        let nearest = "turns of HTB's classes, which also share by bytes, but each may exceed its \
+            quantum by a packet";
         self.nearest(refusal, nearest, ())?;
         let names = names(&rota.classifier, rota.classes.len(), rota.otherwise);
         let each = rota.classes.iter().zip(names).enumerate();
@@ -265,8 +262,8 @@ impl Compiler<'_> {
         path: &str,
     ) -> Compiled<(Classifier, usize)> {
         let limit: Length = params.limit();
-        let what =
-            "the kernel has no buffer that bands share where what comes first pushes out the rest";
+        let what = "the kernel has no shared buffer in which a higher band can push out packets of a \
+                lower one";
         let nearest = format!("strict priority with a buffer of {limit} for each band");
         self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
         Ok(match params.band_of() {

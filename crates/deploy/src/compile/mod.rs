@@ -1,4 +1,4 @@
-//! From a checked policy to what the kernel's traffic control can do of it.
+//! Compiles a checked policy to the kernel's traffic control.
 
 mod edge;
 mod leaf;
@@ -17,15 +17,15 @@ use crate::tree::Tree;
 /// Where the queues are to stand.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The rate of the line; none where the policy's own shaper is to say it.
+    /// The rate of the line; `None` if the policy's own shaper gives it.
     pub rate: Option<Rate>,
-    /// What a packet takes on the link of the bottleneck; none where the policy's shaper is to say it.
+    /// The size of a packet on the link of the bottleneck; `None` if the policy's shaper gives it.
     pub link_layer: Option<LinkLayer>,
     /// Bytes that the device puts before each packet, which the kernel counts.
     pub link_header: u64,
     /// What is known of the kernel.
     pub kernel: Kernel,
-    /// Whether the nearest is taken for what the kernel cannot do, and told.
+    /// Whether the nearest alternative replaces what the kernel cannot do, with a note.
     pub nearest: bool,
 }
 
@@ -46,14 +46,14 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.path, self.what)?;
         match &self.nearest {
-            Some((nearest, true)) => write!(f, "; nearest: {nearest} (--nearest takes it)"),
+            Some((nearest, true)) => write!(f, "; nearest: {nearest} (to use it, add --nearest)"),
             Some((nearest, false)) => write!(f, "; {nearest}"),
             None => Ok(()),
         }
     }
 }
 
-/// What becomes of a part.
+/// The result for a part.
 type Compiled<T> = Result<T, Vec<Refusal>>;
 
 /// The roles that are meant: those of these names, or the only one that does something.
@@ -70,9 +70,10 @@ pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role
         all.iter().copied().filter(|role| role.conditions() || role.queues()).collect();
     if names.is_empty() {
         return match &acting[..] {
-            [] => {
-                Err(format!("no role of policy {:?} does anything\ngive one a queue", policy.name))
-            }
+            [] => Err(format!(
+                "no role of policy {:?} has an effect\nadd a queue to one of them",
+                policy.name
+            )),
             [_] => Ok(acting),
             several => {
                 // Those that a device can play together: they mark, and then queue.
@@ -81,7 +82,8 @@ pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role
                 let both: Vec<&Role> = marks.into_iter().chain(queues).copied().collect();
                 let example = if both.is_empty() { vec![several[0]] } else { both };
                 Err(format!(
-                    "several roles of policy {:?} do something: {}\nname those for this device: --role {}",
+                    "several roles of policy {:?} have an effect: {}\nname those for this device: \
+                        --role {}",
                     policy.name,
                     listed(several, "`").join(", "),
                     listed(&example, "").join(",")
@@ -105,7 +107,7 @@ pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role
     ] {
         if found.iter().filter(|role| does(role)).count() > 1 {
             let named = names.join("` and `");
-            return Err(format!("both `{named}` {what}\na device plays one of them"));
+            return Err(format!("both `{named}` {what}\na device can have only one of them"));
         }
     }
     Ok(found)
@@ -119,7 +121,7 @@ pub fn compile(policy: &Policy, role: &Role, settings: &Settings) -> Result<Tree
     match &role.queue {
         Some(queue) => fitting(line::compile(policy, role, queue, settings)?),
         None => {
-            let what = "it has no queue, so there is nothing to do with packets that wait";
+            let what = "it has no queue, so there is nothing to deploy";
             Err(vec![Refusal::of_policy(&format!("roles.{}", role.name), what, None)])
         }
     }
@@ -134,7 +136,7 @@ fn fitting(tree: Tree) -> Result<Tree, Vec<Refusal>> {
     let refused = |what: String| Err(vec![Refusal::of_policy(&path, &what, None)]);
     if tree.rate > MAX_RATE {
         return refused(format!(
-            "a line of {} is faster than {MAX_RATE}, which is the most",
+            "the rate {} of the line exceeds the maximum of {MAX_RATE}",
             tree.rate
         ));
     }
@@ -147,9 +149,9 @@ fn fitting(tree: Tree) -> Result<Tree, Vec<Refusal>> {
     let quanta = tree.leaves.iter().map(|leaf| leaf.quantum.0);
     let great = numbers.chain(quanta).find(|number: &u64| *number > u32::MAX.into());
     match great {
-        Some(number) => refused(format!(
-            "{number} packets or bytes are more than the kernel counts, 4294967295"
-        )),
+        Some(number) => {
+            refused(format!("{number} packets or bytes exceed the kernel's maximum of 4294967295"))
+        }
         None => Ok(tree),
     }
 }
@@ -168,7 +170,7 @@ impl Refusal {
             module => format!(", module {module}"),
         };
         let what = format!(
-            "`{scheme}` needs the kernel's {}, which this kernel lacks (CONFIG_{}{module})",
+            "`{scheme}` requires the kernel's {}, which this kernel lacks (CONFIG_{}{module})",
             kind.name(),
             kind.option()
         );
@@ -186,8 +188,7 @@ impl Compiler<'_> {
     /// Takes the nearest where that is asked for, and says so.
     fn nearest<T>(&mut self, mut refusal: Refusal, nearest: &str, taken: T) -> Compiled<T> {
         if self.settings.nearest {
-            self.notes
-                .push(format!("{}: {}; taken instead: {nearest}", refusal.path, refusal.what));
+            self.notes.push(format!("{}: {}; used instead: {nearest}", refusal.path, refusal.what));
             return Ok(taken);
         }
         refusal.nearest = Some((nearest.to_owned(), true));

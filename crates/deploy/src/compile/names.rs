@@ -1,4 +1,4 @@
-//! What a class is called: by the packets that belong to it.
+//! Names of classes, from the packets that they match.
 
 use shortflow_elements::classifier::{AnyOf, Classifier, MultiField, PortRange};
 use shortflow_elements::{Prefix, Protocol};

@@ -35,7 +35,7 @@ impl Compiler<'_> {
             .into_iter()
             .filter(|(is_asked, _)| *is_asked)
             .map(|(_, key)| {
-                let what = format!("the kernel's red does not know {key}");
+                let what = format!("the kernel's red does not support {key}");
                 Refusal::of_policy(path, &what, None)
             })
             .collect();
@@ -44,7 +44,7 @@ impl Compiler<'_> {
         }
         let lengths = [*limit, curve.min_threshold(), curve.max_threshold()];
         if lengths.iter().any(|length| matches!(length, Length::Packets(_))) {
-            let what = "the kernel's red counts bytes, and its limit and thresholds are in packets";
+            let what = "the kernel's red counts bytes, but its limit and thresholds are in packets";
             let nearest = format!("red, with {FRAME} for each packet");
             self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
         }
@@ -56,7 +56,8 @@ impl Compiler<'_> {
         let log = self.weight_log(*weight, path);
         let Some(burst) = burst_for(log, min, packet) else {
             let what = format!(
-                "tc finds no burst that gives the average the weight 1/{}, with a min_threshold of {min} bytes",
+                "tc has no burst that gives the average the weight 1/{} with a min_threshold of \
+                    {min} bytes",
                 1u64 << log
             );
             return Err(vec![Refusal::of_policy(path, &what, Some("raise min_threshold"))]);
@@ -83,7 +84,10 @@ impl Compiler<'_> {
         let nearest = (0..32u32).min_by(|a, b| off(a).total_cmp(&off(b)));
         let log = nearest.expect("there are 32 of them");
         if off(&log) != 1.0 {
-            self.note(path, &format!("the average has the weight 1/{}, not {weight}", 1u64 << log));
+            self.note(
+                path,
+                &format!("the average has the weight 1/{} instead of {weight}", 1u64 << log),
+            );
         }
         log
     }

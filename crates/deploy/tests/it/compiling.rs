@@ -106,10 +106,8 @@ fn what_no_kernel_does_is_refused_with_the_nearest_that_it_does() {
     let found = refused("wrr.classes = [{ queue.fifo = { limit = \"9 pkt\" } }]");
     assert_eq!(
         found,
-        [
-            "roles.core.queue.wrr: no kernel takes turns by packets; nearest: turns by bytes, a full packet for each \
-          packet of the weight (--nearest takes it)"
-        ]
+        ["roles.core.queue.wrr: no kernel takes turns by packets; nearest: turns by bytes, a \
+                full packet for each packet of the weight (to use it, add --nearest)"]
     );
     let found = refused("stf = { limit = \"9 pkt\", flows = 10, idle_timeout = \"1 s\" }");
     assert!(found[0].contains("nearest are `fq-codel`"), "{found:?}");
@@ -127,7 +125,7 @@ fn every_part_that_is_refused_is_named() {
     let paths: Vec<&str> = found.iter().map(|it| it.split(": ").next().unwrap()).collect();
     let red = "roles.core.queue.strict-priority.bands.1.queue.red";
     assert_eq!(paths, ["roles.core.queue.strict-priority.bands.0.queue.stf", red, red]);
-    assert!(found[1].ends_with("does not know gentle = true"), "{found:?}");
+    assert!(found[1].ends_with("does not support gentle = true"), "{found:?}");
 }
 
 #[test]
@@ -137,8 +135,8 @@ fn what_this_kernel_lacks_is_refused_by_the_name_of_its_option() {
     assert!(refusals[0].of_machine);
     assert_eq!(
         refusals[0].to_string(),
-        "roles.core.queue.fq-codel: `fq-codel` needs the kernel's fq_codel, which this kernel lacks \
-         (CONFIG_NET_SCH_FQ_CODEL, module sch_fq_codel)"
+        "roles.core.queue.fq-codel: `fq-codel` requires the kernel's fq_codel, which this kernel \
+            lacks (CONFIG_NET_SCH_FQ_CODEL, module sch_fq_codel)"
     );
 }
 
@@ -187,7 +185,9 @@ fn more_bands_than_htb_has_priorities_go_into_prio_and_more_than_it_has_nowhere(
     let nine = tree(9, &[]).unwrap();
     assert_eq!((nine.leaves.len(), nine.leaves[0].queue.kind), (1, Kind::Prio));
     assert!(tree(9, &[Kind::Prio]).unwrap_err()[0].what.contains("HTB has up to 8 priorities"));
-    assert!(tree(17, &[]).unwrap_err()[0].what.contains("17 bands are more than the kernel's 16"));
+    assert!(
+        tree(17, &[]).unwrap_err()[0].what.contains("17 bands exceed the kernel's maximum of 16")
+    );
 }
 
 #[test]
@@ -199,10 +199,10 @@ fn numbers_that_the_kernel_does_not_count_are_refused_before_anything_is_done() 
     let long =
         of_queue("wrr.classes = [{ weight = 4_000_000, queue.fifo = { limit = \"9 pkt\" } }]");
     let refusals = compiled(&long, &settings(&[], true)).unwrap_err();
-    assert!(refusals[0].what.contains("is longer than the kernel's"), "{refusals:?}");
+    assert!(refusals[0].what.contains("exceeds the kernel's maximum"), "{refusals:?}");
     let fast = Settings { rate: Some("11000 Gbit/s".parse().unwrap()), ..settings(&[], false) };
     let refusals = compiled(&of_queue("fifo = { limit = \"9 pkt\" }"), &fast).unwrap_err();
-    assert!(refusals[0].what.contains("10000 Gbit/s, which is the most"), "{refusals:?}");
+    assert!(refusals[0].what.contains("exceeds the maximum of 10000 Gbit/s"), "{refusals:?}");
 }
 
 /// What HTB and its root get where this is said of the link, by `--link-layer` or by the policy's shaper.
@@ -251,7 +251,7 @@ fn where_a_policy_and_the_command_speak_of_different_links_that_is_noted() {
     let settings = Settings { link_layer, ..settings(&[], false) };
     let notes = compiled(&of_queue(shaper), &settings).unwrap().notes.join("\n");
     assert!(
-        notes.contains("its link layer is docsis, and --link-layer says pppoe-ptm, which holds"),
+        notes.contains("its link layer is docsis, but --link-layer is pppoe-ptm, which is used"),
         "{notes}"
     );
 }

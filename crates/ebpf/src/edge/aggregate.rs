@@ -49,7 +49,7 @@ pub(super) fn check(params: &AggregateMarkerParams) -> Result<(), Unsupported> {
     }
 }
 
-/// How tokens are shared, by the number of programs/classes.h, and whether depths hang on round-trip times.
+/// The sharing of tokens, by its number in programs/classes.h, and whether depths depend on round-trip times.
 pub(super) fn sharing(sharing: Sharing) -> [u8; 2] {
     match sharing {
         Sharing::Partitioned(depths) => [0, (depths == Depths::ByRtt).into()],

@@ -1,4 +1,4 @@
-//! What is in the buckets of a class, by what the program keeps of them.
+//! The tokens in the buckets of a class, computed from the program's state.
 
 use super::EdgeBucket;
 use super::layout::PER_BYTE;

@@ -1,4 +1,4 @@
-//! The program at devices: brought there, found again by another process, taken away. What is known of it is in the
+//! The program at devices: attaches it, finds it from another process, and detaches it. All of its state is in the
 //! kernel; there is no file.
 
 use std::ffi::{OsStr, OsString};
@@ -47,14 +47,14 @@ impl EdgeProgram {
         let program = self.named(name);
         let mut hook = hook(program.as_fd(), device, direction);
         // It is there already where anybody has a program at the device.
-        hook.create().map_err(Program::Edge.at("making a place at the device"))?;
+        hook.create().map_err(Program::Edge.at("adding clsact to the device"))?;
         if let Ok(id) = hook.query()
             && !is_ours(id, name)
         {
             return Err(Error::Occupied { priority: PRIORITY });
         }
         let replacing = hook.replace(true).attach();
-        replacing.map(|_| ()).map_err(Program::Edge.at("bringing it to the device"))
+        replacing.map(|_| ()).map_err(Program::Edge.at("attaching it to the device"))
     }
 
     /// Takes it, or another one of ours, away from the device; whether there was one.
@@ -68,7 +68,7 @@ impl EdgeProgram {
             Ok(id) if is_ours(id, NAME) => {}
             _ => return Ok(false),
         }
-        hook.detach().map_err(Program::Edge.at("taking it from the device"))?;
+        hook.detach().map_err(Program::Edge.at("detaching it from the device"))?;
         Ok(true)
     }
 
@@ -81,7 +81,7 @@ impl EdgeProgram {
             let mut hook = hook(self.program().as_fd(), device, Direction::Ingress);
             return match hook.query() {
                 Ok(id) if is_ours(id, ECHO) => {
-                    hook.detach().map_err(Program::Edge.at("taking it from the device"))
+                    hook.detach().map_err(Program::Edge.at("detaching it from the device"))
                 }
                 _ => Ok(()),
             };

@@ -1,4 +1,4 @@
-//! The flows or hosts in a table, and the connections of an aggregate, as the program keeps them: `struct table` of
+//! The flows or hosts in a table, and the connections of an aggregate, as the program stores them: `struct table` of
 //! programs/table.h, `struct aggregate` of programs/classes.h.
 
 use std::net::Ipv6Addr;

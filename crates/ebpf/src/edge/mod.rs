@@ -86,7 +86,7 @@ pub enum EdgeMeter {
     TcpState {
         /// Its thresholds.
         params: TcpStateParams,
-        /// The window of a connection of which there is no socket yet, in segments.
+        /// The window of a connection without a socket yet, in segments.
         initial_window: u32,
     },
     /// [`SimaMarker`](shortflow_elements::marker::SimaMarker), which gives code points of its own.
@@ -139,7 +139,7 @@ pub struct EdgeClass {
     pub meter: EdgeMeter,
     /// The code points of green, yellow and red packets; without them packets keep theirs.
     pub code_points: Option<[Dscp; 3]>,
-    /// What becomes of green, yellow and red packets; without it all go on.
+    /// The action on green, yellow and red packets; without it all pass.
     pub police: Option<[PolicerAction; 3]>,
 }
 
@@ -202,8 +202,9 @@ impl EdgePlan {
         Ok(EdgePlan { rules, classes, tables, aggregates, echoes: false, shape })
     }
 
-    /// The same, where acknowledgements without data have the code point of the last packet with data, SYN or FIN that came to
-    /// their connection, as with [`Acknowledgements::Echoed`](shortflow_elements::Acknowledgements::Echoed).
+    /// The same plan, in which acknowledgements without data have the code point of the last packet with data, SYN or
+    /// FIN that arrived on their connection, as with
+    /// [`Acknowledgements::Echoed`](shortflow_elements::Acknowledgements::Echoed).
     #[must_use]
     pub fn echoing(self) -> EdgePlan {
         EdgePlan { echoes: true, shape: format!("echoing {}", self.shape), ..self }
@@ -214,7 +215,7 @@ impl EdgePlan {
         self.echoes
     }
 
-    /// What tells it apart from plans that do something else: all but the seeds of its tables, which are drawn.
+    /// Identifies plans with the same behaviour: everything except the random seeds of its tables.
     pub fn shape(&self) -> &str {
         &self.shape
     }
@@ -223,7 +224,7 @@ impl EdgePlan {
 /// By what a host's device knows whose connection a packet is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// The mark that the application, or whoever works for it, has given the socket (`SO_MARK`).
+    /// The mark of the socket (`SO_MARK`).
     Mark(u32),
     /// The group of processes (cgroup v2) that has opened the socket, or one below it.
     Group {
@@ -246,7 +247,7 @@ pub enum Unsupported {
         /// How many there may be.
         max: usize,
     },
-    /// A rule asks for a label of which nobody says by what connections have it.
+    /// A rule matches a label without an owner.
     Label(Label),
     /// A bucket is deeper than 64 bits count.
     Deep {
@@ -257,7 +258,7 @@ pub enum Unsupported {
     },
     /// What is admitted sends more in a sample than 64 bits count.
     Load {
-        /// So many bytes.
+        /// A number of bytes.
         bytes: u64,
     },
     /// A rate at which 64 bits run over.
@@ -280,7 +281,7 @@ pub struct Cost {
     pub what: &'static str,
     /// How many flows its table holds; none of a program without one.
     pub flows: Option<usize>,
-    /// Nanoseconds, where the same packet comes again and again: the least of several rounds.
+    /// Nanoseconds for repeated runs with the same packet: the minimum of several rounds.
     pub again: Option<f64>,
     /// Nanoseconds, where each is of another flow, as the kernel measures a single run, with what its clock takes: half of
     /// the packets take less, and 99 of 100.
@@ -292,7 +293,7 @@ pub struct Cost {
 /// The most flows or hosts that a class remembers.
 pub const MAX_ENTRIES: usize = 1 << 16;
 
-/// The most connections of which is kept what came to them last.
+/// The maximum number of connections whose last received packet is remembered.
 #[cfg(feature = "ebpf")]
 const MAX_ECHOED: usize = 1 << 16;
 
@@ -313,29 +314,30 @@ impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unsupported::TooMany { what, found, max } => {
-                write!(
-                    f,
-                    "the program has room for {max} {what}; found {found}: put some together, so that the policy has fewer"
-                )
+                write!(f, "the program supports at most {max} {what}; found {found}: combine some")
             }
             Unsupported::Label(_) => {
-                write!(f, "a rule asks for a label, and nothing says which connections have it")
+                write!(f, "a rule matches a label that has no owner")
             }
             Unsupported::Deep { bytes, max } => {
                 write!(f, "a bucket must hold at most {max} bytes; found {bytes}")
             }
             Unsupported::Load { bytes } => write!(
                 f,
-                "what is admitted must send at most {MAX_LOAD} bytes in a sample; found {bytes}: ask for shorter samples"
+                "an admission marker must admit at most {MAX_LOAD} bytes per sample; found \
+                    {bytes}: set shorter samples"
             ),
             Unsupported::Fast { rate } => {
                 write!(f, "the rate of an aggregate must be at most {MAX_RATE}; found {rate}")
             }
             Unsupported::Endless => {
-                write!(f, "the table of a Fair Marker must have a size; found one without bound")
+                write!(f, "the table of a Fair Marker must have a size limit")
             }
             Unsupported::Payload => {
-                write!(f, "the program counts whole packets; found a count of payloads alone")
+                write!(
+                    f,
+                    "the program counts whole packets; counting payload only is not supported"
+                )
             }
             Unsupported::Window(why) => f.write_str(why),
         }
@@ -428,7 +430,7 @@ fn name_of(protocol: Protocol) -> String {
     }
 }
 
-/// A packet that is shown to the program, which is told the time and the random bits.
+/// A packet for a trial of the program, with the time and the random bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Trial<'p> {
     /// The packet, from the header of Ethernet on.
@@ -445,8 +447,8 @@ pub struct Trial<'p> {
     pub segment: u32,
     /// The smoothed round-trip time of its connection in microseconds, of which 0 says nothing.
     pub rtt: u32,
-    /// The bytes that its connection has sent before it; none where nobody knows. The greatest number is none.
+    /// The bytes that its connection has sent before it; `None` if unknown. The maximum value stands for `None`.
     pub sent: Option<u32>,
-    /// The bytes of its application that remain to be sent; none where nobody knows.
+    /// The bytes of its application that remain to be sent; `None` if unknown.
     pub remaining: Option<u32>,
 }

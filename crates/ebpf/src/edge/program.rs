@@ -1,4 +1,4 @@
-//! The program that conditions packets: how it is loaded, tried and read.
+//! The conditioning program: loads it, tests it on packets, and reads its counters.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -24,7 +24,7 @@ pub(super) const ECHO: &str = "shortflow_echo";
 /// What the program returns for a packet that goes no further (TC_ACT_SHOT).
 const DROPPED: u32 = 2;
 
-/// Bytes of `struct __sk_buff`, and where fields stand in it (include/uapi/linux/bpf.h).
+/// The size of `struct __sk_buff`, and the offsets of its fields (include/uapi/linux/bpf.h).
 const CONTEXT: usize = 192;
 const MARK: usize = 8;
 const CONTROL_BLOCK: usize = 48;
@@ -49,7 +49,7 @@ impl EdgeProgram {
         EdgeProgram::loaded(plan, link, false)
     }
 
-    /// Loads the program, which is then told the time and what is random by each [`Trial`].
+    /// Loads the program for trials: each [`Trial`] gives the time and the random bits.
     ///
     /// # Errors
     /// When the machine lacks something.
@@ -126,7 +126,7 @@ impl EdgeProgram {
         MapHandle::try_from(&map).map_err(Program::Edge.at("finding its maps"))
     }
 
-    /// Shows it a packet, of which `out` is what it makes; whether the packet goes on.
+    /// Runs it on a packet, writes the result to `out`, and returns whether the packet passes.
     ///
     /// # Errors
     /// When the kernel does not run programs by hand, or not on such a packet.

@@ -1,4 +1,4 @@
-//! Rules as the program looks them up: for each field, which rules its value meets, in a word with a bit for each
+//! Rules as the program looks them up: for each field, the set of rules that a value matches, as one bit per rule
 //! (programs/rules.h, which gives the sources).
 
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use shortflow_elements::{Label, Prefix, Protocol};
 
 use super::{MAX_RULES, Owner, Unsupported};
 
-/// The most intervals of ports that `struct of_port` tells apart.
+/// The maximum number of intervals of ports in `struct of_port`.
 const MAX_INTERVALS: usize = 256;
 
 /// Bits of `settings.asks`: what rules ask for.
@@ -34,7 +34,7 @@ pub(super) struct Rules {
     pub(super) bytes: Vec<u8>,
     /// Which fields any of them asks for: `settings.asks`.
     pub(super) asks: u32,
-    /// What tells them apart from rules that match other packets.
+    /// The fields that distinguish them from rules for other packets.
     pub(super) shape: String,
 }
 
@@ -92,7 +92,7 @@ impl Rules {
         }
         if single.len() > MAX_RULES {
             return Err(Unsupported::TooMany {
-                what: "rules, of which a list of addresses, or `port`, takes several",
+                what: "rules (a list of addresses, or `port`, uses several)",
                 found: single.len(),
                 max: MAX_RULES,
             });
@@ -109,8 +109,8 @@ impl Rules {
 }
 
 impl Rule {
-    /// The rules that a match comes to: one for each pair of a source and a destination, and for each end where a port at
-    /// either is asked for.
+    /// The program's rules for a match: one for each pair of a source and a destination, and one for each end if
+    /// either port may match.
     fn of_match(
         fields: &MultiField,
         class: usize,
@@ -314,7 +314,7 @@ impl Tables<'_> {
         self.bytes.extend(word.to_ne_bytes());
     }
 
-    /// For each byte of a number, the last one first, and each value; no rule that asks for nothing.
+    /// For each byte of a number, the last one first, and each value: the rules that it matches.
     fn by_bytes(&mut self, bytes: usize, asked: &dyn Fn(&Rule) -> Option<Masked>) {
         for byte in 0..bytes {
             for value in 0..=u8::MAX {

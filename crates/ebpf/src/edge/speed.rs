@@ -1,4 +1,4 @@
-//! What the program takes for a packet, by the kernel's own measure (`BPF_PROG_TEST_RUN`).
+//! The program's time per packet, as measured by the kernel (`BPF_PROG_TEST_RUN`).
 
 use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
@@ -108,7 +108,7 @@ impl Effort {
         self.measure(&program, None, 0, &mut |_| packet(0))
     }
 
-    /// One flow, and others that nobody remembers.
+    /// One flow, and others that are not remembered.
     fn plain(self, plan: &EdgePlan) -> Result<Cost, Error> {
         let program = EdgeProgram::load(plan, Link::Ethernet)?;
         self.measure(&program.program(), None, memory(&program)?, &mut |rng| {
@@ -155,7 +155,8 @@ impl Effort {
         Ok(Cost { again: None, ..cost })
     }
 
-    /// Flows that meet in one bucket, as somebody would send them who knew the seed, in a table that holds others too.
+    /// Flows that share one bucket, as an attacker who knows the seed could send them, in a table that holds others
+    /// too.
     fn colliding(self, plan: &EdgePlan) -> Result<Cost, Error> {
         let seed = plan.classes[0].seed;
         let bucket = |flow: u32| bucket(&name(flow), seed);
@@ -191,7 +192,7 @@ impl Effort {
     }
 }
 
-/// Nanoseconds for a run, of so many.
+/// Nanoseconds per run, over this number of runs.
 fn run(program: &ProgramMut<'_>, packet: &[u8], repeat: u32) -> Result<f64, Error> {
     let input = ProgramInput { data_in: Some(packet), repeat, ..ProgramInput::default() };
     let found = program.test_run(input).map_err(Program::Edge.at("running it on a packet"))?;
@@ -287,7 +288,7 @@ fn window() -> TswParams {
         .expect("a window is long enough")
 }
 
-/// So many flows, each with an account of its own.
+/// This number of flows, each with its own account.
 fn each(flows: usize) -> Per {
     let per = Per::new(Aggregate::Flow, flows, Duration::from_millis(3_600_000));
     per.expect("it has a size")

@@ -1,4 +1,4 @@
-//! How long connections of TCP took whose class knows each flow: `struct times` of programs/classes.h.
+//! Durations of TCP connections in classes that know each flow: `struct times` of programs/classes.h.
 
 #[cfg(feature = "ebpf")]
 use libbpf_rs::{MapCore, MapFlags, MapHandle};
@@ -57,7 +57,7 @@ impl EdgeTimes {
         self.parts.iter().sum()
     }
 
-    /// The least bound that so many of 100 took at most; none where nothing is it, or nobody has ended.
+    /// The smallest bound that this share did not exceed; `None` if there is none, or no connection has ended.
     pub fn within(&self, percent: u64) -> Option<Duration> {
         let wanted = u128::from(self.count()) * u128::from(percent);
         let mut so_far = 0;
@@ -79,14 +79,14 @@ impl EdgeTimes {
     }
 }
 
-/// The connections of so many classes, in groups by what they have sent; none of a class that does not know flows. From the maps
-/// of these names.
+/// The connections of this number of classes, in groups by bytes sent; `None` for a class that does not know flows.
+/// From the maps with these names.
 #[cfg(feature = "ebpf")]
 pub(super) fn read(
     [classes, times]: [&MapHandle; 2],
     count: usize,
 ) -> Result<Vec<Option<[EdgeTimes; 4]>>, Error> {
-    let reading = Program::Edge.at("reading how long connections took");
+    let reading = Program::Edge.at("reading the durations of connections");
     let class = |class: usize| {
         let described = classes.lookup(&(class as u32).to_ne_bytes(), MapFlags::ANY);
         let described = described.map_err(&reading)?.unwrap_or_default();

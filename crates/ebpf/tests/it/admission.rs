@@ -87,6 +87,7 @@ fn a_load_that_64_bits_do_not_count_is_refused_with_what_to_do() {
     let too_much = Admission { sample: SECOND, ..fast }.class();
     assert_eq!(
         EdgePlan::new(&[(all(), 0)], &[too_much]).unwrap_err().to_string(),
-        "what is admitted must send at most 1073741824 bytes in a sample; found 12500000000: ask for shorter samples"
+        "an admission marker must admit at most 1073741824 bytes per sample; found 12500000000: \
+            set shorter samples"
     );
 }

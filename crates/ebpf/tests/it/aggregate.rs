@@ -216,7 +216,7 @@ fn what_64_bits_do_not_hold_is_refused_by_name() {
     };
     assert_eq!(
         refused(profile(8, 10_000), 257),
-        "the program has room for 256 connections of an aggregate; found 257: put some together, so that the policy has fewer"
+        "the program supports at most 256 connections of an aggregate; found 257: combine some"
     );
     assert_eq!(
         refused(profile(8, (1 << 28) + 1), 256),

@@ -50,10 +50,7 @@ fn a_label_of_which_nobody_says_whose_it_is_is_refused() {
         let class = [fixed(Dscp::AF11)];
         EdgePlan::with_owners(&[(rule, 0)], &class, &owners).unwrap_err().to_string()
     };
-    assert_eq!(
-        refused(labelled(2)),
-        "a rule asks for a label, and nothing says which connections have it"
-    );
+    assert_eq!(refused(labelled(2)), "a rule matches a label that has no owner");
 }
 
 /// A group of processes of a test's own, with one in it.

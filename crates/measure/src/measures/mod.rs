@@ -1,8 +1,7 @@
-//! What can be measured: one vocabulary for claims, tables, rankings and JSON.
+//! All measures: one vocabulary for claims, tables, rankings and JSON.
 //!
-//! A measure stands once, in [`vocabulary`]: its name in `claims.toml` and in JSON, the head of its
-//! column, its unit, which way is better, what it means, and how it is taken from a replica and from
-//! the summary over replicas.
+//! Each measure is defined once, in [`vocabulary`]: its name in `claims.toml` and in JSON, its column head, its unit,
+//! which way is better, its meaning, and how it is computed from a replica and from the summary over replicas.
 
 mod replica;
 mod summary;
@@ -30,7 +29,7 @@ pub enum Better {
     Neither,
 }
 
-/// In what a measure is told.
+/// The unit of a measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// It is a plain number.
@@ -48,7 +47,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// What stands for it in JSON; empty where it has none.
+    /// Its name in JSON; empty if it has none.
     pub const fn symbol(self) -> &'static str {
         match self {
             Unit::None | Unit::Share => "",
@@ -67,7 +66,7 @@ pub struct About {
     pub name: &'static str,
     /// The head of its column in tables.
     pub column: &'static str,
-    /// In what it is told.
+    /// Its unit.
     pub unit: Unit,
     /// Which way is better.
     pub better: Better,

@@ -52,7 +52,7 @@ pub(super) fn long_flows<'r>(replica: &'r Replica, what: &Subject<'_>) -> Option
     workload_of(replica, what)?.long_flows.as_ref()
 }
 
-/// What is told of all datagrams of a workload, and of each of its streams.
+/// The values of all datagrams of a workload, and of each of its streams.
 pub(super) struct Delays {
     pub(super) sent: u64,
     pub(super) delay: Option<f64>,
@@ -93,7 +93,7 @@ pub(super) fn loss(replica: &Replica, what: &Subject<'_>) -> Option<f64> {
     }
 }
 
-/// The packets that came to a port, of one code point or of all.
+/// The packets that arrived at a port, of one code point or of all.
 pub(super) fn arrived(replica: &Replica, what: &Subject<'_>) -> Option<u64> {
     let port = replica.port(what.at?)?;
     match what.code_point {

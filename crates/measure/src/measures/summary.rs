@@ -37,7 +37,7 @@ pub(super) fn summed_class<'s>(
     }
 }
 
-/// What is told of all datagrams of a workload, and of each of its streams.
+/// The values of all datagrams of a workload, and of each of its streams.
 pub(super) struct Delays<'s> {
     pub(super) sent: u64,
     pub(super) delay: Option<Estimate>,

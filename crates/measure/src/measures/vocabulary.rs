@@ -11,8 +11,8 @@ use super::summary::{
 use super::{About, Better, Definition, Unit};
 use crate::estimate::Estimate;
 
-/// Makes the vocabulary from its measures. Of each stands here what is said of it, and how it is taken:
-/// `one` from a replica `r`, `all` from the summary `s` over replicas, each for the subject `w`.
+/// Defines the vocabulary from its measures: the texts of each, and how it is computed: `one` from a replica `r`,
+/// `all` from the summary `s` over replicas, each for the subject `w`.
 macro_rules! measures {
     ($($measure:ident {
         name: $name:literal,

@@ -1,4 +1,4 @@
-//! Files of results, which appear whole or not at all.
+//! Files of results, written atomically.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -7,11 +7,10 @@ use shortflow_files::AtomicFile;
 
 use super::{Error, Folder};
 
-/// Results are to be read by everybody who may enter their folder.
+/// Results are readable by all users who may enter their folder.
 const MODE: u32 = 0o644;
 
-/// Writes a file that a user names so that nobody ever sees half of it. Whatever goes wrong leaves what was there
-/// before.
+/// Writes a user's file atomically. A failure leaves the old content.
 pub fn write_atomically(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -52,7 +51,7 @@ impl ResultFile {
         }
     }
 
-    /// Removes what a run that was killed has left of this file, which nobody writes any more.
+    /// Removes the temporary file that a killed run has left.
     pub fn remove_abandoned(path: &Path) {
         shortflow_files::remove_abandoned(path);
     }

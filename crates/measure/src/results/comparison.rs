@@ -28,7 +28,7 @@ pub struct Compared<'r> {
 }
 
 impl Comparison {
-    /// Compares runs with those that they stand beside.
+    /// Compares runs with their references.
     pub fn gains(runs: &[Compared<'_>]) -> Vec<PointGains> {
         let kinds: Vec<(&str, &str)> = runs.iter().map(|run| run.manifest.kind()).collect();
         let compare = |(reference, ours): (usize, usize)| -> Vec<PointGains> {

@@ -1,4 +1,4 @@
-//! What goes wrong between us and the disk.
+//! Errors of reading and writing results.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A file is there, but is not what it should be.
-    #[error("{} is not a file of results: {reason}", path.display())]
+    #[error("{} is not a valid results file: {reason}", path.display())]
     Malformed {
         /// Which file.
         path: PathBuf,
@@ -66,13 +66,13 @@ pub(super) fn csv_to_io(error: csv::Error) -> io::Error {
 fn reason_of(action: &str, error: &io::Error) -> String {
     // All folders that were missing on the way were to be made.
     if action == MAKE_FOLDER && error.kind() == io::ErrorKind::NotFound {
-        return "no folder can be made there".into();
+        return "no folder can be created there".into();
     }
     reason(error)
 }
 
 /// The action of making a folder and those above it.
-pub(crate) const MAKE_FOLDER: &str = "make the folder";
+pub(crate) const MAKE_FOLDER: &str = "create the folder";
 
 /// The reason in plain words.
 fn reason(error: &io::Error) -> String {
@@ -84,12 +84,12 @@ fn reason(error: &io::Error) -> String {
         io::ErrorKind::PermissionDenied => "permission denied".into(),
         io::ErrorKind::NotFound => "no such file or folder".into(),
         io::ErrorKind::StorageFull => "the disk is full".into(),
-        io::ErrorKind::QuotaExceeded => "the disk quota is used up".into(),
+        io::ErrorKind::QuotaExceeded => "the disk quota is exceeded".into(),
         io::ErrorKind::FileTooLarge => "the file would be too large".into(),
         io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".into(),
-        io::ErrorKind::NotADirectory => "a part of the path is a file, not a folder".into(),
-        io::ErrorKind::AlreadyExists => "a file of that name is in the way".into(),
-        io::ErrorKind::IsADirectory => "a folder of that name is in the way".into(),
+        io::ErrorKind::NotADirectory => "a part of the path is a file instead of a folder".into(),
+        io::ErrorKind::AlreadyExists => "a file with this name already exists".into(),
+        io::ErrorKind::IsADirectory => "a folder with this name exists".into(),
         _ => without_number(&error.to_string()),
     }
 }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(message("read", missing()), "cannot read x: no such file or folder");
         assert_eq!(
             message(MAKE_FOLDER, missing()),
-            "cannot make the folder x: no folder can be made there"
+            "cannot create the folder x: no folder can be created there"
         );
         let busy = message("write", io::Error::from_raw_os_error(16));
         assert!(busy.starts_with("cannot write x: ") && !busy.contains("os error"), "{busy}");

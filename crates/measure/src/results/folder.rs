@@ -19,8 +19,8 @@ use crate::warning::{ScopedWarning, Warning, WarningKind};
 /// The most bytes of a file of results that is read.
 const MAX_FILE: u64 = 512_000_000;
 
-/// A folder of results. What is in it may have been put there by somebody else: no link in it is followed, neither for
-/// reading nor for writing.
+/// A folder of results. Another user may have written its content: no link in it is followed, neither for reading nor
+/// for writing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Folder {
     /// What a user named.
@@ -84,11 +84,12 @@ impl Point {
 
 fn identical(replicas: usize) -> Warning {
     let message = format!(
-        "the {replicas} replicas are all the same run, since nothing in this scenario is random: figures are \
-         those of one, have no interval, and depend on who happens to begin first"
+        "all {replicas} replicas are identical, because nothing in this scenario is random: \
+            figures are those of one replica, have no interval, and depend on the order in which \
+            flows start"
     );
-    let help = "to make replicas differ, let flows begin at random, as with `start_window = \"1 s\"` of \
-                `bulk`, or add a workload that draws arrivals or sizes";
+    let help = "to make replicas differ, let flows start at random times, such as with \
+        `start_window = \"1 s\"` of `bulk`, or add a workload with random arrivals or sizes";
     Warning::new(WarningKind::IdenticalReplicas, message).with_help(help)
 }
 
@@ -177,7 +178,7 @@ impl Folder {
         let mut points: Vec<Point> = self.read_json("summary.json")?;
         if points.is_empty() {
             let path = self.path.join("summary.json");
-            return Err(Error::malformed(&path)("it has no point, and a run has at least one"));
+            return Err(Error::malformed(&path)("it has no points; a run has at least one"));
         }
         let replicas: Vec<Vec<Replica>> = self.read_json("replicas.json")?;
         for (point, replicas) in points.iter_mut().zip(replicas) {
@@ -221,7 +222,7 @@ impl Folder {
         let Some(name) = &input.kept else { return Ok(None) };
         // A manifest that was tampered with leads nowhere else.
         if Path::new(name).file_name() != Some(name.as_ref()) {
-            let why = format!("`kept` of the input {} is not the name of a file", input.name);
+            let why = format!("`kept` of the input {} is not a file name", input.name);
             return Err(Error::malformed(&self.path.join(MANIFEST))(why));
         }
         self.read_text(name).map(Some)

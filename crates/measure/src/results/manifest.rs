@@ -30,7 +30,7 @@ pub struct Manifest {
     /// Which TCP ran: its era and what differs from it; empty when nothing used TCP.
     #[serde(default)]
     pub tcp: String,
-    /// How late packets were sent; none where time is simulated or computed.
+    /// How late packets were sent; absent if time is simulated or computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
     /// The key that was swept, if any.

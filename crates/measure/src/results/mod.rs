@@ -1,4 +1,4 @@
-//! Results on disk: a folder whose files appear whole or not at all.
+//! Results on disk: a folder whose files are written atomically.
 //!
 //! | file | what |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! Rows of a CSV file that are written while the run goes on.
+//! Rows of a CSV file, written during the run.
 
 use std::io;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ impl Rows {
         Ok(Rows { path, rows, failure })
     }
 
-    /// Adds a row. A failure is kept, and told by [`finish`](Self::finish).
+    /// Adds a row. A failure is kept, and returned by [`finish`](Self::finish).
     pub(crate) fn put(&mut self, row: impl Serialize) {
         if self.failure.is_none() {
             self.failure = self.rows.serialize(row).err().map(csv_to_io);

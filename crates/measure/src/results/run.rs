@@ -1,4 +1,4 @@
-//! A run, as tables and figures take it.
+//! A run, as used by tables and figures.
 
 use std::path::PathBuf;
 

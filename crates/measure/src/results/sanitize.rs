@@ -1,4 +1,4 @@
-//! Texts of results that somebody else may have written: none may steer a terminal or a page.
+//! Checks texts of results that others may have written: control characters could affect a terminal or a page.
 
 use std::fmt;
 
@@ -41,7 +41,7 @@ fn refuse<E: serde::de::Error>(found: Option<char>) -> Result<(), E> {
 
 fn message(found: char) -> String {
     let code = u32::from(found);
-    format!("a text holds the character U+{code:04X}, which terminals obey instead of showing it")
+    format!("a text contains the control character U+{code:04X}, which terminals would interpret")
 }
 
 /// Any value whose texts are plain.

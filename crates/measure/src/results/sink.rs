@@ -1,4 +1,4 @@
-//! Transfers, streamed to disk while the run goes on.
+//! Streams transfers to disk during the run.
 
 use shortflow_units::Duration;
 
@@ -29,7 +29,7 @@ pub struct TransferSink {
 }
 
 impl TransferSink {
-    /// A sink into `folder` for one replica of one point of a sweep (point 0 when there is none).
+    /// A sink into `folder` for one replica of one point of a sweep (point 0 without a sweep).
     pub fn create(
         folder: &Folder,
         point: usize,
@@ -40,8 +40,8 @@ impl TransferSink {
         Ok(TransferSink { point, replica, names, rows })
     }
 
-    /// Writes a row; `age` is how old the transfer was when it was complete, or at the end. A failure
-    /// is kept, and told by [`finish`](Self::finish).
+    /// Writes a row; `age` is how old the transfer was when it was complete, or at the end. A failure is kept, and
+    /// returned by [`finish`](Self::finish).
     pub fn write(
         &mut self,
         transfer: &Transfer,

@@ -1,4 +1,4 @@
-//! How senders of connections stand, streamed to disk while the run goes on.
+//! Streams the states of connections' senders to disk during the run.
 
 use super::rows::{self, Rows};
 use super::{Error, Folder, RowNames};
@@ -14,7 +14,7 @@ pub struct TcpSink {
 }
 
 impl TcpSink {
-    /// A sink into `folder` for one replica of one point of a sweep (point 0 when there is none).
+    /// A sink into `folder` for one replica of one point of a sweep (point 0 without a sweep).
     pub fn create(
         folder: &Folder,
         point: usize,
@@ -25,7 +25,7 @@ impl TcpSink {
         Ok(TcpSink { point, replica, names, rows })
     }
 
-    /// Writes a row. A failure is kept, and told by [`finish`](Self::finish).
+    /// Writes a row. A failure is kept, and returned by [`finish`](Self::finish).
     pub fn write(&mut self, sample: &TcpSample) {
         let TcpSample { at, occasion, workload, id, ends, is_server, state } = *sample;
         let names = &self.names;

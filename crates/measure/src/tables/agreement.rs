@@ -1,4 +1,4 @@
-//! How engines agree about the same policies under the same arrivals.
+//! The agreement of engines about the same policies under the same arrivals.
 
 use super::{Cell, Column, Label, Row, Table};
 use crate::cases::{point_label, swept_key};
@@ -9,7 +9,7 @@ use crate::measures::{Measure, Subject};
 use crate::results::{Point, Run};
 use crate::summary::Summary;
 
-/// The columns: what each is called, and the measures of which the first that a workload has stands in it.
+/// The columns: a title and a list of measures; a cell shows the first measure that a workload has.
 const COLUMNS: [(&str, &[Measure]); 6] = [
     ("mean", &[Measure::Completion, Measure::Delay]),
     ("median", &[Measure::CompletionMedian, Measure::DelayMedian]),
@@ -28,8 +28,8 @@ const NOTE_OF_MEANS: &str = "Mean, median, p95 and p99 are of completion times, 
     replicas to pair: ratios are of the means, ± half the 95 % interval of the other side. A dash stands where\n\
     one side has nothing of the kind, or too little to tell.";
 
-/// How many times as much each engine found as the first, under each policy, for each workload; none
-/// where all runs are of one engine.
+/// The ratio of each engine's figures to those of the first, under each policy, for each workload; `None` if all runs
+/// are of one engine.
 pub fn agreement(runs: &[Run]) -> Option<Table> {
     if !are_several(runs) {
         return None;
@@ -93,8 +93,8 @@ fn ratio(gains: &[Gain], workload: &str, measures: &[Measure]) -> Cell {
     reported.map_or(Cell::Nothing, Cell::Ratio)
 }
 
-/// The same where one side has no replicas to pair, as a prediction has none: of the means, with the interval of the
-/// other side.
+/// The ratios if one side, such as a prediction, has no replicas to pair: ratios of the means, with the interval of
+/// the other side.
 pub(super) fn ratio_of_means(
     reference: &Summary,
     ours: &Summary,

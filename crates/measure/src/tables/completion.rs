@@ -163,9 +163,7 @@ fn parts_of(runs: &[Run], workload: &str) -> Table {
         .filter_map(|summary| Some(summary.workload(workload)?.all.unfinished))
         .sum();
     let note = (unfinished > 0).then(|| {
-        "The parts are of those that were complete at the end; the others have no known parts, and \
-         would lengthen them."
-            .to_owned()
+        "The parts are those of completed ones; incomplete ones would lengthen them.".to_owned()
     });
     Table { note, ..Table::of_cases(runs, title, &["size"], columns, rows) }
 }
@@ -204,7 +202,7 @@ pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Tabl
     }
     let column =
         |limit: &f64| Column::for_measure(Measure::ShareOver).called(format!("over {limit} s"));
-    let title = "What share took longer; what is open at the end counts as under way up to its age";
+    let title = "Share that took longer; incomplete ones count as in progress up to their age";
     let labels: &[&str] = if sizes { &["workload", "size"] } else { &["workload"] };
     Some(Table::of_cases(runs, title, labels, limits.iter().map(column).collect(), rows))
 }
@@ -253,11 +251,12 @@ fn interval_note(
         [_] => String::new(),
         _ if !has_gains => String::new(),
         [first, ..] if runs.iter().any(is_model) => format!(
-            "\n× {0}: how many times the mean that was {0}, which has no replicas.",
+            "\n× {0}: ratio to the mean {0}, which has no replicas.",
             done_by(&first.manifest.engine)
         ),
         [first, ..] if are_several(runs) => format!(
-            "\nA gain is in the mean, over what was {}, by pairs of replicas that had the same arrivals.",
+            "\nA gain is relative to the mean {}, over pairs of replicas that had the same \
+                arrivals.",
             done_by(&first.manifest.engine)
         ),
         _ => {
@@ -306,5 +305,5 @@ fn fewer_replicas(max: u32, columns: &[Column], rows: &[Row]) -> String {
     }
 }
 
-/// The numbers of replicas of so many figures are named at most; JSON has them all.
+/// The maximum number of listed exceptions; JSON has all of them.
 const MAX_NUMBERS: usize = 6;

@@ -1,4 +1,4 @@
-//! What got through: traffic, long flows over time, datagrams and their streams.
+//! Tables of throughput: traffic, long flows over time, datagrams and their streams.
 
 use super::{Column, Label, Row, Scale, Table, rows_of_cases};
 use crate::cases::{distinct, summaries, workloads};
@@ -40,9 +40,9 @@ pub fn traffic(runs: &[Run], workloads: &[&str]) -> Option<Table> {
     by_workload(runs, workloads, title, columns, has)
 }
 
-/// The variation of long flows' throughput over time; none where it was not sampled.
+/// The variation of long flows' throughput over time; `None` if it was not sampled.
 pub fn throughput(runs: &[Run]) -> Option<Table> {
-    let title = "Long flows over time: variation of each one's throughput, intervals without any";
+    let title = "Long flows over time: variation of throughput, and intervals without delivery";
     let columns = [Measure::ThroughputVariation, Measure::IdleSamples].map(Column::for_measure);
     let was_sampled = |w: &WorkloadSummary| w.idle_samples.is_some();
     by_workload(runs, &workloads(runs), title.to_owned(), columns.into(), was_sampled)
@@ -76,7 +76,7 @@ pub fn jitter(runs: &[Run]) -> Option<Table> {
     by_workload(runs, &workloads(runs), title, columns, has)
 }
 
-/// A table with a group of rows for each workload, and none where no case `has` what is told.
+/// A table with a group of rows for each workload; `None` if no case `has` such values.
 fn by_workload(
     runs: &[Run],
     workloads: &[&str],
@@ -103,11 +103,14 @@ fn numbers_note(runs: &[Run], columns: &[Column]) -> Option<String> {
         columns.iter().any(|c| matches!(c.measure, Some(Measure::Completed | Measure::Sent)));
     let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
     (counts && replicas > 1 && runs.iter().any(is_model) && !runs.iter().all(is_model)).then(|| {
-        format!("What is predicted is that of one replica; numbers of the others are those of all {replicas} together.")
+        format!(
+            "Predicted numbers are for one replica; the others are totals over all {replicas} \
+            replicas."
+        )
     })
 }
 
-/// Delay and loss of each stream, a table for each workload whose streams are set apart.
+/// Delay and loss of each stream, a table for each workload whose streams are reported separately.
 pub fn streams(runs: &[Run]) -> Vec<Table> {
     workloads(runs).into_iter().filter_map(|workload| streams_of(runs, workload)).collect()
 }

@@ -1,7 +1,7 @@
-//! Tables as plain data: what was found, in rows and columns, with its intervals, bounds and gaps.
+//! Tables as plain data: rows and columns of results, with intervals, bounds and gaps.
 //!
-//! Whoever shows a table sets it: on a terminal, on a page, as JSON. What stands in it is decided here,
-//! and each column of figures is a [`Measure`], so that all of them tell the same.
+//! A caller formats a table for a terminal, a page or JSON. The content is decided here, and each column of figures
+//! is a [`Measure`], so that all formats agree.
 
 mod agreement;
 mod completion;
@@ -73,7 +73,7 @@ pub enum Label {
     Rate(u64),
 }
 
-/// What stands in a cell. Figures are in the unit of their measure.
+/// The content of a cell. Figures are in the unit of their measure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cell {
@@ -119,7 +119,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// What stands for its unit; empty where it has none.
+    /// The name of its unit; empty if it has none.
     pub const fn name(self) -> &'static str {
         match self {
             Scale::Plain => "",
@@ -228,8 +228,8 @@ impl Table {
         }
     }
 
-    /// A table whose rows are cases: named by `labels`, then by point and run where there are several.
-    /// Columns in which nothing was found are left out.
+    /// A table whose rows are cases: named by `labels`, then by point and run if there are several. Empty columns are
+    /// omitted.
     fn of_cases(
         runs: &[Run],
         title: impl Into<String>,
@@ -275,8 +275,8 @@ fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[Label], &Point, bool)) {
     }
 }
 
-/// A row for each case that `has` what is told, and where some has it, for each that failed; `columns` are
-/// taken of `what`. The first one begins a group.
+/// A row for each case that `has` values, and if there are any, for each that failed; `columns` are computed for
+/// `what`. The first row begins a group.
 fn rows_of_cases(
     runs: &[Run],
     labels: &[Label],

@@ -1,4 +1,4 @@
-//! What happened at ports.
+//! Tables of ports.
 
 use std::collections::BTreeMap;
 

@@ -120,11 +120,9 @@ fn a_transfer_left_open_is_counted_with_its_age_and_warned_of() {
     assert_eq!((web.open, web.oldest_open, web.class("1 pkt").unwrap().open), (3, 50.0, 3));
     assert_eq!(
         messages(&summary),
-        [
-            "2 of 52 transfers of web were still open at the end (the oldest for 50.0 s); they count \
-          as taking longer than their age; for web these figures are only lower bounds, and no gain \
-          is told from them: mean of 1 pkt; mean of all; run for longer, or set `drain`"
-        ]
+        ["2 of 52 transfers of web were still open at the end (the oldest for 50.0 s); they \
+                count as taking longer than their age; for web these figures are only lower bounds \
+                and give no gain: mean of 1 pkt; mean of all; run for a longer time, or set `drain`"]
     );
 }
 
@@ -140,10 +138,10 @@ fn a_transfer_that_its_tcp_gave_up_is_counted_and_warned_of() {
     assert_eq!(
         messages(&summary),
         [
-            "for web these figures are only lower bounds, and no gain is told from them: mean of 1 pkt; \
-             mean of all; run for longer, or set `drain`",
-            "1 of the transfers of web was given up by its TCP, because its retries were used up or \
-             the connection was reset; it counts as taking longer than its age at the end"
+            "for web these figures are only lower bounds and give no gain: mean of 1 pkt; mean of \
+                all; run for a longer time, or set `drain`",
+            "1 of the transfers of web was aborted by its TCP, because its retries ran out or the \
+                connection was reset; it counts as taking longer than its age at the end"
         ]
     );
 }

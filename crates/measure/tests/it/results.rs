@@ -170,7 +170,7 @@ fn a_folder_under_a_file_is_refused_in_plain_words() {
     assert_eq!(
         error.to_string(),
         format!(
-            "cannot make the folder {}: a part of the path is a file, not a folder",
+            "cannot create the folder {}: a part of the path is a file instead of a folder",
             inside.display()
         )
     );
@@ -184,7 +184,7 @@ fn a_folder_that_holds_something_else_says_what_is_wrong() {
     assert!(missing.ends_with("manifest.toml: no such file or folder"), "{missing}");
     fs::write(home.path().join("manifest.toml"), "label = 3").unwrap();
     let malformed = Folder::open(home.path()).read().unwrap_err().to_string();
-    assert!(malformed.contains("manifest.toml is not a file of results"), "{malformed}");
+    assert!(malformed.contains("manifest.toml is not a valid results file"), "{malformed}");
 }
 
 /// A folder of one run, and why it is not read once `spoil` has changed something in it.
@@ -209,11 +209,11 @@ fn results_are_read_as_files_of_text_and_nothing_else() {
     let why = spoiled(put("summary.json", "[]"));
     assert!(
         why.ends_with(
-            "summary.json is not a file of results: it has no point, and a run has at least one"
+            "summary.json is not a valid results file: it has no points; a run has at least one"
         ),
         "{why}"
     );
-    let obeyed = "a text holds the character U+001B, which terminals obey instead of showing it";
+    let obeyed = "a text contains the control character U+001B, which terminals would interpret";
     let why = spoiled(put("summary.json", "[{\"\\u001b[2J\": 1}]"));
     assert!(why.contains(obeyed), "{why}");
     let why = spoiled(put("series.csv", "time\n1\n\u{1b}[2J\n"));

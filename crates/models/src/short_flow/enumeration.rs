@@ -1,4 +1,4 @@
-//! Every pattern of losses, one by one.
+//! The enumeration of every loss pattern.
 
 use super::{ShortFlow, State};
 

@@ -1,21 +1,18 @@
-//! Completion times of short flows, some of whose segments are marked for less loss: Casetti &
-//! Mellia, "A lightweight marker with partial state information for DiffServ networks", Computer
-//! Networks 48, 2005, §6.1, eqs. 1 to 3, after Mellia, Stoica & Zhang 2002.
+//! Completion times of short flows, some of whose segments are marked for lower loss: Casetti & Mellia, "A
+//! lightweight marker with partial state information for DiffServ networks", Computer Networks 48, 2005, §6.1, eqs. 1
+//! to 3, after Mellia, Stoica & Zhang 2002.
 //!
-//! The model: slow start in rounds, no delayed acknowledgements, each segment lost by itself, no
-//! acknowledgement lost. Segments are green while the flow has credits and yellow then. A timeout
-//! costs T, gives the flow its credits anew, and starts again from a window of one; what came
-//! through behind a loss need not be sent again. A first segment alone repeats with timeouts that
-//! double.
+//! The model: slow start in rounds, no delayed acknowledgements, independent losses of segments, no lost
+//! acknowledgements. Segments are green while the flow has credits, and yellow afterwards. A timeout costs T, renews
+//! the credits of the flow, and restarts from a window of one; segments that arrived after a loss are not sent again.
+//! A single first segment is repeated with doubling timeouts.
 //!
-//! The paper writes out bursts of one segment (eq. 2) and of two (eq. 3), and leaves the others to
-//! "extending the previous reasoning" in a report that is not given. What is ours of it: the f segments
-//! ahead of the first loss are acknowledged, and let 2f more go a round trip later; three or more
-//! segments that come in behind a loss make a fast retransmit, after which the rest goes on in half
-//! the burst, one segment more each round trip; with fewer it is a timeout.
+//! The paper gives bursts of one segment (eq. 2) and of two (eq. 3), and leaves the others to "extending the previous
+//! reasoning" in a report that is not given. Our part: the f segments ahead of the first loss are acknowledged, and
+//! let 2f more go a round trip later; three or more segments that arrive after a loss make a fast retransmit, after
+//! which the rest is sent in half the burst, one segment more each round trip; with fewer it is a timeout.
 //!
-//! [`ShortFlow::enumerated`] goes through every pattern of losses, [`ShortFlow::by_recursion`]
-//! through every number of them.
+//! [`ShortFlow::enumerated`] enumerates every loss pattern, [`ShortFlow::by_recursion`] every number of losses.
 
 mod enumeration;
 mod recursion;

@@ -1,4 +1,4 @@
-//! Every state once, and of its losses only how many there are.
+//! The recursion over states, with only the number of losses in each.
 
 use super::{Growth, MAX_SEGMENTS, ShortFlow, State};
 

@@ -189,7 +189,7 @@ fn a_run_in_which_all_are_bounds_ends_well_with_the_reasons() {
     let Measured::Means(summary) = outcome.measured else { panic!("there are means only") };
     assert!(figures(&summary).iter().all(|(_, figure)| figure.at_least), "{summary:?}");
     for name in ["web", "calls"] {
-        let why = format!("No closed form for `{name}`: a queue of the kind `sima`");
+        let why = format!("No closed form for `{name}`: a `sima` queue");
         let is_told = outcome.warnings.iter().any(|warning| warning.message.starts_with(&why));
         assert!(is_told, "{:?}", outcome.warnings);
     }

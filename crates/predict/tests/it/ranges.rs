@@ -67,11 +67,12 @@ fn stream(rate: &str) -> String {
 #[test]
 fn flows_that_a_cut_leaves_too_small_to_fill_their_line_have_no_closed_form() {
     let reno = bulk("long", "flows = 1\ntcp.congestion = \"reno\"");
-    let left = "what a cut of the windows leaves in flight, as a part of what fills the line, must be at least";
+    let left = "the packets in flight after a cut of the windows, relative to those that fill the \
+        line, must be at least";
     for policy in [FIFO, RED, FAIR] {
         let reported = refused(policy, FAST, &reno);
         assert!(
-            reported.contains("no closed form for `long`: what comes to b->a: ")
+            reported.contains("no closed form for `long`: the arrivals at b->a: ")
                 && reported.contains(left),
             "{reported}"
         );
@@ -83,7 +84,7 @@ fn flows_that_their_acknowledgements_hold_back_have_no_closed_form() {
     let narrow = "rate = { back = \"50 Mbit/s\", forward = \"200 kbit/s\" }\ndelay = \"5 ms\"";
     let reported = refused(FIFO, narrow, &bulk("long", "flows = 4"));
     assert!(
-        reported.contains("long flows whose acknowledgements fill a->b, and hold them back"),
+        reported.contains("long flows whose acknowledgements fill a->b and are delayed there"),
         "{reported}"
     );
 }
@@ -94,8 +95,9 @@ fn reno_beside_cubic_at_a_plain_buffer_has_no_closed_form() {
         bulk("old", "tcp.congestion = \"reno\"") + &bulk("new", "tcp.congestion = \"cubic\"");
     let reported = refused(FIFO, USUAL, &both);
     assert!(
-        reported
-            .contains("long flows that keep different parts of their windows, at a plain buffer"),
+        reported.contains(
+            "long flows that keep different fractions of their windows, at a plain buffer"
+        ),
         "{reported}"
     );
 }
@@ -105,10 +107,12 @@ fn what_comes_or_goes_while_it_is_measured_has_no_closed_form_nor_what_it_meets(
     let late = bulk("late", "start = \"100 s\"") + &stream("10 /s");
     let reported = refused(FIFO, USUAL, &late);
     assert!(
-        reported.contains("`late`: what comes or goes while it is measured, as `late` does"),
+        reported.contains(
+            "`late`: a workload that starts or stops during the measurement, such as `late`"
+        ),
         "{reported}"
     );
-    assert!(reported.contains("`stream`: what `late` leaves of c->b"), "{reported}");
+    assert!(reported.contains("`stream`: the rate left at c->b by `late`"), "{reported}");
 }
 
 #[test]
@@ -116,17 +120,13 @@ fn a_stream_that_wants_more_than_its_turn_has_no_closed_form_nor_who_shares_with
     let greedy = bulk("long", "flows = 4") + &stream("500 /s");
     let reported = refused(FAIR, USUAL, &greedy);
     assert!(
-        reported.contains(
-            "`long`: what shares b->a with a stream that wants more than half of its part"
-        ),
+        reported
+            .contains("`long`: sharing b->a with a stream that needs more than half of its share"),
         "{reported}"
     );
     // Alone it waits for itself.
     let reported = refused(FAIR, USUAL, &stream("1000 /s"));
-    assert!(
-        reported.contains("what a stream waits for itself, as a part of its delay,"),
-        "{reported}"
-    );
+    assert!(reported.contains("a stream's own waiting time relative to its delay"), "{reported}");
 }
 
 #[test]
@@ -134,8 +134,7 @@ fn long_flows_that_are_hardly_faster_than_what_is_forgotten_have_no_closed_form(
     let many = bulk("long", "flows = 60");
     let reported = refused(FORGETS, USUAL, &many);
     assert!(
-        reported
-            .contains("long flows that are close to the rate that markers forget of them, at b->a"),
+        reported.contains("long flows close to the rate that the marker forgets at b->a"),
         "{reported}"
     );
 }
@@ -145,7 +144,7 @@ fn packets_one_by_one_are_told_up_to_a_load_of_98_in_100() {
     let reported = refused(RED, USUAL, &stream("1240 /s"));
     assert!(
         reported.contains(
-            "at b->a the load with all that goes before must be at least 0 and at most 0.98"
+            "at b->a the load including all earlier bands must be at least 0 and at most 0.98"
         ),
         "{reported}"
     );

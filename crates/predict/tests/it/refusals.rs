@@ -49,8 +49,8 @@ fn an_overloaded_line_is_named_with_its_load() {
     let reported = refused(&[("line.toml", &text)]);
     assert_eq!(
         reported,
-        "no closed form for `packets`: what comes to a->b: the load, with what goes before it, must be at least 0 \
-         and below 1; found 1.2\nsimulate it"
+        "no closed form for `packets`: the arrivals at a->b: the load, including what is served \
+            before it, must be at least 0 and below 1; found 1.2\nuse `shortflow simulate`"
     );
 }
 
@@ -63,7 +63,8 @@ fn a_queue_without_a_closed_form_is_named_with_its_place() {
     let reported = refused(&[("line.toml", &text), ("p.toml", policy)]);
     assert_eq!(
         reported,
-        "no closed form for `packets`: a queue of the kind `sima` that goes by the mean of its buffers, as that of the role `core` at a->b\nsimulate it"
+        "no closed form for `packets`: a `sima` queue that uses the mean of its buffers in the \
+            role `core` at a->b\nuse `shortflow simulate`"
     );
 }
 
@@ -81,7 +82,7 @@ fn what_has_a_closed_form_is_predicted_beside_what_has_none() {
     // 691 packets of 1500 B and less take 8.29 s at 1 Mbit/s.
     let files = summary.workload("files").unwrap().all.mean.unwrap();
     assert!(files.at_least && (8.28..8.32).contains(&files.mean), "{files:?}");
-    let why = "No closed form for `files`: flows of one size that begin together, as in `files`.";
+    let why = "No closed form for `files`: flows of one size that begin together in `files`.";
     assert_eq!(reported[0], why);
 }
 
@@ -89,7 +90,8 @@ fn what_has_a_closed_form_is_predicted_beside_what_has_none() {
 fn what_shares_a_line_with_something_unknown_is_not_predicted() {
     let files = "[workloads.files.bulk]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 MB\"\n";
     let reported = refused(&[("line.toml", &format!("{LINE}{STREAM}{files}"))]);
-    let why = "no closed form for `packets`: what `files` leaves of a->b, which has no closed form itself\n";
+    let why = "no closed form for `packets`: the rate left at a->b by `files`, which has no closed \
+        form itself\n";
     assert!(reported.starts_with(why), "{reported}");
 }
 
@@ -104,7 +106,8 @@ fn transfers_beyond_the_range_of_the_models_are_refused_with_the_range() {
         reply.constant = "20 KB"
     "#;
     let reported = refused(&[("line.toml", &format!("{LINE}{transfers}"))]);
-    let why = "no closed form for `web`: at b->a the load with all that goes before must be at least 0 and at most 0.9";
+    let why = "no closed form for `web`: at b->a the load including all earlier bands must be at \
+        least 0 and at most 0.9";
     assert!(reported.starts_with(why), "{reported}");
 }
 

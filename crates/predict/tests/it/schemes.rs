@@ -119,10 +119,7 @@ fn a_stream_that_is_hardly_faster_than_what_is_forgotten_has_no_closed_form() {
         "marker.dstf = { thresholds = [\"10 KB\"], code_points = [\"CS1\", \"BE\"], decay = \"100 kbit/s\" }",
     );
     let reported = refused(&scenario(&policy, &stream("one", "b", 7, 13)));
-    assert!(
-        reported.contains("a stream that is close to the rate that is forgotten"),
-        "{reported}"
-    );
+    assert!(reported.contains("a stream close to the rate that the marker forgets"), "{reported}");
 }
 
 /// 400 kbit/s: a quarter is green, a quarter yellow, half red. Loads 0.1, 0.1, and 0.2 with the other stream's 0.2.
@@ -168,7 +165,7 @@ fn meters_that_see_colors_or_users_or_a_peak_rate_have_no_closed_form() {
     for (marker, why) in [
         (
             "marker.trtcm = { cir = \"100 kbit/s\", cbs = \"5 KB\", pir = \"200 kbit/s\", pbs = \"5 KB\", color_aware = true }",
-            "a meter that is color aware",
+            "a colour-aware meter",
         ),
         (
             "marker.srtcm = { cir = \"100 kbit/s\", cbs = \"5 KB\", ebs = \"5 KB\", per = \"flow\" }",
@@ -272,7 +269,7 @@ fn the_profile_of_a_host_holds_nothing_up_while_its_bucket_lasts() {
 #[test]
 fn messages_about_as_large_as_the_bucket_of_others_have_no_closed_form() {
     let reported = refused(&at("10 Mbit/s", SHAPER, &transfers("2 Mbit/s")));
-    assert!(reported.contains("at b->r how long a profile holds packets up"), "{reported}");
+    assert!(reported.contains("at b->r the delay in a profile"), "{reported}");
 }
 
 /// One user's files of 1 MB: 200 KB at once, the rest of 1,036 KB with headers at 5 Mbit/s.
@@ -345,7 +342,7 @@ fn classes_that_share_a_buffer_by_tail_drop_have_no_closed_form_beside_long_flow
     let workloads = format!("[tcp]\ncongestion = \"reno\"\n{BULK}{}", stream("calls", "c", 7, 100));
     let reported = refused(&at("10 Mbit/s", &wfq("full = \"tail-drop\""), &workloads));
     assert!(
-        reported.contains("`calls`: a full buffer that takes from all who share it"),
+        reported.contains("`calls`: a full buffer that drops packets of all its classes"),
         "{reported}"
     );
     let model = predicted(&at("10 Mbit/s", &wfq(""), &workloads));

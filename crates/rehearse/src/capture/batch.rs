@@ -1,4 +1,4 @@
-//! Packets that are handed on together.
+//! A batch of packets.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ pub(crate) struct Batch {
 struct Kept {
     seen: Seen,
     at: Range<usize>,
-    /// Packets that were left out before it.
+    /// Packets that were skipped before it.
     missed: u64,
 }
 
@@ -35,19 +35,19 @@ impl Batch {
         Batch { bytes, packets: Vec::with_capacity(PACKETS) }
     }
 
-    /// Whether a packet of so many bytes fits in. Every one does into an empty batch.
+    /// Whether a packet of this size fits. Every packet fits into an empty batch.
     pub(crate) fn has_room(&self, length: usize) -> bool {
         self.packets.len() < PACKETS && self.bytes.len() + length <= BYTES
     }
 
-    /// Adds a packet, before which so many were left out.
+    /// Adds a packet, before which this number was skipped.
     pub(crate) fn push(&mut self, seen: Seen, bytes: &[u8], missed: u64) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.packets.push(Kept { seen, at: start..self.bytes.len(), missed });
     }
 
-    /// All packets in the order in which they came, each with its bytes and how many were left out before it.
+    /// All packets in order, each with its bytes and the number skipped before it.
     pub(crate) fn packets(&self) -> impl Iterator<Item = (&Seen, &[u8], u64)> {
         let of = |kept: &Kept| &self.bytes[kept.at.clone()];
         self.packets.iter().map(move |kept| (&kept.seen, of(kept), kept.missed))

@@ -1,13 +1,13 @@
-//! Packets shown to whoever captures them, while nothing keeps the router waiting.
+//! Hands packets to a capture without blocking the router.
 //!
 //! ```text
 //! LiveNetwork ── Sightings ──▶ Capture ══ full batches ══▶ Writer ── sights with bytes ──▶ the tap
 //!    (the router's thread)        ◀══════ empty batches ══     (a thread of its own)
 //! ```
 //!
-//! The router copies packets into a batch that is there already, and hands it on when it is full or has become
-//! old. There are so many batches and no more: when the tap is so slow that none is empty, packets are left out
-//! and counted, and the tap is told how many, at the place where they are missing.
+//! The router copies packets into a preallocated batch, and hands it over when it is full or old. The number of
+//! batches is fixed: if the tap is so slow that none is empty, packets are skipped and counted, and the tap learns
+//! how many are missing at that place.
 
 mod batch;
 mod sightings;
@@ -41,7 +41,7 @@ pub(crate) struct Capture {
     emptied: Receiver<Batch>,
     /// When the batch is handed on, full or not; never as long as it is empty.
     due: Instant,
-    /// Packets left out since the last that was not, and in all.
+    /// Packets skipped since the last captured one, and in total.
     missed: u64,
     missed_in_all: u64,
 }
@@ -105,7 +105,7 @@ impl Capture {
         }
     }
 
-    /// Hands on the rest. How many packets were left out.
+    /// Hands over the rest, and returns the number of skipped packets.
     pub(crate) fn end(self) -> u64 {
         send(self.batch, &self.filled);
         self.missed_in_all

@@ -1,4 +1,4 @@
-//! What the network shows, noted until its bytes are fetched.
+//! Packets that the network reports, noted until their bytes are fetched.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,13 +17,13 @@ pub(crate) struct Seen {
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
     pub(crate) event: Event,
-    /// A picture of the packet, which itself is elsewhere by now.
+    /// A copy of the packet's description; the packet itself has moved on.
     pub(crate) packet: Packet,
     pub(crate) sent_at: Instant,
 }
 
-/// What was seen and not yet fetched. The network's thread alone comes here, so nobody waits for the lock; it
-/// is there since a tap may be moved to another thread.
+/// Observed packets that are not yet fetched. Only the network's thread uses it, so the lock is never contended; it
+/// exists since a tap may be moved to another thread.
 #[derive(Debug)]
 pub(crate) struct Sightings(Arc<Mutex<Vec<Seen>>>);
 

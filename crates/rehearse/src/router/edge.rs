@@ -1,5 +1,5 @@
-//! The edge of hosts: what a host knows of the connections that send through its device, gathered from the packets
-//! that pass there, from the records of its kernel, and from what its applications say.
+//! The edge of hosts: the state of connections that send through a host's device. Its sources are the passing
+//! packets, the records of the host's kernel, and the applications.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct EdgeSpec {
 
 /// The edges of all hosts.
 pub(crate) struct Edges {
-    /// By node; none where nobody asks.
+    /// By node; `None` if no queue needs it.
     specs: Vec<Option<EdgeSpec>>,
     /// What the policy that is bound calls each workload.
     labels: Vec<Label>,
@@ -32,12 +32,12 @@ pub(crate) struct Edges {
     connections: Recent<FlowKey, Connection>,
     applications: Option<Applications>,
     addresses: Arc<Addresses>,
-    /// What queues are to be told.
+    /// Events for queues.
     news: Vec<(NodeId, SenderUpdate)>,
 }
 
-/// Ends of connections that are remembered at least, those that sent last. Programs may open as many as they like; an end that
-/// is silent while so many others send begins anew.
+/// The number of most recent senders that are remembered. Programs may open any number of connections; an end that is
+/// silent while this number of others send is forgotten.
 const CONNECTIONS: usize = 1 << 16;
 
 /// A connection as one of its ends has it.
@@ -50,7 +50,7 @@ struct Connection {
 }
 
 impl Edges {
-    /// Nothing was seen yet; the policy of `scenario` is bound. Without `applications` nobody asks.
+    /// The initial state, with the policy of `scenario`. Without `applications` no queue needs it.
     pub(crate) fn new(
         specs: Vec<Option<EdgeSpec>>,
         scenario: &Scenario,
@@ -62,7 +62,7 @@ impl Edges {
         edges
     }
 
-    /// Nobody asks.
+    /// No queue needs it.
     pub(crate) fn without_owner() -> Self {
         let (specs, labels, news) = Default::default();
         let connections = Recent::new(CONNECTIONS);
@@ -82,7 +82,7 @@ impl Edges {
         label.copied().unwrap_or_default()
     }
 
-    /// What applications say, where somebody asks.
+    /// The reports of applications, if a queue needs them.
     pub(crate) fn applications(&self) -> Option<&Applications> {
         self.applications.as_ref()
     }
@@ -91,7 +91,7 @@ impl Edges {
         self.specs.get(node.index()).copied().flatten()
     }
 
-    /// A host sends a packet: what it knows of the sender, if somebody asks.
+    /// A host sends a packet: returns the state of its sender, if a queue needs it.
     pub(crate) fn sent(&mut self, node: NodeId, packet: &Packet, seen: Seen) -> Option<SenderView> {
         let EdgeSpec { initial_window } = self.spec(node)?;
         let said = self.applications.as_ref()?.get(&packet.key);
@@ -143,7 +143,7 @@ impl Edges {
         })
     }
 
-    /// A packet comes to a host.
+    /// A packet arrives at a host.
     pub(crate) fn came(&mut self, node: NodeId, packet: &Packet, seen: Seen) {
         let Some(numbers) = seen.numbers.filter(|_| packet.key.protocol == Protocol::TCP) else {
             return;
@@ -191,7 +191,7 @@ impl Edges {
         }
     }
 
-    /// Takes what queues are to be told.
+    /// Takes the events for queues.
     pub(crate) fn take_news(&mut self) -> Vec<(NodeId, SenderUpdate)> {
         std::mem::take(&mut self.news)
     }

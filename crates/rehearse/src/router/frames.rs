@@ -1,4 +1,4 @@
-//! The bytes of the packets that are inside the network.
+//! The bytes of the packets in the network.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) struct Frames {
 #[derive(Debug)]
 struct Frame {
     bytes: Box<[u8]>,
-    /// Where the packet stands; a record stands before it.
+    /// The place of the packet; a record may precede it.
     place: Range<usize>,
     ds: Option<DsPlace>,
     seen: Seen,
@@ -69,9 +69,8 @@ impl Frames {
         self.places.push(Frame { bytes, place: 0..0, ds: None, seen: Seen::default() });
     }
 
-    /// Fills a free place by `read`, which gives the length, and describes what is there; none of bytes that
-    /// are no IP packet, or not all of one. What stands behind the packet is cut off. The error is that of
-    /// `read`.
+    /// Fills a free place by `read`, which returns the length, and describes the packet; `None` if the bytes are not
+    /// a complete IP packet. Bytes after the packet are cut off. The error is that of `read`.
     pub(crate) fn take_in<E>(
         &mut self,
         read: impl FnOnce(&mut [u8]) -> Result<usize, E>,

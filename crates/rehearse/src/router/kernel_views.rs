@@ -1,4 +1,4 @@
-//! What the edge says of senders, held against what their kernel says of them itself (`TCP_INFO`).
+//! Compares the edge's view of senders with that of their kernel (`TCP_INFO`).
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -27,10 +27,10 @@ const RECEIVER: NodeId = NodeId(1);
 /// Bytes that are sent.
 const BYTES: u64 = 600_000;
 
-/// One of so many segments with data is lost, when it is sent for the first time.
+/// One in this number of data segments is lost when it is first sent.
 const LOSS: u32 = 50;
 
-/// Two hosts, the sender's with the program; none, and a word on what is lacking, where there can be none.
+/// Two hosts, the sender's with the program; `None`, with a message, if they cannot be created.
 fn hosts(kind: PortKind) -> Option<(Home, [Host; 2], [Device; 2])> {
     let made = || -> Result<_, Box<dyn std::error::Error>> {
         let program = SenderProgram::load()?;
@@ -113,7 +113,7 @@ struct Counted {
     again: u32,
     bytes_again: u64,
     lost: u32,
-    /// How often what the last packet told was held against the kernel, and how often of that in recovery.
+    /// How often the state of the last packet was compared with the kernel's, and how often during recovery.
     compared: u32,
     in_recovery: u32,
 }
@@ -126,7 +126,7 @@ struct Network {
     counted: Counted,
     /// Segments of the sender, and those that were given to it.
     passed: [u32; 2],
-    /// What the last segment with data told, if nothing has come to its sender since.
+    /// The state in the last segment with data, if its sender has received nothing since.
     last: Option<SenderView>,
 }
 
@@ -199,8 +199,8 @@ impl Network {
         }
     }
 
-    /// Holds what the last segment told against what the kernel says now and said `before` it took the last answer:
-    /// the segment was sent at one of both times, since a kernel may send more when it is told that a segment has left.
+    /// Compares the state in the last segment with the kernel's state now and `before` the last acknowledgement: the
+    /// segment was sent at one of both times, since a kernel may send more when it learns that a segment has left.
     fn compare(&mut self, before: &RawTcpInfo, now: &RawTcpInfo) {
         let Some(view) = self.last.take() else { return };
         let micros = view.smoothed_rtt.unwrap().nanos() / 1000;

@@ -1,13 +1,13 @@
-//! How much later than they should have been packets were sent.
+//! The lateness of sent packets.
 
 use hdrhistogram::Histogram;
 use shortflow_run::{Stalls, TimingError};
 use shortflow_units::{Duration, Instant};
 
-/// The longest that is told apart: an hour.
+/// The maximum of the histogram: an hour.
 const MAX_NANOS: u64 = 3_600_000_000_000;
 
-/// Two digits: what is told is off by one percent at most.
+/// Two digits: an error of at most 1 %.
 const DIGITS: u8 = 2;
 
 /// All delays between the time at which a packet should have been sent and that at which it was.
@@ -25,7 +25,7 @@ impl Lateness {
         self.0.saturating_record(now.since(due.min(now)).nanos());
     }
 
-    /// What came out, with the times for which the thread stood still; none where nothing was sent.
+    /// The result, with the stalls of the thread; `None` if nothing was sent.
     pub(crate) fn found(&self, stalls: Stalls) -> Option<TimingError> {
         let at = |quantile| Duration::from_nanos(self.0.value_at_quantile(quantile));
         let max = Duration::from_nanos(self.0.max());

@@ -1,5 +1,5 @@
-//! What lies between the hosts, in real time: packets are read from the hosts' devices, pass the simulator's
-//! network, and are written to the devices of the hosts that they are for.
+//! The network between the hosts, in real time: it reads packets from the hosts' devices, passes them through the
+//! simulator's network, and writes them to the devices of their destinations.
 //!
 //! ```text
 //! Tun ── read ──▶ Frames ── descriptor ──▶ LiveNetwork ── when its time has come ──▶ Frames ── write ──▶ Tun
@@ -77,13 +77,13 @@ pub(crate) struct Router<'d> {
     pub(crate) times: Times,
     /// Bytes of the largest packet.
     pub(crate) largest: usize,
-    /// The streams of datagrams whose losses are told, each with its number.
+    /// The streams of datagrams whose losses are reported, each with its number.
     pub(crate) streams: FxHashMap<FlowKey, u32>,
     /// Where packets are captured, if anywhere.
     pub(crate) capture: Option<Capture>,
     /// Where it is shown how the network stands, if anywhere.
     pub(crate) monitor: Option<&'d Monitor>,
-    /// What hosts know of their connections.
+    /// The hosts' state of their connections.
     pub(crate) edges: Edges,
 }
 
@@ -97,9 +97,9 @@ pub(crate) struct Routed {
     /// Packets that hosts sent to nowhere, and packets that a host's kernel did not take.
     pub(crate) strangers: u64,
     pub(crate) refused: u64,
-    /// Packets that were left out of the capture.
+    /// Packets that the capture skipped.
     pub(crate) uncaptured: u64,
-    /// Packets that came to the hosts that they were for.
+    /// Packets that reached their destination host.
     pub(crate) delivered: u64,
     /// The share of the time in which the thread has worked.
     pub(crate) busy: f64,
@@ -120,7 +120,7 @@ struct Side<'d> {
     edges: Edges,
 }
 
-/// The number of the bell by which the load tells of data that are held back.
+/// The number of the event by which the load reports delayed data.
 const BELL: u64 = u64::MAX - 1;
 
 impl Router<'_> {
@@ -221,7 +221,7 @@ impl Side<'_> {
         Ok(wait)
     }
 
-    /// Takes what a host has sent, or what the bell tells. How many packets were for nobody.
+    /// Handles packets from a host, or the load's event. Returns the number of packets without a destination.
     fn take(&mut self, number: u64, network: &mut LiveNetwork, end: Instant, wait: &Wait) -> u64 {
         if number == BELL {
             self.edges.take_held_back();

@@ -1,4 +1,4 @@
-//! Sequence numbers of one end of a connection, as bytes of its application.
+//! Converts sequence numbers of one end of a connection to bytes of its application.
 
 use shortflow_elements::{SenderEvent, TcpFlags};
 

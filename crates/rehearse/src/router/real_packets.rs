@@ -1,4 +1,5 @@
-//! Packets of kernels that are no workload's: any protocol, fragments, ICMP of both versions, and what is for nobody.
+//! Kernel packets that belong to no workload: any protocol, fragments, ICMP of both versions, and packets without a
+//! destination.
 
 use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
@@ -25,7 +26,7 @@ const TEXT: &str = r#"
     workloads.file.bulk = { from = "a", to = "b" }
 "#;
 
-/// Two hosts whose packets are carried while `act` acts as they like; none where there can be no hosts.
+/// Two hosts whose packets are forwarded while `act` runs; `None` if hosts cannot be created.
 fn carried(act: impl FnOnce(&Home, &Host, &Host)) -> Option<Routed> {
     let loaded = from_texts(&[("s.toml", TEXT)], &Overrides::default()).unwrap();
     let scenario = &loaded.points()[0].scenario;
@@ -90,7 +91,7 @@ fn addresses(node: u32) -> [IpAddr; 2] {
     [NodeId(node).automatic(IpVersion::V4).into(), NodeId(node).automatic(IpVersion::V6).into()]
 }
 
-/// So many bytes, no two parts of which are alike.
+/// This number of bytes without repetitions.
 fn payload(length: u32) -> Vec<u8> {
     (0..length).map(|at| (at * at / 7) as u8).collect()
 }

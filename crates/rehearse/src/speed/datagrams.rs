@@ -23,8 +23,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: u32 = 28;
 
-/// Sends datagrams of `size` bytes, headers and all, one flow after the other, until told to stop. After each
-/// batch whoever else has real-time priority may run, where there are fewer processors than threads.
+/// Sends datagrams of `size` bytes, headers included, one flow after the other, until stopped. After each batch it
+/// yields to other real-time threads, in case there are fewer processors than threads.
 pub(super) fn send(sockets: &[UdpSocket], size: u32, stop: &AtomicBool) -> Result<(), Errno> {
     let _preferred = prefer_this_thread(Priority::Load);
     let payload = vec![0; size.saturating_sub(HEADERS) as usize];
@@ -46,7 +46,7 @@ pub(super) fn send(sockets: &[UdpSocket], size: u32, stop: &AtomicBool) -> Resul
     Ok(())
 }
 
-/// Counts what comes until told to stop.
+/// Counts received datagrams until stopped.
 pub(super) fn receive(
     socket: &UdpSocket,
     came: &AtomicU64,

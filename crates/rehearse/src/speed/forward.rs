@@ -30,7 +30,7 @@ const PORT: u16 = 9;
 /// Bytes of the largest packet.
 const MTU: u32 = 1500;
 
-/// Forwards datagrams of a size on a way, for so many seconds.
+/// Forwards datagrams of a size on a way, for this number of seconds.
 pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<Speed, Error> {
     let scenario = way.scenario()?;
     let ends = ["sender", "receiver"].map(|name| scenario_node(&scenario, name));

@@ -1,12 +1,12 @@
-//! How fast packets are forwarded: by the router under several policies, and by the kernel itself.
+//! Measures the forwarding speed of the router under several policies, and of the kernel itself.
 //!
 //! ```text
 //! sender (namespace) ══▶ the router's loop, or the kernel ══▶ receiver (namespace)
 //! ```
 //!
-//! The sender sends more than can be forwarded, and what comes to the receiver is counted. Ways are measured
-//! in turn, once in each round, each between two measurements of the plain FIFO, so that a machine that is busy for a
-//! while is so to what is compared.
+//! The sender sends more than can be forwarded, and the receiver counts what arrives. Ways are measured in turn, once
+//! in each round, each between two measurements of the plain FIFO. So a machine that is busy for a while slows the
+//! compared ways equally.
 
 mod datagrams;
 mod forward;
@@ -42,10 +42,10 @@ pub struct Speed {
     pub size: u32,
     /// The round, counted from 0.
     pub round: u32,
-    /// Datagrams that came to the receiver, per second.
+    /// Datagrams that reached the receiver, per second.
     pub per_second: f64,
-    /// CPU time of the router's thread for each of them, in nanoseconds, with all that the kernel does for it
-    /// until the receiver has the packet; none where the kernel forwards, in the time of the sender.
+    /// CPU time of the router's thread for each of them, in nanoseconds, including the kernel's work until the
+    /// receiver has the packet; `None` if the kernel forwards, in the sender's time.
     pub cpu_nanos: Option<f64>,
     /// The 99th percentile of how late packets were sent, in nanoseconds.
     pub late_nanos: Option<u64>,
@@ -90,8 +90,7 @@ fn lacking(what: impl std::fmt::Display) -> Error {
     Error::Machine(what.to_string())
 }
 
-/// Keeps the thread on one of the processors, so that it is apart from those that are kept on others; on the
-/// last where there are too few.
+/// Pins the thread to a processor of its own; to the last one if there are too few.
 fn keep_on_processor(number: usize) -> Result<(), Errno> {
     use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
     use nix::unistd::Pid;

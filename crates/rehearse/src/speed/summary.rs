@@ -1,4 +1,4 @@
-//! What the rounds come to.
+//! The summary of all rounds.
 
 use super::{Speed, Way};
 
@@ -30,9 +30,9 @@ pub struct SpeedSummary {
     pub way: Way,
     /// Bytes of the datagrams, with their headers.
     pub size: u32,
-    /// Datagrams that came to the receiver, per second.
+    /// Datagrams that reached the receiver, per second.
     pub per_second: Spread,
-    /// Nanoseconds of the router's thread for each; none where the kernel forwards.
+    /// Nanoseconds of the router's thread for each; `None` if the kernel forwards.
     pub cpu_nanos: Option<Spread>,
     /// Packets per second, as a part of those of the plain FIFO just before and after. Where the sender is slower
     /// than the router, both are the sender's.

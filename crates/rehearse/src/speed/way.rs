@@ -1,4 +1,4 @@
-//! The ways on which packets are forwarded.
+//! The ways in which packets are forwarded.
 
 use shortflow_run::Error;
 use shortflow_scenario::{Overrides, Scenario, from_texts};
@@ -56,7 +56,7 @@ impl Way {
         }
     }
 
-    /// The ports of the router; none where the kernel forwards.
+    /// The ports of the router; `None` if the kernel forwards.
     pub(super) fn ports(self) -> Option<PortKind> {
         match self {
             Way::Kernel => None,

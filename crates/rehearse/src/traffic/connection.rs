@@ -1,4 +1,4 @@
-//! A connection of a workload: what its two ends say to each other.
+//! A connection of a workload: the messages of its two ends.
 
 use shortflow_elements::{Address, FlowKey, Protocol};
 use shortflow_measure::{Ends, Transfer};
@@ -46,7 +46,7 @@ pub(crate) enum Talk {
         size: Option<u64>,
         /// What the server had when the warm-up ended.
         received_before: u64,
-        /// What its sender's kernel had told by then.
+        /// The kernel's report on its sender at that time.
         told_before: TcpInfo,
     },
     /// What a session says over it.

@@ -1,4 +1,4 @@
-//! All connections, and what sessions see of them.
+//! All connections, and the interface of sessions to them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use crate::clock::Clock;
 use crate::kernel::SocketSpec;
 use crate::wait::Wait;
 
-/// What a session is to be told.
+/// An event for a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct News {
     pub(crate) link: Link,
@@ -54,7 +54,7 @@ pub(crate) struct Connections<'l> {
     expected: FxHashMap<FlowKey, u32>,
     listeners: Vec<(NodeId, SocketAddr, Socket)>,
     scratch: Vec<u8>,
-    /// What sessions are to be told.
+    /// Events for sessions.
     pub(crate) news: Vec<News>,
     /// Why a connection could not be opened, or waited for.
     pub(crate) error: Option<LoadError>,
@@ -329,7 +329,7 @@ impl<'l> Connections<'l> {
         self.forget(slot);
     }
 
-    /// A session is to be told of a connection.
+    /// Queues an event of a connection for its session.
     fn tell(&mut self, slot: u32, is_lost: bool) {
         let Some(Connection { talk: Talk::Dialogue(dialogue), .. }) =
             &self.connections[slot as usize]

@@ -1,4 +1,4 @@
-//! One end of a connection: bytes that mean nothing, in and out.
+//! One end of a connection, which sends and receives meaningless bytes.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -8,7 +8,7 @@ use socket2::Socket;
 use super::tcp_info::TcpInfo;
 use crate::applications::HandedIn;
 
-/// So many bytes that they never end.
+/// Stands for an endless number of bytes.
 pub(crate) const ENDLESS: u64 = u64::MAX;
 
 /// Bytes read or written at a time.
@@ -28,7 +28,7 @@ pub(crate) struct End {
     fresh: u64,
     /// The application has nothing more to write.
     closes: bool,
-    /// The kernel was told so.
+    /// The kernel has been told to close it.
     is_shut: bool,
     /// Bytes that have come.
     pub(crate) received: u64,
@@ -38,7 +38,7 @@ pub(crate) struct End {
     pub(crate) waits_for: EpollFlags,
     /// Its SYN could not leave: it waits for ever, as where all of them are lost.
     pub(crate) is_stuck: bool,
-    /// What its kernel had told when the connection was accepted: of SYN-ACKs alone.
+    /// The kernel's report at the time the connection was accepted: only SYN-ACKs.
     pub(crate) first_info: TcpInfo,
 }
 
@@ -71,7 +71,7 @@ impl End {
         End { first_info, ..End::new(socket, EpollFlags::EPOLLIN, handed_in) }
     }
 
-    /// The application writes so many bytes; [`ENDLESS`] never end.
+    /// The application writes this number of bytes; [`ENDLESS`] never end.
     pub(crate) fn write(&mut self, bytes: u64) {
         self.to_write = self.to_write.saturating_add(bytes);
         self.fresh = self.fresh.saturating_add(bytes);

@@ -1,4 +1,4 @@
-//! What transfers without end get through.
+//! The throughput of long flows.
 
 use std::collections::BTreeMap;
 

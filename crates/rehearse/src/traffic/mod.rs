@@ -1,4 +1,4 @@
-//! The workloads of a scenario over the sockets of its hosts, all in one thread: the same arrivals as in the
+//! The workloads of a scenario over the sockets of its hosts, all in one thread: with the same arrivals as in the
 //! simulation, and times as a program sees them.
 //!
 //! ```text
@@ -66,7 +66,7 @@ pub(crate) struct Place<'h> {
     pub(crate) addresses: &'h Addresses,
     /// What all workloads are asked to speak: IPv6, or what the scenario says.
     pub(crate) asked: IpVersion,
-    /// Where it is told what applications say, if somebody asks.
+    /// Where applications report, if a queue needs it.
     pub(crate) applications: Option<&'h Applications>,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn address_of(addresses: &Addresses, node: NodeId, ip: IpVersion) -> 
 pub(crate) enum LoadError {
     #[error(transparent)]
     Testbed(#[from] shortflow_testbed::Error),
-    #[error("a socket could not be made: {0}{hint}", hint = remedy(.0))]
+    #[error("cannot create a socket: {0}{hint}", hint = remedy(.0))]
     Socket(io::Error),
     #[error("waiting for sockets: {0}")]
     Wait(#[from] Errno),
@@ -111,7 +111,8 @@ fn remedy(error: &io::Error) -> &'static str {
             "\nraise the limit of open files with `ulimit -n 65536`, or lower the load"
         }
         Some(Errno::EADDRNOTAVAIL) => {
-            "\na host has no port left for another connection; lower the load, or spread it over more hosts"
+            "\na host has no free port for another connection; lower the load, or spread it over \
+                more hosts"
         }
         _ => "",
     }
@@ -302,7 +303,7 @@ impl<'l> Load<'l> {
             let held_back = sessions.held_back(self.times.end);
             if held_back > 0 {
                 let workload = &self.scenario.workloads[usize::from(sessions.workload())].name;
-                let name = workload_counter(workload, "pages never begun");
+                let name = workload_counter(workload, "pages that never began");
                 recorder.counter(&name, held_back as f64);
             }
         }

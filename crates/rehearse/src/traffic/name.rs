@@ -1,4 +1,4 @@
-//! What the numbers under which sockets are waited for stand for.
+//! The meaning of the numbers that identify sockets in poll results.
 
 use super::connection::Side;
 

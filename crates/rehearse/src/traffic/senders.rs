@@ -1,4 +1,4 @@
-//! How the senders of connections stand: looked at now and then, and at the end of each transfer.
+//! Samples the state of connections' senders, periodically and at the end of each transfer.
 
 use shortflow_measure::{Ends, Occasion, TcpSample, Transfer};
 use shortflow_run::TcpInfoLog;
@@ -25,7 +25,7 @@ impl<'l> Senders<'l> {
         self.next_at
     }
 
-    /// Looks at all connections if it is time. What was missed meanwhile is left out.
+    /// Samples all connections if it is time. Missed samples are omitted.
     pub(crate) fn look<'c>(
         &mut self,
         now: Instant,

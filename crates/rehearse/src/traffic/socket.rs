@@ -14,8 +14,8 @@ use crate::kernel::SocketSpec;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// Begins to connect to `to`: whether it could is told when the socket becomes writable. Beside the socket, whether its SYN has
-/// left: not where a program inside has taken the host's way there.
+/// Begins to connect to `to`; the socket becomes writable when the result is known. Also returns whether its SYN has
+/// left: it has not if a program inside has removed the host's route there.
 pub(crate) fn connect(to: SocketAddr, spec: &SocketSpec) -> io::Result<(Socket, bool)> {
     let socket = stream(to.ip(), spec)?;
     match socket.connect(&to.into()) {

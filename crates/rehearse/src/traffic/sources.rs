@@ -1,4 +1,4 @@
-//! When connections are opened and datagrams sent: the arrivals of the simulation, of the same seeds.
+//! The times at which connections open and datagrams are sent: the arrivals of the simulation with the same seeds.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};

@@ -1,4 +1,4 @@
-//! Streams of datagrams over the sockets of hosts, each datagram with the time at which it was sent.
+//! Streams of datagrams over the sockets of hosts; each datagram carries its send time.
 
 use std::net::{SocketAddr, UdpSocket};
 

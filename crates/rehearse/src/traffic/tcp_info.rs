@@ -1,4 +1,4 @@
-//! What a kernel tells of a connection (tcp(7): TCP_INFO).
+//! The kernel's report on a connection (tcp(7): TCP_INFO).
 
 use std::os::fd::AsRawFd;
 
@@ -7,7 +7,7 @@ use shortflow_measure::{Phase, TcpState};
 use shortflow_units::Duration;
 use socket2::Socket;
 
-/// What a kernel tells of a connection, as far as it is asked. An older kernel tells less.
+/// The used part of the kernel's report on a connection. An older kernel reports less.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TcpInfo {
     /// Segments sent again, SYNs included.

@@ -31,8 +31,8 @@ fn a_congestion_control_that_no_kernel_has_is_refused_by_its_name() {
     let reported = refusal(&[("s.toml", &text(more))]);
     assert_eq!(
         reported,
-        "file: no kernel has the congestion control increase-by-k\n\
-         choose one of reno, cubic, aggregate-fair by `tcp.congestion`, or simulate it"
+        "file: no kernel has the congestion control increase-by-k\nset `tcp.congestion` to one of \
+            reno, cubic, aggregate-fair, or simulate it"
     );
 }
 
@@ -57,8 +57,8 @@ fn more_hosts_than_a_kernel_makes_in_a_minute_are_refused_before_any_is_made() {
     let reported = refusal(&[("s.toml", &hosts(2000))]);
     assert_eq!(
         reported,
-        "2001 hosts are more than are rehearsed, each of which is a network of the kernel's own\n\
-         use 2000 or fewer, or simulate it"
+        "2001 hosts are too many to rehearse: each one is a network namespace\nuse 2000 or fewer, \
+            or simulate it"
     );
     let fewer = scenario(&[("s.toml", &hosts(1999))]);
     assert_eq!(Rehearsal::default().check(&fewer), Ok(()));
@@ -76,7 +76,7 @@ fn a_host_has_one_kernel_for_all_its_workloads() {
     let reported = refusal(&[("s.toml", &text(&more))]);
     assert!(
         reported.starts_with(
-            "client has one kernel, whose TCP cannot be that of old and of newer at once"
+            "client has one kernel, whose TCP cannot use the settings of old and of newer together"
         ),
         "{reported}"
     );
@@ -127,8 +127,8 @@ fn segments_larger_than_a_socket_takes_are_refused() {
     assert_eq!(with(32_755), Ok(()));
     assert_eq!(
         with(32_756).unwrap_err().to_string(),
-        "file: segments of 32756 bytes are larger than a kernel has them\n\
-         give them 32755 bytes or less by `tcp.mss`, or simulate it"
+        "file: segments of 32756 bytes exceed the kernel's maximum\nset `tcp.mss` to 32755 bytes \
+            or less, or simulate it"
     );
 }
 
@@ -137,9 +137,7 @@ fn over_ipv6_headers_are_longer_and_so_is_the_least_that_is_taken() {
     let cbr =
         "call.cbr = { from = \"client\", to = \"server\", rate = \"8 kbit/s\", packet = \"55 B\" }";
     let bulk = "file.bulk = { from = \"server\", to = \"client\", tcp = { mss = \"90 B\" } }";
-    for (more, remedy) in
-        [(cbr, "56 bytes or more"), (bulk, "give them 96 bytes or more by `tcp.mss`")]
-    {
+    for (more, remedy) in [(cbr, "56 bytes or more"), (bulk, "set `tcp.mss` to 96 bytes or more")] {
         let scenario = scenario(&[("s.toml", &text(more))]);
         assert_eq!(Rehearsal::OVER_IPV4.check(&scenario), Ok(()));
         let reported = Rehearsal::OVER_IPV6.check(&scenario).unwrap_err().to_string();
@@ -163,10 +161,10 @@ fn a_build_without_ebpf_refuses_roles_that_ask_for_the_state_of_tcp_and_says_wha
     let Err(Error::Machine(reported)) = refused else { panic!("{refused:?}") };
     assert_eq!(
         reported,
-        "the role source asks for the state of a kernel's TCP (its window, its phase or its round-trip time): \
-         this build leaves out the eBPF program that reads the state of a kernel's TCP\n\
-         build it with clang, libelf and zlib at hand: `make setup` and `make build`, or \
-         `cargo build --release --features ebpf`; \
-         or simulate it, or rehearse another policy"
+        "the role source needs the state of a kernel's TCP (its window, its phase or its \
+            round-trip time): this build leaves out the eBPF program that reads the state of a \
+            kernel's TCP\nbuild it with clang, libelf and zlib at hand: `make setup` and `make \
+            build`, or `cargo build --release --features ebpf`; or simulate it, or rehearse \
+            another policy"
     );
 }

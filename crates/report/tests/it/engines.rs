@@ -67,12 +67,12 @@ fn engines_that_order_the_policies_otherwise_are_told_with_both_orders() {
     let said = key_result(&runs);
     assert!(
         said.starts_with(
-            "The policies do not come in the same order: simulated: fair marker, then best effort; \
-             rehearsed: best effort, then fair marker."
+            "The policies come in different orders: simulated: fair marker, then best effort; \
+                rehearsed: best effort, then fair marker."
         ),
         "{said}"
     );
-    assert!(said.contains("Farthest apart of these: fair marker, rehearsed, the "), "{said}");
+    assert!(said.contains("Largest difference: fair marker, rehearsed, the "), "{said}");
     assert_eq!(json(&runs)["engines"]["same_order"], false);
     assert!(brief(&runs, false, usize::MAX).starts_with(&said), "what is brief begins with it too");
 }
@@ -91,7 +91,8 @@ fn an_order_that_replicas_do_not_tell_is_not_contradicted() {
     let said = key_result(&runs);
     assert!(
         said.starts_with(
-            "The policies come in the same order as far as replicas tell them apart: simulated: "
+            "The policies come in the same order as far as the replicas distinguish them: \
+                simulated: "
         ),
         "{said}"
     );
@@ -112,7 +113,8 @@ fn other_orders_in_one_replica_are_told_as_what_may_be_chance() {
     let said = key_result(&runs);
     assert!(
         said.starts_with(
-            "The policies do not come in the same order, which in one replica may be chance: simulated: "
+            "The policies come in different orders, which may be chance with one replica: \
+                simulated: "
         ),
         "{said}"
     );
@@ -178,7 +180,7 @@ fn what_a_model_does_not_tell_is_not_counted_as_nothing_served() {
     );
     assert!(!ranked.contains("× nothing") && !ranked.contains("voice nothing"), "{ranked}");
     assert!(
-        reported.contains("Not by all engines, and left out of that: fair marker."),
+        reported.contains("Omitted, because not all engines have figures: fair marker."),
         "{reported}"
     );
 }
@@ -193,7 +195,7 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     let at_least = |factor| Some(Estimate { mean: bound.mean * factor, at_least: true, ..bound });
     summary.workloads[0].all.mean = at_least(0.5);
     let reported = key_result(&[model.clone(), by("simulate", single(&BEST_EFFORT, 3))]);
-    assert!(reported.contains("Farthest off: best effort, web of 91 pkt: "), "{reported}");
+    assert!(reported.contains("Least accurate: best effort, web of 91 pkt: "), "{reported}");
     assert!(
         reported.contains("(−50 %)") && reported.contains("The one bound (≥ or ≤) holds."),
         "{reported}"
@@ -211,7 +213,7 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     assert!((off["error"].as_f64().unwrap() + 0.5).abs() < 1e-9, "{off}");
     assert!(
         text(&runs, false, usize::MAX)
-            .contains("of one replica; numbers of the others are those of all 3")
+            .contains("are for one replica; the others are totals over all 3")
     );
 }
 
@@ -256,7 +258,7 @@ fn where_a_model_lacks_what_decides_the_order_of_policies_is_not_settled() {
     let said = key_result(&runs);
     assert!(
         said.starts_with(
-            "What is predicted does not settle the order of the policies, for it lacks figures: "
+            "The predictions lack figures that would settle the order of the policies: "
         ),
         "{said}"
     );

@@ -97,7 +97,7 @@ fn runs_that_had_other_arrivals_are_not_paired() {
     let mut runs = [single(&BEST_EFFORT, 2), single(&FAIR_MARKER, 2)];
     runs[1].manifest.seed += 1;
     assert_eq!(tables(&runs)[0].rows[1].cells[3], "–");
-    assert!(key_result(&runs).ends_with("So nothing is ranked, and no gain is told."));
+    assert!(key_result(&runs).ends_with("Therefore they have no ranking and no gains."));
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn shares_over_limits_stand_beside_the_completion_times_where_they_were_asked_fo
             .into();
     }
     let expected = "\
-What share took longer; what is open at the end counts as under way up to its age
+Share that took longer; incomplete ones count as in progress up to their age
 workload      over 5 s    over 10 s
 web       15.0 ± 1.0 %  7.5 ± 1.0 %
 ";

@@ -1,4 +1,4 @@
-//! What the replicas say of a number.
+//! The evidence of replicas about a number.
 
 use shortflow_measure::Reading;
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -1,4 +1,4 @@
-//! When a claim is decided: looks at more and more replicas, with the error of all looks together.
+//! Sequential decisions: looks at more and more replicas, with a bound on the error of all looks together.
 
 use serde::Deserialize;
 
@@ -21,7 +21,7 @@ impl TryFrom<Vec<u32>> for Looks {
 
     fn try_from(replicas: Vec<u32>) -> Result<Looks, Self::Error> {
         Looks::at(replicas).ok_or(
-            "looks are numbers of replicas from 2 to 10000 that rise, such as [8, 16, 32, 64]",
+            "looks must be increasing numbers of replicas from 2 to 10000, such as [8, 16, 32, 64]",
         )
     }
 }
@@ -60,7 +60,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// A claim with so many checks.
+    /// A claim with this number of checks.
     pub fn new(looks: &Looks, checks: usize) -> Sequence {
         Sequence { level: looks.level(), decided: vec![None; checks] }
     }

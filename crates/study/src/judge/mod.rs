@@ -1,8 +1,7 @@
 //! How a check is judged, and a claim by its checks: rules fixed before anything is run.
 //!
-//! A check puts a number in a [`Region`]: a ratio of two runs, of ours to a paper's figure, or a
-//! value. What the replicas say of that number is its [`Evidence`]; a [`Rule`](crate::spec::Rule)
-//! says which region it is.
+//! A check compares a number with a [`Region`]: a ratio of two runs, of ours to a paper's figure, or a value. The
+//! replicas give its [`Evidence`]; a [`Rule`](crate::spec::Rule) gives the region.
 //!
 //! | rule | the number | holds when it lies |
 //! |---|---|---|
@@ -16,16 +15,14 @@
 //! | `distributions-alike` | the greatest distance of the two survival functions | at or below 0.1 |
 //! | `minimum-within` | the points of a sweep, each over each | the least is inside the range |
 //!
-//! Replicas come in [looks](Looks). At each of K looks a check is held when the test that the number lies
-//! outside its region is refused at 5 %/K, and a claim holds when all its checks do; so it is wrongly
-//! held in at most 5 % of cases. A claim fails when the test that all its numbers lie inside is
-//! refused, by Holm's procedure over its checks at 5 %/K; so it is wrongly refused in at most 5 %. A
-//! wide interval never helps: it leaves a check unsettled. Of a sweep whose least value is asked for, points that a look has
-//! ruled out get no more replicas.
+//! Replicas come in [looks](Looks). At each of K looks a check holds if the test that the number lies outside its
+//! region is rejected at 5 %/K, and a claim holds if all its checks do; so a claim holds wrongly in at most 5 % of
+//! cases. A claim fails if the test that all its numbers lie inside is rejected, by Holm's procedure over its checks
+//! at 5 %/K; so it fails wrongly in at most 5 %. A wide interval never helps: it leaves a check unsettled. If a check
+//! asks for the minimum of a sweep, points that a look has ruled out get no more replicas.
 //!
-//! The tests are Student's, so the rates are those of data that are about normal; the table beside the
-//! test of the judge says by how much skewed data exceed them. Replicas that all say the same have no
-//! spread, and are taken at their word however few they are.
+//! The tests are Student's, so these error rates hold for roughly normal data; the table next to the judge's test
+//! gives the excess for skewed data. Identical replicas have no spread, and count as exact however few they are.
 
 mod evidence;
 mod looks;

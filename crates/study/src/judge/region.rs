@@ -1,4 +1,4 @@
-//! Where a number must lie, and what the replicas say of whether it does.
+//! The region in which a number must lie, and the test of it.
 
 use super::evidence::{Evidence, Shown};
 

@@ -1,8 +1,8 @@
-//! What a check or a claim comes to.
+//! The verdict on a check or a claim.
 
 use serde::{Deserialize, Serialize};
 
-/// What a check or a claim comes to.
+/// The verdict on a check or a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -32,8 +32,8 @@ impl Verdict {
         checks.into_iter().reduce(worse).unwrap_or(Verdict::Unsettled)
     }
 
-    /// The verdict on a claim that came to `best` under the reading that fits best, and to these under
-    /// others that pass too. What another reading leaves unsettled says nothing.
+    /// The verdict on a claim, from the verdict `best` under the best-fitting reading, and those under other readings
+    /// that pass. An unsettled verdict of another reading is ignored.
     pub fn over_readings(best: Verdict, others: impl IntoIterator<Item = Verdict>) -> Verdict {
         let contrary = match best {
             Verdict::Holds => Verdict::Fails,
@@ -43,7 +43,7 @@ impl Verdict {
         if others.into_iter().any(|other| other == contrary) { Verdict::Depends } else { best }
     }
 
-    /// The word in the ledger.
+    /// Its name in the ledger.
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",

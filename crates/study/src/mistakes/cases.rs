@@ -1,4 +1,4 @@
-//! At which points and of which classes something is looked at, and by which rule.
+//! Checks the points and classes of a quantity, and its rule.
 
 use shortflow_measure::Measure;
 
@@ -47,7 +47,7 @@ impl Checker<'_> {
             self.some(&path, "class", classes.len());
             for (index, class) in classes.iter().enumerate() {
                 if classes[..index].contains(class) {
-                    let message = format!("the class {class} stands here twice");
+                    let message = format!("duplicate class `{class}`");
                     self.document.mistake(&format!("{path}.{index}"), message, "");
                 }
             }
@@ -64,19 +64,19 @@ impl Checker<'_> {
             let path = format!("{path}.{index}");
             self.point(&path, &ours.run, *x);
             if points[..index].iter().any(|earlier| is_same(*earlier, *x)) {
-                self.document.mistake(&path, format!("the point {x} stands here twice"), "");
+                self.document.mistake(&path, format!("duplicate point {x}"), "");
             }
         }
         let Some(own) = ours.x.filter(|_| than.is_none_or(|than| than.x.is_some())) else { return };
         let is_other = than.is_none() && points.iter().any(|x| !is_same(*x, own));
         if points.len() > 1 || is_other {
-            let message = format!("all that is looked at is at its own point, such as {own}");
-            let help = "leave out either this `x` or that of the quantity";
+            let message = format!("every quantity already has its own point, such as {own}");
+            let help = "omit either this `x` or that of the quantity";
             self.document.mistake(path, message, help);
         }
     }
 
-    /// The run that a quantity is held against must have the points at which it is.
+    /// Checks that the run with which a quantity is compared has the same points.
     fn held_against(&mut self, path: &str, quantity: &Quantity, points: &[f64]) {
         if let (Some(over), None) = (&quantity.over, quantity.over_x) {
             self.has_points(path, over, "over_x", points);
@@ -88,8 +88,7 @@ impl Checker<'_> {
         let absent = points.iter().find(|x| !spec.values.iter().any(|value| is_same(*value, **x)));
         if let Some(x) = absent {
             let values: Vec<String> = spec.values.iter().map(f64::to_string).collect();
-            let help =
-                format!("say which is meant, `{key} = …`; its points: {}", values.join(", "));
+            let help = format!("choose one with `{key} = …`; its points: {}", values.join(", "));
             self.document.mistake(path, format!("the run `{run}` has no point {x}"), help);
         }
     }
@@ -104,15 +103,15 @@ impl Checker<'_> {
                     let is_derived =
                         side.over.is_some() || side.per.is_some() || side.unit.is_some();
                     if is_derived || side.measure != Measure::Completion {
-                        let message = "this rule compares completion times as they are";
-                        let help = "leave out `measure`, `over`, `per` and `unit`";
+                        let message = "this rule requires completion times";
+                        let help = "omit `measure`, `over`, `per` and `unit`";
                         self.document.mistake(&format!("{path}.{key}"), message, help);
                     }
                 }
             }
             Rule::Fair if !matches!(ours.measure, Measure::Fairness | Measure::MaxMinFairness) => {
-                let message = "this rule judges Jain's index, and this is none";
-                let help = "`measure = \"fairness\"` or `\"max-min-fairness\"`";
+                let message = "this rule requires Jain's index";
+                let help = "use `measure = \"fairness\"` or `\"max-min-fairness\"`";
                 self.document.mistake(&format!("{path}.ours"), message, help);
             }
             Rule::MinimumWithin(from, to) => {
@@ -120,8 +119,11 @@ impl Checker<'_> {
                 let Some(points) = check.x.as_deref().or(of_run) else { return };
                 let inside = points.iter().filter(|x| (from..=to).contains(*x)).count();
                 if ours.x.is_some() || inside == 0 || inside == points.len() {
-                    let message = format!("there must be points inside and outside {from} to {to}");
-                    let help = "a minimum is sought over a sweep";
+                    let message = format!(
+                        "the range {from} to {to} must have points inside and \
+                        outside"
+                    );
+                    let help = "a minimum requires a sweep";
                     self.document.mistake(&format!("{path}.rule"), message, help);
                 }
             }

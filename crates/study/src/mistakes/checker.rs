@@ -1,4 +1,4 @@
-//! Quantities, points and rules that claims, figures and tables name.
+//! Checks the quantities, points and rules in claims, figures and tables.
 
 use shortflow_text::Document;
 
@@ -22,12 +22,12 @@ impl Checker<'_> {
         self.rule(&format!("{path}.rule"), check.rule);
         self.judged(path, check);
         if check.rule.compares() && check.than.is_none() {
-            let message = "this rule compares `ours` with another quantity, and there is none";
+            let message = "this rule compares `ours` with another quantity, which is missing";
             self.document.mistake(&format!("{path}.rule"), message, "add `than = { … }`");
         }
         if !check.rule.compares() && check.than.is_some() {
-            let message = "this rule compares `ours` with nothing";
-            self.document.mistake(&format!("{path}.than"), message, "leave it out");
+            let message = "this rule has no quantity to compare with";
+            self.document.mistake(&format!("{path}.than"), message, "omit it");
         }
         let own = check.counterfactuals.as_deref().unwrap_or_default();
         self.changes(&format!("{path}.counterfactuals"), own, std::slice::from_ref(check));
@@ -38,10 +38,10 @@ impl Checker<'_> {
         match rule {
             Rule::Figure(figure) => self.above_zero(path, figure),
             Rule::AtMost(bound) | Rule::AtLeast(bound) if !bound.is_finite() => {
-                self.document.mistake(path, format!("a bound is a number; found {bound}"), "");
+                self.document.mistake(path, format!("a bound must be a number; found {bound}"), "");
             }
             Rule::MinimumWithin(from, to) if !(from.is_finite() && from <= to) => {
-                let message = format!("a range rises; found {from} to {to}");
+                let message = format!("the range must increase; found {from} to {to}");
                 self.document.mistake(path, message, "write the smaller number first");
             }
             _ => {}
@@ -58,7 +58,7 @@ impl Checker<'_> {
     /// A list must not be empty.
     pub(super) fn some(&mut self, path: &str, kind: &str, count: usize) {
         if count == 0 {
-            let message = format!("there is no {kind} here, so that nothing would be looked at");
+            let message = format!("there is no {kind} here, so nothing would be checked");
             self.document.mistake(path, message, "");
         }
     }
@@ -81,8 +81,8 @@ impl Checker<'_> {
                 continue;
             };
             if is_known && !runs.iter().any(|runs| change.is_for(runs)) {
-                let message = format!("`{name}` changes none of the runs that are checked here");
-                let help = "a run's own sweep stands above what a change sets";
+                let message = format!("`{name}` changes none of the runs checked here");
+                let help = "a run's own sweep overrides what a change sets";
                 self.document.mistake(&path, message, help);
             }
         }
@@ -90,8 +90,8 @@ impl Checker<'_> {
 
     pub(super) fn factor(&mut self, path: &str, within: f64) {
         if !(within.is_finite() && within > 1.0) {
-            let message = format!("a tolerance is a factor above 1; found {within}");
-            let help = "1.25 lets ours be a quarter more than the paper's";
+            let message = format!("a tolerance must be a factor above 1; found {within}");
+            let help = "1.25 allows our value to be 25 % above the paper's";
             self.document.mistake(path, message, help);
         }
     }
@@ -117,7 +117,7 @@ impl Checker<'_> {
         let points = self.study.run(run).map_or(0, |run| run.values.len());
         if x.is_none() && points > 1 {
             let message = format!("the run `{run}` has {points} points");
-            self.document.mistake(path, message, "say which is meant: `x = …`");
+            self.document.mistake(path, message, "choose one: `x = …`");
         }
     }
 
@@ -133,7 +133,7 @@ impl Checker<'_> {
         if let Some(over) = &quantity.over {
             self.run(&format!("{path}.over"), over);
         } else if quantity.form != Form::Value {
-            let message = "there is no run that this one is held against";
+            let message = "this run has no run to compare with";
             self.document.mistake(&format!("{path}.form"), message, "name it: `over = \"…\"`");
         }
         if let Some(x) = quantity.x {
@@ -142,8 +142,8 @@ impl Checker<'_> {
         match (quantity.over_x, &quantity.over) {
             (Some(x), Some(over)) => self.point(&format!("{path}.over_x"), over, x),
             (Some(_), None) => {
-                let message = "there is no run that this one is held against";
-                self.document.mistake(&format!("{path}.over_x"), message, "leave it out");
+                let message = "this run has no run to compare with";
+                self.document.mistake(&format!("{path}.over_x"), message, "omit it");
             }
             (None, _) => {}
         }
@@ -162,13 +162,13 @@ impl Checker<'_> {
         self.point(&format!("{path}.x"), &keep.run, keep.x);
         self.workload(&format!("{path}.workload"), &keep.run, &keep.workload);
         if keep.replicas == 0 {
-            let message = "one replica or more is to be kept; found 0";
+            let message = "at least one replica must be kept; found 0";
             self.document.mistake(&format!("{path}.replicas"), message, "");
         }
         if keep.of < keep.replicas {
             let message =
-                format!("{} replicas cannot be kept of {} that are drawn", keep.replicas, keep.of);
-            self.document.mistake(&format!("{path}.of"), message, "draw some times as many");
+                format!("{} replicas cannot be kept if {} are drawn", keep.replicas, keep.of);
+            self.document.mistake(&format!("{path}.of"), message, "draw several times as many");
         }
         self.range(&format!("{path}.flows"), keep.flows, f64::INFINITY);
         self.range(&format!("{path}.bytes"), keep.bytes, f64::INFINITY);
@@ -181,9 +181,12 @@ impl Checker<'_> {
     /// A range from the first number to the second, from 0 to `max`.
     fn range(&mut self, path: &str, (from, to): (f64, f64), max: f64) {
         if !(0.0 <= from && from <= to && to <= max) {
-            let message = format!("a range rises from 0 or more; found {from} to {to}");
+            let message = format!(
+                "the range must begin at 0 or more and increase; found {from} to \
+                {to}"
+            );
             let help =
-                if max.is_finite() { format!("it ends at {max} or before") } else { String::new() };
+                if max.is_finite() { format!("end it at {max} or below") } else { String::new() };
             self.document.mistake(path, message, help);
         }
     }
@@ -195,7 +198,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A run that is not there is told of where it is named.
+    /// A missing run is reported where it is named.
     pub(super) fn point(&mut self, path: &str, run: &str, x: f64) {
         let Some(spec) = self.study.run(run) else { return };
         if !spec.values.iter().any(|value| is_same(*value, x)) {

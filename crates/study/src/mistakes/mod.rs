@@ -1,4 +1,4 @@
-//! Mistakes in the files of a study, found with their places before anything is run.
+//! Finds errors in the files of a study, with their places, before anything is run.
 
 mod cases;
 mod checker;
@@ -37,13 +37,13 @@ pub(crate) const STUDY: &str = "study.toml";
 fn document(files: &StudyFiles, name: &str) -> Result<Document, Error> {
     let place = files.place(name);
     let Some(text) = files.text(name) else {
-        return Err(Error::Study { file: place, message: "there is no such file".to_owned() });
+        return Err(Error::Study { file: place, message: "no such file".to_owned() });
     };
     let source = Source { name: place, text: text.to_owned() };
     Document::parse(Arc::new(source), &[]).map_err(Error::Mistakes)
 }
 
-/// Reads `study.toml`, whose names must be told apart, and whose changes must change something.
+/// Reads `study.toml`, whose names must be unique, and whose changes must have an effect.
 pub(crate) fn read_study(files: &StudyFiles) -> Result<Study, Error> {
     let mut document = document(files, STUDY)?;
     let study: Study = document.read().map_err(Error::Mistakes)?;
@@ -58,8 +58,8 @@ pub(crate) fn read_study(files: &StudyFiles) -> Result<Study, Error> {
         };
         names::change(&mut document, &path, change, &study);
         if changes().take(index).any(|earlier| earlier.name == change.name) {
-            let message = format!("there is a change `{}` already", change.name);
-            document.mistake(&format!("{path}.name"), message, "each needs a name of its own");
+            let message = format!("duplicate change `{}`", change.name);
+            document.mistake(&format!("{path}.name"), message, "give each change a different name");
         }
     }
     if let Some(spec) = &study.rehearsed {
@@ -100,9 +100,9 @@ pub(crate) fn check_shown(files: &StudyFiles, study: &Study, plans: &Plans) -> R
 /// What is recorded of each run, by its name.
 pub(crate) type Plans = BTreeMap<String, Plan>;
 
-/// Reads every scenario that a study may run under its readings, so that a mistake in one is told
-/// before anything is run: each point under the best reading, the first point of each run that another
-/// reading or a counterfactual changes. A `quick` study has its own points.
+/// Reads every scenario that a study may run under its readings, so that an error is reported before anything is run:
+/// each point under the best reading, the first point of each run that another reading or a counterfactual changes. A
+/// `quick` study has its own points.
 pub(crate) fn read_scenarios(
     maker: &Maker<'_>,
     readings: &Readings,
@@ -127,8 +127,7 @@ pub(crate) fn read_scenarios(
     Ok(plans)
 }
 
-/// Refuses counterfactuals that set what stands there already, in all runs that they change: nothing would be
-/// tried, and the same figures shown as if something had been.
+/// Refuses counterfactuals that set values already in effect, in all runs that they change: nothing would be tested.
 fn counterfactuals_differ(maker: &Maker<'_>, best: &Variant) -> Result<(), Error> {
     let mut document = document(maker.files, STUDY)?;
     let simulated = |run: &RunSpec, variant: &Variant| -> Result<String, Error> {
@@ -146,9 +145,8 @@ fn counterfactuals_differ(maker: &Maker<'_>, best: &Variant) -> Result<(), Error
             }
         }
         if !differs {
-            let message = format!("`{}` leaves every run as it is", change.name);
-            let help =
-                "what it sets stands there already, perhaps by the reading that is calibrated";
+            let message = format!("`{}` changes no run", change.name);
+            let help = "its settings are already in effect, perhaps through the calibrated reading";
             document.mistake(&format!("counterfactuals.{index}.name"), message, help);
         }
     }
@@ -167,7 +165,7 @@ pub(crate) fn read_claims(
     let ids = claims.claims.iter().map(|claim| claim.id.as_str());
     check_unique(&mut document, "claim", "id", "claim", ids);
     if claims.claims.is_empty() {
-        document.mistake("claim", "there is no claim to be judged", "add a `[[claim]]`");
+        document.mistake("claim", "there is no claim to judge", "add a `[[claim]]`");
     }
     let mut checker = Checker { document: &mut document, study, plans };
     for (number, claim) in claims.claims.iter().enumerate() {
@@ -189,8 +187,8 @@ pub(crate) fn read_claims(
     Ok(claims)
 }
 
-/// Reads the calibration of a study, whose quantities must name runs and points that there are, and
-/// whose readings must be told apart by their names.
+/// Reads the calibration of a study, whose quantities must name existing runs and points, and whose readings must
+/// have unique names.
 pub(crate) fn read_calibration(
     files: &StudyFiles,
     study: &Study,
@@ -215,7 +213,7 @@ pub(crate) fn read_calibration(
     }
     if !(1..=MAX_REPLICAS).contains(&spec.replicas) {
         let message = format!("replicas must be from 1 to {MAX_REPLICAS}; found {}", spec.replicas);
-        document.mistake("replicas", message, "4 are usual");
+        document.mistake("replicas", message, "use 4, for example");
     }
     for (number, parameter) in spec.parameters.iter().enumerate() {
         let readings = parameter.readings.iter().map(|reading| reading.name.as_str());
@@ -232,9 +230,11 @@ pub(crate) fn read_calibration(
             names::settings(&mut document, &path, reading);
             let named = spec.targets.iter().filter_map(|target| study.run(&target.ours.run));
             if let Some(run) = named.into_iter().find(|run| reading.is_overridden(run)) {
-                let message =
-                    format!("the run `{}`, whose figures are to be met, sweeps this", run.name);
-                let help = "its own values stand above those of a reading";
+                let message = format!(
+                    "the run `{}`, whose figures are the target, sweeps this key",
+                    run.name
+                );
+                let help = "its sweep overrides the values of a reading";
                 document.mistake(&format!("{path}.set"), message, help);
             }
         }
@@ -326,12 +326,12 @@ mod tests {
             (of("measure = \"share-over\""), "`share-over` is of a limit", 8),
             (of("measure = \"bytes-above\""), "`bytes-above` is of a size class", 8),
             (of("measure = \"counter\""), "`counter` is of a counter", 8),
-            (of("at = \"r1->r2\""), "`completion` is not told by port", 8),
-            (of("measure = \"goodput\", class = \"7\""), "`goodput` is not told by class", 8),
+            (of("at = \"r1->r2\""), "`completion` has no values by port", 8),
+            (of("measure = \"goodput\", class = \"7\""), "`goodput` has no values by class", 8),
             (of(&format!("over = \"{run}\", form = \"ratio\", over_x = 7.5")), "no point 7.5", 8),
-            (of("over_x = 1"), "no run that this one is held against", 8),
-            (of("measure = \"goodput\""), "this rule judges Jain's index", 8),
-            (format!("{}\nclass = [\"all\", \"all\"]", of("")), "stands here twice", 9),
+            (of("over_x = 1"), "no run to compare with", 8),
+            (of("measure = \"goodput\""), "this rule requires Jain's index", 8),
+            (format!("{}\nclass = [\"all\", \"all\"]", of("")), "duplicate class", 9),
             (
                 format!("rule = {{ minimum-within = [1e6, 1e7] }}\n{ours}"),
                 "points inside and outside",
@@ -341,7 +341,7 @@ mod tests {
                 format!(
                     "rule = \"slower-one-by-one\"\n{ours}\nthan = {{ run = \"{run}\", unit = 2 }}"
                 ),
-                "compares completion times as they are",
+                "requires completion times",
                 9,
             ),
         ] {
@@ -358,7 +358,7 @@ mod tests {
         let ours = format!("ours = {{ run = \"{run}\" }}");
         let unmoved = "table-100";
         for (check, message, line) in [
-            ("rule = \"fair\"\nours = { run = \"none\" }".to_owned(), "there is no run `none`", 8),
+            ("rule = \"fair\"\nours = { run = \"none\" }".to_owned(), "unknown run `none`", 8),
             (format!("rule = \"above\"\n{ours}"), "this rule compares `ours`", 7),
             (format!("rule = \"fair\"\nx = [12345]\n{ours}"), "has no point 12345", 8),
             (
@@ -390,7 +390,7 @@ mod tests {
             ),
             (
                 format!("rule = \"fair\"\nours = {{ run = \"{run}\", measure = \"utilisation\" }}"),
-                "`utilisation` is of a port",
+                "`utilisation` requires a port",
                 8,
             ),
             (
@@ -446,23 +446,31 @@ set = ["parameters.delay=0.5"]
         let figure = "title = \"\"\nx = \"\"\ny = \"\"";
         let table = "[[tables]]\nname = \"t\"\ntitle = \"\"\ncolumns = []";
         for (more, message, line) in [
-            (run.replace("\"b\"", "\"a\"") + "\nsweep = []\nvalues = [1]", "already", 15),
-            (format!("{run}\nsweep = []\nvalues = [1, 2]"), "nothing is swept", 19),
+            (run.replace("\"b\"", "\"a\"") + "\nsweep = []\nvalues = [1]", "duplicate run", 15),
+            (format!("{run}\nsweep = []\nvalues = [1, 2]"), "without a sweep", 19),
             (format!("{run}\nsweep = []\nvalues = []"), "one point or more", 19),
-            (format!("{run}\nsweep = [\"a\"]\nvalues = [1, 1]"), "stands here twice", 19),
+            (format!("{run}\nsweep = [\"a\"]\nvalues = [1, 1]"), "duplicate point", 19),
             (format!("{run}\nsweep = []\nvalues = [1]\nquick = [2]"), "has no point 2", 20),
             (format!("{run}\nsweep = []\nvalues = [1]\nat_most = 0"), "1 replica or more", 20),
             (format!("{change}\nset = [\"a=1\"]\nonly = [\"fif.toml\"]"), "`fif.toml`", 18),
             (format!("{change}\npolicies = {{ \"x\" = \"y\" }}"), "file `x`", 17),
             (change.to_owned(), "changes no run", 15),
-            (format!("{change}\nset = [\"parameters.load=3\"]"), "sweeps what it sets", 15),
-            (format!("{change}\nset = [\" parameters.load = 3\"]"), "sweeps what it sets", 15),
-            (format!("{change}\nset = [\"parameters={{load=3}}\"]"), "sweeps what it sets", 15),
+            (format!("{change}\nset = [\"parameters.load=3\"]"), "sweeps the key that it sets", 15),
+            (
+                format!("{change}\nset = [\" parameters.load = 3\"]"),
+                "sweeps the key that it sets",
+                15,
+            ),
+            (
+                format!("{change}\nset = [\"parameters={{load=3}}\"]"),
+                "sweeps the key that it sets",
+                15,
+            ),
             (format!("{change}\nset = [\"a=1\"]\nonly = []"), "no run has one of", 15),
-            (format!("{change}\nset = [\"a\"]"), "not of the form key=value", 17),
-            (format!("{change}\nset = [\"policy=red.toml\"]"), "is not a setting", 17),
+            (format!("{change}\nset = [\"a\"]"), "must have the form key=value", 17),
+            (format!("{change}\nset = [\"policy=red.toml\"]"), "cannot be changed by `set`", 17),
             (format!("{change}\nset = [\"replicas=3\"]"), "the same for all runs", 17),
-            (change.replace("wide", "less") + "\nset = [\"a=1\"]", "already", 11),
+            (change.replace("wide", "less") + "\nset = [\"a=1\"]", "duplicate", 11),
             (format!("[[figures]]\nname = \"../evil\"\n{figure}\ncurves = []"), "a name is", 15),
             (
                 format!(
@@ -534,13 +542,18 @@ set = ["parameters.delay=0.5"]
         let keep = "replicas = 2\nof = 4\nrun = \"a\"\nx = 1\nflows = [1, 2]\nbytes = [1, 2]";
         assert_eq!(mistakes_of_calibration(keep, "a=1"), None);
         for (keep, setting, message, line) in [
-            (keep.replace("\"a\"", "\"zz\""), "a=1", "no run `zz`", 17),
+            (keep.replace("\"a\"", "\"zz\""), "a=1", "unknown run `zz`", 17),
             (keep.replace("x = 1", "x = 7"), "a=1", "no point 7", 18),
             (keep.replace("= 2\n", "= 0\n"), "a=1", "found 0", 15),
-            (keep.replace("of = 4", "of = 1"), "a=1", "cannot be kept of 1", 16),
-            (keep.replace("flows = [1, 2]", "flows = [2, 1]"), "a=1", "a range rises", 19),
-            (format!("{keep}\nabove = [{{ size = 1, share = [0, 2] }}]"), "a=1", "a range", 21),
-            (keep.to_owned(), "parameters.load=2", "sweeps this", 6),
+            (keep.replace("of = 4", "of = 1"), "a=1", "cannot be kept if 1", 16),
+            (keep.replace("flows = [1, 2]", "flows = [2, 1]"), "a=1", "the range must", 19),
+            (
+                format!("{keep}\nabove = [{{ size = 1, share = [0, 2] }}]"),
+                "a=1",
+                "the range must",
+                21,
+            ),
+            (keep.to_owned(), "parameters.load=2", "sweeps this key", 6),
         ] {
             let reported =
                 mistakes_of_calibration(&keep, setting).unwrap_or_else(|| panic!("{keep}"));

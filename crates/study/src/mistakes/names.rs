@@ -1,4 +1,4 @@
-//! Names in `study.toml`: each for one thing, and of things that there are.
+//! Checks names in `study.toml`: they must be unique, and refer to something that exists.
 
 use shortflow_text::Document;
 
@@ -16,8 +16,8 @@ pub(super) fn check_unique<'n>(
     let mut known: Vec<&str> = Vec::new();
     for (index, name) in names.enumerate() {
         if known.contains(&name) {
-            let message = format!("there is a {kind} `{name}` already");
-            let help = format!("each needs a name of its own: it is what a {kind} is known by");
+            let message = format!("duplicate {kind} `{name}`");
+            let help = format!("give each {kind} a different name");
             document.mistake(&format!("{list}.{index}.{key}"), message, help);
         }
         known.push(name);
@@ -27,34 +27,38 @@ pub(super) fn check_unique<'n>(
 /// Notes what is wrong with the points and replicas of a run.
 pub(super) fn run(document: &mut Document, path: &str, run: &RunSpec) {
     if run.at_most == Some(0) {
-        let help = "leave the run out if it is not wanted";
-        document.mistake(&format!("{path}.at_most"), "a run has 1 replica or more; found 0", help);
+        let help = "to omit the run, remove it";
+        document.mistake(
+            &format!("{path}.at_most"),
+            "a run must have 1 replica or more; found 0",
+            help,
+        );
     }
     for (list, values) in [("values", Some(&run.values)), ("quick", run.quick.as_ref())] {
         let Some(values) = values else { continue };
         let path = format!("{path}.{list}");
         // A short study may leave a run out.
         if values.is_empty() && list == "values" {
-            document.mistake(&path, "a run has one point or more; found none", "");
+            document.mistake(&path, "a run must have one point or more; found none", "");
         }
         for (index, value) in values.iter().enumerate() {
             if !value.is_finite() {
-                let message = format!("a point is a number; found {value}");
+                let message = format!("a point must be a number; found {value}");
                 document.mistake(&format!("{path}.{index}"), message, "");
             }
             if values[..index].iter().any(|earlier| is_same(*earlier, *value)) {
-                let message = format!("the point {value} stands here twice");
+                let message = format!("duplicate point {value}");
                 document.mistake(&format!("{path}.{index}"), message, "");
             }
             if !run.values.iter().any(|full| is_same(*full, *value)) {
                 let message = format!("the full study has no point {value}");
-                let help = "a short study has some of the points in `values`";
+                let help = "a short study must use a subset of the points in `values`";
                 document.mistake(&format!("{path}.{index}"), message, help);
             }
         }
         if run.sweep.is_empty() && values.len() > 1 {
-            let message = "nothing is swept, so that all points are the same";
-            document.mistake(&path, message, "name what is swept in `sweep`");
+            let message = "without a sweep, all points are the same";
+            document.mistake(&path, message, "name the swept key in `sweep`");
         }
     }
 }
@@ -67,7 +71,10 @@ pub(super) fn change(document: &mut Document, path: &str, change: &ChangeSpec, s
         let overridden = study.runs.iter().find(|run| change.is_overridden(run));
         let help = match overridden {
             Some(run) => {
-                format!("the run `{}` sweeps what it sets: its own values stand above", run.name)
+                format!(
+                    "the run `{}` sweeps the key that it sets: the sweep overrides it",
+                    run.name
+                )
             }
             None if change.set.is_empty() && change.policies.is_empty() => {
                 "it needs `set` or `policies`".to_owned()
@@ -87,7 +94,7 @@ pub(super) fn rehearsed(document: &mut Document, spec: &RehearsedSpec, study: &S
             let help = format!("the runs are {}", names.join(", "));
             document.mistake(
                 &format!("rehearsed.runs.{index}"),
-                format!("there is no run `{name}`"),
+                format!("unknown run `{name}`"),
                 help,
             );
         }
@@ -101,17 +108,16 @@ pub(super) fn settings(document: &mut Document, path: &str, change: &ChangeSpec)
         let path = format!("{path}.set.{index}");
         match setting.split_once('=').map(|(key, _)| key.trim()) {
             None => {
-                let message = format!("\"{setting}\" is not of the form key=value");
+                let message = format!("\"{setting}\" must have the form key=value");
                 document.mistake(&path, message, "");
             }
             Some("policy") => {
-                let help =
-                    "name it and what it stands for: `policies = { \"old.toml\" = \"new.toml\" }`";
-                document.mistake(&path, "a change of policy is not a setting", help);
+                let help = "use `policies = { \"old.toml\" = \"new.toml\" }`";
+                document.mistake(&path, "a policy cannot be changed by `set`", help);
             }
             Some(key @ ("replicas" | "seed")) => {
                 let message = format!("`{key}` is the same for all runs of a study");
-                document.mistake(&path, message, "leave it out");
+                document.mistake(&path, message, "omit it");
             }
             Some(_) => {}
         }

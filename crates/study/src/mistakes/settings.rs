@@ -1,4 +1,4 @@
-//! Mistakes in what runs and changes set, told where it stands in the files of a study.
+//! Checks the settings of runs and changes, with their places in the files of a study.
 
 use std::sync::Arc;
 

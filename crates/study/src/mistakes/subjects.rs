@@ -1,4 +1,4 @@
-//! Of what quantities are taken: workloads, classes, streams, ports and limits, which the runs must have.
+//! Checks the subjects of quantities: workloads, classes, streams, ports and limits, which the runs must have.
 
 use shortflow_measure::{Measure, Plan};
 
@@ -6,8 +6,8 @@ use super::checker::Checker;
 use crate::spec::{ALL, Quantity};
 
 impl Checker<'_> {
-    /// What `quantity` is taken of, where a run that gives it has no such thing. `whole` is what it divides,
-    /// from which it has what it does not name. A run that is not there is told of where it is named.
+    /// Checks the subject of `quantity` in each run that gives it. `whole` is the quantity that it divides, from
+    /// which it inherits missing parts. A missing run is reported where it is named.
     pub(super) fn subject(&mut self, path: &str, quantity: &Quantity, whole: Option<&Quantity>) {
         self.parts(path, quantity);
         let own = match (quantity.run.as_str(), whole) {
@@ -35,7 +35,8 @@ impl Checker<'_> {
             match workload {
                 Some(workload) => self.workload(path, run, workload),
                 None => {
-                    let message = format!("`{}` is of a workload", quantity.measure.about().name);
+                    let message =
+                        format!("`{}` requires a workload", quantity.measure.about().name);
                     self.document.mistake(path, message, "name it: `workload = \"…\"`");
                 }
             }
@@ -66,8 +67,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Parts of a quantity that its measure needs and does not have, or has and does not take: these would be
-    /// left out in silence, and the figure be of something else than it says.
+    /// Checks the parts of a quantity: its measure may lack a required part, or not support a given one. An
+    /// unsupported part would be ignored silently, and the figure would mean something else.
     fn parts(&mut self, path: &str, quantity: &Quantity) {
         let measure = quantity.measure;
         let name = measure.about().name;
@@ -78,7 +79,7 @@ impl Checker<'_> {
         ] {
             if is_needed && !is_there {
                 let help = format!("name it: `{key} = …`");
-                self.document.mistake(path, format!("`{name}` is of a {kind}"), help);
+                self.document.mistake(path, format!("`{name}` requires a {kind}"), help);
             }
         }
         let class = quantity.class.as_ref().filter(|class| *class != ALL);
@@ -92,14 +93,14 @@ impl Checker<'_> {
             ("above", "size class", quantity.above.is_some(), measure == Measure::BytesAbove),
         ] {
             if is_there && !is_taken {
-                let message = format!("`{name}` is not told by {kind}");
-                self.document.mistake(&format!("{path}.{key}"), message, "leave it out");
+                let message = format!("`{name}` has no values by {kind}");
+                self.document.mistake(&format!("{path}.{key}"), message, "omit it");
             }
         }
         if quantity.above.as_ref().is_some_and(|class| class == ALL || class.starts_with("above "))
         {
-            let message = "nothing is larger than this class";
-            let help = "name one that has an upper bound, such as `10 KB`";
+            let message = "this class has no upper bound";
+            let help = "use a class with an upper bound, such as `10 KB`";
             self.document.mistake(&format!("{path}.above"), message, help);
         }
     }
@@ -115,7 +116,7 @@ impl Checker<'_> {
         match &quantity.at {
             Some(port) => self.among(&format!("{path}.at"), "port", port, list, &names),
             None => {
-                let message = format!("`{}` is of a port", quantity.measure.about().name);
+                let message = format!("`{}` requires a port", quantity.measure.about().name);
                 self.document.mistake(path, message, "name it: `at = \"…\"`");
             }
         }
@@ -132,8 +133,8 @@ impl Checker<'_> {
             return;
         }
         if !takes::class(quantity.measure) && classes.iter().any(|class| class != ALL) {
-            let message = format!("`{}` is not told by class", quantity.measure.about().name);
-            self.document.mistake(path, message, "leave it out");
+            let message = format!("`{}` has no values by class", quantity.measure.about().name);
+            self.document.mistake(path, message, "omit it");
             return;
         }
         let workload = quantity.workload.as_ref().or(self.study.workload.as_ref());
@@ -145,7 +146,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A workload that is not there is told of where it is named.
+    /// A missing workload is reported where it is named.
     fn class(&mut self, path: &str, plan: &Plan, workload: Option<&String>, class: &str) {
         let Some(found) = plan.workloads.iter().find(|w| Some(&w.name) == workload) else { return };
         let labels = found.size_classes.iter().map(|class| class.label.as_str());

@@ -1,4 +1,4 @@
-//! The formulas by their names, with what they are given, and what is measured for them.
+//! The formulas by name, with their inputs and the measured values that they are compared with.
 
 use serde::Deserialize;
 use shortflow_measure::{PortSummary, Summary};

@@ -1,7 +1,7 @@
-//! Claims of a paper's own formulas: computed, and where the paper holds them against a simulation, beside one.
+//! Claims about a paper's own formulas: computed, and compared with a simulation if the paper does so.
 //!
-//! What they say stands in `models.toml`, what came of them in `models.json`; they join the ledger of the study
-//! whenever it is shown, and need none of its runs.
+//! The claims are in `models.toml`, their results in `models.json`. They are part of the study's ledger, and need
+//! none of its runs.
 
 mod forms;
 
@@ -35,7 +35,7 @@ pub(crate) const FILE: &str = "models.json";
 /// By which factor a figure may be missed.
 const FACTOR: f64 = 1.5;
 
-/// What stands in the file with the claims.
+/// The content of the file with the claims.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spec {
@@ -88,7 +88,7 @@ enum ModelRule {
     Figure,
 }
 
-/// What a formula is held against.
+/// The value with which a formula is compared.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Simulated {
@@ -114,7 +114,8 @@ pub struct Modelled {
     pub claims: Vec<ClaimResult>,
 }
 
-/// Computes the formulas of a study, and simulates what they are held against. `None` when it was interrupted.
+/// Computes the formulas of a study, and simulates the values with which they are compared. `None` if it was
+/// interrupted.
 ///
 /// # Errors
 /// When the study has no such claims, a file of it is mistaken, or results cannot be kept.
@@ -153,7 +154,7 @@ struct Run {
     replicas: Vec<Replica>,
 }
 
-/// What a check comes to.
+/// The result of a check.
 struct Came {
     evidence: Option<Evidence>,
     value: f64,
@@ -204,7 +205,7 @@ impl SimulatedRuns<'_> {
         }))
     }
 
-    /// What a check comes to over so many replicas. `None` when it was interrupted.
+    /// The result of a check over this number of replicas. `None` if it was interrupted.
     fn came(&mut self, check: &CheckSpec, replicas: u32) -> Result<Option<Came>, Error> {
         let place = self.files.place(SPEC);
         let failed = |text: &str| {
@@ -239,7 +240,7 @@ impl SimulatedRuns<'_> {
         Ok(Some(Came { evidence: Some(Evidence::of_ratios(&model, &found)), value, replicas }))
     }
 
-    /// The number of a run of so many replicas at least; those that are missing are simulated.
+    /// The number of a run with at least this number of replicas; missing ones are simulated.
     fn run(&mut self, simulated: &Simulated, replicas: u32) -> Result<Option<usize>, Error> {
         let of = (simulated.scenario.clone(), simulated.set.clone());
         let at = match self.kept.iter().position(|run| run.of == of) {
@@ -339,7 +340,7 @@ impl Modelled {
         write_json(out, FILE, self)
     }
 
-    /// Every check and what it came to, a line each.
+    /// Every check and its result, one line each.
     pub fn describe(&self) -> String {
         let mut lines = String::new();
         for claim in &self.claims {

@@ -1,4 +1,4 @@
-//! What is calibrated: parameters that the paper leaves open, chosen by what it reports of its set-up.
+//! The file format of a calibration: open parameters of the paper, selected by the paper's description of its set-up.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! What is claimed.
+//! The file format of claims.
 
 use serde::Deserialize;
 
@@ -125,11 +125,10 @@ pub enum Rule {
     AtLeast(f64),
     /// Jain's index of at least 0.95.
     Fair,
-    /// Completion times are distributed as those of `than`: their survival functions are nowhere
-    /// further apart than 0.1.
+    /// Completion times are distributed as those of `than`: their survival functions differ by at most 0.1
+    /// everywhere.
     DistributionsAlike,
-    /// More than half of the transfers that both asked for take longer than in `than`, each held against
-    /// itself.
+    /// More than half of the common transfers take longer than in `than`, each compared with itself.
     SlowerOneByOne,
     /// Over the whole sweep, the least value lies at an x from the first to the second number.
     MinimumWithin(f64, f64),

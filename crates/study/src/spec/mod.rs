@@ -1,4 +1,4 @@
-//! What a study is, as written in `papers/<id>/study.toml`, `claims.toml` and `calibration.toml`.
+//! The file formats of a study: `papers/<id>/study.toml`, `claims.toml` and `calibration.toml`.
 
 mod calibration;
 mod claims;

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The file format of a measured quantity.
 
 use serde::Deserialize;
 use shortflow_measure::Measure;
@@ -7,11 +7,11 @@ use shortflow_measure::Measure;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quantity {
-    /// The run. Within `per` it may be left out, and is that of the quantity which is divided; so it
-    /// may in a table, where it is that of the row.
+    /// The run. Within `per` it may be omitted, and is then that of the divided quantity; in a table it may be
+    /// omitted too, and is then that of the row.
     #[serde(default)]
     pub run: String,
-    /// The run that it is held against, for gains and ratios.
+    /// The run with which it is compared, for gains and ratios.
     pub over: Option<String>,
     /// How the two are joined.
     #[serde(default)]
@@ -35,7 +35,7 @@ pub struct Quantity {
     pub code_point: Option<String>,
     /// The point of the sweep, where it is another than the check's.
     pub x: Option<f64>,
-    /// The point of the run that it is held against, where it is another than this one's.
+    /// The point of the run with which it is compared, if it differs from this one's.
     pub over_x: Option<f64>,
     /// What it is divided by, replica by replica.
     pub per: Option<Box<Quantity>>,
@@ -94,7 +94,7 @@ impl Quantity {
     }
 }
 
-/// How a run and the one that it is held against are joined.
+/// How a run and the compared one are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {

@@ -1,4 +1,4 @@
-//! What of a study is rehearsed too, over real kernels.
+//! The part of a study that is also rehearsed over real kernels.
 
 use serde::Deserialize;
 
@@ -15,6 +15,6 @@ pub struct RehearsedSpec {
     /// Settings as `key=value`, after those of the runs.
     #[serde(default)]
     pub set: Vec<String>,
-    /// The runs; checks that are made of others are left out.
+    /// The runs; checks of others are omitted.
     pub runs: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! What is run.
+//! The file format of runs.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is shown: figures and tables.
+//! The file format of figures and tables.
 
 use serde::Deserialize;
 

@@ -1,8 +1,8 @@
-//! Cables from hosts to a namespace of their other ends.
+//! Virtual Ethernet cables from hosts to a namespace with their other ends.
 //!
-//! Nobody asks for neighbours on them: every host takes its own address for that of whoever is at the other
-//! end, and what comes from there bears that address too. The kernel leaves no checksum and no segmentation
-//! to a device: what comes out are packets as they would be on a wire.
+//! The cables need no neighbour discovery: every host uses its own address also for the other end, and packets from
+//! there carry that address too. The kernel offloads no checksum and no segmentation to a device: packets leave as
+//! they would be on a wire.
 
 use nix::errno::Errno;
 use nix::libc;
@@ -96,10 +96,10 @@ struct Value {
 /// Lets the kernel compute the checksums of what a device sends.
 #[allow(unsafe_code)]
 fn compute_checksums(device: &str) -> Result<(), Error> {
-    let failed = Error::kernel("the checksums of a device could not be left to the kernel");
+    let failed = Error::kernel("cannot enable checksum offload of a device");
     let socket = std::net::UdpSocket::bind("127.0.0.1:0")
         .or_else(|_| std::net::UdpSocket::bind("0.0.0.0:0"))
-        .map_err(|source| Error::Kernel { what: "no socket could be opened", source })?;
+        .map_err(|source| Error::Kernel { what: "cannot open a socket", source })?;
     let mut value = Value { command: ETHTOOL_STXCSUM, data: 0 };
     // SAFETY: all zeros are an `ifreq`: an empty name, and a union of plain numbers.
     let mut request: libc::ifreq = unsafe { std::mem::zeroed() };

@@ -1,4 +1,4 @@
-//! How the packets of hosts come to whoever carries them.
+//! How packets of hosts reach the router.
 //!
 //! ```text
 //! eth0 (TUN) ═══════════════════════════ Device::Tun
@@ -105,8 +105,8 @@ pub enum Device {
 }
 
 impl Device {
-    /// Reads the next packet that the host sends, without any header before IP; an error of kind
-    /// `WouldBlock` when there is none.
+    /// Reads the next packet that the host sends, without any header before IP; an error of kind `WouldBlock` if
+    /// there is no packet.
     ///
     /// # Errors
     /// Whatever the kernel says.

@@ -29,7 +29,7 @@ impl Packet {
     /// Opens a socket at an end in the namespace of the thread.
     pub(super) fn bind(end: &End) -> Result<Packet, Error> {
         let socket = open().map_err(Error::NoPacketSockets)?;
-        let failed = || Error::kernel("a packet socket could not be set up");
+        let failed = || Error::kernel("cannot set up a packet socket");
         let room = end.queue.saturating_mul(end.mtu + OVERHEAD) as libc::c_int;
         // In a user namespace a socket has what everybody may have (`net.core.rmem_max`).
         set(&socket, libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, room)

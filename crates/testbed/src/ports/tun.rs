@@ -1,4 +1,4 @@
-//! A TUN device: what a host sends is read here, and what is written here comes to the host.
+//! A TUN device: reads receive the host's packets, and writes send packets to the host.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -31,7 +31,7 @@ impl Tun {
         Ok(Tun(file))
     }
 
-    /// Reads the next packet that the host sends; an error of kind `WouldBlock` when there is none.
+    /// Reads the next packet that the host sends; an error of kind `WouldBlock` if there is no packet.
     ///
     /// # Errors
     /// Whatever the kernel says.
@@ -54,8 +54,8 @@ impl AsFd for Tun {
     }
 }
 
-/// Packets that the device of the thread's network namespace could not queue; none where the kernel does not
-/// tell.
+/// Packets that the device of the thread's network namespace could not queue; `None` if the kernel does not report
+/// it.
 pub(super) fn lost() -> u64 {
     let counters = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let of_device = counters

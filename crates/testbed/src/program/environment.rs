@@ -1,5 +1,4 @@
-//! What a program in a host sees of the machine: its files, but for who is called what and which devices
-//! there are.
+//! The environment of a program in a host: the files of the machine, but the host's own names and devices.
 
 use std::fmt::Write;
 use std::fs::{File, write};
@@ -26,33 +25,31 @@ const MAX_NAME: usize = 64;
 /// Takes the thread into the network of a host, and into mounts, a name and a PID namespace of its own. It does not
 /// come back.
 pub(super) fn enter(network: &File, spec: &ProgramSpec) -> Result<(), Error> {
-    let failed = Error::kernel("a network namespace could not be entered");
+    let failed = Error::kernel("cannot enter a network namespace");
     setns(network.as_fd(), CloneFlags::CLONE_NEWNET).map_err(failed)?;
     let own = CloneFlags::CLONE_NEWNS | CloneFlags::CLONE_NEWUTS | CloneFlags::CLONE_NEWPID;
     unshare(own).map_err(|errno| match errno {
         Errno::EPERM => Error::NotAllowed,
-        errno => Error::kernel("namespaces for a program could not be made")(errno),
+        errno => Error::kernel("cannot create namespaces for a program")(errno),
     })?;
     // A kernel's names end where a scenario's need not; for all but this one name they are whole.
     let name = &spec.host[..spec.host.floor_char_boundary(MAX_NAME)];
-    sethostname(name).map_err(Error::kernel("a host could not be named"))?;
+    sethostname(name).map_err(Error::kernel("cannot set the name of a host"))?;
     // What is mounted on the machine later comes here too; what is mounted here stays here.
     let flags = MsFlags::MS_SLAVE | MsFlags::MS_REC;
     let nothing = None::<&str>;
     mount(nothing, "/", nothing, flags, nothing)
-        .map_err(Error::kernel("mounts of a program could not be parted from the machine's"))?;
-    name_hosts(&names_file(spec)).map_err(|source| Error::Kernel {
-        what: "programs could not be told the names of the hosts (/etc/hosts)",
-        source,
-    })?;
+        .map_err(Error::kernel("cannot separate the mounts of a program from the machine's"))?;
+    name_hosts(&names_file(spec))
+        .map_err(|source| Error::Kernel { what: "cannot mount /etc/hosts for programs", source })?;
     match mount(Some("sysfs"), DEVICES, Some("sysfs"), MsFlags::empty(), nothing) {
         // A container may keep the kernel's own view; few programs look at it.
         Ok(()) | Err(Errno::EPERM) => Ok(()),
-        Err(errno) => Err(Error::kernel("programs could not be shown their devices (/sys)")(errno)),
+        Err(errno) => Err(Error::kernel("cannot mount /sys for programs")(errno)),
     }
 }
 
-/// Puts a file of names in the place of the machine's. It is in no folder: what it was made in is gone at once.
+/// Mounts a file of names over the machine's. It has no name: its folder is deleted at once.
 fn name_hosts(text: &str) -> std::io::Result<()> {
     let nothing = None::<&str>;
     mount(Some("tmpfs"), DEVICES, Some("tmpfs"), MsFlags::empty(), nothing)?;

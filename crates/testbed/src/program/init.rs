@@ -22,10 +22,10 @@ pub(super) struct Init {
 }
 
 impl Init {
-    /// Starts it in the PID namespace of the children of this thread, of which it is the first.
+    /// Starts it as the first process of the PID namespace of this thread's children.
     #[allow(unsafe_code)]
     pub(super) fn start() -> Result<Init, Error> {
-        let failed = Error::kernel("the first process of a host could not be made");
+        let failed = Error::kernel("cannot start the first process of a host");
         let made = || -> Result<(Init, File), Errno> {
             let (listens, life) = pipe2(OFlag::O_CLOEXEC)?;
             let (status, tells) = pipe2(OFlag::O_CLOEXEC)?;
@@ -43,7 +43,7 @@ impl Init {
         match errno {
             Ok(0) => Ok(init),
             Ok(errno) => {
-                let what = "programs could not be shown their processes (/proc)";
+                let what = "cannot mount /proc for programs";
                 Err(Error::kernel(what)(Errno::from_raw(errno)))
             }
             Err(source) => Err(Error::Kernel { what: "the first process of a host ended", source }),
@@ -59,8 +59,8 @@ impl Drop for Init {
     }
 }
 
-/// What the child does: it tells whether it could show the processes of its namespace below /proc, and waits
-/// until the pipe `listens` closes. It has no other file open, and nobody has to wait for its orphans.
+/// The child's code: it reports whether it could mount /proc for its namespace, and waits until the pipe `listens`
+/// closes. It has no other file open, and reaps its orphans automatically.
 #[allow(unsafe_code)]
 fn be_init(listens: RawFd, tells: RawFd) -> ! {
     // SAFETY: all arguments are numbers, or texts and places that live until the calls return.

@@ -1,4 +1,4 @@
-//! A program inside a host: any program of the machine, whose network is the host's.
+//! A program inside a host: any program of the machine, with the network of the host.
 //!
 //! ```text
 //! thread ── enters ──▶ network of the host, mounts and name of its own
@@ -6,8 +6,8 @@
 //!    └── spawn ─▶ the program, in the same PID namespace
 //! ```
 //!
-//! When the pipe closes, which it does however this process ends, the init ends, and with the first process of
-//! a PID namespace the kernel ends all others in it: whatever a program has started, daemons too.
+//! When the pipe closes, which always happens when this process ends, the init ends. When the first process of a PID
+//! namespace ends, the kernel ends all others in it: everything that a program has started, daemons too.
 
 mod environment;
 mod init;
@@ -40,7 +40,7 @@ pub struct ProgramSpec {
     pub host: String,
     /// The hosts' addresses and names, which programs can look up.
     pub names: Arc<[(IpAddr, String)]>,
-    /// As whom it runs; as this process where there is none.
+    /// Its user; by default that of this process.
     pub user: Option<User>,
 }
 
@@ -70,7 +70,7 @@ pub enum Terminal {
 #[derive(Debug)]
 pub struct Program {
     pid: Pid,
-    /// The first process of its PID namespace, which nobody waits for before the end.
+    /// The first process of its PID namespace, which is waited for only at the end.
     init: Pid,
     ended: Arc<OnceLock<ExitStatus>>,
     /// Closed when all is to end.
@@ -84,7 +84,7 @@ impl Program {
     /// # Errors
     /// When the kernel does not make its surroundings, or the program is not there.
     pub fn start(host: &Host, spec: ProgramSpec, streams: Streams) -> Result<Program, Error> {
-        let failed = |source| Error::Kernel { what: "a program could not be started", source };
+        let failed = |source| Error::Kernel { what: "cannot start a program", source };
         let network = host.namespace().map_err(failed)?;
         let (started, outcome) = channel();
         let (life, over) = channel();
@@ -138,7 +138,7 @@ impl Drop for Program {
     }
 }
 
-/// The life of a program: from its surroundings until it is over.
+/// The life of a program, from the creation of its environment to its end.
 fn live(
     network: &File,
     spec: &ProgramSpec,
@@ -149,7 +149,7 @@ fn live(
 ) {
     let begun = environment::enter(network, spec).and_then(|()| Init::start()).and_then(|init| {
         let child = command(spec, streams).spawn();
-        let what = "a program could not be started";
+        let what = "cannot start a program";
         child.map(|child| (init, child)).map_err(|source| Error::Kernel { what, source })
     });
     let (init, mut child) = match begun {

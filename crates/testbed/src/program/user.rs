@@ -1,4 +1,4 @@
-//! As whom programs run.
+//! The user of programs.
 
 use std::ffi::CString;
 use std::io;
@@ -23,7 +23,7 @@ pub struct User {
 const OF_SUDO: [&str; 4] = ["SUDO_UID", "SUDO_GID", "SUDO_USER", "SUDO_COMMAND"];
 
 impl User {
-    /// Who has called this process through sudo, if it is root and somebody else has.
+    /// The user who called this process through sudo, if it is root and the user is not.
     pub fn behind_sudo() -> Option<User> {
         let uid = std::env::var("SUDO_UID").ok()?.parse().ok().map(Uid::from_raw)?;
         if !unistd::geteuid().is_root() || uid.is_root() {

@@ -1,8 +1,8 @@
 //! An LDAP directory: read over a connection, and watched by content synchronisation (RFC 4533) where the server has it.
 //!
-//! The synchronisation is used as a bell: whatever comes means that something may have changed, and the entries are
-//! then read anew in one search. There are few of them, and so no message of a server can bring what is known here and what
-//! is there apart.
+//! The agent uses the synchronisation only as a notification: any message means that something may have changed, and
+//! the agent then reads all entries again in one search. There are few of them. So no message of a server can make
+//! the agent's copy differ from the directory.
 
 mod options;
 mod session;
@@ -68,13 +68,13 @@ impl Source for Directory {
                 }
                 match session {
                     Some(session) => session.read(&options.base).await,
-                    None => Err("there is no connection".to_owned()),
+                    None => Err("not connected".to_owned()),
                 }
             };
             tokio::time::timeout(RESPONSE_TIMEOUT, read).await
         });
         let read = read.unwrap_or_else(|_| {
-            Err(format!("it does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
+            Err(format!("the server does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
         });
         let (entries, who) = read.map_err(|why| self.failed(why))?;
         self.backoff.done();
@@ -89,13 +89,13 @@ impl Source for Directory {
 
     fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
         let Some(session) = &mut self.session else {
-            return Err("there is no connection".to_owned());
+            return Err("not connected".to_owned());
         };
         let tell = session.tell(ldap::verdict_entry(verdict, &self.options.base));
         let result =
             self.runtime.block_on(async { tokio::time::timeout(RESPONSE_TIMEOUT, tell).await });
         result.unwrap_or_else(|_| {
-            Err(format!("it does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
+            Err(format!("the server does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
         })
     }
 

@@ -1,4 +1,4 @@
-//! Where a directory is, and who one is there.
+//! The address of a directory, and the identity used there.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use rustls::{ClientConfig, RootCertStore};
 
 use crate::source::tls::{self, CertificatesError, is_loopback};
 
-/// Who one is to a directory.
+/// The identity at a directory.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Bind {
-    /// Nobody.
+    /// Anonymous.
     Anonymous,
     /// A name and its password.
     Simple {
@@ -36,7 +36,7 @@ pub enum Transport {
     Plaintext,
 }
 
-/// Where a directory is, and who one is there.
+/// The address of a directory, and the identity used there.
 pub struct DirectoryOptions {
     pub(super) url: String,
     pub(super) base: String,
@@ -45,25 +45,26 @@ pub struct DirectoryOptions {
     pub(super) tls: Option<Arc<ClientConfig>>,
 }
 
-/// Why nobody connects so.
+/// Why these options are invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum OptionsError {
     /// The URL is of another kind.
-    #[error("{0:?} is no URL of a directory: it begins with ldaps://, ldap:// or ldapi://")]
+    #[error("invalid directory URL {0:?}: it must begin with ldaps://, ldap:// or ldapi://")]
     Url(String),
-    /// TLS where there is none.
-    #[error("StartTLS is for ldap://: {0} has TLS already, or needs none")]
+    /// StartTLS for another scheme than ldap://.
+    #[error("--starttls is for ldap:// only: {0} does not need it")]
     NoStartTls(String),
-    /// A password that everybody on the way could read.
-    #[error("a password would go to {0} in the clear: use ldaps://, or StartTLS")]
+    /// A password over an unencrypted connection.
+    #[error("{0} would receive the password unencrypted: use ldaps:// or --starttls")]
     Clear(String),
-    /// What everybody on the way could change.
+    /// An unencrypted connection without protection against changes on the way.
     #[error(
-        "everybody on the way to {0} could change what it says: use ldaps://, or --starttls; on a network that you trust, --allow-plaintext"
+        "the answers of {0} can be changed on the way: use ldaps:// or --starttls, or \
+            --allow-plaintext on a trusted network"
     )]
     Plaintext(String),
     /// Nothing is in the clear.
-    #[error("--allow-plaintext is for ldap://: {0} has TLS already, or needs none")]
+    #[error("--allow-plaintext is for ldap:// only: {0} does not need it")]
     NoPlaintext(String),
     /// Certificates that cannot be used.
     #[error(transparent)]
@@ -71,8 +72,8 @@ pub enum OptionsError {
 }
 
 impl DirectoryOptions {
-    /// The repository below `base` at `url`. Certificates of servers are held against those in the file `authorities`,
-    /// or where none is given against those that the machine trusts; `identity` is a certificate of one's own with its key.
+    /// The repository below `base` at `url`. The CAs in the file `authorities`, or else those that the machine
+    /// trusts, verify the server's certificate. `identity` is a client certificate with its key.
     ///
     /// # Errors
     /// When the URL is of another kind, it leads to another machine without TLS and that was not asked for, a password would go
@@ -114,7 +115,7 @@ impl DirectoryOptions {
     }
 }
 
-/// Whether what stands behind the scheme of a URL is at this machine.
+/// Whether the host of a URL is this machine.
 fn is_here(rest: &str) -> bool {
     // What stands before an `@` is not the host.
     if rest.contains('@') {
@@ -131,10 +132,7 @@ fn client(
     let mut roots = RootCertStore::empty();
     let (usable, _) = roots.add_parsable_certificates(tls::authorities(authorities)?);
     if let Some(path) = authorities.filter(|_| usable == 0) {
-        return Err(CertificatesError::new(
-            path,
-            &"no certificate in it can be that of an authority",
-        ));
+        return Err(CertificatesError::new(path, &"the file has no valid CA certificate"));
     }
     let builder = ClientConfig::builder().with_root_certificates(roots);
     let config = match identity {

@@ -29,7 +29,7 @@ const MAX_BYTES: usize = 64 << 20;
 /// What the synchronisation asks for: names alone, since what it says is that something may have changed.
 type Bell = SearchStream<'static, &'static str, Vec<&'static str>>;
 
-/// A connection, over which one has said who one is.
+/// An authenticated connection.
 pub(super) struct Session {
     ldap: Ldap,
     /// Where the server has content synchronisation.
@@ -37,7 +37,7 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Connects, says who one is, and asks to be told of changes where the server can.
+    /// Connects, authenticates, and subscribes to changes if the server supports it.
     pub(super) async fn open(options: &DirectoryOptions) -> Result<Session, String> {
         let mut settings =
             LdapConnSettings::new().set_conn_timeout(CONNECT).set_starttls(options.starttls);
@@ -59,7 +59,7 @@ impl Session {
         if let Some(bound) = bound {
             bound
                 .and_then(|result| result.success())
-                .map_err(|error| error_text("it does not let us in", &error))?;
+                .map_err(|error| error_text("authentication failed", &error))?;
         }
         let bell = match has_synchronisation(&mut ldap).await? {
             true => Some(bell(&mut ldap, &options.base).await?),
@@ -99,7 +99,7 @@ impl Session {
         Ok((entries, newest.1))
     }
 
-    /// Puts a machine's word in the place of what it has said before.
+    /// Writes a machine's verdict, and replaces its earlier one.
     pub(super) async fn tell(&mut self, entry: Entry) -> Result<(), String> {
         let changes = entry
             .attributes
@@ -108,8 +108,7 @@ impl Session {
         let changes = changes.map(|(name, value)| {
             Mod::Replace(name.clone().into_bytes(), HashSet::from([value.clone()]))
         });
-        let cannot =
-            |error: LdapError| error_text("cannot say what was found of a version", &error);
+        let cannot = |error: LdapError| error_text("cannot write the verdict", &error);
         let changed = self.ldap.modify(&entry.dn, changes.collect()).await.map_err(cannot)?;
         if changed.rc != NO_SUCH_ENTRY {
             return changed.success().map(|_| ()).map_err(cannot);
@@ -120,7 +119,8 @@ impl Session {
         added.and_then(|result| result.success()).map(|_| ()).map_err(cannot)
     }
 
-    /// Waits for a change, so long at most, and says whether there may be one. Without synchronisation nobody rings.
+    /// Waits for a notification, at most for this time, and returns whether there may be a change. Without
+    /// synchronisation there are no notifications.
     pub(super) async fn rings(&mut self, patience: Duration) -> Result<bool, LdapError> {
         let Some(bell) = &mut self.bell else {
             tokio::time::sleep(patience).await;
@@ -170,7 +170,7 @@ async fn search(
         if entries.len() > MAX_ENTRIES || bytes > MAX_BYTES {
             let megabytes = MAX_BYTES >> 20;
             return Err(format!(
-                "its answer is too large: more than {MAX_ENTRIES} entries or {megabytes} MB"
+                "the answer is too large: more than {MAX_ENTRIES} entries or {megabytes} MB"
             ));
         }
     }
@@ -196,7 +196,7 @@ async fn bell(ldap: &mut Ldap, base: &str) -> Result<Bell, String> {
         .with_controls(request)
         .streaming_search(base, Scope::Subtree, ENTRY_FILTER, vec!["1.1"])
         .await;
-    asked.map_err(|error| error_text("cannot ask to be told of changes", &error))
+    asked.map_err(|error| error_text("cannot subscribe to changes", &error))
 }
 
 fn error_text(what: &str, error: &LdapError) -> String {
@@ -204,7 +204,7 @@ fn error_text(what: &str, error: &LdapError) -> String {
         LdapError::LdapResult { result } => {
             let text =
                 if result.text.is_empty() { String::new() } else { format!(": {}", result.text) };
-            format!("{what}: result {} of LDAP ({}){text}", result.rc, meaning(result.rc))
+            format!("{what}: LDAP result {} ({}){text}", result.rc, meaning(result.rc))
         }
         other => format!("{what}: {other}"),
     }
@@ -213,14 +213,14 @@ fn error_text(what: &str, error: &LdapError) -> String {
 /// What operators meet (RFC 4511, appendix A).
 fn meaning(code: u32) -> &'static str {
     match code {
-        7 => "this way to say who one is is not supported",
-        8 => "it wants a stronger way to say who one is",
-        13 => "it wants TLS",
-        32 => "there is no such entry",
-        48 => "it does not let one be nobody",
-        49 => "the name or the password is wrong",
-        50 => "one may not",
-        51 | 52 => "it is busy",
+        7 => "authentication method not supported",
+        8 => "stronger authentication required",
+        13 => "TLS required",
+        32 => "no such entry",
+        48 => "anonymous access not allowed",
+        49 => "wrong name or password",
+        50 => "insufficient access rights",
+        51 | 52 => "the server is busy or unavailable",
         _ => "see RFC 4511",
     }
 }

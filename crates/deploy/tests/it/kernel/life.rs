@@ -94,7 +94,10 @@ fn what_others_have_put_there_is_left_alone() {
         let observed = tc.observe().unwrap();
         assert!(matches!(&observed.root, Root::Other { kind, .. } if kind == "htb"));
         let error = tc.plan(&observed, &fifo()).unwrap_err();
-        assert!(error.to_string().contains("another discipline is there, htb 5f00:"), "{error}");
+        assert!(
+            error.to_string().contains("the device has another queueing discipline, htb 5f00:"),
+            "{error}"
+        );
         assert!(!error.is_of_input());
         assert!(matches!(tc.plan_removal(&observed), Err(Error::NotDeployed { .. })));
         assert!(DeviceStatus::all().unwrap().is_empty());
@@ -126,7 +129,7 @@ fn a_device_that_vanishes_is_told_and_a_device_that_comes_back_is_untouched() {
         assert!(matches!(tc.apply(&steps), Err(Error::Vanished { .. })));
         assert!(matches!(tc.observe(), Err(Error::Vanished { .. })));
         let error = link(DEVICE).unwrap_err();
-        assert_eq!(error.to_string(), "unknown device `sf0`\nthere are lo");
+        assert_eq!(error.to_string(), "unknown device `sf0`\nthe devices are lo");
         run("ip", "link add sf0 type veth peer name sf9").unwrap();
         assert_eq!(tc.observe().unwrap().root, Root::Default);
     });
@@ -158,7 +161,7 @@ fn a_doctor_tries_the_kernel_out_and_leaves_no_trace() {
         let before = bench.listings();
         let report = examine();
         assert_eq!(bench.listings(), before);
-        assert_eq!(report.how, "tried in a network namespace");
+        assert_eq!(report.how, "probed in a network namespace");
         // What the other tests do with this kernel, it can.
         let has = [Kind::Htb, Kind::Bpf, Kind::Pfifo].map(|kind| report.kernel.has(kind));
         assert_eq!(has, [Some(true); 3]);

@@ -265,7 +265,7 @@ fn packets_that_higher_priorities_hold_back_outlive_a_reload_and_leave_within_se
         let applied = reload(&other).unwrap();
         assert!(applied.waiting > 10, "{applied:?}");
         assert_eq!(bench.status().left_over, applied.waiting);
-        assert!(bench.status().text().contains("packets of the policy before still wait"));
+        assert!(bench.status().text().contains("packets of the previous policy still wait"));
         // There is no room for a third policy as long as that is so.
         assert!(matches!(reload(&bands(1000)), Err(Error::Busy { .. })));
         // EF fills the line still. The packet that they sent last is paid for at 1 kbit/s, which takes 10 s; then they have a

@@ -154,7 +154,7 @@ fn where_queues_lack_a_place_it_is_made_for_what_marks_alone_and_what_is_lost_is
         let (observed, steps) = plan(&next);
         let reported = observed.notes_on(true, &steps).join("\n");
         assert!(observed.lost_by(&steps) > 50, "{reported}");
-        assert!(reported.contains("packets that wait are lost"), "{reported}");
+        assert!(reported.contains("waiting packets are lost"), "{reported}");
         next.apply(Tc::new(DEVICE), &observed, &steps).unwrap();
         assert!(is_there());
         let lost: usize = flows.end().iter().map(|(missing, _)| missing.len()).sum();

@@ -17,7 +17,7 @@ pub(super) struct Memory {
 unsafe impl Send for Memory {}
 
 impl Memory {
-    /// So many frames of `size` bytes, all of them there at once.
+    /// This number of frames of `size` bytes, allocated at once.
     #[allow(unsafe_code)]
     pub(super) fn new(frames: u32, size: u32) -> Result<Memory, Errno> {
         let length = frames as usize * size as usize;

@@ -1,5 +1,5 @@
-//! An AF_XDP socket at the other end of a host's cable (linux/Documentation/networking/af_xdp.rst), in copy
-//! mode, which every device can do.
+//! An AF_XDP socket at the other end of a host's cable (linux/Documentation/networking/af_xdp.rst), in copy mode,
+//! which every device supports.
 //!
 //! ```text
 //!  from the host ── program ──▶ received ──▶ read ── frame ──▶ to_fill

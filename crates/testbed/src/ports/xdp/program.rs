@@ -1,4 +1,4 @@
-//! The program that hands a device's packets to an AF_XDP socket: five instructions, loaded by bpf(2).
+//! The program that passes a device's packets to an AF_XDP socket: five instructions, loaded by bpf(2).
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
@@ -22,7 +22,7 @@ pub(super) struct Redirection {
 }
 
 impl Redirection {
-    /// Sends what comes to the first queue of a device in the namespace of the thread to a socket.
+    /// Passes packets of the first queue of a device in the namespace of the thread to a socket.
     pub(super) fn new(device: u32, socket: RawFd) -> Result<Redirection, Errno> {
         let map = bpf(
             BPF_MAP_CREATE,
