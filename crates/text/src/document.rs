@@ -10,9 +10,9 @@ use toml::de::{DeTable, DeValue};
 use super::control_chars::{self, all_control_chars};
 use super::de::Reader;
 use super::diagnostic::{Diagnostic, Diagnostics, Severity, Source, Spot};
-use super::faults::all_faults;
+use super::faults::{MAX_MISTAKES, all_faults};
 use super::named::suggestion;
-use super::parameters::{Parameters, Unresolved};
+use super::parameters::Parameters;
 use super::tree::{Item, Key, Value, from_table, from_value};
 
 /// A value that replaces the text's own value of a key.
@@ -434,7 +434,7 @@ fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<()
 /// Parameters.
 impl Document {
     fn fill_in(&mut self) {
-        let mut parameters = Parameters(Vec::new());
+        let mut parameters = Parameters::default();
         if let Some(Value::Table(entries)) = self.root.get("parameters").map(|item| &item.value) {
             let (resolved, circular) = Parameters::resolve_all(entries);
             parameters = resolved;
@@ -459,7 +459,12 @@ impl Document {
                     item.value = value;
                 }
                 Ok(None) => {}
-                Err(Unresolved { message, help, .. }) => self.add(item.span.clone(), message, help),
+                // The help compares all names, so its number is limited.
+                Err(why) if self.mistakes.len() < MAX_MISTAKES => {
+                    let help = parameters.help(&why);
+                    self.add(item.span.clone(), why.message, help);
+                }
+                Err(_) => {}
             },
             Value::List(items) => items.iter_mut().for_each(|item| self.fill(item, parameters)),
             Value::Table(entries) => {
@@ -472,7 +477,7 @@ impl Document {
     /// The value of `text`, and who set the parameter, if not the text itself.
     fn explain(&self, text: &str, value: &Value, parameters: &Parameters) -> String {
         let set = text.strip_prefix('$').and_then(|name| parameters.get(name));
-        let (start, source) = self.source_of(set.map_or(0, |(_, item)| item.span.start));
+        let (start, source) = self.source_of(set.map_or(0, |item| item.span.start));
         match start {
             0 => format!("this is {value}"),
             _ => format!("this is {value}, by {} {}", source.name, source.text),

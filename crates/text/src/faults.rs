@@ -78,7 +78,7 @@ fn cut_out(item: &mut Item, place: &Range<usize>) -> Option<Cut> {
 }
 
 /// The limit on reported errors.
-const MAX_MISTAKES: usize = 50;
+pub(super) const MAX_MISTAKES: usize = 50;
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,7 @@
 //! let mut document = Document::parse(Arc::new(source), &[])?;
 //! assert_eq!(document.names_in(""), ["limit"]);
 //!
-//! An error message shows the file, the line and the text.
+//! // An error message shows the file, the line and the text.
 //! document.mistake("limit", "the limit is too small", "at least 50 packets");
 //! let found = document.checked().unwrap_err().to_string();
 //! assert!(found.contains("red.toml:1") && found.contains("40 pkt"));
