@@ -52,7 +52,7 @@ impl Rate {
 const RATE: QuantityKind = QuantityKind {
     name: "a rate",
     example: "10 Mbit/s",
-    allowed: "from 0 to 9 Pbit/s",
+    allowed: "from 0 to 9000000 Gbit/s",
     units: &[
         ("bit/s", 1.0),
         ("kbit/s", 1e3),
