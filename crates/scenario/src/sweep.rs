@@ -30,6 +30,12 @@ pub(crate) fn axes(
     files: &[AxisFile],
     is_set: impl Fn(&str) -> bool,
 ) -> Result<Vec<Axis>, Diagnostics> {
+    if files.len() > MAX_SWEEPS {
+        let message = format!("{} sweeps are too many; the maximum is {MAX_SWEEPS}", files.len());
+        let help = "sweep several keys together with `keys`, or split the scenario";
+        document.mistake(&format!("sweep.{MAX_SWEEPS}"), message, help);
+        document.checked()?;
+    }
     let mut axes: Vec<Axis> = Vec::new();
     for (index, file) in files.iter().enumerate() {
         let path = format!("sweep.{index}");
@@ -123,6 +129,10 @@ pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<Scalar>> {
 }
 
 const MAX_POINTS: usize = 10_000;
+
+/// 14 sweeps of two values have more combinations than [`MAX_POINTS`]. The limit also bounds the comparison of
+/// names.
+const MAX_SWEEPS: usize = 16;
 
 #[cfg(test)]
 mod tests {

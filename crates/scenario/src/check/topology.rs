@@ -82,12 +82,17 @@ impl Topology {
         if (1..=room).contains(&count) {
             return Some(count as u32);
         }
-        let message = format!("count must be 1 to {MAX_NODES}; found {count}");
-        let help = match self.nodes.len() {
-            0 => String::new(),
-            others => format!("all hosts and routers count together; there are {others} others"),
+        // Another group may take all the room, so the message names the sum.
+        let (message, help) = match self.nodes.len() {
+            others if others > 0 && (1..=i64::from(MAX_NODES)).contains(&count) => (
+                format!(
+                    "{} hosts and routers are too many; the maximum is {MAX_NODES}",
+                    others as i64 + count
+                ),
+                format!("this group has {count}; the groups before it have {others}"),
+            ),
+            _ => (format!("count must be 1 to {MAX_NODES}; found {count}"), String::new()),
         };
-        let help = if count < 1 { String::new() } else { help };
         document.mistake(path, message, help);
         None
     }
