@@ -4,6 +4,7 @@ use shortflow_measure::{DatagramSummary, DelaySummary, Estimate};
 use shortflow_models::delay_tail::{Packets, wait_tail};
 use shortflow_models::{ModelError, Range};
 
+use crate::doubt::check_delay;
 use crate::lower_bound;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
@@ -36,6 +37,7 @@ pub(crate) fn delay_and_loss(
         source.routes.iter().map(|route| route.share * of(route)).sum()
     };
     let delay = mean(&|route| delay(network, source, &route.there, ages, bytes));
+    check_delay(network, source, delay, &|hop| wait(network, source, hop, ages))?;
     let loss = mean(&|route| loss(network, &route.there, ages));
     let hops = || source.routes.iter().flat_map(|route| &route.there);
     let is_bound = hops().any(|hop| waits_in_plain_buffer(network, hop, ages));
@@ -195,16 +197,18 @@ fn delay(network: &Network, source: &Source, hops: &[Hop], ages: Ages, bytes: f6
     hops.iter()
         .map(|hop| {
             let line = &network.lines[hop.line];
-            let wait = |piece: &Piece| -> f64 {
-                // There is a source for each workload.
-                network.over(piece, &|place| {
-                    network.met[hop.line][place.band].wait_of(source.workload)
-                })
-            };
-            let waits = by_piece(ages, hop, &wait);
-            line.time(bytes) + line.delay + waits
+            line.time(bytes) + line.delay + wait(network, source, hop, ages)
         })
         .sum()
+}
+
+/// The mean wait of a source's packets at a hop.
+fn wait(network: &Network, source: &Source, hop: &Hop, ages: Ages) -> f64 {
+    let wait = |piece: &Piece| -> f64 {
+        // There is a source for each workload.
+        network.over(piece, &|place| network.met[hop.line][place.band].wait_of(source.workload))
+    };
+    by_piece(ages, hop, &wait)
 }
 
 /// The probability of being lost on the way.

@@ -42,6 +42,7 @@
 
 mod datagrams;
 mod demands;
+mod doubt;
 mod handshake;
 mod invariants;
 mod lines;

@@ -110,6 +110,12 @@ impl Stretch {
         self.rtt.max(window * self.slowest).max(queued.fold(0.0, f64::max))
     }
 
+    /// Seconds between two packets of a window at the slowest line, with what others send between them.
+    fn spacing(&self) -> f64 {
+        let queued = self.in_order.iter().map(|line| line.packet / (1.0 - line.others));
+        self.slowest.max(queued.fold(0.0, f64::max))
+    }
+
     /// What others bring between the first and the last of packets that come while so many seconds pass.
     fn between(&self, seconds: f64) -> f64 {
         self.in_order.iter().map(|line| line.others * seconds).fold(0.0, f64::max)
@@ -472,7 +478,7 @@ impl<'n> Sending<'n> {
                 sent += window * more.max(0.0);
                 break;
             }
-            growing.pass(each);
+            growing.pass(each, stretch.spacing());
         }
         let rest = (segments - sent).max(0.0) / growing.window();
         time += self.stretches[self.at(start + sent * packet)].between(before * rest.min(1.0));

@@ -11,7 +11,7 @@ use crate::lower_bound;
 use crate::marks::{Hop, Meters, Piece, Place};
 use crate::queues::Order;
 use crate::traffic::{Demand, Source, sources};
-use crate::unknown::{Unknown, leave_out};
+use crate::unknown::{Unknown, leave_out, leave_out_far};
 use crate::visits;
 
 /// How often the waits are gone over, and what may be left: a part in so many of a rate, or of a wait and a
@@ -238,7 +238,8 @@ impl Network {
 pub(crate) fn settle(scenario: &Scenario, reading: usize) -> Network {
     let lines = lines(scenario, reading);
     let mut meters = Meters::default();
-    let sources = sources(scenario, &lines, &mut meters);
+    let mut sources = sources(scenario, &lines, &mut meters);
+    leave_out_far(&mut sources, &lines);
     let loads = Loads::new(&lines, &sources);
     let met = lines
         .iter()

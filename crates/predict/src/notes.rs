@@ -10,7 +10,7 @@ use crate::queues::{Band, Order};
 use crate::range::is_smooth;
 use crate::scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
 use crate::summary::Lacking;
-use crate::traffic::{Demand, Route, Shape, Source};
+use crate::traffic::{Demand, Shape, Source};
 use crate::without_effect::WITHOUT_EFFECT;
 
 /// Sentences on what there is, and on what there is not. What may be far off is named.
@@ -171,18 +171,7 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         (Box::new(move |source| is_small(source) && met_by(source, &beside_windows)), WITH_WINDOWS),
         (Box::new(move |source| is_visit(source) && met_by(source, &at_red)), AT_RED),
         (Box::new(move |source| is_stream(source) && met_by(source, &in_bands)), IN_BANDS),
-        (Box::new(|source| is_far(network, source)), FAR_AWAY),
     ]
-}
-
-/// Whether a source's long flows go over so long a way that they take minutes to fill it.
-fn is_far(network: &Network, source: &Source) -> bool {
-    let trip = |route: &Route| -> f64 {
-        let hops = route.there.iter().chain(&route.back);
-        hops.map(|hop| network.lines[hop.line].delay).sum()
-    };
-    matches!(source.demand, Demand::Endless { .. })
-        && source.routes.iter().any(|route| trip(route) > FAR)
 }
 
 /// The lines that a source's packets pass, both ways where it is TCP's.
@@ -254,10 +243,6 @@ const AT_RED: &str = "large windows raise the average of RED, which then drops f
     times of large transfers are up to half longer.";
 const IN_BANDS: &str = "between bands or classes, delays are means over all streams; the delay of \
     a single stream may be half or twice as long.";
-/// The round trip in seconds from which on long flows take long to fill their line again after each cut.
-const FAR: f64 = 0.3;
-const FAR_AWAY: &str = "over so long a path, flows take minutes to fill their line, also after \
-    each cut; actual goodputs are lower, by up to four times.";
 const PLAIN: &str = "Full buffers: flows that cut their windows together, each at one loss of \
     Padhye et al. 2000. Flows that cut separately wait longer, and bursts lose more. Datagram loss \
     there has no closed form.";

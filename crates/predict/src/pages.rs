@@ -3,6 +3,7 @@
 use shortflow_measure::{ClassSummary, Estimate, WorkloadSummary};
 use shortflow_scenario::{Part, Scenario, SizeClass, Workload};
 
+use crate::doubt::check_time;
 use crate::lower_bound::{self, LowerBound};
 use crate::network::Network;
 use crate::range::Lack;
@@ -120,6 +121,9 @@ impl Objects<'_> {
                     true => visiting.index(size)?,
                     false => visiting.object(size)?,
                 };
+                let source = &self.network.sources[self.index];
+                let least = lower_bound::object(self.network, source, self.visit, is_index, size);
+                check_time(self.network, self.index, time, least)?;
                 let (count, sum) = &mut sums[class_of(named, size)];
                 *count += share * number;
                 *sum += share * number * time;

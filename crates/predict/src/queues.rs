@@ -46,6 +46,8 @@ pub(crate) struct Band {
     pub(crate) averages: Averages,
     /// Whether an average follows the queue packet by packet, so that its curve is met at each length of the queue.
     pub(crate) follows: bool,
+    /// The weight of a packet in that average, or 0 without one.
+    pub(crate) weight: f64,
     /// From which occupancy of the fuller buffer of its line on packets of each level are dropped, where these are SIMA's drop
     /// precedences.
     pub(crate) precedences: Option<[f64; PRECEDENCES]>,
@@ -331,6 +333,7 @@ impl Band {
             marks: false,
             averages: Averages::Shared,
             follows: false,
+            weight: 0.0,
             precedences: None,
             acts: None,
             level_of: None,
@@ -411,6 +414,7 @@ impl Band {
             marks: ecn.marks(),
             averages: red.averages(),
             follows,
+            weight,
             acts: why.map(|why| Acts {
                 // What an average that follows the queue drops is known as long as no long flow fills it.
                 from_packets: if follows { f64::INFINITY } else { least * part },

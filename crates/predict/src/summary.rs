@@ -11,6 +11,7 @@ use shortflow_units::Instant;
 use shortflow_workloads::Bulk;
 
 use crate::datagrams;
+use crate::doubt::check_time;
 use crate::lower_bound::{self, LowerBound};
 use crate::network::Network;
 use crate::pages;
@@ -114,6 +115,7 @@ fn fill(
                 }
             } else {
                 let time = mean_time(network, index, visit)?;
+                check_time(network, index, time, lower_bound::visit(network, source, visit, None))?;
                 found.all = ClassSummary {
                     label: "all".to_owned(),
                     n: (rate * seconds).round() as u64,
@@ -293,8 +295,11 @@ fn classes(
             let class = &mut found[class_of(named, size)];
             class.share += share;
             let source = &network.sources[index];
-            class.min.add(share, lower_bound::visit(network, source, visit, Some(size)));
-            let parts = match visiting.of_size(size) {
+            let least = lower_bound::visit(network, source, visit, Some(size));
+            class.min.add(share, least);
+            let known =
+                |parts: Parts| check_time(network, index, parts.whole(), least).map(|()| parts);
+            let parts = match visiting.of_size(size).and_then(known) {
                 Ok(parts) => parts,
                 Err(why) => {
                     class.lacks.get_or_insert(why);

@@ -18,8 +18,9 @@ use crate::visits;
 /// drops for their sake.
 const MAX_SWELL: f64 = 0.5;
 
-/// How many times as fast as what is forgotten a long flow must be for its marks to stay.
-const FORGOTTEN: f64 = 3.0;
+/// How many times as fast as what is forgotten a long flow must be: of the others, more than a twentieth of the packets go to the
+/// band before, and overtake the rest.
+const FORGOTTEN: f64 = 20.0;
 
 /// The flows that send at a time for each queue of flows up to which two hardly ever share one.
 const MAX_SHARED: f64 = 0.05;
@@ -53,6 +54,25 @@ impl Unknown {
 
 /// What a packet of an unknown band that is being sent may add to a way, as a part of its propagation.
 const MAX_RESIDUAL: f64 = 0.1;
+
+/// The round trip in seconds from which on a long flow takes minutes to fill its line again after each cut.
+const MAX_ROUND_TRIP: f64 = 0.3;
+
+/// Leaves out long flows over a way so long that they do not fill their line.
+pub(crate) fn leave_out_far(sources: &mut [Source], lines: &[Line]) {
+    let trip = |route: &Route| -> f64 {
+        let hops = route.there.iter().chain(&route.back);
+        hops.map(|hop| lines[hop.line].delay).sum()
+    };
+    for source in sources.iter_mut().filter(|one| matches!(one.demand, Demand::Endless { .. })) {
+        let longest = source.routes.iter().map(trip).fold(0.0, f64::max);
+        if longest > MAX_ROUND_TRIP {
+            source.lacks.get_or_insert_with(|| {
+                format!("long flows over a round trip of more than {MAX_ROUND_TRIP} s")
+            });
+        }
+    }
+}
 
 /// Marks what has no closed form: sources at such lines or with such marks, and lines at which sources send of
 /// which nothing is known.
@@ -275,6 +295,7 @@ impl Network {
             }
         }
         self.leave_out_acting();
+        self.leave_out_lifted_averages();
         self.leave_out_beyond_profiles();
         self.leave_out_shared_turns();
         self.leave_out_held_by_answers();

@@ -136,20 +136,17 @@ impl<'n> Visiting<'n> {
                 let mut known = BTreeMap::new();
                 let mut objects = 0.0;
                 for &(number, share) in numbers {
-                    let number = number.round();
-                    let side_by_side = number.min(*connections);
-                    if side_by_side < 1.0 {
-                        continue;
+                    for (rounds, side_by_side) in rounds(number, *connections) {
+                        let each = match known.get(&(side_by_side as u64)) {
+                            Some(each) => *each,
+                            None => {
+                                let each = asking + self.message(object, side_by_side)?;
+                                known.insert(side_by_side as u64, each);
+                                each
+                            }
+                        };
+                        objects += share * rounds * each;
                     }
-                    let each = match known.get(&(side_by_side as u64)) {
-                        Some(each) => *each,
-                        None => {
-                            let each = asking + self.message(object, side_by_side)?;
-                            known.insert(side_by_side as u64, each);
-                            each
-                        }
-                    };
-                    objects += share * number / side_by_side * each;
                 }
                 Ok(index + objects)
             }
@@ -176,10 +173,12 @@ impl<'n> Visiting<'n> {
         let (mut count, mut sum) = (0.0, 0.0);
         match &self.visit.shape {
             Shape::Objects { numbers, connections } => {
-                for &(number, share) in numbers.iter().filter(|one| one.0.round() >= 1.0) {
-                    let each = self.sized(object, size, number.round().min(*connections))?;
-                    count += share * number.round();
-                    sum += share * number.round() * (self.setup + ask + each);
+                for &(number, share) in numbers {
+                    for (rounds, side_by_side) in rounds(number, *connections) {
+                        let each = self.sized(object, size, side_by_side)?;
+                        count += share * rounds * side_by_side;
+                        sum += share * rounds * side_by_side * (self.setup + ask + each);
+                    }
                 }
             }
             Shape::Pipeline { numbers, stays } => {
@@ -233,6 +232,16 @@ impl<'n> Visiting<'n> {
         }
         Ok(sum)
     }
+}
+
+/// How often so many objects go side by side, and how many at a time: as many as there are connections, then the rest. Objects
+/// of one page take about the same time, so that those that begin together end together.
+fn rounds(number: f64, connections: f64) -> impl Iterator<Item = (f64, f64)> {
+    let (number, connections) = (number.round(), connections.max(1.0));
+    let full = (number / connections).floor();
+    let rest = number - full * connections;
+    let last = if rest > 0.0 { 1.0 } else { 0.0 };
+    [(full, connections), (last, rest)].into_iter().filter(|(rounds, _)| *rounds > 0.0)
 }
 
 /// Routes over which packets meet the same, each once with the share of all of them.
@@ -297,4 +306,18 @@ pub(crate) fn renew(network: &mut Network) -> f64 {
         network.visits[source] = f64::midpoint(rate, old);
     }
     changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_go_in_full_rounds_and_the_rest_in_one_more() {
+        let rounds = |number, connections| rounds(number, connections).collect::<Vec<_>>();
+        assert_eq!(rounds(9.0, 4.0), [(2.0, 4.0), (1.0, 1.0)]);
+        assert_eq!(rounds(8.0, 4.0), [(2.0, 4.0)]);
+        assert_eq!(rounds(3.0, 4.0), [(1.0, 3.0)]);
+        assert_eq!(rounds(0.0, 4.0), []);
+    }
 }

@@ -201,8 +201,12 @@ fn a_stream_is_behind_all_younger_transfers_where_who_has_sent_least_goes_first(
     let workloads = transfers("2 Mbit/s") + &stream("calls", "c", 7, 250);
     let scenario = at("10 Mbit/s", policy, &workloads);
     let (model, simulation) = (predicted(&scenario), simulated(&scenario, 4));
-    let delay = |summary: &Summary| wait(summary, "calls") + 0.013;
-    holds("calls", delay(&model), delay(&simulation), 0.2);
+    let delay = |summary: &Summary| {
+        summary.workload("calls").unwrap().datagrams.as_ref().unwrap().delay.unwrap()
+    };
+    // More than a quarter of it is the wait, which is known but roughly.
+    let (model, simulation) = (delay(&model), delay(&simulation));
+    assert!(model.at_least && model.mean <= simulation.mean, "{model:?} {simulation:?}");
 }
 
 const LEVELS: &str = r#"
