@@ -53,7 +53,7 @@ pub(crate) fn demand(workload: &Workload, ages: Ages) -> (Demand, Option<String>
             // A steady state has all flows begun.
             let Bulk { pairs: _, flows, size, port: _, start: _, start_window: _ } = bulk;
             if size.is_some() {
-                lacks = Some(format!("flows of one size that begin together, as in `{name}`"));
+                lacks = Some(format!("flows of one size that begin together in `{name}`"));
             }
             Demand::Endless { connections: f64::from(*flows) }
         }
@@ -99,7 +99,12 @@ pub(crate) fn comes_and_goes(scenario: &Scenario, workload: &Workload) -> Option
     };
     let (begin, end) = (Instant::START + scenario.warm_up, Instant::START + scenario.duration);
     let is_late = start > begin || stop.is_some_and(|stop| stop < end);
-    is_late.then(|| format!("what comes or goes while it is measured, as `{}` does", workload.name))
+    is_late.then(|| {
+        format!(
+            "a workload that starts or stops during the measurement, such as `{}`",
+            workload.name
+        )
+    })
 }
 
 /// Why there is no closed form for how it sends, if there is none.

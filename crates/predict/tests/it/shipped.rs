@@ -52,8 +52,12 @@ fn figures(summary: &Summary) -> Vec<(String, Estimate)> {
 }
 
 fn value(summary: &Summary, what: &str) -> f64 {
+    estimate(summary, what).mean
+}
+
+fn estimate(summary: &Summary, what: &str) -> Estimate {
     let found = figures(summary).into_iter().find(|(of, _)| of == what);
-    found.unwrap_or_else(|| panic!("nothing is told of {what}")).1.mean
+    found.unwrap_or_else(|| panic!("no figure for {what}")).1
 }
 
 #[test]
@@ -102,8 +106,13 @@ fn a_queue_that_small_packets_share_is_as_long_as_all_of_them_together() {
     for policy in ["red", "tsw2cm", "fair-marker"] {
         let (model, simulation) = reported("voice-and-web", policy).unwrap();
         for what in ["voice_up: delay", "web"] {
-            let name = format!("{policy}, {what}");
-            holds(&name, value(&model, what), value(&simulation, what), 0.25);
+            let (name, estimate) = (format!("{policy}, {what}"), estimate(&model, what));
+            let simulated = value(&simulation, what);
+            match estimate.at_least {
+                // Waits behind windows are known only roughly, and are most of a page's time here.
+                true => assert!(what == "web" && estimate.mean <= simulated, "{name}"),
+                false => holds(&name, estimate.mean, simulated, 0.25),
+            }
         }
     }
 }
