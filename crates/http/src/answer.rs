@@ -25,7 +25,7 @@ pub enum Answer<'a> {
     },
     /// It continues while the client reads.
     Live {
-        /// Whether its client may make changes: then it is not closed to make room for others.
+        /// Whether its client may make changes: then it is closed only to make room for another one of these.
         is_kept: bool,
         /// Fields of the head besides those of every answer, each with its line end.
         fields: String,

@@ -1,4 +1,4 @@
-//! A limited number of open connections, which idle clients cannot exhaust.
+//! A limited number of open connections, which idle clients and clients that only watch cannot exhaust.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,10 @@ pub enum Activity {
     Watching,
     /// Its request has not come.
     Idle,
-    /// It is being answered, or its client has shown the token: it is not closed for others.
+    /// It receives events, and its client may make changes. It is closed only to make room for another one of these: a
+    /// quarter of the connections stays free for requests.
+    OperatorWatching,
+    /// It is being answered: it is not closed for others.
     Kept,
 }
 
@@ -54,11 +57,9 @@ impl<S: Socket> Connections<S> {
         let mut open = self.all();
         if open.1.len() >= self.max {
             let rank = |open: &Open<S>| (open.activity, open.since);
-            let closable = open.1.iter().filter(|(_, open)| open.activity != Activity::Kept);
+            let closable = open.1.iter().filter(|(_, open)| open.activity <= Activity::Idle);
             let number = *closable.min_by_key(|(_, open)| rank(open))?.0;
-            if let Some(closed) = open.1.remove(&number) {
-                closed.socket.close();
-            }
+            close(&mut open, number);
         }
         open.0 += 1;
         let number = open.0;
@@ -67,17 +68,39 @@ impl<S: Socket> Connections<S> {
         Some(Place { connections: self.clone(), number })
     }
 
+    /// How many connections may receive events for those who may act.
+    fn max_operators_watching(&self) -> usize {
+        (self.max - self.max / 4).max(1)
+    }
+
     fn all(&self) -> MutexGuard<'_, All<S>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl<S: Socket> Place<S> {
-    /// Notes what the connection is at from now on.
+    /// Notes what the connection is at from now on. Of those that receive events for somebody who may act, one too many
+    /// closes the oldest.
     pub fn is_at(&self, activity: Activity) {
-        if let Some(open) = self.connections.all().1.get_mut(&self.number) {
-            (open.activity, open.since) = (activity, Instant::now());
+        let mut all = self.connections.all();
+        let Some(open) = all.1.get_mut(&self.number) else { return };
+        (open.activity, open.since) = (activity, Instant::now());
+        if activity != Activity::OperatorWatching {
+            return;
         }
+        let watching = all.1.iter().filter(|(_, open)| open.activity == activity);
+        let oldest = watching.clone().min_by_key(|(_, open)| open.since).map(|(number, _)| *number);
+        if watching.count() > self.connections.max_operators_watching()
+            && let Some(oldest) = oldest
+        {
+            close(&mut all, oldest);
+        }
+    }
+}
+
+fn close<S: Socket>(all: &mut All<S>, number: u64) {
+    if let Some(closed) = all.1.remove(&number) {
+        closed.socket.close();
     }
 }
 
@@ -121,5 +144,34 @@ mod tests {
         drop(fifth);
         let (near, _far) = UnixStream::pair().unwrap();
         assert!(connections.admit(&near).is_some());
+    }
+
+    #[test]
+    fn operators_who_watch_leave_a_quarter_of_the_places_and_are_closed_for_nobody_else() {
+        let connections = Connections::new(8);
+        let mut others: Vec<UnixStream> = Vec::new();
+        let mut admit = || {
+            let (near, far) = UnixStream::pair().unwrap();
+            others.push(far);
+            connections.admit(&near)
+        };
+        let mut places = Vec::new();
+        for _ in 0..7 {
+            let place = admit().unwrap();
+            place.is_at(Activity::OperatorWatching);
+            places.push(place);
+        }
+        for _ in 0..2 {
+            let place = admit().unwrap();
+            place.is_at(Activity::Kept);
+            places.push(place);
+        }
+        assert!(admit().is_none(), "requests that are being answered do not close a watcher");
+        let is_closed = |mut other: &UnixStream| {
+            other.set_nonblocking(true).unwrap();
+            other.read(&mut [0]).is_ok_and(|read| read == 0)
+        };
+        let closed: Vec<bool> = others.iter().map(is_closed).collect();
+        assert_eq!(closed[..9], [true, false, false, false, false, false, false, false, false]);
     }
 }

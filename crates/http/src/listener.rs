@@ -75,9 +75,9 @@ pub fn serve<'a>(listener: &Listener, stop: &AtomicBool, handle: Handle<'a>) {
                 sleep(Duration::from_millis(1));
                 continue;
             };
-            // Threads of connections that were closed end within a moment.
-            if threads.load(Ordering::Relaxed) >= MAX_THREADS {
-                continue;
+            // Threads of connections that were closed end within a moment; until then nobody else is turned away.
+            while threads.load(Ordering::Relaxed) >= MAX_THREADS && !stop.load(Ordering::Relaxed) {
+                sleep(Duration::from_millis(1));
             }
             let Some(place) = connections.admit(&stream) else { continue };
             threads.fetch_add(1, Ordering::Relaxed);
@@ -123,7 +123,7 @@ fn talk(
             stream.write_all(&[head.as_bytes(), &body].concat())?;
         }
         Answer::Live { is_kept, fields, write } => {
-            place.is_at(if is_kept { Activity::Kept } else { Activity::Watching });
+            place.is_at(if is_kept { Activity::OperatorWatching } else { Activity::Watching });
             let head = format!("HTTP/1.1 200 OK\r\n{fields}Connection: close\r\n\r\n");
             stream.write_all(head.as_bytes())?;
             write(&mut Line { stream })?;

@@ -36,7 +36,7 @@ const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How often one looks whether to stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// The maximum number of connections. For a new one, the server closes one that watches for another user than the
-/// agent's, or that has been idle longest.
+/// agent's, or that has been idle longest. At most three quarters may watch for the agent's user.
 const MAX_CONNECTIONS: usize = 64;
 /// The maximum number of queued events per subscriber; a slower subscriber is disconnected.
 const MAX_WAITING: usize = 1000;
@@ -205,7 +205,8 @@ fn talk(
         if line.is_empty() {
             return Ok(());
         }
-        place.is_at(Activity::Kept);
+        // Others, who may send requests and not read the answers, do not keep the agent's user out.
+        place.is_at(if is_operator { Activity::Kept } else { Activity::Idle });
         let text = String::from_utf8_lossy(&line);
         let ask = match Ask::parse(text.trim_end()) {
             Ok(ask) => ask,
@@ -232,7 +233,10 @@ fn talk(
             }
         }
         if ask == Ask::Watch {
-            place.is_at(if is_operator { Activity::Kept } else { Activity::Watching });
+            place.is_at(match is_operator {
+                true => Activity::OperatorWatching,
+                false => Activity::Watching,
+            });
             return tell(stream, &happening, stop);
         }
     }
@@ -262,4 +266,53 @@ fn refusal(why: &str) -> Value {
 
 fn write(mut stream: &UnixStream, value: &Value) -> io::Result<()> {
     stream.write_all(format!("{value}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader};
+
+    use super::super::ask;
+    use super::*;
+
+    /// What is answered to a request to watch, and the connection.
+    fn watching(path: &Path) -> io::Result<BufReader<UnixStream>> {
+        let mut stream = UnixStream::connect(path)?;
+        stream.write_all(Ask::Watch.line().as_bytes())?;
+        let mut reader = BufReader::new(stream);
+        reader.read_line(&mut String::new())?;
+        Ok(reader)
+    }
+
+    #[test]
+    fn operators_who_watch_leave_places_for_requests() {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("agent.sock");
+        let control = Control::listen(&path, None).unwrap();
+        let (requests, asked) = channel::<Asked>();
+        let (answers, newest_is_open) = std::thread::scope(|scope| {
+            let control = &control;
+            scope.spawn(move || serve(control, &requests, &STOP));
+            scope.spawn(move || {
+                let mut subscribers = Vec::new();
+                for Asked { answer, events, .. } in asked {
+                    let status =
+                        json!({ "machine": "gw1", "source": { "name": "a test" }, "devices": [] });
+                    let _ = answer.send(Ok(status));
+                    subscribers.extend(events);
+                }
+            });
+            let watchers: Vec<_> = (0..2 * MAX_CONNECTIONS).map(|_| watching(&path)).collect();
+            let asks = [Ask::Status, Ask::RollBack(None), Ask::Resume];
+            let answers = asks.map(|asked| ask(&path, asked).map(drop));
+            let newest_is_open =
+                watchers.last().unwrap().as_ref().is_ok_and(|last| !has_hung_up(last.get_ref()));
+            STOP.store(true, Ordering::Relaxed);
+            control.knock();
+            (answers, newest_is_open)
+        });
+        assert!(answers.iter().all(Result::is_ok), "{answers:?}");
+        assert!(newest_is_open, "one more watcher replaces another one");
+    }
 }
