@@ -74,7 +74,19 @@ pub fn ask(path: &Path, ask: Ask) -> Result<Value, AskError> {
     let stream = connect(path, ask)?;
     let time = LineTime { first: Some(ANSWER_TIMEOUT), rest: ANSWER_TIMEOUT };
     let line = Bounded::new(&stream, &NEVER).line(MAX_ANSWER, time);
-    answer(path, &line.map_err(|error| unread(path, error))?)
+    let value = answer(path, &line.map_err(|error| unread(path, error))?)?;
+    match ask == Ask::Status && !is_status(&value) {
+        true => Err(foreign(path)),
+        false => Ok(value),
+    }
+}
+
+/// Whether this is how an agent stands: what every agent states is there.
+fn is_status(value: &Value) -> bool {
+    let is_of_device = |device: &Value| device["device"].is_string();
+    let devices = value["devices"].as_array();
+    let has_devices = devices.is_some_and(|devices| devices.iter().all(is_of_device));
+    value["machine"].is_string() && value["source"]["name"].is_string() && has_devices
 }
 
 /// Hands over what happens at the agent at `path`, until `stop`, or until it or `each` ends that.
