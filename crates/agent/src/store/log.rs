@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use nix::fcntl::OFlag;
 use serde_json::Value;
 
 use crate::atomic_file::PRIVATE;
@@ -53,7 +54,11 @@ impl Log {
 /// The file, for the agent's user alone: messages quote lines of a repository.
 fn opened(path: &Path) -> io::Result<File> {
     let mut options = File::options();
-    let file = options.create(true).append(true).read(true).mode(PRIVATE).open(path)?;
+    options.create(true).append(true).read(true).mode(PRIVATE);
+    let file = options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the log must be a regular file"));
+    }
     // Earlier versions made it for everybody.
     file.set_permissions(Permissions::from_mode(PRIVATE))?;
     Ok(file)

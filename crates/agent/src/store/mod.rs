@@ -27,7 +27,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -143,10 +143,7 @@ impl Store {
         let dir = private_folder(folder).map_err(|error| io(folder, error))?;
         dir.make_dir("versions", 0o700).map_err(|error| io(&folder.join("versions"), error))?;
         let path = folder.join("lock");
-        let mut options = File::options();
-        options.create(true).truncate(false).write(true).mode(PRIVATE);
-        let lock = options.open(&path);
-        let lock = lock.map_err(|error| io(&path, error))?;
+        let lock = dir.lock_file("lock").map_err(|error| io(&path, error))?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -408,18 +405,34 @@ impl Store {
         if current.is_some_and(|number| self.version(number).is_ok()) || numbers.is_empty() {
             return Ok(repaired);
         }
-        let sound = numbers.into_iter().rfind(|number| self.version(*number).is_ok());
-        let was = current.map_or("no version".to_owned(), |number| {
-            format!("version {number}, which is damaged,")
-        });
-        match sound {
+        let was = match current {
+            Some(number) => format!("version {number} was active and is damaged"),
+            None => "no version was active".to_owned(),
+        };
+        match self.replacement(current, &numbers) {
             Some(number) => {
                 self.point_to(number)?;
-                repaired.push(format!("{was} was active; version {number} is active now"));
+                repaired.push(format!("{was}; version {number} is active now"));
             }
-            None => repaired.push(format!("{was} was active; no valid version exists")),
+            None => repaired.push(format!(
+                "{was}; no other version may take its place: the others are damaged or were rolled back; \
+                 `shortflow agent resume` allows a version that was rolled back"
+            )),
         }
         Ok(repaired)
+    }
+
+    /// The version that takes the place of one that cannot be read: the newest sound one before it, else the newest
+    /// sound one that was not rolled back.
+    fn replacement(&self, current: Option<u64>, numbers: &[u64]) -> Option<u64> {
+        let held = self.held();
+        let digest = |number: u64| self.version(number).ok().map(|(version, _)| version.digest);
+        let is_allowed = |number: &&u64| {
+            digest(**number).is_some_and(|digest| !held.contains(&digest) && !held.contains(ANY))
+        };
+        let is_before = |number: &&u64| current.is_some_and(|current| **number < current);
+        let earlier = numbers.iter().filter(is_before).rfind(|number| digest(**number).is_some());
+        earlier.or_else(|| numbers.iter().rfind(is_allowed)).copied()
     }
 
     /// Removes the oldest versions, up to the most that are kept.
@@ -443,14 +456,42 @@ fn private_folder(folder: &Path) -> io::Result<Dir> {
     let is_new = !folder.exists();
     let dir = Dir::create(folder)?;
     let found = dir.own_metadata()?;
-    let is_ours = is_new || dir.kind("versions").is_some() || dir.names()?.is_empty();
-    if is_ours && found.uid() == nix::unistd::geteuid().as_raw() {
+    if !is_own(&found) {
+        return Err(refused("this folder belongs to another user: give the agent its own folder"));
+    }
+    if !is_new && found.mode() & 0o022 != 0 && !dir.names()?.is_empty() {
+        return Err(refused("other users may write this folder: give the agent its own folder"));
+    }
+    if is_new || dir.kind("versions").is_some() || dir.names()?.is_empty() {
         dir.set_mode(0o700)?;
-    } else if found.mode() & 0o022 != 0 {
-        let what = "other users may write this folder: give the agent its own folder";
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+    }
+    check_owners(&dir)?;
+    if let Ok(versions) = dir.dir("versions") {
+        check_owners(&versions)?;
     }
     Ok(dir)
+}
+
+/// Refuses entries that another user has put into a folder while it was open to others.
+fn check_owners(dir: &Dir) -> io::Result<()> {
+    for name in dir.names()? {
+        // One that goes away meanwhile does no harm.
+        if dir.metadata(&name).is_ok_and(|found| !is_own(&found)) {
+            let name = name.to_string_lossy();
+            return Err(refused(&format!(
+                "`{name}` in it belongs to another user: give the agent its own folder"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn is_own(found: &std::fs::Metadata) -> bool {
+    found.uid() == nix::unistd::geteuid().as_raw()
+}
+
+fn refused(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::PermissionDenied, why)
 }
 
 fn io(path: &Path, source: io::Error) -> StoreError {

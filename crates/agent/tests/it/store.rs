@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use shortflow_agent::{Bundle, Store, StoreError};
 
@@ -57,7 +58,7 @@ fn a_version_that_was_begun_and_not_finished_is_removed_and_a_damaged_one_does_n
         repaired,
         [
             "removed an incomplete version",
-            "version 2, which is damaged, was active; version 1 is active now"
+            "version 2 was active and is damaged; version 1 is active now"
         ]
     );
     assert_eq!(store.current().unwrap().unwrap().0.number, 1);
@@ -223,4 +224,38 @@ fn the_state_is_for_the_agents_user_alone_and_earlier_ones_are_set_right() {
         "{why}"
     );
     assert_eq!(mode(&open), 0o777, "it is not ours to change");
+    // What looks like a state does not make it one.
+    fs::create_dir(open.join("versions")).unwrap();
+    assert!(Store::open(&open).is_err());
+    assert_eq!(mode(&open), 0o777);
+}
+
+#[test]
+fn no_link_leads_the_log_or_the_lock_outside_the_folder() {
+    let home = tempfile::tempdir().unwrap();
+    let outside = home.path().join("outside");
+    for name in ["log.jsonl", "lock"] {
+        let state = home.path().join(name);
+        drop(Store::open(&state).unwrap());
+        fs::write(&outside, "precious").unwrap();
+        let _ = fs::remove_file(state.join(name));
+        symlink(&outside, state.join(name)).unwrap();
+        assert!(Store::open(&state).is_err(), "{name}");
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "precious");
+    }
+}
+
+#[test]
+fn a_version_that_was_rolled_back_does_not_return_because_another_is_damaged() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut store, _) = Store::open(folder.path()).unwrap();
+    keep(&mut store, "one");
+    keep(&mut store, "two");
+    store.roll_back(None, None).unwrap();
+    drop(store);
+    let policy = folder.path().join("versions/000001/repository/policies/a.toml");
+    fs::write(policy, "on").unwrap();
+    let (store, repaired) = Store::open(folder.path()).unwrap();
+    assert!(repaired[0].contains("no other version may take its place"), "{repaired:?}");
+    assert!(store.current().is_err(), "version 2 is not active");
 }

@@ -287,7 +287,7 @@ fn what_the_disk_has_damaged_does_not_count_and_the_last_sound_version_does() {
     let status = until(at, &["fleet \"first\", version 1 (", "cannot read folder"]);
     let log = run(&["agent", "log", "--state", at.join("state").to_str().unwrap()]).out;
     assert!(
-        log.contains("version 2, which is damaged, was active; version 1 is active now"),
+        log.contains("version 2 was active and is damaged; version 1 is active now"),
         "{status}{log}"
     );
 }
