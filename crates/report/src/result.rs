@@ -139,14 +139,29 @@ fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
     let mut known = (0..run.points.len()).filter(|at| run.points[*at].failure.is_none());
     let first = known.next()?;
     let last = known.next_back()?;
+    let (at_first, at_last) = (mean(first)?, mean(last)?);
+    let item = item([run], workload).singular();
+    let (from, to) = (point_label(run, first), point_label(run, last));
+    let times = (format::mean_time(&at_first), format::mean_time(&at_last));
+    if is_unclear(&at_first, &at_last) {
+        return Some(format!(
+            "As {key} went from {from} to {to}, the mean {item} of {workload} had no significant change: \
+             {} and {}, whose intervals overlap.",
+            times.0, times.1
+        ));
+    }
     Some(format!(
-        "As {key} went from {} to {}, the mean {} of {workload} went from {} to {}.",
-        point_label(run, first),
-        point_label(run, last),
-        item([run], workload).singular(),
-        format::mean_time(&mean(first)?),
-        format::mean_time(&mean(last)?)
+        "As {key} went from {from} to {to}, the mean {item} of {workload} went from {} to {}.",
+        times.0, times.1
     ))
+}
+
+/// Whether the intervals of two means overlap. Means without intervals are compared as they are.
+fn is_unclear(a: &Estimate, b: &Estimate) -> bool {
+    match (a.low.zip(a.high), b.low.zip(b.high)) {
+        (Some((a_low, a_high)), Some((b_low, b_high))) => a_low <= b_high && b_low <= a_high,
+        _ => false,
+    }
 }
 
 /// Names have no order: the minimum and the maximum are given.
@@ -223,4 +238,26 @@ fn bounds_note(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         format::mean_time(&reference_mean),
         reference.label,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_differ_if_their_intervals_do_not_overlap() {
+        let of = |mean: f64, half: f64| Estimate {
+            mean,
+            low: Some(mean - half),
+            high: Some(mean + half),
+            n: 4,
+            at_least: false,
+            at_most: false,
+        };
+        assert!(is_unclear(&of(0.111, 0.142), &of(0.104, 0.024)));
+        assert!(is_unclear(&of(0.104, 0.024), &of(0.111, 0.142)));
+        assert!(!is_unclear(&of(0.111, 0.002), &of(0.104, 0.002)));
+        let single = Estimate { low: None, high: None, ..of(0.104, 0.0) };
+        assert!(!is_unclear(&single, &of(0.111, 0.142)));
+    }
 }
