@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use shortflow_units::Rate;
+use shortflow_units::{LinkLayer, Rate};
 
 use crate::commands::{Generation, Writer};
 use crate::tree::Tree;
@@ -27,6 +27,8 @@ pub struct Memo {
     pub(crate) filters: u64,
     /// The settings, in a number; none of a version that did not keep it.
     pub(crate) settings: Option<u64>,
+    /// What a packet takes on the link of the bottleneck; none added of a version that did not keep it.
+    pub link_layer: LinkLayer,
     /// Bytes that the size table of the root adds to each packet.
     pub(crate) stab: i64,
     /// Whether the place for filters was there before.
@@ -68,6 +70,7 @@ impl Memo {
             shape: tree.shape(),
             filters: tree.filters(),
             settings: Some(tree.settings()),
+            link_layer: tree.link_layer,
             stab: tree.stab(),
             has_found_place: false,
         }
@@ -105,6 +108,9 @@ impl Memo {
             writeln!(text, "instead {shape:x} {filters:x} {settings:x} {policy}")
                 .expect("a string takes all");
         }
+        if self.link_layer != LinkLayer::RAW {
+            writeln!(text, "link {}", self.link_layer).expect("a string takes all");
+        }
         if self.stab != 0 {
             writeln!(text, "stab {}", self.stab).expect("a string takes all");
         }
@@ -137,6 +143,7 @@ impl Memo {
             shape,
             filters,
             settings: None,
+            link_layer: LinkLayer::RAW,
             stab: 0,
             has_found_place: false,
         };
@@ -158,6 +165,7 @@ impl Memo {
                         settings: number(settings)?,
                     });
                 }
+                "link" => memo.link_layer = rest.parse().ok()?,
                 "stab" => memo.stab = rest.parse().ok()?,
                 "settings" => memo.settings = Some(number(rest)?),
                 "place" => memo.has_found_place = true,
@@ -165,6 +173,14 @@ impl Memo {
             }
         }
         Some(memo)
+    }
+}
+
+/// A link layer as the end of a rate: nothing where packets count as the kernel counts them.
+pub(crate) fn over(layer: LinkLayer) -> String {
+    match layer {
+        LinkLayer::RAW => String::new(),
+        layer => format!(" over {layer}"),
     }
 }
 
@@ -189,6 +205,7 @@ mod tests {
             shape: 7,
             filters: u64::MAX,
             settings: Some(3),
+            link_layer: "pppoa-vcmux".parse().unwrap(),
             stab: -6,
             has_found_place: true,
         };

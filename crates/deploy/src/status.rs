@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use shortflow_ebpf::TcxProgram;
 use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes};
+use shortflow_units::LinkLayer;
 
 use crate::columns::columns;
 use crate::deployed::Deployed;
@@ -11,7 +12,7 @@ use crate::device::{Link, link, names};
 use crate::device_lock::DeviceLock;
 use crate::edge::{EdgeMemo, tcx_before};
 use crate::error::Error;
-use crate::memo::Memo;
+use crate::memo::{Memo, over};
 use crate::observe::{Observed, Queue, Root};
 use crate::owner::{GroupState, Labelled};
 use crate::program;
@@ -286,6 +287,15 @@ impl DeviceStatus {
         Wrong::all(self)
     }
 
+    /// The link layer of the queues; of a deployment by a version whose memo has none, that of the options.
+    fn link_layer(&self, memo: &Memo) -> LinkLayer {
+        let of_options = || self.deployed.as_ref()?.options.link_layer;
+        match memo.link_layer {
+            LinkLayer::RAW => of_options().unwrap_or_default(),
+            layer => layer,
+        }
+    }
+
     /// As a person reads it.
     pub fn text(&self) -> String {
         let policy = self.memo.as_ref().map(|memo| &memo.policy);
@@ -296,7 +306,9 @@ impl DeviceStatus {
             None => self.device.clone(),
         };
         let edge = self.edge.iter().map(|edge| edge.memo.role.clone());
-        let queues = self.memo.iter().map(|memo| format!("{}, {}", memo.role, memo.rate));
+        let queues = self.memo.iter().map(|memo| {
+            format!("{}, {}{}", memo.role, memo.rate, over(self.link_layer(memo)))
+        });
         edge.chain(queues).for_each(|part| text += &format!(", role {part}"));
         text.push('\n');
         if self.is_busy {
@@ -350,6 +362,7 @@ impl DeviceStatus {
             "wrong": self.wrongs().iter().map(Wrong::json).collect::<Vec<_>>(),
             "policy": memo.map(|memo| &memo.policy), "role": memo.map(|memo| &memo.role),
             "rate_bit_per_s": memo.map(|memo| memo.rate.bits_per_sec()),
+            "link_layer": memo.map(|memo| self.link_layer(memo)),
             "classes": self.classes.iter().map(class).collect::<Vec<_>>(),
             "edge": self.edge.as_ref().map(EdgeStatus::json), "left_over": self.left_over,
             "deployed": self.deployed.as_ref().map(Deployed::json),

@@ -11,7 +11,7 @@ use crate::edge::{converge_edge, is_edge};
 use crate::environment::Translation;
 use crate::error::Error;
 use crate::kernel::{Kernel, Kind};
-use crate::memo::short;
+use crate::memo::{over, short};
 use crate::observe::{Observed, Root};
 use crate::owner::Owners;
 use crate::tc::{Applied, Tc};
@@ -265,10 +265,7 @@ impl Wanted {
             .iter()
             .map(|edge| format!(", role {} with {}", edge.role, classes(edge.classes.len())));
         let tree = self.tree.iter().map(|tree| {
-            let layer = match tree.link_layer {
-                LinkLayer::RAW => String::new(),
-                layer => format!(" over {layer}"),
-            };
+            let layer = over(tree.link_layer);
             format!(", role {}, {}{layer}, {}", tree.role, tree.rate, classes(tree.leaves.len()))
         });
         edge.chain(tree).collect()

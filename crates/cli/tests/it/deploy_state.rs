@@ -84,6 +84,33 @@ fn a_reload_keeps_every_option_that_is_not_given_again_and_says_which() {
 }
 
 #[test]
+fn a_link_layer_is_shown_where_the_rate_is_as_the_policy_or_an_option_gave_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("atm.toml");
+    let text = "name = \"Line\"\n[roles.core]\nqueue.shaper = { rate = \"10 Mbit/s\", link_layer = \"overhead 12 atm\", \
+                queue.fifo = { limit = \"100 pkt\" } }\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap().to_owned();
+    with_a_cable(move || {
+        let is_shown = |layer: &str| {
+            let status = done(&["status", "--dev", "sf0"]);
+            let head = format!("sf0: policy \"Line\", role core, 10 Mbit/s over {layer}\n");
+            assert!(status.starts_with(&head), "{status}");
+            let json: serde_json::Value =
+                serde_json::from_str(&done(&["status", "--dev", "sf0", "--json"])).unwrap();
+            assert_eq!(json["devices"][0]["link_layer"], layer, "{json}");
+        };
+        done(&["deploy", &file, "--dev", "sf0"]);
+        is_shown("overhead 12 atm");
+        done(&["reload", &file, "--dev", "sf0", "--link-layer", "overhead 10 mpu 99 atm"]);
+        is_shown("overhead 10 mpu 99 atm");
+        done(&["reload", &file, "--dev", "sf0", "--link-layer", "raw"]);
+        let status = done(&["status", "--dev", "sf0"]);
+        assert!(status.starts_with("sf0: policy \"Line\", role core, 10 Mbit/s\n"), "{status}");
+    });
+}
+
+#[test]
 fn what_is_changed_by_hand_is_told_and_the_command_that_is_told_puts_it_right() {
     with_a_cable(|| {
         done(&[&["deploy", STRICT][..], &AT].concat());
