@@ -189,17 +189,23 @@ pub(crate) fn hops(
         forgets: 0.0,
         window: 0.0,
         lacks: None,
+        drops: None,
     };
-    let mut found = Vec::with_capacity(way.len());
+    let mut found: Vec<Hop> = Vec::with_capacity(way.len());
     for &at in way {
         let line = &lines[at];
         marks.pass(line.conditioned[0], line);
-        // Where all are treated alike, it does not matter what is written.
-        let lacks = if line.distinguishes_packets() { marks.lacks.clone() } else { None };
+        // Where all are treated alike, it does not matter what is written, but how much is dropped does.
+        let unmarked = marks.lacks.as_ref().filter(|_| line.distinguishes_packets());
+        let lacks = marks.drops.as_ref().or(unmarked).cloned();
         let pieces = marks.written.iter().map(|written| piece(line, kind, written)).collect();
         let Marks { metered, forgets, window, .. } = marks;
         found.push(Hop { line: at, pieces, metered, forgets, window, lacks });
         marks.pass(line.conditioned[1], line);
+    }
+    // What is dropped where it comes in at the far end is lost there.
+    if let Some(last) = found.last_mut() {
+        last.lacks = last.lacks.take().or(marks.drops);
     }
     found
 }
@@ -214,6 +220,8 @@ struct Marks<'m> {
     forgets: f64,
     window: f64,
     lacks: Option<String>,
+    /// The policer that may have dropped some of them, if any.
+    drops: Option<String>,
 }
 
 impl Marks<'_> {
@@ -221,8 +229,12 @@ impl Marks<'_> {
     fn pass(&mut self, role: Option<usize>, line: &Line) {
         let Some((role, policy)) = role.zip(self.scenario.policy.as_ref()) else { return };
         let role = &policy.roles[role];
+        let kind = self.kind;
+        if self.drops.is_none() && self.is_policed(role) {
+            let place = &line.name;
+            self.drops = Some(format!("{DROPS}, as in the role `{}` at {place}", role.name));
+        }
         if self.lacks.is_none() {
-            let kind = self.kind;
             let (meters, metered) = (&mut *self.meters, &mut self.metered);
             let (forgets, window) = (&mut self.forgets, &mut self.window);
             let place = &line.name;
@@ -230,7 +242,30 @@ impl Marks<'_> {
             self.lacks = marking.conditioned(&mut self.written).err();
         }
     }
+
+    /// Whether a policer of the role may drop packets of the flow, as far as it is known to which classes they belong.
+    fn is_policed(&self, role: &Role) -> bool {
+        let drops = |class: &TrafficClass| {
+            let colors = class.marker.as_ref().map_or(&[Color::Green][..], MarkerPlan::colors);
+            let police = class.police.iter();
+            police
+                .flat_map(|actions| colors.iter().map(|color| actions[*color as usize]))
+                .any(|action| action == PolicerAction::Drop)
+        };
+        if self.lacks.is_some() || role.classes.iter().any(|class| class.rule.sender.is_some()) {
+            return role.classes.iter().any(drops);
+        }
+        let code_points = self.written.iter().flat_map(|written| &written.code_points);
+        let mut classes = code_points.filter_map(|(dscp, _)| {
+            let packet = self.kind.sample(*dscp);
+            role.classes.iter().find(|class| class.rule.matches(&packet))
+        });
+        classes.any(drops)
+    }
 }
+
+/// What a policer does to packets that closed forms do not follow.
+const DROPS: &str = "a policer that drops";
 
 fn piece(line: &Line, kind: &Kind, written: &Written) -> Piece {
     let places = written.code_points.iter().map(|&(dscp, share)| {
@@ -329,6 +364,11 @@ impl<'m> Marking<'m> {
                 self.metered_by(class, rates, colors, 0.0)
             }
             Some(MarkerPlan::TwoBuckets(plan)) => self.by_two_buckets(class, plan),
+            Some(plan @ (MarkerPlan::Dstf(_) | MarkerPlan::TcpState(_)))
+                if class.police.is_some() =>
+            {
+                Err(self.none(&format!("a policer behind the marker `{}`", plan.scheme())))
+            }
             Some(MarkerPlan::Dstf(dstf)) if dstf.per().aggregate() == Aggregate::Flow => {
                 self.by_bytes_sent(dstf)
             }
@@ -405,7 +445,7 @@ impl<'m> Marking<'m> {
         match class.police.map_or(PolicerAction::Forward, |actions| actions[color as usize]) {
             PolicerAction::Forward => Ok(dscp),
             PolicerAction::Remark(other) => Ok(other),
-            PolicerAction::Drop => Err(self.none("a policer that drops")),
+            PolicerAction::Drop => Err(self.none(DROPS)),
         }
     }
 

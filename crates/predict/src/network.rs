@@ -404,9 +404,13 @@ impl Network {
         self.sum_up(at, &mut classes, &mut found);
         self.set_own(at, &mut found);
         let mut changed = 0.0f64;
-        let mut before = 0.0;
+        let mut before = 0.0f64;
         for band in 0..count {
             let here = self.held_at(at, band);
+            if !here.is_empty() && self.lines[at].queues.weights.is_some() {
+                // Others before it that want more than their parts have no more than these.
+                before = before.min(1.0 - self.part_by_weight(at, &classes, band, band));
+            }
             let own = classes[band].arrival_rate * classes[band].mean_service;
             let name = &self.lines[at].name;
             let fits = Range::from_to_below(0.0, 1.0);

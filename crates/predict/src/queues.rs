@@ -110,8 +110,17 @@ enum Rule {
 pub(crate) struct Turn {
     /// Its weight.
     pub(crate) weight: f64,
+    /// Whether the weight counts packets, whatever their size, instead of bytes.
+    pub(crate) counts_packets: bool,
     /// Bytes that it may send in a turn, where a packet has so many.
     pub(crate) quantum: f64,
+}
+
+impl Turn {
+    /// What it gets of a line beside others, where a packet of its class takes so many seconds.
+    pub(crate) fn share(&self, packet: f64) -> f64 {
+        if self.counts_packets { self.weight * packet } else { self.weight }
+    }
 }
 
 /// The bands of a line, served one after another in their order.
@@ -169,7 +178,10 @@ impl Bands {
             QueuePlan::Drr(turns) => {
                 let each = turns.classes().iter().map(|(quantum, queue)| {
                     let quantum = quantum.0 as f64;
-                    Ok((Turn { weight: quantum, quantum }, Band::new(queue)?))
+                    Ok((
+                        Turn { weight: quantum, counts_packets: false, quantum },
+                        Band::new(queue)?,
+                    ))
                 });
                 weighted(
                     turns.classifier(),
@@ -181,7 +193,8 @@ impl Bands {
             QueuePlan::Wrr(turns) => {
                 let each = turns.classes().iter().map(|(packets, queue)| {
                     let weight = f64::from(*packets);
-                    Ok((Turn { weight, quantum: weight * FULL }, Band::new(queue)?))
+                    let turn = Turn { weight, counts_packets: true, quantum: weight * FULL };
+                    Ok((turn, Band::new(queue)?))
                 });
                 weighted(
                     turns.classifier(),
@@ -245,7 +258,8 @@ fn by_weights(wfq: &WfqParams, reading: usize) -> Result<Bands, String> {
     };
     let each = classes.iter().map(|class| {
         let WfqClassSettings { weight, share, limit } = class.settings();
-        let turn = Turn { weight: weight.value() as f64, quantum: FULL };
+        let weight = weight.value() as f64;
+        let turn = Turn { weight, counts_packets: false, quantum: FULL };
         let limit = limit.or(shared_limit);
         let mut band = Band::plain(limit.unwrap_or(Length::Packets(u64::MAX)));
         band.acts = acts.clone();

@@ -67,16 +67,14 @@ impl Network {
         self.lines[at].bands().iter().enumerate().map(wait).collect()
     }
 
-    /// Gives classes with weights their parts of a line that long flows of another class fill: these get what is left, in
-    /// proportion to both weights.
+    /// Gives classes with weights their parts of a line that long flows of another class fill.
     pub(crate) fn guarantee(&self, at: usize, classes: &[CustomerClass], found: &mut [Met]) {
-        let Some(turns) = &self.lines[at].queues.weights else { return };
+        if self.lines[at].queues.weights.is_none() {
+            return;
+        }
         let Some(filled) = found.iter().position(|met| met.is_filled) else { return };
-        let all: f64 = classes.iter().map(CustomerClass::load).sum();
         for (band, met) in found.iter_mut().enumerate().filter(|(band, _)| *band != filled) {
-            let others = all - classes[band].load() - classes[filled].load();
-            let part = turns[band].weight / (turns[band].weight + turns[filled].weight);
-            let free = (1.0 - others).max(0.0) * part;
+            let free = self.part_by_weight(at, classes, band, filled);
             met.before = 1.0 - free;
             met.is_guaranteed = true;
             if let Err(error) = Range::from_to(0.0, MAX_OF_PART).check(
@@ -84,6 +82,44 @@ impl Network {
                 met.utilisation / free,
             ) {
                 met.lacks.get_or_insert(format!("at {} {error}", self.lines[at].name));
+            }
+        }
+    }
+
+    /// The part of a line that a class with a weight can have at least beside long flows of the class `filled`: these two, and
+    /// who wants more than a part, share by weight what the others leave.
+    pub(crate) fn part_by_weight(
+        &self,
+        at: usize,
+        classes: &[CustomerClass],
+        band: usize,
+        filled: usize,
+    ) -> f64 {
+        let line = &self.lines[at];
+        let turns = line.queues.weights.as_ref().expect("a part goes by weights");
+        let share = |band: usize| {
+            // Long flows decide on the mean size of a class that they fill.
+            let flows = self.bundles.iter().filter(|bundle| bundle.bottleneck == at);
+            let packet = match classes[band].mean_service {
+                _ if band == filled => flows.map(|bundle| line.time(bundle.packet)).next(),
+                service if service > 0.0 => Some(service),
+                _ => None,
+            };
+            turns[band].share(packet.unwrap_or_else(|| line.time(FULL)))
+        };
+        let mut want_more: Vec<bool> =
+            (0..classes.len()).map(|one| one == band || one == filled).collect();
+        loop {
+            let sum = |of: &dyn Fn(usize) -> f64, more: bool| -> f64 {
+                (0..classes.len()).filter(|one| want_more[*one] == more).map(of).sum()
+            };
+            let free = (1.0 - sum(&|one| classes[one].load(), false)).max(0.0);
+            let all = sum(&share, true);
+            let next = (0..classes.len())
+                .find(|&one| !want_more[one] && classes[one].load() > free * share(one) / all);
+            match next {
+                Some(one) => want_more[one] = true,
+                None => return free * share(band) / all,
             }
         }
     }

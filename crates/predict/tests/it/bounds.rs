@@ -7,7 +7,7 @@ use shortflow_predict::Prediction;
 use shortflow_run::{Measured, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
-use crate::against_simulations::{predicted, simulated};
+use crate::against_simulations::{holds, predicted, simulated};
 
 /// Three hosts behind each end of a line of 4 Mbit/s and 10 ms, which a policy serves.
 fn scenario(workloads: &str, policy: &str) -> Scenario {
@@ -213,4 +213,73 @@ fn a_stream_behind_long_flows_in_the_last_of_several_bands_is_told_by_its_way() 
     // 597 B at 4 Mbit/s and 12 ms on the way.
     assert!(bound.at_least && (0.0131..0.0133).contains(&bound.mean), "{bound:?}");
     assert!(bound.mean <= of(&simulated(&scenario, 1)).delay.unwrap().mean);
+}
+
+/// What a policer drops has no closed form, whatever the queue behind it: one queue, or classes.
+#[test]
+fn a_stream_that_a_policer_may_drop_is_a_bound_before_every_queue() {
+    let fifo = "[roles.core]\nqueue.fifo = { limit = \"100 pkt\" }\n";
+    let classes = "[roles.core.queue.strict-priority]\nclasses = [{ match = { dscp = [\"EF\"] }, queue.fifo = { limit = \"50 pkt\" } }, { queue.fifo = { limit = \"50 pkt\" } }]\n";
+    let bucket = "marker.token-bucket = { rate = \"200 kbit/s\", depth = \"3 KB\" }\npolice.yellow = \"drop\"";
+    let fixed = "marker.fixed = { dscp = \"EF\" }\npolice.green = \"drop\"";
+    let dstf = "marker.dstf = { thresholds = [\"10 KB\"], code_points = [\"EF\", \"BE\"] }\npolice.red = \"drop\"";
+    for (marker, queue) in
+        [(bucket, fifo), (bucket, classes), (fixed, fifo), (dstf, fifo), (dstf, classes)]
+    {
+        let policy = format!(
+            "[roles.source]\n[[roles.edge.classes]]\nname = \"udp\"\nmatch = {{ protocol = \"udp\" }}\n{marker}\n{queue}"
+        );
+        let scenario = scenario(&mixed(0.5), &policy);
+        let of = |summary: &Summary| summary.workload("calls").unwrap().datagrams.clone().unwrap();
+        let lost = of(&simulated(&scenario, 1)).loss.unwrap().mean;
+        assert!(lost > 0.2, "{policy}: {lost}");
+        let calls = of(&predicted(&scenario));
+        assert!(calls.delay.unwrap().at_least, "{policy}: {calls:?}");
+        assert!(calls.loss.is_none_or(|loss| loss.at_least && loss.mean <= lost), "{calls:?}");
+        let ports = predicted(&scenario).ports;
+        assert!(ports.iter().all(|port| port.loss.is_none_or(|loss| loss.at_least)), "{ports:?}");
+    }
+    // What a marker cannot write is not dropped.
+    let policy = format!(
+        "[roles.source]\n[[roles.edge.classes]]\nname = \"udp\"\nmatch = {{ protocol = \"udp\" }}\n{}\n{fifo}",
+        bucket.replace("yellow", "red")
+    );
+    let calls = predicted(&scenario(&mixed(0.5), &policy));
+    let calls = calls.workload("calls").unwrap().datagrams.clone().unwrap();
+    assert!(!calls.delay.unwrap().is_bound(), "{calls:?}");
+}
+
+/// One packet of each class in a round: a sixth of the line is left for packets of 300 B beside full ones.
+#[test]
+fn weights_of_wrr_count_packets() {
+    let policy = format!(
+        "{ANY}[roles.core.queue.wrr]\nclasses = [{{ match = {{ dscp = [\"EF\"] }}, queue.fifo = {{ limit = \"50 pkt\" }} }}, {{ queue.fifo = {{ limit = \"100 pkt\" }} }}]\n"
+    );
+    let stream = "[workloads.stream.cbr]\nfrom = \"b[2]\"\nto = \"a[2]\"\nrate = \"800 kbit/s\"\npacket = \"300 B\"\ndscp = \"EF\"\n";
+    let scenario = scenario(&format!("{LONG}{stream}"), &policy);
+    let of = |summary: &Summary| summary.workload("stream").unwrap().datagrams.clone().unwrap();
+    let (model, simulation) = (predicted(&scenario), simulated(&scenario, 1));
+    let (found, actual) = (of(&model), of(&simulation));
+    assert!(actual.loss.unwrap().mean > 0.1, "{actual:?}");
+    assert!(found.delay.unwrap().at_least, "{found:?}");
+    let long = |summary: &Summary| summary.workload("long").unwrap().goodput.unwrap().mean;
+    holds("goodput beside wrr", long(&model), long(&simulation), 0.05);
+}
+
+/// Each class has half of the line, however much a stream wants beyond its own.
+#[test]
+fn a_stream_above_its_share_leaves_long_flows_theirs() {
+    let policy = format!(
+        "{ANY}[roles.core.queue.wfq]\nlimit = \"200 pkt\"\nclasses = [{{ match = {{ dscp = [\"EF\"] }}, weight = 1 }}, {{ weight = 1 }}]\n"
+    );
+    for rate in ["3.6 Mbit/s", "5 Mbit/s"] {
+        let stream = format!(
+            "[workloads.stream.cbr]\nfrom = \"b[2]\"\nto = \"a[2]\"\nrate = \"{rate}\"\npacket = \"1000 B\"\ndscp = \"EF\"\n"
+        );
+        let scenario = scenario(&format!("{LONG}{stream}"), &policy);
+        let long = |summary: &Summary| summary.workload("long").unwrap().goodput.unwrap();
+        let model = long(&predicted(&scenario));
+        assert!(!model.is_bound(), "{model:?}");
+        holds("goodput beside wfq", model.mean, long(&simulated(&scenario, 1)).mean, 0.1);
+    }
 }
