@@ -50,8 +50,8 @@ mod on_linux {
     use shortflow_deploy::{
         DeviceLock, DeviceStatus, Environment, Error, Kernel, Kind, Link, Listings, Observed,
         Owners, Refusal, Root, Settings, Site, Step, Tc, Unwanted, Wanted, Warning, any_owners,
-        compile, compile_edge, examine, examine_kernel, forget_deployed, link, owners,
-        read_deployed, roles_of, short,
+        compile, compile_edge, examine, examine_kernel, forget_deployed, link, owners, roles_of,
+        short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -80,7 +80,7 @@ mod on_linux {
         let observed = &spot.observed;
         let fit = {
             let is_same = |there: &str| there == short(&policy.name);
-            match observed.policy() {
+            match observed.policy().filter(|_| observed.is_ours()) {
                 Some(policy)
                     if observed.is_whole()
                         || (observed.is_for_verify() || !observed.damage().is_empty())
@@ -101,12 +101,11 @@ mod on_linux {
         let Reload { deploy: args, reset } = args;
         let spot = Spot::from_args(args, Place::from_args(args)?)?;
         let observed = &spot.observed;
-        let lost = read_deployed(&args.dev).filter(|_| !observed.is_ours());
-        if observed.root == Root::Default && !observed.is_ours() && lost.is_none() {
+        if observed.root == Root::Default && !observed.is_ours() && !observed.is_lost() {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         }
         let mut args = args.clone();
-        let (policy, kept) = match observed.deployed().or(lost).filter(|_| !reset) {
+        let (policy, kept) = match observed.deployed().filter(|_| !reset) {
             Some(deployed) => keep(console, &mut args, &deployed)?,
             None => (read(console, &args.policy, &args.set)?, KeptOptions::default()),
         };
@@ -394,14 +393,14 @@ mod on_linux {
         link(&args.dev)?;
         let tc = way(&args.dev, args.dry_run)?;
         let observed = tc.observe()?;
-        let is_lost = !observed.is_ours() && read_deployed(&args.dev).is_some();
-        let steps = if is_lost { Vec::new() } else { tc.plan_removal(&observed)? };
+        let steps = if observed.is_lost() { Vec::new() } else { tc.plan_removal(&observed)? };
         if args.dry_run {
             let lines: String = steps.iter().map(|step| format!("{step}\n")).collect();
             return console.print(&lines);
         }
-        tc.apply(&steps)?;
+        // If this is killed now, the kernel's records say what is left.
         forget_deployed(&args.dev);
+        tc.apply(&steps)?;
         let lost = match observed.lost_by(&steps) {
             0 => String::new(),
             waiting => format!("; about {waiting} waiting packets are lost"),

@@ -1,49 +1,108 @@
-//! The record of a deployment without queues: a file in addition to the kernel's own record.
+//! What was deployed on a device: a file beside the kernel's own records.
 //!
-//! Markers without queues are at `clsact` only, and so is their record: removing `clsact` removes both. The file is
-//! in a folder that the machine empties at boot, as the kernel forgets devices then. It is valid only for a device
-//! with the same number in the same network namespace.
+//! The kernel keeps its records at the queues and at `clsact`: whoever removes both removes the records, too. The file
+//! then says what is missing. It is in a folder that the machine empties when it starts, as the kernel forgets devices
+//! then. Its name has the network namespace and the index of the device, which a device keeps when it is renamed.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 
 use shortflow_files::{Dir, write};
 
 use crate::deployed::Deployed;
-use crate::device::link;
+use crate::device::{indexes, link};
 use crate::error::Error;
+use crate::namespace::namespace_id;
 use crate::run_folder::{file_name, folders, own_folder};
 
 /// How the name of its file ends.
 const KIND: &str = "deployed";
+/// How its first line begins, which has the name that the device had.
+const NAME: &str = "name ";
 /// The most bytes of it.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// Keeps what was deployed on a device.
+/// Keeps what was deployed on a device, and removes the records of devices that are gone.
 pub(crate) fn save_deployed(device: &str, deployed: &Deployed) -> Result<(), Error> {
-    let text = format!("device {}\n{}", link(device)?.index, deployed.text());
+    let failed = |source| Error::Machine { what: "what is deployed could not be kept", source };
+    let text = format!("{NAME}{device}\n{}", deployed.text());
     let folder = own_folder(&folders())?;
-    let name = file_name(device, KIND);
-    name.and_then(|name| write(&folder, name, 0o600, text.as_bytes())).map_err(|source| {
-        Error::Machine { what: "cannot save the state of the deployment", source }
-    })
+    let name = name_of(link(device)?.index).map_err(failed)?;
+    // Everybody may ask tc for the same.
+    write(&folder, name, 0o644, text.as_bytes()).map_err(failed)?;
+    remove_stale(&folder, &indexes()?);
+    Ok(())
 }
 
 /// Forgets what was deployed on a device, where it is kept.
 pub fn forget_deployed(device: &str) {
-    let Ok(name) = file_name(device, KIND) else { return };
+    let Some(name) = link(device).ok().and_then(|link| name_of(link.index).ok()) else { return };
     for folder in folders() {
-        // One that stays is of a device that has lost its markers, and `undeploy` says so.
+        // One that stays is of a device that has lost its queues and markers, and `undeploy` says so.
         let _ = Dir::open(&folder).and_then(|folder| folder.remove_file(&name));
     }
 }
 
-/// The deployment on a device with this name and number; `None` if nothing is kept, or this user may not read it.
-pub fn read_deployed(device: &str) -> Option<Deployed> {
-    let name = file_name(device, KIND).ok()?;
-    let mut texts = folders()
-        .into_iter()
-        .filter_map(|folder| Dir::open(&folder).ok()?.read_text(&name, MAX_BYTES).ok());
-    let text = texts.next()?;
-    let (device_line, record) = text.split_once('\n')?;
-    let index: u32 = device_line.strip_prefix("device ")?.parse().ok()?;
-    let is_same = link(device).is_ok_and(|link| link.index == index);
-    Deployed::parse(record).filter(|_| is_same)
+/// What was deployed on a device of this index; none where nothing is kept, or this user may not read it.
+pub(crate) fn read_deployed(device: &str) -> Option<Deployed> {
+    let folders = folders().into_iter().filter_map(|folder| Dir::open(&folder).ok());
+    // Most machines have no record here. The index costs a process, so it comes second.
+    let folders: Vec<Dir> = folders.filter(|folder| !records(folder).is_empty()).collect();
+    if folders.is_empty() {
+        return None;
+    }
+    let name = name_of(link(device).ok()?.index).ok()?;
+    let text = folders.iter().find_map(|folder| folder.read_text(&name, MAX_BYTES).ok())?;
+    let (first, record) = text.split_once('\n')?;
+    first.strip_prefix(NAME)?;
+    Deployed::parse(record)
+}
+
+fn name_of(index: u32) -> std::io::Result<String> {
+    file_name(&index.to_string(), KIND)
+}
+
+/// The names of the records of this network namespace in a folder, each with what stands for the device in it.
+fn records(folder: &Dir) -> Vec<(String, String)> {
+    let Ok(id) = namespace_id() else { return Vec::new() };
+    let record = |name: &OsStr| {
+        let name = name.to_str()?;
+        let rest = name.strip_prefix(&id)?.strip_prefix('-')?;
+        let of = rest.strip_suffix(KIND)?.strip_suffix('.')?;
+        Some((name.to_owned(), of.to_owned()))
+    };
+    folder.names().unwrap_or_default().iter().filter_map(|name| record(name)).collect()
+}
+
+/// Removes the records of this network namespace whose devices are gone. Others belong to namespaces that may still exist.
+fn remove_stale(folder: &Dir, there: &BTreeSet<u32>) {
+    let is_there = |of: &str| of.parse().is_ok_and(|index| there.contains(&index));
+    for (name, _) in records(folder).into_iter().filter(|(_, of)| !is_there(of)) {
+        // One that stays is not read: no device has its index.
+        let _ = folder.remove_file(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_of_devices_that_are_gone_are_removed_and_those_of_other_namespaces_are_not() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Dir::open(home.path()).unwrap();
+        let [three, seven] = [3, 7].map(|index| name_of(index).unwrap());
+        let of_name = file_name("eth0", KIND).unwrap();
+        let lock = file_name("7", "lock").unwrap();
+        let other = format!("x{seven}");
+        for name in [&three, &seven, &of_name, &lock, &other] {
+            write(&folder, name, 0o644, b"").unwrap();
+        }
+        remove_stale(&folder, &[1, 3].into());
+        let mut left: Vec<_> = folder.names().unwrap();
+        left.sort();
+        let mut expected = [three, lock, other].map(std::ffi::OsString::from);
+        expected.sort();
+        assert_eq!(left, expected);
+    }
 }

@@ -1,6 +1,6 @@
 //! Devices of the network namespace of the thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
@@ -84,6 +84,12 @@ pub fn numbers() -> Result<BTreeMap<String, u32>, Error> {
         Some((name.to_owned(), u32::try_from(link["ifindex"].as_u64()?).ok()?))
     };
     Ok(links()?.iter().filter_map(number).collect())
+}
+
+/// The numbers of all devices, whatever their names.
+pub(crate) fn indexes() -> Result<BTreeSet<u32>, Error> {
+    let index = |link: &Value| u32::try_from(link["ifindex"].as_u64()?).ok();
+    Ok(links()?.iter().filter_map(index).collect())
 }
 
 fn links() -> Result<Vec<Value>, Error> {

@@ -6,11 +6,10 @@
 //! Tc::observe ──▶ Observed ────┘
 //! ```
 //!
-//! [`compile()`] translates a policy's role to Linux, and refuses by name what Linux cannot do. [`converge()`]
-//! derives the steps on a device from the observed and the wanted state; so after an interruption, the next command
-//! continues. Both are pure. The kernel stores the whole state of a deployment: handles, and a memo among the
-//! filters. Markers without queues have only one place there, which is lost with them: a file in `/run` is their
-//! second.
+//! [`compile()`] says what of a policy's role Linux can do, and refuses the rest by name. What is to be done on a
+//! device follows from what is there and what is wanted, by [`converge()`]; so whatever was interrupted, the next
+//! command goes on from it. Both are pure. What is known of a deployment is in the kernel: its handles, and memos
+//! among its filters. A file in `/run` says what was deployed if somebody removes all of it.
 //!
 //! A program of `shortflow-ebpf` at the device's egress handles packets before they are queued: [`compile_edge`]
 //! selects it, and [`converge_edge`] attaches it.
@@ -65,7 +64,7 @@ pub use compile::{
 };
 pub use converge::{Step, converge};
 pub use deployed::{Deployed, Options};
-pub use deployed_file::{forget_deployed, read_deployed};
+pub use deployed_file::forget_deployed;
 pub use device::{Link, is_plain, link, may_be_device, numbers};
 pub use device_lock::DeviceLock;
 pub use doctor::{Finding, Report, examine, examine_kernel};

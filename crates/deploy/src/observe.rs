@@ -43,6 +43,8 @@ pub struct Observed {
     pub edge: EdgeObserved,
     /// The deployment, from the record at our root; `None` without a record.
     pub(crate) record: Option<Deployed>,
+    /// What was deployed, as the file says, where nothing of ours is left at the device.
+    pub(crate) lost: Option<Deployed>,
     /// Packets that wait in whatever sends the packets of the device.
     backlog: u64,
     /// Minor numbers of our root's classes, with how many packets wait in each.
@@ -136,6 +138,7 @@ impl Observed {
             queues,
             edge,
             record: filters.iter().find_map(|it| Deployed::held(it, AT_ROOT.into())),
+            lost: None,
             backlog,
             classes: classes_of(listings.classes),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
@@ -264,9 +267,9 @@ impl Observed {
         queues.into_iter().chain(marks)
     }
 
-    /// What was deployed, as one of the two records says.
+    /// What was deployed, as one of the two records says, or the file where both are gone.
     fn recorded(&self) -> Option<&Deployed> {
-        self.record.as_ref().or(self.edge.record.as_ref())
+        self.record.as_ref().or(self.edge.record.as_ref()).or(self.lost.as_ref())
     }
 
     /// The deployment with its options; for a deployment by a version without records, from the memos. `None` without
@@ -289,6 +292,11 @@ impl Observed {
             })
         };
         self.recorded().cloned().or_else(of_memos)
+    }
+
+    /// Whether something was deployed of which nothing is left at the device.
+    pub fn is_lost(&self) -> bool {
+        self.lost.is_some()
     }
 
     /// Whether anything of ours is there.

@@ -7,7 +7,6 @@ use shortflow_units::LinkLayer;
 
 use crate::columns::columns;
 use crate::deployed::Deployed;
-use crate::deployed_file::read_deployed;
 use crate::device::{Link, link, names};
 use crate::device_lock::DeviceLock;
 use crate::edge::{EdgeMemo, tcx_before};
@@ -238,18 +237,14 @@ impl DeviceStatus {
     }
 
     fn looked(device: &str, look: Look) -> Result<Option<DeviceStatus>, Error> {
-        let observed = Tc::new(device).observe()?;
-        let status = || DeviceStatus::from(device, &observed, look);
-        if observed.is_ours() {
-            return Ok(Some(status()));
+        let tc = Tc::new(device);
+        let mut observed = tc.observe()?;
+        if observed.is_lost() {
+            // A deployment that was finished after tc listed the device, and before its file was read, is there now.
+            observed = tc.observe()?;
         }
-        let lost = "`clsact` was removed together with the marking program: no packet is marked";
-        Ok(read_deployed(device).map(|deployed| DeviceStatus {
-            deployed: Some(deployed),
-            is_whole: false,
-            damage: vec![lost.to_owned()],
-            ..status()
-        }))
+        let is_known = observed.is_ours() || observed.is_lost();
+        Ok(is_known.then(|| DeviceStatus::from(device, &observed, look)))
     }
 
     fn from(device: &str, observed: &Observed, look: Look) -> DeviceStatus {

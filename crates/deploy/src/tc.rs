@@ -11,6 +11,7 @@ use shortflow_ebpf::edge::EdgeProgram;
 use crate::commands::Generation;
 use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
+use crate::deployed_file::read_deployed;
 use crate::device::link;
 use crate::device_lock::DeviceLock;
 use crate::edge::{EdgeMemo, clear_edge};
@@ -119,6 +120,9 @@ impl Tc {
         })?;
         if !observed.changed.is_empty() {
             observed.compared_by(&self.version()?);
+        }
+        if !observed.is_ours() {
+            observed.lost = read_deployed(&self.device);
         }
         Ok(observed)
     }

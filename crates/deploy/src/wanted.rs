@@ -6,7 +6,7 @@ use shortflow_units::{LinkLayer, Rate};
 use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 use crate::converge::{Step, gets_place};
 use crate::deployed::{Deployed, Options};
-use crate::deployed_file::{forget_deployed, save_deployed};
+use crate::deployed_file::save_deployed;
 use crate::edge::{converge_edge, is_edge};
 use crate::environment::Translation;
 use crate::error::Error;
@@ -221,10 +221,7 @@ impl Wanted {
         };
         let device = tc.device().to_owned();
         let applied = tc.apply(steps)?;
-        match (&self.edge, &self.tree) {
-            (Some(_), None) => save_deployed(&device, &self.deployed(observed))?,
-            _ => forget_deployed(&device),
-        }
+        save_deployed(&device, &self.deployed(observed))?;
         Ok(applied)
     }
 

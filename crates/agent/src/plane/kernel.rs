@@ -91,11 +91,12 @@ impl DataPlane for KernelPlane {
         };
         let tc = Tc::new(device).with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?);
         let observed = tc.observe()?;
+        // If this is killed now, the kernel's records say what is left.
+        forget_deployed(device);
         match tc.plan_removal(&observed) {
             Err(Error::NotDeployed { .. }) => {}
             steps => drop(tc.apply(&steps?)?),
         }
-        forget_deployed(device);
         Ok(())
     }
 

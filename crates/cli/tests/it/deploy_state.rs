@@ -18,7 +18,7 @@ fn is_well() {
 }
 
 /// Runs the command that `status` gives, for this policy.
-fn put_right(status: &str, policy: &str) {
+pub(crate) fn put_right(status: &str, policy: &str) {
     let at = status.find("repair it with `").expect(status) + "repair it with `".len();
     let command = status[at..].split('`').next().unwrap().replace("POLICY", policy);
     for command in command.split(" && ") {
@@ -218,11 +218,11 @@ fn what_is_likely_to_go_wrong_is_told_on_the_terminal_and_in_json_alike() {
 }
 
 #[cfg(feature = "ebpf")]
-const BOTH: [&str; 3] = ["policies/dstf.toml", "--role", "edge,core"];
+pub(crate) const BOTH: [&str; 3] = ["policies/dstf.toml", "--role", "edge,core"];
 
 /// Deploys a policy that marks and queues, where the kernel lets it.
 #[cfg(feature = "ebpf")]
-fn is_marking() -> bool {
+pub(crate) fn is_marking() -> bool {
     let ended = run(&[&["deploy"][..], &BOTH, &AT].concat());
     let is_skipped = ended.code == Some(3) && std::env::var_os("CI").is_none();
     if is_skipped {
@@ -269,7 +269,7 @@ fn markers_alone_are_missed_with_the_only_place_that_the_kernel_has_for_them() {
         tc("qdisc del dev sf0 clsact");
         let status = wrong();
         assert!(
-            status.contains("`clsact` was removed together with the marking program"),
+            status.contains("WRONG: the program of role `edge` that marks is gone from the device, and `clsact` with it"),
             "{status}"
         );
         put_right(&status, BOTH[0]);
