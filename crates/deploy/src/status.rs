@@ -301,9 +301,10 @@ impl DeviceStatus {
             None => self.device.clone(),
         };
         let edge = self.edge.iter().map(|edge| edge.memo.role.clone());
-        let queues = self.memo.iter().map(|memo| {
-            format!("{}, {}{}", memo.role, memo.rate, over(self.link_layer(memo)))
-        });
+        let queues = self
+            .memo
+            .iter()
+            .map(|memo| format!("{}, {}{}", memo.role, memo.rate, over(self.link_layer(memo))));
         edge.chain(queues).for_each(|part| text += &format!(", role {part}"));
         text.push('\n');
         if self.is_busy {

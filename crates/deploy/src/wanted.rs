@@ -6,7 +6,7 @@ use shortflow_units::{LinkLayer, Rate};
 use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
 use crate::converge::{Step, gets_place};
 use crate::deployed::{Deployed, Options};
-use crate::deployed_file::save_deployed;
+use crate::deployed_file::{forget_deployed, save_deployed};
 use crate::edge::{converge_edge, is_edge};
 use crate::environment::Translation;
 use crate::error::Error;
@@ -220,9 +220,14 @@ impl Wanted {
             None => tc,
         };
         let device = tc.device().to_owned();
-        let applied = tc.apply(steps)?;
+        // The file comes first: the kernel's memo, which says that all is whole, is the last change of all.
         save_deployed(&device, &self.deployed(observed))?;
-        Ok(applied)
+        let applied = tc.apply(steps);
+        let was_empty = !observed.is_ours() && !observed.is_lost();
+        if applied.is_err() && was_empty && tc.observe().is_ok_and(|now| !now.is_ours()) {
+            forget_deployed(&device);
+        }
+        applied
     }
 
     /// What the device keeps of it.

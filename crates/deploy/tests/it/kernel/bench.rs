@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, setns, unshare};
-use shortflow_deploy::{DeviceStatus, Tc, Tree};
+use shortflow_deploy::{DeviceStatus, Tc, Tree, forget_deployed};
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// The device under test.
@@ -106,6 +106,7 @@ impl Bench {
     /// Takes everything away.
     pub(crate) fn undeploy(&self) {
         let tc = Tc::new(DEVICE);
+        forget_deployed(DEVICE);
         tc.apply(&tc.plan_removal(&tc.observe().unwrap()).unwrap()).unwrap();
     }
 
