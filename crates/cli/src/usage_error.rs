@@ -13,7 +13,9 @@ const ENDLESS: [&str; 2] = ["--until-done", "--shell"];
 /// Ends with what is wrong with the arguments; where one is missing, with the command's examples, too.
 pub(crate) fn refuse(error: Error) -> ! {
     let error = explained(error);
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    // Arguments need not be text.
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = words.collect();
     if let Some(message) = below_zero(&error, &words) {
         let _ = writeln!(io::stderr(), "{message}");
         std::process::exit(error.exit_code());
@@ -22,8 +24,8 @@ pub(crate) fn refuse(error: Error) -> ! {
     let _ = error.print();
     if error.kind() == ErrorKind::MissingRequiredArgument {
         let mut command = Arguments::command();
-        for word in std::env::args().skip(1) {
-            command = command.find_subcommand(&word).cloned().unwrap_or(command);
+        for word in &words {
+            command = command.find_subcommand(word).cloned().unwrap_or(command);
         }
         if let Some(examples) = command.get_after_help() {
             let _ = writeln!(io::stderr(), "\n{examples}");
@@ -45,7 +47,7 @@ fn below_zero(error: &Error, words: &[String]) -> Option<String> {
     let at = words.iter().position(|word| is_value(word))?;
     let option = words[..at].last().filter(|word| word.starts_with('-'))?;
     let value = &words[at];
-    Some(format!("error: {option} {value}: a value must not be negative\n  nor begin with a minus"))
+    Some(format!("error: {option} {value}: negative values are not allowed"))
 }
 
 /// An error of options that do not go together, with the reason where the two names alone do not tell it.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{files, run};
+use crate::support::{command, files, run};
 
 /// `BLESS=1` rewrites the golden text; read it before you commit.
 #[test]
@@ -26,6 +26,17 @@ fn help_reads_as_it_should() {
         std::fs::write(&golden, &found).unwrap();
     }
     assert_eq!(found, std::fs::read_to_string(golden).unwrap());
+}
+
+#[test]
+#[cfg(unix)]
+fn arguments_that_are_no_text_are_refused_with_code_2() {
+    use std::os::unix::ffi::OsStrExt;
+    let no_text = std::ffi::OsStr::from_bytes(b"a=\xff");
+    for words in [&["explain"][..], &["simulate", "scenarios/office.toml", "--set"], &[]] {
+        let ended = command(words).arg(no_text).output().unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{words:?}: {ended:?}");
+    }
 }
 
 #[test]
