@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{command, files, run, shortflow};
+use crate::support::{files, run, shortflow};
 
 /// `BLESS=1` rewrites the golden text; read it before you commit.
 #[test]
@@ -34,7 +34,7 @@ fn arguments_that_are_no_text_are_refused_with_code_2() {
     use std::os::unix::ffi::OsStrExt;
     let no_text = std::ffi::OsStr::from_bytes(b"a=\xff");
     for words in [&["explain"][..], &["simulate", "scenarios/office.toml", "--set"], &[]] {
-        let ended = command(shortflow()).args(words).arg(no_text).output().unwrap();
+        let ended = shortflow(words).arg(no_text).output().unwrap();
         assert_eq!(ended.status.code(), Some(2), "{words:?}: {ended:?}");
     }
 }
