@@ -407,9 +407,8 @@ impl Network {
         let mut before = 0.0f64;
         for band in 0..count {
             let here = self.held_at(at, band);
-            if !here.is_empty() && self.lines[at].queues.weights.is_some() {
-                // Others before it that want more than their parts have no more than these.
-                before = before.min(1.0 - self.part_by_weight(at, &classes, band, band));
+            if !here.is_empty() {
+                before = self.least_before(at, &classes, band, before);
             }
             let own = classes[band].arrival_rate * classes[band].mean_service;
             let name = &self.lines[at].name;
@@ -443,9 +442,9 @@ impl Network {
                             has_windows: found[band].has_windows,
                             ..met
                         };
-                        let line = &self.lines[at];
-                        if line.bands()[band].order == Order::Fair {
-                            let has_hosts = line.bands()[band].shares_by_hosts();
+                        let queue = &self.lines[at].bands()[band];
+                        if queue.order == Order::Fair {
+                            let has_hosts = queue.shares_by_hosts();
                             let bundles = here.iter().map(|&index| &self.bundles[index]);
                             found[band].permanent =
                                 bundles.map(|bundle| bundle.turns(has_hosts)).sum();

@@ -86,6 +86,21 @@ impl Network {
         }
     }
 
+    /// What classes before one that long flows fill take of a line, of `before` that they want: with weights no more than
+    /// their parts.
+    pub(crate) fn least_before(
+        &self,
+        at: usize,
+        classes: &[CustomerClass],
+        filled: usize,
+        before: f64,
+    ) -> f64 {
+        match self.lines[at].queues.weights {
+            Some(_) => before.min(1.0 - self.part_by_weight(at, classes, filled, filled)),
+            None => before,
+        }
+    }
+
     /// The part of a line that a class with a weight can have at least beside long flows of the class `filled`: these two, and
     /// who wants more than a part, share by weight what the others leave.
     pub(crate) fn part_by_weight(
@@ -115,8 +130,11 @@ impl Network {
             };
             let free = (1.0 - sum(&|one| classes[one].load(), false)).max(0.0);
             let all = sum(&share, true);
-            let next = (0..classes.len())
-                .find(|&one| !want_more[one] && classes[one].load() > free * share(one) / all);
+            // Who wants most for its weight is the first that has no more than its part.
+            let wants = |one: usize| classes[one].load() / share(one);
+            let others = (0..classes.len()).filter(|one| !want_more[*one]);
+            let greediest = others.max_by(|one, other| wants(*one).total_cmp(&wants(*other)));
+            let next = greediest.filter(|one| wants(*one) > free / all);
             match next {
                 Some(one) => want_more[one] = true,
                 None => return free * share(band) / all,
