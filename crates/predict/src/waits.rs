@@ -86,9 +86,9 @@ impl Network {
         }
     }
 
-    /// What classes before one that long flows fill take of a line, of `before` that they want: with weights no more than
-    /// their parts.
-    pub(crate) fn least_before(
+    /// The part of a line that classes before `filled` take of the part `before` that they want: with weights, no more
+    /// than their shares if long flows fill `filled`.
+    pub(crate) fn min_before(
         &self,
         at: usize,
         classes: &[CustomerClass],
@@ -96,8 +96,10 @@ impl Network {
         before: f64,
     ) -> f64 {
         match self.lines[at].queues.weights {
-            Some(_) => before.min(1.0 - self.part_by_weight(at, classes, filled, filled)),
-            None => before,
+            Some(_) if !self.held_at(at, filled).is_empty() => {
+                before.min(1.0 - self.part_by_weight(at, classes, filled, filled))
+            }
+            _ => before,
         }
     }
 
