@@ -407,7 +407,7 @@ impl Network {
         let mut before = 0.0f64;
         for band in 0..count {
             let here = self.held_at(at, band);
-            before = self.min_before(at, &classes, band, before);
+            before = self.least_before(at, &classes, (band, !here.is_empty()), before);
             let own = classes[band].arrival_rate * classes[band].mean_service;
             let name = &self.lines[at].name;
             let fits = Range::from_to_below(0.0, 1.0);

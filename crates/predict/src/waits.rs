@@ -86,19 +86,17 @@ impl Network {
         }
     }
 
-    /// The part of a line that classes before `filled` take of the part `before` that they want: with weights, no more
-    /// than their shares if long flows fill `filled`.
-    pub(crate) fn min_before(
+    /// What classes before one take of a line, of `before` that they want: with weights no more than their parts where long
+    /// flows fill it.
+    pub(crate) fn least_before(
         &self,
         at: usize,
         classes: &[CustomerClass],
-        filled: usize,
+        (band, is_filled): (usize, bool),
         before: f64,
     ) -> f64 {
         match self.lines[at].queues.weights {
-            Some(_) if !self.held_at(at, filled).is_empty() => {
-                before.min(1.0 - self.part_by_weight(at, classes, filled, filled))
-            }
+            Some(_) if is_filled => before.min(1.0 - self.part_by_weight(at, classes, band, band)),
             _ => before,
         }
     }
