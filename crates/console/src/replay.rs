@@ -94,7 +94,7 @@ impl<'e> Replay<'e> {
         let simulated: Vec<&Run> = runs.iter().filter(of_engine).collect();
         if simulated.is_empty() {
             return Err(ReplayError::Nothing(format!(
-                "{} holds no simulated run: only these come out the same again\n\
+                "{} has no simulated run, and only simulated runs can be replayed\n\
                  name a folder that `shortflow simulate` or `shortflow compare` wrote",
                 path.display()
             )));

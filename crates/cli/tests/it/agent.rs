@@ -468,7 +468,7 @@ fn a_console_for_others_without_a_token_is_refused_before_anything_is_done() {
         (
             &["--console=[::]:0", "--console-token-file", &short],
             format!(
-                "error: the first line of {short} is no token: it must have 16 to 512 letters, digits, `-`, `.` and `_`\n  {make}\n"
+                "error: invalid token in the first line of {short}: use 16 to 512 letters, digits, `-`, `.` and `_`\n  {make}\n"
             ),
         ),
     ] {

@@ -211,7 +211,7 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
     let ended =
         run(&[&["deploy", STRICT][..], &["--dev", "faraway0", "--rate", "1 Gbit/s"]].concat());
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("unknown device `faraway0`\n  there are "), "{}", ended.err);
+    assert!(ended.err.contains("unknown device `faraway0`\n  the devices are "), "{}", ended.err);
     for (name, message) in
         [("", "name is empty"), ("sixteen-letters-", "longer than 15 characters")]
     {
@@ -325,7 +325,7 @@ fn queues_that_somebody_has_taken_from_behind_what_marks_are_missed() {
         let before = queues();
         tc("qdisc del dev sf0 root");
         let status = wrong();
-        assert!(status.contains("WRONG: the queues of role `core` are gone"), "{status}");
+        assert!(status.contains("WRONG: the queues of role `core` are missing on the device"), "{status}");
         let command = "shortflow reload POLICY --dev sf0 --role edge,core --rate '10 Mbit/s'";
         assert!(status.contains(command), "{status}");
         done(&[&["reload"][..], &both].concat());

@@ -6,7 +6,7 @@ use crate::deploy::{AT, STRICT, done, ip, queues, tc, with_a_cable, wrong};
 use crate::deploy_state::put_right;
 use crate::support::run;
 
-const QUEUES_GONE: &str = "WRONG: the queues of role `core` are gone from the device";
+const QUEUES_GONE: &str = "WRONG: the queues of role `core` are missing on the device";
 
 fn is_well() {
     let status = done(&["status", "--dev", "sf0"]);
@@ -108,7 +108,7 @@ fn a_marker_is_missed_on_a_device_that_is_renamed_and_with_its_queues() {
         tc("qdisc del dev sf0 clsact");
         let status = wrong();
         assert!(status.contains(QUEUES_GONE), "{status}");
-        let marker = "WRONG: the program of role `edge` that marks is gone from the device, and `clsact` with it: nothing is marked";
+        let marker = "WRONG: the marking program of role `edge` is missing on the device, as is `clsact`: no packet is marked";
         assert!(status.contains(marker), "{status}");
         put_right(&status, BOTH[0]);
         is_well();

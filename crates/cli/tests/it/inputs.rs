@@ -135,7 +135,7 @@ fn check_tells_the_load_of_each_link_and_marks_what_is_too_much() {
 #[test]
 fn a_role_that_is_bound_nowhere_is_warned_of_by_every_command() {
     let unbound = small().replace("role = \"edge\"", "role = \"source\"");
-    let message = "the role `edge` of policies/fair-marker.toml conditions packets, but it is not bound to any place";
+    let message = "the role `edge` of policies/fair-marker.toml conditions packets, but it is not bound to a port";
     let out = tempfile::tempdir().unwrap();
     let out = out.path().join("results");
     let short = ["--replicas", "1", "--set", "duration=2 s", "--out", out.to_str().unwrap()];

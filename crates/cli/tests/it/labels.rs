@@ -97,7 +97,7 @@ fn status_tells_of_a_group_that_is_gone_or_made_anew_and_reload_finds_the_new_on
         let ended = with("reload");
         assert_eq!(ended.code, Some(2), "there is nothing to know its connections by");
         fs::create_dir(&group.0).unwrap();
-        is_wrong("made anew", "was recreated, for example because a service restarted");
+        is_wrong("recreated", "was recreated, for example because a service restarted");
         let policy = file.to_str().unwrap();
         let verify = ["verify", policy, "--dev", "sf0", "--peer", "127.0.0.1", "--label", &shell];
         let ended = run(&[&verify[..], &["--label", "backup=mark:16"]].concat());

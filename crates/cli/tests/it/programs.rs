@@ -105,7 +105,7 @@ fn programs_alone_need_no_workload_and_what_is_measured_does() {
     let arguments = home.arguments(&["--replicas", "1"]);
     let ended = run(&arguments.iter().map(String::as_str).collect::<Vec<_>>());
     assert_eq!(ended.code, Some(2));
-    assert!(ended.err.contains("there is no workload"), "{}", ended.err);
+    assert!(ended.err.contains("the scenario has no workload"), "{}", ended.err);
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
         (
             short,
             format!(
-                "the first line of {short} is no token: it must have 16 to 512 letters, digits, `-`, `.` and `_`"
+                "invalid token in the first line of {short}: use 16 to 512 letters, digits, `-`, `.` and `_`"
             ),
         ),
         (

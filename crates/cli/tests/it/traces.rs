@@ -58,7 +58,7 @@ fn a_place_that_is_not_there_is_told_with_those_that_are() {
     let ended = traced(home.path(), &["--replicas", "1", "--trace-at", "shops"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("unknown host or port \"shops\""), "{}", ended.err);
-    assert!(ended.err.contains("as in visitors, shop, elsewhere, west->east"), "{}", ended.err);
+    assert!(ended.err.contains("such as visitors, shop, elsewhere, west->east"), "{}", ended.err);
     assert!(files(home.path()).is_empty());
 }
 

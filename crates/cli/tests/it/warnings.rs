@@ -46,7 +46,7 @@ fn words(text: &str) -> String {
 /// What is said of the marker, of a file anywhere.
 fn says_unbound(text: &str) -> bool {
     let text = words(text).replace("&#39;", "'");
-    text.contains("conditions packets, but it is not bound to any place")
+    text.contains("conditions packets, but it is not bound to a port")
         && text.contains("role `edge`")
 }
 

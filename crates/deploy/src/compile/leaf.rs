@@ -152,7 +152,7 @@ impl Compiler<'_> {
             classifier,
             otherwise,
             shared_limit,
-            // Each class has a buffer of its own, which drops what arrives.
+            // Each class has its own buffer, which drops what arrives.
             when_full: _,
         } = params.settings();
         let classes: Vec<_> = classes.iter().map(WfqClass::settings).collect();
@@ -161,7 +161,7 @@ impl Compiler<'_> {
         }
         let without_limit = classes.iter().filter(|class| class.limit.is_none());
         if let (2.., Some(limit)) = (without_limit.count(), shared_limit) {
-            nearest += &format!(", and each class has a buffer of {limit} of its own");
+            nearest += &format!(", and each class has its own buffer of {limit}");
         }
         self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
         let min = classes.iter().map(|class| class.weight.value()).min().unwrap_or(1);
