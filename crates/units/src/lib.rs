@@ -11,7 +11,7 @@
 //! let rate: Rate = "10 Mbit/s".parse()?;
 //! assert_eq!(rate.time_for(Bytes(1_500)), "1.2 ms".parse::<Duration>()?);
 //!
-//! Each random stream has a name. Numbers drawn from one stream do not change any other.
+//! // Each random stream has a name. Numbers drawn from one stream do not change any other.
 //! let draw = |name| Rng::stream(1, name).below(1_000_000);
 //! assert_eq!(draw("workload/web"), draw("workload/web"));
 //! assert_ne!(draw("workload/web"), draw("workload/call"));

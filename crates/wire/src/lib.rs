@@ -32,7 +32,7 @@
 //! let layers = Layers::of_ip(&bytes);
 //! assert_eq!(layers.transport, Transport::Udp(udp));
 //!
-//! A router marks it as Expedited Forwarding; the header's checksum stays correct.
+//! // A router marks it as Expedited Forwarding; the header's checksum stays correct.
 //! let place = layers.ds_place().expect("it is an IP packet");
 //! place.write(&mut bytes, DsField::new(46, 0))?;
 //! assert_eq!(Layers::of_ip(&bytes).ds_place().map(|place| place.ds.dscp()), Some(46));

@@ -147,7 +147,8 @@ fn a_value_below_zero_is_told_as_one_and_not_as_an_unknown_option() {
     {
         let ended = run(&words);
         assert_eq!(ended.code, Some(2));
-        let message = format!("error: {} {}: negative values are not allowed\n", words[2], words[3]);
+        let message =
+            format!("error: {} {}: negative values are not allowed\n", words[2], words[3]);
         assert!(ended.err.starts_with(&message), "{}", ended.err);
     }
 }

@@ -325,7 +325,10 @@ fn queues_that_somebody_has_taken_from_behind_what_marks_are_missed() {
         let before = queues();
         tc("qdisc del dev sf0 root");
         let status = wrong();
-        assert!(status.contains("WRONG: the queues of role `core` are missing on the device"), "{status}");
+        assert!(
+            status.contains("WRONG: the queues of role `core` are missing on the device"),
+            "{status}"
+        );
         let command = "shortflow reload POLICY --dev sf0 --role edge,core --rate '10 Mbit/s'";
         assert!(status.contains(command), "{status}");
         done(&[&["reload"][..], &both].concat());

@@ -32,7 +32,10 @@ fn queues_that_are_removed_together_with_the_place_for_filters_are_missed() {
         tc("qdisc del dev sf0 clsact");
         tc("qdisc replace dev sf0 root handle 9: pfifo limit 9");
         let status = wrong();
-        assert!(status.contains(&format!("{QUEUES_GONE}, and pfifo 9: of somebody")), "{status}");
+        assert!(
+            status.contains(&format!("{QUEUES_GONE}; pfifo 9: of another program")),
+            "{status}"
+        );
         put_right(&status, STRICT);
         is_well();
 

@@ -269,7 +269,9 @@ fn markers_alone_are_missed_with_the_only_place_that_the_kernel_has_for_them() {
         tc("qdisc del dev sf0 clsact");
         let status = wrong();
         assert!(
-            status.contains("WRONG: the marking program of role `edge` is missing on the device, as is `clsact`"),
+            status.contains(
+                "WRONG: the marking program of role `edge` is missing on the device, as is `clsact`"
+            ),
             "{status}"
         );
         put_right(&status, BOTH[0]);

@@ -187,8 +187,12 @@ fn a_folder_that_is_no_result_is_told_for_what_it_is() {
     for (folder, what, remedy) in [
         ("nowhere", "the folder nowhere does not exist", "name a folder that"),
         (file.to_str().unwrap(), "is a file, not a folder of results", "name a folder that"),
-        (&killed, "has no complete results: its run has not ended, or was killed", "run its command again"),
-        (&study, "holds the results of a study", "shortflow reproduce"),
+        (
+            &killed,
+            "has no complete results: its run has not ended, or was killed",
+            "run its command again",
+        ),
+        (&study, "has the results of a study, not of a run", "shortflow reproduce"),
         (&outer, "has no results, but folders with results", "outer/run"),
         (&other, "is not a folder of results: it has no manifest.toml", "name a folder that"),
     ] {

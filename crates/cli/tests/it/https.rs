@@ -62,7 +62,10 @@ fn an_agent_follows_a_web_server_and_keeps_the_last_good_version_whatever_that_s
     server.has(&text("first"));
     let url = format!("http://{}/fleet.ldif", server.address);
     let mut agent = start_from(at, &["--source", &url]);
-    until(at, &["gw1: fleet \"first\", version 1 (", &format!("from {url}, written by an unknown user")]);
+    until(
+        at,
+        &["gw1: fleet \"first\", version 1 (", &format!("from {url}, written by an unknown user")],
+    );
     let socket = at.join("agent.sock");
     let reload = || {
         let asked = run(&["agent", "reload", "--socket", socket.to_str().unwrap()]);

@@ -570,7 +570,7 @@ fn ports_with_more_boundaries_than_the_table_holds_are_refused_and_as_many_are_n
     };
     assert!(plan(127).is_ok());
     let refused = plan(128).unwrap_err().to_string();
-    assert!(refused.contains("room for 256 boundaries of ports; found 257"), "{refused}");
+    assert!(refused.contains("at most 256 boundaries of ports; found 257"), "{refused}");
 }
 
 /// It gives up after a million, and whoever deploys waits for it. What no rule asks for it need not look at, so these ask for

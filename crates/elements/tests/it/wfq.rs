@@ -452,7 +452,7 @@ fn parameters_that_cannot_be_are_refused() {
     );
     assert_eq!(
         refused(vec![of_class(Share::Class, nine).unwrap()], nine),
-        "limit 9 pkt has no effect: every class has a limit of its own"
+        "limit 9 pkt has no effect: every class has its own limit"
     );
     let own = vec![of_class(Share::Class, nine).unwrap(); 2];
     let params = WfqParams::new(own, Classifier::default(), 0, None).unwrap();

@@ -323,9 +323,9 @@ mod tests {
             format!("rule = \"fair\"\nours = {{ run = \"{run}\", {more} }}").replace(", }", " }")
         };
         for (check, message, line) in [
-            (of("measure = \"share-over\""), "`share-over` is of a limit", 8),
-            (of("measure = \"bytes-above\""), "`bytes-above` is of a size class", 8),
-            (of("measure = \"counter\""), "`counter` is of a counter", 8),
+            (of("measure = \"share-over\""), "`share-over` requires a limit", 8),
+            (of("measure = \"bytes-above\""), "`bytes-above` requires a size class", 8),
+            (of("measure = \"counter\""), "`counter` requires a counter", 8),
             (of("at = \"r1->r2\""), "`completion` has no values by port", 8),
             (of("measure = \"goodput\", class = \"7\""), "`goodput` has no values by class", 8),
             (of(&format!("over = \"{run}\", form = \"ratio\", over_x = 7.5")), "no point 7.5", 8),
@@ -363,29 +363,25 @@ mod tests {
             (format!("rule = \"fair\"\nx = [12345]\n{ours}"), "has no point 12345", 8),
             (
                 format!("rule = \"fair\"\nours = {{ run = \"{run}\", workload = \"tea\" }}"),
-                "there is no workload `tea`",
+                "unknown workload `tea`",
                 8,
             ),
-            (
-                format!("rule = \"fair\"\nclass = [\"12 seg\"]\n{ours}"),
-                "there is no class `12 seg`",
-                8,
-            ),
+            (format!("rule = \"fair\"\nclass = [\"12 seg\"]\n{ours}"), "unknown class `12 seg`", 8),
             (
                 format!("rule = \"fair\"\nours = {{ run = \"{run}\", class = \"tea\" }}"),
-                "there is no class `tea`",
+                "unknown class `tea`",
                 8,
             ),
             (
                 format!("rule = \"fair\"\nours = {{ run = \"{run}\", stream = \"a->b\" }}"),
-                "there is no stream `a->b`",
+                "unknown stream `a->b`",
                 8,
             ),
             (
                 format!(
                     "rule = \"fair\"\nours = {{ run = \"{run}\", measure = \"loss\", at = \"r9->r1\" }}"
                 ),
-                "there is no port `r9->r1`",
+                "unknown port `r9->r1`",
                 8,
             ),
             (
@@ -476,7 +472,7 @@ set = ["parameters.delay=0.5"]
                 format!(
                     "[[figures]]\nname = \"f\"\n{figure}\ncurves = [{{ label = \"\", of = {{ run = \"z\" }} }}]"
                 ),
-                "no run `z`",
+                "unknown run `z`",
                 19,
             ),
             (format!("{table}\nrows = [{{ label = \"\", run = \"a\" }}]"), "has 2 points", 18),
@@ -597,10 +593,10 @@ ours = { run = "best-effort", x = 1, workload = "ftp" }
         assert_eq!(reported("", ""), None);
         for (was, is, message, line) in [
             ("load=9", "lod=9", "`lod`", 8),
-            ("\"ftp\"", "\"tea\"", "no workload `tea`", 14),
+            ("\"ftp\"", "\"tea\"", "unknown workload `tea`", 14),
             ("x = 1, ", "", "has 2 points", 14),
             ("= 2\n[", "= 20000\n[", "from 1 to 10000", 2),
-            ("x = 1", "x = 1, class = \"9 KB\"", "no class `9 KB`", 14),
+            ("x = 1", "x = 1, class = \"9 KB\"", "unknown class `9 KB`", 14),
         ] {
             let reported = reported(was, is).unwrap_or_else(|| panic!("{message}"));
             assert!(reported.contains(message), "{reported}");
