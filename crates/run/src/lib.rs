@@ -14,7 +14,7 @@
 //! use shortflow_run::{Case, Engine, Error, Measured, Observers, Outcome, Refusal, Task, run_tasks};
 //! use shortflow_scenario::{Overrides, Scenario, from_texts};
 //!
-//! Predicts that everything takes no time.
+//! /// Predicts that everything takes no time.
 //! struct Optimist;
 //!
 //! impl Engine for Optimist {

@@ -47,7 +47,7 @@ fn a_name_that_fits_nothing_is_told_with_those_that_would() {
         let message = names(&star(), &["b", name]).unwrap_err();
         assert!(message.contains(&format!("unknown host or port \"{name}\"")), "{message}");
         assert!(
-            message.ends_with("as in a, b, a[0]->r, r->a[0], a[1]->r, r->a[1], b->r, r->b"),
+            message.ends_with("such as a, b, a[0]->r, r->a[0], a[1]->r, r->a[1], b->r, r->b"),
             "{message}"
         );
     }

@@ -40,14 +40,14 @@ ipv4-icmp-echo: 0 tags, IPv4, ICMP
 ipv4-icmp-unreachable: 0 tags, IPv4, ICMP about 5004->5006
 ipv4-later-fragment: 0 tags, IPv4, unread; LaterFragment
 ipv4-lying-header-length: 0 tags, no IP, unread; Malformed(Truncated { needed: 60, found: 33 })
-ipv4-lying-length: 0 tags, IPv4, unread; Malformed(Length { least: 20, found: 9 })
+ipv4-lying-length: 0 tags, IPv4, unread; Malformed(Length { min: 20, found: 9 })
 ipv4-options: 0 tags, IPv4, UDP 5004->5006
 ipv4-padded: 0 tags, IPv4, UDP 5004->5006
 ipv4-sctp: 0 tags, IPv4, unread 36412->36412; OtherProtocol
 ipv4-tcp-lying-offset: 0 tags, IPv4, unread 49152->80; Malformed(Truncated { needed: 60, found: 20 })
 ipv4-tcp-lying-option: 0 tags, IPv4, TCP 49152->80
 ipv4-tcp-sack: 0 tags, IPv4, TCP 49152->80
-ipv4-tcp-short-offset: 0 tags, IPv4, unread 49152->80; Malformed(Length { least: 20, found: 16 })
+ipv4-tcp-short-offset: 0 tags, IPv4, unread 49152->80; Malformed(Length { min: 20, found: 16 })
 ipv4-tcp-syn: 0 tags, IPv4, TCP 49152->80
 ipv4-truncated: 0 tags, IPv4, unread 49152->80; Malformed(Truncated { needed: 20, found: 6 })
 ipv4-udp: 0 tags, IPv4, UDP 5004->5006
