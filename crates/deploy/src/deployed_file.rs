@@ -28,8 +28,8 @@ pub(crate) fn save_deployed(device: &str, deployed: &Deployed) -> Result<(), Err
     let text = format!("{NAME}{device}\n{}", deployed.text());
     let folder = own_folder(&folders())?;
     let name = name_of(link(device)?.index).map_err(failed)?;
-    // Everybody may ask tc for the same.
-    write(&folder, name, 0o644, text.as_bytes()).map_err(failed)?;
+    // Another user who may read a file may also lock it.
+    write(&folder, name, 0o600, text.as_bytes()).map_err(failed)?;
     remove_stale(&folder, &indexes()?);
     Ok(())
 }
@@ -96,7 +96,7 @@ mod tests {
         let lock = file_name("7", "lock").unwrap();
         let other = format!("x{seven}");
         for name in [&three, &seven, &of_name, &lock, &other] {
-            write(&folder, name, 0o644, b"").unwrap();
+            write(&folder, name, 0o600, b"").unwrap();
         }
         remove_stale(&folder, &[1, 3].into());
         let mut left: Vec<_> = folder.names().unwrap();
