@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::{Dscp, Ecn, FlowKey};
+use shortflow_packet::{Dscp, Ecn, FlowKey};
 use shortflow_run::{Event, Sight};
 use shortflow_units::{Duration, Instant};
 

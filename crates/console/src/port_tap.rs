@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use shortflow_elements::{FlowKey, Protocol};
 use shortflow_measure::results;
+use shortflow_packet::{FlowKey, Protocol};
 use shortflow_run::{Sight, Tap, port_name, ports};
 use shortflow_scenario::{Addresses, NodeId, Scenario};
 use shortflow_units::{Duration, Instant};

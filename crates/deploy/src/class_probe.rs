@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use shortflow_elements::classifier::MultiField;
-use shortflow_elements::{Address, Dscp, FlowKey, Packet, Protocol};
+use shortflow_packet::{Address, Dscp, FlowKey, Packet, Protocol};
 
 use crate::bytecode::Choice;
 use crate::tree::Tree;

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use shortflow_ebpf::edge::Owner;
-use shortflow_elements::Label;
+use shortflow_packet::Label;
 use shortflow_policy::Policy;
 
 /// Which connections of a host have a label, of each that is given one.

@@ -1,7 +1,8 @@
 //! Cautions: conditions that may spoil a deployment although no check refuses them, each with a remedy.
 
 use serde_json::{Value, json};
-use shortflow_elements::{Address, Aggregate, Prefix};
+use shortflow_elements::Aggregate;
+use shortflow_packet::{Address, Prefix};
 use shortflow_policy::{MarkerPlan, Policy, TrafficClass};
 use shortflow_units::Duration;
 

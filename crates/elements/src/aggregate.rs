@@ -1,11 +1,12 @@
 //! Aggregates: packets that share an account, such as those of a flow, of a host, of a pair of hosts.
 
+use shortflow_packet::{FlowKey, Packet};
 use shortflow_units::{Duration, Instant, Rng};
 
 use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
 use crate::table::{LruTable, TableBounds};
-use crate::{Color, FlowKey, Meter, Packet, ParamsError};
+use crate::{Color, Meter, ParamsError};
 
 /// Which packets share an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -78,7 +79,7 @@ impl Per {
     /// The aggregate of packets with this `key`: `key` without the fields that do not count.
     #[inline]
     pub(crate) fn name(&self, key: FlowKey) -> FlowKey {
-        let host = |address: crate::Address| address.ipv6_network(self.ipv6_prefix);
+        let host = |address: shortflow_packet::Address| address.ipv6_network(self.ipv6_prefix);
         let none = FlowKey::default();
         match self.aggregate {
             Aggregate::Flow => key,
@@ -185,8 +186,8 @@ mod tests {
 
     use super::*;
     use crate::meter::{TokenBucket, TokenBucketParams};
-    use crate::packet::test_packet;
-    use crate::{Address, Protocol};
+    use crate::test_packet;
+    use shortflow_packet::{Address, Protocol};
 
     const ANNE: Address = Address::v4(1);
     const BOB: Address = Address::v4(2);

@@ -1,10 +1,11 @@
 //! Conditioning at one port: classify, mark, police (RFC 2475 §2.3).
 
+use shortflow_packet::{Packet, SenderView};
 use shortflow_units::Instant;
 
 use crate::classifier::Classifier;
 use crate::dropper::PolicerAction;
-use crate::{Color, DropReason, Marker, Packet, SenderView};
+use crate::{Color, DropReason, Marker};
 
 /// Conditions the packets of one port for a role, with its own state.
 pub struct Conditioner {
@@ -143,8 +144,8 @@ impl std::fmt::Debug for Conditioner {
 mod tests {
     use super::*;
     use crate::classifier::MultiField;
-    use crate::packet::test_packet;
-    use crate::{Dscp, TcpFlags};
+    use crate::test_packet;
+    use shortflow_packet::{Dscp, TcpFlags};
 
     /// One class for all, without a marker.
     fn counting(acks: Acknowledgements) -> Conditioner {

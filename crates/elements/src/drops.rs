@@ -1,6 +1,6 @@
 //! Dropped packets, with reasons.
 
-use crate::Packet;
+use shortflow_packet::Packet;
 
 /// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -90,7 +90,7 @@ impl Drops {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::test_packet;
+    use crate::test_packet;
 
     #[test]
     fn what_is_handed_in_is_counted_until_it_is_taken_out_first_come_first() {

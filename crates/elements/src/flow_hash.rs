@@ -2,7 +2,7 @@
 
 use shortflow_units::Rng;
 
-use crate::{Address, FlowKey};
+use shortflow_packet::{Address, FlowKey};
 
 /// A hash with its own seed (RFC 8290 §4.1). Attackers can choose addresses and ports, but do not know the
 /// seed. They can therefore neither predict which flows share a queue, nor overload a table by collisions.
@@ -72,7 +72,7 @@ pub(crate) fn mix(x: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Protocol;
+    use shortflow_packet::Protocol;
 
     const BUCKETS: usize = 256;
     const KEYS: u32 = 64 * BUCKETS as u32;

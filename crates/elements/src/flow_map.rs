@@ -94,10 +94,10 @@ impl<N, T> IndexMut<u32> for FlowMap<N, T> {
 
 #[cfg(test)]
 mod tests {
+    use shortflow_packet::Address;
     use shortflow_units::Rng;
 
     use super::*;
-    use crate::Address;
 
     #[test]
     fn a_flow_is_found_by_name_until_it_is_removed_and_its_number_is_used_again() {

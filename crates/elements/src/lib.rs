@@ -20,7 +20,8 @@
 //! use shortflow_elements::marker::ColorMarker;
 //! use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
 //! use shortflow_elements::queue::{Fifo, FifoParams, Shaper, ShaperParams};
-//! use shortflow_elements::{Color, Drops, Dscp, FlowKey, Marker, Packet, Protocol, QueueDiscipline};
+//! use shortflow_elements::{Color, Drops, Marker, QueueDiscipline};
+//! use shortflow_packet::{Dscp, FlowKey, Packet, Protocol};
 //! use shortflow_units::{Bytes, Instant};
 //!
 //! // AF11 for 5 Mbit/s with bursts of 2 KB, AF12 for what is beyond.
@@ -58,17 +59,17 @@
 //!   arguments, so a run is reproducible bit for bit.
 //! - **The host**: no threads, sockets, files, network cards or event queues. The host decides when to call;
 //!   [`QueueDiscipline::ready_at`] returns the time of the next call.
-//! - **The bytes of a packet**: it sees a descriptor ([`Packet`]), never a header or a payload. The host
+//! - **The bytes of a packet**: it sees a descriptor ([`Packet`](shortflow_packet::Packet)), never a header or a payload. The host
 //!   parses packets, and writes the code point and the ECN mark back.
 //! - **The text form of policies and scenarios**: elements are built from checked parameters. Another crate
 //!   handles names, files and units.
 //! - **The far end**: a router's elements know nothing about the connection. A source host's kernel provides
-//!   more in a [`SenderView`]; elements also work without it.
+//!   more in a [`SenderView`](shortflow_packet::SenderView); elements also work without it.
 
-mod address;
 mod aggregate;
 mod chains;
 pub mod classifier;
+mod color;
 mod conditioner;
 pub mod dropper;
 mod drops;
@@ -76,7 +77,6 @@ mod flow_hash;
 mod flow_map;
 pub mod marker;
 pub mod meter;
-mod packet;
 mod packet_store;
 mod params;
 pub mod queue;
@@ -86,15 +86,15 @@ mod slab;
 mod table;
 mod traits;
 
-pub use address::{Address, Prefix};
 pub use aggregate::{Aggregate, Per, PerAggregate, Settling};
+pub use color::Color;
 pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass};
 pub use drops::{DropReason, Dropped, Drops};
-pub use packet::{
-    Color, Dscp, Ecn, FlowKey, FrameId, Packet, ParseDscpError, Protocol, TcpFlags, TrafficClass,
-};
 pub use params::ParamsError;
-pub use traits::{
-    Arrival, Backlog, Gate, Label, Marker, Meter, Phase, QueueDiscipline, Queued, SenderEvent,
-    SenderUpdate, SenderView, Verdict,
-};
+pub use traits::{Arrival, Backlog, Gate, Marker, Meter, QueueDiscipline, Queued, Verdict};
+
+/// A packet for unit tests, which set the fields that they need.
+#[cfg(test)]
+pub(crate) fn test_packet() -> shortflow_packet::Packet {
+    shortflow_packet::Packet { size: 1000, payload: 960, ..Default::default() }
+}

@@ -65,11 +65,11 @@ mod tests {
     use std::collections::VecDeque;
 
     use proptest::prelude::*;
+    use shortflow_packet::Packet;
     use shortflow_units::Instant;
 
     use super::*;
-    use crate::Packet;
-    use crate::packet::test_packet;
+    use crate::test_packet;
 
     proptest! {
         /// The oracle is a deque of sizes for each list.

@@ -228,11 +228,11 @@ mod tests {
     use std::hash::{BuildHasher, BuildHasherDefault};
 
     use rustc_hash::FxHasher;
+    use shortflow_packet::{Address, FlowKey};
     use shortflow_units::Rng;
 
     use super::*;
     use crate::flow_hash::mix;
-    use crate::{Address, FlowKey};
 
     impl Hashed for u16 {
         fn hashed(&self, seed: u64) -> u64 {

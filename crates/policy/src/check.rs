@@ -2,7 +2,8 @@
 
 use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::{Color, Dscp, ParamsError};
+use shortflow_elements::{Color, ParamsError};
+use shortflow_packet::Dscp;
 use shortflow_text::{Diagnostics, Document, NAME_RULE, WrittenKeys, is_name};
 
 use crate::class_rule::{ClassId, ClassRule};

@@ -1,9 +1,10 @@
 //! A checked policy. Its parameters are always valid.
 
+use shortflow_elements::Acknowledgements;
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::{Acknowledgements, Dscp, Label};
+use shortflow_packet::{Dscp, Label};
 use shortflow_text::{Diagnostics, WrittenKeys};
 
 use crate::class_rule::ClassRule;

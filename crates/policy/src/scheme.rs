@@ -4,7 +4,8 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use shortflow_elements::queue::AnyGate;
-use shortflow_elements::{Color, Dscp, Marker, QueueDiscipline};
+use shortflow_elements::{Color, Marker, QueueDiscipline};
+use shortflow_packet::Dscp;
 use shortflow_units::{Rate, Rng};
 
 use crate::Asked;
@@ -178,8 +179,8 @@ macro_rules! register_markers {
             /// The code points that it can write; `colors` are those of green, yellow and red.
             pub fn writes(
                 &self,
-                colors: [shortflow_elements::Dscp; 3],
-            ) -> Vec<shortflow_elements::Dscp> {
+                colors: [shortflow_packet::Dscp; 3],
+            ) -> Vec<shortflow_packet::Dscp> {
                 use crate::scheme::MarkerScheme;
                 match self { $(MarkerPlan::$Scheme(plan) => $module::Keys::writes(plan, colors)),+ }
             }
@@ -187,7 +188,7 @@ macro_rules! register_markers {
             /// A new marker.
             pub(crate) fn build(
                 &self,
-                code_points: [shortflow_elements::Dscp; 3],
+                code_points: [shortflow_packet::Dscp; 3],
                 rng: shortflow_units::Rng,
             ) -> Box<dyn shortflow_elements::Marker> {
                 use crate::scheme::MarkerScheme;
@@ -261,7 +262,7 @@ macro_rules! register_queues {
             }
 
             /// The code points that it, or a queue inside it, can write.
-            pub fn writes(&self) -> Vec<shortflow_elements::Dscp> {
+            pub fn writes(&self) -> Vec<shortflow_packet::Dscp> {
                 use crate::scheme::QueueScheme;
                 let mut written = match self {
                     $(QueuePlan::$Scheme(plan) => $module::Keys::writes(plan)),+

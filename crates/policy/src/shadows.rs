@@ -1,7 +1,7 @@
 //! Warns of classes that no packet can reach.
 
-use shortflow_elements::Prefix;
 use shortflow_elements::classifier::{AnyOf, MultiField, PortRange};
+use shortflow_packet::Prefix;
 
 use crate::model::TrafficClass;
 use shortflow_text::Document;

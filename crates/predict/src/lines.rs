@@ -2,7 +2,7 @@
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{GilbertElliottParams, LossParams};
-use shortflow_elements::{Dscp, Packet};
+use shortflow_packet::{Dscp, Packet};
 use shortflow_policy::QueuePlan;
 use shortflow_run::{port_name, ports, role_at};
 use shortflow_scenario::{Direction, Line as Described, NodeId, Scenario, WorkloadKind};

@@ -1,12 +1,13 @@
 //! The marks of a flow's packets, as far as closed forms exist: by bytes sent, by the window, by three colours, by
 //! the profile of an aggregate.
 
+use shortflow_elements::Color;
 use shortflow_elements::marker::{
     AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments, SimaParams,
     SimaSettings, TcpStateParams,
 };
 use shortflow_elements::meter::{ColorMode, SrTcmParams, TrTcmParams, TwoBucketsParams};
-use shortflow_elements::{Color, Protocol};
+use shortflow_packet::Protocol;
 use shortflow_policy::TrafficClass;
 use shortflow_policy::keys::Metered;
 

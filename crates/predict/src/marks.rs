@@ -1,7 +1,8 @@
 //! The band and the level of a flow's packets at each line, by the bytes that the flow has sent.
 
 use shortflow_elements::dropper::PolicerAction;
-use shortflow_elements::{Address, Aggregate, Color, Dscp, FlowKey, Packet, Protocol};
+use shortflow_elements::{Aggregate, Color};
+use shortflow_packet::{Address, Dscp, FlowKey, Packet, Protocol};
 use shortflow_policy::keys::Metered;
 use shortflow_policy::{MarkerPlan, Role, TrafficClass};
 use shortflow_scenario::Scenario;

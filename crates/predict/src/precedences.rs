@@ -1,9 +1,10 @@
 //! SIMA: marks by the momentary rate against the nominal one, and two buffers that drop by how full they are (Kilkki 1997;
 //! Laatu, Harju & Loula 2003, §2).
 
+use shortflow_elements::Color;
 use shortflow_elements::classifier::SimaClass;
 use shortflow_elements::queue::{PrecedenceMap, SimaQueueParams};
-use shortflow_elements::{Color, Dscp};
+use shortflow_packet::Dscp;
 
 use crate::queues::FOLLOWING_WEIGHT;
 

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
+use shortflow_elements::classifier::Classifier;
 use shortflow_elements::queue::{
     self, Averages, BandOf, CoDelParams, Fairness, FlowQueueSettings, PieSettings, RedSettings,
     SimaQueueParams, WfqClassSettings, WfqParams, WfqSettings, WhenFull,
 };
-use shortflow_elements::{Dscp, Packet, classifier::Classifier};
 use shortflow_models::red::{AboveMax, Level, Spacing};
+use shortflow_packet::{Dscp, Packet};
 use shortflow_policy::QueuePlan;
 use shortflow_policy::keys::RedPlan;
 use shortflow_units::{Length, Rate};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Address, Dscp, Protocol};
+use shortflow_packet::{Address, Dscp, Protocol};
 use shortflow_scenario::{NodeId, Scenario, Workload, WorkloadKind};
 use shortflow_tcp::Config;
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use nix::errno::Errno;
 use nix::sys::eventfd::{EfdFlags, EventFd};
 use rustc_hash::FxHashMap;
-use shortflow_elements::FlowKey;
+use shortflow_packet::FlowKey;
 
 use crate::recent::Recent;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use shortflow_elements::{FlowKey, Protocol};
 use shortflow_measure::Recorder;
+use shortflow_packet::{FlowKey, Protocol};
 use shortflow_run::workload_counter;
 use shortflow_scenario::{Addresses, NodeId, Scenario};
 

@@ -1,7 +1,8 @@
 //! Names of ports, places and counters in results. They are the same for all engines, so that results can be
 //! compared.
 
-use shortflow_elements::{Conditioner, DropReason, Dscp};
+use shortflow_elements::{Conditioner, DropReason};
+use shortflow_packet::Dscp;
 use shortflow_policy::Role;
 use shortflow_scenario::{Direction, Line, NodeId, Scenario};
 

@@ -1,7 +1,7 @@
 //! The plan of a scenario: what is recorded.
 
-use shortflow_elements::Dscp;
 use shortflow_measure::{End, Plan, SizeClass, StreamPlan, WorkloadPlan};
+use shortflow_packet::Dscp;
 use shortflow_scenario::{PairEnd, Part, ResultRow, Scenario, Traffic};
 use shortflow_units::Instant;
 

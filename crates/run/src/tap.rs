@@ -1,7 +1,8 @@
 //! Taps observe packets at the ends of links.
 
-use shortflow_elements::{DropReason, Packet};
+use shortflow_elements::DropReason;
 use shortflow_measure::results;
+use shortflow_packet::Packet;
 use shortflow_scenario::NodeId;
 use shortflow_tcp::{Config, TcpHeader};
 use shortflow_units::Instant;

@@ -1,6 +1,6 @@
 //! The addresses of nodes, and the IP version between two hosts.
 
-use shortflow_elements::Address;
+use shortflow_packet::Address;
 
 use crate::model::NodeId;
 

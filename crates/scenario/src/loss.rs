@@ -5,9 +5,10 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor};
+use shortflow_elements::ParamsError;
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{Bernoulli, GilbertElliottParams, LossParams};
-use shortflow_elements::{Dscp, ParamsError};
+use shortflow_packet::Dscp;
 use shortflow_text::{Document, Named, nearest, suggestion};
 use shortflow_units::Probability;
 

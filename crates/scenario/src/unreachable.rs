@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use shortflow_elements::classifier::{AnyOf, MultiField, PortRange};
-use shortflow_elements::{Address, Prefix, Protocol};
+use shortflow_packet::{Address, Prefix, Protocol};
 use shortflow_policy::{ClassId, ClassRule};
 use shortflow_text::Diagnostic;
 

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates that results of the simulator depend on.
-pub(crate) const CRATES: [&str; 11] = [
+pub(crate) const CRATES: [&str; 12] = [
     "units",
     "text",
     "elements",
+    "packet",
     "tcp",
     "workloads",
     "policy",

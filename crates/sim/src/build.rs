@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use shortflow_elements::Conditioner;
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Conditioner, Dscp, Label, Protocol};
 use shortflow_measure::{Recorder, TransferSink};
+use shortflow_packet::{Dscp, Label, Protocol};
 use shortflow_policy::{PortSite, Role};
 use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
 use shortflow_scenario::{

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_elements::{Dscp, Ecn, SenderView};
 use shortflow_measure::{End, Recorder};
+use shortflow_packet::{Dscp, Ecn, SenderView};
 use shortflow_sessions::{ConnectionId, Sessions};
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;

@@ -5,7 +5,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use shortflow_elements::{Dscp, FlowKey, FrameId, Packet, Protocol, TcpFlags};
+use shortflow_packet::{Dscp, FlowKey, FrameId, Packet, Protocol, TcpFlags};
 use shortflow_policy::Role;
 use shortflow_scenario::{IpVersion, NodeId, Overrides, Scenario, from_texts};
 use shortflow_sim::{Hosts, LiveNetwork};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Phase, SenderView, TcpFlags};
+use shortflow_packet::{Phase, SenderView, TcpFlags};
 use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::congestion::CongestionControl;

@@ -1,6 +1,6 @@
 //! Explicit congestion notification between two ends (RFC 3168 §6.1).
 
-use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_packet::{Ecn, TcpFlags};
 
 use crate::EchoRule;
 use crate::header::TcpHeader;

@@ -1,6 +1,6 @@
 //! Opening a connection: SYN, SYN-ACK and unexpected segments.
 
-use shortflow_elements::TcpFlags;
+use shortflow_packet::TcpFlags;
 use shortflow_units::Instant;
 
 use crate::connection::{Connection, Control};

@@ -1,6 +1,6 @@
 //! The fields of the TCP header that endpoints read.
 
-use shortflow_elements::TcpFlags;
+use shortflow_packet::TcpFlags;
 
 use crate::timestamps::Tsecr;
 

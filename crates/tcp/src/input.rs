@@ -1,6 +1,6 @@
 //! Incoming segments (RFC 9293 §3.10.7).
 
-use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_packet::{Ecn, TcpFlags};
 use shortflow_units::Instant;
 
 use crate::Segment;

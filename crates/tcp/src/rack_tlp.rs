@@ -1,6 +1,6 @@
 //! The sender's part of RACK-TLP (RFC 8985): loss detection by time, and tail loss probes.
 
-use shortflow_elements::TcpFlags;
+use shortflow_packet::TcpFlags;
 use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::Config;

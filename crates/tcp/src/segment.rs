@@ -1,6 +1,6 @@
 //! Outgoing segments.
 
-use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_packet::{Ecn, TcpFlags};
 
 use crate::header::TcpHeader;
 

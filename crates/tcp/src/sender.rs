@@ -1,6 +1,6 @@
 //! The sending half: outstanding data, the next segment, and the retransmission timer.
 
-use shortflow_elements::TcpFlags;
+use shortflow_packet::TcpFlags;
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::congestion::{Ack, Congestion, CongestionControl, Controller, Limit};

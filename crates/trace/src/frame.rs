@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use shortflow_elements::{Protocol, TcpFlags};
+use shortflow_packet::{Protocol, TcpFlags};
 use shortflow_run::Sight;
 use shortflow_scenario::{IpVersion, NodeId};
 use shortflow_wire::{

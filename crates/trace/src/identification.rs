@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use shortflow_elements::{Address, FlowKey};
+use shortflow_packet::{Address, FlowKey};
 use shortflow_run::Sight;
 
 /// The identification of a packet: the same at every capture point, and different when the same data are sent

@@ -22,7 +22,7 @@ pub(crate) fn write(frame: &mut Vec<u8>, sight: &Sight<'_>, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use shortflow_elements::{Dscp, Ecn, Packet};
+    use shortflow_packet::{Dscp, Ecn, Packet};
     use shortflow_run::Event;
     use shortflow_scenario::NodeId;
     use shortflow_tcp::TcpHeader;

@@ -1,6 +1,6 @@
 //! The classes to test, and how a probe enters each.
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 
 /// A class, and what gets into it.
 #[derive(Debug, Clone, PartialEq, Eq)]

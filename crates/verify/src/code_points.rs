@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 
 use crate::class::{Class, Way};
 use crate::error::Error;

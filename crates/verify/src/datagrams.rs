@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg};
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use socket2::{Domain, Protocol, Socket, Type};
 
 /// How long one waits for a datagram before one looks whether to stop.

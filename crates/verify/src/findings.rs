@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use shortflow_deploy::columns;
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Rate};
 
 use crate::class::Class;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 
 use crate::datagrams::POLL_INTERVAL;
 use crate::error::Error;

@@ -1,6 +1,6 @@
 //! The bytes of a probe.
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 
 /// A probe, or what comes back of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -208,7 +208,7 @@ pub(crate) fn is_patience(error: &io::Error) -> bool {
 mod tests {
     use std::net::UdpSocket;
 
-    use shortflow_elements::Dscp;
+    use shortflow_packet::Dscp;
 
     use super::*;
     use crate::transfers::transfers;

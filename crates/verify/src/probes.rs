@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::class::{Class, Way};

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 
 use crate::error::Error;
 use crate::peer::{TAKEN, TRANSFER};

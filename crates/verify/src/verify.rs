@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use shortflow_deploy::{Endpoints, Tree};
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Rate};
 
 use crate::class::{Class, Way};

@@ -2,7 +2,7 @@
 
 use core::net::IpAddr;
 
-use shortflow_elements::{Address, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol, TcpFlags};
+use shortflow_packet::{Address, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol, TcpFlags};
 
 use crate::{DsField, Ip, IpProtocol, Layers, Ports, Transport};
 

@@ -1,6 +1,6 @@
 //! Datagrams over UDP: at a constant bit rate, or as a Poisson process.
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng, Transmission};
 
 use crate::Sizes;

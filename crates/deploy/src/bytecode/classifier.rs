@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use shortflow_elements::Prefix;
 use shortflow_elements::classifier::{AnyOf, Classifier, MultiField, PortRange};
+use shortflow_packet::Prefix;
 
 use super::Program;
 use super::assembler::{

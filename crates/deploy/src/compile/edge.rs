@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan};
 use shortflow_elements::classifier::MultiField;
-use shortflow_elements::{Acknowledgements, Color, Label, Prefix};
+use shortflow_elements::{Acknowledgements, Color};
+use shortflow_packet::{Label, Prefix};
 use shortflow_policy::keys::Metered;
 use shortflow_policy::{MarkerPlan, Policy, Role, TrafficClass};
 

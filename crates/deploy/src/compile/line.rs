@@ -1,9 +1,8 @@
 //! Compiles a line with a rate, and the classes that share it by strict priority.
 
 use shortflow_elements::queue::{BandOf, FifoParams, ShaperParams, SharedPriorityParams};
-use shortflow_elements::{
-    Dscp, classifier::Classifier, classifier::DscpSet, classifier::MultiField,
-};
+use shortflow_elements::{classifier::Classifier, classifier::DscpSet, classifier::MultiField};
+use shortflow_packet::Dscp;
 use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_units::{Bytes, Framing, Length, LinkLayer, Rate};
 

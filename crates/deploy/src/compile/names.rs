@@ -1,7 +1,7 @@
 //! Names of classes, from the packets that they match.
 
 use shortflow_elements::classifier::{AnyOf, Classifier, MultiField, PortRange};
-use shortflow_elements::{Prefix, Protocol};
+use shortflow_packet::{Prefix, Protocol};
 
 /// The names of `count` classes, after the rules that lead to each.
 pub(super) fn names(classifier: &Classifier, count: usize, otherwise: usize) -> Vec<String> {

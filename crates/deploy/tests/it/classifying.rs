@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use shortflow_deploy::{Choice, Instruction, Program, classifier, neighbours};
 use shortflow_elements::classifier::{AnyOf, Classifier, DscpSet, MultiField, PortRange};
-use shortflow_elements::{Address, Dscp, Prefix, Protocol};
+use shortflow_packet::{Address, Dscp, Prefix, Protocol};
 use shortflow_wire::{Layers, Stop};
 
 /// Offsets from the IP header (`SKF_NET_OFF`), and what the link says it carries (`SKF_AD_PROTOCOL`).

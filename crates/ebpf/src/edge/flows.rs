@@ -3,7 +3,8 @@
 
 use std::net::Ipv6Addr;
 
-use shortflow_elements::{Address, Aggregate, FlowKey, Protocol};
+use shortflow_elements::Aggregate;
+use shortflow_packet::{Address, FlowKey, Protocol};
 use shortflow_units::Duration;
 
 use super::aggregate::{CONNECTION, HEAD};

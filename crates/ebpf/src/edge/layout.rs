@@ -8,7 +8,8 @@ use shortflow_elements::marker::{
 use shortflow_elements::meter::{
     ColorMode, Decay, FairMarkerParams, FlowTableSize, IntegerTswParams, MomentaryRate, Pace,
 };
-use shortflow_elements::{Aggregate, Color, Dscp, ParamsError, Per};
+use shortflow_elements::{Aggregate, Color, ParamsError, Per};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Rate};
 
 use super::aggregate;

@@ -34,7 +34,8 @@ use shortflow_elements::meter::{
     FairMarkerParams, SrTcmParams, TokenBucketParams, TrTcmParams, Tsw3CmParams, TswParams,
     TwoBucketsParams,
 };
-use shortflow_elements::{Aggregate, Color, Dscp, FlowKey, Label, Per, Protocol};
+use shortflow_elements::{Aggregate, Color, Per};
+use shortflow_packet::{Dscp, FlowKey, Label, Protocol};
 use shortflow_units::{Duration, Rate};
 
 #[cfg(feature = "ebpf")]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use shortflow_elements::classifier::{AnyOf, DscpSet, MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Label, Prefix, Protocol};
+use shortflow_packet::{Label, Prefix, Protocol};
 
 use super::{MAX_RULES, Owner, Unsupported};
 

@@ -13,7 +13,8 @@ use shortflow_elements::meter::{
     TokenBucketParams, TrTcmParams, TswParams,
 };
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{Address, Aggregate, Color, Dscp, Label, Per, Prefix, Protocol};
+use shortflow_elements::{Aggregate, Color, Per};
+use shortflow_packet::{Address, Dscp, Label, Prefix, Protocol};
 use shortflow_units::{Bytes, Duration, Rate, Rng};
 
 use super::program::ECHO;

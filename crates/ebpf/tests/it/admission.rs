@@ -3,7 +3,8 @@
 use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{AdmissionParams, LoadWindow};
-use shortflow_elements::{Aggregate, Dscp, Per};
+use shortflow_elements::{Aggregate, Per};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Rate};
 
 use crate::edge::{Shown, all, compare_of, drawn, recorded};

@@ -11,11 +11,12 @@ use shortflow_ebpf::edge::{
     Direction, EdgeAtDevice, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial,
 };
 use shortflow_ebpf::{Link, Record};
+use shortflow_elements::Marker;
 use shortflow_elements::classifier::{MultiField, PortRange};
 use shortflow_elements::dropper::PolicerAction;
 use shortflow_elements::marker::{AggregateMarker, AggregateMarkerParams};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{Dscp, Marker, SenderView};
+use shortflow_packet::{Dscp, SenderView};
 use shortflow_testbed::PortKind;
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 use shortflow_wire::Layers;

@@ -10,11 +10,11 @@ use shortflow_ebpf::edge::{
     Buckets, Direction, EdgeAtDevice, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Trial,
 };
 use shortflow_ebpf::{Error, Link};
-use shortflow_elements::Dscp;
 use shortflow_elements::classifier::{MultiField, PortRange};
 use shortflow_elements::meter::{
     FairMarkerParams, FlowTableSize, InitialRate, TokenBucketParams, TswParams,
 };
+use shortflow_packet::Dscp;
 use shortflow_testbed::{Device, Home, Host, PortKind};
 use shortflow_units::{Bytes, Duration as Span, Rate};
 

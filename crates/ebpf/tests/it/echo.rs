@@ -9,9 +9,8 @@ use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgra
 use shortflow_ebpf::{Link, Record};
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::marker::FixedMarker;
-use shortflow_elements::{
-    Acknowledgements, Color, Conditioner, Dscp, NewClass, Protocol, SenderView, TcpFlags,
-};
+use shortflow_elements::{Acknowledgements, Color, Conditioner, NewClass};
+use shortflow_packet::{Dscp, Protocol, SenderView, TcpFlags};
 use shortflow_testbed::PortKind;
 use shortflow_units::Instant;
 use shortflow_wire::{DsField, Layers, Transport};

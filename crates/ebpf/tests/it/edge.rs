@@ -17,9 +17,10 @@ use shortflow_elements::meter::{
     TrTcm, TrTcmParams, Tsw3CmParams, TswParams, TwoBuckets, TwoBucketsParams,
 };
 use shortflow_elements::{
-    Acknowledgements, Aggregate, Color, Conditioner, Dscp, Label, Marker, Meter, NewClass, Packet,
-    Per, PerAggregate, SenderView, Settling,
+    Acknowledgements, Aggregate, Color, Conditioner, Marker, Meter, NewClass, Per, PerAggregate,
+    Settling,
 };
+use shortflow_packet::{Dscp, Label, Packet, SenderView};
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 use shortflow_wire::{DsField, Layers};
 

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use shortflow_ebpf::Link;
 use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Owner};
+use shortflow_elements::Color;
 use shortflow_elements::classifier::{MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Color, Dscp, Label};
+use shortflow_packet::{Dscp, Label};
 use shortflow_testbed::{Device, PortKind};
 
 use crate::edge::{Shown, all, compare_of, drawn};

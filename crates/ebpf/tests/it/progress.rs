@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use shortflow_ebpf::Link;
 use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram};
+use shortflow_elements::Color;
 use shortflow_elements::classifier::{Classifier, MultiField, SenderMatch};
-use shortflow_elements::{Color, Dscp, Label, SenderView, TcpFlags};
+use shortflow_packet::{Dscp, Label, SenderView, TcpFlags};
 use shortflow_testbed::{Device, PortKind};
 use shortflow_units::{Bytes, Rng};
 use shortflow_wire::{Layers, Transport};

@@ -3,10 +3,11 @@
 
 use libbpf_rs::query::ProgInfoIter;
 use shortflow_ebpf::edge::{EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Owner, Trial};
+use shortflow_elements::Color;
 use shortflow_elements::classifier::{
     AnyOf, Classifier, DscpSet, MultiField, PortRange, SenderMatch,
 };
-use shortflow_elements::{Address, Color, Dscp, Label, Prefix, Protocol, SenderView};
+use shortflow_packet::{Address, Dscp, Label, Prefix, Protocol, SenderView};
 use shortflow_units::{Bytes, Rng};
 use shortflow_wire::Layers;
 

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use shortflow_ebpf::edge::{
     Buckets, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, EdgeTimes, Trial,
 };
-use shortflow_elements::Dscp;
 use shortflow_elements::classifier::{MultiField, PortRange, SimaClass};
 use shortflow_elements::marker::{
     AdmissionParams, Counted, DstfParams, LoadWindow, SimaParams, SizeLevels,
@@ -14,6 +13,7 @@ use shortflow_elements::meter::{
     FairMarkerParams, FlowTableSize, InitialRate, MomentaryRateParams, TokenBucketParams, TswParams,
 };
 use shortflow_elements::{Aggregate, Per};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Rate, Rng};
 
 use crate::edge::{all, dscp, program};

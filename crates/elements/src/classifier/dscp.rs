@@ -1,6 +1,6 @@
 //! Tables and sets of code points: a behaviour-aggregate classifier (RFC 2475 §2.3.1).
 
-use crate::Dscp;
+use shortflow_packet::Dscp;
 
 /// A value for each of the 64 code points.
 #[derive(Debug, Clone, PartialEq)]

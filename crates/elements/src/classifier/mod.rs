@@ -12,7 +12,7 @@ pub use sima::SimaClass;
 
 use std::sync::Arc;
 
-use crate::{Packet, SenderView};
+use shortflow_packet::{Packet, SenderView};
 
 /// An ordered list of matches, each with a class. The first match decides. One step per rule. Clones share
 /// the rules, so that those of many ports stay in the cache.
@@ -54,7 +54,7 @@ impl Classifier {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dscp, Protocol};
+    use shortflow_packet::{Dscp, Protocol};
 
     #[test]
     fn the_first_match_decides_and_what_matches_nothing_has_no_class() {
@@ -63,7 +63,7 @@ mod tests {
         let udp = MultiField { protocol: Some(Protocol::UDP.into()), ..MultiField::default() };
         let classifier = Classifier::new(vec![(voice, 0), (udp, 1)]);
         let class = |dscp, protocol| {
-            let mut packet = crate::packet::test_packet();
+            let mut packet = crate::test_packet();
             packet.dscp = dscp;
             packet.key.protocol = protocol;
             classifier.classify(&packet)

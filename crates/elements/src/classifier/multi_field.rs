@@ -2,10 +2,11 @@
 
 use std::ops::RangeInclusive;
 
+use shortflow_packet::{Label, Packet, Prefix, Protocol, SenderView};
 use shortflow_units::Bytes;
 
 use super::{AnyOf, DscpSet};
-use crate::{Label, Packet, ParamsError, Prefix, Protocol, SenderView};
+use crate::ParamsError;
 
 /// A range of ports, both ends included. A packet without ports has port 0, so a range from 1 on excludes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl MultiField {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Address, Dscp, FlowKey};
+    use shortflow_packet::{Address, Dscp, FlowKey};
 
     fn address(text: &str) -> Address {
         text.parse().unwrap()
@@ -134,7 +135,7 @@ mod tests {
             ..MultiField::default()
         };
         let matches = |src, dst_port| {
-            let mut packet = crate::packet::test_packet();
+            let mut packet = crate::test_packet();
             packet.key.src = address(src);
             packet.key.dst_port = dst_port;
             packet.dscp = Dscp::AF13;
@@ -164,7 +165,7 @@ mod tests {
             remaining: Some(Bytes(700)),
             ..SenderView::default()
         };
-        let packet = crate::packet::test_packet();
+        let packet = crate::test_packet();
         let matches = |asked: SenderMatch| rule(asked).matches_at(&packet, Some(&sender));
         let none = SenderMatch::default();
         let label = |label| SenderMatch { label: Some(Label(label)), ..none };
@@ -189,7 +190,7 @@ mod tests {
             ..MultiField::default()
         };
         let key = FlowKey::without_ports(src, dst, Protocol::UDP);
-        let fragment = Packet { key, ..crate::packet::test_packet() };
+        let fragment = Packet { key, ..crate::test_packet() };
         assert_eq!([rule(0), rule(1)].map(|rule| rule.matches(&fragment)), [true, false]);
     }
 
@@ -204,7 +205,7 @@ mod tests {
             ..MultiField::default()
         };
         let matches = |src, protocol, [src_port, dst_port]: [u16; 2]| {
-            let mut packet = crate::packet::test_packet();
+            let mut packet = crate::test_packet();
             packet.key = FlowKey { src: address(src), protocol, src_port, dst_port, ..packet.key };
             rule.matches(&packet)
         };
@@ -226,7 +227,7 @@ mod tests {
         };
         let matches = |src, protocol| {
             let key = FlowKey::without_ports(address(src), address("2001:db8::2"), protocol);
-            esp.matches(&Packet { key, ..crate::packet::test_packet() })
+            esp.matches(&Packet { key, ..crate::test_packet() })
         };
         assert!(matches("2001:db8:7::1", Protocol::ESP));
         assert!(!matches("2001:db8:7::1", Protocol::UDP));

@@ -1,6 +1,6 @@
 //! The code points of SIMA: a class and a drop precedence.
 
-use crate::Dscp;
+use shortflow_packet::Dscp;
 
 /// The service class of a packet in SIMA (Laatu, Harju & Loula 2003, §2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

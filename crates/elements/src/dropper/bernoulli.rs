@@ -1,9 +1,9 @@
 //! Independent loss of packets.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Probability, Rng};
 
 use super::LossModel;
-use crate::Packet;
 use crate::classifier::DscpTable;
 
 /// Each packet is lost independently, with the probability of its code point.
@@ -24,8 +24,9 @@ impl LossModel for Bernoulli {
 mod tests {
     use super::*;
     use crate::dropper::{LinkLoss, LossParams};
-    use crate::packet::test_packet;
-    use crate::{DropReason, Drops, Dscp};
+    use crate::test_packet;
+    use crate::{DropReason, Drops};
+    use shortflow_packet::Dscp;
 
     #[test]
     fn a_link_loses_the_share_that_each_code_point_is_given() {

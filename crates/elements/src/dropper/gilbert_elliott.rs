@@ -1,10 +1,11 @@
 //! Loss in bursts (Gilbert, Bell System Technical Journal 39, 1960; Elliott, the same 42, 1963).
 
+use shortflow_packet::Packet;
 use shortflow_units::{Probability, Rng};
 
 use super::LossModel;
+use crate::ParamsError;
 use crate::classifier::DscpTable;
-use crate::{Packet, ParamsError};
 
 /// A link with a good and a bad state, a Markov chain with one step per packet. It is bad for a share p/(p +
 /// r) of packets. Without loss in the good state and with certain loss in the bad state, that is the loss
@@ -101,8 +102,8 @@ impl LossModel for GilbertElliott {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Dscp;
-    use crate::packet::test_packet;
+    use crate::test_packet;
+    use shortflow_packet::Dscp;
 
     fn probability(value: f64) -> Probability {
         Probability::new(value).unwrap()

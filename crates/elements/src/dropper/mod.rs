@@ -8,9 +8,10 @@ mod bernoulli;
 mod gilbert_elliott;
 mod policer;
 
+use shortflow_packet::Packet;
 use shortflow_units::Rng;
 
-use crate::{DropReason, Drops, Packet};
+use crate::{DropReason, Drops};
 
 pub use bernoulli::Bernoulli;
 pub use gilbert_elliott::{GilbertElliott, GilbertElliottParams};

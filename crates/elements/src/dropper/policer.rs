@@ -1,6 +1,8 @@
 //! Policers, which drop packets by colour.
 
-use crate::{Color, DropReason, Drops, Dscp, Packet};
+use shortflow_packet::{Dscp, Packet};
+
+use crate::{Color, DropReason, Drops};
 
 /// What a policer does with packets of a colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +58,7 @@ impl ColorPolicer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::test_packet;
+    use crate::test_packet;
 
     #[test]
     fn a_policer_refuses_exactly_the_colours_it_is_told_to() {

@@ -1,9 +1,10 @@
 //! Policing and marking for the connections of an aggregate (Mehra, Tewari & Kandlur 1999, §4.2).
 
+use shortflow_packet::{Dscp, Packet, SenderView};
 use shortflow_units::{Instant, Rng};
 
 use crate::sharing::{AggregateProfile, ConnectionLimits, Connections, Sharing};
-use crate::{Color, Dscp, Marker, Packet, SenderView};
+use crate::{Color, Marker};
 
 /// Parameters of an [`AggregateMarker`].
 #[derive(Debug, Clone)]

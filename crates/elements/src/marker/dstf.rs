@@ -23,13 +23,14 @@
 //! one seen less than T ago starts with the last priority. It keeps that until it is idle or `decay` clears
 //! its count.
 
+use shortflow_packet::{FlowKey, Packet, SenderView};
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 use super::size_levels::{LevelCounts, SizeLevels};
 use crate::aggregate::Per;
 use crate::meter::bucket::{Tokens, time_to_earn};
 use crate::table::LruTable;
-use crate::{Color, FlowKey, Marker, Packet, ParamsError, SenderView};
+use crate::{Color, Marker, ParamsError};
 
 /// Which bytes of a packet count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,6 +8,7 @@ mod size_levels;
 mod srpt;
 mod tcp_state;
 
+use shortflow_packet::{Dscp, Packet, SenderView};
 use shortflow_units::Instant;
 
 pub use admission::{AdmissionControl, AdmissionParams, AdmissionStats, LoadWindow};
@@ -18,7 +19,7 @@ pub use size_levels::SizeLevels;
 pub use srpt::{SrptMarker, SrptParams};
 pub use tcp_state::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams};
 
-use crate::{Color, Dscp, Marker, Meter, Packet, SenderView};
+use crate::{Color, Marker, Meter};
 
 /// Marks each packet with the code point of the colour from its meter.
 pub struct ColorMarker {
@@ -90,7 +91,7 @@ mod tests {
         let marked = Color::ALL.map(|color| {
             let meter = Box::new(FixedColor(color));
             let mut marker = ColorMarker::new(meter, [Dscp::AF11, Dscp::AF12, Dscp::AF13]);
-            let mut packet = crate::packet::test_packet();
+            let mut packet = crate::test_packet();
             assert_eq!(marker.mark(Instant::START, &mut packet, None), color);
             packet.dscp
         });
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_fixed_marker_overwrites_whatever_came() {
-        let mut packet = crate::packet::test_packet();
+        let mut packet = crate::test_packet();
         packet.dscp = Dscp::EF;
         let mut marker = FixedMarker::new(Dscp::BEST_EFFORT, Color::Yellow);
         assert_eq!(marker.mark(Instant::START, &mut packet, None), Color::Yellow);

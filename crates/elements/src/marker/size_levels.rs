@@ -1,9 +1,10 @@
 //! Priority levels by a number of bytes.
 
+use shortflow_packet::{Dscp, Packet};
 use shortflow_units::Bytes;
 
 use crate::meter::bucket::Tokens;
-use crate::{Color, Dscp, Packet, ParamsError};
+use crate::{Color, ParamsError};
 
 /// N − 1 rising thresholds and N code points, the best first. A number of bytes has the first level whose
 /// threshold it does not exceed, or the last level.

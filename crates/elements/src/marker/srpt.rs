@@ -3,11 +3,12 @@
 //! length of a message. With 63 thresholds in geometric progression and a strict-priority queue, it
 //! approximates continuous SRPT.
 
+use shortflow_packet::{Packet, SenderView};
 use shortflow_units::Instant;
 
 use super::size_levels::{LevelCounts, SizeLevels};
 use crate::meter::bucket::Tokens;
-use crate::{Color, Marker, Packet, ParamsError, SenderView};
+use crate::{Color, Marker, ParamsError};
 
 /// Parameters of an [`SrptMarker`].
 #[derive(Debug, Clone)]
@@ -85,8 +86,8 @@ mod tests {
     use shortflow_units::Bytes;
 
     use super::*;
-    use crate::Dscp;
-    use crate::packet::test_packet;
+    use crate::test_packet;
+    use shortflow_packet::Dscp;
 
     fn marked(marker: &mut SrptMarker, remaining: Option<u64>) -> (Color, String) {
         let sender = SenderView { remaining: remaining.map(Bytes), ..SenderView::default() };

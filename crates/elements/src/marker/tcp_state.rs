@@ -1,9 +1,10 @@
 //! Marking by the state of the sending TCP (Noureddine & Tobagi 2002, §6.1, Algorithm 1): packets whose loss
 //! would delay their connection most are marked best. Only for source hosts.
 
+use shortflow_packet::{Dscp, Packet, Phase, Protocol, SenderView, TcpFlags};
 use shortflow_units::{Instant, Rng};
 
-use crate::{Color, Dscp, Marker, Packet, ParamsError, Phase, Protocol, SenderView, TcpFlags};
+use crate::{Color, Marker, ParamsError};
 
 /// How the priority falls when the window exceeds a threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -143,7 +144,7 @@ impl Marker for TcpStateMarker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::test_packet;
+    use crate::test_packet;
 
     fn marker(crossing: Crossing, recovery: RecoverySegments) -> TcpStateMarker {
         let params = TcpStateParams::new(4, 8, crossing, recovery).unwrap();

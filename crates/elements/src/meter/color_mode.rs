@@ -1,7 +1,9 @@
 //! Whether a meter respects the colour of arriving packets.
 
+use shortflow_packet::Packet;
+
+use crate::Color;
 use crate::classifier::DscpTable;
-use crate::{Color, Packet};
 
 /// The mode of a three-colour meter (RFC 2697 §1, RFC 2698 §1).
 #[derive(Debug, Clone, PartialEq)]

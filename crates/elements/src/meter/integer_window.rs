@@ -6,11 +6,12 @@
 //! share of `all` above what that rate carries in `span`. Each step states its rounding. The rate is exact to
 //! one part in 2²⁰ for packets of at least 40 bytes; a test compares it with [`Tsw2Cm`](super::Tsw2Cm).
 
+use shortflow_packet::Packet;
 use shortflow_units::{Duration, Instant, Rate};
 
 use super::tsw::InitialRate;
 use super::{Tsw3CmParams, TswParams};
-use crate::{Color, Meter, Packet, ParamsError};
+use crate::{Color, Meter, ParamsError};
 
 /// The unit of bytes, as a power of 2.
 const PARTS: u32 = 16;

@@ -1,10 +1,11 @@
 //! A token bucket: in or out of profile.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::bucket::{Bucket, Earned, Tokens};
 use crate::params::above_zero;
-use crate::{Color, Meter, Packet, ParamsError, Settling};
+use crate::{Color, Meter, ParamsError, Settling};
 
 /// Parameters of a [`TokenBucket`].
 #[derive(Debug, Clone)]

@@ -1,11 +1,12 @@
 //! The two-rate three-colour marker's meter (RFC 2698).
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use super::ColorMode;
 use super::bucket::{Bucket, Earned, Tokens};
 use crate::params::above_zero;
-use crate::{Color, Meter, Packet, ParamsError, Settling};
+use crate::{Color, Meter, ParamsError, Settling};
 
 /// Parameters of a [`TrTcm`].
 #[derive(Debug, Clone)]

@@ -1,10 +1,11 @@
 //! The time sliding window: a rate estimator and two meters that use it (RFC 2859).
 
+use shortflow_packet::Packet;
 use shortflow_units::{Duration, Instant, Rate, Rng};
 
 use super::tr_tcm::check_peak;
 use crate::params::above_zero;
-use crate::{Color, Meter, Packet, ParamsError};
+use crate::{Color, Meter, ParamsError};
 
 /// The estimate before the first packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

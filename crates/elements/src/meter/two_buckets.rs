@@ -1,12 +1,13 @@
 //! Two token buckets, tried one after the other: the edge-router token-bucket marker of Noureddine & Tobagi
 //! (2002, §6.3), and their per-user policer that remarks down (§4).
 
+use shortflow_packet::Packet;
 use shortflow_units::{Duration, Instant};
 
 use super::ColorMode;
 use super::bucket::{Bucket, Earned, Tokens};
 use super::token_bucket::TokenBucketParams;
-use crate::{Color, Meter, Packet, Settling};
+use crate::{Color, Meter, Settling};
 
 /// Parameters of a [`TwoBuckets`].
 #[derive(Debug, Clone)]

@@ -1,5 +1,6 @@
 //! Per-flow queues that are served in turn, new flows first.
 
+use shortflow_packet::{Ecn, Packet};
 use shortflow_units::{Instant, Length};
 
 use super::EcnMode;
@@ -7,7 +8,7 @@ use super::blue::{Blue, BlueState};
 use super::codel::{CoDel, CoDelParams};
 use crate::chains::{Chain, Chains};
 use crate::packet_store::{PacketList, PacketStore};
-use crate::{Backlog, DropReason, Drops, Ecn, Packet, Queued};
+use crate::{Backlog, DropReason, Drops, Queued};
 
 /// The scheduler of RFC 8290 §4 with an AQM on each queue: deficit round robin with two lists. A queue that
 /// begins to send is new, and new queues are served before old ones. After its quantum it is old. A sparse

@@ -1,5 +1,6 @@
 //! FQ-CoDel (RFC 8290).
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Instant, Length, Rng};
 
 use super::EcnMode;
@@ -8,7 +9,7 @@ use super::flow_queues::{BYTE, Deficit, FlowQueues, Shares};
 use super::ring::checked_limit;
 use crate::flow_hash::FlowHash;
 use crate::scheduler::checked_quantum;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Common settings of per-flow queues.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,10 @@
 //! A first-in-first-out queue behind a gate.
 
+use shortflow_packet::{Ecn, Packet};
 use shortflow_units::{Instant, Rate};
 
 use super::ring::Ring;
-use crate::{Arrival, Backlog, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, Verdict};
+use crate::{Arrival, Backlog, Drops, Gate, QueueDiscipline, Queued, Verdict};
 
 /// A FIFO of the packets that its [`Gate`] accepts.
 #[derive(Debug)]

@@ -8,12 +8,13 @@
 //! departure rate (§5.2). Updates that were due since the last packet are made at the next packet. The queue
 //! does not change between packets, so the result is the same as with timely updates.
 
+use shortflow_packet::{Ecn, Packet};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rng};
 
 use super::EcnMode;
 use super::ring::{Ring, checked_limit};
 use crate::params::above_zero;
-use crate::{Backlog, DropReason, Drops, Ecn, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, DropReason, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// The settings of a [`Pie`] queue.
 #[derive(Debug, Clone, Copy)]
@@ -280,7 +281,7 @@ mod tests {
             let arrives = rng.below(100) < 52;
             for queue in [&mut lazy, &mut eager] {
                 if arrives {
-                    queue.enqueue(at(now), crate::packet::test_packet(), &mut drops);
+                    queue.enqueue(at(now), crate::test_packet(), &mut drops);
                 } else {
                     let _ = queue.dequeue(at(now), &mut drops);
                 }

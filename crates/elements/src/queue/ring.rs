@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Instant, Length};
 
-use crate::{Backlog, Packet, ParamsError, Queued};
+use crate::{Backlog, ParamsError, Queued};
 
 /// A ring buffer of packets with totals. It grows to its maximum size and then allocates no more.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! A shaper: limits the rate at which packets leave a queue.
 
+use shortflow_packet::{Packet, SenderUpdate};
 use shortflow_units::{Bytes, Instant, LinkLayer, Rate};
 
 use crate::meter::bucket::{Bucket, Earned, Tokens, time_to_earn};
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate, Verdict};
+use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued, Verdict};
 
 /// Parameters of a [`Shaper`].
 #[derive(Debug, Clone)]

@@ -5,12 +5,13 @@
 //! overflows". The paper does not say which of them. Here it is the newest, so that the lowest band in a full
 //! buffer behaves like drop-tail.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Instant, Length};
 
 use super::ring::checked_limit;
 use crate::classifier::{Classifier, DscpTable};
 use crate::slab::{List, Slab};
-use crate::{Backlog, DropReason, Drops, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, DropReason, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Parameters of a [`SharedPriority`].
 #[derive(Debug, Clone)]

@@ -14,11 +14,12 @@
 //! - DP_a follows from the averages by a [`PrecedenceMap`], in whole bytes, so a buffer with an average below
 //!   one byte counts as empty.
 
+use shortflow_packet::{Dscp, Packet};
 use shortflow_units::{Bytes, Instant, Length};
 
 use super::ring::Ring;
 use crate::classifier::{DscpTable, SimaClass};
-use crate::{Backlog, DropReason, Drops, Dscp, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, DropReason, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// How the allowed precedence, 0 to 7, depends on the average occupancies of the two buffers, each from 0 to
 /// 1. All maps rise with either. It is not known which one a SIMA network used.

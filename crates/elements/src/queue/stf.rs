@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 
+use shortflow_packet::{FlowKey, Packet};
 use shortflow_units::{Duration, Instant, Length, Rng};
 
 use super::ranking::Ranking;
@@ -14,7 +15,7 @@ use crate::flow_hash::FlowHash;
 use crate::flow_map::FlowMap;
 use crate::params::above_zero;
 use crate::slab::{List, Slab, Slot};
-use crate::{Backlog, DropReason, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, DropReason, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Parameters of an [`Stf`].
 #[derive(Debug, Clone)]

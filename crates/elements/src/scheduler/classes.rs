@@ -1,9 +1,10 @@
 //! Queues of classes, with their totals.
 
+use shortflow_packet::{Packet, SenderUpdate};
 use shortflow_units::{Instant, Rate};
 
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, SenderUpdate, Verdict};
+use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Verdict};
 
 /// Children, each the queue of a class.
 pub(super) struct Classes {

@@ -1,11 +1,12 @@
 //! Deficit round robin over any number of queues.
 
+use shortflow_packet::{Packet, SenderUpdate};
 use shortflow_units::{Bytes, Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate};
+use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Serves its children in turn, each with its quantum in *bytes* (Shreedhar & Varghese 1995, §3). Unused
 /// credit and debt carry over to the next turn, so shares of the link follow the quanta, whatever the sizes

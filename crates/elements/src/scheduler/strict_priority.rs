@@ -1,10 +1,11 @@
 //! Strict priority over any number of queues.
 
+use shortflow_packet::{Packet, SenderUpdate};
 use shortflow_units::{Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate, Verdict};
+use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued, Verdict};
 
 /// Serves the first child that can return a packet. The packet in transmission is not interrupted. A child
 /// that is held back by a shaper is skipped. One step per child.

@@ -1,11 +1,12 @@
 //! Weighted round robin over any number of queues.
 
+use shortflow_packet::{Packet, SenderUpdate};
 use shortflow_units::{Instant, Rate};
 
 use super::classes::{Classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, Packet, ParamsError, QueueDiscipline, Queued, SenderUpdate};
+use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Serves its children in turn, each with up to its weight in *packets* (Katevenis, Sidiropoulos &
 /// Courcoubetis 1991). A child that is empty, or held back by a shaper, loses its turn. Shares of the link

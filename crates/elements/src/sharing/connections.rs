@@ -1,13 +1,14 @@
 //! The known connections of an aggregate, and their numbers.
 
+use shortflow_packet::{FlowKey, Packet, Protocol, TcpFlags};
 use shortflow_units::{Duration, Instant, Rng};
 
 use super::{AggregateProfile, SharedProfile, Sharing};
+use crate::ParamsError;
 use crate::chains::{Chain, Chains};
 use crate::flow_hash::FlowHash;
 use crate::flow_map::FlowMap;
 use crate::params::above_zero;
-use crate::{FlowKey, Packet, ParamsError, Protocol, TcpFlags};
 
 /// How many connections of an aggregate have a share at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -218,7 +219,7 @@ mod tests {
 
     use super::super::Depths;
     use super::*;
-    use crate::packet::test_packet;
+    use crate::test_packet;
 
     /// At most two connections of a profile of 8 kbit/s and 3000 bytes, silent for up to 10 s.
     fn two() -> Connections {

@@ -1,9 +1,10 @@
 //! The traffic profile of an aggregate.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Rate};
 
+use crate::ParamsError;
 use crate::params::above_zero;
-use crate::{Packet, ParamsError};
 
 /// The profile ⟨B, r_m, r_p, L_m⟩ of an aggregate (Mehra, Tewari & Kandlur 1999, §4).
 #[derive(Debug, Clone)]

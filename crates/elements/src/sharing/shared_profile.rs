@@ -1,10 +1,10 @@
 //! A profile, and each connection's share of it.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Duration, Instant};
 
 use super::tokens::{SharedTokens, Units};
 use super::{AggregateProfile, Sharing};
-use crate::Packet;
 use crate::meter::bucket::{Earned, Tokens, time_to_earn};
 
 /// The profile of an aggregate whose connections share its tokens. Connections have numbers below 2²⁰, and
@@ -14,7 +14,7 @@ use crate::meter::bucket::{Earned, Tokens, time_to_earn};
 /// are admitted, and at most B bytes are held at any time.
 ///
 /// ```
-/// use shortflow_elements::Packet;
+/// use shortflow_packet::Packet;
 /// use shortflow_elements::sharing::{AggregateProfile, Depths, SharedProfile, Sharing};
 /// use shortflow_units::{Bytes, Instant};
 ///

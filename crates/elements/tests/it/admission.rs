@@ -1,7 +1,8 @@
 //! Measurement-based admission control: streams that come, stay, fall silent and go.
 
 use shortflow_elements::marker::{AdmissionControl, AdmissionParams, LoadWindow};
-use shortflow_elements::{Aggregate, Color, Dscp, Marker, Per};
+use shortflow_elements::{Aggregate, Color, Marker, Per};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bench::{mbit, ms, p, rng};

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use shortflow_elements::marker::{AggregateMarker, AggregateMarkerParams};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{Color, Dscp, Marker, Phase, SenderView, TcpFlags};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::{Dscp, Phase, SenderView, TcpFlags};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bench::{P, ms, p, rng};
@@ -133,7 +134,7 @@ fn a_flood_of_new_connections_stays_within_the_table_and_the_profile() {
         for number in 0..10_000_u32 {
             let now = ms(u64::from(number) / 10);
             let mut packet = p(number).of_flow((number % 5_000) as u16).packet();
-            packet.key.src = shortflow_elements::Address::v4(number);
+            packet.key.src = shortflow_packet::Address::v4(number);
             if marker.mark(now, &mut packet, None) == Color::Green {
                 bytes += 1_000;
             }

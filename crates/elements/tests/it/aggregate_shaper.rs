@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use shortflow_elements::queue::{AggregateShaper, AggregateShaperParams};
 use shortflow_elements::queue::{FreshPackets, ServiceOrder, Triggers};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{DropReason, Drops, Packet, QueueDiscipline, SenderEvent, SenderUpdate};
+use shortflow_elements::{DropReason, Drops, QueueDiscipline};
+use shortflow_packet::{Packet, SenderEvent, SenderUpdate};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rate};
 
 use crate::bench::{Bench, P, mbit, ms, number_of, p, rng};

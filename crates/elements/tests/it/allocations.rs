@@ -14,9 +14,10 @@ use shortflow_elements::meter::{
 };
 use shortflow_elements::sharing::{Depths, Sharing};
 use shortflow_elements::{
-    Acknowledgements, Address, Aggregate, Conditioner, Drops, Dscp, Marker, Meter, NewClass,
-    Packet, Per, PerAggregate, QueueDiscipline, Settling,
+    Acknowledgements, Aggregate, Conditioner, Drops, Marker, Meter, NewClass, Per, PerAggregate,
+    QueueDiscipline, Settling,
 };
+use shortflow_packet::{Address, Dscp, Packet};
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 use crate::bench::{mbit, p, rng};

@@ -1,9 +1,7 @@
 //! The language of the timelines: packets by number, queues at instants.
 
-use shortflow_elements::{
-    Address, DropReason, Drops, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol, QueueDiscipline,
-    TcpFlags,
-};
+use shortflow_elements::{DropReason, Drops, QueueDiscipline};
+use shortflow_packet::{Address, Dscp, Ecn, FlowKey, FrameId, Packet, Protocol, TcpFlags};
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 pub(crate) fn ms(millis: u64) -> Instant {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use shortflow_elements::marker::{Counted, DstfMarker, DstfParams, SizeLevels};
-use shortflow_elements::{Address, Aggregate, Color, Dscp, Marker, Packet, Per};
+use shortflow_elements::{Aggregate, Color, Marker, Per};
+use shortflow_packet::{Address, Dscp, Packet};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bench::{ms, p, rng};

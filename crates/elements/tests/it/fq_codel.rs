@@ -1,7 +1,8 @@
 //! FQ-CoDel: the control law of RFC 8289 and the scheduler of RFC 8290, as timelines.
 
 use shortflow_elements::queue::{CoDelParams, EcnMode, FlowQueueSettings, FqCodel, FqCodelParams};
-use shortflow_elements::{DropReason, Drops, Ecn, Packet, QueueDiscipline};
+use shortflow_elements::{DropReason, Drops, QueueDiscipline};
+use shortflow_packet::{Ecn, Packet};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rng};
 
 use crate::bench::{P, ms, number_of, p};

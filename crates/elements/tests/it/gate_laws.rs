@@ -6,9 +6,8 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use shortflow_elements::queue::{AnyGate, Averages, Fifo, FifoParams, Red, RedGate, TailDrop};
-use shortflow_elements::{
-    Arrival, DropReason, Drops, Dscp, Ecn, Gate, QueueDiscipline, TrafficClass, Verdict,
-};
+use shortflow_elements::{Arrival, DropReason, Drops, Gate, QueueDiscipline, Verdict};
+use shortflow_packet::{Dscp, Ecn, TrafficClass};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
 use crate::bench::{number_of, p, rng};

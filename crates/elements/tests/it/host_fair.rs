@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCodel, FqCodelParams};
 use shortflow_elements::queue::{HostFair, HostFairParams};
-use shortflow_elements::{Address, DropReason, FlowKey, Packet, QueueDiscipline};
+use shortflow_elements::{DropReason, QueueDiscipline};
+use shortflow_packet::{Address, FlowKey, Packet};
 use shortflow_units::{Bytes, Duration, Rng};
 
 use crate::bench::{ms, number_of, p};

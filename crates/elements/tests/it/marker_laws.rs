@@ -9,9 +9,8 @@ use shortflow_elements::marker::{
 };
 use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
 use shortflow_elements::sharing::{Depths, Sharing};
-use shortflow_elements::{
-    Aggregate, Color, Dscp, Marker, Packet, Per, PerAggregate, Phase, SenderView,
-};
+use shortflow_elements::{Aggregate, Color, Marker, Per, PerAggregate};
+use shortflow_packet::{Dscp, Packet, Phase, SenderView};
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 
 use crate::bench::{mbit, p, rng};

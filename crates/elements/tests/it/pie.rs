@@ -1,7 +1,8 @@
 //! PIE beside the formulas of RFC 8033, stepped by hand.
 
 use shortflow_elements::queue::{EcnMode, Pie, PieParams, PieSettings};
-use shortflow_elements::{DropReason, Drops, Ecn, QueueDiscipline};
+use shortflow_elements::{DropReason, Drops, QueueDiscipline};
+use shortflow_packet::Ecn;
 use shortflow_units::{Bytes, Duration, Length, Rng};
 
 use crate::bench::{ms, p};

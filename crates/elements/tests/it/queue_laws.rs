@@ -18,9 +18,8 @@ use shortflow_elements::queue::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams
 use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{
-    Backlog, DropReason, Drops, Dscp, Ecn, Packet, QueueDiscipline, Queued, Verdict,
-};
+use shortflow_elements::{Backlog, DropReason, Drops, QueueDiscipline, Queued, Verdict};
+use shortflow_packet::{Dscp, Ecn, Packet};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
 use crate::bench::{mbit, number_of, p, rng};

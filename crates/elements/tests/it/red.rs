@@ -1,10 +1,11 @@
 //! RED with one level.
 
 use shortflow_elements::DropReason::{Early, Forced, Overlimit};
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::queue::{
     AboveMax, DropCurve, EcnMode, Red, RedParams, RedSettings, Spacing,
 };
-use shortflow_elements::{Ecn, QueueDiscipline};
+use shortflow_packet::Ecn;
 use shortflow_units::{Bytes, Length, Probability, Rng};
 
 use crate::bench::{Bench, mbit, ms, p};

@@ -2,7 +2,8 @@
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{AboveMax, Averages, Red, RedParams, RedSettings};
-use shortflow_elements::{DropReason, Drops, Dscp, Packet, QueueDiscipline};
+use shortflow_elements::{DropReason, Drops, QueueDiscipline};
+use shortflow_packet::{Dscp, Packet};
 use shortflow_units::{Bytes, Length, Rng};
 
 use crate::bench::{Bench, P, mbit, ms, p};

@@ -1,9 +1,10 @@
 //! Weighted and deficit round robin, also over a child that is held back.
 
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::{Classifier, DscpSet, MultiField};
 use shortflow_elements::queue::{Fifo, FifoParams};
 use shortflow_elements::scheduler::{DeficitRoundRobin, WeightedRoundRobin};
-use shortflow_elements::{Dscp, QueueDiscipline};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Length};
 
 use crate::bench::{Bench, P, ms, p};

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, DscpTable, MultiField, PortRange};
 use shortflow_elements::queue::{SharedPriority, SharedPriorityParams};
-use shortflow_elements::{DropReason, Drops, Dscp, QueueDiscipline};
+use shortflow_elements::{DropReason, Drops, QueueDiscipline};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Length};
 
 use crate::bench::{Bench, P, ms, number_of, p};

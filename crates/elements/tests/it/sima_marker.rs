@@ -3,7 +3,8 @@
 use shortflow_elements::classifier::SimaClass;
 use shortflow_elements::marker::{SimaMarker, SimaParams};
 use shortflow_elements::meter::MomentaryRateParams;
-use shortflow_elements::{Aggregate, Color, Dscp, Marker, Per};
+use shortflow_elements::{Aggregate, Color, Marker, Per};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bench::{mbit, ms, p, rng};

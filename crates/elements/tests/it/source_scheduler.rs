@@ -7,7 +7,8 @@ use shortflow_elements::DropReason::Overlimit;
 use shortflow_elements::classifier::{Classifier, MultiField, PortRange};
 use shortflow_elements::meter::TokenBucketParams;
 use shortflow_elements::scheduler::{ConnectionRule, SourceLimits, SourceParams, SourceScheduler};
-use shortflow_elements::{Drops, Dscp, QueueDiscipline};
+use shortflow_elements::{Drops, QueueDiscipline};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Instant, Length, Rate};
 
 use crate::bench::{Bench, P, ms, number_of, p, rng};

@@ -3,7 +3,8 @@
 use shortflow_elements::classifier::{Classifier, DscpSet, MultiField};
 use shortflow_elements::queue::{Fifo, FifoParams};
 use shortflow_elements::scheduler::StrictPriority;
-use shortflow_elements::{Backlog, DropReason, Drops, Dscp, Packet, QueueDiscipline, Queued};
+use shortflow_elements::{Backlog, DropReason, Drops, QueueDiscipline, Queued};
+use shortflow_packet::{Dscp, Packet};
 use shortflow_units::{Duration, Instant, Length};
 
 use crate::bench::{Bench, P, ms, p};

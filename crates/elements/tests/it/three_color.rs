@@ -6,7 +6,8 @@ use shortflow_elements::meter::{
     ColorMode, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmParams, TwoBuckets,
     TwoBucketsParams,
 };
-use shortflow_elements::{Color, Dscp, Meter};
+use shortflow_elements::{Color, Meter};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Instant, Rate};
 
 use crate::bench::{mbit, ms, p, us};

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 
 use super::list::{ListOf, Listed};
 use crate::check::Checker;

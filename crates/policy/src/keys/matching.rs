@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use shortflow_elements::classifier::{AnyOf, MultiField, PortRange, SenderMatch};
-use shortflow_elements::{Address, Label, Prefix, Protocol};
+use shortflow_packet::{Address, Label, Prefix, Protocol};
 use shortflow_units::Bytes;
 
 use super::CodePoints;
@@ -188,7 +188,9 @@ impl Checker<'_> {
         let address = address.unwrap_or(text).parse::<Address>();
         match (address, length.map(str::parse).transpose()) {
             (Ok(address), Ok(None)) => Some(Prefix::host(address)),
-            (Ok(address), Ok(Some(length))) => self.accept(path, Prefix::new(address, length)),
+            (Ok(address), Ok(Some(length))) => Prefix::new(address, length)
+                .map_err(|error| self.document.mistake(path, error.to_string(), ""))
+                .ok(),
             _ => {
                 let message = format!("invalid address \"{text}\"");
                 let help =

@@ -5,7 +5,7 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, Visitor};
-use shortflow_elements::Protocol;
+use shortflow_packet::Protocol;
 
 use super::list::Listed;
 use super::{OneOf, choices};

@@ -1,10 +1,11 @@
 //! Keys that `red` and `multi-red` share.
 
+use shortflow_elements::ParamsError;
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::queue::{
     AboveMax, Averages, DropCurve, EcnMode, RedParams, RedSettings, Spacing,
 };
-use shortflow_elements::{Dscp, ParamsError};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Length, Probability, Rate};
 
 use super::{ThresholdKey, choices};

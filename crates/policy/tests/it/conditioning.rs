@@ -1,6 +1,7 @@
 //! Classifiers, markers and policers of a role.
 
-use shortflow_elements::{Conditioner, DropReason, Dscp, Packet, Protocol};
+use shortflow_elements::{Conditioner, DropReason};
+use shortflow_packet::{Dscp, Packet, Protocol};
 
 use crate::{at, packet, place, policy};
 

@@ -9,7 +9,7 @@ mod plans;
 mod queueing;
 mod reading;
 
-use shortflow_elements::{Address, Dscp, Ecn, FlowKey, Packet, Protocol, TcpFlags};
+use shortflow_packet::{Address, Dscp, Ecn, FlowKey, Packet, Protocol, TcpFlags};
 use shortflow_policy::{Policy, PortSite, from_text};
 use shortflow_units::{Instant, Rate};
 

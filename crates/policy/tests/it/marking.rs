@@ -1,8 +1,8 @@
 //! Markers by flows, users, senders and streams, as policies name them.
 
-use shortflow_elements::{
-    Address, Conditioner, DropReason, Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderView,
-    TcpFlags,
+use shortflow_elements::{Conditioner, DropReason};
+use shortflow_packet::{
+    Address, Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderView, TcpFlags,
 };
 use shortflow_policy::from_text;
 use shortflow_units::Bytes;

@@ -9,7 +9,8 @@ use shortflow_elements::queue::{
     AggregateShaperParams, BandOf, CoDelParams, FlowQueueSettings, WfqParams,
 };
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits};
-use shortflow_elements::{Color, Dscp, Per};
+use shortflow_elements::{Color, Per};
+use shortflow_packet::Dscp;
 use shortflow_policy::keys::{Metered, RedPlan, Turns};
 use shortflow_policy::{MarkerPlan, Policy, QueuePlan};
 use shortflow_units::Rate;

@@ -1,8 +1,7 @@
 //! Queues of a role.
 
-use shortflow_elements::{
-    Address, DropReason, Drops, Dscp, Ecn, FrameId, Packet, Protocol, QueueDiscipline,
-};
+use shortflow_elements::{DropReason, Drops, QueueDiscipline};
+use shortflow_packet::{Address, Dscp, Ecn, FrameId, Packet, Protocol};
 
 use crate::{at, packet, place, policy};
 

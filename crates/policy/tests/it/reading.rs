@@ -1,6 +1,6 @@
 //! What a policy says about itself.
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_policy::from_text;
 use shortflow_text::Override;
 

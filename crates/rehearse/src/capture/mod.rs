@@ -123,8 +123,8 @@ fn send(batch: Option<Batch>, to: &SyncSender<Batch>) {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use shortflow_elements::Packet;
     use shortflow_measure::results;
+    use shortflow_packet::Packet;
     use shortflow_run::Sight;
     use shortflow_scenario::{NodeId, Overrides, from_texts};
     use shortflow_sim::Hosts;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use shortflow_elements::Packet;
 use shortflow_measure::results;
+use shortflow_packet::Packet;
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::LiveNetwork;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use shortflow_ebpf::{ConnectionState, Record, Recovery};
-use shortflow_elements::{
+use shortflow_packet::{
     Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderEvent, SenderUpdate, SenderView, TcpFlags,
 };
 use shortflow_scenario::{Addresses, NodeId, Scenario};
@@ -216,7 +216,7 @@ mod tests {
     use super::super::frames::Numbers;
     use super::*;
     use crate::applications::HandedIn;
-    use shortflow_elements::Label;
+    use shortflow_packet::Label;
     use shortflow_scenario::IpVersion;
 
     const SERVER: NodeId = NodeId(1);

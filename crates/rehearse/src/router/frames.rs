@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use shortflow_ebpf::Record;
-use shortflow_elements::{FrameId, Packet};
+use shortflow_packet::{FrameId, Packet};
 use shortflow_wire::{DsField, DsPlace, Layers, Transport};
 
 /// All packets' bytes, each in a place that is used again: there are as many places as there were packets
@@ -134,7 +134,7 @@ fn number_of(packet: &Packet) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use shortflow_elements::{Dscp, Ecn};
+    use shortflow_packet::{Dscp, Ecn};
 
     use super::*;
 

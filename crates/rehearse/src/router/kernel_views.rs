@@ -7,7 +7,7 @@ use std::time::{Duration as Time, Instant as WallClock};
 
 use nix::libc;
 use shortflow_ebpf::{Link, Record, SenderProgram};
-use shortflow_elements::{Packet, Phase, Protocol, SenderView};
+use shortflow_packet::{Packet, Phase, Protocol, SenderView};
 use shortflow_scenario::{IpVersion, NodeId, Overrides, from_texts};
 use shortflow_testbed::{Device, Home, Host, HostSpec, PortKind, Ports};
 

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
-use shortflow_elements::{FlowKey, Packet, Protocol};
+use shortflow_packet::{FlowKey, Packet, Protocol};
 use shortflow_run::{TimingError, end_of};
 use shortflow_scenario::{NodeId, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork, LiveRecord};

@@ -1,6 +1,6 @@
 //! Converts sequence numbers of one end of a connection to bytes of its application.
 
-use shortflow_elements::{SenderEvent, TcpFlags};
+use shortflow_packet::{SenderEvent, TcpFlags};
 
 use super::frames::Numbers;
 

@@ -1,7 +1,7 @@
 //! A connection of a workload: the messages of its two ends.
 
-use shortflow_elements::{Address, FlowKey, Protocol};
 use shortflow_measure::{Ends, Transfer};
+use shortflow_packet::{Address, FlowKey, Protocol};
 use shortflow_sessions::{Account, Costs, Dialogue, Outgoing};
 use shortflow_units::Instant;
 

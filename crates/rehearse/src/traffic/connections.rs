@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 
 use nix::sys::epoll::EpollFlags;
 use rustc_hash::FxHashMap;
-use shortflow_elements::{FlowKey, Protocol};
 use shortflow_measure::{self as measure, Ends, Occasion, Recorder, Transfer};
+use shortflow_packet::{FlowKey, Protocol};
 use shortflow_scenario::{NodeId, Scenario, WorkloadKind};
 use shortflow_sessions::{
     self as sessions, Account, ConnectionId, Costs, Dialogue, Link, Outgoing,

@@ -22,8 +22,8 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use nix::errno::Errno;
-use shortflow_elements::Address;
 use shortflow_measure::Recorder;
+use shortflow_packet::Address;
 use shortflow_run::{Stalls, TcpInfoLog, workload_counter};
 use shortflow_scenario::{Addresses, IpVersion, NodeId, Scenario, Workload};
 use shortflow_sessions::{self as sessions, Sessions};

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 
 use nix::errno::Errno;
 use nix::libc;
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 
 use crate::kernel::SocketSpec;

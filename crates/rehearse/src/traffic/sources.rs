@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_scenario::{IpVersion, MAX_STREAMS, NodeId, Scenario, WorkloadKind};
 use shortflow_units::Instant;
 use shortflow_workloads::{CbrStream, FlowStart, PoissonStream, TransferArrivals};

@@ -1,7 +1,7 @@
 //! What holds for any bytes that a host hands to the router: from its frames through the network and back. Shared with the
 //! fuzz target `route`.
 
-use shortflow_elements::Packet;
+use shortflow_packet::Packet;
 use shortflow_scenario::{IpVersion, NodeId, Overrides, Scenario, from_texts};
 use shortflow_sim::{Hosts, LiveNetwork};
 use shortflow_units::{Duration, Instant};

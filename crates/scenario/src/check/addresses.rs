@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use shortflow_elements::{Address, Prefix};
+use shortflow_packet::{Address, Prefix};
 use shortflow_text::Document;
 
 use super::topology::Topology;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_tcp::{Config, Era};
 use shortflow_text::{Document, NAME_RULE, is_name};
 use shortflow_units::{Duration, Instant};

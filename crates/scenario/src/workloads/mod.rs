@@ -13,8 +13,8 @@ mod web;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use shortflow_elements::Dscp;
 use shortflow_measure::Item;
+use shortflow_packet::Dscp;
 use shortflow_tcp::Config;
 use shortflow_units::{Bytes, Instant, Rate};
 

@@ -1,7 +1,7 @@
 //! Groups, links, bindings, workloads and measures as they are resolved.
 
-use shortflow_elements::Dscp;
 use shortflow_elements::dropper::LossParams;
+use shortflow_packet::Dscp;
 use shortflow_scenario::{Direction, NodeId, Overrides, Scenario, WorkloadKind, from_texts};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_scenario::NodeId;
 use shortflow_tcp::{AggregateRtts, Algorithm, Config, Connection, Role};
 use shortflow_units::Instant;

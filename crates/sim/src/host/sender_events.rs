@@ -1,6 +1,6 @@
 //! Reports about connections from hosts to the queues at their ports. Few queues need them.
 
-use shortflow_elements::{SenderEvent, SenderUpdate};
+use shortflow_packet::{SenderEvent, SenderUpdate};
 use shortflow_tcp::Connection;
 
 use crate::host::flow::{Endpoint, Flow, Side};

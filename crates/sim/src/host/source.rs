@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::sync::Arc;
 
-use shortflow_elements::Dscp;
+use shortflow_packet::Dscp;
 use shortflow_scenario::NodeId;
 use shortflow_sessions::Sessions;
 use shortflow_tcp::Config;

@@ -15,8 +15,8 @@ mod tally;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use shortflow_elements::{FrameId, Packet, SenderUpdate, SenderView};
 use shortflow_measure::{Recorder, Sample};
+use shortflow_packet::{FrameId, Packet, SenderUpdate, SenderView};
 use shortflow_run::{ClassCounts, ClassUse, Tap};
 use shortflow_scenario::{Addresses, NodeId, Scenario};
 use shortflow_tcp::TcpHeader;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
-use shortflow_elements::{FlowKey, Protocol, TcpFlags};
+use shortflow_packet::{FlowKey, Protocol, TcpFlags};
 use shortflow_scenario::Addresses;
 
 use crate::network::key::NodeKey;

@@ -1,9 +1,10 @@
 //! What few links have at their ends besides a port: roles, loss, a tap.
 
+use shortflow_elements::DropReason;
 use shortflow_elements::dropper::LinkLoss;
 use shortflow_elements::{Acknowledgements, Conditioner};
-use shortflow_elements::{DropReason, Packet, SenderView};
 use shortflow_measure::results;
+use shortflow_packet::{Packet, SenderView};
 use shortflow_run::{Event, Tap};
 use shortflow_scenario::NodeId;
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{DropReason, Drops, Packet, SenderUpdate, SenderView};
+use shortflow_elements::{DropReason, Drops};
+use shortflow_packet::{Packet, SenderUpdate, SenderView};
 use shortflow_units::Instant;
 
 use crate::event::calendar::{Calendar, Entity};

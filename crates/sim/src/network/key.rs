@@ -1,6 +1,6 @@
 //! The simulator's form of the 5-tuple.
 
-use shortflow_elements::{Address, FlowKey, Protocol};
+use shortflow_packet::{Address, FlowKey, Protocol};
 use shortflow_scenario::{Addresses, IpVersion, NodeId};
 
 /// A 5-tuple with nodes instead of addresses, in 16 bytes. Elements see the corresponding [`FlowKey`] with

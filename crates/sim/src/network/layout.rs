@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Color, Conditioner, Dscp, Label, QueueDiscipline};
+use shortflow_elements::{Color, Conditioner, QueueDiscipline};
+use shortflow_packet::{Dscp, Label};
 use shortflow_scenario::{Addresses, NodeId};
 use shortflow_units::Length;
 

@@ -8,7 +8,8 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Arrival, Dscp, Ecn, FrameId, Packet, TrafficClass};
+use shortflow_elements::Arrival;
+use shortflow_packet::{Dscp, Ecn, FrameId, Packet, TrafficClass};
 use shortflow_scenario::{Addresses, NodeId};
 use shortflow_tcp::TcpHeader;
 use shortflow_units::Instant;

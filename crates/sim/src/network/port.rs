@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 
 use shortflow_elements::queue::AnyGate;
 use shortflow_elements::{
-    Arrival, Backlog, DropReason, Drops, Ecn, Gate, Packet, QueueDiscipline, Queued, SenderUpdate,
-    Verdict,
+    Arrival, Backlog, DropReason, Drops, Gate, QueueDiscipline, Queued, Verdict,
 };
+use shortflow_packet::{Ecn, Packet, SenderUpdate};
 use shortflow_units::{Duration, Instant, Length, LinkLayer, Rate};
 
 use crate::network::line::Line;

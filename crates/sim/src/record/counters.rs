@@ -1,7 +1,8 @@
 //! The counters of a port: enough to check that no packet was lost or created, and at reported ports
 //! everything by code point.
 
-use shortflow_elements::{Arrival, Backlog, DropReason, Dscp};
+use shortflow_elements::{Arrival, Backlog, DropReason};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::network::pool::Parcel;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{FlowKey, FrameId, Packet};
+use shortflow_packet::{FlowKey, FrameId, Packet};
 use shortflow_run::{Event, Sight, Tap};
 use shortflow_tcp::Config;
 use shortflow_units::Instant;

@@ -3,8 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use shortflow_elements::{Dscp, FlowKey, FrameId, Packet};
 use shortflow_measure::results;
+use shortflow_packet::{Dscp, FlowKey, FrameId, Packet};
 use shortflow_run::{Event, Sight, Tap, end_of};
 use shortflow_scenario::{IpVersion, NodeId, NodeKind, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork, Unroutable, run_replica_before};

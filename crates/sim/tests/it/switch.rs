@@ -1,7 +1,7 @@
 //! A live network that is given other policies while packets are in it.
 
-use shortflow_elements::{Dscp, FlowKey, FrameId, Packet, Protocol};
 use shortflow_measure::{PortResult, Recorder, Replica};
+use shortflow_packet::{Dscp, FlowKey, FrameId, Packet, Protocol};
 use shortflow_run::plan;
 use shortflow_scenario::{IpVersion, NodeId, Scenario};
 use shortflow_sim::{Hosts, LiveNetwork};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_packet::{Ecn, TcpFlags};
 use shortflow_tcp::{Config, Connection, Failure, Role, State, TcpHeader};
 use shortflow_units::{Duration, Instant};
 

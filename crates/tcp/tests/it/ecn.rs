@@ -1,6 +1,6 @@
 //! Explicit congestion notification (RFC 3168).
 
-use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_packet::{Ecn, TcpFlags};
 use shortflow_tcp::Config;
 
 use crate::script::*;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::TcpFlags;
+use shortflow_packet::TcpFlags;
 use shortflow_tcp::{Connection, Failure, Role, State};
 
 use crate::script::*;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use shortflow_elements::{Phase, TcpFlags};
+use shortflow_packet::{Phase, TcpFlags};
 use shortflow_tcp::{Config, Connection, ENDLESS, Failure, Role, State};
 use shortflow_units::{Bytes, Duration, Instant};
 

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use shortflow_elements::{Ecn, Phase, TcpFlags};
+use shortflow_packet::{Ecn, Phase, TcpFlags};
 use shortflow_tcp::{Config, Connection, Recovery, Role, Segment};
 use shortflow_units::{Duration, Instant, Rng};
 

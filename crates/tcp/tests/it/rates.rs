@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use shortflow_elements::{Ecn, TcpFlags};
+use shortflow_packet::{Ecn, TcpFlags};
 use shortflow_tcp::{
     Ack, Config, Congestion, CongestionControl, Connection, DelayedAck, EchoRule, Limit, LossPhase,
     Role,

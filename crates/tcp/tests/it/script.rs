@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use shortflow_elements::{Ecn, Phase, TcpFlags};
+use shortflow_packet::{Ecn, Phase, TcpFlags};
 use shortflow_tcp::{
     Config, Connection, EcnCapable, Era, Recovery, Role, SackBlocks, Segment, Stamps, State,
     TcpHeader, Tsecr,

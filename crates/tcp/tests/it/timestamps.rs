@@ -1,6 +1,6 @@
 //! Timestamps (RFC 7323): PAWS, TS.Recent, round trips from TSecr, spurious recoveries.
 
-use shortflow_elements::Phase;
+use shortflow_packet::Phase;
 use shortflow_tcp::{Config, Connection, DelayedAck};
 use shortflow_units::Duration;
 

@@ -1,7 +1,7 @@
 //! What a Linux of today does otherwise than the RFCs of 2002: growth by bytes without limit in slow
 //! start, acknowledgements at once at the start, one lost SYN forgiven, a floor under the margin.
 
-use shortflow_elements::Ecn;
+use shortflow_packet::Ecn;
 use shortflow_tcp::{Algorithm, Config, DelayedAck, EcnCapable, Era, RtoFloor, State};
 use shortflow_units::{Duration, Instant};
 
@@ -219,7 +219,7 @@ fn the_floor_of_the_timeout_is_added_to_the_round_trip() {
 // RFC 3168 §6.1.4–6 make new data capable alone; ns-2 had others.
 #[test]
 fn segments_without_data_are_capable_where_the_era_had_it_so() {
-    use shortflow_elements::TcpFlags;
+    use shortflow_packet::TcpFlags;
     let willing = |ecn_capable| Config { ecn: true, ecn_capable, ..newreno() };
     let request = || syn(0).with_flag(TcpFlags::ECE).with_flag(TcpFlags::CWR);
     script(willing(EcnCapable::All))

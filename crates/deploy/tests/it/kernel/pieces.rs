@@ -119,8 +119,9 @@ mod marked {
     use shortflow_deploy::link;
     use shortflow_ebpf::Link;
     use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram};
+    use shortflow_elements::Color;
     use shortflow_elements::classifier::DscpSet;
-    use shortflow_elements::{Color, Dscp};
+    use shortflow_packet::Dscp;
     use shortflow_wire::Layers;
 
     use super::*;

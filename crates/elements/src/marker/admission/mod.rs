@@ -7,6 +7,7 @@
 
 mod load;
 
+use shortflow_packet::{Dscp, FlowKey, Packet, SenderView};
 use shortflow_units::{Duration, Instant, Rate, Rng};
 
 use self::load::MeasuredLoad;
@@ -15,7 +16,7 @@ use crate::meter::bucket::Tokens;
 use crate::meter::{TokenBucket, TokenBucketParams};
 use crate::params::above_zero;
 use crate::table::LruTable;
-use crate::{Color, Dscp, FlowKey, Marker, Meter, Packet, ParamsError, SenderView, Settling};
+use crate::{Color, Marker, Meter, ParamsError, Settling};
 
 /// The parameters of load measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,7 @@
 
 mod precedence;
 
+use shortflow_packet::{Dscp, FlowKey, Packet, SenderView};
 use shortflow_units::{Duration, Instant, Rate, Rng};
 
 use self::precedence::{PRECEDENCES, Thresholds};
@@ -11,7 +12,7 @@ use crate::aggregate::Per;
 use crate::classifier::SimaClass;
 use crate::meter::{Decay, MomentaryRate, MomentaryRateParams};
 use crate::table::LruTable;
-use crate::{Color, Dscp, FlowKey, Marker, Packet, ParamsError, SenderView};
+use crate::{Color, Marker, ParamsError};
 
 /// Parameters of a [`SimaMarker`]: the nominal bit rate, how the momentary one is measured, whose packets have a rate of
 /// their own, and what is written. [`SimaParams::settings`] has all of them.

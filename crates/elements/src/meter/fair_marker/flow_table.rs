@@ -1,9 +1,9 @@
 //! The Short-Range Flow Table: the number of packets of each recent flow.
 
+use shortflow_packet::FlowKey;
 use shortflow_units::{Duration, Instant};
 
 use super::FlowTableSize;
-use crate::FlowKey;
 use crate::flow_hash::FlowHash;
 use crate::table::{LruTable, TableBounds, TableStats};
 

@@ -1,5 +1,6 @@
 //! The Fair Marker in integers, as eBPF programs compute it.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Instant, Rng};
 
 use super::FairMarkerParams;
@@ -7,7 +8,7 @@ use super::flow_table::FlowTable;
 use crate::flow_hash::FlowHash;
 use crate::meter::integer_window::{Reading, Window, excess};
 use crate::meter::{IntegerTswParams, Pace};
-use crate::{Color, Meter, Packet, ParamsError};
+use crate::{Color, Meter, ParamsError};
 
 /// [`FairMarker`](super::FairMarker) with integer windows. A draw is 32 random bits, one per packet.
 #[derive(Debug)]
@@ -75,7 +76,7 @@ mod tests {
 
     use super::*;
     use crate::meter::{FairMarker, FlowTableSize, InitialRate, TswParams};
-    use crate::packet::test_packet;
+    use crate::test_packet;
 
     /// Bytes of early and of later packets that left green, of a load that the committed rate does not carry.
     fn green_bytes(mut meter: impl Meter) -> [f64; 2] {

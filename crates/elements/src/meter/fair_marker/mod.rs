@@ -28,6 +28,7 @@
 mod flow_table;
 mod integer;
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Duration, Instant, Rng};
 
 pub use self::integer::IntegerFairMarker;
@@ -36,7 +37,7 @@ use self::flow_table::FlowTable;
 use super::tsw::{InitialRate, RateEstimator, TswParams, excess};
 use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
-use crate::{Color, Meter, Packet, ParamsError};
+use crate::{Color, Meter, ParamsError};
 
 /// The size of the Short-Range Flow Table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Chooses the connection that loses a packet when the common limit is exceeded.
 
+use shortflow_packet::Packet;
 use shortflow_units::Length;
 
 use super::AggregateShaper;
 use crate::queue::ring::fits;
-use crate::{Backlog, DropReason, Drops, Packet};
+use crate::{Backlog, DropReason, Drops};
 
 impl AggregateShaper {
     /// Pushes out packets of connections that hold more behind their first packet than the connection of

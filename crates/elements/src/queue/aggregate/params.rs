@@ -1,12 +1,12 @@
 //! Parameters of a shaper of an aggregate.
 
+use shortflow_packet::SenderEvent;
 use shortflow_units::{Duration, Length};
 
 use crate::ParamsError;
 use crate::params::above_zero;
 use crate::queue::checked_limit;
 use crate::sharing::{AggregateProfile, ConnectionLimits, Sharing};
-use crate::traits::SenderEvent;
 
 /// Parameters of an [`AggregateShaper`](super::AggregateShaper): the profile and its sharing, the buffer, and when packets that
 /// wait may go. [`AggregateShaperParams::settings`] has all of them.

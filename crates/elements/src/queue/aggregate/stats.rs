@@ -2,7 +2,7 @@
 
 use shortflow_units::{Duration, Instant};
 
-use crate::traits::SenderEvent;
+use shortflow_packet::SenderEvent;
 
 /// Counters since the start.
 #[derive(Debug, Clone, Copy, Default)]

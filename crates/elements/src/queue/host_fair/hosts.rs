@@ -2,7 +2,8 @@
 
 use hashbrown::HashTable;
 
-use crate::Address;
+use shortflow_packet::Address;
+
 use crate::flow_hash::FlowHash;
 
 /// Hosts with listed queues, by address.

@@ -3,6 +3,7 @@
 
 mod hosts;
 
+use shortflow_packet::{FlowKey, Packet};
 use shortflow_units::{Instant, Rng};
 
 use self::hosts::{HostSlot, Hosts};
@@ -11,7 +12,7 @@ use super::flow_queues::{Deficit, FlowQueues, Shares};
 use super::fq_codel::FlowQueueSettings;
 use crate::aggregate::{IPV6_PREFIX, checked_ipv6_prefix};
 use crate::flow_hash::FlowHash;
-use crate::{Backlog, Drops, FlowKey, Packet, ParamsError, QueueDiscipline, Queued};
+use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Which hosts share the link fairly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,16 +3,17 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Length, Rate};
 
 use super::DropCurve;
 use super::average::Weight;
 use super::drop_curve::{Slopes, Unit, amount, unit};
 use super::spacing::Spacing;
+use crate::ParamsError;
 use crate::classifier::DscpTable;
 use crate::params::above_zero;
 use crate::queue::ring::checked_limit;
-use crate::{Dscp, ParamsError};
 
 /// How congestion is signalled to ECN-capable packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

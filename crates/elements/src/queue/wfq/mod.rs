@@ -9,6 +9,7 @@ mod gps;
 mod params;
 mod pool;
 
+use shortflow_packet::{FlowKey, Packet};
 use shortflow_units::{Instant, Rate, Rng};
 
 use self::gps::{Gps, virtual_time_per_byte};
@@ -21,7 +22,7 @@ use super::ring::fits;
 use crate::flow_hash::{FlowHash, Hashed};
 use crate::flow_map::FlowMap;
 use crate::slab::{List, Slab};
-use crate::{Backlog, DropReason, Drops, FlowKey, Packet, QueueDiscipline, Queued};
+use crate::{Backlog, DropReason, Drops, QueueDiscipline, Queued};
 
 /// Packet-by-packet Generalized Processor Sharing over classes, each one flow or with one flow per 5-tuple.
 /// Packets of a flow are first in, first out. If several packets would finish at the same time, the one that

@@ -2,11 +2,12 @@
 
 use std::cmp::Reverse;
 
+use shortflow_packet::Packet;
 use shortflow_units::Length;
 
+use crate::Backlog;
 use crate::queue::ranking::Ranking;
 use crate::queue::ring::fits;
-use crate::{Backlog, Packet};
 
 /// The totals of flows under a limit, and the flow that holds most relative to its weight.
 #[derive(Debug)]

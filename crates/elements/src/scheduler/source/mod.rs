@@ -10,6 +10,7 @@ mod round;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
+use shortflow_packet::Packet;
 use shortflow_units::{Instant, Rng};
 
 use self::earliest::Earliest;
@@ -20,7 +21,7 @@ use self::round::{Connection, First, Rounds};
 use crate::flow_hash::FlowHash;
 use crate::packet_store::PacketStore;
 use crate::queue::fits;
-use crate::{Backlog, DropReason, Drops, Packet, QueueDiscipline, Queued, Verdict};
+use crate::{Backlog, DropReason, Drops, QueueDiscipline, Queued, Verdict};
 
 /// HIGH, MED, LOW by number; LOW is the last and needs no tokens.
 const LOW: usize = 2;

@@ -1,10 +1,11 @@
 //! Chooses the connection that loses a packet when the common limit is exceeded.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Instant, Length};
 
 use super::{Connection, SourceScheduler};
 use crate::queue::fits;
-use crate::{Backlog, DropReason, Drops, Packet};
+use crate::{Backlog, DropReason, Drops};
 
 /// By how much a connection exceeds its share: its class (the last one loses first), then what it holds
 /// behind its first packet relative to its weight, to 2⁻³². Each connection of a class therefore keeps a

@@ -1,13 +1,14 @@
 //! Parameters of the source scheduler.
 
+use shortflow_packet::Dscp;
 use shortflow_units::{Duration, Length};
 
 use super::LOW;
+use crate::ParamsError;
 use crate::classifier::{Classifier, DscpTable};
 use crate::meter::TokenBucketParams;
 use crate::params::above_zero;
 use crate::queue::checked_limit;
-use crate::{Dscp, ParamsError};
 
 /// How connections that match a rule are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The token bucket that delays the packets of a priority.
 
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Instant, Rate};
 
 use crate::meter::TokenBucketParams;
 use crate::meter::bucket::{Bucket, Earned, Tokens};
-use crate::packet::Packet;
 
 /// A token bucket that packets wait for, instead of being coloured by it. It starts full.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ mod tests {
     use shortflow_units::Duration;
 
     use super::*;
-    use crate::packet::test_packet;
+    use crate::test_packet;
 
     #[test]
     fn a_packet_is_admitted_at_the_nanosecond_that_was_said_and_not_before() {

@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU32;
 
+use shortflow_packet::FlowKey;
 use shortflow_units::Instant;
 
 use super::params::MAX_CLASSES;
 use super::{ConnectionRule, LOW};
-use crate::FlowKey;
 use crate::chains::{Chain, Chains};
 use crate::packet_store::PacketList;
 

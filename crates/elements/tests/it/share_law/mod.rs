@@ -5,7 +5,8 @@ mod queues;
 
 use proptest::prelude::*;
 use shortflow_elements::queue::WhenFull;
-use shortflow_elements::{Address, Drops, Dscp, FlowKey, Packet, QueueDiscipline};
+use shortflow_elements::{Drops, QueueDiscipline};
+use shortflow_packet::{Address, Dscp, FlowKey, Packet};
 use shortflow_units::{Bytes, Duration, Instant, Length, Rng};
 
 use crate::bench::p;

@@ -1,5 +1,6 @@
 //! Queues that serve several classes, each with the shares of a setup.
 
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, SimaClass};
 use shortflow_elements::meter::TokenBucketParams;
 use shortflow_elements::queue::{
@@ -13,7 +14,7 @@ use shortflow_elements::scheduler::{
     WeightedRoundRobin,
 };
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_elements::{Dscp, QueueDiscipline};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Length, Rate, Rng};
 
 use super::{CLASSES, LARGEST, Setup};

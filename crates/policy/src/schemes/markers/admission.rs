@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::marker::{AdmissionControl, AdmissionParams, LoadWindow};
 use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
-use shortflow_elements::{Color, Dscp, Marker, Settling};
+use shortflow_elements::{Color, Marker, Settling};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Duration, Probability, Rate, Rng};
 
 use crate::check::Checker;

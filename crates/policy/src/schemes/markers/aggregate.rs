@@ -1,7 +1,8 @@
 //! `aggregate`: policing and marking of an aggregate of connections.
 
 use shortflow_elements::marker::{AggregateMarker, AggregateMarkerParams};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::Rng;
 
 use crate::Asked;

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::marker::{Counted, DstfMarker, DstfParams};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::{Duration, Rate, Rng};
 
 use crate::check::Checker;

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use shortflow_elements::marker::ColorMarker;
 use shortflow_elements::meter::{FairMarker, FairMarkerParams, FlowTableSize};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::{Duration, Rng};
 
 use crate::check::Checker;

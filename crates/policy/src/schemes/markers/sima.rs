@@ -5,7 +5,8 @@ use serde::Deserialize;
 use shortflow_elements::classifier::SimaClass;
 use shortflow_elements::marker::{SimaMarker, SimaParams};
 use shortflow_elements::meter::MomentaryRateParams;
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Rate, Rng};
 
 use crate::check::Checker;

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::marker::{SrptMarker, SrptParams};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::Rng;
 
 use crate::Asked;

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::marker::ColorMarker;
 use shortflow_elements::meter::{SrTcm, SrTcmParams};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::{Bytes, Rate, Rng};
 
 use crate::check::Checker;

@@ -2,7 +2,8 @@
 
 use shortflow_elements::marker::ColorMarker;
 use shortflow_elements::meter::{Tsw2Cm, TswParams};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::Rng;
 
 use crate::check::Checker;

@@ -2,7 +2,8 @@
 
 use shortflow_elements::marker::ColorMarker;
 use shortflow_elements::meter::{Tsw3Cm, Tsw3CmParams};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::{Rate, Rng};
 
 use crate::check::Checker;

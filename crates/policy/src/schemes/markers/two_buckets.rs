@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::marker::ColorMarker;
 use shortflow_elements::meter::{TwoBuckets, TwoBucketsParams};
-use shortflow_elements::{Color, Dscp, Marker};
+use shortflow_elements::{Color, Marker};
+use shortflow_packet::Dscp;
 use shortflow_units::Rng;
 
 use crate::check::Checker;

@@ -2,7 +2,8 @@
 
 use shortflow_elements::queue::{AggregateShaper, AggregateShaperParams};
 use shortflow_elements::queue::{FreshPackets, ServiceOrder, Triggers};
-use shortflow_elements::{QueueDiscipline, SenderEvent};
+use shortflow_elements::QueueDiscipline;
+use shortflow_packet::SenderEvent;
 use shortflow_units::{Duration, Length, Rate};
 
 use crate::Asked;

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
 use shortflow_elements::classifier::{DscpSet, DscpTable};
 use shortflow_elements::queue::{AnyGate, Averages, Red, RedGate};
-use shortflow_elements::{Dscp, QueueDiscipline};
+use shortflow_elements::QueueDiscipline;
+use shortflow_packet::Dscp;
 
 use crate::check::Checker;
 use crate::keys::{CodePoints, OneOf, RedPlan, choices, curve_keys, red_keys};

@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::scheduler::{ConnectionRule, SourceLimits, SourceParams, SourceScheduler};
-use shortflow_elements::{Dscp, QueueDiscipline};
+use shortflow_elements::QueueDiscipline;
+use shortflow_packet::Dscp;
 use shortflow_units::{Duration, Length};
 
 use crate::check::Checker;

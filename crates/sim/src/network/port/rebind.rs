@@ -4,7 +4,8 @@
 //! Departures that were fixed on arrival stay fixed: those packets leave first, and the new queue begins
 //! after them.
 
-use shortflow_elements::{Backlog, DropReason, Drops, Packet, QueueDiscipline};
+use shortflow_elements::{Backlog, DropReason, Drops, QueueDiscipline};
+use shortflow_packet::Packet;
 use shortflow_units::{Bytes, Instant, Length};
 
 use super::{Buffer, Passage, Port, Served};

@@ -1,6 +1,6 @@
 //! What comes twice is reported, and what was done for nothing is taken back (RFC 2883, RFC 3708, RFC 8985 §6.2).
 
-use shortflow_elements::{Ecn, Phase, TcpFlags};
+use shortflow_packet::{Ecn, Phase, TcpFlags};
 
 use super::*;
 

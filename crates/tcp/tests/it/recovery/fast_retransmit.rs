@@ -1,7 +1,7 @@
 //! Fast retransmit and fast recovery by counting duplicates: what Reno and NewReno share, and what
 //! Reno does alone.
 
-use shortflow_elements::Phase;
+use shortflow_packet::Phase;
 
 use super::*;
 

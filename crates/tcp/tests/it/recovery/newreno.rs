@@ -1,6 +1,6 @@
 //! Several losses in one window without SACK: partial acknowledgements (RFC 6582).
 
-use shortflow_elements::Phase;
+use shortflow_packet::Phase;
 use shortflow_tcp::State;
 
 use super::*;

@@ -293,7 +293,7 @@ fn a_timeout_without_a_loss_is_taken_back() {
         .gets(acks(1))
         .sends_segments(11..=12)
         .window_is(11)
-        .phase_is(shortflow_elements::Phase::SlowStart);
+        .phase_is(shortflow_packet::Phase::SlowStart);
 }
 
 // RFC 5682 §3.1: new data answer the first acknowledgement; the second is of what was sent once, before the timeout.

@@ -1,6 +1,6 @@
 //! Segments that overtake each other, and what the sender makes of it.
 
-use shortflow_elements::Phase;
+use shortflow_packet::Phase;
 
 use super::*;
 

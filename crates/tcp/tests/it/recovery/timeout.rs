@@ -1,6 +1,6 @@
 //! What follows when the retransmission timer expires, rightly or not.
 
-use shortflow_elements::Phase;
+use shortflow_packet::Phase;
 
 use super::*;
 

@@ -4,8 +4,6 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-use crate::ParamsError;
-
 /// An IPv4 or IPv6 address. An IPv4 address is stored as its IPv4-mapped IPv6 address, `::ffff:a.b.c.d` (RFC
 /// 4291 §2.5.5.2). The two versions therefore never overlap, and comparisons, prefixes and hashes are the
 /// same for both. The default is 0.0.0.0.
@@ -47,7 +45,7 @@ impl Address {
 
     /// The first and the last 64 bits, in the stored form.
     #[inline]
-    pub(crate) const fn halves(self) -> [u64; 2] {
+    pub const fn halves(self) -> [u64; 2] {
         [self.high, self.low]
     }
 
@@ -102,13 +100,11 @@ impl From<Address> for IpAddr {
 }
 
 impl FromStr for Address {
-    type Err = String;
+    type Err = ParseAddressError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let parsed: Result<IpAddr, _> = text.parse();
-        parsed.map(Address::from).map_err(|_| {
-            format!("invalid address \"{text}\"; write one such as 10.0.0.1 or 2001:db8::1")
-        })
+        parsed.map(Address::from).map_err(|_| ParseAddressError { found: text.to_owned() })
     }
 }
 
@@ -134,21 +130,15 @@ pub struct Prefix {
 impl Prefix {
     /// The addresses that match `address` in the first `length` bits, at most 32 for IPv4 and 128 for IPv6.
     /// The other bits of `address` must be zero. Length 0 is every address of the version.
-    pub fn new(address: Address, length: u8) -> Result<Self, ParamsError> {
+    pub fn new(address: Address, length: u8) -> Result<Self, PrefixError> {
         let max = address.length();
         if length > max {
-            return Err(ParamsError::new(
-                "prefix",
-                format!("the prefix length of {address} must be 0 to {max}; found {length}"),
-            ));
+            return Err(PrefixError::Length { address, max, found: length });
         }
         let mask = mask(128 - max + length);
         let network = Address::v6(address.bits() & mask);
         if network != address {
-            return Err(ParamsError::new(
-                "prefix",
-                format!("{address}/{length} has bits beyond its prefix; write {network}/{length}"),
-            ));
+            return Err(PrefixError::BitsBeyond { address, network, length });
         }
         Ok(Prefix { network, mask: Address::v6(mask) })
     }
@@ -184,6 +174,38 @@ impl Prefix {
     }
 }
 
+/// The text is not an address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("invalid address \"{found}\"; write one such as 10.0.0.1 or 2001:db8::1")]
+pub struct ParseAddressError {
+    found: String,
+}
+
+/// An invalid prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PrefixError {
+    /// An address of this version has fewer bits.
+    #[error("the prefix length of {address} must be 0 to {max}; found {found}")]
+    Length {
+        /// The address.
+        address: Address,
+        /// The bits of an address of its version.
+        max: u8,
+        /// The length that was given.
+        found: u8,
+    },
+    /// The address has bits after the prefix that are not zero.
+    #[error("{address}/{length} has bits beyond its prefix; write {network}/{length}")]
+    BitsBeyond {
+        /// The address that was given.
+        address: Address,
+        /// The address without these bits.
+        network: Address,
+        /// The length of the prefix.
+        length: u8,
+    },
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,7 +229,7 @@ mod tests {
         assert_eq!(address("::a00:1").as_v4(), None, "these 128 bits are not an IPv4 address");
         let refused = "10.0.0".parse::<Address>().unwrap_err();
         assert_eq!(
-            refused,
+            refused.to_string(),
             "invalid address \"10.0.0\"; write one such as 10.0.0.1 or 2001:db8::1"
         );
     }
