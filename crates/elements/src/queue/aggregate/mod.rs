@@ -5,7 +5,7 @@ mod overflow;
 mod params;
 mod stats;
 
-use shortflow_packet::{SenderEvent, SenderUpdate};
+use shortflow_packet::{Packet, SenderEvent, SenderUpdate};
 use shortflow_units::{Duration, Instant, Rng};
 
 pub use self::params::{
@@ -15,7 +15,6 @@ use self::stats::Stats;
 use crate::packet_store::{PacketList, PacketStore};
 use crate::sharing::{Connections, Seen, Sharing};
 use crate::{Backlog, DropReason, Drops, QueueDiscipline, Queued};
-use shortflow_packet::Packet;
 
 /// Holds packets of an aggregate until they conform to its profile.
 ///
