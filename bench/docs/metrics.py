@@ -5,8 +5,8 @@ import re
 from paths import ROOT, Failed
 from tables import generated, table
 
-GOLDEN = ROOT / "crates/agent/tests/metrics.txt"
-SOURCES = ROOT / "crates/agent/src/metrics"
+GOLDEN = ROOT / "crates/fleet/agent/tests/metrics.txt"
+SOURCES = ROOT / "crates/fleet/agent/src/metrics"
 
 
 def page() -> str:

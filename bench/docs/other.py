@@ -8,7 +8,7 @@ from paths import ROOT, Failed
 from structs import structs
 from tables import generated, table
 
-FLEET = ROOT / "crates/agent/src/fleet/file.rs"
+FLEET = ROOT / "crates/fleet/agent/src/fleet/file.rs"
 
 # The tables of a fleet, by the struct that reads them.
 TABLES = {

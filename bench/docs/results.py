@@ -12,7 +12,7 @@ from structs import Struct, enums, inner, structs
 from tables import generated, table
 
 COLUMNS = Path(__file__).with_name("columns.toml")
-SOURCES = sorted((ROOT / "crates/measure/src").rglob("*.rs")) + sorted((ROOT / "crates/report/src").glob("*.rs"))
+SOURCES = sorted((ROOT / "crates/base/measure/src").rglob("*.rs")) + sorted((ROOT / "crates/answer/report/src").glob("*.rs"))
 
 ENUMS = enums(SOURCES)
 

@@ -21,7 +21,7 @@ SHIM = "iframe-worker.js"
 
 # Pages outside docs/ that belong to the site.
 PAGES = ("README.md", "docs/**/*.md", "policies/README.md", "scenarios/README.md", "papers/*/*.md", "bench/peers/**/*.md",
-         "crates/*/tests/README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md",
+         "crates/**/tests/README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "STYLE.md",
          "THIRD-PARTY.md")  # fmt: skip
 LINK = re.compile(r"(\[(?:[^\[\]]|\[[^\]]*\])*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 # Words of info strings that the tests read and MkDocs does not know.
@@ -109,7 +109,7 @@ def to_file(page: Path, match: re.Match[str]) -> str:
 def validation() -> list[str]:
     return ["docs/validation.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs/validation").glob("*.md"))),
             *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "bench/peers").rglob("*.md"))),
-            *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "crates").glob("*/tests/README.md")))]  # fmt: skip
+            *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "crates").glob("**/tests/README.md")))]  # fmt: skip
 
 
 def studies() -> list[str]:

@@ -1,4 +1,4 @@
-//! Any bytes as a packet that a host hands to the router of a rehearsal: what `crates/rehearse/tests/it/passage.rs` says
+//! Any bytes as a packet that a host hands to the router of a rehearsal: what `crates/engine/rehearse/tests/it/passage.rs` says
 //! holds.
 
 #![no_main]
@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use shortflow_scenario::Scenario;
 
 #[allow(dead_code)]
-#[path = "../../crates/rehearse/src/router/frames.rs"]
+#[path = "../../crates/engine/rehearse/src/router/frames.rs"]
 mod frames;
-#[path = "../../crates/rehearse/tests/it/passage.rs"]
+#[path = "../../crates/engine/rehearse/tests/it/passage.rs"]
 mod passage;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -5,6 +5,7 @@
 
 mod banned;
 mod code;
+mod crates;
 mod edges;
 mod fronts;
 mod kinds;

@@ -1,6 +1,7 @@
 //! What must not be written, each with what to write instead.
 
 use super::code::{Code, is_identifier};
+use super::crates::place;
 use super::kinds::{self, Kind, Kinds};
 use super::{Finding, Tree};
 
@@ -93,13 +94,13 @@ fn applies(place: Where, kinds: &Kinds, path: &str, in_test: bool) -> bool {
 
 /// Whether a file is a crate's build script, which talks to cargo by printing.
 fn is_build_script(path: &str) -> bool {
-    path.split('/').count() == 3 && path.ends_with("/build.rs")
+    place(path).is_some_and(|place| place.inside == "build.rs")
 }
 
 /// The crate to which a file belongs, by its folder.
 fn owner(path: &str) -> &str {
-    let path = path.strip_prefix("crates/").unwrap_or(path);
-    path.split('/').next().unwrap_or(path)
+    let outside = path.split('/').next().unwrap_or(path);
+    place(path).map_or(outside, |place| place.name)
 }
 
 /// Whether a file serves tests, benchmarks or examples, and no user.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Finding, Tree};
+use super::{Finding, Tree, map};
 
 /// The file that holds the map and the allowed edges.
 pub(crate) const ARCHITECTURE: &str = "ARCHITECTURE.md";
@@ -29,13 +29,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     let allowed = allowed(text, &mut findings);
     let mut used = BTreeMap::new();
-    for (path, manifest) in tree.texts_with("toml") {
-        let Some(name) = path.strip_prefix("crates/").and_then(|p| p.strip_suffix("/Cargo.toml"))
-        else {
-            continue;
-        };
-        for (line, edge) in edges_of(name, manifest) {
-            used.insert(edge, (path, line));
+    for (place, manifest) in tree.crates() {
+        for (line, edge) in edges_of(place.name, manifest) {
+            used.insert(edge, (format!("{}/Cargo.toml", place.folder), line));
         }
     }
     for (edge, (path, line)) in &used {
@@ -45,6 +41,18 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
             findings.push(Finding::new(path, *line, found, remedy));
         }
     }
+    findings.extend(used.iter().filter_map(|(edge, (path, line))| {
+        let layer = |name: &str| {
+            let place = tree.crates().map(|(place, _)| place).find(|place| place.name == name)?;
+            Some((map::layers(text).position(|layer| layer == place.layer)?, place.layer))
+        };
+        let ((from, its_layer), (to, layer)) = (layer(&edge.from)?, layer(&edge.to)?);
+        (from < to).then(|| {
+            let found = format!("a crate of `{its_layer}` uses `{}` of `{layer}`", edge.to);
+            let remedy = "a layer uses those listed above it on the map; move the code down";
+            Finding::new(path, *line, found, remedy)
+        })
+    }));
     for (edge, line) in &allowed {
         if !used.contains_key(edge) {
             let found = format!("`{}` does not use `{}`{}", edge.from, edge.to, place(edge));

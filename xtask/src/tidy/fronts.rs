@@ -1,5 +1,6 @@
 //! The front page of each crate says what the crate does not know.
 
+use super::crates::place;
 use super::{Finding, Tree};
 
 /// The heading over what a crate does not know.
@@ -22,8 +23,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
 }
 
 fn is_front_page(path: &str) -> bool {
-    let inner = path.strip_prefix("crates/").and_then(|path| path.strip_suffix("/src/lib.rs"));
-    inner.is_some_and(|name| !name.contains('/'))
+    place(path).is_some_and(|place| place.inside == "src/lib.rs")
 }
 
 fn has_paragraph(text: &str) -> bool {

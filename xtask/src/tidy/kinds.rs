@@ -38,14 +38,15 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let given = read(text);
     let mut seen = BTreeMap::new();
     for (line, name, kind) in &given {
-        let manifests = [format!("crates/{name}/Cargo.toml"), format!("{name}/Cargo.toml")];
+        let is_crate = tree.crates().any(|(place, _)| place.name == *name)
+            || tree.has_file(&format!("{name}/Cargo.toml"));
         if kind.is_none() {
             finding(
                 *line,
                 "this is no kind of crate".to_owned(),
                 "write pure, libraries or programs",
             );
-        } else if !manifests.iter().any(|manifest| tree.has_file(manifest)) {
+        } else if !is_crate {
             finding(*line, format!("`{name}` is no crate"), "take its kind out");
         } else if seen.insert(*name, *line).is_some() {
             finding(*line, format!("`{name}` has two kinds"), "choose one");

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::crates::is_part;
 use super::edges::{ARCHITECTURE, block};
 use super::{Finding, Tree};
 
@@ -25,7 +26,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     }
     for crate_name in block(text, "edges").into_iter().filter_map(|(line, entry)| {
         let name = entry.split(':').next()?;
-        (!tree.has_file(&format!("crates/{name}/Cargo.toml"))).then_some((line, name))
+        (!tree.crates().any(|(place, _)| place.name == name)).then_some((line, name))
     }) {
         let (line, name) = crate_name;
         let found = format!("`{name}` is no crate");
@@ -47,6 +48,15 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// The layers, lowest first: the folders directly below `crates/`.
+pub(crate) fn layers(text: &str) -> impl Iterator<Item = String> {
+    let below = |path: String| {
+        let layer = path.strip_prefix("crates/")?.strip_suffix('/')?;
+        (!layer.is_empty() && !layer.contains('/')).then(|| layer.to_owned())
+    };
+    entries(text).into_iter().filter_map(move |(_, path)| below(path))
 }
 
 /// The paths on the map, with their lines.
@@ -71,7 +81,11 @@ fn entries(text: &str) -> Vec<(usize, String)> {
 fn folders_to_show(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..=at]).filter(|folder| {
         let names: Vec<&str> = folder.trim_end_matches('/').split('/').collect();
-        matches!(names[..], [_] | ["crates", _] | ["crates", _, "src", _])
+        match names[..] {
+            [_] | ["crates", _] | ["crates", _, "src", _] | ["crates", _, _, "src", _] => true,
+            ["crates", _, name] => !is_part(name),
+            _ => false,
+        }
     })
 }
 

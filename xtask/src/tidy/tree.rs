@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::crates::{Place, place};
+
 /// A file, its path relative to the top of the repository.
 #[derive(Debug)]
 pub(crate) struct File {
@@ -68,6 +70,14 @@ impl Tree {
     pub(crate) fn texts_with(&self, extension: &str) -> impl Iterator<Item = (&str, &str)> {
         self.texts().filter(move |(path, _)| {
             path.rsplit_once('.').is_some_and(|(_, its_extension)| its_extension == extension)
+        })
+    }
+
+    /// The crates below `crates/`, each with the text of its `Cargo.toml`.
+    pub(crate) fn crates(&self) -> impl Iterator<Item = (Place<'_>, &str)> {
+        self.texts_with("toml").filter_map(|(path, manifest)| {
+            let place = place(path)?;
+            (place.inside == "Cargo.toml").then_some((place, manifest))
         })
     }
 

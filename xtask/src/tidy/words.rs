@@ -6,6 +6,7 @@ mod prose;
 use std::collections::BTreeMap;
 
 use super::code::Code;
+use super::crates::place;
 use super::{Finding, Tree};
 use baseline::{BASELINE, LONG_SENTENCES, MAX_LONG_SENTENCES, PHRASES};
 use prose::{Line, Token};
@@ -84,10 +85,10 @@ fn in_program(tree: &Tree, bans: &[Ban]) -> Vec<Finding> {
 
 /// `crates/NAME/src`, where the file is in it and serves users.
 fn source_folder(path: &str) -> Option<&str> {
-    let rest = path.strip_prefix("crates/")?;
-    let (name, file) = rest.split_once("/src/")?;
-    let is_test = name.contains('/') || file == "tests.rs" || file.ends_with("/tests.rs");
-    (!is_test).then(|| &path[.."crates/".len() + name.len() + "/src".len()])
+    let place = place(path)?;
+    let file = place.inside.strip_prefix("src/")?;
+    let is_test = file == "tests.rs" || file.ends_with("/tests.rs");
+    (!is_test).then(|| &path[..place.folder.len() + "/src".len()])
 }
 
 /// The banned phrases among the words of a text.

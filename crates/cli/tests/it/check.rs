@@ -20,7 +20,7 @@ fn a_right_file_is_recognised_and_described() {
 
 #[test]
 fn a_mistake_is_shown_with_its_place_and_gives_code_2() {
-    let bad = "crates/scenario/tests/bad/unknown-key.toml";
+    let bad = "crates/traffic/scenario/tests/bad/unknown-key.toml";
     let ended = run(&["check", "policies/best-effort.toml", bad]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains(&format!("--> {bad}:")), "{}", ended.err);
@@ -38,7 +38,7 @@ fn a_file_that_is_neither_policy_nor_scenario_is_told_what_both_have() {
 
 #[test]
 fn mistakes_can_be_read_by_a_machine() {
-    let ended = run(&["check", "--json", "crates/scenario/tests/bad/zero-rate.toml"]);
+    let ended = run(&["check", "--json", "crates/traffic/scenario/tests/bad/zero-rate.toml"]);
     assert_eq!(ended.code, Some(2));
     let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     assert_eq!(found["ok"], false);

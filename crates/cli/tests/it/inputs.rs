@@ -77,7 +77,7 @@ fn what_cannot_run_is_refused_with_the_figure_and_what_to_change() {
         ("too-many-samples", "this makes about 3.0e11 samples, of 1 port every 1 ns for 300 s"),
         ("too-many-routes", "40,002 hosts and routers have several links"),
     ] {
-        let path = format!("crates/scenario/tests/bad/{bad}.toml");
+        let path = format!("crates/traffic/scenario/tests/bad/{bad}.toml");
         for command in ["check", "simulate"] {
             let ended = run(&[command, &path]);
             assert_eq!(ended.code, Some(2), "{}", ended.err);

@@ -36,7 +36,7 @@ mod schemas;
 #[cfg(target_os = "linux")]
 mod schemes;
 #[cfg(all(feature = "network", target_os = "linux"))]
-#[path = "../../../agent/tests/it/slapd.rs"]
+#[path = "../../../fleet/agent/tests/it/slapd.rs"]
 mod slapd;
 mod support;
 mod tracer;

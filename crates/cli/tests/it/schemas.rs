@@ -89,7 +89,7 @@ fn the_schemas_take_every_policy_and_scenario_of_the_repository() {
 /// `BLESS=1` rewrites it. Of a file whose mistake is on the command line there is nothing to see.
 #[test]
 fn the_schemas_refuse_all_mistakes_but_those_of_the_list() {
-    let folders = ["crates/policy/tests/bad", "crates/scenario/tests/bad"];
+    let folders = ["crates/node/policy/tests/bad", "crates/traffic/scenario/tests/bad"];
     let is_in_text = |path: &PathBuf| !fs::read_to_string(path).unwrap().contains("#! --");
     let files: Vec<(&str, PathBuf)> = folders
         .iter()
