@@ -183,4 +183,21 @@ mod tests {
              list the lower crate first; arrows point one way"
         );
     }
+
+    #[test]
+    fn a_layer_uses_only_the_layers_above_it_on_the_map() {
+        let map = "```map\ncrates/\n  base/\n    units/\n  node/\n    tcp/\n```\n\
+                   ```edges\ntcp:\nunits: tcp\n```\n";
+        let units = "[dependencies]\nshortflow-tcp.workspace = true\n";
+        let files = [
+            (ARCHITECTURE, map),
+            ("crates/base/units/Cargo.toml", units),
+            ("crates/node/tcp/Cargo.toml", ""),
+        ];
+        assert_eq!(
+            read(check, &files),
+            ["crates/base/units/Cargo.toml:2: a crate of `base` uses `tcp` of `node`; \
+              a layer uses those listed above it on the map; move the code down"]
+        );
+    }
 }
