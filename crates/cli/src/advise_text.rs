@@ -2,69 +2,30 @@
 
 use std::path::Path;
 
-use serde_json::json;
-use shortflow_advise::{LineKind, Network, Reading};
+use shortflow_advise::{Advice, LOW_SHARE, LineKind, Network, Slower, TODAY, worse_than};
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
 use shortflow_measure::{Estimate, Unit};
 use shortflow_report::{Table, wrapped};
 use shortflow_run::shell_word;
-use shortflow_tune::{Difference, Goal, LineFit, assumed_congestion_control, in_unit, policy_text};
+use shortflow_tune::{Difference, Goal, assumed_congestion_control, in_unit};
 use shortflow_units::{Bytes, Rate};
 
-use crate::advise::{Advice, POLICY, SCENARIO, TODAY};
-use crate::advise_choice::worse_than;
+use crate::advise::{POLICY, SCENARIO};
 use crate::console::Console;
 use crate::deployable;
-use crate::shipped;
 
-impl Advice<'_> {
-    /// The policy of the scenario as a file: what is advised, or a plain queue where nothing is.
-    pub(crate) fn policy(&self) -> String {
-        let plain = || shipped::policy("best-effort").map_or("", |(_, text)| text);
-        if self.is_today || !self.is_advice() {
-            return format!(
-                "# No advice: this file is a plain queue, because scenario.toml needs a policy.\n\n{}",
-                plain()
-            );
-        }
-        let inputs = &self.advised.scenario().inputs;
-        let text = inputs.policy.as_ref().map_or("", |(_, text)| text);
-        let heading = "Chosen by `shortflow advise` for the network in scenario.toml.";
-        policy_text(text, &self.advised.set, &[heading.to_owned()])
-            .expect("parameters of a shipped policy can be set")
+/// An advice as text.
+pub(crate) struct AdviceText<'a>(pub(crate) &'a Advice<'a>);
+
+impl<'a> std::ops::Deref for AdviceText<'a> {
+    type Target = Advice<'a>;
+
+    fn deref(&self) -> &Advice<'a> {
+        self.0
     }
+}
 
-    pub(crate) fn json(&self) -> serde_json::Value {
-        let figures: Vec<_> = self
-            .figures
-            .iter()
-            .map(|(label, found)| {
-                let each = self.about.iter().zip(found);
-                json!({ "policy": label, "figures": each.map(|((about, goal), found)| json!({
-                    "what": about, "of": goal.text, "found": found,
-                })).collect::<Vec<_>>() })
-            })
-            .collect();
-        json!({
-            "network": { "up": self.network.up.to_string(), "down": self.network.down.to_string(),
-                "users": self.network.users, "sizes": self.network.sizes, "link": self.network.line.name,
-                "link_layer": self.network.line.link_layer,
-                "uses": self.network.uses.iter().map(|one| one.row().name).collect::<Vec<_>>() },
-            "simulated": self.network.simulated(),
-            "capture": self.reading().map(capture_json),
-            "settings": self.fit().map(|fit| json!({
-                "round_trip_s": fit.round_trip.as_secs_f64(),
-                "policy": self.advised.set,
-            })),
-            "assumes": assumed_congestion_control(self.advised.scenario()),
-            "policy": (!self.is_today && self.is_advice()).then_some(&self.advised.label),
-            "keeps_limits": self.narrow.is_none(),
-            "goals": self.goals, "limits": self.limits,
-            "uses": figures,
-            "found": self.tuned,
-        })
-    }
-
+impl AdviceText<'_> {
     pub(crate) fn describe(&self, console: &Console, folder: &Path) -> String {
         let table = Table::set(&self.table()).text(console.color_out);
         let head = wrapped(&self.headline(), console.columns);
@@ -95,6 +56,12 @@ impl Advice<'_> {
                 self.advised.settings()
             );
         }
+        if let Some((slower, limit)) = self.slower_buffer().filter(|_| !self.is_today) {
+            message += &format!(
+                "The buffer {} is smaller, as that direction is slower: limit = {limit}.\n",
+                slower.towards()
+            );
+        }
         if let Some(assumed) = assumed_congestion_control(self.advised.scenario()) {
             message += &format!("{assumed}\n");
         }
@@ -113,17 +80,6 @@ impl Advice<'_> {
         message + "\n"
     }
 
-    /// What became of the packets of the capture, where flows are out of one.
-    fn reading(&self) -> Option<&Reading> {
-        self.network.flows.as_ref()?.reading.as_ref()
-    }
-
-    /// What the settings of what is advised follow, where some do.
-    fn fit(&self) -> Option<LineFit> {
-        let has_some = !self.is_today && !self.advised.set.is_empty();
-        LineFit::from_scenario(self.advised.scenario()).filter(|_| has_some)
-    }
-
     /// How packets count on the line and at the gateway.
     fn counted(&self) -> String {
         let LineKind { about, link_layer, .. } = self.network.line;
@@ -133,14 +89,6 @@ impl Advice<'_> {
             "The line is {about}: a packet of 40 bytes takes {small} bytes there, one of 1500 takes {full} (link \
              layer {link_layer}). The gateway counts packets in the same way.\n"
         )
-    }
-
-    /// Whether enough was measured to say anything, and there is a use in it.
-    pub(crate) fn is_advice(&self) -> bool {
-        let is_of_first =
-            self.network.goals()[0].ends_with(&format!(":{}", self.goals[0].workload));
-        let is_near = self.narrow.is_none() || !self.limits.is_empty();
-        self.useless.is_none() && self.tuned.is_measured() && (is_near || is_of_first)
     }
 
     fn headline(&self) -> String {
@@ -308,9 +256,11 @@ impl Advice<'_> {
     fn next(&self, columns: usize, folder: &Path) -> String {
         let word = |name: &str| shell_word(folder.join(name).as_os_str());
         let (scenario, policy) = (word(SCENARIO), word(POLICY));
-        let share = |rate: Rate| {
-            Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * self.network.line.share) as u64)
+        let share = |rate: Rate, share: f64| {
+            Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * share) as u64)
         };
+        let usual = self.network.line.share;
+        let incoming = if self.has_low_rate() { LOW_SHARE } else { usual };
         let Network { up, down, .. } = *self.network;
         let keep: String =
             self.limits.iter().map(|limit| format!(" \\\n      --keep '{}'", limit.text)).collect();
@@ -327,36 +277,20 @@ impl Advice<'_> {
         }
         let role = self.advised.scenario().policy.as_deref().map_or("", deployable::roles);
         let layer = deployable::link_layer(self.network.line.link_layer);
-        let deploy = |device: &str, rate: Rate| {
+        let deploy = |device: &str, rate: Rate, way: Slower| {
+            let buffer = self.slower_buffer().filter(|(slower, _)| *slower == way);
+            let set = buffer
+                .map_or(String::new(), |(_, limit)| format!(" --set parameters.limit='{limit}'"));
             format!(
-                "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{}'{layer}\n",
-                share(rate)
+                "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{rate}'{layer}{set}\n"
             )
         };
         format!(
             "{again}Rehearse it with this machine's TCP for a minute and a half:\n  sudo shortflow rehearse \
              {scenario} --policy {policy} --replicas 1\nDeploy it at the gateway, towards the provider and towards \
              the users:\n{}{}",
-            deploy("WAN", up),
-            deploy("LAN", down),
+            deploy("WAN", share(up, usual), Slower::Out),
+            deploy("LAN", share(down, incoming), Slower::In),
         )
     }
-}
-
-/// What became of the packets of a capture.
-fn capture_json(reading: &Reading) -> serde_json::Value {
-    let skipped = reading
-        .skipped
-        .iter()
-        .map(|(why, packets)| json!({ "why": why.to_string(), "packets": packets }));
-    let inside = reading
-        .inside
-        .iter()
-        .map(|(what, packets)| json!({ "in": what.name(), "packets": packets }));
-    json!({
-        "packets": reading.packets,
-        "skipped": skipped.collect::<Vec<_>>(),
-        "decapsulated": inside.collect::<Vec<_>>(),
-        "is_cut": reading.is_cut,
-    })
 }

@@ -7,8 +7,7 @@ use shortflow_units::LinkLayer;
 
 /// The roles that `deploy` needs for a policy: none if only its queues have an effect.
 pub(crate) fn roles(policy: &Policy) -> &'static str {
-    let marks = policy.roles.iter().any(|role| &*role.name == "edge" && role.conditions());
-    if marks { "--role edge,core " } else { "" }
+    if policy.marks_at_edge() { "--role edge,core " } else { "" }
 }
 
 /// The option of `deploy` for a link layer, with a space before it; nothing where the kernel's own count is right.
@@ -49,7 +48,7 @@ pub(crate) fn why_not(policy: &Policy) -> Option<String> {
     let kernel = Kernel::default();
     let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
     policy.roles.iter().find_map(|role| {
-        let refused = match (role.queues(), &*role.name) {
+        let refused = match (role.queues(), role.base_name()) {
             (true, "core") => compile(policy, role, &settings).err(),
             (false, "edge") => compile_edge(policy, role, &Owners::new()).err(),
             (true, other) => {

@@ -13,7 +13,6 @@
 
 mod advise;
 mod advise_args;
-mod advise_choice;
 mod advise_questions;
 mod advise_text;
 mod agent;

@@ -20,17 +20,20 @@
 //!     sizes: 1.0,
 //! };
 //! assert_eq!(home.goal(), "p95:pages");
-//! assert_eq!(home.limits()[0], "calls_up.delay.p99 <= 68 ms");
+//! assert_eq!(home.limits()[0], "calls_up.delay.p99 <= 58 ms");
 //! assert!(home.scenario().contains("[workloads.calls_up.cbr]"));
 //! # Ok::<(), String>(())
 //! ```
 //!
 //! # What this crate does not know
 //!
-//! - **How a scenario is run or searched.** It writes the text; `scenario` checks it, `tune` searches.
+//! - **How a scenario is run or searched.** It writes the text; `scenario` checks it, `tune` searches with the engines that it is
+//!   given. From what they find it chooses.
 //! - **Who asks.** It reads no terminal and opens no file: texts and the bytes of captures come in, texts go out.
 
+mod advice;
 mod capture;
+mod choice;
 mod connections;
 mod decapsulate;
 mod flows;
@@ -38,10 +41,14 @@ mod line;
 mod network;
 mod skipped;
 mod uses;
+mod variants;
 
+pub use advice::{Advice, Search, advise};
 pub use capture::read_capture;
+pub use choice::worse_than;
 pub use flows::{Direction, Flows, read_csv};
 pub use line::{LINES, LineKind};
-pub use network::Network;
+pub use network::{Incoming, LOW_SHARE, Network, Slower};
 pub use skipped::{Inside, Reading, Why};
 pub use uses::{Figure, Row, Use};
+pub use variants::{Compared, TODAY};

@@ -32,8 +32,36 @@ pub struct Network {
 /// One way between the provider and any server, in milliseconds.
 const PROVIDER_DELAY_MS: u32 = 10;
 
-/// By how much the delay of calls may vary, in milliseconds.
-const MAX_VARIATION_MS: f64 = 50.0;
+/// The direction of the line that is slower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slower {
+    /// From the provider to the users.
+    In,
+    /// From the users to the provider.
+    Out,
+}
+
+impl Slower {
+    /// The key of a policy's `limit` there in the scenario: in the tables that bind the queues of the gateway.
+    pub const fn limit_key(self) -> &'static str {
+        match self {
+            Slower::In => "bind.3.parameters.limit",
+            Slower::Out => "bind.4.parameters.limit",
+        }
+    }
+
+    /// Where the gateway sends there, in words.
+    pub const fn towards(self) -> &'static str {
+        match self {
+            Slower::In => "towards the users",
+            Slower::Out => "towards the provider",
+        }
+    }
+}
+
+/// By how much the delay of calls may vary, in milliseconds: most of the 50 ms of ITU-T Y.1541, as other networks on the path
+/// need some.
+const MAX_VARIATION_MS: f64 = 40.0;
 
 /// What is simulated, in seconds.
 #[derive(Clone, Copy)]
@@ -75,10 +103,55 @@ const THINK_TIME: u64 = 40;
 /// A full packet, in bits.
 const PACKET_BITS: f64 = 1500.0 * 8.0;
 
+/// A way to send at the gateway: how much of the line's rate comes in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Incoming {
+    /// The rate of the gateway towards the users.
+    pub rate: Rate,
+    /// As a part of the line's, in words; empty for the part that is usual on this line.
+    pub label: String,
+}
+
+/// The part of an incoming rate that keeps short what waits at the provider. The gateway slows a sender down only once packets
+/// wait in it, and until then a burst waits at the provider, before calls. The lower rate ends such a burst sooner.
+pub const LOW_SHARE: f64 = 0.85;
+
+/// The shortest buffer of a slow direction, in packets: 1.5 times the ten that TCP sends at first (RFC 6928), from two senders.
+const MIN_BUFFER: u64 = 30;
+
 impl Network {
-    /// What must be kept of calls, meetings and games: a loss of 1 %, and a 99th percentile of the delay one way within 50 ms of
-    /// what the way takes. By so much ITU-T Y.1541 lets the delay vary for calls (class 0). Up to a way of 50 ms, what the ends
-    /// add leaves a call below the 150 ms that ITU-T G.114 finds good for most.
+    /// The incoming rates that are tried: the usual one, and a lower one where calls and similar traffic share the line.
+    pub fn incoming(&self) -> Vec<Incoming> {
+        let shares = [self.line.share, LOW_SHARE];
+        let has_low = LOW_SHARE < self.line.share && !self.limits().is_empty();
+        let number = if has_low { 2 } else { 1 };
+        let one = |(at, share): (usize, &f64)| Incoming {
+            rate: self.simulated_rate(self.down, *share),
+            label: if at == 0 { String::new() } else { format!("{:.0} % in", share * 100.0) },
+        };
+        shares[..number].iter().enumerate().map(one).collect()
+    }
+
+    /// A rate of the part that is simulated.
+    fn simulated_rate(&self, rate: Rate, share: f64) -> Rate {
+        let part = rate.bits_per_sec() / u64::from(self.part());
+        Rate::from_bits_per_sec((part as f64 * share) as u64)
+    }
+
+    /// The buffer of the slower direction, in packets, if the faster one has `limit`: then packets wait as long, however slow
+    /// the line is, in a buffer of at least 30 packets. `None` if that is no less.
+    pub fn slower_buffer(&self, limit: u64) -> Option<(Slower, u64)> {
+        let slower = if self.up < self.down { Slower::Out } else { Slower::In };
+        let (slow, fast) = (self.up.min(self.down), self.up.max(self.down));
+        let part = u128::from(limit) * u128::from(slow.bits_per_sec())
+            / u128::from(fast.bits_per_sec().max(1));
+        let own = (part as u64).max(MIN_BUFFER);
+        (own < limit).then_some((slower, own))
+    }
+
+    /// Limits for calls, meetings and games: a loss of 1 %, and a 99th percentile of the delay one way of at most 40 ms more
+    /// than the path. ITU-T Y.1541 allows calls a variation of 50 ms on the whole path (class 0). With a path of up to 50 ms
+    /// and the delay of both ends, a call stays below the 150 ms of ITU-T G.114.
     pub fn limits(&self) -> Vec<String> {
         let way = f64::from(self.line.delay_ms + PROVIDER_DELAY_MS);
         self.bounds(way + MAX_VARIATION_MS, 1.0)
@@ -254,18 +327,17 @@ impl Network {
 
     fn heading(&self) -> String {
         let uses: Vec<&str> = self.uses.iter().map(|one| one.row().name).collect();
-        let LineKind { about, share, .. } = self.line;
+        let about = self.line.about;
         let mut text = format!(
             "#   {users} users ── switch ── gateway ── modem ══ {up} up, {down} down ══ isp ── \
                 servers\n#                      ▲        ▲        ▲ its buffer cannot be \
-                configured\n#                      └────────┴─ the policy: {percent:.0} % of the \
-                line's rate, so that packets wait here,\n#                                   each \
+                configured\n#                      └────────┴─ the policy: it sends less than \
+                the line's rate, so that packets wait here,\n#                                   each \
                 counted with the line's overhead\n#\n# Written by `shortflow advise`; edit it as \
                 you like. The line is {about}. Assumptions about the users:\n",
             users = self.users,
             up = self.up,
             down = self.down,
-            percent = share * 100.0,
         );
         for one in &self.uses {
             let _ = writeln!(text, "#   {}: {}", one.row().name, one.row().assumed);
@@ -359,7 +431,12 @@ from = ["switch", "modem"]
 [[bind]]
 role = "core"
 at = "gateway"
-to = ["switch", "modem"]
+to = "switch"
+
+[[bind]]
+role = "core"
+at = "gateway"
+to = "modem"
 "#
         )
     }

@@ -59,7 +59,7 @@ pub use assumptions::assumed_congestion_control;
 pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
 pub use confirm::{Confirmation, Difference, Standing, confirm};
 pub use goals::{Goal, Limit};
-pub use line_fit::LineFit;
+pub use line_fit::{LineFit, parameter};
 pub use nearest::{Within, tune_within};
 pub use offered::Offered;
 pub use pareto_front::pareto_figure;
@@ -68,4 +68,4 @@ pub use search::{Figures, Found, MIN_REPLICAS, Measuring, replicas_needed, searc
 pub use store::Store;
 pub use tune::{Dropped, Plan, Searched, Tuned, measure, tune};
 pub use vary::{Varied, combinations};
-pub use winner::policy_text;
+pub use winner::{policy_text, scenario_text};

@@ -55,7 +55,7 @@ impl LineFit {
     /// and a `limit` in packets that holds too little. Those that fit already are not among them.
     pub fn settings(&self, policy: &str) -> Vec<(String, String)> {
         let Ok(document) = policy.parse::<DocumentMut>() else { return Vec::new() };
-        let given = |name: &str| document.get("parameters")?.get(name)?.as_str();
+        let given = |name: &str| parameter_of(&document, name);
         let mut settings = Vec::new();
         let mut set = |name: &str, value: String| {
             settings.push((format!("policy.parameters.{name}"), value));
@@ -78,6 +78,15 @@ impl LineFit {
         }
         settings
     }
+}
+
+/// A parameter of a policy's text, if it is a string.
+pub fn parameter(policy: &str, name: &str) -> Option<String> {
+    parameter_of(&policy.parse().ok()?, name).map(str::to_owned)
+}
+
+fn parameter_of<'d>(policy: &'d DocumentMut, name: &str) -> Option<&'d str> {
+    policy.get("parameters")?.get(name)?.as_str()
 }
 
 /// The rate of the slowest port to which a role with a queue is bound.

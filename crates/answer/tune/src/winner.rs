@@ -1,5 +1,6 @@
 //! The winning policy as a file.
 
+use crate::vary::POLICY;
 use shortflow_policy::{Policy, from_text};
 use shortflow_text::Override;
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError, Value};
@@ -16,13 +17,14 @@ pub fn policy_text(
 ) -> Result<String, String> {
     let unread = |error: TomlError| error.message().to_owned();
     let mut document: DocumentMut = text.parse().map_err(unread)?;
-    for (key, value) in set {
+    let of_policy: Vec<_> = set.iter().filter(|(key, _)| key.starts_with(POLICY)).collect();
+    for (key, value) in &of_policy {
         put(document.as_table_mut(), key_of_policy(key), value)
             .ok_or_else(|| format!("cannot write `{key}` into the policy"))?;
     }
     let comment: String = heading.iter().map(|line| format!("# {line}\n")).collect();
     let written = format!("{comment}\n{document}");
-    let overrides: Vec<Override> = set.iter().map(as_override).collect();
+    let overrides: Vec<Override> = of_policy.into_iter().map(as_override).collect();
     // A role's plan is plain data: what it shows is all that it is.
     let roles = |policy: &Policy| format!("{:?}", policy.roles);
     match (from_text("", &written, &[]), from_text("", text, &overrides)) {
@@ -32,9 +34,23 @@ pub fn policy_text(
     }
 }
 
+/// The text of a scenario with the keys of the scenario that are set, and all else as it stands, comments too.
+///
+/// # Errors
+/// When a key has no place in the text.
+pub fn scenario_text(text: &str, set: &[(String, String)]) -> Result<String, String> {
+    let mut document: DocumentMut =
+        text.parse().map_err(|error: TomlError| error.message().to_owned())?;
+    for (key, value) in set.iter().filter(|(key, _)| !key.starts_with(POLICY)) {
+        put(document.as_table_mut(), key, value)
+            .ok_or_else(|| format!("cannot write `{key}` into the scenario"))?;
+    }
+    Ok(document.to_string())
+}
+
 /// A key as written in the policy itself.
 fn key_of_policy(key: &str) -> &str {
-    key.strip_prefix("policy.").unwrap_or(key)
+    key.strip_prefix(POLICY).unwrap_or(key)
 }
 
 fn as_override((key, value): &(String, String)) -> Override {

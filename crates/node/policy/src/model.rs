@@ -64,6 +64,11 @@ impl Policy {
         place.and_then(|place| self.labels.get(place)).map_or("", String::as_str)
     }
 
+    /// Whether its role `edge` conditions packets, so that a device needs it besides the queues.
+    pub fn marks_at_edge(&self) -> bool {
+        self.roles.iter().any(|role| role.base_name() == "edge" && role.conditions())
+    }
+
     /// The role of this name.
     pub fn role(&self, name: &str) -> Option<&Role> {
         self.roles.iter().find(|role| role.name == name)
@@ -99,7 +104,8 @@ impl Policy {
 /// What a node does to the packets of a port.
 #[derive(Debug, Clone)]
 pub struct Role {
-    /// The name that scenarios bind.
+    /// The name that scenarios bind. A role with parameters of its own at some ports also has these in its name:
+    /// `core (limit = 30 pkt)`.
     pub name: String,
     /// The classes, tried in order. A packet belongs to the first that fits.
     pub classes: Vec<TrafficClass>,
@@ -126,6 +132,11 @@ pub enum Asked {
 }
 
 impl Role {
+    /// Its name in the policy's text.
+    pub fn base_name(&self) -> &str {
+        self.name.split(" (").next().unwrap_or(&self.name)
+    }
+
     /// Whether it conditions packets.
     pub fn conditions(&self) -> bool {
         !self.classes.is_empty() || self.acks == Acknowledgements::Echoed

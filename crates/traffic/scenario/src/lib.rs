@@ -33,6 +33,7 @@
 
 mod addresses;
 mod bind;
+mod bound_parameters;
 mod check;
 mod explain;
 mod file;

@@ -12,6 +12,7 @@ use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, Override, Sc
 use shortflow_text::{FormatKeys, MAX_DATA, MAX_TEXT, Source, folder_of, name_of};
 
 use crate::bind;
+use crate::bound_parameters;
 use crate::check;
 use crate::file::ScenarioFile;
 use crate::files::{Files, digest};
@@ -221,7 +222,7 @@ impl Loader<'_> {
             })
         });
         let swept: Vec<Override> = swept.collect();
-        let (mut document, file) = self.read_file(&swept)?;
+        let (mut document, mut file) = self.read_file(&swept)?;
         if file.workloads.is_empty() && !self.overrides.needs_no_workload {
             let help =
                 "add a [workloads.NAME.transfers], web, telnet, ftp, bulk, cbr or poisson table";
@@ -231,7 +232,7 @@ impl Loader<'_> {
                 help,
             );
         }
-        let policy = self.policy(&mut document, &file, &swept)?;
+        let policy = self.policy(&mut document, &mut file, &swept)?;
         let inputs = Inputs {
             scenario: (self.source.name.clone(), self.source.text.clone()),
             policy: policy.as_ref().map(|found| (found.name.clone(), found.text.clone())),
@@ -313,7 +314,7 @@ impl Loader<'_> {
     fn policy(
         &self,
         document: &mut Document,
-        file: &ScenarioFile,
+        file: &mut ScenarioFile,
         swept: &[Override],
     ) -> Result<Option<FoundPolicy>, Diagnostics> {
         let own = self.all(swept).filter(|o| o.key.starts_with(POLICY));
@@ -349,7 +350,12 @@ impl Loader<'_> {
                 return Ok(None);
             }
         };
-        let policy = shortflow_policy::from_text(&name, &text, &own)?;
+        let mut policy = shortflow_policy::from_text(&name, &text, &own)?;
+        let read = |at_port: Vec<Override>| {
+            let all: Vec<Override> = own.iter().cloned().chain(at_port).collect();
+            shortflow_policy::from_text(&name, &text, &all)
+        };
+        bound_parameters::add_roles(&self.source.name, &mut file.bind, &mut policy, &read)?;
         Ok(Some(FoundPolicy { policy, name, text }))
     }
 }
@@ -362,7 +368,7 @@ struct FoundPolicy {
 }
 
 /// The value as TOML, in which a string that looks like a number stays a string.
-fn as_toml(value: &Scalar) -> String {
+pub(crate) fn as_toml(value: &Scalar) -> String {
     match value {
         Scalar::Text(text) => {
             format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))

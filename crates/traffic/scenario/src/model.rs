@@ -124,6 +124,8 @@ pub struct Binding {
     pub at: NodeId,
     /// The port, by its neighbour and direction.
     pub direction: Direction,
+    /// The index of its [[bind]] table; those of the command line come last.
+    pub table: usize,
 }
 
 /// Which packets of a port a role handles.

@@ -2,7 +2,7 @@
 
 mod captures;
 
-use shortflow_advise::{LINES, LineKind, Network, Use, read_csv};
+use shortflow_advise::{LINES, LineKind, Network, Slower, Use, read_csv};
 use shortflow_scenario::{Overrides, from_texts};
 use shortflow_units::Rate;
 
@@ -156,11 +156,37 @@ fn sizes_are_as_assumed_or_so_many_times_that() {
 
 // ITU-T Y.1541, class 0.
 #[test]
-fn the_delay_of_calls_may_vary_by_fifty_milliseconds_beyond_what_the_way_takes() {
+fn the_delay_of_calls_may_vary_by_forty_milliseconds_beyond_the_path() {
     let limits = |line: &str| network(line, 1, &[Use::Voice]).limits();
-    assert_eq!(limits("fibre")[0], "calls_up.delay.p99 <= 63 ms");
-    assert_eq!(limits("satellite")[0], "calls_up.delay.p99 <= 340 ms");
+    assert_eq!(limits("fibre")[0], "calls_up.delay.p99 <= 53 ms");
+    assert_eq!(limits("satellite")[0], "calls_up.delay.p99 <= 330 ms");
     assert!(network("fibre", 1, &[Use::Web, Use::Backup]).limits().is_empty());
+}
+
+#[test]
+fn a_lower_incoming_rate_is_tried_where_calls_share_the_line() {
+    let rates = |uses: &[Use]| {
+        let each = network("dsl", 2, uses).incoming().into_iter();
+        each.map(|one| (one.rate.to_string(), one.label)).collect::<Vec<_>>()
+    };
+    let [usual, low] = [("15.2 Mbit/s", ""), ("13.6 Mbit/s", "85 % in")]
+        .map(|(rate, label)| (rate.to_owned(), label.to_owned()));
+    assert_eq!(rates(&[Use::Web, Use::Voice]), [usual.clone(), low]);
+    assert_eq!(rates(&[Use::Web, Use::Backup]), [usual]);
+}
+
+#[test]
+fn the_buffer_of_the_slower_direction_holds_as_long_but_at_least_thirty_packets() {
+    let of = |up, down, limit| {
+        let rate = Rate::from_bits_per_sec;
+        Network { up: rate(up), down: rate(down), ..network("dsl", 1, &[Use::Web]) }
+            .slower_buffer(limit)
+    };
+    assert_eq!(of(20_000_000, 100_000_000, 300), Some((Slower::Out, 60)));
+    assert_eq!(of(100_000_000, 20_000_000, 300), Some((Slower::In, 60)));
+    assert_eq!(of(1_000_000, 100_000_000, 300), Some((Slower::Out, 30)));
+    assert_eq!(of(50_000_000, 50_000_000, 300), None);
+    assert_eq!(of(1_000_000, 100_000_000, 30), None);
 }
 
 fn list(lines: &[&str]) -> String {

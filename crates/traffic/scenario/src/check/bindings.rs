@@ -49,7 +49,7 @@ pub(super) fn check(
             {
                 break;
             }
-            let binding = Binding { role: role.name.clone(), at, direction };
+            let binding = Binding { role: role.name.clone(), at, direction, table: index };
             let key = (at, direction_key(direction), index >= of_file);
             if let Some(other) = taken.insert(key, bindings.len()) {
                 let (at, other) = (&topology.node(at).name, &bindings[other].role);
@@ -99,7 +99,7 @@ fn warn_of_idle_shapers(
     bindings: &[Binding],
 ) {
     let mut warned: BTreeSet<&str> = BTreeSet::new();
-    for Binding { role, at, direction } in bindings {
+    for Binding { role, at, direction, .. } in bindings {
         let Direction::To(neighbour) = *direction else { continue };
         let queue = policy.role(role).and_then(|role| role.queue.as_ref());
         let Some(shaped_to) = queue.and_then(QueuePlan::shaped_to) else { continue };

@@ -6,6 +6,8 @@ mod list;
 mod sizes;
 mod tcp;
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use shortflow_text::{Named, Scalar};
@@ -132,6 +134,9 @@ pub(crate) struct BindFile {
     pub(crate) from: Option<OneOrList<String>>,
     /// The neighbour, or neighbours, to whom outgoing packets are conditioned and queued.
     pub(crate) to: Option<OneOrList<String>>,
+    /// Parameters of the policy that have other values at these ports.
+    #[serde(default)]
+    pub(crate) parameters: BTreeMap<String, Scalar>,
 }
 
 /// What is measured, besides every transfer and every datagram stream.

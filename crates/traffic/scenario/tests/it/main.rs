@@ -2,6 +2,7 @@
 
 mod addresses;
 mod bad;
+mod bound_parameters;
 mod examples;
 mod offered;
 mod senders;

@@ -1,9 +1,10 @@
 //! Selects the advice: the simplest policy that is as good as the winner.
 
 use shortflow_measure::{Estimate, Unit};
+use shortflow_policy::Policy;
 use shortflow_tune::{Candidate, Difference, Goal, Limit, Searched, Tuned};
 
-use crate::deployable;
+use crate::variants::is_at_usual_rate;
 
 /// The shown policies: the current network, plain queues, and the winner, each once. Before the winner come other
 /// remaining candidates that are as good and simpler.
@@ -16,19 +17,24 @@ pub(crate) fn shown(
     let is_new = |one: &&Candidate| !references.iter().any(|other| other.label == one.label);
     let standings = tuned.confirmed.standings.iter().skip(1);
     let others = standings.filter_map(|one| all.iter().find(|other| other.label == one.label));
-    let simpler = others
-        .filter(|one| simplicity(one) < simplicity(winner) && is_as_good(&one.label, tuned))
-        .min_by_key(|one| simplicity(one));
-    let others = simpler.into_iter().chain([winner]).filter(is_new);
+    let as_good: Vec<&Candidate> = others.filter(|one| is_as_good(&one.label, tuned)).collect();
+    let is_simpler = |one: &&&Candidate| simplicity(one) < simplicity(winner);
+    let simplest = as_good.iter().filter(is_simpler).min_by_key(|one| simplicity(one)).copied();
+    // The same policy at the usual rate, which leaves more to long transfers.
+    let is_same_policy = |one: &&&Candidate| one.does == winner.does && is_at_usual_rate(one);
+    let usual = as_good.iter().find(is_same_policy).copied();
+    let mut others: Vec<&Candidate> = simplest.into_iter().chain(usual).filter(is_new).collect();
+    others.sort_by_key(|one| simplicity(one));
+    others.extend([winner].into_iter().filter(is_new));
+    others.dedup_by_key(|one| &one.label);
     references.iter().chain(others).cloned().collect()
 }
 
-/// The order in which policies are taken that are as good, whatever the seed: those that mark nothing before those that do, then
-/// by name.
-fn simplicity(one: &Candidate) -> (bool, &str) {
-    let marks =
-        one.scenario().policy.as_deref().is_some_and(|it| !deployable::roles(it).is_empty());
-    (marks, &one.label)
+/// The order in which equally good policies are taken, whatever the seed: those that mark nothing before those that do, the
+/// usual rate before a lower one, then by name.
+fn simplicity(one: &Candidate) -> (bool, bool, &str) {
+    let marks = one.scenario().policy.as_deref().is_some_and(Policy::marks_at_edge);
+    (marks, !is_at_usual_rate(one), &one.label)
 }
 
 /// What is chosen from, the simplest first, and by what.
@@ -134,7 +140,7 @@ const NOTICEABLE_LOSS: f64 = 0.1;
 
 /// The figures that are significantly and noticeably worse in the second than in the first: their intervals do not
 /// overlap.
-pub(crate) fn worse_than<'a>(
+pub fn worse_than<'a>(
     first: &'a [Option<Estimate>],
     second: &'a [Option<Estimate>],
     about: &'a [(String, Goal)],
@@ -172,13 +178,12 @@ fn matters(difference: &Difference, tuned: &Tuned) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use shortflow_advise::{LineKind, Network, Use};
     use shortflow_scenario::{Overrides, from_texts};
     use shortflow_tune::{Confirmation, Offered, Standing};
     use shortflow_units::Rate;
 
     use super::*;
-    use crate::shipped;
+    use crate::{LineKind, Network, Use};
 
     fn network() -> Network {
         Network {
@@ -196,7 +201,8 @@ mod tests {
     /// What is asked of these figures of a network: each as its low end and its high one.
     fn with<R>(figures: &[[[f64; 2]; 7]], ask: impl Fn(&Choice<'_>) -> R) -> R {
         let network = network();
-        let (text, policy) = (network.scenario(), shipped::policy("best-effort").unwrap().1);
+        let text = network.scenario();
+        let policy = include_str!("../../../../policies/best-effort.toml");
         let overrides = Overrides { policy: Some("policy.toml".into()), ..Overrides::default() };
         let texts = [("net.toml", text.as_str()), ("policy.toml", policy)];
         let loaded = from_texts(&texts, &overrides).unwrap();
@@ -243,7 +249,7 @@ mod tests {
     fn calls_are_worse_off_where_more_than_they_need_is_lost_and_nothing_is_gained() {
         let (mut lost, mut near, mut soon) = (TODAY, TODAY, TODAY);
         lost[3] = [0.2, 0.3];
-        near[4] = [0.06, 0.07];
+        near[4] = [0.05, 0.056];
         (soon[2], soon[3]) = ([0.02, 0.03], [0.03, 0.04]);
         with(&[TODAY, lost, near, soon], |choice| {
             assert!(choice.is_worse_for_calls(1));
