@@ -177,7 +177,6 @@ tidy: ## Check the rules of STYLE.md and the map in ARCHITECTURE.md
 
 format: ## Check the formatting
 	cargo fmt --all --check
-	rustfmt --check --edition 2024 crates/node/policy/src/schemes/*/*.rs # listed by a build script, so unknown to cargo fmt
 
 lint: ## Run clippy with warnings as errors
 	cargo clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings

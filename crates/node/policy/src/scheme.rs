@@ -1,5 +1,5 @@
 //! The definition of a scheme. One file has its name, its keys, their check, and how it is built. The files
-//! are in `schemes`; `build.rs` lists them.
+//! are in `schemes`; their `mod.rs` lists them.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;

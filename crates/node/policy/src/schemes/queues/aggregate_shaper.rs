@@ -1,8 +1,8 @@
 //! `aggregate-shaper`: a source host's shaper of an aggregate of connections.
 
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::queue::{AggregateShaper, AggregateShaperParams};
 use shortflow_elements::queue::{FreshPackets, ServiceOrder, Triggers};
-use shortflow_elements::QueueDiscipline;
 use shortflow_packet::SenderEvent;
 use shortflow_units::{Duration, Length, Rate};
 

@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::{DscpSet, DscpTable};
 use shortflow_elements::queue::{AnyGate, Averages, Red, RedGate};
-use shortflow_elements::QueueDiscipline;
 use shortflow_packet::Dscp;
 
 use crate::check::Checker;

@@ -5,9 +5,9 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
 use shortflow_elements::queue::{SharedPriority, SharedPriorityParams};
-use shortflow_elements::QueueDiscipline;
 use shortflow_packet::Dscp;
 use shortflow_units::Length;
 

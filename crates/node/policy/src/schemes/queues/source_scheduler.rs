@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use shortflow_elements::QueueDiscipline;
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::scheduler::{ConnectionRule, SourceLimits, SourceParams, SourceScheduler};
-use shortflow_elements::QueueDiscipline;
 use shortflow_packet::Dscp;
 use shortflow_units::{Duration, Length};
 
