@@ -55,7 +55,8 @@ install: build ## Install shortflow, its man pages and completions below PREFIX 
 	@echo "installed $$($(SHORTFLOW) --version) as $(DESTDIR)$(PREFIX)/bin/shortflow"
 	@case ":$$PATH:" in *:$(PREFIX)/bin:*) ;; *) echo "put $(PREFIX)/bin on your PATH to call it by its name";; esac
 
-demo: build ## Rank four policies on an office line; then show what a contract protects and costs
+demo: toolchain ## Rank four policies on an office line; then show what a contract protects and costs
+	cargo build --release --locked # the demo needs neither eBPF nor directories
 	@echo
 	@echo "Pages, calls and downloads share an office line of 20 Mbit/s (scenarios/office.toml)"
 	@echo
