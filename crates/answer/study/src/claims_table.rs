@@ -169,8 +169,11 @@ mod tests {
     #[test]
     fn the_committed_tables_are_those_of_the_committed_ledgers() {
         for ledger in StudyFiles::committed() {
-            let path =
-                format!("{}/../../papers/{}/claims.md", env!("CARGO_MANIFEST_DIR"), ledger.study);
+            let path = format!(
+                "{}/../../../papers/{}/claims.md",
+                env!("CARGO_MANIFEST_DIR"),
+                ledger.study
+            );
             if std::env::var_os("BLESS").is_some() {
                 std::fs::write(&path, claims_table(&ledger)).unwrap();
             }

@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn the_page_about_results_has_a_line_for_each_measure() {
-        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reading-results.md");
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/reading-results.md");
         let page = std::fs::read_to_string(page).unwrap();
         for About { name, unit, meaning, .. } in Measure::ALL.map(Measure::about) {
             let unit = if unit.symbol().is_empty() { "–" } else { unit.symbol() };

@@ -117,6 +117,7 @@ fn loaded(policy: &str, scenario: &str, set: &[Setting]) -> Result<Loaded, Strin
         ("marked.toml", &(MARKED.to_owned() + LINE)),
         ("ecn.toml", ECN),
         ("deep.toml", DEEP),
+        ("limits.toml", LIMITS),
         (
             "one.csv",
             "time_s,client,page,index_bytes,object_bytes\n1.5,0,,9000,40000\n1.6,0,,9000,20000\n",
@@ -159,6 +160,12 @@ roles.line.queue.red = { limit = "40 pkt", min_threshold = "2 pkt", max_threshol
 const DEEP: &str = r#"
 roles.edge.classes = [{ name = "all", marker.fixed.dscp = "AF12" }]
 roles.line.queue.fifo.limit = "500 pkt"
+"#;
+
+/// A queue whose limit is a parameter.
+const LIMITS: &str = r#"
+parameters.limit = "40 pkt"
+roles.line.queue.fifo.limit = "$limit"
 "#;
 
 /// Keys that are for readers alone, where an engine shows no text of theirs.

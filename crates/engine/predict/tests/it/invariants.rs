@@ -38,7 +38,7 @@ fn predicted(line: &str, workloads: &str, policy: &str) -> Option<Summary> {
 }
 
 fn policy(name: &str) -> String {
-    let path = format!("{}/../../policies/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../../policies/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap()
 }
 

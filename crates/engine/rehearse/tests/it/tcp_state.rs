@@ -10,7 +10,7 @@ use crate::source::{AT_SERVER, FILE, WEB, near, shares, site};
 
 /// The policy of this name that the project has.
 fn policy(name: &str) -> String {
-    let path = format!("{}/../../policies/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/../../../policies/{name}", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).unwrap()
 }
 

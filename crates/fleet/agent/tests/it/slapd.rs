@@ -13,9 +13,11 @@ pub(crate) const BASE: &str = "ou=shortflow,dc=example,dc=org";
 /// Who may do everything, with the password `secret`.
 pub(crate) const ADMIN: &str = "cn=admin,dc=example,dc=org";
 
-/// The folder with the schema.
+/// The folder with the schema. Tests of crates at different depths include this file.
 pub(crate) fn schema() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../docs/ldap")
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut folders = above.map(|folder| folder.join("docs/ldap"));
+    folders.find(|folder| folder.exists()).expect("the repository has docs/ldap")
 }
 
 /// What a server is like.

@@ -2,7 +2,6 @@
 //! the queue behind the gate at each departure.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::Path;
 
 use proptest::prelude::*;
 use shortflow_elements::queue::{AnyGate, Averages, Fifo, FifoParams, Red, RedGate, TailDrop};
@@ -11,7 +10,7 @@ use shortflow_packet::{Dscp, Ecn, TrafficClass};
 use shortflow_units::{Bytes, Duration, Instant, Length};
 
 use crate::bench::{number_of, p, rng};
-use crate::queue_laws::{bytes, packets, red_params, sources};
+use crate::queue_laws::{bytes, packets, red_params, sources_of_the_workspace};
 
 /// A packet that comes some time after the one before.
 #[derive(Debug, Clone, Copy)]
@@ -189,9 +188,7 @@ gate_laws! {
 
 #[test]
 fn every_gate_of_the_workspace_is_held_to_the_law() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let folders = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path().join("src"));
-    let texts: Vec<String> = folders.flat_map(|folder| sources(&folder)).collect();
+    let texts = sources_of_the_workspace();
     let lines = texts.iter().flat_map(|text| text.lines());
     let gates = lines.filter_map(|line| line.strip_prefix("impl Gate for "));
     let gates: BTreeSet<&str> = gates.map(|rest| rest.trim_end_matches([' ', '{'])).collect();

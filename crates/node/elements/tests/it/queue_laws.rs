@@ -1,7 +1,7 @@
 //! What holds for every queue, whatever it is offered.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, SimaClass};
@@ -277,10 +277,8 @@ queue_laws! {
 /// Whatever queue a policy names is built from one of these types.
 #[test]
 fn every_queue_of_the_workspace_is_held_to_the_laws() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut queues = BTreeSet::new();
-    let folders = std::fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path().join("src"));
-    for text in folders.flat_map(|folder| sources(&folder)) {
+    for text in sources_of_the_workspace() {
         let types = text.lines().filter_map(|line| line.strip_prefix("impl QueueDiscipline for "));
         queues.extend(types.map(|rest| rest.trim_end_matches([' ', '{']).to_owned()));
     }
@@ -289,8 +287,21 @@ fn every_queue_of_the_workspace_is_held_to_the_laws() {
     assert!(queues.is_empty(), "{queues:?}: add a line to `queue_laws!`");
 }
 
+/// The sources of all crates, without their tests.
+pub(crate) fn sources_of_the_workspace() -> Vec<String> {
+    let folders = |folder: PathBuf| {
+        std::fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path())
+    };
+    let layers = folders(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    // A crate is in a layer, or is one.
+    let crates = layers.flat_map(|layer| folders(layer.clone()).chain([layer]));
+    let found: Vec<String> = crates.flat_map(|one| sources(&one.join("src"))).collect();
+    assert!(found.iter().any(|text| text.contains("struct Simulator")), "other layers are there");
+    found
+}
+
 /// The texts of all Rust files in `folder` and below.
-pub(crate) fn sources(folder: &Path) -> Vec<String> {
+fn sources(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten();
     let paths = entries.map(|entry| entry.unwrap().path());
     paths
