@@ -23,6 +23,6 @@ fn another_dependency_compiler_or_source_makes_another_engine() {
     assert_ne!(of("rustc 1.89.0"), first);
     lock("libm 0.2.11");
     assert_eq!(of("rustc 1.89.0"), first);
-    fs::write(source("tcp"), "tcp, changed").unwrap();
+    fs::write(source("node/tcp"), "tcp, changed").unwrap();
     assert_ne!(of("rustc 1.89.0"), first);
 }
