@@ -28,8 +28,9 @@ pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
 /// A share from 0 to 1 as a percentage with its interval.
 pub(crate) fn share(share: &Option<Estimate>) -> String {
     match share {
+        Some(share) if share.at_least && share.mean < MIN_SHARE => "≥ 0 %".into(),
         Some(share) if share.is_bound() => format!("{} %", estimate(&Some(*share), 100.0)),
-        Some(share) if share.mean == 0.0 => "0 %".into(),
+        Some(share) if share.mean.abs() < MIN_SHARE => "0 %".into(),
         Some(share) => match share.half_width() {
             Some(half) => {
                 let decimals = decimals_within(share.mean * 100.0, half * 100.0).min(3);
@@ -40,6 +41,9 @@ pub(crate) fn share(share: &Option<Estimate>) -> String {
         None => NOTHING.into(),
     }
 }
+
+/// A share that is as good as none: one packet in a million.
+const MIN_SHARE: f64 = 1e-6;
 
 /// A relative gain in percent, or how many times slower, with the ends of its interval.
 pub(crate) fn gain(gain: &Option<Estimate>) -> String {

@@ -22,10 +22,11 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
     let farthest = off.iter().max_by(|a, b| a.1.abs().total_cmp(&b.1.abs()));
     if let Some((figure, error)) = farthest {
         let near = off.iter().filter(|(_, error)| error.abs() <= CLOSE_ERROR).count();
+        let figures = kinds(off.iter().map(|(figure, _)| figure.measure), off.len() > 1);
         let many = match off.len() {
-            1 => "The one predicted mean".to_owned(),
-            all if near == all => format!("All {all} predicted means"),
-            all => format!("Of {all} predicted means, {near}"),
+            1 => format!("The one predicted {figures}"),
+            all if near == all => format!("All {all} predicted {figures}"),
+            all => format!("Of {all} predicted {figures}, {near}"),
         };
         let verb = match (off.len(), near) {
             (1, 0) => "is not",
@@ -58,6 +59,34 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
     (!said.is_empty()).then(|| said.join("\n"))
 }
 
+/// What figures of these measures are, in words.
+fn kinds(measures: impl Iterator<Item = Measure>, several: bool) -> String {
+    let mut found: Vec<&str> = measures.map(kind).collect();
+    found.sort_by_key(|kind| KINDS.iter().position(|one| one.0 == *kind));
+    found.dedup();
+    let plural = |kind: &&str| KINDS.iter().find(|one| *one.0 == **kind).map_or("", |one| one.1);
+    let words: Vec<&str> = match several {
+        true => found.iter().map(plural).collect(),
+        false => found,
+    };
+    match &words[..] {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        words => words.concat(),
+    }
+}
+
+/// The kinds of figures, one and several.
+const KINDS: [(&str, &str); 3] =
+    [("mean", "means"), ("percentile", "percentiles"), ("loss", "losses")];
+
+fn kind(measure: Measure) -> &'static str {
+    match measure {
+        Measure::DelayMedian | Measure::DelayP95 | Measure::DelayP99 => "percentile",
+        Measure::DatagramLoss => "loss",
+        _ => "mean",
+    }
+}
+
 /// What counts as near, as a part of what was found.
 const CLOSE_ERROR: f64 = 0.2;
 
@@ -73,9 +102,19 @@ fn beside(runs: &[Run], figure: &PredictionError) -> String {
     };
     let value = |estimate: &Estimate| match measure {
         Measure::Goodput => format::rate(estimate.mean * 1e6),
+        Measure::DatagramLoss => {
+            format::share(&Some(Estimate { low: None, high: None, ..*estimate }))
+        }
         _ => format::seconds(estimate.mean),
     };
-    let sign = format::bound(predicted);
+    let what = match measure {
+        Measure::DelayMedian => "median delay ",
+        Measure::DelayP95 => "95th percentile of the delay ",
+        Measure::DelayP99 => "99th percentile of the delay ",
+        Measure::DatagramLoss => "loss ",
+        _ => "",
+    };
+    let sign = if *measure == Measure::DatagramLoss { "" } else { format::bound(predicted) };
     let (message, seen) = (value(predicted), value(found));
-    format!("{policy}{place}, {of}: {sign}{message} predicted, {seen} {}", done_by(engine))
+    format!("{policy}{place}, {of}: {what}{sign}{message} predicted, {seen} {}", done_by(engine))
 }

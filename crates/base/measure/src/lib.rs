@@ -81,7 +81,7 @@ pub use measures::{About, Better, Measure, Subject, Unit};
 pub use moments::Moments;
 pub use plan::{End, Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
-pub use prediction_error::{PredictionError, is_model, prediction_errors};
+pub use prediction_error::{MIN_LOSS, PredictionError, is_model, prediction_errors};
 pub use ranking::{RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst};
 pub use reading::{Likely, Reading};
 pub use recorder::Recorder;

@@ -27,12 +27,24 @@ pub struct PredictionError {
     pub predicted: Estimate,
     /// What was found.
     pub found: Estimate,
-    /// The relative error of the prediction, above zero if it is too high; absent for a bound.
+    /// The relative error of the prediction, above zero if it is too high; absent for a bound. Of a loss it is relative to
+    /// 0.5 % of packets at least.
     pub error: Option<f64>,
 }
 
-/// The measures that are means, which is what models tell.
-const MEASURES: [Measure; 3] = [Measure::Completion, Measure::Delay, Measure::Goodput];
+/// The measures that models predict.
+const MEASURES: [Measure; 7] = [
+    Measure::Completion,
+    Measure::Delay,
+    Measure::DelayMedian,
+    Measure::DelayP95,
+    Measure::DelayP99,
+    Measure::Goodput,
+    Measure::DatagramLoss,
+];
+
+/// A loss of fewer packets is as good as this one: errors of losses are relative to it where less was found.
+pub const MIN_LOSS: f64 = 0.005;
 
 impl PredictionError {
     /// Whether what was predicted as a bound is one, as far as the interval of what was found tells.
@@ -55,7 +67,7 @@ pub(crate) fn are_of_model(points: &[Point]) -> bool {
     known.peek().is_some() && known.all(Point::is_of_model)
 }
 
-/// Every mean that one engine predicted and another found under the same policy, by sizes where there are some. What was
+/// Every figure that one engine predicted and another found under the same policy, by sizes where there are some. What was
 /// found to a lower bound only does not count.
 pub fn prediction_errors(runs: &[Run]) -> Vec<PredictionError> {
     let pair = |at: usize| {
@@ -97,10 +109,12 @@ fn of_point(model: &Run, run: &Run, point: usize) -> Vec<PredictionError> {
                 let both =
                     measure.estimate(model_summary, &what).zip(measure.estimate(seen, &what));
                 let Some((predicted, found)) = both else { continue };
-                if found.is_bound() || found.mean <= 0.0 {
+                let least = if measure == Measure::DatagramLoss { MIN_LOSS } else { 0.0 };
+                let whole = found.mean.max(least);
+                if found.is_bound() || whole <= 0.0 {
                     continue;
                 }
-                let error = predicted.mean / found.mean - 1.0;
+                let error = (predicted.mean - found.mean) / whole;
                 all.push(PredictionError {
                     policy: run.manifest.case().to_owned(),
                     engine: run.manifest.engine.clone(),

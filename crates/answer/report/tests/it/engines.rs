@@ -267,3 +267,30 @@ fn where_a_model_lacks_what_decides_the_order_of_policies_is_not_settled() {
     let reported = text(&runs, false, 100);
     assert!(reported.contains("web mean") && !reported.contains("web p95"), "{reported}");
 }
+
+#[test]
+fn losses_and_percentiles_of_a_model_count_in_the_headline() {
+    let found = by("simulate", single(&BEST_EFFORT, 3));
+    let mut model = predicted(&BEST_EFFORT);
+    let voice = model.points[0].summary.workloads.iter_mut().find(|one| one.datagrams.is_some());
+    let streams = voice.unwrap().datagrams.as_mut().unwrap();
+    let loss = streams.loss.unwrap();
+    // A loss of one in a thousand more or less is as good as the same one.
+    streams.loss = Some(Estimate { mean: loss.mean + 0.0009, ..loss });
+    let reported = key_result(&[model.clone(), found.clone()]);
+    assert!(reported.starts_with("All ") && reported.contains("percentiles"), "{reported}");
+    let streams =
+        model.points[0].summary.workloads.iter_mut().find_map(|one| one.datagrams.as_mut());
+    streams.unwrap().loss = Some(Estimate { mean: loss.mean + 0.5, ..loss });
+    let reported = key_result(&[model.clone(), found.clone()]);
+    assert!(reported.contains(" losses, "), "{reported}");
+    assert!(reported.contains("Least accurate: best effort, voice: loss "), "{reported}");
+    // A loss of next to nothing is no loss, and no ratio of losses is of one.
+    let streams =
+        model.points[0].summary.workloads.iter_mut().find_map(|one| one.datagrams.as_mut());
+    streams.unwrap().loss = Some(Estimate { mean: 4.4e-16, ..loss });
+    let reported = text(&[model, found], false, usize::MAX);
+    assert!(!reported.contains("e-1"), "{reported}");
+    let (_, table) = reported.split_once("How many times as much as predicted\n").unwrap();
+    assert!(!table.split_once("\n\n").unwrap().0.contains("lost"), "{table}");
+}

@@ -6,6 +6,7 @@ use crate::engines::{are_several, done_by, reference_of};
 use crate::estimate::Estimate;
 use crate::gains::{Gain, gains_at};
 use crate::measures::{Measure, Subject};
+use crate::prediction_error::MIN_LOSS;
 use crate::results::{Point, Run};
 use crate::summary::Summary;
 
@@ -26,7 +27,7 @@ const NOTE: &str = "Mean, median, p95 and p99 are of completion times, or of the
 /// The same where a side has no replicas.
 const NOTE_OF_MEANS: &str = "Mean, median, p95 and p99 are of completion times, or of the delay of datagrams. A prediction has no\n\
     replicas to pair: ratios are of the means, ± half the 95 % interval of the other side. A dash stands where\n\
-    one side has nothing of the kind, or too little to tell.";
+    one side has nothing of the kind, too little to tell, or a loss below 0.5 %.";
 
 /// The ratio of each engine's figures to those of the first, under each policy, for each workload; `None` if all runs
 /// are of one engine.
@@ -106,7 +107,8 @@ pub(super) fn ratio_of_means(
         .find_map(|measure| measure.estimate(reference, what).zip(measure.estimate(ours, what)));
     let Some((reference, ours)) = both else { return Cell::Nothing };
     let is_known = !reference.is_bound() && !ours.is_bound() && reference.mean > 0.0;
-    if !is_known {
+    let are_losses = measures.contains(&Measure::DatagramLoss);
+    if !is_known || are_losses && reference.mean.min(ours.mean) < MIN_LOSS {
         return Cell::Nothing;
     }
     let low = ours.low.map(|low| low / reference.mean);
