@@ -52,6 +52,21 @@ pub struct DstfParams {
     crowded: Duration,
 }
 
+/// The settings of a [`DstfParams`], as [`DstfParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct DstfSettings<'p> {
+    /// The levels.
+    pub levels: &'p SizeLevels,
+    /// Which packets share a count, and how many counts are kept.
+    pub per: Per,
+    /// Which bytes count.
+    pub counted: Counted,
+    /// The rate at which sent bytes are forgotten.
+    pub decay: Rate,
+    /// A new flow is part of a flood if it replaces one that was seen less than this ago.
+    pub crowded: Duration,
+}
+
 impl DstfParams {
     /// Levels of bytes sent; which packets share a count, and how many counts are kept; which bytes count;
     /// and the rate at which sent bytes are forgotten, zero in the paper.
@@ -73,6 +88,12 @@ impl DstfParams {
         let nanos = (self.per.table_size() as u64).saturating_mul(second);
         let crowded = nanos.checked_div(most_new.into()).unwrap_or(0);
         DstfParams { crowded: Duration::from_nanos(crowded), ..self }
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> DstfSettings<'_> {
+        let DstfParams { levels, per, counted, decay, crowded } = self;
+        DstfSettings { levels, per: *per, counted: *counted, decay: *decay, crowded: *crowded }
     }
 
     /// A new flow is part of a flood if it replaces one that was seen less than this ago.

@@ -13,11 +13,11 @@ use shortflow_units::Instant;
 
 pub use admission::{AdmissionControl, AdmissionParams, AdmissionStats, LoadWindow};
 pub use aggregate::{AggregateMarker, AggregateMarkerParams};
-pub use dstf::{Counted, DstfMarker, DstfParams};
+pub use dstf::{Counted, DstfMarker, DstfParams, DstfSettings};
 pub use sima::{SimaMarker, SimaParams, SimaSettings};
 pub use size_levels::SizeLevels;
 pub use srpt::{SrptMarker, SrptParams};
-pub use tcp_state::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams};
+pub use tcp_state::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams, TcpStateSettings};
 
 use crate::{Color, Marker, Meter};
 

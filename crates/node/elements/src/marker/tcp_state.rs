@@ -36,6 +36,19 @@ pub struct TcpStateParams {
     recovery: RecoverySegments,
 }
 
+/// The settings of a [`TcpStateParams`], as [`TcpStateParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct TcpStateSettings {
+    /// HIGH_thresh, in segments.
+    pub high: u32,
+    /// MED_thresh, in segments.
+    pub medium: u32,
+    /// What happens above a threshold.
+    pub crossing: Crossing,
+    /// Which segments of fast recovery are green.
+    pub recovery: RecoverySegments,
+}
+
 impl TcpStateParams {
     /// HIGH_thresh and MED_thresh in segments. The paper has 4 and 8, and for Telnet the largest window for
     /// both.
@@ -50,6 +63,12 @@ impl TcpStateParams {
             return Err(ParamsError::new("medium", message));
         }
         Ok(TcpStateParams { high, medium, crossing, recovery })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> TcpStateSettings {
+        let TcpStateParams { high, medium, crossing, recovery } = self;
+        TcpStateSettings { high: *high, medium: *medium, crossing: *crossing, recovery: *recovery }
     }
 
     /// HIGH_thresh, in segments.

@@ -14,13 +14,14 @@ mod two_buckets;
 
 pub use color_mode::ColorMode;
 pub use fair_marker::{
-    FairMarker, FairMarkerParams, FairMarkerStats, FlowTableSize, IntegerFairMarker,
+    FairMarker, FairMarkerParams, FairMarkerSettings, FairMarkerStats, FlowTableSize,
+    IntegerFairMarker,
 };
 pub use integer_window::{IntegerTsw, IntegerTswParams, Pace};
 pub(crate) use momentary_rate::Reading;
 pub use momentary_rate::{Decay, MomentaryRate, MomentaryRateParams, POWERS};
-pub use sr_tcm::{SrTcm, SrTcmParams};
-pub use token_bucket::{TokenBucket, TokenBucketParams};
-pub use tr_tcm::{TrTcm, TrTcmParams};
-pub use tsw::{InitialRate, Tsw2Cm, Tsw3Cm, Tsw3CmParams, TswParams};
+pub use sr_tcm::{SrTcm, SrTcmParams, SrTcmSettings};
+pub use token_bucket::{TokenBucket, TokenBucketParams, TokenBucketSettings};
+pub use tr_tcm::{TrTcm, TrTcmParams, TrTcmSettings};
+pub use tsw::{InitialRate, Tsw2Cm, Tsw3Cm, Tsw3CmParams, Tsw3CmSettings, TswParams, TswSettings};
 pub use two_buckets::{TwoBuckets, TwoBucketsParams};

@@ -17,6 +17,19 @@ pub struct SrTcmParams {
     mode: ColorMode,
 }
 
+/// The settings of a [`SrTcmParams`], as [`SrTcmParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct SrTcmSettings<'p> {
+    /// CIR.
+    pub committed_rate: Rate,
+    /// CBS.
+    pub committed_burst: Bytes,
+    /// EBS.
+    pub excess_burst: Bytes,
+    /// Whether the meter respects the colour of arriving packets.
+    pub mode: &'p ColorMode,
+}
+
 impl SrTcmParams {
     /// CIR, CBS and EBS; at least one of the bursts must be above zero (RFC 2697 §2). Sizes and rates include
     /// headers.
@@ -37,6 +50,17 @@ impl SrTcmParams {
             ));
         }
         Ok(SrTcmParams { committed_rate, committed_burst, excess_burst, mode })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> SrTcmSettings<'_> {
+        let SrTcmParams { committed_rate, committed_burst, excess_burst, mode } = self;
+        SrTcmSettings {
+            committed_rate: *committed_rate,
+            committed_burst: *committed_burst,
+            excess_burst: *excess_burst,
+            mode,
+        }
     }
 
     /// CIR.

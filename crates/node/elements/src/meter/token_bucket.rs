@@ -14,6 +14,15 @@ pub struct TokenBucketParams {
     pub(crate) burst: Bytes,
 }
 
+/// The settings of a [`TokenBucketParams`], as [`TokenBucketParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct TokenBucketSettings {
+    /// The rate at which tokens arrive.
+    pub rate: Rate,
+    /// The largest burst.
+    pub burst: Bytes,
+}
+
 impl TokenBucketParams {
     /// Tokens arrive at `rate`, up to `burst`.
     pub fn new(rate: Rate, burst: Bytes) -> Result<Self, ParamsError> {
@@ -21,6 +30,12 @@ impl TokenBucketParams {
             rate: above_zero("rate", rate)?,
             burst: above_zero("burst", burst)?,
         })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> TokenBucketSettings {
+        let TokenBucketParams { rate, burst } = self;
+        TokenBucketSettings { rate: *rate, burst: *burst }
     }
 
     /// The rate at which tokens arrive.

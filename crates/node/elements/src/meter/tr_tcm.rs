@@ -18,6 +18,21 @@ pub struct TrTcmParams {
     mode: ColorMode,
 }
 
+/// The settings of a [`TrTcmParams`], as [`TrTcmParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct TrTcmSettings<'p> {
+    /// CIR.
+    pub committed_rate: Rate,
+    /// CBS.
+    pub committed_burst: Bytes,
+    /// PIR.
+    pub peak_rate: Rate,
+    /// PBS.
+    pub peak_burst: Bytes,
+    /// Whether the meter respects the colour of arriving packets.
+    pub mode: &'p ColorMode,
+}
+
 impl TrTcmParams {
     /// CIR and CBS, PIR and PBS; all above zero, and the PIR at least the CIR (RFC 2698 §2). Sizes and rates
     /// include headers.
@@ -33,6 +48,18 @@ impl TrTcmParams {
         above_zero("peak_burst", peak_burst)?;
         check_peak(committed_rate, peak_rate)?;
         Ok(TrTcmParams { committed_rate, committed_burst, peak_rate, peak_burst, mode })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> TrTcmSettings<'_> {
+        let TrTcmParams { committed_rate, committed_burst, peak_rate, peak_burst, mode } = self;
+        TrTcmSettings {
+            committed_rate: *committed_rate,
+            committed_burst: *committed_burst,
+            peak_rate: *peak_rate,
+            peak_burst: *peak_burst,
+            mode,
+        }
     }
 
     /// CIR.

@@ -25,6 +25,17 @@ pub struct TswParams {
     pub(super) initial: InitialRate,
 }
 
+/// The settings of a [`TswParams`], as [`TswParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct TswSettings {
+    /// CIR.
+    pub committed_rate: Rate,
+    /// The window of the rate estimator.
+    pub window: Duration,
+    /// The initial estimate.
+    pub initial: InitialRate,
+}
+
 impl TswParams {
     /// CIR, the estimator's window (RFC 2859: AVG_INTERVAL; 1 s in Casetti & Mellia 2005), and the initial
     /// estimate. Rates include headers.
@@ -36,6 +47,12 @@ impl TswParams {
         above_zero("committed_rate", committed_rate)?;
         above_zero("window", window)?;
         Ok(TswParams { committed_rate, window, initial })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> TswSettings {
+        let TswParams { committed_rate, window, initial } = self;
+        TswSettings { committed_rate: *committed_rate, window: *window, initial: *initial }
     }
 
     /// An estimator without traffic so far.
@@ -137,11 +154,26 @@ pub struct Tsw3CmParams {
     peak_rate: Rate,
 }
 
+/// The settings of a [`Tsw3CmParams`], as [`Tsw3CmParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct Tsw3CmSettings {
+    /// The CIR and the estimator.
+    pub tsw: TswSettings,
+    /// PIR.
+    pub peak_rate: Rate,
+}
+
 impl Tsw3CmParams {
     /// As [`TswParams`], with a PIR that is at least the CIR.
     pub fn new(tsw: TswParams, peak_rate: Rate) -> Result<Self, ParamsError> {
         check_peak(tsw.committed_rate, peak_rate)?;
         Ok(Tsw3CmParams { tsw, peak_rate })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> Tsw3CmSettings {
+        let Tsw3CmParams { tsw, peak_rate } = self;
+        Tsw3CmSettings { tsw: tsw.settings(), peak_rate: *peak_rate }
     }
 
     /// The CIR and the estimator.

@@ -34,8 +34,8 @@ pub use red::{
     AboveMax, Averages, DropCurve, EcnMode, Red, RedGate, RedParams, RedSettings, Spacing,
 };
 pub(crate) use ring::{checked_limit, fits};
-pub use shaper::{Shaper, ShaperParams};
+pub use shaper::{Shaper, ShaperParams, ShaperSettings};
 pub use shared_priority::{BandOf, SharedPriority, SharedPriorityParams};
 pub use sima::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
-pub use stf::{Stf, StfParams};
+pub use stf::{Stf, StfParams, StfSettings};
 pub use wfq::{Share, Weight, Wfq, WfqClass, WfqClassSettings, WfqParams, WfqSettings, WhenFull};

@@ -15,6 +15,17 @@ pub struct ShaperParams {
     link_layer: LinkLayer,
 }
 
+/// The settings of a [`ShaperParams`], as [`ShaperParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct ShaperSettings {
+    /// The rate at which packets leave.
+    pub rate: Rate,
+    /// The bytes that leave at full line rate after a pause.
+    pub burst: Bytes,
+    /// The link layer that determines how many bytes a packet counts.
+    pub link_layer: LinkLayer,
+}
+
 impl ShaperParams {
     /// Packets leave at `rate`. After a pause, up to `burst` bytes leave at full line rate. With a burst of
     /// zero, each packet takes its transmission time at `rate`.
@@ -26,6 +37,12 @@ impl ShaperParams {
     #[must_use]
     pub fn with_link_layer(self, link_layer: LinkLayer) -> Self {
         ShaperParams { link_layer, ..self }
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> ShaperSettings {
+        let ShaperParams { rate, burst, link_layer } = self;
+        ShaperSettings { rate: *rate, burst: *burst, link_layer: *link_layer }
     }
 
     /// The rate at which packets leave.

@@ -25,6 +25,17 @@ pub struct StfParams {
     idle_timeout: Duration,
 }
 
+/// The settings of a [`StfParams`], as [`StfParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct StfSettings {
+    /// The limit of the queue.
+    pub limit: Length,
+    /// The limit on remembered flows.
+    pub max_flows: usize,
+    /// The idle time after which a flow is forgotten.
+    pub idle_timeout: Duration,
+}
+
 impl StfParams {
     /// A queue with this `limit`, not counting the packet in transmission. It remembers at most `max_flows`
     /// flows, each until it has had no packet in the queue for longer than `idle_timeout`.
@@ -36,6 +47,12 @@ impl StfParams {
         let limit = checked_limit(limit)?;
         let max_flows = above_zero("flows", max_flows)?;
         Ok(StfParams { limit, max_flows, idle_timeout: above_zero("idle_timeout", idle_timeout)? })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> StfSettings {
+        let StfParams { limit, max_flows, idle_timeout } = self;
+        StfSettings { limit: *limit, max_flows: *max_flows, idle_timeout: *idle_timeout }
     }
 
     /// The limit of the queue.

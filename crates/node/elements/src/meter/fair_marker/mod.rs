@@ -34,7 +34,7 @@ use shortflow_units::{Bytes, Duration, Instant, Rng};
 pub use self::integer::IntegerFairMarker;
 
 use self::flow_table::FlowTable;
-use super::tsw::{InitialRate, RateEstimator, TswParams, excess};
+use super::tsw::{InitialRate, RateEstimator, TswParams, TswSettings, excess};
 use crate::flow_hash::FlowHash;
 use crate::params::above_zero;
 use crate::{Color, Meter, ParamsError};
@@ -60,6 +60,17 @@ pub struct FairMarkerParams {
     table: FlowTableSize,
 }
 
+/// The settings of a [`FairMarkerParams`], as [`FairMarkerParams::settings`] gives them.
+#[derive(Debug, Clone, Copy)]
+pub struct FairMarkerSettings {
+    /// The CIR and the estimators.
+    pub tsw: TswSettings,
+    /// t_ft: the number of packets of a flow that are green first.
+    pub threshold: u64,
+    /// The size of the flow table.
+    pub table: FlowTableSize,
+}
+
 impl FairMarkerParams {
     /// The CIR and the window of both rate estimators; t_ft, the number of packets of a flow that are
     /// pre-marked green; and the size of the flow table (SRFT_size). Before the first packet, the branch of a
@@ -78,6 +89,12 @@ impl FairMarkerParams {
             }
         }
         Ok(FairMarkerParams { tsw, threshold, table })
+    }
+
+    /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
+    pub fn settings(&self) -> FairMarkerSettings {
+        let FairMarkerParams { tsw, threshold, table } = self;
+        FairMarkerSettings { tsw: tsw.settings(), threshold: *threshold, table: *table }
     }
 
     /// The CIR and the estimators.
