@@ -45,7 +45,12 @@ pub(crate) fn delay_and_loss(
     let has_bands = |hop: &Hop| network.lines[hop.line].bands().len() > 1;
     let is_behind_bands =
         hops().any(|hop| has_bands(hop) && waits_in_plain_buffer(network, hop, ages));
-    let delay = if is_behind_bands { lower_bound::delay(network, source, sizes) } else { delay };
+    let is_young =
+        hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].is_young));
+    let delay = match is_behind_bands || is_young {
+        true => lower_bound::delay(network, source, sizes),
+        false => delay,
+    };
     let loses_at_least =
         hops().any(|hop| passes(hop, ages, &|band| network.met[hop.line][band].loses_at_least));
     let delay =

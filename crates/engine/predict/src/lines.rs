@@ -2,10 +2,12 @@
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{GilbertElliottParams, LossParams};
+use shortflow_elements::queue::ShaperSettings;
+use shortflow_elements::sharing::Sharing;
 use shortflow_packet::{Dscp, Packet};
 use shortflow_policy::QueuePlan;
 use shortflow_run::{port_name, ports, role_at};
-use shortflow_scenario::{Direction, Line as Described, NodeId, Scenario, WorkloadKind};
+use shortflow_scenario::{Direction, Line as Described, NodeId, Scenario, Workload, WorkloadKind};
 use shortflow_units::{LinkLayer, Probability, Rate};
 
 use crate::profiles::Profile;
@@ -114,13 +116,23 @@ impl Line {
         match queue {
             QueuePlan::Shaper(shaper) => {
                 // A burst after a pause is at most what fits its bucket: rates that last know nothing of it.
-                let own = shaper.params();
-                self.shape(own.rate(), own.link_layer());
-                self.bursts.push(own.burst().0 as f64);
+                let ShaperSettings { rate, burst, link_layer } = shaper.params().settings();
+                self.shape(rate, link_layer);
+                self.bursts.push(burst.0 as f64);
                 self.take(scenario, shaper.queue(), reading)
             }
             QueuePlan::AggregateShaper(params) => {
                 let profile = Profile::of_aggregate(params)?;
+                let has_fixed_parts = matches!(params.sharing, Sharing::Partitioned(_));
+                if has_fixed_parts
+                    && sends_long_flows(scenario, self.from)
+                    && ways_from(scenario, self.from) > 1
+                {
+                    return Err(
+                        "an aggregate-shaper with fixed parts, some of which flows leave unused,"
+                            .to_owned(),
+                    );
+                }
                 self.queues = Bands::plain(params.limit());
                 if sends_long_flows(scenario, self.from) {
                     // Its bucket is empty all the time.
@@ -189,6 +201,14 @@ impl Line {
         shaped.fold(1.0 / self.min_time(bytes), f64::min)
     }
 
+    /// The most packets of so many bytes that wait for it: any number where its queue is not known.
+    pub(crate) fn max_room(&self, bytes: f64) -> f64 {
+        match self.lacks {
+            Some(_) => f64::INFINITY,
+            None => self.bands().iter().map(|band| band.room(bytes)).fold(0.0, f64::max),
+        }
+    }
+
     /// What its link loses of all packets at least: nothing is known where that depends on the code point.
     pub(crate) fn min_loss(&self) -> f64 {
         if self.loses_by_code_point { 0.0 } else { self.link_loss }
@@ -225,6 +245,16 @@ fn sends_long_flows(scenario: &Scenario, node: NodeId) -> bool {
         WorkloadKind::Bulk(bulk) => bulk.pairs.iter().any(|(from, _)| *from == node),
         _ => false,
     })
+}
+
+/// How many ways start at a node: those of long flows that go there, and of all else both ways.
+fn ways_from(scenario: &Scenario, node: NodeId) -> usize {
+    let of = |workload: &Workload| {
+        let is_long = matches!(workload.kind, WorkloadKind::Bulk(_));
+        let pairs = workload.kind.traffic().pairs().iter();
+        pairs.filter(|(from, to)| *from == node || !is_long && *to == node).count()
+    };
+    scenario.workloads.iter().map(of).sum()
 }
 
 /// The share of packets that a link loses over all of its states.

@@ -257,7 +257,7 @@ const TRAIN_ALLOWANCE: f64 = 0.001;
 const TRAIN_GAP: f64 = 0.002;
 
 /// CUBIC's C in segments per cubic second, and what it grows at least in a round (RFC 9438 §4.3, §5).
-const CUBIC: f64 = 0.4;
+pub(crate) const CUBIC: f64 = 0.4;
 const RENO_FRIENDLY: f64 = 0.53;
 
 /// By what slow start multiplies a window in a round.

@@ -243,6 +243,7 @@ fn in_order(
         1.0 - (1.0 - gate.loss(steady, &one)) * (1.0 - line.link_loss)
     });
     let is_least = curves.is_empty() && is_filled;
+    let is_young = is_least && saturation.is_young(network);
     let sure = if is_least && beside.in_windows { SURE } else { 1.0 };
     let full = Gate { limit: room, ..gate };
     let min_loss = match is_least {
@@ -259,8 +260,11 @@ fn in_order(
         is_filled,
         is_least,
         min_loss,
+        is_young,
         loses_at_least: is_filled && kept > RENO_KEEPS,
-        is_unclear: is_unclear || queue.marks && bundles.iter().any(|bundle| bundle.ecn),
+        is_unclear: is_unclear
+            || is_young
+            || queue.marks && bundles.iter().any(|bundle| bundle.ecn),
         ..Met::default()
     };
     Ok((met, rates))

@@ -97,27 +97,68 @@ impl LowerBound {
 }
 
 /// The most payload that long flows get, in bits per second, in a run measured for so many seconds.
-pub(crate) fn max_goodput(network: &Network, source: &Source, measured: f64) -> Option<f64> {
+///
+/// At each line that is what it lets pass, and what has passed it before measuring begins and comes to the receiver's user
+/// after that: it waits at lines behind, or, while a lost packet is sent again, at the receiver. Of what follows a lost packet the
+/// queue of the line itself holds as much as it has room for.
+pub(crate) fn max_goodput(network: &Network, number: usize, measured: f64) -> Option<f64> {
+    let source = &network.sources[number];
     let Demand::Endless { connections } = source.demand else { return None };
     let tcp = &source.tcp;
     let (payload, header) = (f64::from(tcp.mss), f64::from(tcp.header));
-    let by_line = |hop: &Hop| {
-        let line = &network.lines[hop.line];
-        payload * line.max_packets(payload + header, measured) * (1.0 - line.min_loss())
+    let full = payload + header;
+    let before = network.before[number];
+    let trip =
+        |route: &Route| packet(network, &route.there, full) + packet(network, &route.back, header);
+    let by_line = |route: &Route, at: usize| {
+        let line = &network.lines[route.there[at].line];
+        let stored = route.there[at..].iter().map(|hop| network.max_stored(hop, full)).sum::<f64>();
+        // Until the lost packet comes again, a round trip passes at least.
+        let stored = if stored > 0.0 { stored + trip(route) / line.time(full) } else { 0.0 };
+        let earlier = match before > 0.0 {
+            true => stored.min(before * line.max_packets(full, before)),
+            false => 0.0,
+        };
+        let packets = line.max_packets(full, measured) + earlier / measured;
+        payload * packets * (1.0 - line.min_loss())
     };
     let each = source.routes.iter().map(|route| {
-        let trip =
-            packet(network, &route.there, payload + header) + packet(network, &route.back, header);
-        let window = (tcp.receive_window.0 as f64).max(payload) / trip.max(f64::MIN_POSITIVE);
-        let lines = route.there.iter().map(by_line).fold(f64::INFINITY, f64::min);
-        lines.min(connections * route.share * window)
+        // A window may have been sent just before.
+        let windows = 1.0 / trip(route).max(f64::MIN_POSITIVE) + 1.0 / measured;
+        let window = (tcp.receive_window.0 as f64).max(payload) * windows;
+        let lines = (0..route.there.len()).map(|at| by_line(route, at));
+        lines.fold(f64::INFINITY, f64::min).min(connections * route.share * window)
     });
     let all: f64 = each.sum();
-    let passed_by_all = |hop: &&Hop| {
-        source.routes.iter().all(|route| route.there.iter().any(|other| other.line == hop.line))
+    let together = |hop: &Hop| {
+        let place = |route: &Route| route.there.iter().position(|other| other.line == hop.line);
+        let each = source.routes.iter().map(|route| Some(by_line(route, place(route)?)));
+        each.reduce(|one, other| Some(one?.max(other?))).flatten()
     };
-    let hops = source.routes.first()?.there.iter().filter(passed_by_all);
-    Some(8.0 * hops.map(by_line).fold(all, f64::min))
+    let hops = &source.routes.first()?.there;
+    Some(8.0 * hops.iter().filter_map(together).fold(all, f64::min))
+}
+
+impl Network {
+    /// The full packets that a flow may have waiting at a line: none where all that comes to it comes over lines that are no faster
+    /// together.
+    fn max_stored(&self, hop: &Hop, full: f64) -> f64 {
+        let line = &self.lines[hop.line];
+        let mut feeders = Vec::new();
+        for source in &self.sources {
+            for hops in source.routes.iter().flat_map(|route| [&route.there, &route.back]) {
+                let Some(at) = hops.iter().position(|other| other.line == hop.line) else {
+                    continue;
+                };
+                let Some(before) = at.checked_sub(1) else { return line.max_room(full) };
+                feeders.push(hops[before].line);
+            }
+        }
+        feeders.sort_unstable();
+        feeders.dedup();
+        let coming: f64 = feeders.iter().map(|at| 1.0 / self.lines[*at].min_time(full)).sum();
+        if coming * line.time(full) > 1.0 { line.max_room(full) } else { 0.0 }
+    }
 }
 
 /// The mean time of an object of so many bytes over all routes, at least: of the index of a page, or of what it names.

@@ -3,10 +3,14 @@
 
 use shortflow_elements::Color;
 use shortflow_elements::marker::{
-    AggregateMarkerParams, Counted, Crossing, DstfParams, RecoverySegments, SimaParams,
-    SimaSettings, TcpStateParams,
+    AggregateMarkerParams, Counted, Crossing, DstfParams, DstfSettings, RecoverySegments,
+    SimaParams, SimaSettings, TcpStateParams, TcpStateSettings,
 };
-use shortflow_elements::meter::{ColorMode, SrTcmParams, TrTcmParams, TwoBucketsParams};
+use shortflow_elements::meter::{
+    ColorMode, FairMarkerParams, FairMarkerSettings, SrTcmParams, SrTcmSettings, TokenBucketParams,
+    TokenBucketSettings, TrTcmParams, TrTcmSettings, Tsw3CmParams, Tsw3CmSettings, TswParams,
+    TswSettings, TwoBucketsParams,
+};
 use shortflow_packet::Protocol;
 use shortflow_policy::TrafficClass;
 use shortflow_policy::keys::Metered;
@@ -17,6 +21,34 @@ use crate::precedences;
 /// How much faster than what is forgotten a stream must be, so that chance does not decide what of it counts.
 const FASTER: f64 = 1.1;
 
+impl Rates {
+    /// The profile of a token bucket: means do not depend on its depth.
+    pub(crate) fn from_bucket(bucket: &TokenBucketParams) -> Rates {
+        let TokenBucketSettings { rate, burst: _ } = bucket.settings();
+        Rates::from_committed(rate)
+    }
+
+    /// That of a time sliding window: means do not depend on how it is estimated.
+    pub(crate) fn from_window(tsw: &TswParams) -> Rates {
+        let TswSettings { committed_rate, window: _, initial: _ } = tsw.settings();
+        Rates::from_committed(committed_rate)
+    }
+
+    /// The same with a peak rate.
+    pub(crate) fn from_window_with_peak(params: &Tsw3CmParams) -> Rates {
+        let Tsw3CmSettings { tsw, peak_rate } = params.settings();
+        let TswSettings { committed_rate, window: _, initial: _ } = tsw;
+        Rates { peak: peak_rate.bytes_per_sec(), ..Rates::from_committed(committed_rate) }
+    }
+
+    /// That of a Fair Marker, and how many packets of a flow it takes first: flows count as remembered while they send.
+    pub(crate) fn from_fair_marker(params: &FairMarkerParams) -> (Rates, u64) {
+        let FairMarkerSettings { tsw, threshold, table: _ } = params.settings();
+        let TswSettings { committed_rate, window: _, initial: _ } = tsw;
+        (Rates::from_committed(committed_rate), threshold)
+    }
+}
+
 impl Marking<'_> {
     /// By what a flow has sent, less what is forgotten.
     ///
@@ -24,14 +56,15 @@ impl Marking<'_> {
     /// R and of which d is forgotten rises by R − d up to the last threshold; from then on as much counts as is forgotten: the
     /// part d/R of its packets is in the level before the last, the others are in the last.
     pub(crate) fn by_bytes_sent(&mut self, dstf: &DstfParams) -> Result<Vec<Written>, String> {
+        // Who shares a count is decided before; flows count as remembered while they send.
+        let DstfSettings { levels, per: _, counted, decay, crowded: _ } = dstf.settings();
         let packet = self.kind.packet;
-        let counted = match dstf.counted() {
+        let counted = match counted {
             Counted::Packet => 1.0,
             Counted::Payload => packet / (packet - self.kind.header),
         };
-        let levels = dstf.levels();
         let code_points = levels.code_points();
-        let (forgets, counts) = (dstf.decay().bytes_per_sec(), self.kind.rate / counted);
+        let (forgets, counts) = (decay.bytes_per_sec(), self.kind.rate / counted);
         *self.forgets = self.forgets.max(forgets);
         if counts > 0.0 && counts <= forgets {
             return Ok(vec![Written::all(0.0, code_points[0])]);
@@ -58,16 +91,17 @@ impl Marking<'_> {
     /// segments have made the first window w₀ to w₀ + g·a, so that the segment k, which leaves with a = k − w, has the
     /// window (w₀ + g·k)/(1 + g). Datagrams have no window, and are the last.
     pub(crate) fn by_window(&mut self, state: &TcpStateParams) -> Result<Vec<Written>, String> {
+        let TcpStateSettings { high, medium, crossing, recovery } = state.settings();
         let [green, yellow, red] = self.role.code_points;
         if self.kind.protocol != Protocol::TCP {
             return Ok(vec![Written::all(0.0, red)]);
         }
-        if state.crossing() == Crossing::Randomized {
+        if crossing == Crossing::Randomized {
             return Err(self.none("a randomized `tcp-state` marker"));
         }
         // Both are green by the segment that is sent again; others of its window hardly count.
-        let (RecoverySegments::All | RecoverySegments::Retransmissions) = state.recovery();
-        let (high, medium) = (f64::from(state.high()), f64::from(state.medium()));
+        let (RecoverySegments::All | RecoverySegments::Retransmissions) = recovery;
+        let (high, medium) = (f64::from(high), f64::from(medium));
         *self.window = self.window.max(medium);
         let start = self.kind.window;
         let mut found = Vec::new();
@@ -92,16 +126,12 @@ impl Marking<'_> {
         class: &TrafficClass,
         plan: &Metered<SrTcmParams>,
     ) -> Result<Vec<Written>, String> {
-        let params = self.shared(plan)?;
-        self.blind(params.mode())?;
+        let SrTcmSettings { committed_rate, committed_burst: _, excess_burst: _, mode } =
+            self.shared(plan)?.settings();
+        self.blind(mode)?;
         let [green, _, red] = self.role.code_points;
         let red = self.policed(class, Color::Red, red)?;
-        self.metered_by(
-            class,
-            Rates::from_committed(params.committed_rate()),
-            [green, red, red],
-            0.0,
-        )
+        self.metered_by(class, Rates::from_committed(committed_rate), [green, red, red], 0.0)
     }
 
     /// A two rate three colour marker (RFC 2698): green up to the committed rate, yellow up to the peak rate.
@@ -110,10 +140,11 @@ impl Marking<'_> {
         class: &TrafficClass,
         plan: &Metered<TrTcmParams>,
     ) -> Result<Vec<Written>, String> {
-        let params = self.shared(plan)?;
-        self.blind(params.mode())?;
-        let committed = params.committed_rate().bytes_per_sec();
-        let rates = Rates { committed, peak: params.peak_rate().bytes_per_sec() };
+        let TrTcmSettings { committed_rate, committed_burst: _, peak_rate, peak_burst: _, mode } =
+            self.shared(plan)?.settings();
+        self.blind(mode)?;
+        let committed = committed_rate.bytes_per_sec();
+        let rates = Rates { committed, peak: peak_rate.bytes_per_sec() };
         self.metered_by(class, rates, self.role.code_points, 0.0)
     }
 
@@ -125,8 +156,8 @@ impl Marking<'_> {
     ) -> Result<Vec<Written>, String> {
         let TwoBucketsParams { green, yellow, mode } = self.shared(plan)?;
         self.blind(mode)?;
-        let committed = green.rate().bytes_per_sec();
-        let rates = Rates { committed, peak: committed + yellow.rate().bytes_per_sec() };
+        let (green, yellow) = (Rates::from_bucket(green), Rates::from_bucket(yellow));
+        let rates = Rates { peak: green.committed + yellow.committed, ..green };
         self.metered_by(class, rates, self.role.code_points, 0.0)
     }
 

@@ -336,33 +336,26 @@ impl<'m> Marking<'m> {
             Some(MarkerPlan::Fixed(fixed)) => match fixed.bucket() {
                 None => Ok(all(self.policed(class, Color::Green, fixed.dscp())?)),
                 Some(bucket) => {
-                    let rates = Rates::from_committed(self.shared(bucket)?.rate());
+                    let rates = Rates::from_bucket(self.shared(bucket)?);
                     self.metered_by(class, rates, [fixed.dscp(); 3], 0.0)
                 }
             },
             Some(MarkerPlan::TokenBucket(bucket)) => {
-                let rates = Rates::from_committed(self.shared(bucket)?.rate());
+                let rates = Rates::from_bucket(self.shared(bucket)?);
                 self.metered_by(class, rates, colors, 0.0)
             }
             Some(MarkerPlan::Tsw2cm(tsw)) => {
-                self.metered_by(class, Rates::from_committed(tsw.committed_rate()), colors, 0.0)
+                self.metered_by(class, Rates::from_window(tsw), colors, 0.0)
             }
             Some(MarkerPlan::FairMarker(fair)) => {
-                let first = fair.threshold() as f64 * self.kind.packet;
-                self.metered_by(
-                    class,
-                    Rates::from_committed(fair.tsw().committed_rate()),
-                    colors,
-                    first,
-                )
+                let (rates, packets) = Rates::from_fair_marker(fair);
+                self.metered_by(class, rates, colors, packets as f64 * self.kind.packet)
             }
             Some(MarkerPlan::Aggregate(aggregate)) => self.by_aggregate(class, aggregate),
             Some(MarkerPlan::Srtcm(plan)) => self.by_sr_tcm(class, plan),
             Some(MarkerPlan::Trtcm(plan)) => self.by_tr_tcm(class, plan),
             Some(MarkerPlan::Tsw3cm(plan)) => {
-                let committed = plan.tsw().committed_rate().bytes_per_sec();
-                let rates = Rates { committed, peak: plan.peak_rate().bytes_per_sec() };
-                self.metered_by(class, rates, colors, 0.0)
+                self.metered_by(class, Rates::from_window_with_peak(plan), colors, 0.0)
             }
             Some(MarkerPlan::TwoBuckets(plan)) => self.by_two_buckets(class, plan),
             Some(plan @ (MarkerPlan::Dstf(_) | MarkerPlan::TcpState(_)))

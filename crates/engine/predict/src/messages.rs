@@ -320,6 +320,18 @@ impl<'n> Sending<'n> {
         Ok(one_way + sending + losses + distrust)
     }
 
+    /// For how long profiles hold up a message of so many bytes, as a part of what it takes without them; none where that is not
+    /// known.
+    pub(crate) fn held_up(&self, bytes: f64) -> Option<f64> {
+        let (mss, header) = (f64::from(self.tcp.mss), f64::from(self.tcp.header));
+        let segments = (bytes / mss).ceil().max(1.0);
+        let one_way = self.bare(self.data, mss + header);
+        let alone = one_way + self.windows(0.0, segments, self.initial_window().min(segments), 1.0);
+        let wire = bytes + segments * header;
+        let held = self.network.through_profiles(self.source, self.data, wire, alone).ok()?;
+        Some(held / alone - 1.0)
+    }
+
     /// How long a line that serves who has had least takes for a message that is there as a whole.
     fn by_attained(
         &self,

@@ -2,7 +2,7 @@
 
 use shortflow_models::queueing::CustomerClass;
 use shortflow_models::{ModelError, Range};
-use shortflow_scenario::Scenario;
+use shortflow_scenario::{Scenario, Workload, WorkloadKind};
 
 use crate::lines::{Line, lines};
 use crate::load::{Entry, Loads, Within, value};
@@ -48,6 +48,9 @@ pub(crate) struct Network {
     pub(crate) unknown: Vec<Option<Unknown>>,
     /// Whether classes with weights are in an order that long flows rule out: they get what the others leave.
     pub(crate) is_misread: bool,
+    /// The seconds of a run that are measured, and those before in which each source sends, too.
+    pub(crate) measured: f64,
+    pub(crate) before: Vec<f64>,
 }
 
 /// What packets meet at a band of a line.
@@ -78,6 +81,8 @@ pub(crate) struct Met {
     pub(crate) min_loss: f64,
     /// Whether its losses are lower bounds, since CUBIC's windows are no smaller than Reno's at the same loss.
     pub(crate) loses_at_least: bool,
+    /// Whether long flows take about as long to fill it as a run lasts, so that its queue may be anything.
+    pub(crate) is_young: bool,
     /// Whether nothing is told of its losses, nor of its wait as that of all packets: timeouts decide them, marks stand for
     /// them, or long flows empty it at times.
     pub(crate) is_unclear: bool,
@@ -259,6 +264,8 @@ pub(crate) fn settle(scenario: &Scenario, reading: usize) -> Network {
         bundles: Vec::new(),
         is_at_rest: false,
         is_misread: false,
+        measured: (scenario.duration - scenario.warm_up).as_secs_f64(),
+        before: scenario.workloads.iter().map(|one| seconds_before(scenario, one)).collect(),
         asked: vec![0.0; lines.len()],
         feeders: feeders(lines.len(), &sources),
         crowds: crowds(lines.len(), &sources),
@@ -570,6 +577,15 @@ impl Network {
             }
         }
     }
+}
+
+/// The seconds before measuring begins in which a workload sends.
+fn seconds_before(scenario: &Scenario, workload: &Workload) -> f64 {
+    let start = match &workload.kind {
+        WorkloadKind::Bulk(bulk) => bulk.start.as_secs_f64(),
+        _ => 0.0,
+    };
+    (scenario.warm_up.as_secs_f64() - start).max(0.0)
 }
 
 /// The line before each line on all ways over it, where that is one.

@@ -2,6 +2,7 @@
 
 use shortflow_measure::Summary;
 use shortflow_scenario::{Scenario, WorkloadKind};
+use shortflow_units::Length;
 
 use crate::lines::Line;
 use crate::marks::Hop;
@@ -153,6 +154,12 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
     let at_red = |_: &Line, band: &Band, met: &Met| {
         !band.curves.is_empty() && met.has_windows && !met.is_filled
     };
+    let among_small = |line: &Line, band: &Band, met: &Met| {
+        let is_small = met.utilisation < SMALL * line.time(FULL) * met.packets;
+        let is_in_packets = matches!(band.limit, Length::Packets(_));
+        let is_meant = is_in_packets && band.order == Order::Fifo && met.has_windows;
+        is_meant && is_small && met.bunched > NEGLIGIBLE_LOSS
+    };
     let in_bands = |line: &Line, _: &Band, _: &Met| line.bands().len() > 1;
     vec![
         (Box::new(move |source| is_stream(source) && !source.is_poisson), CONSTANT),
@@ -170,8 +177,32 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         (Box::new(move |source| is_visit(source) && met_by(source, &long)), LONG_QUEUES),
         (Box::new(move |source| is_small(source) && met_by(source, &beside_windows)), WITH_WINDOWS),
         (Box::new(move |source| is_visit(source) && met_by(source, &at_red)), AT_RED),
+        (Box::new(move |source| is_visit(source) && met_by(source, &among_small)), AMONG_SMALL),
         (Box::new(move |source| is_stream(source) && met_by(source, &in_bands)), IN_BANDS),
+        (Box::new(move |source| is_marked_by_window(network, source) == Some(false)), ONE_MARK),
+        (
+            Box::new(move |source| {
+                is_marked_by_window(network, source) == Some(true) && stays(source)
+            }),
+            LAST_MARK,
+        ),
     ]
+}
+
+/// Whether a source's packets come with several marks to a line that distinguishes packets, where markers by window write them;
+/// none where none does.
+fn is_marked_by_window(network: &Network, source: &Source) -> Option<bool> {
+    let marked = hops(source)
+        .filter(|hop| hop.window > 0.0 && network.lines[hop.line].distinguishes_packets());
+    marked.map(|hop| hop.pieces.len() > 1).reduce(|one, other| one || other)
+}
+
+/// Whether connections of a source stay from one visit to the next.
+fn stays(source: &Source) -> bool {
+    match &source.demand {
+        Demand::Open { visit, .. } | Demand::Closed { visit, .. } => visit.stays(),
+        Demand::Packets { .. } | Demand::Endless { .. } => false,
+    }
 }
 
 /// The lines that a source's packets pass, both ways where it is TCP's.
@@ -241,6 +272,16 @@ const WITH_WINDOWS: &str = "behind or between windows of other flows, or beside 
     the flow that has sent least goes first, actual delays are up to twice as long.";
 const AT_RED: &str = "large windows raise the average of RED, which then drops from them; actual \
     times of large transfers are up to half longer.";
+const ONE_MARK: &str = "`tcp-state` gives all packets the same mark: the initial window is already above \
+    `medium`, or the largest one is never above `high`. Smaller windows after losses and pauses are not \
+    modelled.";
+const LAST_MARK: &str = "the model assumes that the window of a connection that stays is above \
+    `medium` of `tcp-state`; smaller windows after losses and pauses are not modelled.";
+/// The mean packet, as a part of a full one, below which the packets of a queue are far from all alike; and a loss that counts.
+const SMALL: f64 = 0.25;
+const NEGLIGIBLE_LOSS: f64 = 1e-3;
+const AMONG_SMALL: &str = "many small packets share a buffer that is limited in packets; actual times of \
+    large transfers are up to half longer.";
 const IN_BANDS: &str = "between bands or classes, delays are means over all streams; the delay of \
     a single stream may be half or twice as long.";
 const PLAIN: &str = "Full buffers: flows that cut their windows together, each at one loss of \

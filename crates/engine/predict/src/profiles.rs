@@ -6,6 +6,7 @@
 //! small part of the whole time, the profile affects only messages larger than a bucket; otherwise there is no closed
 //! form. A host that sends long flows empties its bucket for good: it is a line of the rate r.
 
+use shortflow_elements::meter::TokenBucketSettings;
 use shortflow_elements::queue::{AggregateShaperParams, AggregateShaperSettings};
 use shortflow_elements::scheduler::{SourceParams, SourceSettings};
 use shortflow_elements::sharing::Sharing;
@@ -14,11 +15,12 @@ use shortflow_models::Range;
 use crate::load::value;
 use crate::lower_bound;
 use crate::marks::Hop;
+use crate::messages::Sending;
 use crate::network::Network;
 use crate::range::Lack;
 use crate::sizes::mean;
-use crate::traffic::{Demand, Route, Source, Visit};
-use crate::unknown::Unknown;
+use crate::traffic::{Demand, Message, Route, Shape, Source, Visit};
+use crate::unknown::{NEGLIGIBLE_SHARE, Unknown};
 
 /// How long packets may be held up, as a part of what their transfer or they take at least.
 const MAX_HELD_UP: f64 = 0.05;
@@ -92,11 +94,14 @@ impl Profile {
             otherwise: _,
         } = params.settings();
         let both = [high, medium].into_iter().enumerate();
-        both.map(|(level, bucket)| Profile {
-            rate: bucket.rate().bytes_per_sec(),
-            depth: bucket.burst().0 as f64,
-            of: Taken::Level(level),
-            has_parts: false,
+        both.map(|(level, bucket)| {
+            let TokenBucketSettings { rate, burst } = bucket.settings();
+            Profile {
+                rate: rate.bytes_per_sec(),
+                depth: burst.0 as f64,
+                of: Taken::Level(level),
+                has_parts: false,
+            }
         })
         .collect()
     }
@@ -123,9 +128,66 @@ impl Network {
             let busy = || format!("a source host with a busy line at {}", self.lines[at].name);
             if let Some(why) = found.or_else(|| is_busy.then(busy)) {
                 self.met[at].iter_mut().for_each(|met| met.lacks = Some(why.clone()));
+                let passing = (0..self.sources.len()).filter(|one| self.sources[*one].passes(at));
+                passing.collect::<Vec<_>>().into_iter().for_each(|one| self.mark_behind(at, one));
+            }
+            for one in 0..self.sources.len() {
+                if !self.lines[at].profiles.is_empty() && self.is_held_up(at, one) {
+                    self.mark_behind(at, one);
+                }
             }
         }
         self.leave_out_small_windows();
+    }
+
+    /// Marks the lines to which a source's packets come from a profile as unknown, where others send, too: the profile changes when
+    /// they come.
+    fn mark_behind(&mut self, at: usize, source: usize) {
+        let why = format!("packets that the profile at {} delays", self.lines[at].name);
+        let routes = self.sources[source].routes.iter();
+        let mut behind = Vec::new();
+        for hops in routes.flat_map(|route| [&route.there, &route.back]) {
+            let from = hops.iter().position(|hop| hop.line == at).unwrap_or(hops.len());
+            for hop in &hops[from..] {
+                let bands = hop.pieces.iter().flat_map(|piece| &piece.places);
+                behind.push((hop.line, bands.map(|place| place.band).min().unwrap_or(0)));
+            }
+        }
+        for (line, from) in behind {
+            let mut others = self.sources.iter().enumerate().filter(|(other, _)| *other != source);
+            let is_shared = others.any(|(_, other)| other.passes(line));
+            if is_shared && self.max_share(source, line) > NEGLIGIBLE_SHARE {
+                let known = self.unknown[line].as_ref().is_some_and(|known| known.from <= from);
+                if !known {
+                    self.unknown[line] = Some(Unknown { why: why.clone(), from });
+                }
+            }
+        }
+    }
+
+    /// Whether messages of a source wait for the tokens of a profile so long that they come to the next line otherwise than
+    /// without it, or than is known.
+    fn is_held_up(&self, at: usize, number: usize) -> bool {
+        let source = &self.sources[number];
+        let (Demand::Open { visit, .. } | Demand::Closed { visit, .. }) = &source.demand else {
+            return false;
+        };
+        let of_message = |route: &Route, message: &Message| {
+            let hops = if message.is_there { &route.there } else { &route.back };
+            let sending = || Sending::new(self, number, route, message.is_there);
+            let held = |sending: &Sending<'_>, size: f64| {
+                sending.held_up(size * message.in_line).is_none_or(|part| part > MAX_HELD_UP)
+            };
+            hops.iter().any(|hop| hop.line == at) && {
+                let sending = sending();
+                message.sizes.iter().any(|(size, _)| held(&sending, *size))
+            }
+        };
+        visit.shape != Shape::Echo
+            && source
+                .routes
+                .iter()
+                .any(|route| visit.messages.iter().any(|message| of_message(route, message)))
     }
 
     /// Marks the lines behind a profile as unknown to which more comes than it lets pass.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::queue::{
     self, Averages, BandOf, CoDelParams, Fairness, FlowQueueSettings, PieSettings, RedSettings,
-    SimaQueueParams, WfqClassSettings, WfqParams, WfqSettings, WhenFull,
+    SimaQueueParams, StfSettings, WfqClassSettings, WfqParams, WfqSettings, WhenFull,
 };
 use shortflow_models::red::{AboveMax, Level, Spacing};
 use shortflow_packet::{Dscp, Packet};
@@ -366,15 +366,15 @@ impl Band {
                 Ok(Band::fair(*fair.settings(), Some(fair.fairness())))
             }
             QueuePlan::Stf(stf) => {
-                let forgets =
-                    stf.max_flows() < MIN_KNOWN || stf.idle_timeout().as_secs_f64() < MIN_IDLE;
+                let StfSettings { limit, max_flows, idle_timeout } = stf.settings();
+                let forgets = max_flows < MIN_KNOWN || idle_timeout.as_secs_f64() < MIN_IDLE;
                 let acts = forgets.then(|| Acts {
                     from_packets: FAST_AVERAGE,
                     from_wait: f64::INFINITY,
                     shares_room: false,
                     why: "a queue that forgets flows while they send".to_owned(),
                 });
-                Ok(Band { order: Order::LeastAttained, acts, ..Band::plain(stf.limit()) })
+                Ok(Band { order: Order::LeastAttained, acts, ..Band::plain(limit) })
             }
             QueuePlan::Pie(pie) => Ok(Band::pie(*pie.settings())),
             other => Err(format!("a `{}` queue", other.scheme())),

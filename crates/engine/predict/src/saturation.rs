@@ -7,7 +7,9 @@
 use shortflow_models::Range;
 
 use crate::lines::Line;
+use crate::load::CUBIC;
 use crate::long_flows::{Beside, Bundle, RENO_KEEPS};
+use crate::network::Network;
 use crate::queues::Order;
 use crate::range::Lack;
 
@@ -85,6 +87,22 @@ impl Saturation<'_> {
             the line,";
         Range::at_least(min).check(what, left)?;
         Ok(())
+    }
+
+    /// Whether windows take longer to grow from what a cut leaves to a full buffer than flows send before a run is measured, or
+    /// than it is measured: its mean queue then lies anywhere between both. Reno grows by a packet in a round trip, CUBIC at least
+    /// as RFC 9438 §4.2 says.
+    pub(crate) fn is_young(&self, network: &Network) -> bool {
+        let room = self.line.bands()[self.band].room(self.packet);
+        let window = (self.rtt * self.capacity + room) / self.flows().max(1.0);
+        let lost = (1.0 - self.kept) * window;
+        let by_rounds = lost * (self.rtt + room / self.capacity);
+        let cycle = match self.kept > RENO_KEEPS {
+            true => by_rounds.min(libm::cbrt(lost / CUBIC)),
+            false => by_rounds,
+        };
+        let before = self.bundles.iter().map(|bundle| network.before[bundle.source]);
+        before.fold(network.measured, f64::min) < cycle
     }
 
     fn flows(&self) -> f64 {

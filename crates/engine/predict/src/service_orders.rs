@@ -76,10 +76,10 @@ pub(crate) fn combined(scenario: &Scenario, mut readings: Vec<Reading>) -> Readi
     }
     for (at, port) in summary.ports.iter_mut().enumerate() {
         let others = || readings.iter().map(|(_, summary, _)| &summary.ports[at]);
-        port.mean_wait = port.mean_wait.filter(|_| others().all(|other| other.mean_wait.is_some()));
-        port.loss = port.loss.filter(|_| others().all(|other| other.loss.is_some()));
-        let known = others().all(|other| other.utilisation.is_some());
-        port.utilisation = port.utilisation.filter(|_| known);
+        let waits = others().map(|other| other.mean_wait);
+        port.mean_wait = together(port.mean_wait, waits).unwrap_or(None);
+        port.loss = shared(port.loss, others().map(|other| other.loss));
+        port.utilisation = shared(port.utilisation, others().map(|other| other.utilisation));
     }
     (network, summary, lacking)
 }
@@ -92,12 +92,8 @@ fn merge(
 ) -> Vec<(Option<String>, String)> {
     let mut lacking = Vec::new();
     let mut lacks = |class: Option<&str>, range: (f64, f64)| {
-        let why = format!(
-            "the rate that classes with weights leave to one another: between {:.4} and {:.4} s, \
-                depending on the service order",
-            range.0, range.1
-        );
-        lacking.push((class.map(str::to_owned), why));
+        let range = format!("{:.4} and {:.4} s", range.0, range.1);
+        lacking.push((class.map(str::to_owned), left_by_weights(&range)));
     };
     if let Some(streams) = &mut one.datagrams {
         let each = others.iter().map(|other| other.datagrams.as_ref().and_then(|one| one.delay));
@@ -106,11 +102,8 @@ fn merge(
             Err(range) => lacks(None, range),
         }
         streams.percentiles = Default::default();
-        streams.loss = streams.loss.filter(|_| {
-            others
-                .iter()
-                .all(|other| other.datagrams.as_ref().is_some_and(|one| one.loss.is_some()))
-        });
+        let each = others.iter().map(|other| other.datagrams.as_ref().and_then(|one| one.loss));
+        streams.loss = shared(streams.loss, each);
     }
     let of = |label: &str| {
         let label = label.to_owned();
@@ -140,8 +133,22 @@ fn merge(
             }
         }
     }
-    one.goodput = together(one.goodput, others.iter().map(|other| other.goodput)).unwrap_or(None);
+    match together(one.goodput, others.iter().map(|other| other.goodput)) {
+        Ok(goodput) => one.goodput = goodput,
+        Err((low, high)) => {
+            let range = format!("{:.4} and {:.4} Mbit/s", low / 1e6, high / 1e6);
+            lacking.push((None, left_by_weights(&range)));
+        }
+    }
     lacking
+}
+
+/// Why a figure that lies in a range has no closed form.
+fn left_by_weights(range: &str) -> String {
+    format!(
+        "the rate that classes with weights leave to one another: between {range}, depending on the \
+            service order"
+    )
 }
 
 /// A class with the means of all readings in one.
@@ -161,6 +168,23 @@ fn merge_class<'c>(
         ..class.clone()
     })
 }
+
+/// A share of packets or of time in all readings; none where they differ.
+fn shared(
+    own: Option<Estimate>,
+    others: impl Iterator<Item = Option<Estimate>>,
+) -> Option<Estimate> {
+    let own = own?;
+    let all: Vec<Estimate> = others.collect::<Option<_>>()?;
+    let differs = |other: &Estimate| (other.mean - own.mean).abs() > MAX_DIFFERENCE;
+    match all.iter().any(differs) {
+        true => together(Some(own), all.into_iter().map(Some)).unwrap_or(None),
+        false => Some(own),
+    }
+}
+
+/// By how much shares of different readings may differ that count as one.
+const MAX_DIFFERENCE: f64 = 1e-3;
 
 /// The geometric mean of the least and the greatest, where these are alike; none where one reading has none.
 fn together(
@@ -182,4 +206,35 @@ fn together(
         return Err((low, high));
     }
     Ok(Some(Estimate { mean: (low * high).sqrt(), ..own }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn long(bits: f64) -> WorkloadSummary {
+        WorkloadSummary { goodput: Estimate::from_values(&[bits]), ..Default::default() }
+    }
+
+    #[test]
+    fn a_goodput_that_depends_on_the_order_has_a_reason() {
+        let min = WorkloadSummary { goodput: Some(Estimate::at_most(4e6)), ..Default::default() };
+        let (mut one, other) = (long(1e6), long(2e6));
+        let reasons = merge(&mut one, &[&other], &min);
+        let [(None, why)] = &reasons[..] else { panic!("{reasons:?}") };
+        assert!(why.contains("between 1.0000 and 2.0000 Mbit/s"), "{why}");
+        let mut alike = long(1.9e6);
+        assert!(merge(&mut alike, &[&other], &min).is_empty());
+        assert!((1.9e6..2e6).contains(&alike.goodput.unwrap().mean), "{alike:?}");
+    }
+
+    #[test]
+    fn losses_that_differ_between_orders_are_omitted() {
+        let loss = |value: f64| Estimate::from_values(&[value]);
+        assert_eq!(shared(loss(0.0), [loss(0.2)].into_iter()), None);
+        assert_eq!(shared(loss(0.0), [loss(1e-9)].into_iter()), loss(0.0));
+        assert_eq!(shared(loss(0.01), [None].into_iter()), None);
+        let both = shared(loss(0.2), [loss(0.21)].into_iter()).unwrap().mean;
+        assert!((0.2..0.21).contains(&both), "{both}");
+    }
 }

@@ -13,7 +13,7 @@ use shortflow_workloads::Bulk;
 use crate::datagrams;
 use crate::doubt::check_time;
 use crate::lower_bound::{self, LowerBound};
-use crate::network::Network;
+use crate::network::{Met, Network};
 use crate::pages;
 use crate::queues::Order;
 use crate::range::{Lack, is_smooth};
@@ -154,7 +154,7 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             found.all = lower_bound_class("all".to_owned(), 0, Some(min));
         }
         (Demand::Endless { .. }, _) => {
-            let max = lower_bound::max_goodput(network, source, seconds.max(f64::MIN_POSITIVE));
+            let max = lower_bound::max_goodput(network, index, seconds.max(f64::MIN_POSITIVE));
             found.goodput = max.map(Estimate::at_most);
         }
         (Demand::Packets { per_second, sizes, .. }, _) => {
@@ -329,6 +329,11 @@ fn whole(classes: &[Class], number: f64) -> ClassSummary {
     all.summary(number)
 }
 
+/// Whether the mean wait of a band is known, or a lower bound of it.
+fn knows_wait(met: &Met) -> bool {
+    !met.is_unclear || met.is_least && !met.is_young
+}
+
 /// A loss; where it is a lower bound, less what Padhye's formula may be off, on which that rests.
 pub(crate) fn bound_or_mean(loss: f64, is_least: bool) -> Option<Estimate> {
     let part = if is_least { 1.0 - PFTK_OFF } else { 1.0 };
@@ -358,7 +363,7 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
                 .filter(|_| is_known),
             mean_queue_packets: None,
             mean_queue_bytes: None,
-            mean_wait: waits.filter(|met| !met.is_unclear || met.is_least).and_then(|met| {
+            mean_wait: waits.filter(|met| knows_wait(met)).and_then(|met| {
                 Estimate::from_values(&[met.wait])
                     .map(|wait| Estimate { at_least: met.is_least, ..wait })
             }),

@@ -134,7 +134,7 @@ fn overtaking(line: &Line, hop: &Hop) -> Option<String> {
 }
 
 /// The share of a line that what has no closed form may take without making others unknown.
-const NEGLIGIBLE_SHARE: f64 = 0.02;
+pub(crate) const NEGLIGIBLE_SHARE: f64 = 0.02;
 
 impl Network {
     /// Marks lines with an unknown arrival rate as unknown; returns whether there are more of them.
@@ -173,7 +173,7 @@ impl Network {
     }
 
     /// The most that a source can take of a line.
-    fn max_share(&self, number: usize, at: usize) -> f64 {
+    pub(crate) fn max_share(&self, number: usize, at: usize) -> f64 {
         let source = &self.sources[number];
         let entries = self.loads.by_line[at].iter().filter(|entry| entry.source == number);
         let busy: f64 = entries.map(|entry| entry.busy).sum();

@@ -5,6 +5,7 @@ use shortflow_models::Range;
 use shortflow_models::finite_room::{FiniteRoom, MAX_ROOM};
 use shortflow_models::queueing::{CustomerClass, priority_waits};
 use shortflow_models::red::{Gate, Steady};
+use shortflow_units::Length;
 
 use crate::datagrams::poisson_alone;
 use crate::load::{Entry, value};
@@ -187,12 +188,47 @@ impl Network {
         let free = (1.0 - load + classes[band].load()) * (1.0 - load);
         let own = (wait - behind / free.max(1e-3)).max(0.0);
         let time = match classes[band].mean_service {
+            service if service > 0.0 && own > 0.0 => {
+                self.queued_packet(at, band, &classes[band], load / own)
+            }
             service if service > 0.0 => service,
             _ => line.time(1.0),
         };
         let part = if load > 0.0 { classes[band].load() / load } else { 1.0 };
         let each = time / (1.0 - self.met[at][band].before).max(1e-3) / part;
+        let each = match line.bands()[band].limit {
+            // Behind a packet that has waited stand all that came meanwhile, however small: the burst before it has gone.
+            Length::Packets(_) => each.min(1.0 / classes[band].arrival_rate),
+            Length::Bytes(_) => each,
+        };
         Tail { load, own, each, packet: time * line.rate }
+    }
+
+    /// The mean seconds of the packets in a long queue of a band, whose length falls off by e in 1/`decay` seconds. Those of bursts
+    /// make queues long, and small packets one by one do not: of what comes in bursts of b seconds, e^(decay·b) times its
+    /// share is in a long queue (the exponential change of measure: Asmussen, *Applied Probability and Queues*, 2003, ch. XIII).
+    fn queued_packet(&self, at: usize, band: usize, class: &CustomerClass, decay: f64) -> f64 {
+        let (mut busy, mut packets) = (0.0, 0.0);
+        let (mut rest_busy, mut rest_packets) = (class.load(), class.arrival_rate);
+        for entry in self.loads.by_line[at].iter().filter(|entry| entry.band == band) {
+            let rate = self.visits[entry.source] * value(entry.share, &self.within);
+            let source = &self.sources[entry.source];
+            let is_unknown =
+                source.lacks.is_some() && matches!(source.demand, Demand::Closed { .. });
+            if entry.busy <= 0.0 || rate <= 0.0 || is_unknown {
+                continue;
+            }
+            let more = libm::exp((decay * entry.burst / entry.busy).min(MAX_TWIST));
+            busy += more * rate * entry.busy;
+            packets += more * rate * entry.packets;
+            rest_busy -= rate * entry.busy;
+            rest_packets -= rate * entry.packets;
+        }
+        if rest_packets > NEGLIGIBLE * class.arrival_rate && rest_busy > 0.0 {
+            busy += rest_busy;
+            packets += rest_packets;
+        }
+        if packets > 0.0 { busy / packets } else { class.mean_service }
     }
 
     /// The wait at a band that no long flow fills, no longer than its room, and what is lost of each level: what
@@ -209,6 +245,8 @@ impl Network {
         let Tail { load, each, packet, .. } = tails[band];
         let room = queue.room(packet) * each;
         let full = tails[band].beyond(queue.room(packet));
+        // Averages are of all times, in which packets are of mean size.
+        let packet = if class.mean_service > 0.0 { class.mean_service * line.rate } else { packet };
         let curves = queue.curves_in(packet);
         let (wait, full) = match self.finite(at, queue.room(packet), full) {
             Some(exact) if curves.is_empty() => (exact.wait, exact.lost),
@@ -237,6 +275,12 @@ impl Network {
         (wait, full, loss.collect())
     }
 }
+
+/// The most by which the logarithm of a burst's share of a queue rises.
+const MAX_TWIST: f64 = 10.0;
+
+/// A share of a class that is rounding.
+const NEGLIGIBLE: f64 = 1e-6;
 
 /// How long a band's own packets are in line.
 #[derive(Debug, Clone, Copy)]

@@ -383,3 +383,41 @@ fn transfers_over_several_lines_get_the_least_of_their_shares() {
     let through = |summary: &Summary| summary.workload("through").unwrap().all.mean.unwrap().mean;
     holds("through", through(&model), through(&simulation), 0.15);
 }
+
+/// A long queue consists of windows' packets first, and of small ones that come meanwhile, but not of all as they come.
+#[test]
+fn small_packets_take_no_more_of_a_buffer_in_packets_than_they_do() {
+    for (room, size, calls, bulk) in
+        [(30, "10 KB", 400, 800), (30, "20 KB", 400, 800), (50, "20 KB", 1000, 1000)]
+    {
+        let text = format!(
+            r#"
+            duration = "220 s"
+            warm_up = "20 s"
+            drain = "60 s"
+            hosts = {{ s = {{ count = 2 }}, c = {{ count = 2 }} }}
+            routers = {{ far = {{}}, near = {{}} }}
+            links.line = {{ between = ["far", "near"], rate = "4 Mbit/s", delay = "20 ms", queue = "{room} pkt" }}
+            links.servers = {{ between = ["s", "far"], rate = "1 Gbit/s", delay = "1 ms" }}
+            links.clients = {{ between = ["c", "near"], rate = "1 Gbit/s", delay = "1 ms" }}
+            [workloads.web.transfers]
+            client = "c[0]"
+            server = "s[0]"
+            load = "{bulk} kbit/s"
+            request.constant = "400 B"
+            reply.constant = "{size}"
+            [workloads.calls.poisson]
+            from = "s[1]"
+            to = "c[1]"
+            load = "{calls} kbit/s"
+            size.constant = "200 B"
+            "#
+        );
+        let scenario = scenario(&text, "");
+        let time = |summary: &Summary| summary.workload("web").unwrap().all.mean.unwrap();
+        let (model, simulation) = (time(&predicted(&scenario)), time(&simulated(&scenario, 3)));
+        assert!(!model.is_bound(), "{model:?}");
+        let what = format!("{size} beside {calls} kbit/s of small packets, {room} packets");
+        holds(&what, model.mean, simulation.mean, 0.1);
+    }
+}

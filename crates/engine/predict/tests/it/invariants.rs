@@ -67,9 +67,9 @@ fn long_flows_that_a_meter_puts_into_two_bands_are_unknown_and_so_are_their_neig
     "#;
     let line = r#"rate = "10 Mbit/s", delay = "10 ms""#;
     let found = predicted(line, &format!("{calls}{LONG}"), METER_BEFORE_BANDS).unwrap();
-    // As much as the line carries of 1448 in 1500 bytes.
+    // As much as the line carries of 1448 in 1500 bytes, and what may wait when the measurement begins: 0.1 % of it.
     let goodput = found.workloads[1].goodput.unwrap();
-    assert!(goodput.at_most && (goodput.mean / 9.6533e6 - 1.0).abs() < 1e-3, "{goodput:?}");
+    assert!(goodput.at_most && (1.0..1.0015).contains(&(goodput.mean / 9.6533e6)), "{goodput:?}");
     let delay = found.workloads[0].datagrams.as_ref().unwrap().delay.unwrap();
     // Simulated: 49.8 ms. A packet of 1500 B takes 1.2 ms, and 12 ms on its way.
     assert!(delay.at_least && (0.0132..0.0135).contains(&delay.mean), "{delay:?}");

@@ -2,6 +2,7 @@
 
 use shortflow_measure::Summary;
 use shortflow_predict::Prediction;
+use shortflow_run::{Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
 use crate::against_simulations::{holds, predicted, simulated};
@@ -387,4 +388,54 @@ fn streams_within_their_nominal_rate_meet_two_bands_whose_buffers_drop_by_preced
 fn first_windows_that_do_not_fit_into_a_buffer_of_sima_have_no_closed_form() {
     let reported = refused(&at("10 Mbit/s", SIMA, &transfers("100 kbit/s")));
     assert!(reported.contains("packets in its first window to r->a"), "{reported}");
+}
+
+/// With the initial window of today, ten segments, all windows are above a threshold of eight.
+#[test]
+fn sessions_whose_windows_are_all_in_one_level_of_tcp_state_are_named() {
+    let policy = "[[roles.source.classes]]\nname = \"all\"\nmarker.tcp-state = { high = 4, medium = 8 }\n\
+                  [roles.core.queue.strict-priority]\nbands = [\n\
+                  { match.dscp = [\"AF11\"], queue.fifo = { limit = \"100 pkt\" } },\n\
+                  { match.dscp = [\"AF12\"], queue.fifo = { limit = \"100 pkt\" } },\n\
+                  { queue.fifo = { limit = \"100 pkt\" } },\n]\n";
+    let mix = |era: &str| {
+        format!(
+            "[tcp]\nera = \"{era}\"\n\
+             [workloads.files.ftp]\nfrom = \"b\"\nto = \"a\"\nsessions = 2\nsize.constant = \"20 KB\"\npause.exponential.mean = \"4 s\"\n\
+             [workloads.type.telnet]\nclient = \"a\"\nserver = \"b\"\nsessions = 2\npacket = \"100 B\"\npause.exponential.mean = \"1 s\"\n"
+        )
+    };
+    let warnings = |scenario: &Scenario| -> Vec<String> {
+        let task = Task { scenario, replica: 0 };
+        let outcome = run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0).unwrap();
+        outcome.warnings.into_iter().map(|warning| warning.message).collect()
+    };
+    let one_mark = |all: &[String]| {
+        let is_meant =
+            |message: &&String| message.contains("`tcp-state` gives all packets the same mark");
+        all.iter().find(is_meant).cloned()
+    };
+    let today = at("10 Mbit/s", policy, &mix("linux-today"));
+    let found = warnings(&today);
+    let named = one_mark(&found).unwrap_or_else(|| panic!("{found:?}"));
+    assert!(named.starts_with("`files`, `type`: "), "{named}");
+    // Without the marker it is the same.
+    let unmarked = at(
+        "10 Mbit/s",
+        &policy
+            .replace("marker.tcp-state = { high = 4, medium = 8 }", "marker.fixed.dscp = \"BE\""),
+        &mix("linux-today"),
+    );
+    let times = |scenario: &Scenario| {
+        let summary = predicted(scenario);
+        summary.workloads.iter().map(|one| one.all.mean.unwrap().mean).collect::<Vec<_>>()
+    };
+    assert_eq!(times(&today), times(&unmarked));
+    assert!(one_mark(&warnings(&unmarked)).is_none());
+    // Windows of two segments pass all levels, and those of connections that stay are in the last.
+    let found = warnings(&at("10 Mbit/s", policy, &mix("ns2-2005")));
+    assert!(one_mark(&found).is_none(), "{found:?}");
+    let stays =
+        "`type`: the model assumes that the window of a connection that stays is above `medium`";
+    assert!(found.iter().any(|message| message.starts_with(stays)), "{found:?}");
 }
