@@ -31,7 +31,7 @@ pub(crate) fn rests_on(
         |at: usize| !lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none());
     let known: Vec<usize> = (0..scenario.workloads.len()).filter(|at| is_known(*at)).collect();
     reported.extend(models(scenario, network, &known).into_iter().map(str::to_owned));
-    for (of, text) in cautions(network) {
+    for (of, text) in cautions(network).into_iter().chain(cautions_of_marks(network)) {
         let names = known.iter().filter(|at| of(&network.sources[**at]));
         let names = names.map(|at| names_of(summary, &scenario.workloads[*at].name));
         let names = names.collect::<Vec<_>>().join(", ");
@@ -154,12 +154,6 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
     let at_red = |_: &Line, band: &Band, met: &Met| {
         !band.curves.is_empty() && met.has_windows && !met.is_filled
     };
-    let among_small = |line: &Line, band: &Band, met: &Met| {
-        let is_small = met.utilisation < SMALL * line.time(FULL) * met.packets;
-        let is_in_packets = matches!(band.limit, Length::Packets(_));
-        let is_meant = is_in_packets && band.order == Order::Fifo && met.has_windows;
-        is_meant && is_small && met.bunched > NEGLIGIBLE_LOSS
-    };
     let in_bands = |line: &Line, _: &Band, _: &Met| line.bands().len() > 1;
     vec![
         (Box::new(move |source| is_stream(source) && !source.is_poisson), CONSTANT),
@@ -177,8 +171,14 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         (Box::new(move |source| is_visit(source) && met_by(source, &long)), LONG_QUEUES),
         (Box::new(move |source| is_small(source) && met_by(source, &beside_windows)), WITH_WINDOWS),
         (Box::new(move |source| is_visit(source) && met_by(source, &at_red)), AT_RED),
-        (Box::new(move |source| is_visit(source) && met_by(source, &among_small)), AMONG_SMALL),
+        (Box::new(move |source| is_visit(source) && met_by(source, &is_among_small)), AMONG_SMALL),
         (Box::new(move |source| is_stream(source) && met_by(source, &in_bands)), IN_BANDS),
+    ]
+}
+
+/// What may be far off because of marks.
+fn cautions_of_marks(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
+    vec![
         (Box::new(move |source| is_marked_by_window(network, source) == Some(false)), ONE_MARK),
         (
             Box::new(move |source| {
@@ -187,6 +187,14 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
             LAST_MARK,
         ),
     ]
+}
+
+/// Whether windows find no room at a buffer in packets, most of whose packets are small.
+fn is_among_small(line: &Line, band: &Band, met: &Met) -> bool {
+    let is_small = met.utilisation < SMALL * line.time(FULL) * met.packets;
+    let is_in_packets = matches!(band.limit, Length::Packets(_));
+    let is_meant = is_in_packets && band.order == Order::Fifo && met.has_windows;
+    is_meant && is_small && met.bunched > NEGLIGIBLE_LOSS
 }
 
 /// Whether a source's packets come with several marks to a line that distinguishes packets, where markers by window write them;
