@@ -85,7 +85,7 @@ impl FrameId {
 ///     ..Packet::default()
 /// };
 /// # let _ = packet;
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Default, PartialEq)]
 #[must_use]

@@ -37,14 +37,14 @@
 //!
 //! let now = Instant::START;
 //! let mut drops = Drops::with_room_for(1);
+//! let key = FlowKey::without_ports("10.0.0.1".parse()?, "10.0.0.2".parse()?, Protocol::ESP);
 //! let colors = [1, 2, 3].map(|_| {
-//!     let key = FlowKey::without_ports("10.0.0.1".parse()?, "10.0.0.2".parse()?, Protocol::ESP);
 //!     let mut packet = Packet { size: 1000, key, ..Packet::default() };
 //!     let color = marker.mark(now, &mut packet, None);
 //!     queue.enqueue(now, packet, &mut drops);
-//!     Ok::<Color, String>(color)
+//!     color
 //! });
-//! assert_eq!(colors, [Ok(Color::Green), Ok(Color::Green), Ok(Color::Yellow)]);
+//! assert_eq!(colors, [Color::Green, Color::Green, Color::Yellow]);
 //!
 //! // The first leaves at once, the second a millisecond later.
 //! assert!(queue.dequeue(now, &mut drops).is_some());
