@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use shortflow_measure::View;
 use shortflow_measure::results::Folder;
 use shortflow_report as report;
 use shortflow_run::{read_runs, refuse_other_run};
@@ -21,6 +22,6 @@ pub(crate) fn report(console: &Console, args: &Report) -> Result<(), Failure> {
     if !args.force {
         refuse_other_run(&target, &args.folders)?;
     }
-    let path = report::write(&Folder::create(&target)?, &runs)?;
+    let path = report::write(&Folder::create(&target)?, &View::new(&runs))?;
     console.file("Report", &path)
 }

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use shortflow_measure::Run;
 use shortflow_measure::results::{self, REPORT};
+use shortflow_measure::{Run, View};
 use shortflow_predict::{Prediction, PredictionCache};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
@@ -170,10 +170,11 @@ pub(crate) fn conduct(
     let written = output.write(cases, &results);
     let Results { cases, interruption, failure } = results;
     let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();
+    let view = View::new(&runs);
     // What cannot be written is shown nevertheless.
-    let page = publish(output, written, &runs);
+    let page = publish(output, written, &view);
     if options.json {
-        let mut found = report::json(&runs);
+        let mut found = report::json(&view);
         found["report"] = json!(page.as_ref().ok());
         found["trace"] = json!(trace.map(|trace| &trace.file));
         found["interrupted"] = json!(interruption.is_some());
@@ -184,7 +185,7 @@ pub(crate) fn conduct(
         page?;
     } else {
         let message = if options.brief { brief } else { text };
-        console.print(&format!("{}\n", message(&runs, console.color_out, console.columns)))?;
+        console.print(&format!("{}\n", message(&view, console.color_out, console.columns)))?;
         trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
         console.file("Report", &page?)?;
     }
@@ -228,10 +229,10 @@ fn failure_of(error: Error, cases: usize) -> Failure {
 fn publish(
     output: OutputFolder,
     written: Result<(), results::Error>,
-    runs: &[Run],
+    view: &View<'_>,
 ) -> Result<PathBuf, results::Error> {
     written
-        .and_then(|()| report::write(&output.folder(None)?, runs).map(|_| ()))
+        .and_then(|()| report::write(&output.folder(None)?, view).map(|_| ()))
         .map_err(|error| output.named_finally(error))?;
     Ok(output.publish()?.join(REPORT))
 }

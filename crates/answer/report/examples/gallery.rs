@@ -5,7 +5,7 @@ mod synthetic;
 
 use std::path::Path;
 
-use shortflow_measure::{Estimate, tables as data};
+use shortflow_measure::{Estimate, View, tables as data};
 use shortflow_report::{
     CheckRow, ClaimRow, Figure, LineFigure, Mark, Series, Table, figures, line_figure, page,
     study_page, text,
@@ -23,9 +23,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for (name, runs) in
         [("single", &one[..]), ("compare", &two), ("sweep", &along), ("sweep-compare", &two_along)]
     {
-        std::fs::write(folder.join(format!("{name}.html")), page(runs))?;
-        println!("{}", text(runs, false, usize::MAX));
-        for drawn in figures(runs) {
+        let view = View::new(runs);
+        std::fs::write(folder.join(format!("{name}.html")), page(&view))?;
+        println!("{}", text(&view, false, usize::MAX));
+        for drawn in figures(&view) {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;
         }
     }

@@ -1,40 +1,38 @@
 //! The same policies under several engines, in words and as one ranking each.
 
-use shortflow_measure::cases::{point_label, swept_key};
-use shortflow_measure::engines::{cases, done_by, engines};
-use shortflow_measure::results::Comparison;
-use shortflow_measure::{Estimate, Gain, Measure, PointGains, Run};
+use shortflow_measure::engines::done_by;
+use shortflow_measure::{Estimate, Gain, Measure, PointGains, RunSet};
 
 use crate::format;
 use crate::order::{Agreement, agreement, known_to_all, ranking_among, ranking_by};
 use crate::prediction_error::how_far_off;
-use crate::ranking::{comparable, table};
+use crate::ranking::{at_point, table};
 use crate::table::Table;
 
 /// The ranking of the policies by each engine, where there is something to rank.
-pub(crate) fn rankings(runs: &[Run]) -> Vec<Table> {
-    let of = |engine: &str| {
-        let ranking = ranking_by(runs, engine);
+pub(crate) fn rankings(set: &RunSet<'_>) -> Vec<Table> {
+    let of = |engine: &&str| {
+        let ranking = ranking_by(set.runs, engine);
         let title = format!("Policies ranked, {}", done_by(engine));
-        (ranking.lines.len() > 1).then(|| table(runs, &ranking, title)).flatten()
+        (ranking.lines.len() > 1).then(|| table(set, &ranking, title)).flatten()
     };
-    if comparable(runs) { engines(runs).into_iter().filter_map(of).collect() } else { Vec::new() }
+    if set.are_comparable { set.engines.iter().filter_map(of).collect() } else { Vec::new() }
 }
 
 /// The comparison of several engines in words: whether they order the policies alike, and how much their figures
 /// differ.
-pub(crate) fn sentences(runs: &[Run]) -> String {
-    let order = in_what_order(runs);
-    let unknown = order.is_some().then(|| unknown_text(runs)).flatten();
-    let said = [order, unknown, how_far_off(runs), how_far_apart(runs)];
+pub(crate) fn sentences(set: &RunSet<'_>) -> String {
+    let order = in_what_order(set);
+    let unknown = order.is_some().then(|| unknown_text(set)).flatten();
+    let said = [order, unknown, how_far_off(set), how_far_apart(set)];
     let said: Vec<String> = said.into_iter().flatten().collect();
     if said.is_empty() { "See the tables.".into() } else { said.join("\n") }
 }
 
-fn in_what_order(runs: &[Run]) -> Option<String> {
-    let policies = known_to_all(runs);
+fn in_what_order(set: &RunSet<'_>) -> Option<String> {
+    let policies = known_to_all(set.runs);
     let rankings =
-        engines(runs).into_iter().map(|engine| (engine, ranking_among(runs, engine, &policies)));
+        set.engines.iter().map(|engine| (*engine, ranking_among(set.runs, engine, &policies)));
     let orders = rankings.clone().map(|(engine, ranking)| {
         let mut names = String::new();
         for (at, line) in ranking.lines.iter().enumerate() {
@@ -53,7 +51,7 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
         let each = orders.iter().map(|(done, names)| format!("{done}: {names}"));
         each.collect::<Vec<_>>().join("; ")
     };
-    Some(match agreement(runs)? {
+    Some(match agreement(set)? {
         Agreement::Same => {
             let done: Vec<&str> = orders.iter().map(|(done, _)| done.as_str()).collect();
             let known = match rankings.clone().any(|(_, ranking)| ranking.unknown) {
@@ -88,11 +86,11 @@ fn in_what_order(runs: &[Run]) -> Option<String> {
 }
 
 /// The policies without figures of some engine, in words; `None` if there are none.
-fn unknown_text(runs: &[Run]) -> Option<String> {
-    let message = known_to_all(runs);
-    let others: Vec<&str> =
-        cases(runs).into_iter().filter(|name| !message.contains(name)).collect();
-    (comparable(runs) && !others.is_empty())
+fn unknown_text(set: &RunSet<'_>) -> Option<String> {
+    let known = known_to_all(set.runs);
+    let others = set.policies.iter().filter(|name| !known.contains(name));
+    let others: Vec<&str> = others.copied().collect();
+    (set.are_comparable && !others.is_empty())
         .then(|| format!("Omitted, because not all engines have figures: {}.", others.join(", ")))
 }
 
@@ -111,19 +109,13 @@ const COMPARED_MEASURES: [(Measure, &str); 7] = [
 const MIN_DIFFERENCE: f64 = 0.01;
 
 /// How many figures clearly differ, and which of them differ most.
-fn how_far_apart(runs: &[Run]) -> Option<String> {
-    if !comparable(runs) {
+fn how_far_apart(set: &RunSet<'_>) -> Option<String> {
+    if !set.are_comparable {
         return None;
     }
-    let compared: Vec<_> = runs.iter().map(Run::compared).collect();
-    let gains = Comparison::gains(&compared);
-    let engine_of = |label: &str| {
-        runs.iter().find(|run| run.label == label).map(|run| run.manifest.engine.as_str())
-    };
-    let across: Vec<&PointGains> =
-        gains.iter().filter(|at| engine_of(&at.reference) != engine_of(&at.ours)).collect();
+    let across = set.pairs.iter().filter(|pair| pair.is_across_engines);
     let figures: Vec<Figure<'_>> = across
-        .into_iter()
+        .flat_map(|pair| pair.points.iter().flatten())
         .flat_map(|at| at.gains.iter().filter_map(move |gain| Figure::new(at, gain)))
         .collect();
     if figures.is_empty() {
@@ -133,7 +125,7 @@ fn how_far_apart(runs: &[Run]) -> Option<String> {
     let apart: Vec<&Figure<'_>> =
         figures.iter().filter(|figure| !has_intervals || figure.is_clear()).collect();
     let farthest = |a: &&&Figure<'_>, b: &&&Figure<'_>| a.distance().total_cmp(&b.distance());
-    let max = apart.iter().max_by(farthest).map(|figure| figure.sentence(runs));
+    let max = apart.iter().max_by(farthest).map(|figure| figure.sentence(set));
     let all = format!("Of {} medians, 95th percentiles, goodputs and losses", figures.len());
     match (has_intervals, max) {
         (false, max) => max.map(|max| format!("Largest difference: {max}.")),
@@ -171,12 +163,9 @@ impl Figure<'_> {
     }
 
     /// Whose it is, and how many times as much as that of the other engine.
-    fn sentence(&self, runs: &[Run]) -> String {
+    fn sentence(&self, set: &RunSet<'_>) -> String {
         let Figure { at, gain, words, ratio } = self;
-        let place = match swept_key(runs) {
-            Some(key) => format!(" at {key} = {}", point_label(&runs[0], at.point)),
-            None => String::new(),
-        };
+        let place = at_point(set, at.point);
         let times = format::significant(ratio.mean);
         format!(
             "{}, the {words} of {}{place} is {times} times that of {}",

@@ -1,36 +1,38 @@
 //! The figures of a report.
 
-use shortflow_measure::cases::{self, classes, gain, spread, swept_key, transfer_workloads};
-use shortflow_measure::engines::reference_of;
-use shortflow_measure::{ClassSummary, Item, Measure, Run, Subject, Summary, WarningKind};
+use shortflow_measure::cases::{self, spread};
+use shortflow_measure::{
+    ClassSummary, Estimate, Measure, Pair, Positions, Run, RunSet, Subject, Summary, SweptKey,
+    View, WarningKind, Workload,
+};
 
 use crate::hero::hero;
 use crate::line::{Axis, Figure, LineFigure, Mark, Series, Stroke, line_figure};
-use crate::positions::{Positions, positions};
 use crate::queues::queues;
 use crate::streams::delay_by_rate;
 
 /// Every figure that these runs give: the ranking of several at one point; distributions and completion times by size for one point;
 /// completion times and gains along a sweep; queues over time where they were sampled.
-pub fn figures(runs: &[Run]) -> Vec<Figure> {
+pub fn figures(view: &View<'_>) -> Vec<Figure> {
+    let set = &view.set;
     let mut drawn = Vec::new();
-    for (at, workload) in transfer_workloads(runs).into_iter().enumerate() {
-        match swept_key(runs) {
+    for (at, workload) in set.timed().enumerate() {
+        match &set.sweep {
             None => {
-                drawn.push(distribution(runs, workload, at));
-                drawn.push(by_size(runs, workload, at));
+                drawn.push(distribution(set.runs, workload, at));
+                drawn.push(by_size(set.runs, workload, at));
             }
             Some(key) => {
-                drawn.extend(along_sweep(runs, workload, at, &key));
-                drawn.extend(gains(runs, workload, at, &key));
+                drawn.extend(along_sweep(set.runs, workload, at, key));
+                drawn.extend(gains(set, workload, at, key));
             }
         }
     }
-    drawn.extend(delay_by_rate(runs));
-    drawn.extend(open_over_time(runs));
-    drawn.extend(queues(runs));
+    drawn.extend(delay_by_rate(set));
+    drawn.extend(open_over_time(set));
+    drawn.extend(queues(set.runs));
     let lines = drawn.iter().filter(|figure| has_points(figure)).map(line_figure);
-    hero(runs).into_iter().chain(lines).collect()
+    hero(view).into_iter().chain(lines).collect()
 }
 
 fn has_points(figure: &LineFigure) -> bool {
@@ -40,25 +42,25 @@ fn has_points(figure: &LineFigure) -> bool {
 /// How many curves one figure can carry.
 const MAX_CURVES: usize = 6;
 
-fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
+fn distribution(runs: &[Run], workload: &Workload<'_>, at: usize) -> LineFigure {
+    let (items, name) = (workload.item.plural(), workload.name);
     let curve = |label: &str, class: &ClassSummary| Series::curve(label, &class.times.ccdf());
     let series = if let [run] = runs {
-        let found = run.points[0].summary.workload(workload);
-        let labels = spread(&classes(runs, workload), MAX_CURVES - 1);
+        let found = run.points[0].summary.workload(name);
+        let labels = spread(&workload.classes, MAX_CURVES - 1);
         let by_class = labels.iter().filter_map(|label| Some(curve(label, found?.class(label)?)));
         let all = found.map(|w| Series { dashed: true, ..curve("all", &w.all) });
         by_class.chain(all).collect()
     } else {
         let of = |run: &Run| {
-            let found = run.points[0].summary.workload(workload)?;
+            let found = run.points[0].summary.workload(name)?;
             Some(curve(&run.label, &found.all))
         };
         runs.iter().filter_map(of).collect()
     };
-    let items = cases::item(runs, workload).plural();
     LineFigure {
         name: format!("distribution-{at}"),
-        title: format!("{workload}: how many {items} took longer"),
+        title: format!("{name}: how many {items} took longer"),
         caption: format!(
             "For each time, the share of {items} that took longer (complementary distribution, \
              both axes logarithmic). A curve further left and lower is faster; its right end is \
@@ -75,8 +77,8 @@ fn distribution(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     }
 }
 
-fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
-    let labels = classes(runs, workload);
+fn by_size(runs: &[Run], workload: &Workload<'_>, at: usize) -> LineFigure {
+    let labels = &workload.classes;
     let measures: &[Measure] = match runs {
         [_] => &[
             Measure::CompletionP99,
@@ -92,6 +94,7 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     for run in runs {
         for measure in measures {
             let mark = |(at, label): (usize, &&str)| {
+                let workload = workload.name;
                 let what = Subject { workload, class: Some(label), ..Subject::default() };
                 let found = measure.estimate(&run.points[0].summary, &what)?;
                 let mark = Mark::from_estimate(at as f64 + 1.0, &found);
@@ -107,10 +110,7 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
     }
     LineFigure {
         name: format!("size-{at}"),
-        title: format!(
-            "{workload}: completion time{}",
-            cases::by_size(cases::item(runs, workload))
-        ),
+        title: format!("{}: completion time{}", workload.name, cases::by_size(workload.item)),
         caption: format!(
             "{} of the completion time for each size{}; logarithmic.",
             if runs.len() == 1 { "Mean and percentiles" } else { "Mean" },
@@ -128,19 +128,25 @@ fn by_size(runs: &[Run], workload: &str, at: usize) -> LineFigure {
 
 /// Mean completion times along the sweep: one figure with a curve per size for one run; for
 /// several, a figure per size with a curve per run.
-fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> {
-    let (x_axis, x_label) = x_axis(&runs[0], key);
-    let curve = |run: &Run, label: Option<&str>, name: &str| Series {
+fn along_sweep(
+    runs: &[Run],
+    workload: &Workload<'_>,
+    at: usize,
+    key: &SweptKey,
+) -> Vec<LineFigure> {
+    let (x_axis, x_label) = x_axis(key);
+    let (labels, workload) = (&workload.classes, workload.name);
+    let curve = |number: usize, label: Option<&str>, name: &str| Series {
         label: name.into(),
-        points: marks(run, |point| {
+        points: marks(&key.positions[number], runs[number].points.len(), |point| {
             let what = Subject { workload, class: label, ..Subject::default() };
-            Measure::Completion.estimate(&run.points[point].summary, &what)
+            Measure::Completion.estimate(&runs[number].points[point].summary, &what)
         }),
         ..Default::default()
     };
     let figure = |number: usize, what: &str, series| LineFigure {
         name: format!("sweep-{at}-{number}"),
-        title: format!("{workload}{what}: completion time against {key}"),
+        title: format!("{workload}{what}: completion time against {}", key.name),
         caption: "Mean completion time with 95 % intervals over replicas; logarithmic.".into(),
         x_label: x_label.clone(),
         y_label: "mean completion time".into(),
@@ -150,17 +156,15 @@ fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFi
         series,
         ..Default::default()
     };
-    let labels = classes(runs, workload);
-    if let [run] = runs {
-        let mut series: Vec<_> = spread(&labels, MAX_CURVES - 1)
-            .iter()
-            .map(|label| curve(run, Some(label), label))
-            .collect();
-        series.push(Series { dashed: true, ..curve(run, None, "all") });
+    if let [_] = runs {
+        let shown = spread(labels, MAX_CURVES - 1);
+        let mut series: Vec<_> = shown.iter().map(|label| curve(0, Some(label), label)).collect();
+        series.push(Series { dashed: true, ..curve(0, None, "all") });
         return vec![figure(0, "", series)];
     }
-    let shown = [None].into_iter().chain(spread(&labels, 3).into_iter().map(Some));
-    let per_run = |label| runs.iter().map(|run| curve(run, label, &run.label)).collect();
+    let shown = [None].into_iter().chain(spread(labels, 3).into_iter().map(Some));
+    let numbered = || runs.iter().enumerate();
+    let per_run = |label| numbered().map(|(at, run)| curve(at, label, &run.label)).collect();
     shown
         .enumerate()
         .map(|(number, label)| {
@@ -171,14 +175,17 @@ fn along_sweep(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFi
 }
 
 /// The relative gain of each run over its reference, along the sweep, by size.
-fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> {
-    let compared =
-        (0..runs.len()).filter_map(|at| Some((&runs[reference_of(runs, at)?], &runs[at])));
-    let (x_axis, x_label) = x_axis(&runs[0], key);
-    let labels = spread(&classes(runs, workload), 4);
-    let figure = |(number, (reference, ours)): (usize, (&Run, &Run))| LineFigure {
+fn gains(set: &RunSet<'_>, workload: &Workload<'_>, at: usize, key: &SweptKey) -> Vec<LineFigure> {
+    let runs = set.runs;
+    let compared = (0..runs.len()).filter_map(|at| set.pair_of(at));
+    let (x_axis, x_label) = x_axis(key);
+    let (labels, workload) = (spread(&workload.classes, 4), workload.name);
+    let figure = |(number, pair): (usize, &Pair)| LineFigure {
         name: format!("gain-{at}-{number}"),
-        title: format!("{workload}: gain of {} over {}", ours.label, reference.label),
+        title: format!(
+            "{workload}: gain of {} over {}",
+            runs[pair.ours].label, runs[pair.reference].label
+        ),
         caption: "Relative gain in mean completion time: 100·(reference − ours)/reference, over \
                   pairs of replicas with the same arrivals, with 95 % intervals. Above zero, ours \
                   is faster."
@@ -190,7 +197,9 @@ fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> 
             .iter()
             .map(|label| Series {
                 label: (*label).into(),
-                points: marks(ours, |p| gain((reference, ours), p, workload, Some(label))),
+                points: marks(&key.positions[pair.ours], runs[pair.ours].points.len(), |point| {
+                    pair.gain(point, workload, Some(label))
+                }),
                 ..Default::default()
             })
             .collect(),
@@ -202,14 +211,13 @@ fn gains(runs: &[Run], workload: &str, at: usize, key: &str) -> Vec<LineFigure> 
 
 /// How many transfers were open over time: for one point a curve per run; along a sweep a figure
 /// per run that was warned of, with a curve per point.
-fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
-    let workloads = transfer_workloads(runs).into_iter().enumerate();
-    let item = |workload| cases::item(runs, workload);
-    if swept_key(runs).is_none() {
-        let curves =
-            |workload| runs.iter().filter_map(|r| open_curve(r, 0, workload, &r.label)).collect();
+fn open_over_time(set: &RunSet<'_>) -> Vec<LineFigure> {
+    let runs = set.runs;
+    let workloads = set.timed().enumerate();
+    if set.sweep.is_none() {
+        let curves = |name| runs.iter().filter_map(|r| open_curve(r, 0, name, &r.label)).collect();
         return workloads
-            .map(|(at, w)| open_figure(format!("open-{at}"), w, "", item(w), curves(w)))
+            .map(|(at, w)| open_figure(format!("open-{at}"), w, "", curves(w.name)))
             .collect();
     }
     let mut figures = Vec::new();
@@ -219,11 +227,11 @@ fn open_over_time(runs: &[Run]) -> Vec<LineFigure> {
                 continue;
             }
             let points: Vec<usize> = (0..run.points.len()).collect();
-            let curve = |&p: &usize| open_curve(run, p, workload, &cases::point_label(run, p));
+            let curve = |&p: &usize| open_curve(run, p, workload.name, &cases::point_label(run, p));
             let series = spread(&points, MAX_CURVES).iter().filter_map(curve).collect();
             let of_run = format!(", {}", run.label);
             let name = format!("open-{at}-{number}");
-            figures.push(open_figure(name, workload, &of_run, item(workload), series));
+            figures.push(open_figure(name, workload, &of_run, series));
         }
     }
     figures
@@ -251,15 +259,14 @@ fn open_curve(run: &Run, point: usize, workload: &str, label: &str) -> Option<Se
 
 fn open_figure(
     name: String,
-    workload: &str,
+    workload: &Workload<'_>,
     of_run: &str,
-    item: Item,
     series: Vec<Series>,
 ) -> LineFigure {
-    let items = item.plural();
+    let items = workload.item.plural();
     LineFigure {
         name,
-        title: format!("{workload}{of_run}: {items} open over time"),
+        title: format!("{}{of_run}: {items} open over time", workload.name),
         caption: format!(
             "How many {items} had begun and not ended, mean over replicas. If a curve keeps rising, the load does \
              not settle: its completion times depend on the length of the run."
@@ -273,16 +280,21 @@ fn open_figure(
 }
 
 /// A point for each point of the sweep at which `measure` has a value.
-fn marks(run: &Run, measure: impl Fn(usize) -> Option<shortflow_measure::Estimate>) -> Vec<Mark> {
-    let places = positions(run);
+fn marks(
+    places: &Positions,
+    points: usize,
+    measure: impl Fn(usize) -> Option<Estimate>,
+) -> Vec<Mark> {
     let mark = |point| Some(Mark::from_estimate(places.x(point), &measure(point)?));
-    (0..run.points.len()).filter_map(mark).collect()
+    (0..points).filter_map(mark).collect()
 }
 
-fn x_axis(run: &Run, key: &str) -> (Axis, String) {
-    match positions(run) {
-        Positions::Numbers { unit, .. } if unit.is_empty() => (Axis::Number, key.into()),
-        Positions::Numbers { unit, .. } => (Axis::Number, format!("{key}, {unit}")),
-        Positions::Names(names) => (Axis::Names(names), key.into()),
+/// The axis of the swept key, as the first run has it.
+fn x_axis(key: &SweptKey) -> (Axis, String) {
+    let name = &key.name;
+    match &key.positions[0] {
+        Positions::Numbers { unit, .. } if unit.is_empty() => (Axis::Number, name.clone()),
+        Positions::Numbers { unit, .. } => (Axis::Number, format!("{name}, {unit}")),
+        Positions::Names(names) => (Axis::Names(names.clone()), name.clone()),
     }
 }

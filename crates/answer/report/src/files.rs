@@ -2,18 +2,18 @@
 
 use std::path::PathBuf;
 
-use shortflow_measure::Run;
+use shortflow_measure::View;
 use shortflow_measure::results::{Error, FIGURES, Folder, REPORT};
 
 use crate::figures::figures;
 use crate::page::page;
 
-/// Writes the page about `runs` and their figures into `folder`, and says where the page is.
-pub fn write(folder: &Folder, runs: &[Run]) -> Result<PathBuf, Error> {
+/// Writes the page about the runs and their figures into `folder`, and says where the page is.
+pub fn write(folder: &Folder, view: &View<'_>) -> Result<PathBuf, Error> {
     let drawn = folder.create_inside(FIGURES)?;
-    for figure in figures(runs) {
+    for figure in figures(view) {
         drawn.write_text(&format!("{}.svg", figure.name), &figure.svg)?;
     }
-    folder.write_text(REPORT, &page(runs))?;
+    folder.write_text(REPORT, &page(view))?;
     Ok(folder.path().join(REPORT))
 }

@@ -2,24 +2,21 @@
 
 use std::fmt::Write;
 
-use shortflow_measure::Run;
-use shortflow_measure::cases::swept_key;
-use shortflow_measure::engines::are_several;
-use shortflow_measure::{Better, RankFigure, RankMeasure, RankedRun, Traffic};
+use shortflow_measure::{Better, RankFigure, RankMeasure, RankedRun, Traffic, View};
 
 use crate::html::escape;
 use crate::line::Figure;
-use crate::ranking::{comparable, figure, measure_name, ranking, value};
+use crate::ranking::{figure, measure_name, value};
 use crate::style::{self, GRID, INK};
 
 /// Bars of what matters most about each workload, in the order of the ranking; none for one run,
 /// along a sweep, and where the runs have nothing that can be compared.
-pub(crate) fn hero(runs: &[Run]) -> Option<Figure> {
-    if !comparable(runs) || swept_key(runs).is_some() {
+pub(crate) fn hero(view: &View<'_>) -> Option<Figure> {
+    if view.set.sweep.is_some() {
         return None;
     }
-    let mut lines = ranking(runs).lines;
-    let several = are_several(runs);
+    let mut lines: Vec<&RankedRun> = view.ranking.as_ref()?.lines.iter().collect();
+    let several = view.set.has_several_engines();
     if several {
         // Engines are not ranked: what is to be seen is how each policy fares by both.
         lines.sort_by_key(|line| line.run);
@@ -51,7 +48,7 @@ struct Panel {
 }
 
 /// At most four workloads, for more have no room: the first of each kind of traffic, then others.
-fn panels(lines: &[RankedRun]) -> Vec<Panel> {
+fn panels(lines: &[&RankedRun]) -> Vec<Panel> {
     let Some(services) = lines.first().and_then(|line| line.points.first()) else {
         return Vec::new();
     };
@@ -80,7 +77,7 @@ fn panels(lines: &[RankedRun]) -> Vec<Panel> {
 const MAX_PANELS: usize = 4;
 
 /// The drawing, without what `finish` adds. Lengths are in units of the drawing.
-fn draw(lines: &[RankedRun], panels: &[Panel]) -> String {
+fn draw(lines: &[&RankedRun], panels: &[Panel]) -> String {
     let longest = lines.iter().map(|line| line.label.chars().count()).max().unwrap_or(0);
     let names = (CHARACTER * longest.min(MAX_NAME) as f64 + 16.0).max(90.0);
     let step = (WIDTH - names) / panels.len() as f64;
@@ -129,7 +126,7 @@ fn shortened(name: &str, max: usize) -> String {
     all[..before].iter().chain(&['…']).chain(&all[all.len() - after..]).collect()
 }
 
-fn draw_panel(lines: &[RankedRun], panel: &Panel, x: f64, width: f64) -> String {
+fn draw_panel(lines: &[&RankedRun], panel: &Panel, x: f64, width: f64) -> String {
     let found: Vec<Option<&RankFigure>> =
         lines.iter().map(|line| figure(line, &panel.workload, panel.measure)).collect();
     let longest = found.iter().flatten().filter_map(|figure| figure.value);

@@ -3,9 +3,7 @@
 use std::cmp::Ordering;
 
 use shortflow_measure::engines::{cases, engines, of_engine};
-use shortflow_measure::{Estimate, Point, RankedRun, Ranking, Run, is_model};
-
-use crate::ranking::comparable;
+use shortflow_measure::{Estimate, Point, RankedRun, Ranking, Run, RunSet, is_model};
 
 /// What the orders of several engines are to one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,12 +59,13 @@ fn known_to<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r str> {
 }
 
 /// How far the engines agree; `None` if they did not rank the same policies, or only one.
-pub(crate) fn agreement(runs: &[Run]) -> Option<Agreement> {
+pub(crate) fn agreement(set: &RunSet<'_>) -> Option<Agreement> {
+    let runs = set.runs;
     let engines = engines(runs);
     let policies = known_to_all(runs);
     let among = |engine: &&str| ranking_among(runs, engine, &policies);
     let rankings: Vec<Ranking> = engines.iter().map(among).collect();
-    if !comparable(runs) || policies.len() < 2 {
+    if !set.are_comparable || policies.len() < 2 {
         return None;
     }
     let orders: Vec<_> = rankings.iter().map(places).collect();

@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use shortflow_measure::cases::{point_label, swept_key, transfer_workloads};
-use shortflow_measure::engines::{are_several, cases, done_by, engines};
+use shortflow_measure::cases::{point_label, transfer_workloads};
+use shortflow_measure::engines::done_by;
 use shortflow_measure::tables as data;
-use shortflow_measure::{Run, ScopedWarning, WorkloadSummary, is_model};
+use shortflow_measure::{Run, RunSet, ScopedWarning, View, WorkloadSummary, is_model};
 
 use crate::figures::figures;
 use crate::format;
@@ -13,25 +13,26 @@ use crate::hero::hero;
 use crate::html::{self, details, document, escape, table};
 use crate::result::key_result;
 use crate::table::Table;
-use crate::tables::{all_warnings, head_tables, tables, tcp_line, timing_line};
+use crate::tables::{head_tables, tables, tcp_line, timing_line};
 
 /// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
 /// figures, tables, how to read them, and what was run. The first run is the one that others are
 /// compared with.
-pub fn page(runs: &[Run]) -> String {
-    let title = title(runs);
+pub fn page(view: &View<'_>) -> String {
+    let (set, runs) = (&view.set, view.set.runs);
+    let title = title(set);
     let mut body = format!("<h1>{}</h1>\n", escape(&title));
-    let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(&circumstances(runs)));
-    let _ = writeln!(body, "<p class=\"result\">{}</p>", escape(&key_result(runs)));
-    body += &warning_box(&all_warnings(runs));
-    match &head_tables(runs)[..] {
+    let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(&circumstances(set)));
+    let _ = writeln!(body, "<p class=\"result\">{}</p>", escape(&key_result(view)));
+    body += &warning_box(&view.warnings);
+    match &head_tables(view)[..] {
         [] => body += &cards(runs),
-        head => body += &ranked(runs, head),
+        head => body += &ranked(view, head),
     }
-    let mut tables = tables(runs).into_iter();
+    let mut tables = tables(view).into_iter();
     let times = transfer_workloads(runs);
     let times = times.len() + usize::from(data::over_limits(runs, &times, true).is_some());
-    let figures = figures_section(runs);
+    let figures = figures_section(view);
     // Of many runs the tables are long, and figures tell more.
     let (before, after) =
         if runs.len() > 2 { (figures, String::new()) } else { (String::new(), figures) };
@@ -42,7 +43,7 @@ pub fn page(runs: &[Run]) -> String {
     parts.iter().for_each(|found| body += &details(&found.title, &table(&Table::set(found))));
     body += &after;
     body += "<h2>Traffic, loss and ports</h2>\n";
-    let swept = swept_key(runs).is_some();
+    let swept = set.sweep.is_some();
     for found in tables {
         // Over a sweep these grow long, and are seldom what is asked for.
         body += &if swept { details(&found.title, &table(&found)) } else { table(&found) };
@@ -54,34 +55,33 @@ pub fn page(runs: &[Run]) -> String {
 }
 
 /// The ranking, or how engines agree, and the figure that belongs to it.
-fn ranked(runs: &[Run], head: &[Table]) -> String {
-    let drawn = hero(runs).map_or(String::new(), |figure| {
+fn ranked(view: &View<'_>, head: &[Table]) -> String {
+    let drawn = hero(view).map_or(String::new(), |figure| {
         format!("<div class=\"hero\">{}</div>\n", html::wide_figure(&figure))
     });
-    let heading = if are_several(runs) { "Agreement" } else { "Ranking" };
+    let heading = if view.set.has_several_engines() { "Agreement" } else { "Ranking" };
     let tables: String = head.iter().map(table).collect();
     format!("<h2>{heading}</h2>\n{tables}{drawn}")
 }
 
 /// All figures except the one next to the ranking.
-fn figures_section(runs: &[Run]) -> String {
-    let mut drawn = figures(runs);
-    if let Some(hero) = hero(runs) {
+fn figures_section(view: &View<'_>) -> String {
+    let mut drawn = figures(view);
+    if let Some(hero) = hero(view) {
         drawn.retain(|figure| figure.name != hero.name);
     }
     format!("<h2>Figures</h2>\n{}", html::figures(&drawn))
 }
 
-fn title(runs: &[Run]) -> String {
-    let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+fn title(set: &RunSet<'_>) -> String {
+    let labels: Vec<&str> = set.runs.iter().map(|run| run.label.as_str()).collect();
     let what = match labels[..] {
         [only] => only.to_owned(),
-        _ if are_several(runs) => {
-            let done: Vec<String> = engines(runs).into_iter().map(done_by).collect();
-            let cases = cases(runs);
-            let what = match cases.len() {
+        _ if set.has_several_engines() => {
+            let done: Vec<String> = set.engines.iter().map(|engine| done_by(engine)).collect();
+            let what = match set.policies.len() {
                 n if n > 4 => format!("{n} policies"),
-                _ => cases.join(", "),
+                _ => set.policies.join(", "),
             };
             format!("{what}: {}", done.join(" and "))
         }
@@ -89,16 +89,16 @@ fn title(runs: &[Run]) -> String {
         [reference, ref others @ ..] => format!("{} against {reference}", others.join(", ")),
         [] => "No runs".to_owned(),
     };
-    match swept_key(runs) {
+    match set.swept_key() {
         Some(key) => format!("{what}, over {key}"),
         None => what,
     }
 }
 
-fn circumstances(runs: &[Run]) -> String {
-    let Some(run) = runs.first() else { return String::new() };
+fn circumstances(set: &RunSet<'_>) -> String {
+    let Some(run) = set.runs.first() else { return String::new() };
     let manifest = &run.manifest;
-    let lines = tcp_line(runs).into_iter().chain(timing_line(runs));
+    let lines = tcp_line(set).into_iter().chain(timing_line(set.runs));
     let what = if is_model(run) {
         // Nothing was drawn.
         format!("closed forms over {} s", format::plain(manifest.duration))

@@ -1,19 +1,18 @@
 //! The accuracy of predictions, in words.
 
-use shortflow_measure::cases::{point_label, swept_key};
 use shortflow_measure::engines::done_by;
-use shortflow_measure::{Estimate, Measure, PredictionError, Run, prediction_errors};
+use shortflow_measure::{Estimate, Measure, PredictionError, RunSet, prediction_errors};
 
 use crate::format;
-use crate::ranking::comparable;
+use crate::ranking::at_point;
 
 /// How many predictions are accurate, which is the least accurate, and whether bounds hold; `None` without
 /// predictions.
-pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
-    if !comparable(runs) {
+pub(crate) fn how_far_off(set: &RunSet<'_>) -> Option<String> {
+    if !set.are_comparable {
         return None;
     }
-    let all = prediction_errors(runs);
+    let all = prediction_errors(set.runs);
     let off: Vec<(&PredictionError, f64)> =
         all.iter().filter_map(|figure| Some((figure, figure.error?))).collect();
     let bounds: Vec<&PredictionError> =
@@ -36,7 +35,7 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
         said.push(format!(
             "{many} {verb} within {:.0} % of the measured value. Least accurate: {} ({}).",
             CLOSE_ERROR * 100.0,
-            beside(runs, figure),
+            beside(set, figure),
             format::signed(error * 100.0) + " %",
         ));
     }
@@ -46,14 +45,14 @@ pub(crate) fn how_far_off(runs: &[Run]) -> Option<String> {
         ([_], None) => Some("The one bound (≥ or ≤) holds.".to_owned()),
         (all, None) => Some(format!("All {} bounds (≥ or ≤) hold.", all.len())),
         ([_], Some(figure)) => {
-            Some(format!("The one bound (≥ or ≤) does not hold: {}.", beside(runs, figure)))
+            Some(format!("The one bound (≥ or ≤) does not hold: {}.", beside(set, figure)))
         }
         (all, Some(figure)) => Some(format!(
             "Of {} bounds (≥ or ≤), {} {} not hold: {}.",
             all.len(),
             broken.len(),
             if broken.len() == 1 { "does" } else { "do" },
-            beside(runs, figure)
+            beside(set, figure)
         )),
     });
     (!said.is_empty()).then(|| said.join("\n"))
@@ -91,15 +90,12 @@ fn kind(measure: Measure) -> &'static str {
 const CLOSE_ERROR: f64 = 0.2;
 
 /// What was predicted beside what was found.
-fn beside(runs: &[Run], figure: &PredictionError) -> String {
+fn beside(set: &RunSet<'_>, figure: &PredictionError) -> String {
     let PredictionError {
         policy, engine, point, workload, class, measure, predicted, found, ..
     } = figure;
     let of = class.as_ref().map_or(workload.clone(), |class| format!("{workload} of {class}"));
-    let place = match swept_key(runs) {
-        Some(key) => format!(" at {key} = {}", point_label(&runs[0], *point)),
-        None => String::new(),
-    };
+    let place = at_point(set, *point);
     let value = |estimate: &Estimate| match measure {
         Measure::Goodput => format::rate(estimate.mean * 1e6),
         Measure::DatagramLoss => {

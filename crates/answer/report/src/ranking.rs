@@ -1,36 +1,28 @@
 //! The ranking of compared runs, a line for each.
 
-use shortflow_measure::Run;
-use shortflow_measure::cases::{point_label, swept_key};
+use shortflow_measure::cases::point_label;
 use shortflow_measure::{
-    Point, RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst,
+    RankFigure, RankMeasure, RankedRun, Ranking, RunSet, Service, Traffic, View, Worst,
 };
 
 use crate::format;
 use crate::table::{Row, Table};
 
-/// The order of compared runs: first the one whose worst-served workload is nearest to the best.
-pub fn ranking(runs: &[Run]) -> Ranking {
-    let named: Vec<(&str, &[Point])> =
-        runs.iter().map(|run| (run.label.as_str(), &run.points[..])).collect();
-    Ranking::new(&named)
-}
-
 /// The ranking as a table; none for one run, and where the runs have nothing that can be compared:
 /// other arrivals, other points of a sweep, or no figure in common.
-pub fn ranking_table(runs: &[Run]) -> Option<Table> {
+pub fn ranking_table(view: &View<'_>) -> Option<Table> {
     let title = "Ranking: first the policy whose worst-served workload is nearest to the best";
-    comparable(runs).then(|| table(runs, &ranking(runs), title.into())).flatten()
+    table(&view.set, view.ranking.as_ref()?, title.into())
 }
 
-/// A ranking of some of `runs` as a table; `None` without common figures.
-pub(crate) fn table(runs: &[Run], ranking: &Ranking, title: String) -> Option<Table> {
+/// A ranking of some of the runs as a table; `None` without common figures.
+pub(crate) fn table(set: &RunSet<'_>, ranking: &Ranking, title: String) -> Option<Table> {
     if ranking.lines.iter().all(|line| line.worst.is_none()) {
         return None;
     }
     let columns = columns(ranking);
     let row = |line: &RankedRun| {
-        let worst = line.worst.as_ref().map_or(format::NOTHING.into(), |w| worst_cell(runs, w));
+        let worst = line.worst.as_ref().map_or(format::NOTHING.into(), |w| worst_cell(set, w));
         let head = [line.rank.to_string(), line.label.clone(), worst];
         let cells = columns.iter().map(|column| column.cell(line));
         Row { cells: head.into_iter().chain(cells).collect(), starts_group: false }
@@ -57,17 +49,6 @@ const UNDECIDED: &str = "\nThe order is not settled: ≥ is a lower bound, since
 
 const UNKNOWN: &str = "\nThe order is that of the predictions: ≥ is a lower bound, ≤ an upper \
     bound, and a dash has no closed form.";
-
-/// Whether these are several runs with the same arrivals at the same points.
-pub(crate) fn comparable(runs: &[Run]) -> bool {
-    let Some((first, others)) = runs.split_first() else { return false };
-    let alike = |other: &Run| {
-        let settings =
-            |run: &Run| run.points.iter().map(|p| p.settings.clone()).collect::<Vec<_>>();
-        other.manifest.has_arrivals_of(&first.manifest) && settings(other) == settings(first)
-    };
-    !others.is_empty() && others.iter().all(alike)
-}
 
 /// The further columns of a line.
 enum Column {
@@ -173,9 +154,9 @@ fn at_least(worst: &Worst) -> &'static str {
     if worst.at_least { "≥ " } else { "" }
 }
 
-fn worst_cell(runs: &[Run], worst: &Worst) -> String {
-    let place = match swept_key(runs) {
-        Some(_) => format!(" at {}", point_label(&runs[0], worst.point)),
+fn worst_cell(set: &RunSet<'_>, worst: &Worst) -> String {
+    let place = match set.swept_key() {
+        Some(_) => format!(" at {}", point_label(&set.runs[0], worst.point)),
         None => String::new(),
     };
     match worst.ratio {
@@ -185,19 +166,16 @@ fn worst_cell(runs: &[Run], worst: &Worst) -> String {
 }
 
 /// The first policy and the place of the reference, in words; `None` if nothing can be compared.
-pub(crate) fn sentence(runs: &[Run]) -> Option<String> {
-    if !comparable(runs) {
-        return None;
-    }
-    let ranking = ranking(runs);
+pub(crate) fn sentence(view: &View<'_>) -> Option<String> {
+    let ranking = view.ranking.as_ref()?;
     let first = ranking.lines.first()?;
-    if let Some(tie) = of_first_alike(&ranking) {
+    if let Some(tie) = of_first_alike(ranking) {
         return Some(tie);
     }
-    let mut said = vec![standing(runs, &ranking, first)?];
+    let mut said = vec![standing(&view.set, ranking, first)?];
     let reference = ranking.lines.iter().find(|line| line.run == 0)?;
     if reference.rank > 1 {
-        said.extend(standing(runs, &ranking, reference));
+        said.extend(standing(&view.set, ranking, reference));
     }
     Some(said.join("\n"))
 }
@@ -220,7 +198,7 @@ fn of_first_alike(ranking: &Ranking) -> Option<String> {
     })
 }
 
-fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String> {
+fn standing(set: &RunSet<'_>, ranking: &Ranking, line: &RankedRun) -> Option<String> {
     let worst = line.worst.as_ref()?;
     let name = match line.run {
         0 => format!("{}, the reference,", line.label),
@@ -236,10 +214,7 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
             ),
         });
     }
-    let at = match swept_key(runs) {
-        Some(key) => format!(" at {key} = {}", point_label(&runs[0], worst.point)),
-        None => String::new(),
-    };
+    let at = at_point(set, worst.point);
     let traffic = line.points[worst.point].iter().find(|s| s.workload == worst.workload)?.traffic;
     let what = format!("{} of {}{at}", measure_name(traffic, worst.measure), worst.workload);
     Some(match worst.measure {
@@ -264,6 +239,14 @@ fn standing(runs: &[Run], ranking: &Ranking, line: &RankedRun) -> Option<String>
             times(worst.ratio)
         ),
     })
+}
+
+/// The point of a sweep, in words; empty where there is one point.
+pub(crate) fn at_point(set: &RunSet<'_>, point: usize) -> String {
+    match set.swept_key() {
+        Some(key) => format!(" at {key} = {}", point_label(&set.runs[0], point)),
+        None => String::new(),
+    }
 }
 
 /// What a figure is, in words.

@@ -1,51 +1,49 @@
 //! The result in words.
 
-use shortflow_measure::Estimate;
-use shortflow_measure::Run;
-use shortflow_measure::WorkloadSummary;
-use shortflow_measure::cases::{
-    gain, item, point_label, summaries, swept_key, whole_workloads, workloads,
+use shortflow_measure::cases::point_label;
+use shortflow_measure::{
+    Estimate, Pair, Positions, Run, RunSet, SweptKey, View, Workload, WorkloadSummary,
 };
-use shortflow_measure::engines::are_several;
 
 use crate::engines;
 use crate::format;
-use crate::positions::{Positions, positions};
 use crate::ranking;
 
 /// The result in words, a line for each workload and run that matters most: how long its transfers,
 /// pages, echoes or files took, and against what.
-pub fn key_result(runs: &[Run]) -> String {
-    let mut timed = whole_workloads(runs);
-    timed.truncate(MAX_WORKLOADS);
-    if runs.len() > 1 && !ranking::comparable(runs) {
+pub fn key_result(view: &View<'_>) -> String {
+    let (set, runs) = (&view.set, view.set.runs);
+    let timed: Vec<&Workload<'_>> =
+        set.timed().filter(|workload| workload.is_whole()).take(MAX_WORKLOADS).collect();
+    if set.is_comparison() && !set.are_comparable {
         return "These runs had different arrivals: their scenarios, lengths, seeds, settings or \
             points of a sweep differ. Therefore they have no ranking and no gains."
             .into();
     }
-    if are_several(runs) {
-        return engines::sentences(runs);
+    if set.has_several_engines() {
+        return engines::sentences(set);
     }
-    if runs.len() > 1
-        && let Some(sentence) = ranking::sentence(runs)
-    {
+    let against_reference = |workload: &&Workload<'_>| {
+        set.pairs.iter().filter_map(|pair| against(set, pair, workload)).collect::<Vec<_>>()
+    };
+    if let Some(sentence) = ranking::sentence(view) {
         // The sentences about each policy would be too many beside a reference and one other.
-        let others = runs[1..].iter().filter(|_| runs.len() == 2);
-        let clear = others.flat_map(|ours| timed.iter().filter_map(|w| against(&runs[0], ours, w)));
+        let shown = timed.iter().filter(|_| runs.len() == 2);
+        let clear = shown.flat_map(against_reference);
         return [sentence].into_iter().chain(clear).collect::<Vec<_>>().join("\n");
     }
     let streams = match runs {
-        [run] if swept_key(runs).is_none() => [of_datagrams(run), of_long_flows(run)].concat(),
+        [run] if set.sweep.is_none() => [of_datagrams(run), of_long_flows(run)].concat(),
         _ => Vec::new(),
     };
     if timed.is_empty() && streams.is_empty() {
-        return without_times(runs);
+        return without_times(set);
     }
-    let of = |workload: &&str| -> Vec<String> {
-        match (runs, swept_key(runs)) {
+    let of = |workload: &&Workload<'_>| -> Vec<String> {
+        match (runs, &set.sweep) {
             ([run], None) => alone(run, workload).into_iter().collect(),
-            ([run], Some(key)) => along_sweep(run, workload, &key).into_iter().collect(),
-            _ => runs[1..].iter().filter_map(|ours| against(&runs[0], ours, workload)).collect(),
+            ([run], Some(key)) => along_sweep(run, workload, key).into_iter().collect(),
+            _ => against_reference(workload),
         }
     };
     let sentences: Vec<String> = timed.iter().flat_map(of).chain(streams).collect();
@@ -53,18 +51,14 @@ pub fn key_result(runs: &[Run]) -> String {
 }
 
 /// Where there are no completion times, the tables speak; what failed to complete is no success.
-fn without_times(runs: &[Run]) -> String {
-    let opened = |name: &str| {
-        summaries(runs).filter_map(|s| s.workload(name)).any(|w| w.completed + w.open > 0)
-    };
-    let names = workloads(runs);
-    let sends = |name: &str| {
-        let mut found = summaries(runs).filter_map(|s| s.workload(name));
-        found.any(|workload| workload.datagrams.is_some() || workload.fairness.is_some())
-    };
-    match names.iter().any(|name| opened(name)) || runs.is_empty() {
+fn without_times(set: &RunSet<'_>) -> String {
+    let all = || set.summaries().flat_map(|summary| &summary.workloads);
+    let opened = |workload: &WorkloadSummary| workload.completed + workload.open > 0;
+    let sends =
+        |workload: &WorkloadSummary| workload.datagrams.is_some() || workload.fairness.is_some();
+    match all().any(opened) || set.runs.is_empty() {
         true => "No transfer completed.".into(),
-        false if names.iter().any(|name| sends(name)) => "See the tables.".into(),
+        false if all().any(sends) => "See the tables.".into(),
         false => "No transfer began after the warm-up, so nothing was measured.".into(),
     }
 }
@@ -72,11 +66,10 @@ fn without_times(runs: &[Run]) -> String {
 /// How many workloads are spoken of; the tables have all.
 const MAX_WORKLOADS: usize = 4;
 
-fn alone(run: &Run, workload: &str) -> Option<String> {
-    let all = &run.points[0].summary.workload(workload)?.all;
-    let mut said = format!("{} of {workload} took {} on average", item([run], workload).any(), {
-        format::time(&all.mean?)
-    });
+fn alone(run: &Run, workload: &Workload<'_>) -> Option<String> {
+    let Workload { name, item, .. } = workload;
+    let all = &run.points[0].summary.workload(name)?.all;
+    let mut said = format!("{} of {name} took {} on average", item.any(), format::time(&all.mean?));
     let mut parts = Vec::new();
     parts.extend(all.median.map(|median| match median.at_least {
         true => format!("half of them took {} or more", format::seconds(median.mean)),
@@ -131,27 +124,28 @@ fn of_long_flows(run: &Run) -> Vec<String> {
     clear.take(MAX_WORKLOADS).collect()
 }
 
-fn along_sweep(run: &Run, workload: &str, key: &str) -> Option<String> {
-    let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
-    if let Positions::Names(_) = positions(run) {
+fn along_sweep(run: &Run, workload: &Workload<'_>, key: &SweptKey) -> Option<String> {
+    let Workload { name, item, .. } = workload;
+    let (item, SweptKey { name: key, positions }) = (item.singular(), key);
+    let mean = |at: usize| run.points[at].summary.workload(name)?.all.mean;
+    if let Positions::Names(_) = positions[0] {
         return among_names(run, workload, key);
     }
     let mut known = (0..run.points.len()).filter(|at| run.points[*at].failure.is_none());
     let first = known.next()?;
     let last = known.next_back()?;
     let (at_first, at_last) = (mean(first)?, mean(last)?);
-    let item = item([run], workload).singular();
     let (from, to) = (point_label(run, first), point_label(run, last));
     let times = (format::mean_time(&at_first), format::mean_time(&at_last));
     if is_unclear(&at_first, &at_last) {
         return Some(format!(
-            "As {key} went from {from} to {to}, the mean {item} of {workload} had no significant change: \
+            "As {key} went from {from} to {to}, the mean {item} of {name} had no significant change: \
              {} and {}, whose intervals overlap.",
             times.0, times.1
         ));
     }
     Some(format!(
-        "As {key} went from {from} to {to}, the mean {item} of {workload} went from {} to {}.",
+        "As {key} went from {from} to {to}, the mean {item} of {name} went from {} to {}.",
         times.0, times.1
     ))
 }
@@ -165,15 +159,16 @@ fn is_unclear(a: &Estimate, b: &Estimate) -> bool {
 }
 
 /// Names have no order: the minimum and the maximum are given.
-fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
-    let mean = |at: usize| run.points[at].summary.workload(workload)?.all.mean;
+fn among_names(run: &Run, workload: &Workload<'_>, key: &str) -> Option<String> {
+    let Workload { name, item, .. } = workload;
+    let mean = |at: usize| run.points[at].summary.workload(name)?.all.mean;
     let means = (0..run.points.len()).filter_map(|at| Some((at, mean(at)?)));
     let means: Vec<(usize, Estimate)> = means.collect();
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (min, max) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
     Some(format!(
-        "Over {key}, the mean {} of {workload} took between {} (at {}) and {} (at {}).",
-        item([run], workload).singular(),
+        "Over {key}, the mean {} of {name} took between {} (at {}) and {} (at {}).",
+        item.singular(),
         format::mean_time(&min.1),
         point_label(run, min.0),
         format::mean_time(&max.1),
@@ -181,11 +176,12 @@ fn among_names(run: &Run, workload: &str, key: &str) -> Option<String> {
     ))
 }
 
-fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
+fn against(set: &RunSet<'_>, pair: &Pair, workload: &Workload<'_>) -> Option<String> {
+    let (reference, ours) = (&set.runs[pair.reference], &set.runs[pair.ours]);
     let (name, other) = (&ours.label, &reference.label);
-    let item = item([ours], workload).singular();
+    let (item, workload) = (workload.item.singular(), workload.name);
     let gains: Vec<(usize, Estimate)> = (0..ours.points.len())
-        .filter_map(|at| Some((at, gain((reference, ours), at, workload, None)?)))
+        .filter_map(|at| Some((at, pair.gain(at, workload, None)?)))
         .collect();
     if let ([_], [(at, gain)]) = (&ours.points[..], &gains[..]) {
         let (at, gain) = (*at, *gain);
@@ -200,7 +196,7 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
         ));
     }
     if gains.is_empty() {
-        return bounds_note(reference, ours, workload);
+        return bounds_note(reference, ours, workload, item);
     }
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (min, max) = (gains.iter().min_by(by_mean)?, gains.iter().max_by(by_mean)?);
@@ -223,16 +219,15 @@ fn against(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
 }
 
 /// If a mean is only a bound, there is no gain; the bounds are given instead.
-fn bounds_note(reference: &Run, ours: &Run, workload: &str) -> Option<String> {
+fn bounds_note(reference: &Run, ours: &Run, workload: &str, item: &str) -> Option<String> {
     let mean = |run: &Run| run.points.first()?.summary.workload(workload)?.all.mean;
     let (ours_mean, reference_mean) = (mean(ours)?, mean(reference)?);
     if !ours_mean.is_bound() && !reference_mean.is_bound() {
         return None;
     }
     Some(format!(
-        "The mean {} of {workload} took {} with {} and {} with {}: too many were incomplete at the \
+        "The mean {item} of {workload} took {} with {} and {} with {}: too many were incomplete at the \
             end to decide which is faster.",
-        item([ours], workload).singular(),
         format::mean_time(&ours_mean),
         ours.label,
         format::mean_time(&reference_mean),

@@ -1,18 +1,17 @@
 //! Streams of datagrams one by one: a figure of delay against rate.
 
-use shortflow_measure::Run;
-use shortflow_measure::cases::{swept_key, workloads};
-use shortflow_measure::{Estimate, StreamSummary};
+use shortflow_measure::{Estimate, Run, RunSet, StreamSummary};
 
 use crate::format;
 use crate::line::{Axis, LineFigure, Mark, Series};
 
 /// Delay against rate, a figure for each workload with several rates; for one point only.
-pub(crate) fn delay_by_rate(runs: &[Run]) -> Vec<LineFigure> {
-    if swept_key(runs).is_some() {
+pub(crate) fn delay_by_rate(set: &RunSet<'_>) -> Vec<LineFigure> {
+    if set.sweep.is_some() {
         return Vec::new();
     }
-    workloads(runs).into_iter().enumerate().filter_map(|(at, w)| figure(runs, w, at)).collect()
+    let workloads = set.workloads.iter().enumerate();
+    workloads.filter_map(|(at, workload)| figure(set.runs, workload.name, at)).collect()
 }
 
 fn figure(runs: &[Run], workload: &str, at: usize) -> Option<LineFigure> {

@@ -1,9 +1,9 @@
 //! The tables of a report.
 
-use shortflow_measure::cases::{swept_key, transfer_workloads, whole_workloads, workloads};
-use shortflow_measure::engines::{are_several, done_by};
+use shortflow_measure::cases::{transfer_workloads, whole_workloads, workloads};
+use shortflow_measure::engines::done_by;
 use shortflow_measure::tables::{self as data, Detail};
-use shortflow_measure::{Run, ScopedWarning, warnings};
+use shortflow_measure::{Run, RunSet, View};
 
 use crate::engines::rankings;
 use crate::ranking::ranking_table;
@@ -12,7 +12,8 @@ use crate::table::Table;
 use crate::wrap::wrapped;
 
 /// All tables of a report.
-pub fn tables(runs: &[Run]) -> Vec<Table> {
+pub fn tables(view: &View<'_>) -> Vec<Table> {
+    let runs = view.set.runs;
     let timed = transfer_workloads(runs);
     let mut tables = data::times(runs, &timed, Detail::Full);
     tables.extend(data::over_limits(runs, &timed, true));
@@ -29,16 +30,17 @@ pub fn tables(runs: &[Run]) -> Vec<Table> {
 /// The result, the ranking, the warnings and the tables for a terminal, with prose wrapped to this width; headings
 /// bold if `ansi`. The times of pages' objects are only on the page. A comparison shows some sizes only; for a sweep,
 /// loss is only on the page, as is the traffic of workloads whose completion times are shown.
-pub fn text(runs: &[Run], ansi: bool, columns: usize) -> String {
+pub fn text(view: &View<'_>, ansi: bool, columns: usize) -> String {
+    let (set, runs) = (&view.set, view.set.runs);
     let prose = |text: String| wrapped(&text, columns);
-    let mut parts = vec![prose(format!("{}\n", key_result(runs)))];
-    parts.extend(head_tables(runs).into_iter().map(|table| set(table, ansi, columns)));
-    parts.extend(warnings_text(runs, ansi).map(prose));
+    let mut parts = vec![prose(format!("{}\n", key_result(view)))];
+    parts.extend(head_tables(view).into_iter().map(|table| for_terminal(table, ansi, columns)));
+    parts.extend(warnings_text(view, ansi).map(prose));
     let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
     let wholes = whole_workloads(runs);
     let mut tables = data::times(runs, &wholes, detail);
     tables.extend(data::over_limits(runs, &wholes, false));
-    let swept = swept_key(runs).is_some();
+    let swept = set.sweep.is_some();
     let mut of_interest = workloads(runs);
     if swept {
         let timed = transfer_workloads(runs);
@@ -51,39 +53,41 @@ pub fn text(runs: &[Run], ansi: bool, columns: usize) -> String {
     tables.extend(if swept { Vec::new() } else { data::streams(runs) });
     tables.extend(if swept { None } else { data::loss(runs) });
     say_notes_once(&mut tables);
-    parts.extend(tables.iter().map(|table| set(Table::set(table), ansi, columns)));
-    parts.extend(tcp_line(runs).map(|line| prose(line + "\n")));
-    parts.extend(timing_line(runs).map(|line| prose(line + "\n")));
+    parts.extend(tables.iter().map(|table| for_terminal(Table::set(table), ansi, columns)));
+    parts.extend(tcp_line(set).map(|line| prose(line + "\n")));
+    parts.extend(timing_line(set.runs).map(|line| prose(line + "\n")));
     parts.join("\n")
 }
 
 /// The ranking and the warnings only; of a single run, the result in words.
-pub fn brief(runs: &[Run], ansi: bool, columns: usize) -> String {
+pub fn brief(view: &View<'_>, ansi: bool, columns: usize) -> String {
+    let set = &view.set;
     let prose = |text: String| wrapped(&text, columns);
-    let head = head_tables(runs).into_iter();
-    let mut parts: Vec<String> = head.map(|table| set(table, ansi, columns)).collect();
-    if parts.is_empty() || are_several(runs) {
-        parts.insert(0, prose(format!("{}\n", key_result(runs))));
+    let head = head_tables(view).into_iter();
+    let mut parts: Vec<String> = head.map(|table| for_terminal(table, ansi, columns)).collect();
+    if parts.is_empty() || set.has_several_engines() {
+        parts.insert(0, prose(format!("{}\n", key_result(view))));
     }
-    parts.extend(tcp_line(runs).map(|line| prose(format!("{line}\n"))));
-    parts.extend(timing_line(runs).map(|line| prose(format!("{line}\n"))));
-    parts.extend(warnings_text(runs, ansi).map(prose));
+    parts.extend(tcp_line(set).map(|line| prose(format!("{line}\n"))));
+    parts.extend(timing_line(set.runs).map(|line| prose(format!("{line}\n"))));
+    parts.extend(warnings_text(view, ansi).map(prose));
     parts.join("\n")
 }
 
 /// A table for a terminal, with its note wrapped to this width.
-fn set(table: Table, ansi: bool, columns: usize) -> String {
+fn for_terminal(table: Table, ansi: bool, columns: usize) -> String {
     let note = table.note.as_ref().map(|note| wrapped(&note.replace('\n', " "), columns));
     Table { note, ..table }.text(ansi)
 }
 
 /// What a comparison begins with: the ranking; of several engines, how they agree, and the ranking of each.
-pub(crate) fn head_tables(runs: &[Run]) -> Vec<Table> {
-    if !are_several(runs) {
-        return ranking_table(runs).into_iter().collect();
+pub(crate) fn head_tables(view: &View<'_>) -> Vec<Table> {
+    let set = &view.set;
+    if !set.has_several_engines() {
+        return ranking_table(view).into_iter().collect();
     }
     let mut tables: Vec<Table> =
-        data::agreement(runs).iter().map(Table::set).chain(rankings(runs)).collect();
+        data::agreement(set.runs).iter().map(Table::set).chain(rankings(set)).collect();
     // The last says what stands in all of them.
     let notes: Vec<_> = tables.iter().map(|table| table.note.clone()).collect();
     for (at, table) in tables.iter_mut().enumerate() {
@@ -94,9 +98,9 @@ pub(crate) fn head_tables(runs: &[Run]) -> Vec<Table> {
     tables
 }
 
-fn warnings_text(runs: &[Run], ansi: bool) -> Option<String> {
+fn warnings_text(view: &View<'_>, ansi: bool) -> Option<String> {
     let mark = warning_mark(ansi);
-    let lines: String = all_warnings(runs).iter().map(|what| format!("{mark} {what}\n")).collect();
+    let lines: String = view.warnings.iter().map(|what| format!("{mark} {what}\n")).collect();
     (!lines.is_empty()).then_some(lines)
 }
 
@@ -106,10 +110,10 @@ pub fn warning_mark(ansi: bool) -> &'static str {
 }
 
 /// Which TCP ran, in a sentence; nothing where there was none.
-pub(crate) fn tcp_line(runs: &[Run]) -> Option<String> {
+pub(crate) fn tcp_line(set: &RunSet<'_>) -> Option<String> {
     let mut names: Vec<String> = Vec::new();
-    for run in runs.iter().filter(|run| !run.manifest.tcp.is_empty()) {
-        let name = match are_several(runs) {
+    for run in set.runs.iter().filter(|run| !run.manifest.tcp.is_empty()) {
+        let name = match set.has_several_engines() {
             true => format!("{}, {}", done_by(&run.manifest.engine), run.manifest.tcp),
             false => run.manifest.tcp.clone(),
         };
@@ -146,9 +150,4 @@ fn say_notes_once(tables: &mut [data::Table]) {
             said.clone_from(&table.note);
         }
     }
-}
-
-/// Every warning of these runs, with the runs and points that it is about.
-pub(crate) fn all_warnings(runs: &[Run]) -> Vec<ScopedWarning> {
-    warnings(&runs.iter().map(Run::compared).collect::<Vec<_>>())
 }

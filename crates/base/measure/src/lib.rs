@@ -69,6 +69,7 @@ pub mod tables;
 mod tcp_state;
 mod throughput;
 mod transfer;
+mod view;
 mod warning;
 
 pub use estimate::{
@@ -98,4 +99,5 @@ pub use survival::Survival;
 pub use tcp_state::{Occasion, Phase, TcpSample, TcpState};
 pub use throughput::ThroughputSamples;
 pub use transfer::{Ends, Transfer, TransferColor, TransferState};
+pub use view::{Pair, Positions, RunSet, SweptKey, View, Workload};
 pub use warning::{Place, ScopedWarning, Warning, WarningKind, warnings};

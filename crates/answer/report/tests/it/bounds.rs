@@ -2,10 +2,9 @@
 //! right, a bound that says so, or left out.
 
 use serde_json::Value;
-use shortflow_measure::results::Comparison;
 use shortflow_measure::tables::{self as data, Cell, Detail};
 use shortflow_measure::{
-    Manifest, Measure, Plan, Point, Recorder, Replica, Run, SizeClass, Subject, Transfer,
+    Manifest, Measure, Plan, Point, Recorder, Replica, Run, SizeClass, Subject, Transfer, View,
     WorkloadPlan,
 };
 use shortflow_report::{Table, brief, figures, key_result, page, ranking_table, tables, text};
@@ -200,7 +199,8 @@ fn in_json_a_bound_says_so_has_no_interval_and_enters_no_gain() {
     for figure in ["all/mean", "all/deviation", "classes/p95", "classes/p99", "classes/median"] {
         assert!(bounds.iter().any(|path| path.ends_with(figure)), "{figure}: {bounds:?}");
     }
-    let gains = Comparison::gains(&runs.each_ref().map(Run::compared)).remove(0).gains;
+    let view = View::new(&runs);
+    let gains = &view.set.gains()[0].gains;
     let bounded = gains.iter().filter(|gain| {
         [gain.reference, gain.ours].iter().flatten().any(|estimate| estimate.at_least)
     });
@@ -226,7 +226,7 @@ fn cells<'t>(table: &'t Table, starts: &[&str]) -> Vec<(&'t str, &'t str)> {
 #[test]
 fn every_table_marks_bounds_and_leaves_out_what_too_few_tell() {
     let runs = [run("overloaded", 1.0)];
-    let all = tables(&runs);
+    let all = tables(&View::new(&runs));
     let web = all.iter().find(|table| table.title.starts_with("web: completion")).unwrap();
     for (head, cell) in cells(web, &["large"]).into_iter().skip(1).take(4) {
         // Of the large ones, more than half were open at the end.
@@ -238,7 +238,7 @@ fn every_table_marks_bounds_and_leaves_out_what_too_few_tell() {
     let few = cells(few, &["all"]);
     assert!(few.contains(&("p99", "–")), "{few:?}");
     // What is set anywhere is what the data say, on the screen and on the page.
-    let (screen, html) = (text(&runs, false, usize::MAX), page(&runs));
+    let (screen, html) = (text(&View::new(&runs), false, usize::MAX), page(&View::new(&runs)));
     let mut bounds = 0;
     for table in data::times(&runs, &["web"], Detail::Full) {
         let set = Table::set(&table);
@@ -262,11 +262,15 @@ fn every_table_marks_bounds_and_leaves_out_what_too_few_tell() {
 #[test]
 fn sentences_rankings_and_figures_mark_bounds_too() {
     let one = [run("overloaded", 1.0)];
-    let said = key_result(&one);
+    let said = key_result(&View::new(&one));
     let of_web = said.lines().find(|line| line.contains("of web")).unwrap();
     assert!(of_web.contains("took ≥ "), "{of_web}");
     let runs = [run("overloaded", 1.0), run("slower", 2.0)];
-    let said = format!("{}\n{}", key_result(&runs), brief(&runs, false, usize::MAX));
+    let said = format!(
+        "{}\n{}",
+        key_result(&View::new(&runs)),
+        brief(&View::new(&runs), false, usize::MAX)
+    );
     assert!(!said.contains("gain +") && !said.contains("gain −"), "{said}");
     assert!(
         !said.contains("no other policy serves any workload better"),
@@ -276,9 +280,10 @@ fn sentences_rankings_and_figures_mark_bounds_too() {
         said.contains("cannot be ranked: too many transfers were incomplete at the end"),
         "{said}"
     );
-    let ranking = ranking_table(&runs);
+    let ranking = ranking_table(&View::new(&runs));
     assert!(ranking.is_none_or(|table| table.note.unwrap().contains("not settled")), "{said}");
-    let by_size = figures(&one).into_iter().find(|figure| figure.name == "size-0").unwrap();
+    let by_size =
+        figures(&View::new(&one)).into_iter().find(|figure| figure.name == "size-0").unwrap();
     assert!(by_size.caption.contains("lower bound"), "{}", by_size.caption);
     // The curve of what took longer ends where the data end: no share below that of the open ones.
     let all = &one[0].points[0].summary.workload("web").unwrap().all;

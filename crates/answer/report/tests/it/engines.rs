@@ -1,6 +1,6 @@
 //! The same policies by two engines.
 
-use shortflow_measure::{Estimate, Run};
+use shortflow_measure::{Estimate, Run, View};
 use shortflow_report::{brief, json, key_result, page, text};
 
 use crate::synthetic::{BEST_EFFORT, Behaviour, FAIR_MARKER, single, sweep};
@@ -28,14 +28,14 @@ fn runs(rehearsed: &Behaviour) -> Vec<Run> {
 #[test]
 fn engines_that_order_the_policies_alike_are_said_to() {
     let runs = runs(&FAIR_MARKER);
-    let said = key_result(&runs);
+    let said = key_result(&View::new(&runs));
     assert!(
         said.starts_with(
             "The policies come in the same order simulated and rehearsed: fair marker, then best effort."
         ),
         "{said}"
     );
-    let found = json(&runs);
+    let found = json(&View::new(&runs));
     assert!(found["ranking"].is_null());
     assert_eq!(found["engines"]["same_order"], true);
     assert_eq!(found["engines"]["rankings"][1]["engine"], "rehearse");
@@ -64,7 +64,7 @@ fn engines_that_order_the_policies_alike_are_said_to() {
 fn engines_that_order_the_policies_otherwise_are_told_with_both_orders() {
     let slow = Behaviour { slowness: BEST_EFFORT.slowness * 3.0, ..FAIR_MARKER };
     let runs = runs(&slow);
-    let said = key_result(&runs);
+    let said = key_result(&View::new(&runs));
     assert!(
         said.starts_with(
             "The policies come in different orders: simulated: fair marker, then best effort; \
@@ -73,8 +73,11 @@ fn engines_that_order_the_policies_otherwise_are_told_with_both_orders() {
         "{said}"
     );
     assert!(said.contains("Largest difference: fair marker, rehearsed, the "), "{said}");
-    assert_eq!(json(&runs)["engines"]["same_order"], false);
-    assert!(brief(&runs, false, usize::MAX).starts_with(&said), "what is brief begins with it too");
+    assert_eq!(json(&View::new(&runs))["engines"]["same_order"], false);
+    assert!(
+        brief(&View::new(&runs), false, usize::MAX).starts_with(&said),
+        "what is brief begins with it too"
+    );
 }
 
 #[test]
@@ -88,7 +91,7 @@ fn an_order_that_replicas_do_not_tell_is_not_contradicted() {
         by("simulate", single(&other, 3)),
         by("rehearse", single(&other, 3)),
     ];
-    let said = key_result(&runs);
+    let said = key_result(&View::new(&runs));
     assert!(
         said.starts_with(
             "The policies come in the same order as far as the replicas distinguish them: \
@@ -97,7 +100,7 @@ fn an_order_that_replicas_do_not_tell_is_not_contradicted() {
         "{said}"
     );
     assert!(said.contains("none clearly differs by more than 1 %."), "{said}");
-    assert_eq!(json(&runs)["engines"]["same_order"], true);
+    assert_eq!(json(&View::new(&runs))["engines"]["same_order"], true);
 }
 
 #[test]
@@ -110,7 +113,7 @@ fn other_orders_in_one_replica_are_told_as_what_may_be_chance() {
         one("simulate", &FAIR_MARKER),
         one("rehearse", &slow),
     ];
-    let said = key_result(&runs);
+    let said = key_result(&View::new(&runs));
     assert!(
         said.starts_with(
             "The policies come in different orders, which may be chance with one replica: \
@@ -118,7 +121,7 @@ fn other_orders_in_one_replica_are_told_as_what_may_be_chance() {
         ),
         "{said}"
     );
-    assert!(json(&runs)["engines"]["same_order"].is_null());
+    assert!(json(&View::new(&runs))["engines"]["same_order"].is_null());
 }
 
 #[test]
@@ -132,8 +135,8 @@ fn a_model_has_no_replicas_and_contradicts_those_of_others_where_they_are_clear(
             by("simulate", single(&FAIR_MARKER, replicas)),
         ]
     };
-    assert_eq!(json(&runs(3))["engines"]["same_order"], false);
-    assert!(json(&runs(1))["engines"]["same_order"].is_null());
+    assert_eq!(json(&View::new(&runs(3)))["engines"]["same_order"], false);
+    assert!(json(&View::new(&runs(1)))["engines"]["same_order"].is_null());
 }
 
 /// What a model would tell that finds all that was measured.
@@ -170,7 +173,7 @@ fn what_a_model_does_not_tell_is_not_counted_as_nothing_served() {
         silent,
         by("simulate", single(&FAIR_MARKER, 3)),
     ];
-    let reported = text(&runs, false, usize::MAX);
+    let reported = text(&View::new(&runs), false, usize::MAX);
     let (_, ranked) = reported.split_once("Policies ranked, predicted\n").unwrap();
     let (ranked, _) = ranked.split_once("\n\n").unwrap();
     assert!(!ranked.contains("fair marker"), "{ranked}");
@@ -194,7 +197,8 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     let bound = summary.workloads[0].all.mean.unwrap();
     let at_least = |factor| Some(Estimate { mean: bound.mean * factor, at_least: true, ..bound });
     summary.workloads[0].all.mean = at_least(0.5);
-    let reported = key_result(&[model.clone(), by("simulate", single(&BEST_EFFORT, 3))]);
+    let reported =
+        key_result(&View::new(&[model.clone(), by("simulate", single(&BEST_EFFORT, 3))]));
     assert!(reported.contains("Least accurate: best effort, web of 91 pkt: "), "{reported}");
     assert!(
         reported.contains("(−50 %)") && reported.contains("The one bound (≥ or ≤) holds."),
@@ -202,24 +206,24 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
     );
     model.points[0].summary.workloads[0].all.mean = at_least(2.0);
     let runs = [by("simulate", single(&BEST_EFFORT, 3)), model];
-    let reported = key_result(&runs);
+    let reported = key_result(&View::new(&runs));
     assert!(
         reported.contains("The one bound (≥ or ≤) does not hold: best effort, web: ≥ "),
         "{reported}"
     );
-    let prediction_errors = json(&runs)["engines"]["foretold"].clone();
+    let prediction_errors = json(&View::new(&runs))["engines"]["foretold"].clone();
     let off =
         prediction_errors.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
     assert!((off["error"].as_f64().unwrap() + 0.5).abs() < 1e-9, "{off}");
     assert!(
-        text(&runs, false, usize::MAX)
+        text(&View::new(&runs), false, usize::MAX)
             .contains("are for one replica; the others are totals over all 3")
     );
 }
 
 #[test]
 fn the_same_figures_are_one_time_as_much() {
-    let reported = text(&runs(&FAIR_MARKER), false, usize::MAX);
+    let reported = text(&View::new(&runs(&FAIR_MARKER)), false, usize::MAX);
     let (_, table) = reported.split_once("How many times as much as simulated\n").unwrap();
     let row = table.lines().nth(1).unwrap();
     assert!(row.starts_with("best effort, rehearsed") && row.contains("1.00"), "{row}");
@@ -229,13 +233,13 @@ fn the_same_figures_are_one_time_as_much() {
 #[test]
 fn one_policy_has_no_ranking_but_agreement_and_a_page_along_a_sweep_too() {
     let two = [by("simulate", single(&BEST_EFFORT, 2)), by("rehearse", single(&BEST_EFFORT, 2))];
-    assert!(!text(&two, false, usize::MAX).contains("ranked"));
-    assert!(json(&two)["engines"]["same_order"].is_null());
-    let page = page(&two);
+    assert!(!text(&View::new(&two), false, usize::MAX).contains("ranked"));
+    assert!(json(&View::new(&two))["engines"]["same_order"].is_null());
+    let page = page(&View::new(&two));
     assert!(page.contains("<h1>best effort: simulated and rehearsed</h1>"));
     assert!(page.contains("<p>Engine: rehearse</p>"), "what was run says by which engine");
     let swept = [by("simulate", sweep(&BEST_EFFORT)), by("rehearse", sweep(&BEST_EFFORT))];
-    let reported = text(&swept, false, usize::MAX);
+    let reported = text(&View::new(&swept), false, usize::MAX);
     let (_, table) = reported.split_once("How many times as much as simulated\n").unwrap();
     // The point stands once beside the workloads at it.
     assert_eq!(
@@ -255,16 +259,16 @@ fn where_a_model_lacks_what_decides_the_order_of_policies_is_not_settled() {
         half,
         named(by("simulate", single(&FAIR_MARKER, 3)), "half known"),
     ];
-    let said = key_result(&runs);
+    let said = key_result(&View::new(&runs));
     assert!(
         said.starts_with(
             "The predictions lack figures that would settle the order of the policies: "
         ),
         "{said}"
     );
-    assert!(json(&runs)["engines"]["same_order"].is_null());
+    assert!(json(&View::new(&runs))["engines"]["same_order"].is_null());
     // Others are ranked by means, too, beside a model.
-    let reported = text(&runs, false, 100);
+    let reported = text(&View::new(&runs), false, 100);
     assert!(reported.contains("web mean") && !reported.contains("web p95"), "{reported}");
 }
 
@@ -277,19 +281,19 @@ fn losses_and_percentiles_of_a_model_count_in_the_headline() {
     let loss = streams.loss.unwrap();
     // A loss of one in a thousand more or less is as good as the same one.
     streams.loss = Some(Estimate { mean: loss.mean + 0.0009, ..loss });
-    let reported = key_result(&[model.clone(), found.clone()]);
+    let reported = key_result(&View::new(&[model.clone(), found.clone()]));
     assert!(reported.starts_with("All ") && reported.contains("percentiles"), "{reported}");
     let streams =
         model.points[0].summary.workloads.iter_mut().find_map(|one| one.datagrams.as_mut());
     streams.unwrap().loss = Some(Estimate { mean: loss.mean + 0.5, ..loss });
-    let reported = key_result(&[model.clone(), found.clone()]);
+    let reported = key_result(&View::new(&[model.clone(), found.clone()]));
     assert!(reported.contains(" losses, "), "{reported}");
     assert!(reported.contains("Least accurate: best effort, voice: loss "), "{reported}");
     // A loss of next to nothing is no loss, and no ratio of losses is of one.
     let streams =
         model.points[0].summary.workloads.iter_mut().find_map(|one| one.datagrams.as_mut());
     streams.unwrap().loss = Some(Estimate { mean: 4.4e-16, ..loss });
-    let reported = text(&[model, found], false, usize::MAX);
+    let reported = text(&View::new(&[model, found]), false, usize::MAX);
     assert!(!reported.contains("e-1"), "{reported}");
     let (_, table) = reported.split_once("How many times as much as predicted\n").unwrap();
     assert!(!table.split_once("\n\n").unwrap().0.contains("lost"), "{table}");

@@ -1,6 +1,6 @@
 //! The figures: the same bytes each time, and points where they belong.
 
-use shortflow_measure::{Warning, WarningKind};
+use shortflow_measure::{View, Warning, WarningKind};
 use shortflow_report::{Axis, LineFigure, Mark, Series, figures, line_figure};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
@@ -31,20 +31,21 @@ fn centres(svg: &str) -> Vec<(f64, f64)> {
 fn the_same_runs_give_the_same_bytes() {
     let runs = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
     let one = [single(&FAIR_MARKER, 2)];
-    assert_eq!(figures(&runs), figures(&runs));
-    assert_eq!(figures(&one), figures(&one));
+    assert_eq!(figures(&View::new(&runs)), figures(&View::new(&runs)));
+    assert_eq!(figures(&View::new(&one)), figures(&View::new(&one)));
 }
 
 #[test]
 fn a_run_without_sweep_gives_distribution_sizes_and_queue() {
-    let names: Vec<_> = figures(&[single(&FAIR_MARKER, 2)]).into_iter().map(|f| f.name).collect();
+    let names: Vec<_> =
+        figures(&View::new(&[single(&FAIR_MARKER, 2)])).into_iter().map(|f| f.name).collect();
     assert_eq!(names, ["distribution-0", "size-0", "open-0", "queue-0-0"]);
 }
 
 #[test]
 fn a_sweep_of_two_runs_gives_times_and_gains_against_the_key() {
     let runs = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
-    let drawn = figures(&runs);
+    let drawn = figures(&View::new(&runs));
     let gain = drawn.iter().find(|figure| figure.name == "gain-0-0").unwrap();
     assert_eq!(gain.title, "web: gain of fair marker over best effort");
     assert!(gain.svg.contains(">alpha<"));
@@ -55,7 +56,7 @@ fn a_sweep_of_two_runs_gives_times_and_gains_against_the_key() {
 fn a_sweep_that_was_warned_of_shows_its_open_transfers() {
     let mut runs = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
     let opens = |runs: &[_]| {
-        let names = figures(runs).into_iter().map(|figure| figure.name);
+        let names = figures(&View::new(runs)).into_iter().map(|figure| figure.name);
         names.filter(|name| name.starts_with("open")).collect::<Vec<_>>()
     };
     assert_eq!(opens(&runs), [""; 0]);
@@ -96,7 +97,7 @@ fn a_figure_without_points_is_still_a_figure() {
 #[test]
 fn every_drawn_colour_has_a_counterpart_on_dark() {
     let runs = [single(&BEST_EFFORT, 2), single(&FAIR_MARKER, 2)];
-    for figure in figures(&runs) {
+    for figure in figures(&View::new(&runs)) {
         let (style, drawing) = figure.svg.split_once("</style>").unwrap();
         for paint in ["fill", "stroke"] {
             for rest in drawing.split(&format!("{paint}=\"#")).skip(1) {

@@ -1,7 +1,7 @@
 //! The HTML pages: self-contained, well-formed, and harmless whatever names are in them.
 
 use shortflow_measure::results::Folder;
-use shortflow_measure::{Run, Warning, WarningKind, tables as data};
+use shortflow_measure::{Run, View, Warning, WarningKind, tables as data};
 use shortflow_report::{CheckRow, ClaimRow, Table, figures, page, study_page};
 
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
@@ -11,12 +11,18 @@ fn all_pages() -> Vec<String> {
     let (reference, ours) = (single(&BEST_EFFORT, 3), single(&FAIR_MARKER, 3));
     let along = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
     vec![
-        page(std::slice::from_ref(&ours)),
-        page(&[single(&FAIR_MARKER, 1)]),
-        page(&[reference, ours]),
-        page(&along[..1]),
-        page(&along),
-        study_page("A study", "A study.", &[claim("fails", "fails")], &[table()], &figures(&along)),
+        page(&View::new(std::slice::from_ref(&ours))),
+        page(&View::new(&[single(&FAIR_MARKER, 1)])),
+        page(&View::new(&[reference, ours])),
+        page(&View::new(&along[..1])),
+        page(&View::new(&along)),
+        study_page(
+            "A study",
+            "A study.",
+            &[claim("fails", "fails")],
+            &[table()],
+            &figures(&View::new(&along)),
+        ),
     ]
 }
 
@@ -90,8 +96,8 @@ fn no_identifier_is_used_twice() {
 #[test]
 fn a_page_holds_each_figure_with_its_caption_and_a_name_for_the_blind() {
     let runs = [sweep(&BEST_EFFORT), sweep(&FAIR_MARKER)];
-    let page = page(&runs);
-    let figures = figures(&runs);
+    let page = page(&View::new(&runs));
+    let figures = figures(&View::new(&runs));
     assert!(figures.len() >= 5);
     assert_eq!(page.matches("<figure>").count(), figures.len());
     for figure in &figures {
@@ -117,7 +123,7 @@ fn names_with_markup_in_them_stay_text() {
     point.summary.ports[0].name = evil.into();
     point.summary.warnings.push(Warning::from(evil.to_owned()));
     run.series.iter_mut().for_each(|row| row.port = evil.into());
-    let page = page(&[run]);
+    let page = page(&View::new(&[run]));
     assert!(page.contains("&lt;script&gt;alert"));
     assert!(!page.contains("<script") && !page.contains("&\""));
 }
@@ -128,7 +134,10 @@ fn a_run_read_from_its_folder_gives_the_same_page() {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(home.path()).unwrap();
     folder.write(&run.manifest, &run.points).unwrap();
-    assert_eq!(page(&[Run::read(&Folder::open(home.path())).unwrap()]), page(&[run]));
+    assert_eq!(
+        page(&View::new(&[Run::read(&Folder::open(home.path())).unwrap()])),
+        page(&View::new(&[run]))
+    );
 }
 
 #[test]
@@ -138,7 +147,7 @@ fn warnings_stand_above_the_numbers() {
         .summary
         .warnings
         .push(Warning::new(WarningKind::UnsettledLoad, "the load of web does not settle"));
-    let page = page(&[run]);
+    let page = page(&View::new(&[run]));
     let warning = page.find("the load of web does not settle").unwrap();
     assert!(warning < page.find("<table>").unwrap());
 }
@@ -158,12 +167,12 @@ fn a_claim_that_fails_is_shown_as_failing_with_its_cause() {
 
 #[test]
 fn no_runs_give_a_page_that_says_so() {
-    assert!(page(&[]).contains("No transfer completed."));
+    assert!(page(&View::new(&[])).contains("No transfer completed."));
 }
 
 #[test]
 fn inputs_are_on_the_page_so_that_the_run_can_be_repeated() {
-    let page = page(&[single(&FAIR_MARKER, 2)]);
+    let page = page(&View::new(&[single(&FAIR_MARKER, 2)]));
     for part in ["scenarios/web.toml", "r1-r2 = &quot;10 Mbit/s&quot;", "seed 1"] {
         assert!(page.contains(part), "{part} is missing");
     }

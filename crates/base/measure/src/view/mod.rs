@@ -1,0 +1,40 @@
+//! What the runs of a command show, computed once.
+//!
+//! Terminal, page, figures, JSON and files lay out a [`View`]. None of them computes again, so they cannot disagree.
+
+mod pairs;
+mod run_set;
+mod sweep;
+
+pub use pairs::Pair;
+pub use run_set::{RunSet, Workload};
+pub use sweep::{Positions, SweptKey};
+
+use crate::ranking::Ranking;
+use crate::results::{Point, Run};
+use crate::warning::{ScopedWarning, warnings};
+
+/// What the runs of a command show.
+#[derive(Debug, Clone)]
+pub struct View<'r> {
+    /// The runs, and what they have in common.
+    pub set: RunSet<'r>,
+    /// The order of all runs; `None` if they cannot be compared.
+    pub ranking: Option<Ranking>,
+    /// Each warning once, in order, with the runs and points that it is about.
+    pub warnings: Vec<ScopedWarning>,
+}
+
+impl<'r> View<'r> {
+    /// Computes what these runs show. Others are compared with the first.
+    pub fn new(runs: &'r [Run]) -> View<'r> {
+        let set = RunSet::new(runs);
+        let named: Vec<(&str, &[Point])> =
+            runs.iter().map(|run| (run.label.as_str(), &run.points[..])).collect();
+        View {
+            ranking: set.are_comparable.then(|| Ranking::new(&named)),
+            warnings: warnings(&runs.iter().map(Run::compared).collect::<Vec<_>>()),
+            set,
+        }
+    }
+}
