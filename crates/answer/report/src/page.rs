@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use shortflow_measure::cases::{point_label, transfer_workloads};
+use shortflow_measure::cases::point_label;
 use shortflow_measure::engines::done_by;
-use shortflow_measure::tables as data;
 use shortflow_measure::{Run, RunSet, ScopedWarning, View, WorkloadSummary, is_model};
 
 use crate::figures::figures;
@@ -30,8 +29,7 @@ pub fn page(view: &View<'_>) -> String {
         head => body += &ranked(view, head),
     }
     let mut tables = tables(view).into_iter();
-    let times = transfer_workloads(runs);
-    let times = times.len() + usize::from(data::over_limits(runs, &times, true).is_some());
+    let times = view.tables.times.len() + usize::from(view.tables.over_limits.is_some());
     let figures = figures_section(view);
     // Of many runs the tables are long, and figures tell more.
     let (before, after) =
@@ -39,8 +37,10 @@ pub fn page(view: &View<'_>) -> String {
     body += &before;
     body += "<h2>Completion times</h2>\n";
     tables.by_ref().take(times).for_each(|found| body += &table(&found));
-    let parts = data::parts(runs);
-    parts.iter().for_each(|found| body += &details(&found.title, &table(&Table::set(found))));
+    view.tables
+        .parts
+        .iter()
+        .for_each(|found| body += &details(&found.title, &table(&Table::set(found))));
     body += &after;
     body += "<h2>Traffic, loss and ports</h2>\n";
     let swept = set.sweep.is_some();

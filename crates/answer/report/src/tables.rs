@@ -1,8 +1,7 @@
 //! The tables of a report.
 
-use shortflow_measure::cases::{transfer_workloads, whole_workloads, workloads};
 use shortflow_measure::engines::done_by;
-use shortflow_measure::tables::{self as data, Detail};
+use shortflow_measure::tables as data;
 use shortflow_measure::{Run, RunSet, View};
 
 use crate::engines::rankings;
@@ -13,45 +12,26 @@ use crate::wrap::wrapped;
 
 /// All tables of a report.
 pub fn tables(view: &View<'_>) -> Vec<Table> {
-    let runs = view.set.runs;
-    let timed = transfer_workloads(runs);
-    let mut tables = data::times(runs, &timed, Detail::Full);
-    tables.extend(data::over_limits(runs, &timed, true));
-    tables.extend(data::traffic(runs, &workloads(runs)));
-    tables.extend(data::throughput(runs));
-    tables.extend(data::datagrams(runs));
-    tables.extend(data::jitter(runs));
-    tables.extend(data::streams(runs));
-    tables.extend(data::loss(runs));
-    tables.push(data::ports(runs));
-    tables.iter().map(Table::set).collect()
+    let all = &view.tables;
+    let times = all.times.iter().chain(&all.over_limits).chain(&all.traffic);
+    let flows = all.throughput.iter().chain(&all.datagrams).chain(&all.jitter).chain(&all.streams);
+    times.chain(flows).chain(&all.loss).chain([&all.ports]).map(Table::set).collect()
 }
 
 /// The result, the ranking, the warnings and the tables for a terminal, with prose wrapped to this width; headings
 /// bold if `ansi`. The times of pages' objects are only on the page. A comparison shows some sizes only; for a sweep,
 /// loss is only on the page, as is the traffic of workloads whose completion times are shown.
 pub fn text(view: &View<'_>, ansi: bool, columns: usize) -> String {
-    let (set, runs) = (&view.set, view.set.runs);
+    let (set, all) = (&view.set, &view.tables);
     let prose = |text: String| wrapped(&text, columns);
     let mut parts = vec![prose(format!("{}\n", key_result(view)))];
     parts.extend(head_tables(view).into_iter().map(|table| for_terminal(table, ansi, columns)));
     parts.extend(warnings_text(view, ansi).map(prose));
-    let detail = if runs.len() > 1 { Detail::Screen } else { Detail::Full };
-    let wholes = whole_workloads(runs);
-    let mut tables = data::times(runs, &wholes, detail);
-    tables.extend(data::over_limits(runs, &wholes, false));
-    let swept = set.sweep.is_some();
-    let mut of_interest = workloads(runs);
-    if swept {
-        let timed = transfer_workloads(runs);
-        of_interest.retain(|workload| !timed.contains(workload));
-    }
-    tables.extend(data::traffic(runs, &of_interest));
-    tables.extend(data::throughput(runs));
-    tables.extend(data::datagrams(runs));
-    tables.extend(data::jitter(runs));
-    tables.extend(if swept { Vec::new() } else { data::streams(runs) });
-    tables.extend(if swept { None } else { data::loss(runs) });
+    let times =
+        all.times_on_screen.iter().chain(&all.over_limits_on_screen).chain(&all.traffic_on_screen);
+    let flows = all.throughput.iter().chain(&all.datagrams).chain(&all.jitter);
+    let more = all.streams.iter().chain(&all.loss).filter(|_| set.sweep.is_none());
+    let mut tables: Vec<data::Table> = times.chain(flows).chain(more).cloned().collect();
     say_notes_once(&mut tables);
     parts.extend(tables.iter().map(|table| for_terminal(Table::set(table), ansi, columns)));
     parts.extend(tcp_line(set).map(|line| prose(line + "\n")));
@@ -87,7 +67,7 @@ pub(crate) fn head_tables(view: &View<'_>) -> Vec<Table> {
         return ranking_table(view).into_iter().collect();
     }
     let mut tables: Vec<Table> =
-        data::agreement(set.runs).iter().map(Table::set).chain(rankings(set)).collect();
+        view.tables.agreement.iter().map(Table::set).chain(rankings(set)).collect();
     // The last says what stands in all of them.
     let notes: Vec<_> = tables.iter().map(|table| table.note.clone()).collect();
     for (at, table) in tables.iter_mut().enumerate() {

@@ -2,19 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::estimate::{Estimate, paired_gain_of_readings};
-use crate::gains::pairs_of;
 use crate::item::Item;
-use crate::replica::{ClassResult, Replica};
 use crate::results::{Run, Setting};
 use crate::summary::{ClassSummary, Summary, WorkloadSummary};
-
-/// The key that the runs were swept over, or the keys, if they have more than one point.
-pub fn swept_key(runs: &[Run]) -> Option<String> {
-    let run = runs.iter().find(|run| run.points.len() > 1)?;
-    let keys: Vec<&str> = run.points[0].settings.iter().map(|s| s.key.as_str()).collect();
-    Some(if keys.is_empty() { "point".into() } else { keys.join(", ") })
-}
 
 /// What a point of a sweep is called: the values that it has.
 pub fn point_label(run: &Run, point: usize) -> String {
@@ -28,28 +18,22 @@ pub(crate) fn values_label(settings: &[Setting], point: usize) -> String {
 }
 
 /// Every workload's name, in the order in which runs bring them.
-pub fn workloads(runs: &[Run]) -> Vec<&str> {
+pub(crate) fn workloads(runs: &[Run]) -> Vec<&str> {
     let all = summaries(runs).flat_map(|summary| &summary.workloads);
     distinct(all.map(|workload| workload.name.as_str()))
 }
 
 /// The workloads that completed transfers.
-pub fn transfer_workloads(runs: &[Run]) -> Vec<&str> {
+pub(crate) fn transfer_workloads(runs: &[Run]) -> Vec<&str> {
     let completes = |name: &str| {
         summaries(runs).filter_map(|s| s.workload(name)).any(|workload| workload.completed > 0)
     };
     workloads(runs).into_iter().filter(|name| completes(name)).collect()
 }
 
-/// The same without parts of others, as the objects of pages are: `web/objects`.
-pub fn whole_workloads(runs: &[Run]) -> Vec<&str> {
-    transfer_workloads(runs).into_iter().filter(|name| !name.contains('/')).collect()
-}
-
 /// What is timed in a workload.
-pub fn item<'a>(runs: impl IntoIterator<Item = &'a Run>, workload: &str) -> Item {
-    let points = runs.into_iter().flat_map(|run| &run.points);
-    let found = points.into_iter().find_map(|point| point.summary.workload(workload));
+pub(crate) fn item(runs: &[Run], workload: &str) -> Item {
+    let found = summaries(runs).find_map(|summary| summary.workload(workload));
     found.map(|workload| workload.item).unwrap_or_default()
 }
 
@@ -65,7 +49,7 @@ pub fn by_size(item: Item) -> &'static str {
 }
 
 /// The labels of a workload's size classes in which some run completed a transfer.
-pub fn classes<'a>(runs: &'a [Run], workload: &str) -> Vec<&'a str> {
+pub(crate) fn classes<'a>(runs: &'a [Run], workload: &str) -> Vec<&'a str> {
     let of = summaries(runs).filter_map(|summary| summary.workload(workload));
     let used = of.flat_map(|w| &w.classes).filter(|class| class.n > 0);
     let mut labels = distinct(used.map(|class| class.label.as_str()));
@@ -91,36 +75,8 @@ pub fn class<'a>(workload: &'a WorkloadSummary, label: Option<&str>) -> Option<&
     label.map_or(Some(&workload.all), |label| workload.class(label))
 }
 
-/// The relative gain in mean completion time of `ours` over `reference` at a point, in percent, over pairs of
-/// replicas with the same arrivals. `None` if the arrivals differ, or if a mean is only a lower bound.
-pub fn gain(
-    (reference, ours): (&Run, &Run),
-    point: usize,
-    workload: &str,
-    label: Option<&str>,
-) -> Option<Estimate> {
-    let (a, b) = (reference.points.get(point)?, ours.points.get(point)?);
-    if a.settings != b.settings || !reference.manifest.has_arrivals_of(&ours.manifest) {
-        return None;
-    }
-    let mean = |replica: &Replica| class_result(replica, workload, label)?.mean();
-    let pairs = pairs_of(a, b).into_iter();
-    let (reference, ours): (Vec<_>, Vec<_>) =
-        pairs.filter_map(|(a, b)| mean(a).zip(mean(b))).unzip();
-    paired_gain_of_readings(&reference, &ours)
-}
-
-fn class_result<'a>(
-    replica: &'a Replica,
-    workload: &str,
-    label: Option<&str>,
-) -> Option<&'a ClassResult> {
-    let workload = replica.workload(workload)?;
-    label.map_or(Some(&workload.all), |label| workload.class(label))
-}
-
 /// The summaries of all points of all runs.
-pub fn summaries(runs: &[Run]) -> impl Iterator<Item = &Summary> {
+pub(crate) fn summaries(runs: &[Run]) -> impl Iterator<Item = &Summary> {
     runs.iter().flat_map(|run| &run.points).map(|point| &point.summary)
 }
 

@@ -2,7 +2,7 @@
 //! right, a bound that says so, or left out.
 
 use serde_json::Value;
-use shortflow_measure::tables::{self as data, Cell, Detail};
+use shortflow_measure::tables::Cell;
 use shortflow_measure::{
     Manifest, Measure, Plan, Point, Recorder, Replica, Run, SizeClass, Subject, Transfer, View,
     WorkloadPlan,
@@ -240,8 +240,9 @@ fn every_table_marks_bounds_and_leaves_out_what_too_few_tell() {
     // What is set anywhere is what the data say, on the screen and on the page.
     let (screen, html) = (text(&View::new(&runs), false, usize::MAX), page(&View::new(&runs)));
     let mut bounds = 0;
-    for table in data::times(&runs, &["web"], Detail::Full) {
-        let set = Table::set(&table);
+    let view = View::new(&runs);
+    for table in view.tables.times.iter().filter(|table| table.title.starts_with("web:")) {
+        let set = Table::set(table);
         for (row, shown) in table.rows.iter().zip(&set.rows) {
             for (cell, shown) in row.cells.iter().zip(&shown.cells[table.labels.len()..]) {
                 let Cell::Figure(found) = cell else { continue };
@@ -254,8 +255,8 @@ fn every_table_marks_bounds_and_leaves_out_what_too_few_tell() {
         }
     }
     assert!(bounds >= 4, "{bounds} bounds");
-    let parts = data::parts(&runs);
-    let of_web = parts.iter().find(|table| table.title.starts_with("web: where")).unwrap();
+    let of_web =
+        view.tables.parts.iter().find(|table| table.title.starts_with("web: where")).unwrap();
     assert!(of_web.note.as_ref().unwrap().contains("completed ones"), "{of_web:?}");
 }
 

@@ -1,14 +1,15 @@
 //! The agreement of engines about the same policies under the same arrivals.
 
 use super::{Cell, Column, Label, Row, Table};
-use crate::cases::{point_label, swept_key};
-use crate::engines::{are_several, done_by, reference_of};
+use crate::cases::point_label;
+use crate::engines::done_by;
 use crate::estimate::Estimate;
-use crate::gains::{Gain, gains_at};
+use crate::gains::Gain;
 use crate::measures::{Measure, Subject};
 use crate::prediction_error::MIN_LOSS;
 use crate::results::{Point, Run};
 use crate::summary::Summary;
+use crate::view::RunSet;
 
 /// The columns: a title and a list of measures; a cell shows the first measure that a workload has.
 const COLUMNS: [(&str, &[Measure]); 6] = [
@@ -31,19 +32,17 @@ const NOTE_OF_MEANS: &str = "Mean, median, p95 and p99 are of completion times, 
 
 /// The ratio of each engine's figures to those of the first, under each policy, for each workload; `None` if all runs
 /// are of one engine.
-pub fn agreement(runs: &[Run]) -> Option<Table> {
-    if !are_several(runs) {
+pub(super) fn agreement(set: &RunSet<'_>) -> Option<Table> {
+    if !set.has_several_engines() {
         return None;
     }
-    let swept = swept_key(runs);
+    let (runs, swept) = (set.runs, set.swept_key());
     let mut rows = Vec::new();
-    for (at, ours) in runs.iter().enumerate() {
-        let Some(reference) = reference_of(runs, at).map(|at| &runs[at]) else { continue };
-        for (point, (a, b)) in reference.points.iter().zip(&ours.points).enumerate() {
-            if a.settings != b.settings || !reference.manifest.has_arrivals_of(&ours.manifest) {
-                continue;
-            }
-            let gains = gains_at(point, (&reference.label, &ours.label), a, b).gains;
+    for pair in (0..runs.len()).filter_map(|at| set.pair_of(at)) {
+        let (reference, ours) = (&runs[pair.reference], &runs[pair.ours]);
+        for (point, found) in pair.points.iter().enumerate() {
+            let Some(found) = found else { continue };
+            let (a, b) = (&reference.points[point], &ours.points[point]);
             let whole = a.summary.workloads.iter().map(|w| w.name.as_str());
             let mut starts_group = true;
             for workload in whole.filter(|name| !name.contains('/')) {
@@ -51,7 +50,7 @@ pub fn agreement(runs: &[Run]) -> Option<Table> {
                 let has_means = a.is_of_model() || b.is_of_model();
                 let cells = COLUMNS.map(|(_, measures)| match has_means {
                     true => ratio_of_means(&a.summary, &b.summary, &what, measures),
-                    false => ratio(&gains, workload, measures),
+                    false => ratio(&found.gains, workload, measures),
                 });
                 if cells.iter().all(|cell| *cell == Cell::Nothing) {
                     continue;
@@ -64,7 +63,10 @@ pub fn agreement(runs: &[Run]) -> Option<Table> {
             }
         }
     }
-    let labels = ["run".to_owned()].into_iter().chain(swept).chain(["workload".to_owned()]);
+    let labels = ["run".to_owned()]
+        .into_iter()
+        .chain(swept.map(str::to_owned))
+        .chain(["workload".to_owned()]);
     let labels: Vec<String> = labels.collect();
     let first = done_by(&runs[0].manifest.engine);
     let mut table = Table {

@@ -2,17 +2,15 @@
 
 use super::agreement::ratio_of_means;
 use super::{Cell, Column, Label, Row, Scale, Table, cell, for_each_case, rows_of_cases};
-use crate::cases::{
-    by_size, classes, gain, item, spread, summaries, swept_key, transfer_workloads,
-};
-use crate::engines::{are_several, done_by, reference_of};
+use crate::cases::{by_size, spread};
+use crate::engines::done_by;
 use crate::measures::{Measure, Subject};
-use crate::prediction_error::is_model;
-use crate::results::{Point, Run};
+use crate::results::Point;
+use crate::view::{RunSet, Workload};
 
 /// How much of a comparison's completion times is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub(super) enum Detail {
     /// Every size, and how many transfers there were.
     Full,
     /// What fits on a screen: some sizes, and all transfers together.
@@ -26,21 +24,21 @@ impl Detail {
 }
 
 /// The completion times of these workloads, a table for each: by size, or along the sweep.
-pub fn times(runs: &[Run], workloads: &[&str], detail: Detail) -> Vec<Table> {
-    let of = |workload| match swept_key(runs) {
-        None => by_sizes(runs, workload, detail),
-        Some(key) => along_sweep(runs, workload, key),
+pub(super) fn times(set: &RunSet<'_>, workloads: &[&Workload<'_>], detail: Detail) -> Vec<Table> {
+    let of = |workload: &&Workload<'_>| match set.swept_key() {
+        None => by_sizes(set, workload, detail),
+        Some(key) => along_sweep(set, workload, key),
     };
-    workloads.iter().copied().map(of).collect()
+    workloads.iter().map(of).collect()
 }
 
-fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
-    let scale = scale(runs, workload, &[Measure::Completion, Measure::CompletionP99]);
-    let (compared, is_paired) = (runs.len() > 1, !runs.iter().any(is_model));
-    let (all, item) = (classes(runs, workload), item(runs, workload));
-    let sizes = spread(&all, detail.max_sizes());
+fn by_sizes(set: &RunSet<'_>, workload: &Workload<'_>, detail: Detail) -> Table {
+    let (runs, compared, is_paired) = (set.runs, set.is_comparison(), !set.has_model);
+    let Workload { name: workload, item, classes: all, .. } = workload;
+    let scale = scale(set, workload, &[Measure::Completion, Measure::CompletionP99]);
+    let sizes = spread(all, detail.max_sizes());
     let mut columns = vec![Column::for_measure(Measure::Completion)];
-    columns.extend(compared.then(|| Column::called_only(&gain_head(runs))));
+    columns.extend(compared.then(|| Column::called_only(&gain_head(set))));
     let percentiles = [Measure::CompletionMedian, Measure::CompletionP95, Measure::CompletionP99];
     columns.extend(percentiles.map(Column::for_measure));
     let columns = columns.into_iter().map(|column| column.in_scale(scale));
@@ -57,16 +55,15 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
             if has_class(summary, workload, size) || point.failure.is_some() {
                 let name = Label::from(size.unwrap_or("all"));
                 let run_name = compared.then(|| Label::Name(run.label.clone()));
-                let shown_parts = |column: &Column| match (column.measure, reference_of(runs, at)) {
+                let shown_parts = |column: &Column| match (column.measure, set.pair_of(at)) {
                     (Some(_), _) => cell(column, point, &what),
                     (None, _) if point.failure.is_some() => Cell::Failed,
                     (None, None) => Cell::Reference,
-                    (None, Some(other)) if is_paired => {
-                        gain((&runs[other], run), 0, workload, size)
-                            .map_or(Cell::Nothing, Cell::Gain)
+                    (None, Some(pair)) if is_paired => {
+                        pair.gain(0, workload, size).map_or(Cell::Nothing, Cell::Gain)
                     }
-                    (None, Some(other)) => {
-                        let reference = &runs[other].points[0].summary;
+                    (None, Some(pair)) => {
+                        let reference = &runs[pair.reference].points[0].summary;
                         ratio_of_means(reference, summary, &what, &[Measure::Completion])
                     }
                 };
@@ -83,9 +80,9 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
         _ => String::new(),
     };
     let labels = ["size"].into_iter().chain(compared.then_some("run"));
-    let note = interval_note(runs, true, (&columns, &rows));
+    let note = interval_note(set, true, (&columns, &rows));
     Table {
-        title: format!("{workload}: completion time{}, in {}{shown}", by_size(item), scale.name()),
+        title: format!("{workload}: completion time{}, in {}{shown}", by_size(*item), scale.name()),
         labels: labels.map(String::from).collect(),
         groups: 1,
         columns,
@@ -94,9 +91,10 @@ fn by_sizes(runs: &[Run], workload: &str, detail: Detail) -> Table {
     }
 }
 
-fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
-    let scale = scale(runs, workload, &[Measure::Completion]);
-    let sizes = spread(&classes(runs, workload), 4);
+fn along_sweep(set: &RunSet<'_>, workload: &Workload<'_>, key: &str) -> Table {
+    let Workload { name: workload, item, classes, .. } = workload;
+    let scale = scale(set, workload, &[Measure::Completion]);
+    let sizes = spread(classes, 4);
     let all = Subject { workload, ..Subject::default() };
     let mut shown_parts: Vec<(Column, Subject<'_>)> = Vec::new();
     let mean = || Column::for_measure(Measure::Completion).in_scale(scale);
@@ -108,7 +106,7 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
     shown_parts.push((p99, all));
     shown_parts.push((Column::for_measure(Measure::Open).called("open at end"), all));
     let mut rows = Vec::new();
-    for_each_case(runs, |names, point, first| {
+    for_each_case(set, |names, point, first| {
         if point.failure.is_some() || point.summary.workload(workload).is_some() {
             let cell = |(column, what): &(Column, Subject<'_>)| cell(column, point, what);
             rows.push(Row {
@@ -118,16 +116,12 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
             });
         }
     });
-    let labels = [key].into_iter().chain((runs.len() > 1).then(|| "run".to_owned()));
+    let labels = [key].into_iter().chain(set.is_comparison().then_some("run"));
     let columns: Vec<Column> = shown_parts.into_iter().map(|(column, _)| column).collect();
-    let note = interval_note(runs, false, (&columns, &rows));
+    let note = interval_note(set, false, (&columns, &rows));
     Table {
-        title: format!(
-            "{workload}: mean completion time{}, in {}",
-            by_size(item(runs, workload)),
-            scale.name()
-        ),
-        labels: labels.collect(),
+        title: format!("{workload}: mean completion time{}, in {}", by_size(*item), scale.name()),
+        labels: labels.map(String::from).collect(),
         groups: 0,
         columns,
         rows,
@@ -136,51 +130,58 @@ fn along_sweep(runs: &[Run], workload: &str, key: String) -> Table {
 }
 
 /// Where the time of a transfer goes: handshake, request, reply; for one point only.
-pub fn parts(runs: &[Run]) -> Vec<Table> {
-    if swept_key(runs).is_some() {
+pub(super) fn parts(set: &RunSet<'_>) -> Vec<Table> {
+    if set.sweep.is_some() {
         return Vec::new();
     }
-    transfer_workloads(runs).into_iter().map(|workload| parts_of(runs, workload)).collect()
+    set.timed().map(|workload| parts_of(set, workload)).collect()
 }
 
-fn parts_of(runs: &[Run], workload: &str) -> Table {
-    let scale = scale(runs, workload, &[Measure::Completion]);
+fn parts_of(set: &RunSet<'_>, workload: &Workload<'_>) -> Table {
+    let Workload { name: workload, item, classes, .. } = workload;
+    let scale = scale(set, workload, &[Measure::Completion]);
     let whole = Column::for_measure(Measure::Completion).called("in all");
     let parts = [Measure::Handshake, Measure::Request, Measure::Reply].map(Column::for_measure);
     let columns = parts.into_iter().chain([whole]).map(|column| column.in_scale(scale));
     let columns: Vec<Column> = columns.collect();
     let mut rows = Vec::new();
-    for size in classes(runs, workload).into_iter().map(Some).chain([None]) {
+    for size in classes.iter().copied().map(Some).chain([None]) {
         let what = Subject { workload, class: size, ..Subject::default() };
         let name = Label::from(size.unwrap_or("all"));
-        rows.extend(rows_of_cases(runs, &[name], &columns, &what, |summary| {
+        rows.extend(rows_of_cases(set, &[name], &columns, &what, |summary| {
             has_class(summary, workload, size)
         }));
     }
-    let item = item(runs, workload).singular();
+    let item = item.singular();
     let title = format!("{workload}: where the mean {item}'s time goes, in {}", scale.name());
-    let unfinished: u64 = summaries(runs)
+    let unfinished: u64 = set
+        .summaries()
         .filter_map(|summary| Some(summary.workload(workload)?.all.unfinished))
         .sum();
     let note = (unfinished > 0).then(|| {
         "The parts are those of completed ones; incomplete ones would lengthen them.".to_owned()
     });
-    Table { note, ..Table::of_cases(runs, title, &["size"], columns, rows) }
+    Table { note, ..Table::of_cases(set, title, &["size"], columns, rows) }
 }
 
 /// The shares over each limit of these workloads, by size where `sizes`; none when there is no
 /// limit.
-pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Table> {
-    let limits: Vec<f64> = summaries(runs)
+pub(super) fn over_limits(
+    set: &RunSet<'_>,
+    workloads: &[&Workload<'_>],
+    sizes: bool,
+) -> Option<Table> {
+    let limits: Vec<f64> = set
+        .summaries()
         .flat_map(|summary| &summary.workloads)
         .map(|workload| workload.all.over.iter().map(|over| over.limit).collect::<Vec<_>>())
         .find(|limits| !limits.is_empty())?;
     let mut rows: Vec<Row> = Vec::new();
-    for &workload in workloads {
+    for Workload { name: workload, classes, .. } in workloads {
         let mut of_workload = Vec::new();
-        let named = if sizes { classes(runs, workload) } else { Vec::new() };
-        for size in named.into_iter().map(Some).chain([None]) {
-            for_each_case(runs, |names, point, _| {
+        let named = if sizes { classes.as_slice() } else { &[] };
+        for size in named.iter().copied().map(Some).chain([None]) {
+            for_each_case(set, |names, point, _| {
                 if !has_class(&point.summary, workload, size) && point.failure.is_none() {
                     return;
                 }
@@ -204,7 +205,7 @@ pub fn over_limits(runs: &[Run], workloads: &[&str], sizes: bool) -> Option<Tabl
         |limit: &f64| Column::for_measure(Measure::ShareOver).called(format!("over {limit} s"));
     let title = "Share that took longer; incomplete ones count as in progress up to their age";
     let labels: &[&str] = if sizes { &["workload", "size"] } else { &["workload"] };
-    Some(Table::of_cases(runs, title, labels, limits.iter().map(column).collect(), rows))
+    Some(Table::of_cases(set, title, labels, limits.iter().map(column).collect(), rows))
 }
 
 fn has_class(summary: &crate::Summary, workload: &str, size: Option<&str>) -> bool {
@@ -213,9 +214,9 @@ fn has_class(summary: &crate::Summary, workload: &str, size: Option<&str>) -> bo
 }
 
 /// What suits the times of a workload in all runs.
-fn scale(runs: &[Run], workload: &str, measures: &[Measure]) -> Scale {
+fn scale(set: &RunSet<'_>, workload: &str, measures: &[Measure]) -> Scale {
     let mut longest: f64 = 0.0;
-    for summary in summaries(runs) {
+    for summary in set.summaries() {
         let Some(found) = summary.workload(workload) else { continue };
         let sizes = found.classes.iter().map(|class| Some(class.label.as_str()));
         for class in sizes.chain([None]) {
@@ -228,9 +229,9 @@ fn scale(runs: &[Run], workload: &str, measures: &[Measure]) -> Scale {
 }
 
 /// What the column is called that holds a case against its reference.
-fn gain_head(runs: &[Run]) -> String {
-    match runs.iter().any(is_model) {
-        true if are_several(runs) => format!("× {}", done_by(&runs[0].manifest.engine)),
+fn gain_head(set: &RunSet<'_>) -> String {
+    match set.has_model {
+        true if set.has_several_engines() => format!("× {}", done_by(set.engines[0])),
         true => "× reference".to_owned(),
         false => "gain".to_owned(),
     }
@@ -238,23 +239,24 @@ fn gain_head(runs: &[Run]) -> String {
 
 /// What intervals are, over how many replicas; and what gains are, where there are some.
 fn interval_note(
-    runs: &[Run],
+    set: &RunSet<'_>,
     has_gains: bool,
     (columns, rows): (&[Column], &[Row]),
 ) -> Option<String> {
     // A prediction has means and no replicas: there is nothing to run more of.
+    let runs = set.runs;
     if runs.iter().flat_map(|run| &run.points).all(Point::is_of_model) {
         return None;
     }
-    let replicas = summaries(runs).map(|summary| summary.replicas).max()?;
+    let replicas = set.summaries().map(|summary| summary.replicas).max()?;
     let paired = match runs {
         [_] => String::new(),
         _ if !has_gains => String::new(),
-        [first, ..] if runs.iter().any(is_model) => format!(
+        [first, ..] if set.has_model => format!(
             "\n× {0}: ratio to the mean {0}, which has no replicas.",
             done_by(&first.manifest.engine)
         ),
-        [first, ..] if are_several(runs) => format!(
+        [first, ..] if set.has_several_engines() => format!(
             "\nA gain is relative to the mean {}, over pairs of replicas that had the same \
                 arrivals.",
             done_by(&first.manifest.engine)

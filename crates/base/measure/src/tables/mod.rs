@@ -10,16 +10,14 @@ mod ports;
 
 use serde::Serialize;
 
-pub use agreement::agreement;
-pub use completion::{Detail, over_limits, parts, times};
-pub use flows::{datagrams, jitter, streams, throughput, traffic};
-pub use ports::{loss, ports};
+use completion::Detail;
 
-use crate::cases::{point_label, swept_key};
+use crate::cases::point_label;
 use crate::estimate::Estimate;
 use crate::measures::{Measure, Subject, Unit};
-use crate::results::{Point, Run};
+use crate::results::Point;
 use crate::summary::Summary;
+use crate::view::{RunSet, Workload};
 
 /// A table of measures.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -194,6 +192,73 @@ impl Column {
     }
 }
 
+/// The tables of some runs. The page shows all; a screen has room for some.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tables {
+    /// How the figures of several engines compare.
+    pub agreement: Option<Table>,
+    /// Completion times of each workload, by all sizes or along the sweep.
+    pub times: Vec<Table>,
+    /// The same for a screen: some sizes, and no parts of other workloads.
+    pub times_on_screen: Vec<Table>,
+    /// Where the time of transfers goes.
+    pub parts: Vec<Table>,
+    /// The shares over limits, by size.
+    pub over_limits: Option<Table>,
+    /// The same for a screen: all sizes together, and no parts of other workloads.
+    pub over_limits_on_screen: Option<Table>,
+    /// Load and goodput of each workload.
+    pub traffic: Option<Table>,
+    /// The same for a screen: along a sweep, only workloads without completion times.
+    pub traffic_on_screen: Option<Table>,
+    /// How the throughput of long flows varies.
+    pub throughput: Option<Table>,
+    /// Delay and loss of datagrams.
+    pub datagrams: Option<Table>,
+    /// Jitter of datagrams.
+    pub jitter: Option<Table>,
+    /// Delay and loss of each stream of datagrams.
+    pub streams: Vec<Table>,
+    /// Loss by code point.
+    pub loss: Option<Table>,
+    /// Load, queue and loss of ports.
+    pub ports: Table,
+}
+
+impl Tables {
+    /// The tables of these runs.
+    pub(crate) fn new(set: &RunSet<'_>) -> Tables {
+        let timed: Vec<&Workload<'_>> = set.timed().collect();
+        let whole: Vec<&Workload<'_>> = set.timed().filter(|one| one.is_whole()).collect();
+        let all: Vec<&Workload<'_>> = set.workloads.iter().collect();
+        let (is_swept, is_comparison) = (set.sweep.is_some(), set.is_comparison());
+        let detail = if is_comparison { Detail::Screen } else { Detail::Full };
+        let traffic = flows::traffic(set, &all);
+        Tables {
+            agreement: agreement::agreement(set),
+            times: completion::times(set, &timed, Detail::Full),
+            times_on_screen: completion::times(set, &whole, detail),
+            parts: completion::parts(set),
+            over_limits: completion::over_limits(set, &timed, true),
+            over_limits_on_screen: completion::over_limits(set, &whole, false),
+            traffic_on_screen: match is_swept {
+                false => traffic.clone(),
+                true => {
+                    let untimed = all.iter().copied().filter(|workload| !workload.is_timed);
+                    flows::traffic(set, &untimed.collect::<Vec<_>>())
+                }
+            },
+            traffic,
+            throughput: flows::throughput(set),
+            datagrams: flows::datagrams(set),
+            jitter: flows::jitter(set),
+            streams: flows::streams(set),
+            loss: ports::loss(set),
+            ports: ports::ports(set),
+        }
+    }
+}
+
 impl Cell {
     /// A figure, or nothing.
     pub fn figure(estimate: Option<Estimate>) -> Cell {
@@ -231,7 +296,7 @@ impl Table {
     /// A table whose rows are cases: named by `labels`, then by point and run if there are several. Empty columns are
     /// omitted.
     fn of_cases(
-        runs: &[Run],
+        set: &RunSet<'_>,
         title: impl Into<String>,
         labels: &[&str],
         columns: Vec<Column>,
@@ -239,8 +304,8 @@ impl Table {
     ) -> Table {
         let groups = labels.len();
         let mut labels: Vec<String> = labels.iter().map(|label| (*label).to_owned()).collect();
-        labels.extend(swept_key(runs));
-        labels.extend((runs.len() > 1).then(|| "run".to_owned()));
+        labels.extend(set.swept_key().map(str::to_owned));
+        labels.extend(set.is_comparison().then(|| "run".to_owned()));
         let title = title.into();
         let mut table = Table { title, labels, groups, columns, rows, note: None };
         table.remove_empty_columns();
@@ -260,15 +325,15 @@ impl Table {
 
 /// Goes through all points of all runs, point by point: with the point's and the run's name where
 /// there are several, and whether the case is the first of its point.
-fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[Label], &Point, bool)) {
-    let swept = swept_key(runs).is_some();
+fn for_each_case(set: &RunSet<'_>, mut visit: impl FnMut(&[Label], &Point, bool)) {
+    let runs = set.runs;
     let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
     for point in 0..points {
         let mut first = true;
         for run in runs.iter().filter(|run| point < run.points.len()) {
             let mut names = Vec::new();
-            names.extend(swept.then(|| Label::Name(point_label(run, point))));
-            names.extend((runs.len() > 1).then(|| Label::Name(run.label.clone())));
+            names.extend(set.sweep.is_some().then(|| Label::Name(point_label(run, point))));
+            names.extend(set.is_comparison().then(|| Label::Name(run.label.clone())));
             visit(&names, &run.points[point], first);
             first = false;
         }
@@ -278,7 +343,7 @@ fn for_each_case(runs: &[Run], mut visit: impl FnMut(&[Label], &Point, bool)) {
 /// A row for each case that `has` values, and if there are any, for each that failed; `columns` are computed for
 /// `what`. The first row begins a group.
 fn rows_of_cases(
-    runs: &[Run],
+    set: &RunSet<'_>,
     labels: &[Label],
     columns: &[Column],
     what: &Subject<'_>,
@@ -286,7 +351,7 @@ fn rows_of_cases(
 ) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut are_found = false;
-    for_each_case(runs, |names, point, _| {
+    for_each_case(set, |names, point, _| {
         let is_found = has(&point.summary);
         are_found |= is_found;
         if is_found || point.failure.is_some() {

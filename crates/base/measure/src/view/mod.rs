@@ -12,6 +12,7 @@ pub use sweep::{Positions, SweptKey};
 
 use crate::ranking::Ranking;
 use crate::results::{Point, Run};
+use crate::tables::Tables;
 use crate::warning::{ScopedWarning, warnings};
 
 /// What the runs of a command show.
@@ -23,6 +24,8 @@ pub struct View<'r> {
     pub ranking: Option<Ranking>,
     /// Each warning once, in order, with the runs and points that it is about.
     pub warnings: Vec<ScopedWarning>,
+    /// The measures, with their units, as tables.
+    pub tables: Tables,
 }
 
 impl<'r> View<'r> {
@@ -34,6 +37,7 @@ impl<'r> View<'r> {
         View {
             ranking: set.are_comparable.then(|| Ranking::new(&named)),
             warnings: warnings(&runs.iter().map(Run::compared).collect::<Vec<_>>()),
+            tables: Tables::new(&set),
             set,
         }
     }
