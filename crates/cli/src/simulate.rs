@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
+use shortflow_measure::View;
 use shortflow_measure::results::{self, REPORT};
-use shortflow_measure::{Run, View};
 use shortflow_predict::{Prediction, PredictionCache};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
@@ -166,11 +166,10 @@ pub(crate) fn conduct(
         results.map_err(|error| failure_of(output.by_final_names(error), cases.len()))?;
     results.failure = results.failure.map(|error| output.by_final_names(error));
     let (are_trusted, failed) = (results.are_trusted(), results.failed_points());
-    let all: usize = results.cases.iter().map(|case| case.points.len()).sum();
-    let written = output.write(cases, &results);
-    let Results { cases, interruption, failure } = results;
-    let runs: Vec<Run> = cases.into_iter().map(|c| Run::new(c.manifest, c.points)).collect();
+    let Results { runs, interruption, failure } = results;
+    let all: usize = runs.iter().map(|run| run.points.len()).sum();
     let view = View::new(&runs);
+    let written = output.write(cases, &view);
     // What cannot be written is shown nevertheless.
     let page = publish(output, written, &view);
     if options.json {

@@ -1,42 +1,41 @@
 //! The same policies under several engines, in words and as one ranking each.
 
 use shortflow_measure::engines::done_by;
-use shortflow_measure::{Estimate, Gain, Measure, PointGains, RunSet};
+use shortflow_measure::{
+    Agreement, EngineComparison, EngineOrder, Estimate, Gain, Measure, PointGains, RunSet, View,
+};
 
 use crate::format;
-use crate::order::{Agreement, agreement, known_to_all, ranking_among, ranking_by};
 use crate::prediction_error::how_far_off;
 use crate::ranking::{at_point, table};
 use crate::table::Table;
 
 /// The ranking of the policies by each engine, where there is something to rank.
-pub(crate) fn rankings(set: &RunSet<'_>) -> Vec<Table> {
-    let of = |engine: &&str| {
-        let ranking = ranking_by(set.runs, engine);
-        let title = format!("Policies ranked, {}", done_by(engine));
-        (ranking.lines.len() > 1).then(|| table(set, &ranking, title)).flatten()
+pub(crate) fn rankings(view: &View<'_>) -> Vec<Table> {
+    let of = |order: &EngineOrder<'_>| {
+        let title = format!("Policies ranked, {}", done_by(order.engine));
+        let has_several = order.ranking.lines.len() > 1;
+        has_several.then(|| table(&view.set, &order.ranking, title)).flatten()
     };
-    if set.are_comparable { set.engines.iter().filter_map(of).collect() } else { Vec::new() }
+    let compared = view.engines.iter().filter(|_| view.set.are_comparable);
+    compared.flat_map(|engines| &engines.orders).filter_map(of).collect()
 }
 
 /// The comparison of several engines in words: whether they order the policies alike, and how much their figures
 /// differ.
-pub(crate) fn sentences(set: &RunSet<'_>) -> String {
-    let order = in_what_order(set);
-    let unknown = order.is_some().then(|| unknown_text(set)).flatten();
-    let said = [order, unknown, how_far_off(set), how_far_apart(set)];
+pub(crate) fn sentences(set: &RunSet<'_>, engines: &EngineComparison<'_>) -> String {
+    let order = in_what_order(engines);
+    let unknown = order.is_some().then(|| unknown_text(engines)).flatten();
+    let said = [order, unknown, how_far_off(set, engines), how_far_apart(set)];
     let said: Vec<String> = said.into_iter().flatten().collect();
     if said.is_empty() { "See the tables.".into() } else { said.join("\n") }
 }
 
-fn in_what_order(set: &RunSet<'_>) -> Option<String> {
-    let policies = known_to_all(set.runs);
-    let rankings =
-        set.engines.iter().map(|engine| (*engine, ranking_among(set.runs, engine, &policies)));
-    let orders = rankings.clone().map(|(engine, ranking)| {
+fn in_what_order(engines: &EngineComparison<'_>) -> Option<String> {
+    let orders = engines.orders.iter().map(|EngineOrder { engine, common, .. }| {
         let mut names = String::new();
-        for (at, line) in ranking.lines.iter().enumerate() {
-            let is_alike = at > 0 && line.rank == ranking.lines[at - 1].rank;
+        for (at, line) in common.lines.iter().enumerate() {
+            let is_alike = at > 0 && line.rank == common.lines[at - 1].rank;
             names += match at {
                 0 => "",
                 _ if is_alike => " tied with ",
@@ -51,10 +50,10 @@ fn in_what_order(set: &RunSet<'_>) -> Option<String> {
         let each = orders.iter().map(|(done, names)| format!("{done}: {names}"));
         each.collect::<Vec<_>>().join("; ")
     };
-    Some(match agreement(set)? {
+    Some(match engines.agreement? {
         Agreement::Same => {
             let done: Vec<&str> = orders.iter().map(|(done, _)| done.as_str()).collect();
-            let known = match rankings.clone().any(|(_, ranking)| ranking.unknown) {
+            let known = match engines.orders.iter().any(|order| order.common.unknown) {
                 true => ", as far as predictions exist",
                 false => "",
             };
@@ -86,11 +85,9 @@ fn in_what_order(set: &RunSet<'_>) -> Option<String> {
 }
 
 /// The policies without figures of some engine, in words; `None` if there are none.
-fn unknown_text(set: &RunSet<'_>) -> Option<String> {
-    let known = known_to_all(set.runs);
-    let others = set.policies.iter().filter(|name| !known.contains(name));
-    let others: Vec<&str> = others.copied().collect();
-    (set.are_comparable && !others.is_empty())
+fn unknown_text(engines: &EngineComparison<'_>) -> Option<String> {
+    let others = &engines.unknown;
+    (!others.is_empty())
         .then(|| format!("Omitted, because not all engines have figures: {}.", others.join(", ")))
 }
 

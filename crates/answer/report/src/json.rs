@@ -1,9 +1,7 @@
 //! Runs and their comparison for machines.
 
 use serde_json::{Value, json as value};
-use shortflow_measure::{Point, Run, RunSet, View, prediction_errors};
-
-use crate::order::{Agreement, agreement, ranking_by};
+use shortflow_measure::{Agreement, EngineComparison, EngineOrder, Point, Run, View};
 
 /// What the runs measured, and of several their ranking and how they compare: the fields `runs`, `ranking`,
 /// `gains`, `engines` and `warnings`. For one run the second to fourth are null. Policies are ranked within an engine: of
@@ -22,19 +20,18 @@ pub fn json(view: &View<'_>) -> Value {
             "points": run.points,
         })
     };
-    let several = set.has_several_engines();
-    let ranking = view.ranking.as_ref().filter(|_| !several);
+    let ranking = view.ranking.as_ref().filter(|_| view.engines.is_none());
     value!({
         "ranking": ranking.map(|ranking| &ranking.lines),
-        "engines": several.then(|| by_engine(set)),
+        "engines": view.engines.as_ref().map(by_engine),
         "warnings": view.warnings,
         "gains": set.is_comparison().then(|| set.gains()),
         "runs": set.runs.iter().map(run).collect::<Vec<_>>(),
     })
 }
 
-fn same_order(set: &RunSet<'_>) -> Option<bool> {
-    match agreement(set)? {
+fn same_order(agreement: Agreement) -> Option<bool> {
+    match agreement {
         Agreement::Same | Agreement::Undecided => Some(true),
         Agreement::Contrary => Some(false),
         Agreement::Unknown | Agreement::Incomparable => None,
@@ -43,12 +40,11 @@ fn same_order(set: &RunSet<'_>) -> Option<bool> {
 
 /// The ranking of each engine, whether they order the policies alike (null where there is one policy, or one replica with
 /// other orders), and what was predicted beside what was found.
-fn by_engine(set: &RunSet<'_>) -> Value {
-    let ranked =
-        |engine: &&str| value!({"engine": engine, "ranking": ranking_by(set.runs, engine).lines});
+fn by_engine(engines: &EngineComparison<'_>) -> Value {
+    let ranked = |EngineOrder { engine, ranking, .. }: &EngineOrder<'_>| value!({"engine": engine, "ranking": ranking.lines});
     value!({
-        "same_order": same_order(set),
-        "foretold": prediction_errors(set.runs),
-        "rankings": set.engines.iter().map(ranked).collect::<Vec<_>>(),
+        "same_order": engines.agreement.and_then(same_order),
+        "foretold": engines.prediction_errors,
+        "rankings": engines.orders.iter().map(ranked).collect::<Vec<_>>(),
     })
 }

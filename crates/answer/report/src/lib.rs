@@ -33,7 +33,6 @@ mod hero;
 mod html;
 mod json;
 mod line;
-mod order;
 mod page;
 mod prediction_error;
 mod queues;

@@ -1,18 +1,15 @@
 //! The accuracy of predictions, in words.
 
 use shortflow_measure::engines::done_by;
-use shortflow_measure::{Estimate, Measure, PredictionError, RunSet, prediction_errors};
+use shortflow_measure::{EngineComparison, Estimate, Measure, PredictionError, RunSet};
 
 use crate::format;
 use crate::ranking::at_point;
 
 /// How many predictions are accurate, which is the least accurate, and whether bounds hold; `None` without
 /// predictions.
-pub(crate) fn how_far_off(set: &RunSet<'_>) -> Option<String> {
-    if !set.are_comparable {
-        return None;
-    }
-    let all = prediction_errors(set.runs);
+pub(crate) fn how_far_off(set: &RunSet<'_>, engines: &EngineComparison<'_>) -> Option<String> {
+    let all = &engines.prediction_errors;
     let off: Vec<(&PredictionError, f64)> =
         all.iter().filter_map(|figure| Some((figure, figure.error?))).collect();
     let bounds: Vec<&PredictionError> =

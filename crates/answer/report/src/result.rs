@@ -20,8 +20,8 @@ pub fn key_result(view: &View<'_>) -> String {
             points of a sweep differ. Therefore they have no ranking and no gains."
             .into();
     }
-    if set.has_several_engines() {
-        return engines::sentences(set);
+    if let Some(compared) = &view.engines {
+        return engines::sentences(set, compared);
     }
     let against_reference = |workload: &&Workload<'_>| {
         set.pairs.iter().filter_map(|pair| against(set, pair, workload)).collect::<Vec<_>>()

@@ -67,7 +67,7 @@ pub(crate) fn head_tables(view: &View<'_>) -> Vec<Table> {
         return ranking_table(view).into_iter().collect();
     }
     let mut tables: Vec<Table> =
-        view.tables.agreement.iter().map(Table::set).chain(rankings(set)).collect();
+        view.tables.agreement.iter().map(Table::set).chain(rankings(view)).collect();
     // The last says what stands in all of them.
     let notes: Vec<_> = tables.iter().map(|table| table.note.clone()).collect();
     for (at, table) in tables.iter_mut().enumerate() {

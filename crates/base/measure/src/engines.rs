@@ -10,7 +10,7 @@ pub fn done_by(engine: &str) -> String {
 }
 
 /// The engines of these runs, in the order in which runs bring them.
-pub fn engines(runs: &[Run]) -> Vec<&str> {
+pub(crate) fn engines(runs: &[Run]) -> Vec<&str> {
     distinct(runs.iter().map(|run| run.manifest.engine.as_str()))
 }
 
@@ -20,29 +20,19 @@ pub fn are_several(runs: &[Run]) -> bool {
 }
 
 /// What was run, in the order in which runs bring it: the names of the policies, whatever the engine.
-pub fn cases(runs: &[Run]) -> Vec<&str> {
+pub(crate) fn cases(runs: &[Run]) -> Vec<&str> {
     distinct(runs.iter().map(|run| run.manifest.case()))
 }
 
 /// The runs of one engine.
-pub fn of_engine<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r Run> {
+pub(crate) fn of_engine<'r>(runs: &'r [Run], engine: &str) -> Vec<&'r Run> {
     runs.iter().filter(|run| run.manifest.engine == engine).collect()
-}
-
-/// The run with which the one at `at` is compared in a table: the first run; with several engines, the same policy
-/// under the first engine. `None` for the reference runs themselves.
-pub fn reference_of(runs: &[Run], at: usize) -> Option<usize> {
-    let kinds: Vec<(&str, &str)> = runs.iter().map(|run| run.manifest.kind()).collect();
-    let is_meant = |&(reference, ours): &(usize, usize)| {
-        ours == at && are_several(runs) == (kinds[reference].0 != kinds[ours].0)
-    };
-    pairs(&kinds).into_iter().find(is_meant).map(|(reference, _)| reference)
 }
 
 /// Which runs are compared, reference and ours, among runs of these engines and policies: each policy
 /// by the first engine with the same by the others; then within each engine its first policy with the
 /// others.
-pub fn pairs(kinds: &[(&str, &str)]) -> Vec<(usize, usize)> {
+pub(crate) fn pairs(kinds: &[(&str, &str)]) -> Vec<(usize, usize)> {
     let Some((first, _)) = kinds.first() else { return Vec::new() };
     let numbered = || kinds.iter().enumerate();
     let by_first = |case: &str| kinds.iter().position(|kind| *kind == (*first, case));

@@ -82,7 +82,7 @@ pub use measures::{About, Better, Measure, Subject, Unit};
 pub use moments::Moments;
 pub use plan::{End, Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};
-pub use prediction_error::{MIN_LOSS, PredictionError, is_model, prediction_errors};
+pub use prediction_error::{MIN_LOSS, PredictionError, is_model};
 pub use ranking::{RankFigure, RankMeasure, RankedRun, Ranking, Service, Traffic, Worst};
 pub use reading::{Likely, Reading};
 pub use recorder::Recorder;
@@ -99,5 +99,7 @@ pub use survival::Survival;
 pub use tcp_state::{Occasion, Phase, TcpSample, TcpState};
 pub use throughput::ThroughputSamples;
 pub use transfer::{Ends, Transfer, TransferColor, TransferState};
-pub use view::{Pair, Positions, RunSet, SweptKey, View, Workload};
+pub use view::{
+    Agreement, EngineComparison, EngineOrder, Pair, Positions, RunSet, SweptKey, View, Workload,
+};
 pub use warning::{Place, ScopedWarning, Warning, WarningKind, warnings};

@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use crate::engines::reference_of;
 use crate::estimate::Estimate;
 use crate::measures::{Measure, Subject};
 use crate::results::{Point, Run};
+use crate::view::{Pair, RunSet};
 
 /// A figure that was predicted, and what it turned out to be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,9 +69,9 @@ pub(crate) fn are_of_model(points: &[Point]) -> bool {
 
 /// Every figure that one engine predicted and another found under the same policy, by sizes where there are some. What was
 /// found to a lower bound only does not count.
-pub fn prediction_errors(runs: &[Run]) -> Vec<PredictionError> {
-    let pair = |at: usize| {
-        let (reference, ours) = (&runs[reference_of(runs, at)?], &runs[at]);
+pub(crate) fn prediction_errors(set: &RunSet<'_>) -> Vec<PredictionError> {
+    let with_model = |pair: &Pair| {
+        let (reference, ours) = (&set.runs[pair.reference], &set.runs[pair.ours]);
         match (is_model(reference), is_model(ours)) {
             (true, false) => Some((reference, ours)),
             (false, true) => Some((ours, reference)),
@@ -79,14 +79,11 @@ pub fn prediction_errors(runs: &[Run]) -> Vec<PredictionError> {
         }
     };
     let mut all = Vec::new();
-    for (model, found) in (0..runs.len()).filter_map(pair) {
-        if !model.manifest.has_arrivals_of(&found.manifest) {
-            continue;
-        }
-        for at in 0..model.points.len().min(found.points.len()) {
-            if model.points[at].settings == found.points[at].settings {
-                all.extend(of_point(model, found, at));
-            }
+    for pair in (0..set.runs.len()).filter_map(|at| set.pair_of(at)) {
+        let Some((model, found)) = with_model(pair) else { continue };
+        let are_paired = pair.points.iter().enumerate();
+        for (at, _) in are_paired.filter(|(_, gains)| gains.is_some()) {
+            all.extend(of_point(model, found, at));
         }
     }
     all

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cases::values_label;
 use crate::engines::done_by;
-use crate::results::Compared;
+use crate::results::Run;
 
 /// A warning about results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,14 +149,14 @@ impl fmt::Display for ScopedWarning {
 
 /// Every warning of these runs once, with the points and runs that it is about where there are several.
 /// One that is about all that an engine did has its name at most.
-pub fn warnings(runs: &[Compared<'_>]) -> Vec<ScopedWarning> {
+pub fn warnings(runs: &[Run]) -> Vec<ScopedWarning> {
     let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
     let cases = (0..points)
         .flat_map(|at| runs.iter().filter_map(move |run| Some((run, at, run.points.get(at)?))));
     let mut all: Vec<(&Warning, &str, Vec<String>)> = Vec::new();
     for (run, at, point) in cases {
         let point_name = (points > 1).then(|| values_label(&point.settings, at));
-        let run_name = (runs.len() > 1).then(|| run.label.to_owned());
+        let run_name = (runs.len() > 1).then(|| run.label.clone());
         let of = point_name.into_iter().chain(run_name).collect::<Vec<_>>().join(", ");
         let engine = run.manifest.engine.as_str();
         for warning in &point.summary.warnings {

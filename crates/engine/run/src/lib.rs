@@ -90,5 +90,5 @@ pub use output::{OutputError, OutputFolder, refuse_other_run};
 pub use parallel::{run_jobs, run_tasks};
 pub use plan::{end_of, plan};
 pub use read::{ReadError, read_runs};
-pub use results::{CaseResults, Interruption, Results, which_tcp};
+pub use results::{Interruption, Results, which_tcp};
 pub use tap::{Event, Sight, Tap};

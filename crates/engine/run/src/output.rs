@@ -9,13 +9,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use shortflow_files::{Dir, Kind, is_temporary};
+use shortflow_measure::View;
 use shortflow_measure::results::{
-    self, COMPARISON, Compared, Comparison, FIGURES, Folder, MANIFEST, REPORT, WARNINGS,
+    self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT, WARNINGS,
 };
 
 use crate::case::Case;
 use crate::engine::Error;
-use crate::results::{CaseResults, INPUT, Results, data_file};
+use crate::results::{INPUT, data_file};
 
 /// A folder to be written.
 #[derive(Debug)]
@@ -90,21 +91,21 @@ impl OutputFolder {
         Folder::open(&self.target).create_inside(inner)
     }
 
-    /// Writes the results `found` for `cases`.
-    pub fn write(&self, cases: &[Case<'_>], found: &Results) -> Result<(), results::Error> {
-        for (case, results) in cases.iter().zip(&found.cases) {
+    /// Writes the runs of `cases`, and how they compare.
+    pub fn write(&self, cases: &[Case<'_>], view: &View<'_>) -> Result<(), results::Error> {
+        for (case, run) in cases.iter().zip(view.set.runs) {
             let folder = self.folder(case.folder.as_deref())?;
             for (at, data) in case.loaded.data.iter().enumerate() {
                 folder.write_text(&data_file(at, &data.name), &data.text)?;
             }
-            folder.write(&results.manifest, &results.points)?;
+            folder.write(&run.manifest, &run.points)?;
         }
         let folders: Vec<String> = cases.iter().filter_map(|case| case.folder.clone()).collect();
         if folders.is_empty() {
             return Ok(());
         }
-        let runs: Vec<Compared<'_>> = found.cases.iter().map(CaseResults::compared).collect();
-        let comparison = Comparison { runs: folders, gains: Comparison::gains(&runs) };
+        let gains = view.set.gains().into_iter().cloned().collect();
+        let comparison = Comparison { runs: folders, gains };
         self.folder(None)?.write_json(COMPARISON, &comparison)
     }
 
@@ -312,8 +313,7 @@ mod tests {
         for folder in ["line/1-a", "line/figures", "elsewhere"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
         }
-        let gains = Comparison::gains(&[]);
-        let comparison = Comparison { runs: vec!["1-a".to_owned()], gains };
+        let comparison = Comparison { runs: vec!["1-a".to_owned()], gains: Vec::new() };
         Folder::open(&target).write_json(COMPARISON, &comparison).unwrap();
         for name in ["1-a/manifest.toml", "1-a/summary.json", "figures/a.svg", "report.html"] {
             fs::write(target.join(name), "old").unwrap();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use shortflow_measure::results::{Compared, Input, Setting, Sweep, Timing};
-use shortflow_measure::{Manifest, Point, Warning, WarningKind, warnings};
+use shortflow_measure::results::{Input, Setting, Sweep, Timing};
+use shortflow_measure::{Manifest, Point, Run, Warning, WarningKind, warnings};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
@@ -24,7 +24,7 @@ pub(crate) struct TaskIndex {
 #[derive(Debug)]
 pub struct Results {
     /// One for each case, in order.
-    pub cases: Vec<CaseResults>,
+    pub runs: Vec<Run>,
     /// What is complete, if there was an interruption or a failure.
     pub interruption: Option<Interruption>,
     /// The first error of a replica, after which the others did not run.
@@ -34,31 +34,14 @@ pub struct Results {
 impl Results {
     /// The number of points without results because they failed, over all cases.
     pub fn failed_points(&self) -> usize {
-        let points = self.cases.iter().flat_map(|case| &case.points);
+        let points = self.runs.iter().flat_map(|run| &run.points);
         points.filter(|point| point.has_failed()).count()
     }
 
     /// Whether all results are on time, and so can be trusted.
     pub fn are_trusted(&self) -> bool {
-        let mut timings = self.cases.iter().filter_map(|case| case.manifest.timing);
+        let mut timings = self.runs.iter().filter_map(|run| run.manifest.timing);
         timings.all(|timing| TimingError::from(timing).is_trusted())
-    }
-}
-
-/// The results of a case.
-#[derive(Debug)]
-pub struct CaseResults {
-    /// The case.
-    pub manifest: Manifest,
-    /// The results, point by point.
-    pub points: Vec<Point>,
-}
-
-impl CaseResults {
-    /// Its part in a comparison.
-    pub(crate) fn compared(&self) -> Compared<'_> {
-        let CaseResults { manifest, points } = self;
-        Compared { label: &manifest.label, manifest, points }
     }
 }
 
@@ -108,15 +91,15 @@ pub(crate) fn gather(
         (0, _) => return Err(failure.unwrap_or(Error::Interrupted)),
         (kept, all) => Some(Interruption { kept, all }),
     };
-    let cases = cases.iter().enumerate().map(|(at, case)| {
+    let runs = cases.iter().enumerate().map(|(at, case)| {
         let timing = complete.timing(at, &kept);
         let points = complete.take_points(at, case, &kept, &failed);
-        let mut manifest = Manifest { timing, ..manifest(case, &points, command) };
-        let run = Compared { label: &case.label, manifest: &manifest, points: &points };
-        manifest.warnings = warnings(&[run]);
-        CaseResults { manifest, points }
+        let manifest = Manifest { timing, ..manifest(case, &points, command) };
+        let mut run = Run::new(manifest, points);
+        run.manifest.warnings = warnings(std::slice::from_ref(&run));
+        run
     });
-    Ok(Results { cases: cases.collect(), interruption, failure })
+    Ok(Results { runs: runs.collect(), interruption, failure })
 }
 
 /// The points that failed, by case and point, with the reason. A point with a failed replica has no results,

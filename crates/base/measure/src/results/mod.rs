@@ -27,7 +27,7 @@ mod sink;
 mod tcp_sink;
 
 pub use atomic_file::{ResultFile, write_atomically};
-pub use comparison::{Compared, Comparison};
+pub use comparison::Comparison;
 pub use error::Error;
 pub use folder::{Folder, Point};
 pub use manifest::{Input, Manifest, Setting, Sweep, Timing};

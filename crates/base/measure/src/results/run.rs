@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Compared, Error, Folder, Manifest, Point, SeriesRow, series_rows};
+use super::{Error, Folder, Manifest, Point, SeriesRow, series_rows};
 
 /// One run: one policy over one scenario, at one point or at several of a sweep.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,11 +24,6 @@ impl Run {
     pub fn new(manifest: Manifest, points: Vec<Point>) -> Run {
         let series = series_rows(&points);
         Run { label: manifest.label.clone(), manifest, points, series, folder: None }
-    }
-
-    /// What it is in a comparison.
-    pub fn compared(&self) -> Compared<'_> {
-        Compared { label: &self.label, manifest: &self.manifest, points: &self.points }
     }
 
     /// A run from its folder of results.

@@ -2,10 +2,12 @@
 //!
 //! Terminal, page, figures, JSON and files lay out a [`View`]. None of them computes again, so they cannot disagree.
 
+mod engines;
 mod pairs;
 mod run_set;
 mod sweep;
 
+pub use engines::{Agreement, EngineComparison, EngineOrder};
 pub use pairs::Pair;
 pub use run_set::{RunSet, Workload};
 pub use sweep::{Positions, SweptKey};
@@ -22,6 +24,8 @@ pub struct View<'r> {
     pub set: RunSet<'r>,
     /// The order of all runs; `None` if they cannot be compared.
     pub ranking: Option<Ranking>,
+    /// How several engines rank the policies; `None` if all runs are of one engine.
+    pub engines: Option<EngineComparison<'r>>,
     /// Each warning once, in order, with the runs and points that it is about.
     pub warnings: Vec<ScopedWarning>,
     /// The measures, with their units, as tables.
@@ -36,7 +40,8 @@ impl<'r> View<'r> {
             runs.iter().map(|run| (run.label.as_str(), &run.points[..])).collect();
         View {
             ranking: set.are_comparable.then(|| Ranking::new(&named)),
-            warnings: warnings(&runs.iter().map(Run::compared).collect::<Vec<_>>()),
+            warnings: warnings(runs),
+            engines: EngineComparison::new(&set),
             tables: Tables::new(&set),
             set,
         }

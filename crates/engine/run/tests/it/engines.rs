@@ -86,7 +86,7 @@ impl Engine for Closed {
 #[test]
 fn means_without_replicas_make_a_point_and_a_warning_of_three_replicas_is_told_once() {
     let found = conduct(&Closed, &AtomicBool::new(false)).unwrap();
-    let points = &found.cases[0].points;
+    let points = &found.runs[0].points;
     assert_eq!(points.len(), 2, "two points of the sweep");
     let goodput = points[0].summary.workload("file").unwrap().goodput.unwrap();
     assert_eq!((goodput.mean, goodput.low), (9.5e6, None));
@@ -141,7 +141,7 @@ fn an_engine_in_real_time_runs_one_task_at_a_time_and_says_when_it_was_late() {
     let engine = RealTime::default();
     let found = conduct(&engine, &AtomicBool::new(false)).unwrap();
     assert_eq!(engine.most.load(Ordering::SeqCst), 1, "though there are four threads");
-    let point = &found.cases[0].points[0];
+    let point = &found.runs[0].points[0];
     assert_eq!(point.replicas.len(), 3);
     // The first replica is late by 1 ms, which is allowed; the third by 3 ms.
     let late = |warning: &&Warning| warning.kind == WarningKind::Late;
@@ -309,10 +309,10 @@ fn a_point_that_fails_is_kept_with_its_reason_and_the_others_go_on() {
     };
     let found = experiment.run(&output, &AtomicBool::new(false), &()).unwrap();
     assert_eq!((found.interruption, found.failed_points()), (None, 1));
-    let [first, second] = &found.cases[0].points[..] else { panic!("two points") };
+    let [first, second] = &found.runs[0].points[..] else { panic!("two points") };
     assert_eq!((first.replicas.len(), first.failure.as_deref()), (3, None));
     assert_eq!((second.replicas.len(), second.failure.as_deref()), (0, Some("no port is left")));
-    let warnings = &found.cases[0].manifest.warnings;
+    let warnings = &found.runs[0].manifest.warnings;
     assert!(warnings.iter().any(|one| one.warning.kind == WarningKind::Failed && one.about == "2"));
     // Of the point that failed no replica is used, and no rows stay.
     let entries = std::fs::read_dir(output.publish().unwrap()).unwrap();

@@ -65,7 +65,7 @@ fn an_interruption_keeps_the_replicas_that_are_complete() {
     let engine = StopsInTask { begun: AtomicU32::new(0), number: 4, by: End::Interruption(&stop) };
     let found = conduct(&engine, &stop).unwrap();
     assert_eq!(found.interruption, Some(Interruption { kept: 4, all: 6 }));
-    let points = &found.cases[0].points;
+    let points = &found.runs[0].points;
     assert_eq!([points[0].replicas.len(), points[1].replicas.len()], [2, 2]);
     let warning = "Interrupted: 2 of 3 replicas are complete.";
     let warning = Warning::new(WarningKind::Interrupted, warning);
