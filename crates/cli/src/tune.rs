@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use serde_json::{Value, json};
+use shortflow_measure::ScopedWarning;
 use shortflow_measure::results::Folder;
 use shortflow_predict::Prediction;
 use shortflow_report::{Table, warning_mark, wrapped};
@@ -83,13 +84,17 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
         goals: &goals,
         limits: &limits,
         tuned: &tuned,
+        result: tuned.describe(&goals, &limits),
+        warnings: found.warnings(&references),
     };
     let folder = output.folder(None)?;
-    let winner = message.winner()?;
-    message.write(&folder, winner.as_deref()).map_err(|error| output.named_finally(error))?;
+    let (winner, found) = (message.winner()?, message.json());
+    message
+        .write(&folder, winner.as_deref(), &found)
+        .map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;
     store.remove();
-    message.show(console, &folder)?;
+    message.show(console, &folder, found)?;
     if tuned.is_kept() { Ok(()) } else { Err(Failure::Check) }
 }
 
@@ -206,7 +211,7 @@ fn nothing_fits(found: &Candidates) -> Failure {
     ))
 }
 
-/// What was found, and all that is needed to tell it.
+/// What was found, computed once for the terminal, JSON and files.
 struct TuneReport<'t> {
     args: &'t Tune,
     found: &'t Candidates,
@@ -214,6 +219,10 @@ struct TuneReport<'t> {
     goals: &'t [Goal],
     limits: &'t [Limit],
     tuned: &'t Tuned,
+    /// The result in sentences.
+    result: String,
+    /// Each warning once, with the candidates that it is about.
+    warnings: Vec<ScopedWarning>,
 }
 
 impl TuneReport<'_> {
@@ -222,6 +231,7 @@ impl TuneReport<'_> {
         &self,
         folder: &Folder,
         winner: Option<&str>,
+        found: &Value,
     ) -> Result<(), shortflow_measure::results::Error> {
         if let Some(text) = winner {
             folder.write_text(WINNER, text)?;
@@ -229,7 +239,7 @@ impl TuneReport<'_> {
         if let Some(figure) = pareto_figure(self.tuned, self.goals) {
             folder.write_text("front.svg", &figure.svg)?;
         }
-        folder.write_text("tune.json", &format!("{:#}\n", self.json()))
+        folder.write_text("tune.json", &format!("{found:#}\n"))
     }
 
     /// The winner as a policy of its own.
@@ -240,7 +250,7 @@ impl TuneReport<'_> {
         let Some((winner, (_, text))) = winner.zip(text) else { return Ok(None) };
         let command = command_line(std::env::args_os().skip(1));
         let mut heading = vec![format!("Chosen by `{command}`:")];
-        heading.extend(self.tuned.describe(self.goals, self.limits).lines().map(str::to_owned));
+        heading.extend(self.result.lines().map(str::to_owned));
         let written = policy_text(text, &winner.set, &heading);
         written.map(Some).map_err(|why| {
             Failure::Input(format!(
@@ -250,34 +260,32 @@ impl TuneReport<'_> {
         })
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn json(&self) -> Value {
         let winner = self.tuned.winner.map(|at| &self.found.all[at]);
         json!({
             "goals": self.goals,
             "limits": self.limits,
             "winner": winner.map(|one| json!({ "label": one.label, "set": one.set })),
             "left_out": self.found.left_out,
-            "warnings": self.found.warnings(self.references),
+            "warnings": self.warnings,
             "assumes": self.assumes(),
             "kept": self.tuned.is_kept(),
             "found": self.tuned,
         })
     }
 
-    fn show(&self, console: &Console, folder: &Path) -> Result<(), Failure> {
+    fn show(&self, console: &Console, folder: &Path, mut found: Value) -> Result<(), Failure> {
         if self.args.options.json {
-            let mut found = self.json();
             found["folder"] = json!(folder);
             return console.print_json(&found);
         }
-        let TuneReport { goals, limits, tuned, .. } = *self;
+        let &TuneReport { goals, limits, tuned, .. } = self;
         let set = |table| Table::set(&table).text(console.color_out);
         let prose = |text: &str| wrapped(text, console.columns);
-        let mut text = format!("{}\n\n", prose(&tuned.describe(goals, limits)));
-        let warnings = self.found.warnings(self.references);
+        let mut text = format!("{}\n\n", prose(&self.result));
         let mark = warning_mark(console.color_out);
-        warnings.iter().for_each(|warning| text += &prose(&format!("{mark} {warning}\n")));
-        text += if warnings.is_empty() { "" } else { "\n" };
+        self.warnings.iter().for_each(|warning| text += &prose(&format!("{mark} {warning}\n")));
+        text += if self.warnings.is_empty() { "" } else { "\n" };
         if !tuned.confirmed.standings.is_empty() {
             text += &format!("{}\n", set(tuned.table(goals, limits)));
         }

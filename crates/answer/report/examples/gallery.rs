@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         [("single", &one[..]), ("compare", &two), ("sweep", &along), ("sweep-compare", &two_along)]
     {
         let view = View::new(runs);
-        std::fs::write(folder.join(format!("{name}.html")), page(&view))?;
+        std::fs::write(folder.join(format!("{name}.html")), page(&view, &figures(&view)))?;
         println!("{}", text(&view, false, usize::MAX));
         for drawn in figures(&view) {
             std::fs::write(folder.join(format!("{name}-{}.svg", drawn.name)), drawn.svg)?;

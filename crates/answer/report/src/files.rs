@@ -10,10 +10,11 @@ use crate::page::page;
 
 /// Writes the page about the runs and their figures into `folder`, and says where the page is.
 pub fn write(folder: &Folder, view: &View<'_>) -> Result<PathBuf, Error> {
-    let drawn = folder.create_inside(FIGURES)?;
-    for figure in figures(view) {
-        drawn.write_text(&format!("{}.svg", figure.name), &figure.svg)?;
+    let drawn = figures(view);
+    let inside = folder.create_inside(FIGURES)?;
+    for figure in &drawn {
+        inside.write_text(&format!("{}.svg", figure.name), &figure.svg)?;
     }
-    folder.write_text(REPORT, &page(view))?;
+    folder.write_text(REPORT, &page(view, &drawn))?;
     Ok(folder.path().join(REPORT))
 }

@@ -38,7 +38,8 @@ pub(crate) fn hero(view: &View<'_>) -> Option<Figure> {
     Some(Figure { name: NAME.into(), title, caption, svg })
 }
 
-const NAME: &str = "ranking";
+/// The name of this figure.
+pub(crate) const NAME: &str = "ranking";
 
 /// A workload and the figure by which it is shown.
 struct Panel {

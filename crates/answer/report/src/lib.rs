@@ -1,9 +1,15 @@
 //! Figures, tables and the self-contained HTML report.
 //!
-//! One or several [`Run`](shortflow_measure::Run)s go in. [`ranking_table`] puts them in order, [`figures`] draws them as SVG, [`text`] sets their tables for a
-//! terminal, [`page`] puts both on one HTML page that needs nothing from outside. Tables are built
-//! once and set twice, so that page and terminal cannot disagree. [`study_page`] does the same for
-//! a claims ledger.
+//! ```text
+//! Runs ─▶ View ─┬─▶ text, brief       terminal
+//!               ├─▶ figures ─▶ page   HTML
+//!               └─▶ json              machines
+//! ```
+//!
+//! A [`View`](shortflow_measure::View) goes in. It has the ranking, comparisons, warnings and tables of the runs of a
+//! command. This crate only lays it out, so terminal, page, figures and JSON cannot disagree. [`figures`] draws SVG,
+//! [`text`] formats tables for a terminal, and [`page`] writes an HTML page that needs nothing from outside.
+//! [`study_page`] does the same for a claims ledger.
 //!
 //! ```
 //! use shortflow_report::{Row, Table};
@@ -23,7 +29,7 @@
 //! # What this crate does not know
 //!
 //! It does not know scenarios, policies and engines: it sees measurements by name, and cannot run anything. It does
-//! not judge results beyond the order in which a measure ranks runs.
+//! not compare, rank or average: that is in the view.
 
 mod engines;
 mod figures;

@@ -6,31 +6,35 @@ use shortflow_measure::cases::point_label;
 use shortflow_measure::engines::done_by;
 use shortflow_measure::{Run, RunSet, ScopedWarning, View, WorkloadSummary, is_model};
 
-use crate::figures::figures;
 use crate::format;
-use crate::hero::hero;
+use crate::hero;
 use crate::html::{self, details, document, escape, table};
+use crate::line::Figure;
 use crate::result::key_result;
 use crate::table::Table;
 use crate::tables::{head_tables, tables, tcp_line, timing_line};
 
-/// One page about these runs, which needs nothing from outside: the result in a sentence, cards,
-/// figures, tables, how to read them, and what was run. The first run is the one that others are
-/// compared with.
-pub fn page(view: &View<'_>) -> String {
+/// One page about these runs and their `figures`, which needs nothing from outside: the result in a sentence, cards,
+/// figures, tables, how to read them, and what was run. The first run is the one that others are compared with.
+pub fn page(view: &View<'_>, figures: &[Figure]) -> String {
     let (set, runs) = (&view.set, view.set.runs);
     let title = title(set);
     let mut body = format!("<h1>{}</h1>\n", escape(&title));
     let _ = writeln!(body, "<p class=\"soft\">{}</p>", escape(&circumstances(set)));
     let _ = writeln!(body, "<p class=\"result\">{}</p>", escape(&key_result(view)));
     body += &warning_box(&view.warnings);
+    // The figure next to the ranking comes first.
+    let (hero, others) = match figures.split_first() {
+        Some((first, others)) if first.name == hero::NAME => (Some(first), others),
+        _ => (None, figures),
+    };
     match &head_tables(view)[..] {
         [] => body += &cards(runs),
-        head => body += &ranked(view, head),
+        head => body += &ranked(view, head, hero),
     }
     let mut tables = tables(view).into_iter();
     let times = view.tables.times.len() + usize::from(view.tables.over_limits.is_some());
-    let figures = figures_section(view);
+    let figures = format!("<h2>Figures</h2>\n{}", html::figures(others));
     // Of many runs the tables are long, and figures tell more.
     let (before, after) =
         if runs.len() > 2 { (figures, String::new()) } else { (String::new(), figures) };
@@ -55,22 +59,13 @@ pub fn page(view: &View<'_>) -> String {
 }
 
 /// The ranking, or how engines agree, and the figure that belongs to it.
-fn ranked(view: &View<'_>, head: &[Table]) -> String {
-    let drawn = hero(view).map_or(String::new(), |figure| {
-        format!("<div class=\"hero\">{}</div>\n", html::wide_figure(&figure))
+fn ranked(view: &View<'_>, head: &[Table], hero: Option<&Figure>) -> String {
+    let drawn = hero.map_or(String::new(), |figure| {
+        format!("<div class=\"hero\">{}</div>\n", html::wide_figure(figure))
     });
     let heading = if view.set.has_several_engines() { "Agreement" } else { "Ranking" };
     let tables: String = head.iter().map(table).collect();
     format!("<h2>{heading}</h2>\n{tables}{drawn}")
-}
-
-/// All figures except the one next to the ranking.
-fn figures_section(view: &View<'_>) -> String {
-    let mut drawn = figures(view);
-    if let Some(hero) = hero(view) {
-        drawn.retain(|figure| figure.name != hero.name);
-    }
-    format!("<h2>Figures</h2>\n{}", html::figures(&drawn))
 }
 
 fn title(set: &RunSet<'_>) -> String {

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! Plan → Recorder (one per replica, fed by the run) → Replica → Summary (over replicas) → results
+//! Runs → View (what a command shows, computed once) → terminal, page, figures, JSON
 //! ```
 //!
 //! A [`Recorder`] keeps only means, variances and histograms, so that its memory does not grow with simulated time;
 //! every single transfer can also be streamed to disk. A [`Replica`] holds the results of one run; a [`Summary`]
 //! gives each measure over replicas with its 95 % interval. Places, workloads and code points are known here only by
-//! dense index and name.
+//! dense index and name. A [`View`] is what several runs show: ranking, comparisons, warnings and tables.
 //!
 //! ```
 //! use shortflow_measure::{Plan, Recorder, Summary, Transfer, WorkloadPlan};

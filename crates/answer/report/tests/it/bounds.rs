@@ -7,7 +7,9 @@ use shortflow_measure::{
     Manifest, Measure, Plan, Point, Recorder, Replica, Run, SizeClass, Subject, Transfer, View,
     WorkloadPlan,
 };
-use shortflow_report::{Table, brief, figures, key_result, page, ranking_table, tables, text};
+use shortflow_report::{Table, brief, figures, key_result, ranking_table, tables, text};
+
+use crate::page;
 use shortflow_units::{Duration, Instant, Rng};
 
 const END: f64 = 60.0;

@@ -1,8 +1,9 @@
 //! The same policies by two engines.
 
 use shortflow_measure::{Estimate, Run, View};
-use shortflow_report::{brief, json, key_result, page, text};
+use shortflow_report::{brief, json, key_result, text};
 
+use crate::page;
 use crate::synthetic::{BEST_EFFORT, Behaviour, FAIR_MARKER, single, sweep};
 
 /// A run by this engine, as `compare` calls it.

@@ -7,3 +7,12 @@ mod pages;
 mod ranking;
 mod synthetic;
 mod tables;
+mod view;
+
+use shortflow_measure::View;
+use shortflow_report::figures;
+
+/// The page with its figures.
+fn page(view: &View<'_>) -> String {
+    shortflow_report::page(view, &figures(view))
+}

@@ -2,8 +2,9 @@
 
 use shortflow_measure::results::Folder;
 use shortflow_measure::{Run, View, Warning, WarningKind, tables as data};
-use shortflow_report::{CheckRow, ClaimRow, Table, figures, page, study_page};
+use shortflow_report::{CheckRow, ClaimRow, Table, figures, study_page};
 
+use crate::page;
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
 /// A page of each kind.

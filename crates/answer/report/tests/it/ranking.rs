@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use shortflow_measure::results::Setting;
 use shortflow_measure::{Estimate, Manifest, Point, Run, View};
-use shortflow_report::{brief, figures, key_result, page, ranking_table, text};
+use shortflow_report::{brief, figures, key_result, ranking_table, text};
 
+use crate::page;
 use crate::synthetic::{BEST_EFFORT, Behaviour, FAIR_MARKER, single, sweep};
 
 /// Fifteen policies, the later the slower but for the last, which is the fastest.

@@ -4,8 +4,9 @@ use shortflow_measure::results::Setting;
 use shortflow_measure::{
     Estimate, Item, OverSummary, Run, StreamSummary, Summary, View, Warning, WarningKind,
 };
-use shortflow_report::{figures, key_result, page, tables, text};
+use shortflow_report::{figures, key_result, tables, text};
 
+use crate::page;
 use crate::synthetic::{BEST_EFFORT, FAIR_MARKER, single, sweep};
 
 fn estimate(mean: f64, half: f64) -> Option<Estimate> {

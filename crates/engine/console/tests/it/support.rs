@@ -11,6 +11,7 @@ use shortflow_console::{
     Stream, Token, serve,
 };
 use shortflow_http::{Listener, Names};
+use shortflow_measure::View;
 use shortflow_run::{Case, Experiment, OutputFolder};
 use shortflow_scenario::Overrides;
 use shortflow_sim::{LiveNetwork, Simulator};
@@ -44,7 +45,7 @@ pub(crate) fn compared(into: &Path) {
         command: "shortflow compare",
     };
     let results = experiment.run(&output, &AtomicBool::new(false), &()).unwrap();
-    output.write(&cases, &results).unwrap();
+    output.write(&cases, &View::new(&results.runs)).unwrap();
     output.publish().unwrap();
 }
 
