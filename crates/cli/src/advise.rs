@@ -23,7 +23,9 @@ use crate::tune::{REFERENCES, ended, give};
 
 /// The files that are written.
 pub(crate) const SCENARIO: &str = "scenario.toml";
-pub(crate) const POLICY: &str = "winner.toml";
+pub(crate) const WINNER: &str = "winner.toml";
+/// The policy of the scenario where none is advised.
+const PLAIN_QUEUE: &str = "plain-queue.toml";
 
 /// `shortflow advise`.
 pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
@@ -60,11 +62,13 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
     bar.end();
     let folder = output.folder(None)?;
     let put = |name: &str, text: &str| folder.write_text(name, text);
-    let named = format!("\npolicy = \"{POLICY}\"\nreplicas = ");
+    let policy_file = if advice.has_policy() { WINNER } else { PLAIN_QUEUE };
+    let named = format!("\npolicy = \"{policy_file}\"\nreplicas = ");
     let text = text.replacen("\nreplicas = ", &named, 1);
     let text = advice.scenario(&text);
     put(SCENARIO, &text).map_err(|error| output.named_finally(error))?;
-    put(POLICY, &advice.policy(plain_text)).map_err(|error| output.named_finally(error))?;
+    let policy = advice.policy(plain_text);
+    put(policy_file, &policy).map_err(|error| output.named_finally(error))?;
     let message = format!("{:#}\n", advice.json());
     put("tune.json", &message).map_err(|error| output.named_finally(error))?;
     let folder = output.publish()?;

@@ -10,7 +10,7 @@ use shortflow_run::shell_word;
 use shortflow_tune::{Difference, Goal, assumed_congestion_control, in_unit};
 use shortflow_units::{Bytes, Rate};
 
-use crate::advise::{POLICY, SCENARIO};
+use crate::advise::{SCENARIO, WINNER};
 use crate::console::Console;
 use crate::deployable;
 
@@ -44,6 +44,11 @@ impl AdviceText<'_> {
         );
         if let Some(reading) = self.reading() {
             message += &format!("Capture: {}.\n", reading.describe());
+        }
+        if self.network.flows.is_some() {
+            message += "Own flows keep their sizes and arrivals alone. In the scenario each is TCP between a user and \
+                        one server, port 443, unmarked: a class by address, port or code point matches all of them \
+                        or none. To change that, edit workloads.own_down and workloads.own_up.\n";
         }
         if !self.is_advice() {
             return message;
@@ -255,7 +260,7 @@ impl AdviceText<'_> {
 
     fn next(&self, columns: usize, folder: &Path) -> String {
         let word = |name: &str| shell_word(folder.join(name).as_os_str());
-        let (scenario, policy) = (word(SCENARIO), word(POLICY));
+        let (scenario, policy) = (word(SCENARIO), word(WINNER));
         let share = |rate: Rate, share: f64| {
             Rate::from_bits_per_sec((rate.bits_per_sec() as f64 * share) as u64)
         };

@@ -21,7 +21,7 @@ mod on_linux {
     use serde_json::{Value, json};
     use shortflow_agent::{
         Ask, AskError, Bundle, Change, Control, Difference, Event, Fleet, KernelPlane, Listeners,
-        Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, exposition,
+        Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, command, exposition,
         give_up_privileges, is_machine, ldap, sanitize_lines, this_machine, watch,
     };
 
@@ -213,7 +213,7 @@ mod on_linux {
         let status = ask(&args.at.socket, Ask::Status)?;
         match args.json {
             true => console.print_json(&status)?,
-            false => console.print(&sanitize_lines(&status_text(&status)))?,
+            false => console.print(&sanitize_lines(&status_text(&status, &args.at.socket)))?,
         }
         if is_fine(&status) { Ok(()) } else { Err(Failure::Check) }
     }
@@ -227,12 +227,18 @@ mod on_linux {
     /// `shortflow agent rollback`.
     fn rollback(console: &Console, args: &Rollback) -> Result<(), Failure> {
         let answer = ask(&args.at.socket, Ask::RollBack(args.to))?;
-        console.print(&rolled_back_text(&answer))
+        console.print(&rolled_back_text(&answer, &args.at.socket))
     }
 
     /// `shortflow agent resume`.
     fn resume(console: &Console, args: &Socket) -> Result<(), Failure> {
-        let answer = ask(&args.socket, Ask::Resume)?;
+        let answer = ask(&args.socket, Ask::Resume).map_err(|error| match error {
+            AskError::Refused(_) => Failure::Input(format!(
+                "{error}\nto see its state, run `{}`",
+                command("status", &args.socket)
+            )),
+            _ => error.into(),
+        })?;
         let digest = answer["resumed"].as_str().unwrap_or("?");
         if answer["stays"] == true {
             return console.print(&format!("{digest} is kept, whatever the trial finds\n"));

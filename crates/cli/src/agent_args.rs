@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+#[cfg(target_os = "linux")]
+use shortflow_agent::DEFAULT_SOCKET as SOCKET;
 
 use crate::console_args::{CONSOLE, TokenFile};
 
@@ -32,6 +34,7 @@ Examples:
   shortflow agent plan fleet --machine gw1 --json";
 
 /// The default control socket of an agent.
+#[cfg(not(target_os = "linux"))]
 const SOCKET: &str = "/run/shortflow/agent.sock";
 /// Where it keeps its state.
 const STATE: &str = "/var/lib/shortflow";

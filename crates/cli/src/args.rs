@@ -335,7 +335,7 @@ pub(crate) struct Rehearse {
     pub(crate) console_token: console_args::TokenFile,
     /// Policies to switch between, separated by commas; the run begins with the first.
     #[arg(long, value_name = "FILE,FILE…", value_delimiter = ',', conflicts_with = "policy")]
-    #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file())]
+    #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file(), allow_hyphen_values = true)]
     pub(crate) policies: Vec<PathBuf>,
 }
 
@@ -386,6 +386,7 @@ pub(crate) struct Compare {
     /// the scenario's own.
     #[arg(long, short, required_unless_present = "engines", value_name = "FILE,FILE…")]
     #[arg(value_delimiter = ',', value_hint = ValueHint::FilePath, value_parser = policy_file())]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) policies: Vec<PathBuf>,
     /// The engines that run each policy, separated by commas, with the same arrivals.
     #[arg(long, short, value_name = "ENGINE,ENGINE…", value_delimiter = ',')]
@@ -492,11 +493,13 @@ fn replicas(text: &str) -> Result<u32, String> {
     number.ok_or_else(|| format!("replicas must be 1 to {MAX_REPLICAS}"))
 }
 
-/// A policy's path among several that commas part.
-fn policy_file() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().try_map(|text| match text.is_empty() {
-        true => Err("a name is empty: remove the extra comma"),
-        false => Ok(PathBuf::from(text)),
+/// A policy's path in a list that commas separate. `-` is standard input, so a list may begin with a hyphen; another
+/// name with a hyphen is rather an option whose list is missing.
+pub(crate) fn policy_file() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|text| match text.as_encoded_bytes() {
+        [] => Err("a name is empty: remove the extra comma"),
+        [b'-', _, ..] => Err("a policy is missing; for a file of this name, write ./ before it"),
+        _ => Ok(PathBuf::from(text)),
     })
 }
 

@@ -50,8 +50,8 @@ mod on_linux {
     use shortflow_deploy::{
         DeviceLock, DeviceStatus, Environment, Error, Kernel, Kind, Link, Listings, Observed,
         Owners, Refusal, Root, Settings, Site, Step, Tc, Unwanted, Wanted, Warning, any_owners,
-        compile, compile_edge, examine, examine_kernel, forget_deployed, link, owners, roles_of,
-        short,
+        compile, compile_edge, examine, examine_kernel, forget_deployed, link, owners, quoted,
+        roles_of, short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -86,7 +86,8 @@ mod on_linux {
                         || (observed.is_for_verify() || !observed.damage().is_empty())
                             && !is_same(policy) =>
                 {
-                    Err(Error::Deployed { device: args.dev.clone(), policy: policy.to_owned() })
+                    let (device, policy) = (args.dev.clone(), policy.to_owned());
+                    Err(Error::Deployed { reload: reload_command(args), device, policy })
                 }
                 // What was begun and not finished is gone on with.
                 _ => Ok(()),
@@ -194,14 +195,16 @@ mod on_linux {
         };
         if let Some(damage) = observed.damage().first() {
             return Err(Failure::Input(format!(
-                "the deployment on {} was changed from outside: {damage}\nrepair it with `shortflow reload`",
-                args.dev
+                "the deployment on {} was changed from outside: {damage}\nrepair it with `{}`",
+                args.dev,
+                reload_command(args)
             )));
         }
         if !observed.is_whole() && !observed.is_for_verify() {
             return Err(Failure::Input(format!(
-                "the deployment on {} is incomplete\ncomplete it with `shortflow reload`",
-                args.dev
+                "the deployment on {} is incomplete\ncomplete it with `{}`",
+                args.dev,
+                reload_command(args)
             )));
         }
         plays(args, &observed)?;
@@ -224,10 +227,21 @@ mod on_linux {
     fn another(args: &Deploy, name: &str) -> Failure {
         Failure::Input(format!(
             "{} runs policy {name:?}, not {} with these roles, keys and labels\ngive the options that `deploy` got, \
-             or apply this policy with `shortflow reload`",
+             or apply this policy with `{}`",
             args.dev,
-            args.policy.display()
+            args.policy.display(),
+            reload_command(args)
         ))
+    }
+
+    /// The command that deploys the policy with the same options in place of another one.
+    fn reload_command(args: &Deploy) -> String {
+        let policy = quoted(&args.policy.to_string_lossy());
+        let mut words = vec![format!("shortflow reload {policy} --dev {}", quoted(&args.dev))];
+        let roles = (!args.role.is_empty()).then(|| quoted(&args.role.join(",")));
+        words.extend(roles.map(|roles| format!("--role {roles}")));
+        words.extend(options(args).words());
+        words.join(" ")
     }
 
     /// Defaults to the roles that the device has, and refuses others: a deployment is one unit.

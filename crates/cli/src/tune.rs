@@ -126,7 +126,8 @@ fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure
             let twice = named.iter().enumerate().find(|(at, name)| named[..*at].contains(name));
             if let Some((_, twice)) = twice {
                 return Err(Failure::Input(format!(
-                    "the policy `{twice}` is given twice\ngive it once"
+                    "the policy `{}` is given twice\ngive it once",
+                    twice.display()
                 )));
             }
             named.iter().map(|name| file(inputs, name)).collect()
@@ -135,14 +136,15 @@ fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure
 }
 
 /// A policy by its file, or by the name of a shipped one.
-fn file(inputs: &InputFiles, name: &str) -> Result<CandidateFile, Failure> {
-    if Path::new(name).exists() {
+fn file(inputs: &InputFiles, path: &Path) -> Result<CandidateFile, Failure> {
+    if path == Path::new("-") || path.exists() {
         return Ok(CandidateFile {
-            path: Some(PathBuf::from(name)),
+            path: Some(path.to_owned()),
             may_be_left_out: false,
             follows_line: false,
         });
     }
+    let name = &*path.to_string_lossy();
     let policy = shipped::policy(name).ok_or_else(|| {
         let names: Vec<&str> = shipped::policies().map(|(path, _)| shipped::stem(path)).collect();
         let help = suggestion(name, "shipped policies", &names);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 
-use crate::args::RunOptions;
+use crate::args::{RunOptions, policy_file};
 
 pub(crate) const TUNE: &str = "\
 Examples:
@@ -38,7 +38,8 @@ pub(crate) struct Tune {
     /// The candidate policies: files, or names of shipped policies, separated by commas. Default: the scenario's
     /// own and the shipped ones that fit; with --vary only its own.
     #[arg(long, value_name = "POLICY,POLICY…", value_delimiter = ',')]
-    pub(crate) policies: Vec<String>,
+    #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file(), allow_hyphen_values = true)]
+    pub(crate) policies: Vec<PathBuf>,
     /// How to run it; `--replicas` is the number of new replicas that confirm the winner, at least 4.
     #[command(flatten)]
     pub(crate) options: RunOptions,

@@ -46,10 +46,13 @@ impl Advice<'_> {
     /// # Panics
     /// If the policy lacks a parameter that the search has set in it.
     pub fn policy(&self, plain: &str) -> String {
-        if self.is_today || !self.is_advice() {
+        if !self.has_policy() {
+            let why = match self.is_advice() {
+                true => "The advice is to leave the network as it is.",
+                false => "No advice.",
+            };
             return format!(
-                "# No advice: this file is a plain queue, because scenario.toml needs a policy.\n\n{}",
-                plain
+                "# {why} scenario.toml needs a policy: this one is a plain queue.\n\n{plain}"
             );
         }
         let inputs = &self.advised.scenario().inputs;
@@ -64,10 +67,15 @@ impl Advice<'_> {
     /// # Panics
     /// If `text` is not the scenario of the network.
     pub fn scenario(&self, text: &str) -> String {
-        if self.is_today || !self.is_advice() {
+        if !self.has_policy() {
             return text.to_owned();
         }
         scenario_text(text, &self.advised.set).expect("keys of the scenario can be set in it")
+    }
+
+    /// Whether a policy is advised: the advice is neither missing, nor to leave the network as it is.
+    pub fn has_policy(&self) -> bool {
+        !self.is_today && self.is_advice()
     }
 
     /// A value that the advice sets in the scenario.

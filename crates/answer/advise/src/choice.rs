@@ -281,7 +281,15 @@ mod tests {
             let (searched, model) = (Vec::new(), None);
             is_as_good(
                 "B",
-                &Tuned { winner: Some(0), confirmed, searched, replicas: 24, fresh: 12, model },
+                &Tuned {
+                    winner: Some(0),
+                    confirmed,
+                    searched,
+                    replicas: 24,
+                    fresh: 12,
+                    model,
+                    classes: Vec::new(),
+                },
             )
         };
         assert!(is_as_good(0.05) && !is_as_good(0.2));

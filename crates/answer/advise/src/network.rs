@@ -347,6 +347,11 @@ impl Network {
         }
         if let Some(flows) = &self.flows {
             let _ = writeln!(text, "#   own flows: {}", flows.about());
+            let _ = writeln!(
+                text,
+                "#   own flows keep their sizes and arrivals alone: each is TCP between a user and `site`, port 443, \
+                    unmarked"
+            );
         }
         let Times { warm_up, measured, drain } = self.times();
         let what = if uses.is_empty() { "flows of your own".to_owned() } else { uses.join(", ") };

@@ -19,7 +19,7 @@ pub(crate) fn estimate(estimate: &Option<Estimate>, factor: f64) -> String {
     match estimate.half_width().map(|half| half * factor.abs()) {
         Some(half) => {
             let decimals = decimals_within(mean, half);
-            format!("{mean:.decimals$} ± {half:.decimals$}")
+            format!("{} ± {half:.decimals$}", fixed(mean, decimals))
         }
         None => significant(mean),
     }
@@ -34,7 +34,8 @@ pub(crate) fn share(share: &Option<Estimate>) -> String {
         Some(share) => match share.half_width() {
             Some(half) => {
                 let decimals = decimals_within(share.mean * 100.0, half * 100.0).min(3);
-                format!("{:.decimals$} ± {:.decimals$} %", share.mean * 100.0, half * 100.0)
+                let mean = fixed(share.mean * 100.0, decimals);
+                format!("{mean} ± {:.decimals$} %", half * 100.0)
             }
             None => format!("{} %", significant(share.mean * 100.0)),
         },
@@ -170,22 +171,30 @@ pub(crate) fn count(value: u64) -> String {
 
 /// Three significant digits, but all digits before the point.
 pub fn significant(value: f64) -> String {
-    let decimals = decimals(value);
-    format!("{value:.decimals$}")
+    fixed(value, decimals(value))
+}
+
+/// A number with this many decimals. A zero has no sign, also one that results from rounding.
+fn fixed(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    match text.strip_prefix('-') {
+        Some(rest) if rest.bytes().all(|byte| b"0.".contains(&byte)) => rest.to_owned(),
+        _ => text,
+    }
 }
 
 /// The same of a lower bound, which no rounding may raise.
 fn rounded_down(value: f64) -> String {
     let decimals = decimals(value);
     let unit = 10_f64.powi(decimals as i32);
-    format!("{:.decimals$}", (value * unit).floor() / unit)
+    fixed((value * unit).floor() / unit, decimals)
 }
 
 /// The same of an upper bound, which no rounding may lower.
 fn rounded_up(value: f64) -> String {
     let decimals = decimals(value);
     let unit = 10_f64.powi(decimals as i32);
-    format!("{:.decimals$}", (value * unit).ceil() / unit)
+    fixed((value * unit).ceil() / unit, decimals)
 }
 
 /// An upper bound of a rate in bits per second with the unit that suits it; what is written is an upper bound too.
@@ -310,6 +319,27 @@ mod tests {
     #[test]
     fn a_gain_shows_its_sign_and_zero_has_none() {
         assert_eq!([12.3, 1.26, -3.0, 0.04].map(signed), ["+12", "+1.3", "−3.0", "0.0"]);
+    }
+
+    #[test]
+    fn a_zero_has_no_sign_also_one_that_results_from_rounding() {
+        let with_half = |mean: f64, half: f64| {
+            let (low, high) = (Some(mean - half), Some(mean + half));
+            Some(Estimate { mean, low, high, n: 8, at_least: false, at_most: false })
+        };
+        let bound = |at_least: bool| {
+            let (mean, low, high) = (-1e-9, None, None);
+            Some(Estimate { mean, low, high, n: 8, at_least, at_most: !at_least })
+        };
+        let estimates = [with_half(-0.0, 0.0), with_half(-0.2, 31.0), bound(true), bound(false)];
+        assert_eq!(
+            estimates.map(|one| super::estimate(&one, 1.0)),
+            ["0 ± 0", "0 ± 31", "≥ -0.000001", "≤ 0.000000"]
+        );
+        assert_eq!([-0.0, -1e-9, -0.5].map(significant), ["0", "0.000000", "-0.500"]);
+        let shares = [with_half(-0.0, 0.1), with_half(-0.0002, 0.5)].map(|one| share(&one));
+        assert_eq!(shares, ["0 %", "0 ± 50 %"]);
+        assert_eq!([-0.0, -0.04].map(signed), ["0.0", "0.0"]);
     }
 
     #[test]

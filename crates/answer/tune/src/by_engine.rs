@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use shortflow_measure::Replica;
 use shortflow_run::{
-    Engine, Error, Measured, Observer, Observers, Outcome, Progress, Task, run_tasks,
+    ClassUse, Engine, Error, Measured, Observer, Observers, Outcome, Progress, Task, run_tasks,
 };
 use shortflow_scenario::Scenario;
 
@@ -28,6 +28,8 @@ pub(crate) struct ByEngine<'a> {
     pub(crate) store: &'a Store,
     /// How many replicas were asked for, run or kept from before.
     pub(crate) taken: u64,
+    /// Packets per class of the policy under each candidate, over its replicas; `None` if it was not run.
+    pub(crate) classes: Vec<Option<ClassUse>>,
 }
 
 impl ByEngine<'_> {
@@ -36,6 +38,11 @@ impl ByEngine<'_> {
             goals: self.goals.iter().map(|goal| goal.read(replica)).collect(),
             limits: self.limits.iter().map(|limit| limit.read(replica)).collect(),
         }
+    }
+
+    fn count(&mut self, candidate: usize, classes: ClassUse) {
+        let known = self.classes[candidate].take().unwrap_or_default();
+        self.classes[candidate] = Some(known.and(classes));
     }
 }
 
@@ -53,8 +60,15 @@ impl Measuring for ByEngine<'_> {
         };
         let tasks: Vec<Task<'_>> = candidates.iter().flat_map(each).collect();
         self.taken += tasks.len() as u64;
-        let mut figures: Vec<Option<Figures>> =
-            tasks.iter().map(|task| Some(self.figures(&self.store.read(task)?))).collect();
+        let candidate = |at: usize| candidates[at / replicas.len().max(1)];
+        let mut figures: Vec<Option<Figures>> = Vec::new();
+        for (at, task) in tasks.iter().enumerate() {
+            let kept = self.store.read(task);
+            figures.push(kept.as_ref().map(|kept| self.figures(&kept.replica)));
+            if let Some(classes) = kept.and_then(|kept| kept.classes) {
+                self.count(candidate(at), classes);
+            }
+        }
         let absent: Vec<usize> = (0..tasks.len()).filter(|at| figures[*at].is_none()).collect();
         let due: Vec<Task<'_>> = absent.iter().map(|at| tasks[*at]).collect();
         self.progress.begins(due.len(), tasks.len() - due.len());
@@ -63,8 +77,9 @@ impl Measuring for ByEngine<'_> {
         let mut is_interrupted = false;
         for (at, outcome) in absent.into_iter().zip(outcomes) {
             match outcome {
-                Ok(Outcome { measured: Measured::Replica(replica), .. }) => {
+                Ok(Outcome { measured: Measured::Replica(replica), classes, .. }) => {
                     figures[at] = Some(self.figures(&replica));
+                    classes.into_iter().for_each(|classes| self.count(candidate(at), classes));
                 }
                 Ok(_) => figures[at] = Some(Figures::default()),
                 Err(Error::Interrupted) => is_interrupted = true,
@@ -79,7 +94,7 @@ impl Measuring for ByEngine<'_> {
     }
 }
 
-/// Keeps each replica as soon as it is finished, and tells how far they are.
+/// Stores each replica as soon as it is finished, and reports progress.
 struct Keeper<'a> {
     tasks: &'a [Task<'a>],
     store: &'a Store,
@@ -93,7 +108,7 @@ impl Observer for Keeper<'_> {
 
     fn completed(&self, task: usize, outcome: &mut Outcome) -> Result<(), Error> {
         if let Measured::Replica(replica) = &outcome.measured {
-            self.store.write(&self.tasks[task], replica)?;
+            self.store.write(&self.tasks[task], replica, outcome.classes.as_ref())?;
         }
         self.progress.completed();
         Ok(())

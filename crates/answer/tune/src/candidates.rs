@@ -2,13 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::ScopedWarning;
-use shortflow_run::input_warning;
+use shortflow_measure::{ScopedWarning, Warning};
+use shortflow_run::{ClassUse, input_warning};
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_text::{Diagnostic, Diagnostics, InputFiles};
 
 use crate::equal_load;
 use crate::line_fit::LineFit;
+use crate::tune::Tuned;
 use crate::vary::{POLICY, Varied, combinations};
 
 /// A policy file.
@@ -132,23 +133,26 @@ impl Candidates {
         }
     }
 
-    /// What is doubtful in the policies of these candidates and of `references`, each once with the labels
-    /// of those that it is about; of a policy without effect, for example, the goals are those of best
-    /// effort.
-    pub fn warnings(&self, references: &[Candidate]) -> Vec<ScopedWarning> {
-        let mut found: Vec<(&Diagnostic, Vec<&str>)> = Vec::new();
-        for one in self.all.iter().chain(references) {
-            for warning in &one.loaded.warnings.0 {
-                match found.iter_mut().find(|(said, _)| *said == warning) {
-                    Some((_, about)) => about.push(&one.label),
-                    None => found.push((warning, vec![&one.label])),
-                }
-            }
+    /// The warnings about the policies of these candidates and of `references`, and about classes that matched no
+    /// packet in their runs. Each is given once, with the labels of the candidates that it is about.
+    pub fn warnings(&self, references: &[Candidate], tuned: &Tuned) -> Vec<ScopedWarning> {
+        let all = || self.all.iter().chain(references);
+        let mut found: Vec<(Warning, Vec<&str>)> = Vec::new();
+        let mut add = |warning: Warning, label| match found.iter_mut().find(|it| it.0 == warning) {
+            Some((_, about)) => about.push(label),
+            None => found.push((warning, vec![label])),
+        };
+        for one in all() {
+            one.loaded.warnings.0.iter().for_each(|it| add(input_warning(it), &one.label));
         }
-        let all = self.all.len() + references.len();
-        let scoped = |(warning, about): (&Diagnostic, Vec<&str>)| ScopedWarning {
-            about: if about.len() == all { String::new() } else { some_of(&about) },
-            warning: input_warning(warning),
+        for (one, classes) in all().zip(&tuned.classes) {
+            let warnings = |it: &ClassUse| it.warnings(one.scenario(), &one.loaded.unreachable);
+            let warnings = classes.as_ref().map(warnings).unwrap_or_default();
+            warnings.into_iter().for_each(|warning| add(warning, &one.label));
+        }
+        let scoped = |(warning, about): (Warning, Vec<&str>)| ScopedWarning {
+            about: if about.len() == all().count() { String::new() } else { some_of(&about) },
+            warning,
         };
         found.into_iter().map(scoped).collect()
     }

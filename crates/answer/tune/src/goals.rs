@@ -107,12 +107,17 @@ impl Goal {
         if self.measures[0].about().better == Better::Higher { -1.0 } else { 1.0 }
     }
 
+    /// A figure with its [sign](Self::sign). A zero has none.
+    fn signed(&self, figure: f64) -> f64 {
+        figure * self.sign() + 0.0
+    }
+
     /// What a replica says of it, with its [sign](Self::sign): the completion time of transfers, the delay of
     /// datagrams, goodput or loss.
     pub fn read(&self, replica: &Replica) -> Option<f64> {
         let what = Subject { workload: &self.workload, ..Subject::default() };
         let found = self.measures.iter().find_map(|measure| measure.read(replica, &what)?.exact());
-        found.map(|found| found * self.sign())
+        found.map(|found| self.signed(found))
     }
 
     /// Whether closed forms may give it: they have no percentiles of completion times.
@@ -128,7 +133,7 @@ impl Goal {
         let what = Subject { workload: &self.workload, ..Subject::default() };
         let found =
             self.measures.iter().find_map(|measure| measure.estimate(means, &what)?.known());
-        found.map(|found| found.mean * self.sign())
+        found.map(|found| self.signed(found.mean))
     }
 }
 

@@ -64,14 +64,14 @@ impl Tuned {
         let row = |one: &Searched| {
             let figure = |value: Option<f64>, sign: f64| {
                 let pooled = |value: f64| Estimate {
-                    mean: value * sign,
+                    mean: value,
                     low: None,
                     high: None,
                     n: one.replicas,
                     at_least: false,
                     at_most: false,
                 };
-                Cell::figure(value.map(pooled))
+                Cell::figure(value.map(|value| pooled(value).scaled(sign)))
             };
             let foretold = expected.then(|| figure(one.expected, goals[0].sign()));
             let found = (0..goals.len())

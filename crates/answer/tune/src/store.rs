@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use shortflow_measure::Replica;
 use shortflow_measure::results::{Error, Folder};
-use shortflow_run::{Engine, Task, fingerprint};
+use shortflow_run::{ClassUse, Engine, Task, fingerprint};
 
 /// A folder with a file for each finished replica, beside the results of a search while it runs.
 #[derive(Debug)]
@@ -24,6 +24,15 @@ struct Entry {
     /// What the replica was made from.
     fingerprint: String,
     replica: Replica,
+    classes: Option<ClassUse>,
+}
+
+/// A finished replica.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Finished {
+    pub(crate) replica: Replica,
+    /// Packets per class of the policy; `None` if the engine does not count them.
+    pub(crate) classes: Option<ClassUse>,
 }
 
 impl Store {
@@ -50,19 +59,24 @@ impl Store {
     }
 
     /// The replica of this task, if it was made from the same inputs.
-    pub(crate) fn read(&self, task: &Task<'_>) -> Option<Replica> {
+    pub(crate) fn read(&self, task: &Task<'_>) -> Option<Finished> {
         let of = fingerprint(task.scenario, &self.engine);
         let entry: Entry = self.folder.read_json(&name(&of, task.replica)).ok()?;
         // A copy under another name would count twice.
         let is_it = entry.replica.number == task.replica && entry.fingerprint == of;
-        is_it.then_some(entry.replica)
+        is_it.then_some(Finished { replica: entry.replica, classes: entry.classes })
     }
 
     /// Keeps a finished replica.
-    pub(crate) fn write(&self, task: &Task<'_>, replica: &Replica) -> Result<(), Error> {
+    pub(crate) fn write(
+        &self,
+        task: &Task<'_>,
+        replica: &Replica,
+        classes: Option<&ClassUse>,
+    ) -> Result<(), Error> {
         let fingerprint = fingerprint(task.scenario, &self.engine);
         let name = name(&fingerprint, task.replica);
-        let entry = Entry { fingerprint, replica: replica.clone() };
+        let entry = Entry { fingerprint, replica: replica.clone(), classes: classes.cloned() };
         self.target.create_inside(NAME)?.write_json(&name, &entry)
     }
 }
@@ -98,10 +112,12 @@ workloads.web.transfers = { client = "a", server = "b", rate = "5 /s", request.c
         let store = Store::beside(home.path(), &Simulator);
         let (one, other) = (scenario("1"), scenario("2"));
         let task = Task { scenario: &one, replica: 3 };
-        let found = shortflow_sim::run_replica(&one, 3, None, |_| true).unwrap().replica;
+        let run = shortflow_sim::run_replica(&one, 3, None, |_| true).unwrap();
+        let (found, classes) = (run.replica, run.classes);
         assert_eq!((store.read(&task), store.kept()), (None, 0));
-        store.write(&task, &found).unwrap();
-        let kept = store.read(&task).unwrap();
+        store.write(&task, &found, Some(&classes)).unwrap();
+        let Finished { replica: kept, classes: counted } = store.read(&task).unwrap();
+        assert_eq!(counted, Some(classes));
         for workload in ["calls", "web"] {
             let what = Subject { workload, ..Subject::default() };
             for measure in Measure::ALL {

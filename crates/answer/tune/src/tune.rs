@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use serde::Serialize;
-use shortflow_run::{Engine, Error, Progress};
+use shortflow_run::{ClassUse, Engine, Error, Progress};
 
 use crate::by_engine::{ByEngine, expected};
 use crate::candidates::Candidate;
@@ -51,6 +51,9 @@ pub struct Tuned {
     pub fresh: u32,
     /// Why the model ruled nothing out, where it was not asked or had nothing to say.
     pub model: Option<String>,
+    /// Packets per class under each candidate, then under each reference; `None` if it was not run.
+    #[serde(skip)]
+    pub classes: Vec<Option<ClassUse>>,
 }
 
 /// What became of a candidate in the search.
@@ -94,9 +97,10 @@ pub fn tune(
     progress: &dyn Progress,
 ) -> Result<Tuned, Error> {
     let Plan { candidates, references, goals, limits, threads, store, .. } = *plan;
-    let all = candidates.iter().chain(references).map(Candidate::scenario).collect();
+    let all: Vec<_> = candidates.iter().chain(references).map(Candidate::scenario).collect();
     let mut measuring = ByEngine {
         engine,
+        classes: vec![None; all.len()],
         scenarios: all,
         goals,
         limits,
@@ -132,7 +136,8 @@ pub fn tune(
         _ if goals.len() > 1 => Some("there are two goals".to_owned()),
         _ => None,
     };
-    Ok(Tuned { winner, confirmed, searched, replicas: measuring.taken, fresh, model })
+    let ByEngine { taken: replicas, classes, .. } = measuring;
+    Ok(Tuned { winner, confirmed, searched, replicas, fresh, model, classes })
 }
 
 /// The figures of some candidates, replica by replica: of each goal, with its sign.
@@ -147,9 +152,20 @@ pub fn measure(
     progress: &dyn Progress,
 ) -> Result<Vec<Vec<Figures>>, Error> {
     let Plan { candidates, goals, limits, threads, store, .. } = *plan;
-    let scenarios = candidates.iter().map(Candidate::scenario).collect();
-    let mut measuring =
-        ByEngine { engine, scenarios, goals, limits, threads, stop, progress, store, taken: 0 };
+    let scenarios: Vec<_> = candidates.iter().map(Candidate::scenario).collect();
+    let classes = vec![None; scenarios.len()];
+    let mut measuring = ByEngine {
+        engine,
+        scenarios,
+        goals,
+        limits,
+        threads,
+        stop,
+        progress,
+        store,
+        taken: 0,
+        classes,
+    };
     progress.stage("each use");
     measuring.measure(&(0..candidates.len()).collect::<Vec<_>>(), replicas)
 }

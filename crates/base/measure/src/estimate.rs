@@ -116,9 +116,11 @@ impl Estimate {
 
     /// The estimate in another unit.
     pub fn scaled(&self, factor: f64) -> Estimate {
-        let (a, b) = (self.low.map(|x| x * factor), self.high.map(|x| x * factor));
+        // A zero times a negative factor has a sign, which a sum with zero removes.
+        let scaled = |x: f64| x * factor + 0.0;
+        let (a, b) = (self.low.map(scaled), self.high.map(scaled));
         let (low, high) = if factor < 0.0 { (b, a) } else { (a, b) };
-        Estimate { mean: self.mean * factor, low, high, ..*self }
+        Estimate { mean: scaled(self.mean), low, high, ..*self }
     }
 
     /// Whether the interval lies wholly on one side of `value`.
@@ -236,6 +238,13 @@ mod tests {
         assert_eq!((fairness.low, fairness.high, fairness.n), (Some(0.0), Some(1.0), 2));
         // ± is the longer side: from 0.9 down to 0, since 12.706 · 0.1 is more than that.
         assert!((fairness.half_width().unwrap() - 0.9).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_zero_of_another_sign_stays_zero_without_a_sign() {
+        let scaled = Estimate::from_values(&[0.0, 0.0]).unwrap().scaled(-1.0);
+        let ends = [Some(scaled.mean), scaled.low, scaled.high];
+        assert!(ends.iter().all(|end| end.is_some_and(f64::is_sign_positive)), "{scaled:?}");
     }
 
     #[test]

@@ -91,21 +91,28 @@ fn on_a_line_on_which_no_page_arrives_there_is_no_advice_and_nothing_to_deploy()
 }
 
 #[test]
-fn where_a_call_does_not_fit_there_is_no_advice_and_the_reason_is_told() {
+fn where_a_call_does_not_fit_there_is_no_advice_and_no_winner_and_the_reason_is_given() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
     let network = ["--up", "64 kbit/s", "--down", "64 kbit/s", "--users", "1"];
     let place = ["--uses", "voice", "--out", out.to_str().unwrap()];
+    // As after an earlier advice.
+    fs::create_dir(&out).unwrap();
+    for name in ["tune.json", "winner.toml"] {
+        fs::write(out.join(name), "").unwrap();
+    }
     let ended = run(&[&["advise"], &network[..], &place].concat());
     assert_eq!(ended.code, Some(1), "{}", ended.err);
     let message = "1 user on 64 kbit/s up, 64 kbit/s down (ethernet): no advice\n\
                 80 kbit/s of a call do not fit 64 kbit/s.\n";
     assert!(ended.out.starts_with(message), "{}", ended.out);
     assert!(!ended.out.contains("deploy"), "{}", ended.out);
-    let policy = fs::read_to_string(out.join("winner.toml")).unwrap();
-    assert!(
-        policy.contains("# No advice: this file is a plain queue") && !policy.contains("codel")
-    );
+    assert_eq!(files(&out), ["plain-queue.toml", "scenario.toml", "tune.json"]);
+    let policy = fs::read_to_string(out.join("plain-queue.toml")).unwrap();
+    assert!(policy.starts_with("# No advice. scenario.toml needs a policy"), "{policy}");
+    let scenario = out.join("scenario.toml");
+    let checked = run(&["check", scenario.to_str().unwrap()]);
+    assert_eq!(checked.code, Some(0), "{}", checked.err);
 }
 
 #[test]

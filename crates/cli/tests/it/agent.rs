@@ -10,7 +10,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::deploy::{LABELLED, with_a_cable};
-use crate::support::{run, shortflow};
+use crate::support::{printed_commands, run, shortflow};
 
 const FLEET: &str = r#"
 [machines.gw1]
@@ -195,17 +195,18 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
         until(at, &["version 2 (", "sf0: \"Best Effort\", 10 Mbit/s: done"]);
         assert!(run(&["status"]).out.starts_with("sf0: policy \"Best Effort\""));
 
+        let resumed = run(&["agent", "resume", "--socket", socket.to_str().unwrap()]);
+        assert!(resumed.err.contains("version 2, which is already active"), "{}", resumed.err);
+        let [status] = &printed_commands(&resumed.err)[..] else { panic!("{}", resumed.err) };
+        assert_eq!((resumed.code, status.code), (Some(2), Some(0)), "{}", status.err);
+
         let back = run(&["agent", "rollback", "--socket", socket.to_str().unwrap()]);
-        assert_eq!(
-            (back.code, back.out.as_str()),
-            (
-                Some(0),
-                "version 1 is now active\nthe source's current version is not applied until it changes, or by \
-                 `shortflow agent resume`\n"
-            ),
-            "{}",
-            back.err
+        let held = format!(
+            "version 1 is now active\nthe source's current version is not applied until it changes, or by \
+             `shortflow agent resume --socket {}`\n",
+            socket.display()
         );
+        assert_eq!((back.code, back.out.as_str()), (Some(0), held.as_str()), "{}", back.err);
         assert!(run(&["status"]).out.starts_with("sf0: policy \"Strict Priority\""));
 
         // What no assignment is for any more is given back.

@@ -8,7 +8,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
-use shortflow_agent::{Agent, Bundle, Fetched, Store, StoreError, StubPlane};
+use shortflow_agent::{
+    Agent, Bundle, DEFAULT_SOCKET, Fetched, Repair, Store, StoreError, StubPlane,
+};
 
 use crate::agent::{Running, fleet, repository, start_from, until};
 use crate::support::{command, files, run, shortflow};
@@ -30,7 +32,7 @@ fn texts(folder: &Path) -> Fetched {
 
 /// The state, as soon as nobody has it: what another test of this process starts has its lock for a moment, until it is the
 /// program that it is to be.
-fn opened(state: &Path) -> (Store, Vec<String>) {
+fn opened(state: &Path) -> (Store, Vec<Repair>) {
     let until = Instant::now() + Duration::from_secs(10);
     loop {
         match Store::open(state) {
@@ -45,7 +47,7 @@ fn opened(state: &Path) -> (Store, Vec<String>) {
 /// The number of the version that counts in a state that was left behind, which is sound, and what was repaired.
 fn left_behind(state: &Path) -> u64 {
     let (store, repaired) = opened(state);
-    let lost = repaired.iter().any(|what| what.contains("counted"));
+    let lost = repaired.iter().any(|repair| repair.what.contains("damaged"));
     assert!(!lost, "a version is there whole or not at all: {repaired:?}");
     let (version, _) = store.current().unwrap().expect("a version counts");
     let unfinished: Vec<String> =
@@ -62,7 +64,8 @@ fn killed_at_any_change_of_its_state_it_has_one_version_or_the_other_and_goes_on
     repository(&path("fleet"), &fleet("first"));
     let now = Instant::now();
     let agent = |state: &Path| {
-        Agent::start(now, "gw1", "a test", opened(state), StubPlane::default(), Box::new(|_| ()))
+        let (socket, plane) = (Path::new(DEFAULT_SOCKET), StubPlane::default());
+        Agent::start(now, "gw1", "a test", socket, opened(state), plane, Box::new(|_| ()))
     };
     let mut first = agent(&path("before"));
     assert!(first.offer(now, 0, Ok(texts(&path("fleet")))));
@@ -107,7 +110,7 @@ fn killed_at_any_change_of_its_state_it_has_one_version_or_the_other_and_goes_on
     panic!("it makes more than {MOST} changes");
 }
 
-/// Mounts a disk of this size at a folder, in a mount namespace that this process is alone in; none where it may not, which is told.
+/// Mounts a disk of this size at a folder, in a mount namespace that this process is alone in; `None`, with a message, where it may not.
 fn small_disk(at: &Path, size: &str) -> Option<PathBuf> {
     let disk = at.join("disk");
     fs::create_dir(&disk).unwrap();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::sched::{CloneFlags, unshare};
 
-use crate::support::{Ended, command, run, shortflow};
+use crate::support::{Ended, command, printed_commands, run, shortflow};
 
 pub(crate) const STRICT: &str = "policies/strict-priority.toml";
 pub(crate) const AT: [&str; 4] = ["--dev", "sf0", "--rate", "10 Mbit/s"];
@@ -63,7 +63,13 @@ fn a_deployment_is_made_looked_at_changed_and_taken_away() {
 
         let again = run(&[&["deploy", STRICT][..], &AT].concat());
         assert_eq!(again.code, Some(2));
-        assert!(again.err.contains("replace it with `shortflow reload`"), "{}", again.err);
+        let [replaced, removed] = &printed_commands(&again.err)[..] else {
+            panic!("{}", again.err)
+        };
+        let same = "sf0: policy \"Strict Priority\", role core, 10 Mbit/s, 3 classes\n";
+        assert_eq!((replaced.code, &*replaced.out), (Some(0), same), "{}", replaced.err);
+        assert_eq!((removed.code, queues()), (Some(0), before.clone()), "{}", removed.err);
+        done(&[&["deploy", STRICT][..], &AT].concat());
 
         done(&[
             "reload",

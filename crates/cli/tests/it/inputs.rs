@@ -46,6 +46,26 @@ fn a_scenario_may_come_over_a_pipe_to_every_command() {
 }
 
 #[test]
+fn standard_input_may_be_any_policy_of_a_list() {
+    let out = tempfile::tempdir().unwrap();
+    let out = out.path().join("results");
+    let policy = fs::read_to_string("../../policies/red.toml").unwrap();
+    let short = ["--replicas", "1", "--set", "duration=2 s", "--out", out.to_str().unwrap()];
+    let goal = ["--for", "mean:shop"];
+    for list in ["-,policies/best-effort.toml", "policies/best-effort.toml,-"] {
+        for command in [&["compare", SMALL][..], &["tune", SMALL, goal[0], goal[1], "--force"]] {
+            let line = [command, &["--policies", list][..], &short].concat();
+            let ended = run_with_input(&line, &policy);
+            assert_eq!(ended.code, Some(0), "{line:?}: {}", ended.err);
+            assert!(ended.out.contains("RED"), "{line:?}: {}", ended.out);
+        }
+    }
+    let missing = run(&["compare", SMALL, "--policies", "--json"]);
+    assert_eq!(missing.code, Some(2));
+    assert!(missing.err.contains("'--json'") && missing.err.contains("a policy is missing"));
+}
+
+#[test]
 fn a_device_is_not_read_and_a_file_only_up_to_16_mb() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {

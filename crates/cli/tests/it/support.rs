@@ -44,6 +44,18 @@ pub(crate) fn run(arguments: &[&str]) -> Ended {
     shortflow(arguments).output().expect("the binary runs").into()
 }
 
+/// Runs the commands that a message has between backquotes, as a shell would run them as they are printed.
+#[cfg(target_os = "linux")]
+pub(crate) fn printed_commands(message: &str) -> Vec<Ended> {
+    let parts = message.split('`').skip(1).step_by(2);
+    let commands = parts.filter_map(|part| part.strip_prefix("shortflow "));
+    let run = |arguments: &str| {
+        let line = format!("'{}' {arguments}", env!("CARGO_BIN_EXE_shortflow"));
+        command("sh").args(["-c", &line]).output().expect("there is a shell").into()
+    };
+    commands.map(run).collect()
+}
+
 /// Runs a rehearsal to its end. Whether the machine was quick enough for it is not what is tested: that it was not is taken off,
 /// with the exit code for it. None, and a word on what is lacking, where there can be no hosts; on CI there must.
 #[cfg(target_os = "linux")]

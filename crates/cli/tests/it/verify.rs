@@ -146,7 +146,9 @@ fn what_is_not_deployed_there_and_a_peer_to_which_the_device_does_not_lead_are_r
             PEER,
         ]);
         assert_eq!(other.code, Some(2));
-        assert!(other.err.contains("apply this policy with `shortflow reload`"), "{}", other.err);
+        let apply =
+            "apply this policy with `shortflow reload policies/dstf.toml --dev sf0 --role core`";
+        assert!(other.err.contains(apply), "{}", other.err);
         let listings =
             || command("tc").args(["qdisc", "show", "dev", "sf0"]).output().unwrap().stdout;
         let before = listings();
@@ -172,7 +174,7 @@ fn what_is_not_deployed_there_and_a_peer_to_which_the_device_does_not_lead_are_r
         let nobody = run(&["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--port", "7808"]);
         assert_eq!(nobody.code, Some(3));
         assert!(
-            nobody.err.contains("run `shortflow verify --listen` on that machine"),
+            nobody.err.contains("run `shortflow verify --listen --port 7808` on that machine"),
             "{}",
             nobody.err
         );

@@ -220,6 +220,18 @@ fn a_class_that_matches_nothing_is_told_once_in_every_form() {
     let expected = [("input", UNREACHABLE, 3), ("unmatched-class", UNMATCHED, 6)];
     let expected = expected.map(|(kind, message, line)| (kind.into(), message.into(), line.into()));
     assert_eq!(reported, expected.each_ref().map(|(kind, message, line)| (kind, message, line)));
+    let ended = with_files(
+        home.path(),
+        "tune",
+        &line,
+        &["--for", "mean:calls", "--policies", home.path().join("classes.toml").to_str().unwrap()],
+    );
+    assert_eq!(times(&ended.out, UNMATCHED), 1, "{}{}", ended.out, ended.err);
+    let found = fs::read_to_string(home.path().join("out/tune.json")).unwrap();
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let warnings = found["warnings"].as_array().unwrap();
+    let unmatched = |one: &&Value| one["kind"] == "unmatched-class" && one["message"] == UNMATCHED;
+    assert_eq!(warnings.iter().filter(unmatched).count(), 1, "{found}");
     for command in ["check", "predict"] {
         let file = home.path().join("line.toml");
         let ended = run(&[command, file.to_str().unwrap()]);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use shortflow_elements::{Conditioner, QueueDiscipline};
 use shortflow_measure::{Warning, WarningKind};
 use shortflow_policy::{ClassId, ClassRule};
@@ -10,11 +11,12 @@ use shortflow_scenario::Scenario;
 use crate::case::input_warning;
 
 /// Packets per class, over all places where its role is bound.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<(ClassId, u64)>", into = "Vec<(ClassId, u64)>")]
 pub struct ClassCounts(BTreeMap<ClassId, u64>);
 
 /// Packets per class in a run.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClassUse {
     /// Until the end of the warm-up.
     pub warm_up: ClassCounts,
@@ -51,6 +53,19 @@ impl ClassCounts {
 
     fn get(&self, id: &ClassId) -> Option<u64> {
         self.0.get(id).copied()
+    }
+}
+
+// A map whose keys are no texts is a list in JSON.
+impl From<Vec<(ClassId, u64)>> for ClassCounts {
+    fn from(counts: Vec<(ClassId, u64)>) -> Self {
+        ClassCounts(counts.into_iter().collect())
+    }
+}
+
+impl From<ClassCounts> for Vec<(ClassId, u64)> {
+    fn from(counts: ClassCounts) -> Self {
+        counts.0.into_iter().collect()
     }
 }
 

@@ -253,8 +253,9 @@ fn is_seal(name: &str) -> bool {
 
 /// Whether runs write files with this name.
 fn is_ours(name: &str) -> bool {
-    const NAMES: [&str; 8] = [
+    const NAMES: [&str; 9] = [
         "winner.toml",
+        "plain-queue.toml",
         "front.svg",
         "summary.json",
         "replicas.json",

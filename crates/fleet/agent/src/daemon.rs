@@ -51,7 +51,8 @@ pub fn run<P: DataPlane>(
         // The receiver lives as long as the agent does.
         let _ = events.send(event.json());
     });
-    let mut agent = Agent::start(Instant::now(), machine, &source.name(), opened, plane, notify);
+    let (now, from, socket) = (Instant::now(), source.name(), listeners.control.path());
+    let mut agent = Agent::start(now, machine, &from, socket, opened, plane, notify);
     if listeners.metrics.is_some() {
         agent.measure();
     }
@@ -93,7 +94,7 @@ pub fn run<P: DataPlane>(
                 watchers.retain(|watcher| watcher.try_send(event.clone()).is_ok());
             }
         }
-        // Who has asked for what was not begun is told so.
+        // Clients whose requests were not begun get a refusal.
         drop(asked);
         agent.stop();
         listeners.control.knock();
@@ -101,7 +102,7 @@ pub fn run<P: DataPlane>(
     })
 }
 
-/// Answers at all doors until `stop`.
+/// Answers at all listeners until `stop`.
 fn attend<'s>(
     scope: &'s Scope<'s, '_>,
     listeners: &'s Listeners,

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
+use shortflow_deploy::Warning;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,8 +72,9 @@ pub enum What {
         digest: String,
         /// Why not.
         why: String,
-        /// Whether other machines keep waiting for this machine's verdict.
-        others_wait: bool,
+        /// The command that releases the version to the machines that wait for this machine's verdict; `None` if no
+        /// machine waits.
+        release: Option<String>,
     },
     /// A version was found worse than the previous one, and is rolled back.
     Worse {
@@ -129,8 +131,15 @@ pub enum What {
         device: String,
         /// The name of the policy.
         policy: String,
-        /// The resulting verdict.
+        /// The roles and the rate.
         summary: String,
+    },
+    /// A condition on this machine may spoil a deployment.
+    Warned {
+        /// The device.
+        device: String,
+        /// The condition and its effect.
+        warning: Warning,
     },
     /// A device is as it was before.
     Removed {
@@ -255,7 +264,7 @@ impl What {
             }
             What::Approved { digest, why } => ("approved", json!({ "digest": digest, "why": why })),
             What::Inconclusive { digest, why, .. } => {
-                ("cannot be told", json!({ "digest": digest, "why": why }))
+                ("inconclusive", json!({ "digest": digest, "why": why }))
             }
             What::Worse { digest, to, why } => {
                 ("worse", json!({ "digest": digest, "to": to, "why": why }))
@@ -264,7 +273,7 @@ impl What {
                 ("halted", json!({ "digest": digest, "by": by, "why": why }))
             }
             What::Resumed { digest } => ("resumed", json!({ "digest": digest })),
-            What::VerdictNotSent { why } => ("not told", json!({ "why": why })),
+            What::VerdictNotSent { why } => ("verdict not sent", json!({ "why": why })),
             What::Unreadable { from, why, .. } => {
                 ("unreadable", json!({ "from": from, "why": why }))
             }
@@ -272,7 +281,10 @@ impl What {
             What::RolledBack { from, to } if from == to => ("stays", json!({ "version": to })),
             What::RolledBack { from, to } => ("rolled back", json!({ "from": from, "to": to })),
             What::Installed { device, policy, summary } => {
-                ("installed", json!({ "device": device, "policy": policy, "told": summary }))
+                ("installed", json!({ "device": device, "policy": policy, "summary": summary }))
+            }
+            What::Warned { device, warning: Warning { what, remedy } } => {
+                ("warning", json!({ "device": device, "warning": what, "remedy": remedy }))
             }
             What::Removed { device } => ("removed", json!({ "device": device })),
             What::Renamed { from, to } => ("renamed", json!({ "from": from, "to": to })),
@@ -320,6 +332,7 @@ impl fmt::Display for What {
             }
             What::RolledBack { from, to } => write!(f, "rolled back from version {from} to {to}"),
             What::Installed { .. }
+            | What::Warned { .. }
             | What::Removed { .. }
             | What::Renamed { .. }
             | What::Failed { .. }
@@ -356,15 +369,15 @@ impl What {
                 )
             }
             What::Approved { digest, why } => write!(f, "version {digest} is no worse: {why}"),
-            What::Inconclusive { digest, why, others_wait } => {
-                let wait = match others_wait {
-                    true => {
-                        "; the other machines keep waiting: to release it to them, run `shortflow \
-                            agent resume`"
-                    }
-                    false => "",
-                };
-                write!(f, "cannot decide whether version {digest} is worse: {why}{wait}")
+            What::Inconclusive { digest, why, release } => {
+                write!(f, "cannot decide whether version {digest} is worse: {why}")?;
+                match release {
+                    Some(command) => write!(
+                        f,
+                        "; the other machines keep waiting: to release it to them, run `{command}`"
+                    ),
+                    None => Ok(()),
+                }
             }
             What::Worse { digest, to, why } => {
                 write!(
@@ -394,6 +407,7 @@ impl What {
             What::Installed { device, policy, summary } => {
                 write!(f, "{device}: policy {policy:?}{summary}")
             }
+            What::Warned { device, warning } => write!(f, "{device}: warning: {warning}"),
             What::Removed { device } => write!(
                 f,
                 "{device}: policy removed; the device is as it \

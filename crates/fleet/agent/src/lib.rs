@@ -43,13 +43,13 @@ pub use agent::{Agent, RollBackError};
 pub use bundle::{Bundle, FLEET, Unreadable};
 pub use change::{Change, Difference, changes};
 pub use console::{Overview, Page};
-pub use control::{Ask, AskError, Control, ask, watch};
+pub use control::{Ask, AskError, Control, DEFAULT_SOCKET, ask, command, watch};
 pub use daemon::{Listeners, run};
 pub use event::{Event, What};
 pub use fleet::{Fleet, Machine, Target};
 pub use machine::{is_machine, this_machine};
 pub use metrics::{Metrics, exposition};
-pub use plane::{DataPlane, KernelPlane, StubPlane, Trouble};
+pub use plane::{DataPlane, Installed, KernelPlane, StubPlane, Trouble};
 pub use privileges::give_up_privileges;
 pub use sanitize::sanitize_lines;
 #[cfg(feature = "network")]
@@ -58,5 +58,5 @@ pub use source::{
     OptionsError, Transport,
 };
 pub use source::{Fetched, Folder, NotFetched, Returns, Source, Subprocess, confine, serve};
-pub use store::{Store, StoreError, Version};
+pub use store::{Repair, Store, StoreError, Version};
 pub use verdict::Verdict;

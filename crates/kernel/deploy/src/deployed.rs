@@ -230,7 +230,7 @@ fn unescaped(text: &str) -> String {
 }
 
 /// Quoted as one word of a shell.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-@:+,=/".contains(&byte);
     match !text.is_empty() && text.bytes().all(is_plain) {
         true => text.to_owned(),

@@ -136,7 +136,7 @@ mod tests {
     use std::os::unix::net::{SocketAddr, UnixListener};
 
     use super::*;
-    use crate::run_folder::open_own;
+    use crate::run_folder::{open_own, refusal};
 
     #[test]
     fn a_lock_is_found_in_what_the_kernel_tells() {
@@ -162,6 +162,33 @@ mod tests {
         assert!(is_locked(&file), "a lock is seen by who may try it");
         drop(lock);
         assert!(!is_locked(&file) && !is_locked(&place("own").join("none.lock")));
+    }
+
+    #[test]
+    fn whatever_stands_in_the_place_of_the_folder_is_named_with_the_command_that_replaces_it() {
+        let home = tempfile::tempdir().unwrap();
+        let place = |name: &str| home.path().join(name);
+        symlink(place("elsewhere"), place("a link")).unwrap();
+        std::fs::write(place("file"), "").unwrap();
+        std::fs::create_dir(place("open")).unwrap();
+        let mode = std::fs::Permissions::from_mode(0o777);
+        std::fs::set_permissions(place("open"), mode).unwrap();
+        for (name, found) in [
+            ("a link", "is a symbolic link instead of a folder"),
+            ("file", "is a file instead of a folder"),
+            ("open", "is writable by others"),
+        ] {
+            let path = place(name);
+            let message = refusal(vec![(&path, open_own(&path).unwrap_err())]).to_string();
+            assert!(message.contains(found), "{message}");
+            let (_, command) = message.split_once("as root: ").expect("a command to type");
+            // `-o root` is for root alone, and a test may be run by any user.
+            let command = command.replace(" -o root", "");
+            let ended = std::process::Command::new("sh").args(["-ec", &command]).status();
+            assert!(ended.unwrap().success(), "{command}");
+            open_own(&path).unwrap();
+            assert!(!place("elsewhere").exists(), "nothing is made behind the link");
+        }
     }
 
     #[test]

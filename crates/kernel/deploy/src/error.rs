@@ -1,6 +1,9 @@
 //! Errors of operations on a device.
 
+use shortflow_files::Kind;
+
 use crate::converge::Obstacle;
+use crate::deployed::quoted;
 
 /// Why something cannot be done at a device.
 #[derive(Debug, thiserror::Error)]
@@ -58,9 +61,12 @@ pub enum Error {
     },
     /// Something is deployed there already.
     #[error(
-        "policy {policy:?} is deployed on {device} already\nreplace it with `shortflow reload`, or remove it with `shortflow undeploy`"
+        "policy {policy:?} is deployed on {device} already\nreplace it with `{reload}`, or remove it with \
+            `shortflow undeploy --dev {device}`"
     )]
     Deployed {
+        /// The command that replaces it.
+        reload: String,
         /// The device.
         device: String,
         /// The policy that is there.
@@ -121,16 +127,27 @@ pub enum Error {
     /// A lock there would not be safe.
     #[error(
         "cannot lock devices: {folder} cannot be created or written, belongs to another user, or \
-            is writable by others\ncreate it as root: install -d -m 755 -o root {folder}"
+            is writable by others\ncreate it as root: install -d -m 755 -o root {}", quoted(.folder)
     )]
     NoLocks {
         /// The folder.
-        folder: &'static str,
+        folder: String,
+    },
+    /// Something else stands in the place of the folder for locks.
+    #[error(
+        "cannot lock devices: {folder} is {kind} instead of a folder\nreplace it by a folder, as \
+            root: rm {0} && install -d -m 755 -o root {0}", quoted(.folder)
+    )]
+    NoLockFolder {
+        /// The path of the folder.
+        folder: String,
+        /// What stands there.
+        kind: Kind,
     },
     /// The classes of an earlier policy still hold packets.
     #[error(
         "{packets} packets of the previous policy still wait on {device}; `reload` discards none \
-            of them\ntry again later, or use `shortflow undeploy`, which drops them"
+            of them\ntry again later, or use `shortflow undeploy --dev {device}`, which drops them"
     )]
     Busy {
         /// The device.

@@ -63,7 +63,7 @@ pub use compile::{
     Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
-pub use deployed::{Deployed, Options};
+pub use deployed::{Deployed, Options, quoted};
 pub use deployed_file::forget_deployed;
 pub use device::{Link, is_plain, link, may_be_device, numbers};
 pub use device_lock::DeviceLock;

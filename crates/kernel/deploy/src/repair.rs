@@ -50,13 +50,13 @@ impl Wrong {
         mended.chain(tcx).collect()
     }
 
-    /// The faults as text, those with the same command together.
-    pub(crate) fn text(all: &[Wrong]) -> String {
+    /// The faults at a device as text, those with the same command together.
+    pub(crate) fn text(device: &str, all: &[Wrong]) -> String {
         let of_one = all.chunk_by(|one, next| one.command == next.command);
-        of_one.map(Wrong::text_of).collect()
+        of_one.map(|one| Wrong::text_of(device, one)).collect()
     }
 
-    fn text_of(all: &[Wrong]) -> String {
+    fn text_of(device: &str, all: &[Wrong]) -> String {
         let Some(Wrong { command, .. }) = all.last() else { return String::new() };
         let each: String = all.iter().map(|wrong| format!("  WRONG: {}\n", wrong.what)).collect();
         let policy = match command.contains(" POLICY ") {
@@ -64,7 +64,8 @@ impl Wrong {
             false => "",
         };
         each + &format!(
-            "  repair it with `{command}`{policy},\n  or remove the deployment with `shortflow undeploy`\n"
+            "  repair it with `{command}`{policy},\n  or remove the deployment with `shortflow undeploy --dev {}`\n",
+            quoted(device)
         )
     }
 
@@ -105,7 +106,7 @@ pub(crate) fn lost(
         GroupState::There | GroupState::Unseen => None,
         GroupState::Gone => Some(format!(
             "no connection has the label `{name}`: its cgroup {path} does not exist, for example \
-                because a service has stopped; when it exists again, run `reload`"
+                because a service has stopped; reload the policy when it exists again"
         )),
         GroupState::MadeAnew => Some(format!(
             "no connection has the label `{name}`: its cgroup {path} was recreated, for example \

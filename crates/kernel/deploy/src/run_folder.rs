@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
-use shortflow_files::Dir;
+use shortflow_files::{Dir, Kind};
 
 use crate::error::Error;
 use crate::namespace::namespace_id;
@@ -25,19 +25,29 @@ pub(crate) fn own_folder(folders: &[PathBuf]) -> Result<Dir, Error> {
     for path in folders {
         match open_own(path) {
             Ok(folder) => return Ok(folder),
-            Err(error) => refused.push(error),
+            Err(error) => refused.push((path.as_path(), error)),
         }
     }
-    // Who may not write there is hardly one who may change devices.
+    // A user who may not write there may not change devices either.
+    Err(if geteuid().is_root() { refusal(refused) } else { Error::NotAllowed })
+}
+
+/// Why none of these folders can be used, and what root has to type.
+pub(crate) fn refusal(refused: Vec<(&Path, io::Error)>) -> Error {
+    let obstructed = refused.iter().find_map(|(path, _)| {
+        let kind = Kind::from(path.symlink_metadata().ok()?.file_type());
+        (kind != Kind::Folder).then(|| (path.display().to_string(), kind))
+    });
+    if let Some((folder, kind)) = obstructed {
+        return Error::NoLockFolder { folder, kind };
+    }
+    let first = refused.first().map_or(FOLDER.into(), |(path, _)| path.display().to_string());
     let is_denied = |error: &io::Error| {
         matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem)
     };
-    match refused.into_iter().find(|error| !is_denied(error)) {
-        Some(source) if geteuid().is_root() => {
-            Err(Error::Machine { what: "cannot create a folder for locks", source })
-        }
-        _ if geteuid().is_root() => Err(Error::NoLocks { folder: FOLDER }),
-        _ => Err(Error::NotAllowed),
+    match refused.into_iter().find(|(_, error)| !is_denied(error)) {
+        Some((_, source)) => Error::Machine { what: "cannot create a folder for locks", source },
+        None => Error::NoLocks { folder: first },
     }
 }
 

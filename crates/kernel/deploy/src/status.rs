@@ -310,7 +310,7 @@ impl DeviceStatus {
         if self.is_busy {
             text += "  it is locked by another shortflow process\n";
         }
-        text += &Wrong::text(&self.wrongs());
+        text += &Wrong::text(&self.device, &self.wrongs());
         text += &self.before.iter().map(|before| format!("  {before}\n")).collect::<String>();
         if let Some(edge) = &self.edge {
             text += &columns(&edge.rows(), 1);

@@ -3,14 +3,20 @@
 use std::io;
 use std::net::SocketAddr;
 
+use crate::PORT;
+
 /// Why something could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The peer does not answer.
     #[error(
-        "no answer from {0}\nrun `shortflow verify --listen` on that machine, and allow UDP and \
-            TCP to port {port}",
-        port = .0.port()
+        "no answer from {0}\nrun `shortflow verify --listen{option}` on that machine, and allow UDP \
+            and TCP to port {port}",
+        port = .0.port(),
+        option = match .0.port() {
+            PORT => String::new(),
+            port => format!(" --port {port}"),
+        }
     )]
     NoAnswer(SocketAddr),
     /// It was asked to stop.
@@ -40,5 +46,17 @@ impl Error {
     pub(crate) fn socket(what: impl Into<String>) -> impl FnOnce(io::Error) -> Error {
         let what = what.into();
         move |why| Error::Socket { what, why }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_for_the_other_machine_names_the_port_that_was_given() {
+        let message = |port: u16| Error::NoAnswer(([192, 0, 2, 7], port).into()).to_string();
+        assert!(message(PORT).contains("run `shortflow verify --listen` on that machine"));
+        assert!(message(9000).contains("run `shortflow verify --listen --port 9000` on that"));
     }
 }

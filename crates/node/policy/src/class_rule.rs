@@ -1,10 +1,11 @@
 //! The classes of a policy with their positions in its text, so that messages can point to them.
 
+use serde::{Deserialize, Serialize};
 use shortflow_elements::classifier::MultiField;
 use shortflow_text::Spot;
 
 /// Identifies a class of a policy, both in its text and in the counters of elements.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClassId {
     /// The role.
     pub role: String,

@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use shortflow_deploy::Warning;
 
 use super::Agent;
 use crate::event::{What, clock};
 use crate::fleet::Target;
-use crate::plane::DataPlane;
+use crate::plane::{DataPlane, Installed};
 
 /// How often one looks whether devices are as they are to be.
 pub(super) const CHECK_INTERVAL: Duration = Duration::from_secs(10);
@@ -38,6 +39,8 @@ pub(super) struct Device {
     changed_at: Option<String>,
     /// Since when it has the assigned policy.
     since: Option<Instant>,
+    /// The warnings of the last deployment.
+    pub(super) warnings: Vec<Warning>,
 }
 
 impl Device {
@@ -149,11 +152,18 @@ impl<P: DataPlane> Agent<P> {
 
     fn install(&mut self, now: Instant, target: &Target) {
         match self.plane.install(target) {
-            Ok(summary) => {
-                self.devices.entry(target.device.clone()).or_default().done(now);
+            Ok(Installed { summary, warnings }) => {
+                let state = self.devices.entry(target.device.clone()).or_default();
+                state.done(now);
+                let before = std::mem::replace(&mut state.warnings, warnings.clone());
                 self.note_numbers();
                 let (device, policy) = (target.device.clone(), target.policy.name.clone());
                 self.happened("agent", What::Installed { device, policy, summary });
+                // A repair of the same deployment brings no new warnings.
+                for warning in warnings.into_iter().filter(|it| !before.contains(it)) {
+                    let device = target.device.clone();
+                    self.happened("agent", What::Warned { device, warning });
+                }
             }
             Err(trouble) => self.failed(now, &target.device, &trouble.0),
         }

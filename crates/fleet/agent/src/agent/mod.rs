@@ -5,24 +5,28 @@ mod preview;
 mod renamed;
 mod status;
 mod trials;
+mod unusable;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use shortflow_text::Diagnostics;
 
 use crate::bundle::Bundle;
+use crate::control::command;
 use crate::event::{Event, What, clock, utc, written};
 use crate::fleet::{Fleet, Target, Written};
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
 use crate::sanitize::{sanitize, sanitize_lines};
 use crate::source::{Fetched, NotFetched, Returns};
-use crate::store::{Store, StoreError, Version};
+use crate::store::{Repair, Store, StoreError, Version};
 use crate::trial::{Series, Trial};
 use crate::verdict::{Heard, Verdict};
 use devices::Device;
+use unusable::Unusable;
 
 /// After so long a version that could not be kept is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
@@ -35,9 +39,13 @@ pub struct Agent<P> {
     machine: String,
     /// The name of the source, in logs.
     from: String,
+    /// Its control socket, for commands that it prints.
+    socket: PathBuf,
     store: Store,
     plane: P,
     current: Option<(Version, Fleet)>,
+    /// The stored versions, where none of them is active.
+    unusable: Vec<Unusable>,
     /// The digest of what was refused last, and the mistakes in it.
     refused: Option<(String, String)>,
     /// What is good, and other machines take first.
@@ -143,21 +151,25 @@ pub enum RollBackError {
 }
 
 impl<P: DataPlane> Agent<P> {
-    /// The agent of this machine, with the state on disk; `from` names its source, and it reports each event.
+    /// The agent of this machine, with the state on disk. `from` names its source, and `socket` is the control socket
+    /// that the commands in its messages name. It reports each event.
     pub fn start(
         now: Instant,
         machine: &str,
         from: &str,
-        (store, repaired): (Store, Vec<String>),
+        socket: &Path,
+        (store, repaired): (Store, Vec<Repair>),
         plane: P,
         tell: Box<dyn FnMut(&Event)>,
     ) -> Agent<P> {
         let mut agent = Agent {
             machine: machine.to_owned(),
             from: from.to_owned(),
+            socket: socket.to_owned(),
             store,
             plane,
             current: None,
+            unusable: Vec::new(),
             refused: None,
             waiting: None,
             unreadable: None,
@@ -179,7 +191,8 @@ impl<P: DataPlane> Agent<P> {
             send_error: None,
             tell,
         };
-        for what in repaired {
+        for repair in repaired {
+            let what = repair.text(&agent.command("resume"));
             agent.happened("agent", What::Repaired { what });
         }
         let kept = agent.store.current();
@@ -197,6 +210,9 @@ impl<P: DataPlane> Agent<P> {
                 }
             },
             Err(error) => agent.happened("agent", What::NotKept { why: error.to_string() }),
+        }
+        if agent.current.is_none() {
+            agent.unusable = agent.find_unusable();
         }
         agent.go_on_with_trial(now);
         agent.converge(now);
@@ -237,7 +253,7 @@ impl<P: DataPlane> Agent<P> {
             Ok(fetched) => Fetched { who: sanitize(&fetched.who), ..fetched },
             Err(mistakes) => {
                 let mistakes = sanitize_lines(&mistakes.to_string());
-                // What makes no repository is told apart by what is wrong with it.
+                // A source without a repository has no digest; its mistakes stand for one.
                 let digest = Bundle::new([(String::new(), mistakes.clone())]).digest();
                 if !self.is_settled(&digest) {
                     self.refuse("agent", digest, mistakes);
@@ -325,7 +341,7 @@ impl<P: DataPlane> Agent<P> {
     /// yet applied is held back again.
     ///
     /// # Errors
-    /// When there is none, it has mistakes, or the state cannot be written; then all is as before.
+    /// When the version does not exist or has mistakes, or the state cannot be written; then all is as before.
     pub fn roll_back(
         &mut self,
         now: Instant,
@@ -364,6 +380,11 @@ impl<P: DataPlane> Agent<P> {
     /// How many machines the fleet has.
     pub fn machines(&self) -> usize {
         self.current.as_ref().map_or(1, |(_, fleet)| fleet.count)
+    }
+
+    /// A command line that asks this agent.
+    fn command(&self, words: &str) -> String {
+        command(words, &self.socket)
     }
 
     /// What its devices are at.
@@ -451,6 +472,7 @@ impl<P: DataPlane> Agent<P> {
         }
         let before = self.targets().unwrap_or_default();
         self.current = Some((version, fleet));
+        self.unusable.clear();
         let after = self.targets().unwrap_or_default();
         for (device, state) in &mut self.devices {
             let (old, new) = (before.get(device), after.get(device));

@@ -1,9 +1,11 @@
 //! The status of an agent.
 
 use serde_json::{Value, json};
+use shortflow_deploy::Warning;
 
 use super::Agent;
 use super::devices::Device;
+use super::unusable::Unusable;
 use crate::event::written;
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
@@ -44,6 +46,7 @@ impl<P: DataPlane> Agent<P> {
                     "done": state.is_some_and(|state| state.is_done),
                     "why": state.and_then(|state| state.why.as_ref()),
                     "changed": state.map(Device::changes_json),
+                    "warnings": state.map(|state| state.warnings.iter().map(Warning::json).collect::<Vec<_>>()),
                     "waits": self.waits.get(name).map(|classes| {
                         let one = |(class, of): (&String, &Histogram)| {
                             json!({ "class": class, "seconds": of.json() })
@@ -59,6 +62,7 @@ impl<P: DataPlane> Agent<P> {
             "machine": self.machine,
             "fleet": self.current.as_ref().map(|(_, fleet)| &fleet.name),
             "version": version,
+            "unusable": self.unusable.iter().map(Unusable::json).collect::<Vec<_>>(),
             "in_fleet": self.current.as_ref().map(|(_, fleet)| fleet.machine(&self.machine).is_some()),
             "held": self.held(),
             "held_any": self.store.held().contains(ANY),
@@ -72,7 +76,7 @@ impl<P: DataPlane> Agent<P> {
             "trial": self.trial.as_ref().map(|trial| {
                 json!({
                     "against": trial.good, "window_s": trial.window().as_secs_f64(),
-                    "untold": trial.inconclusive, "others_wait": trial.tells,
+                    "inconclusive": trial.inconclusive, "others_wait": trial.tells,
                 })
             }),
             "worse": self.offered.as_ref().and_then(|offered| self.why_worse(&offered.needed)),

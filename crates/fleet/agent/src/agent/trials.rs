@@ -107,13 +107,14 @@ impl<P: DataPlane> Agent<P> {
     fn record_inconclusive(&mut self, now: Instant, why: &str, is_decidable: bool) {
         let Some(trial) = self.trial.take() else { return };
         if trial.inconclusive.is_none() {
-            let (digest, others_wait) = (trial.digest.clone(), trial.tells);
-            self.happened("agent", What::Inconclusive { digest, why: why.to_owned(), others_wait });
+            let release = trial.tells.then(|| self.command("resume"));
+            let (digest, why) = (trial.digest.clone(), why.to_owned());
+            self.happened("agent", What::Inconclusive { digest, why, release });
         }
         if trial.tells || is_decidable {
             self.trial = Some(trial.restarted(now, why.to_owned()));
         } else {
-            // What stays of it says nothing to the next start but that it cannot be told.
+            // A record that stays lets the next start measure again, which does no harm.
             let _ = self.store.set_trial(None);
         }
     }
@@ -230,9 +231,7 @@ impl<P: DataPlane> Agent<P> {
                 format!("the source has version {}, which is already active", version.number)
             }
             _ if self.refused.as_ref().is_some_and(|(refused, _)| refused == digest) => {
-                "the source's current version is refused because of errors; to see them, run `shortflow \
-                    agent status`"
-                    .to_owned()
+                "the source's current version is refused because of errors".to_owned()
             }
             _ => "the agent is about to apply the source's current version".to_owned(),
         }

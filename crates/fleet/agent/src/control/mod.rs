@@ -16,10 +16,12 @@
 //! its owner. The kernel identifies the user, and the log records it.
 
 mod client;
+mod command;
 mod request;
 mod server;
 
 pub use client::{AskError, ask, watch};
+pub use command::{DEFAULT_SOCKET, command};
 pub use request::Ask;
 pub use server::Control;
 

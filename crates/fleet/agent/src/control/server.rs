@@ -100,6 +100,11 @@ impl Control {
         Ok(control)
     }
 
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Lets who serves it look whether to stop.
     pub(crate) fn knock(&self) {
         // Where nobody listens, nobody waits.

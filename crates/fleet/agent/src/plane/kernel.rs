@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 use shortflow_deploy::{
-    DeviceLock, DeviceStatus, Error, Kernel, Link, Root, Site, Tc, Translation, Unwanted, Wanted,
-    examine_kernel, forget_deployed, link, numbers, owners,
+    DeviceLock, DeviceStatus, Environment, Error, Kernel, Link, Root, Site, Tc, Translation,
+    Unwanted, Wanted, Warning, examine_kernel, forget_deployed, link, numbers, owners,
 };
 
-use super::{DataPlane, Trouble};
+use super::{DataPlane, Installed, Trouble};
 use crate::fleet::Target;
 
 /// How long one waits for another command that works on the device.
@@ -65,7 +65,7 @@ fn one_line(text: &str) -> String {
 }
 
 impl DataPlane for KernelPlane {
-    fn install(&mut self, target: &Target) -> Result<String, Trouble> {
+    fn install(&mut self, target: &Target) -> Result<Installed, Trouble> {
         let device = &target.device;
         let wanted = self.wanted(target, &link(device)?)?;
         let tc = Tc::new(device).with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?);
@@ -76,7 +76,9 @@ impl DataPlane for KernelPlane {
         }
         let steps = wanted.steps(&tc, &observed, device)?;
         wanted.apply(tc, &observed, &steps)?;
-        Ok(wanted.summary())
+        let environment = Environment::detect(device);
+        let warnings = Warning::all(&target.policy, &wanted, device, &environment);
+        Ok(Installed { summary: wanted.summary(), warnings })
     }
 
     fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble> {

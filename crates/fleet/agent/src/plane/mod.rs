@@ -5,6 +5,8 @@ mod stub;
 
 use std::collections::BTreeMap;
 
+use shortflow_deploy::Warning;
+
 use crate::fleet::Target;
 
 pub use kernel::KernelPlane;
@@ -15,14 +17,23 @@ pub use stub::StubPlane;
 #[error("{0}")]
 pub struct Trouble(pub String);
 
+/// What was deployed on a device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Installed {
+    /// The roles and the rate, as they follow the name of the policy.
+    pub summary: String,
+    /// Conditions on this machine that may spoil the deployment.
+    pub warnings: Vec<Warning>,
+}
+
 /// Installs policies. A failure leaves a device as it was, or between two harmless steps; the next call continues
 /// from there.
 pub trait DataPlane {
-    /// Lets a device be as the target says, and says what that is.
+    /// Deploys the policy of the target on its device.
     ///
     /// # Errors
     /// When that cannot be done.
-    fn install(&mut self, target: &Target) -> Result<String, Trouble>;
+    fn install(&mut self, target: &Target) -> Result<Installed, Trouble>;
 
     /// Whether the device is as the target says, as far as one sees without touching it.
     ///
@@ -45,7 +56,7 @@ pub trait DataPlane {
         Ok(BTreeMap::new())
     }
 
-    /// How its queues stand and what became of packets, as [`status`](Self::status) says it of all; asked every second.
+    /// The counters of its queues and edge, as in [`status`](Self::status); asked every second.
     ///
     /// # Errors
     /// When one cannot look.

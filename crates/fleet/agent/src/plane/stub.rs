@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use shortflow_deploy::Warning;
 
-use super::{DataPlane, Trouble};
+use super::{DataPlane, Installed, Trouble};
 use crate::fleet::Target;
 
 /// Keeps in mind what it was asked for, and touches nothing.
@@ -18,6 +19,8 @@ pub struct StubPlane {
     pub calls: usize,
     /// The status of each device; by default its last target.
     pub stands: BTreeMap<String, Value>,
+    /// The warnings of every deployment.
+    pub warnings: Vec<Warning>,
     /// The numbers of devices that have some.
     pub numbers: BTreeMap<String, u32>,
 }
@@ -33,10 +36,10 @@ impl StubPlane {
 }
 
 impl DataPlane for StubPlane {
-    fn install(&mut self, target: &Target) -> Result<String, Trouble> {
+    fn install(&mut self, target: &Target) -> Result<Installed, Trouble> {
         self.try_at(&target.device)?;
         self.devices.insert(target.device.clone(), target.summary());
-        Ok(String::new())
+        Ok(Installed { summary: String::new(), warnings: self.warnings.clone() })
     }
 
     fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble> {

@@ -9,7 +9,7 @@
 //! STATE/held.json                     digests of what was rolled back from, which is not taken again
 //! STATE/trial.json                    the version on trial, and what was measured before it
 //! STATE/worse.json                    digests of versions that were found to be worse, which are not taken again
-//! STATE/verdict.json                  what this machine has told others of a version
+//! STATE/verdict.json                  the last verdict that this machine has published
 //! STATE/lock                          held by the one process that uses the folder
 //! ```
 //!
@@ -61,6 +61,29 @@ pub struct Version {
     pub at: String,
     /// From which source.
     pub from: String,
+}
+
+/// A fault that was found in the state, and its consequence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// As a sentence.
+    pub what: String,
+    /// Whether the agent applies nothing from the source until a user releases it.
+    pub needs_release: bool,
+}
+
+impl Repair {
+    fn new(what: impl Into<String>) -> Repair {
+        Repair { what: what.into(), needs_release: false }
+    }
+
+    /// With the command that releases the source's version, where one is needed.
+    pub fn text(&self, release: &str) -> String {
+        match self.needs_release {
+            true => format!("{}; to allow it again, run `{release}`", self.what),
+            false => self.what.clone(),
+        }
+    }
 }
 
 /// Why the state cannot be used.
@@ -139,7 +162,7 @@ impl Store {
     ///
     /// # Errors
     /// When another process has it, or it cannot be read or written.
-    pub fn open(folder: &Path) -> Result<(Store, Vec<String>), StoreError> {
+    pub fn open(folder: &Path) -> Result<(Store, Vec<Repair>), StoreError> {
         let dir = private_folder(folder).map_err(|error| io(folder, error))?;
         dir.make_dir("versions", 0o700).map_err(|error| io(&folder.join("versions"), error))?;
         let path = folder.join("lock");
@@ -156,7 +179,7 @@ impl Store {
         let mut store =
             Store { folder: folder.to_owned(), dir, log, devices: BTreeSet::new(), _lock: lock };
         store.devices = store.read("devices.json").unwrap_or_default();
-        let mut repaired: Vec<String> = torn.into_iter().collect();
+        let mut repaired: Vec<Repair> = torn.into_iter().map(Repair::new).collect();
         repaired.extend(store.damaged());
         repaired.extend(store.repair()?);
         Ok((store, repaired))
@@ -191,7 +214,7 @@ impl Store {
     /// The number of the version before this one.
     ///
     /// # Errors
-    /// When there is none.
+    /// When no earlier version is kept.
     pub(crate) fn before(&self, number: u64) -> Result<u64, StoreError> {
         let versions = self.numbers();
         let before = versions.iter().rfind(|before| **before < number).copied();
@@ -390,14 +413,14 @@ impl Store {
     }
 
     /// Removes what was begun and not finished, and goes back to the last sound version where the current one is not.
-    fn repair(&mut self) -> Result<Vec<String>, StoreError> {
+    fn repair(&mut self) -> Result<Vec<Repair>, StoreError> {
         let mut repaired = Vec::new();
         let versions = self.dir.dir("versions").map_err(|error| io(&self.folder, error))?;
         for (dir, what) in [(&versions, "version"), (&self.dir, "file")] {
             let names = dir.names().map_err(|error| io(&self.folder, error))?;
             for name in names.iter().filter(|name| is_unfinished(&name.to_string_lossy())) {
                 dir.remove_tree(name).map_err(|error| io(&self.folder.join(name), error))?;
-                repaired.push(format!("removed an incomplete {what}"));
+                repaired.push(Repair::new(format!("removed an incomplete {what}")));
             }
         }
         let numbers = self.numbers();
@@ -412,12 +435,11 @@ impl Store {
         match self.replacement(current, &numbers) {
             Some(number) => {
                 self.point_to(number)?;
-                repaired.push(format!("{was}; version {number} is active now"));
+                repaired.push(Repair::new(format!("{was}; version {number} is active now")));
             }
-            None => repaired.push(format!(
-                "{was}; no other version may take its place: the others are damaged or were rolled back; \
-                 `shortflow agent resume` allows a version that was rolled back"
-            )),
+            None => repaired.push(Repair::new(format!(
+                "{was}; no other version may take its place: the others are damaged or were rolled back"
+            ))),
         }
         Ok(repaired)
     }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use shortflow_files::Kind;
 
 use super::numbers::Numbers;
-use super::{ANY, MAX_STATE, Store, StoreError, io};
+use super::{ANY, MAX_STATE, Repair, Store, StoreError, io};
 use crate::atomic_file::write_atomically;
 use crate::trial::Trial;
 use crate::verdict::Verdict;
@@ -64,17 +64,17 @@ impl Store {
     }
 
     /// Damaged files, and the consequences.
-    pub(super) fn damaged(&self) -> Vec<String> {
+    pub(super) fn damaged(&self) -> Vec<Repair> {
         let known = [
             (
                 "held.json",
                 "the record of rolled-back versions is lost, so the agent takes no version from \
-                    the source until you run `shortflow agent resume`",
+                    the source",
             ),
             (
                 "devices.json",
                 "devices that the fleet no longer names keep their policies; to remove one, run \
-                    `shortflow undeploy`",
+                    `shortflow undeploy --dev DEVICE`",
             ),
             ("numbers.json", "devices that were renamed meanwhile keep their policies"),
             ("trial.json", "no version is on trial"),
@@ -90,7 +90,11 @@ impl Store {
             _ => self.is_no::<Verdict>(name),
         };
         let damaged = known.into_iter().filter(|(name, _)| is_damaged(name));
-        damaged.map(|(name, then)| format!("{name} cannot be read: {then}")).collect()
+        let repair = |(name, then): (&str, &str)| Repair {
+            what: format!("{name} cannot be read: {then}"),
+            needs_release: name == "held.json",
+        };
+        damaged.map(repair).collect()
     }
 
     fn is_no<T: DeserializeOwned>(&self, name: &str) -> bool {

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use shortflow_agent::{Agent, Fetched, NotFetched, Store, StubPlane};
+use shortflow_deploy::Warning;
 
 use crate::support::bundle;
 
@@ -18,7 +20,10 @@ interfaces.lan = { device = "eth1", rate = "900 Mbit/s" }
 policy = "policies/fq-codel.toml"
 "#;
 
-/// An agent, the events that it has told, and a time of its own.
+/// The control socket that its commands name.
+const SOCKET: &str = "/tmp/agent.sock";
+
+/// An agent, its events, and a clock of its own.
 struct Bench {
     agent: Agent<StubPlane>,
     events: Rc<RefCell<Vec<String>>>,
@@ -32,8 +37,8 @@ impl Bench {
         let tell = Box::new(move |event: &shortflow_agent::Event| {
             heard.borrow_mut().push(format!("{}: {}", event.who, event.what));
         });
-        let (now, store) = (Instant::now(), Store::open(state).unwrap());
-        Bench { agent: Agent::start(now, "gw1", "a test", store, plane, tell), events, now }
+        let (now, store, socket) = (Instant::now(), Store::open(state).unwrap(), Path::new(SOCKET));
+        Bench { agent: Agent::start(now, "gw1", "a test", socket, store, plane, tell), events, now }
     }
 
     fn offer(&mut self, fleet: &str) {
@@ -48,7 +53,7 @@ impl Bench {
         self.agent.tick(self.now);
     }
 
-    /// The first lines of what was told since one last asked.
+    /// The first lines of the events since the last call.
     fn reported(&mut self) -> Vec<String> {
         let events = std::mem::take(&mut *self.events.borrow_mut());
         events.iter().map(|event| event.lines().next().unwrap_or_default().to_owned()).collect()
@@ -280,7 +285,8 @@ fn where_it_is_not_known_what_was_gone_back_from_nothing_is_taken_until_somebody
         let mut bench = Bench::at(state.path(), StubPlane::default());
         let reported = bench.reported();
         assert!(
-            reported[0].starts_with("agent: state repaired: held.json cannot be read: "),
+            reported[0].starts_with("agent: state repaired: held.json cannot be read: ")
+                && reported[0].ends_with("run `shortflow agent resume --socket /tmp/agent.sock`"),
             "{reported:?}"
         );
         let other = best_effort.replace("95", "90");
@@ -301,6 +307,59 @@ fn where_it_is_not_known_what_was_gone_back_from_nothing_is_taken_until_somebody
         let status = bench.agent.status();
         assert_eq!((&status["version"]["number"], &status["held_any"]), (&3.into(), &false.into()));
     }
+}
+
+#[test]
+fn an_agent_without_a_sound_version_reports_each_and_takes_the_next_of_its_source() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::at(state.path(), StubPlane::default());
+    bench.offer(FLEET);
+    let second = FLEET.replace("95", "90");
+    bench.offer(&second);
+    assert_eq!(bench.agent.status()["unusable"], json!([]));
+    bench.agent.roll_back(bench.now, None, "bob").unwrap();
+    let devices = bench.agent.plane().devices.clone();
+    drop(bench);
+    let fleet = state.path().join("versions/000001/repository/fleet.toml");
+    std::fs::write(&fleet, FLEET.replace("95", "96")).unwrap();
+    let mut bench =
+        Bench::at(state.path(), StubPlane { devices: devices.clone(), ..StubPlane::default() });
+    let status = bench.agent.status();
+    let unusable = &status["unusable"];
+    assert_eq!(unusable[0], json!({ "number": 2, "state": "rolled back", "why": null }));
+    assert_eq!((&unusable[1]["number"], &unusable[1]["state"]), (&json!(1), &json!("damaged")));
+    let why = unusable[1]["why"].as_str().unwrap();
+    assert!(why.contains("versions/000001/repository: the digest is "), "{why}");
+    assert_eq!(status["version"], json!(null));
+    assert_eq!(bench.agent.plane().devices, devices, "deployments stay");
+    bench.offer(&FLEET.replace("95", "85"));
+    let status = bench.agent.status();
+    assert_eq!((&status["unusable"], &status["version"]["number"]), (&json!([]), &json!(3)));
+}
+
+#[test]
+fn the_warnings_of_a_deployment_are_logged_once_and_shown_with_its_device() {
+    let state = tempfile::tempdir().unwrap();
+    let warning = |what: &str| Warning { what: what.to_owned(), remedy: "do this".to_owned() };
+    let plane = StubPlane { warnings: vec![warning("large segments")], ..StubPlane::default() };
+    let mut bench = Bench::at(state.path(), plane);
+    bench.offer(FLEET);
+    let is_warning = |line: &String| line.contains("warning");
+    let warned = |bench: &mut Bench| -> Vec<String> {
+        bench.reported().into_iter().filter(is_warning).collect()
+    };
+    let both = ["eth0", "eth1"].map(|it| format!("agent: {it}: warning: large segments; do this"));
+    assert_eq!(warned(&mut bench), both);
+    let status = bench.agent.status();
+    let shown = json!([{ "what": "large segments", "remedy": "do this" }]);
+    assert_eq!(status["devices"][0]["warnings"], shown);
+    // The same deployment is repaired, then another one has another warning.
+    bench.agent.plane_mut().devices.remove("eth0");
+    bench.later(20);
+    assert_eq!(warned(&mut bench), [""; 0]);
+    bench.agent.plane_mut().warnings.push(warning("an odd line"));
+    bench.offer(&FLEET.replace("95", "90"));
+    assert_eq!(warned(&mut bench), ["agent: eth0: warning: an odd line; do this"]);
 }
 
 #[test]

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use shortflow_agent::{
-    Ask, Control, DataPlane, Folder, Listeners, Overview, Page, StubPlane, Target, Trouble, run,
+    Ask, Control, DataPlane, Folder, Installed, Listeners, Overview, Page, StubPlane, Target,
+    Trouble, run,
 };
 use shortflow_console::{Controls, Guard, Token};
 use shortflow_http::Listener;
@@ -177,7 +178,7 @@ fn after_a_start_the_way_back_is_the_one_that_the_command_takes() {
 struct Slow(Sender<()>, Receiver<()>, StubPlane);
 
 impl DataPlane for Slow {
-    fn install(&mut self, target: &Target) -> Result<String, Trouble> {
+    fn install(&mut self, target: &Target) -> Result<Installed, Trouble> {
         let gone = |_| Trouble("the test is over".to_owned());
         self.0.send(()).map_err(|error| gone(error.to_string()))?;
         self.1.recv().map_err(|error| gone(error.to_string()))?;

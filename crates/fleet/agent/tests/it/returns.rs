@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{
-    Agent, Ask, Control, Fetched, Listeners, NotFetched, Source, Store, StubPlane, Verdict, ask,
-    run,
+    Agent, Ask, Control, DEFAULT_SOCKET, Fetched, Listeners, NotFetched, Source, Store, StubPlane,
+    Verdict, ask, run,
 };
 
 use crate::support::bundle;
@@ -32,9 +32,9 @@ fn read(fleet: &str) -> Result<Fetched, NotFetched> {
 }
 
 fn agent(state: &Path) -> Agent<StubPlane> {
-    let store = Store::open(state).unwrap();
+    let (store, socket) = (Store::open(state).unwrap(), Path::new(DEFAULT_SOCKET));
     let (plane, tell) = (StubPlane::default(), Box::new(|_: &_| ()));
-    Agent::start(Instant::now(), "gw1", "a test", store, plane, tell)
+    Agent::start(Instant::now(), "gw1", "a test", socket, store, plane, tell)
 }
 
 fn number(agent: &mut Agent<StubPlane>) -> u64 {

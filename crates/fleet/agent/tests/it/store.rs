@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use shortflow_agent::{Bundle, Store, StoreError};
+use shortflow_agent::{Bundle, Repair, Store, StoreError};
 
 const AT: &str = "2026-01-01T00:00:00.000Z";
 
@@ -14,6 +14,10 @@ fn texts(policy: &str) -> Bundle {
         [("fleet.toml", assign), ("policies/a.toml", policy)]
             .map(|(path, text)| (path.to_owned(), text.to_owned())),
     )
+}
+
+fn sentences(repaired: &[Repair]) -> Vec<&str> {
+    repaired.iter().map(|repair| repair.what.as_str()).collect()
 }
 
 fn keep(store: &mut Store, policy: &str) -> u64 {
@@ -55,7 +59,7 @@ fn a_version_that_was_begun_and_not_finished_is_removed_and_a_damaged_one_does_n
     fs::write(versions.join("000002/repository/policies/a.toml"), "tw").unwrap();
     let (store, repaired) = Store::open(folder.path()).unwrap();
     assert_eq!(
-        repaired,
+        sentences(&repaired),
         [
             "removed an incomplete version",
             "version 2 was active and is damaged; version 1 is active now"
@@ -74,7 +78,7 @@ fn without_its_link_the_last_sound_version_counts() {
     drop(store);
     fs::remove_file(folder.path().join("current")).unwrap();
     let (store, repaired) = Store::open(folder.path()).unwrap();
-    assert_eq!(repaired, ["no version was active; version 1 is active now"]);
+    assert_eq!(sentences(&repaired), ["no version was active; version 1 is active now"]);
     assert_eq!(store.current().unwrap().unwrap().1, texts("one"));
 }
 
@@ -140,10 +144,13 @@ fn what_the_disk_has_damaged_of_the_state_is_told_with_what_comes_of_it() {
         fs::write(folder.path().join(name).with_extension("json"), "{{{").unwrap();
     }
     let (_, repaired) = Store::open(folder.path()).unwrap();
-    let begins: Vec<&str> = repaired.iter().filter_map(|what| what.split(':').next()).collect();
+    let begins: Vec<&str> =
+        repaired.iter().filter_map(|repair| repair.what.split(':').next()).collect();
     let named = ["held", "devices", "trial", "worse", "verdict"];
     assert_eq!(begins, named.map(|name| format!("{name}.json cannot be read")));
-    assert!(repaired[1].contains("`shortflow undeploy`"), "{repaired:?}");
+    assert!(repaired[1].what.contains("`shortflow undeploy --dev DEVICE`"), "{repaired:?}");
+    let needing: Vec<bool> = repaired.iter().map(|repair| repair.needs_release).collect();
+    assert_eq!(needing, [true, false, false, false, false]);
 }
 
 #[test]
@@ -164,7 +171,7 @@ fn a_log_line_that_was_cut_off_is_removed_and_the_next_one_is_whole() {
     let whole = "{\"at\":\"2026-01-01T00:00:00.000Z\",\"who\":\"agent\",\"what\":\"stopped\"}";
     fs::write(&path, format!("{whole}\n{{\"at\":\"20")).unwrap();
     let (_, repaired) = Store::open(folder.path()).unwrap();
-    assert_eq!(repaired, ["removed the incomplete last line of the log"]);
+    assert_eq!(sentences(&repaired), ["removed the incomplete last line of the log"]);
     assert_eq!(Store::log(folder.path()).unwrap(), [whole]);
 }
 
@@ -182,7 +189,7 @@ fn a_version_that_was_gone_back_from_or_never_came_to_count_is_no_other_one_when
     drop(store);
     std::fs::remove_file(folder.path().join("held.json")).unwrap();
     let (mut store, repaired) = Store::open(folder.path()).unwrap();
-    assert_eq!((repaired, keep(&mut store, "two")), (Vec::<String>::new(), 2));
+    assert_eq!((repaired, keep(&mut store, "two")), (Vec::new(), 2));
     assert_eq!(keep(&mut store, "three"), 3);
 }
 
@@ -256,6 +263,6 @@ fn a_version_that_was_rolled_back_does_not_return_because_another_is_damaged() {
     let policy = folder.path().join("versions/000001/repository/policies/a.toml");
     fs::write(policy, "on").unwrap();
     let (store, repaired) = Store::open(folder.path()).unwrap();
-    assert!(repaired[0].contains("no other version may take its place"), "{repaired:?}");
+    assert!(repaired[0].what.contains("no other version may take its place"), "{repaired:?}");
     assert!(store.current().is_err(), "version 2 is not active");
 }

@@ -39,7 +39,8 @@ impl Bench {
             heard.borrow_mut().push(format!("{}: {}", event.who, event.what));
         });
         let (now, store) = (Instant::now(), Store::open(state).unwrap());
-        let agent = Agent::start(now, machine, "a test", store, StubPlane::default(), tell);
+        let (socket, plane) = (Path::new("/tmp/agent.sock"), StubPlane::default());
+        let agent = Agent::start(now, machine, "a test", socket, store, plane, tell);
         Bench { agent, events, now, packets: 0, load: 100, verdicts: Vec::new() }
     }
 
@@ -92,7 +93,7 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     assert_eq!(bench.version(), 2);
     assert_eq!(
         bench.agent.status()["trial"],
-        json!({ "against": 1, "window_s": 60.0, "untold": null, "others_wait": true })
+        json!({ "against": 1, "window_s": 60.0, "inconclusive": null, "others_wait": true })
     );
     // After a third of the window and the time in which queues empty.
     bench.seconds(24, 40.0);
@@ -293,10 +294,10 @@ fn a_machine_without_traffic_approves_nothing_until_somebody_says_so() {
     bench.seconds(200, 0.0);
     let status = bench.agent.status();
     let why = "too little traffic: 0 packets before, and each window needs 100";
-    assert_eq!((&status["trial"]["untold"], &status["verdict"]), (&json!(why), &Value::Null));
+    assert_eq!((&status["trial"]["inconclusive"], &status["verdict"]), (&json!(why), &Value::Null));
     let reported = format!(
         "agent: cannot decide whether version {} is worse: {why}; the other machines keep waiting: \
-            to release it to them, run `shortflow agent resume`",
+            to release it to them, run `shortflow agent resume --socket /tmp/agent.sock`",
         digest("90 Mbit/s")
     );
     assert_eq!(bench.reported(), [reported], "once");
@@ -316,7 +317,7 @@ fn a_version_since_which_nothing_is_sent_is_approved_as_soon_as_something_is() {
     bench.offer("90 Mbit/s");
     bench.load = 0;
     bench.seconds(130, 0.0);
-    assert!(bench.agent.status()["trial"]["untold"].is_string());
+    assert!(bench.agent.status()["trial"]["inconclusive"].is_string());
     bench.load = 100;
     bench.seconds(130, 2.0);
     let status = bench.agent.status();
