@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
-use shortflow_advise::{Flows, LINES, LineKind, Network, Use, read_capture, read_csv};
+use shortflow_advise::{Flows, LINES, LineKind, Network, UnknownName, Use, read_capture, read_csv};
 use shortflow_text::{InputFiles, MAX_TEXT};
 use shortflow_units::Rate;
 
@@ -21,7 +21,7 @@ pub(crate) fn network(args: &Advise) -> Result<Network, Failure> {
     }
     let rate = |given: Option<Rate>, question: &str| match given {
         Some(rate) => Ok(rate),
-        None => ask(question, "", |text| text.parse::<Rate>().map_err(|error| error.to_string())),
+        None => ask(question, "", |text| text.parse::<Rate>()),
     };
     let down = rate(args.down, "How fast is the line from the provider, as in `50 Mbit/s`?")?;
     let up = rate(args.up, "And towards it, as in `10 Mbit/s`?")?;
@@ -41,7 +41,7 @@ pub(crate) fn network(args: &Advise) -> Result<Network, Failure> {
         given => given.unwrap_or(10),
     };
     let flows = args.from.as_ref().map(|path| flows(path)).transpose()?;
-    let parse = |text: &str| -> Result<Vec<Use>, String> {
+    let parse = |text: &str| -> Result<Vec<Use>, UnknownName> {
         let mut uses =
             text.split(',').map(|one| Use::parse(one.trim())).collect::<Result<Vec<_>, _>>()?;
         uses.sort_unstable();
@@ -54,15 +54,15 @@ pub(crate) fn network(args: &Advise) -> Result<Network, Failure> {
             let names = Use::ALL.map(|one| one.row().name).join(", ");
             ask(&format!("What do they do? ({names})"), usual, parse)?
         }
-        [] => parse(usual).map_err(Failure::Input)?,
-        given => parse(&given.join(",")).map_err(Failure::Input)?,
+        [] => parse(usual)?,
+        given => parse(&given.join(","))?,
     };
     let line = match &args.link {
         None if asks => {
             let names: Vec<&str> = LINES.iter().map(|one| one.name).collect();
             ask(&format!("What is the line? ({})", names.join(", ")), "ethernet", LineKind::parse)?
         }
-        given => LineKind::parse(given.as_deref().unwrap_or("ethernet")).map_err(Failure::Input)?,
+        given => LineKind::parse(given.as_deref().unwrap_or("ethernet"))?,
     };
     let name = format!("{users} users, {up} up, {down} down");
     let line = line.at(up, down);
@@ -78,10 +78,10 @@ fn flows(path: &Path) -> Result<Flows, Failure> {
     };
     if is_capture(path).map_err(unread)? {
         let file = shortflow_files::open(path).map_err(|error| unread(error.into()))?;
-        return read_capture(&name, file).map_err(Failure::Input);
+        return Ok(read_capture(&name, file)?);
     }
     let text = InputFiles::default().read(path, MAX_TEXT).map_err(unread)?;
-    read_csv(&name, &text).map_err(Failure::Input)
+    Ok(read_csv(&name, &text)?)
 }
 
 /// Whether a file begins as captures do: in pcapng with a section header, in pcap with one of four numbers.
@@ -98,10 +98,10 @@ fn is_capture(path: &Path) -> std::io::Result<bool> {
 }
 
 /// Asks until an answer is understood; an empty one is the usual.
-fn ask<T>(
+fn ask<T, E: std::fmt::Display>(
     question: &str,
     usual: &str,
-    parse: impl Fn(&str) -> Result<T, String>,
+    parse: impl Fn(&str) -> Result<T, E>,
 ) -> Result<T, Failure> {
     let mut lines = std::io::stdin().lock().lines();
     loop {

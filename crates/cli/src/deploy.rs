@@ -358,7 +358,7 @@ mod on_linux {
         let owners = labelled(policy, &args.label)?;
         let wanted = Wanted::from_policy_with_owners(policy, &args.role, &site, &owners).map_err(
             |unwanted| match unwanted {
-                Unwanted::Roles(what) => Failure::Input(what),
+                Unwanted::Roles(error) => Failure::Input(error.to_string()),
                 Unwanted::Refused(refusals) => refused(&refusals),
             },
         )?;
@@ -519,7 +519,7 @@ mod on_linux {
     fn needs(policy: &Policy, names: &[String]) -> Result<Needs, Failure> {
         let roles = match names {
             [] => policy.roles.iter().filter(|role| role.conditions() || role.queues()).collect(),
-            names => roles_of(policy, names).map_err(Failure::Input)?,
+            names => roles_of(policy, names).map_err(|error| Failure::Input(error.to_string()))?,
         };
         // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing.
         let rate = Some(shortflow_units::Rate::from_bits_per_sec(10_000_000));

@@ -2,10 +2,13 @@
 
 use std::io;
 
+use shortflow_advise::{FlowsError, UnknownName};
 use shortflow_measure::results;
-use shortflow_run::{self as run, OutputError};
+use shortflow_run::{self as run, DifferentPoints, OutputError};
 use shortflow_study as study;
 use shortflow_text::Diagnostics;
+use shortflow_trace::RequestError;
+use shortflow_tune::OptionError;
 
 /// Why a command is not done.
 #[derive(Debug)]
@@ -149,6 +152,19 @@ impl From<OutputError> for Failure {
         }
     }
 }
+
+/// Errors that are always in the input.
+macro_rules! of_input {
+    ($($error:ty)*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::Input(error.to_string())
+            }
+        })*
+    };
+}
+
+of_input! { DifferentPoints FlowsError OptionError RequestError UnknownName }
 
 impl From<run::Error> for Failure {
     fn from(error: run::Error) -> Self {

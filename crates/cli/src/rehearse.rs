@@ -166,7 +166,7 @@ mod on_linux {
         let places: Vec<String> = args.policies.iter().map(of_file).collect();
         let named = match places.is_empty() {
             true => cases.to_vec(),
-            false => Case::beside(cases.to_vec(), &places).map_err(Failure::Input)?,
+            false => Case::beside(cases.to_vec(), &places)?,
         };
         let policy = |case: Case<'_>| (case.label, case.loaded.points()[0].scenario.clone());
         Ok(Monitor::new(named.into_iter().map(policy).collect()))

@@ -58,7 +58,7 @@ pub(crate) fn request(
     loaded: &Loaded,
 ) -> Result<Option<Request>, Failure> {
     let request = |file: &PathBuf| Request::new(file, &options.trace_at, loaded);
-    let trace = options.trace.as_ref().map(request).transpose().map_err(Failure::Input)?;
+    let trace = options.trace.as_ref().map(request).transpose()?;
     if let Some(note) = trace.as_ref().and_then(|trace| trace.note.as_ref()) {
         console.note(note);
     }
@@ -79,7 +79,7 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     let places: Vec<String> = policies.iter().map(|policy| policy.display().to_string()).collect();
     let cases = match &cases[..] {
         [_] => cases,
-        _ => Case::beside(cases, &places).map_err(Failure::Input)?,
+        _ => Case::beside(cases, &places)?,
     };
     // What the closed forms do not tell, another engine does.
     let points = cases.iter().flat_map(|case| case.loaded.points()).map(|point| &point.scenario);

@@ -40,14 +40,14 @@ const WINNER: &str = "winner.toml";
 /// `shortflow tune`.
 pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let inputs = InputFiles::default();
-    let varied = Varied::all(&args.vary).map_err(Failure::Input)?;
+    let varied = Varied::all(&args.vary)?;
     let overrides = overrides(&args.options, None)?;
     let files = files(&inputs, args)?;
     let mut found = candidates(&inputs, &args.scenario, &files, &varied, &overrides)?;
     let Some(first) = found.all.first() else { return Err(nothing_fits(&found)) };
     let offered = Offered::by(first.scenario());
-    let goals = Goal::all(&args.goals, &offered).map_err(Failure::Input)?;
-    let limits = Limit::all(&args.keep, &offered).map_err(Failure::Input)?;
+    let goals = Goal::all(&args.goals, &offered)?;
+    let limits = Limit::all(&args.keep, &offered)?;
     found.keep(|one| refuse_too_large(&[&one.loaded], args.options.jobs, args.options.memory))?;
     found.keep(|one| Simulator.check(one.scenario())).map_err(run::Error::from)?;
     let as_set = as_set(&inputs, args, &files, &overrides);

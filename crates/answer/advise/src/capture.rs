@@ -9,6 +9,7 @@ use shortflow_wire::{ControlBits, TcpHeader, Transport};
 
 use crate::connections::Connections;
 use crate::decapsulate::innermost;
+use crate::error::FlowsError;
 use crate::flows::Flows;
 use crate::skipped::{Reading, Why};
 
@@ -54,9 +55,9 @@ const HOW: &str = "use a pcap or pcapng file of tcpdump, Wireshark or `shortflow
 /// WireGuard tunnels. Packets inside VLANs, PPPoE, MPLS, GRE, IP in IP, VXLAN and Geneve are decapsulated.
 ///
 /// # Errors
-/// What is wrong with the capture, and what is allowed; also that it shows too few flows.
-pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, String> {
-    let wrong = |what: String| format!("{name}: {what}\n{HOW}");
+/// When the capture cannot be read, or shows too few flows.
+pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, FlowsError> {
+    let wrong = |what: String| FlowsError { place: name.to_owned(), what, help: HOW.to_owned() };
     let mut reader = create_reader(1 << 16, source).map_err(|error| match error {
         PcapError::Eof => wrong("the file is empty".to_owned()),
         PcapError::ReadError => wrong("the file cannot be read".to_owned()),

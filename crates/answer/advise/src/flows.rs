@@ -1,5 +1,6 @@
 //! Flows of the user's own: sizes and arrivals from a list.
 
+use crate::error::FlowsError;
 use crate::skipped::Reading;
 use crate::uses::Figure;
 
@@ -54,13 +55,16 @@ const MIN_PER_SECOND: f64 = 1e-4;
 /// and others are ignored.
 ///
 /// # Errors
-/// What is wrong, where, and what is allowed.
-pub fn read_csv(name: &str, text: &str) -> Result<Flows, String> {
-    // Lines of other lengths are told in our own words.
+/// When a column or a value is invalid, or the flows are too few.
+pub fn read_csv(name: &str, text: &str) -> Result<Flows, FlowsError> {
+    // Lines of other lengths get a message of ours.
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
-    let wrong =
-        |line, column, what: &str, how: &str| format!("{name}:{line}:{column}: {what}\n{how}");
+    let wrong = |line, column, what: &str, how: &str| FlowsError {
+        place: format!("{name}:{line}:{column}"),
+        what: what.to_owned(),
+        help: how.to_owned(),
+    };
     let unread = |error: csv::Error| {
         let (line, column) = error.position().map_or((1, 1), |at| place(text, at.byte(), 0));
         wrong(line, column, &error.to_string(), HOW)
@@ -182,7 +186,7 @@ impl Flows {
     ///
     /// # Errors
     /// That they are too few, or come so often or so rarely that nothing can be made of them.
-    pub(crate) fn from_found(name: &str, found: [Found; 2]) -> Result<Flows, String> {
+    pub(crate) fn from_found(name: &str, found: [Found; 2]) -> Result<Flows, FlowsError> {
         let times = || found.iter().flat_map(|found| found.times.iter().copied());
         let span = times().fold(f64::MIN, f64::max) - times().fold(f64::MAX, f64::min);
         let all = times().count();
@@ -195,11 +199,13 @@ impl Flows {
             _ => "",
         };
         if !what.is_empty() {
-            let how = format!(
-                "give at least {MIN_FLOWS} flows that begin at different times, in \
-                seconds"
-            );
-            return Err(format!("{name}: {all} flows {what}\n{how}"));
+            return Err(FlowsError {
+                place: name.to_owned(),
+                what: format!("{all} flows {what}"),
+                help: format!(
+                    "give at least {MIN_FLOWS} flows that begin at different times, in seconds"
+                ),
+            });
         }
         let [down, up] = found.map(|Found { mut sizes, times }| {
             // A capture may have counted more of one.

@@ -22,7 +22,7 @@
 //! assert_eq!(home.goal(), "p95:pages");
 //! assert_eq!(home.limits()[0], "calls_up.delay.p99 <= 58 ms");
 //! assert!(home.scenario().contains("[workloads.calls_up.cbr]"));
-//! # Ok::<(), String>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # What this crate does not know
@@ -36,6 +36,7 @@ mod capture;
 mod choice;
 mod connections;
 mod decapsulate;
+mod error;
 mod flows;
 mod line;
 mod network;
@@ -46,6 +47,7 @@ mod variants;
 pub use advice::{Advice, Search, advise};
 pub use capture::read_capture;
 pub use choice::worse_than;
+pub use error::{FlowsError, UnknownName};
 pub use flows::{Direction, Flows, read_csv};
 pub use line::{LINES, LineKind};
 pub use network::{Incoming, LOW_SHARE, Network, Slower};

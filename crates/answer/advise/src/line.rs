@@ -1,7 +1,8 @@
 //! Kinds of access lines, and the assumptions about each.
 
-use shortflow_text::suggestion;
 use shortflow_units::{Framing, LinkLayer, Rate};
+
+use crate::error::UnknownName;
 
 /// A kind of access line.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,11 +105,11 @@ impl LineKind {
     /// The kind of this name.
     ///
     /// # Errors
-    /// That there is none, and in a further line which there are.
-    pub fn parse(name: &str) -> Result<LineKind, String> {
+    /// When no kind of line has the name.
+    pub fn parse(name: &str) -> Result<LineKind, UnknownName> {
         LINES.iter().find(|one| one.name == name).copied().ok_or_else(|| {
             let names: Vec<&str> = LINES.iter().map(|one| one.name).collect();
-            format!("unknown link `{name}`\n{}", suggestion(name, "links", &names))
+            UnknownName::new("link", name, "links", &names)
         })
     }
 

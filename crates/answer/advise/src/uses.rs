@@ -1,6 +1,6 @@
 //! The uses of a network, and the assumptions about each.
 
-use shortflow_text::suggestion;
+use crate::error::UnknownName;
 
 /// What people do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,11 +163,11 @@ impl Use {
     /// The use of this name.
     ///
     /// # Errors
-    /// That there is none, and in a further line which there are.
-    pub fn parse(name: &str) -> Result<Use, String> {
+    /// When no use has the name.
+    pub fn parse(name: &str) -> Result<Use, UnknownName> {
         Use::ALL.into_iter().find(|one| one.row().name == name).ok_or_else(|| {
             let names = Use::ALL.map(|one| one.row().name);
-            format!("unknown use `{name}`\n{}", suggestion(name, "uses", &names))
+            UnknownName::new("use", name, "uses", &names)
         })
     }
 

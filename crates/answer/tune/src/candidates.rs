@@ -266,7 +266,7 @@ fn resolved(
             all.push((key.clone(), value.clone()));
             continue;
         };
-        let levels = levels.map_err(wrong)?;
+        let levels = levels.map_err(|error| wrong(error.to_string()))?;
         let loaded = load_from(inputs, scenario, overrides)?;
         let thresholds = equal_load::thresholds(&loaded.points()[0].scenario, levels);
         let none = || {

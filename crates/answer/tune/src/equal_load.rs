@@ -4,6 +4,8 @@ use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_units::Rng;
 use shortflow_workloads::{Http, Visits};
 
+use crate::option_error::OptionError;
+
 /// How a value asks for them: `equal-load:8` is for eight priorities.
 const PREFIX: &str = "equal-load:";
 
@@ -11,13 +13,13 @@ const PREFIX: &str = "equal-load:";
 const SAMPLED_FLOWS: usize = 20_000;
 
 /// The number of priorities that a value asks for, if it does.
-pub(crate) fn levels(value: &str) -> Option<Result<usize, String>> {
+pub(crate) fn levels(value: &str) -> Option<Result<usize, OptionError>> {
     let number = value.strip_prefix(PREFIX)?;
     let levels = number.trim().parse::<usize>().ok().filter(|levels| (2..=64).contains(levels));
     Some(levels.ok_or_else(|| {
-        format!(
-            "`{value}` has no valid number of priorities\nwrite `{PREFIX}8`, with a number \
-            from 2 to 64"
+        OptionError::new(
+            format!("`{value}` has no valid number of priorities"),
+            format!("write `{PREFIX}8`, with a number from 2 to 64"),
         )
     }))
 }

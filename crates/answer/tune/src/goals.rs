@@ -6,6 +6,7 @@ use shortflow_text::suggestion;
 use shortflow_units::{Duration, Rate};
 
 use crate::offered::Offered;
+use crate::option_error::OptionError;
 
 /// The figure that is to be as good as possible: a time or a loss as small, a goodput as large.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -57,17 +58,21 @@ impl Goal {
     ///
     /// # Errors
     /// As [`parse`](Self::parse); also that one is given twice, or that there are more than two.
-    pub fn all(texts: &[String], workloads: &[Offered]) -> Result<Vec<Goal>, String> {
+    pub fn all(texts: &[String], workloads: &[Offered]) -> Result<Vec<Goal>, OptionError> {
         let goals = each(texts, |text| Goal::parse(text, workloads))?;
         let is_same = |a: &Goal, b: &Goal| (&a.workload, &a.measures) == (&b.workload, &b.measures);
         if let Some(twice) = given_twice(&goals, is_same) {
-            return Err(format!("the goal `{}` is given twice\ngive it once", twice.text));
+            let what = format!("the goal `{}` is given twice", twice.text);
+            return Err(OptionError::new(what, "give it once"));
         }
         match goals.len() {
             ..=2 => Ok(goals),
-            found => Err(format!(
-                "{found} goals are too many: the first one decides, and the second is shown next \
-                    to it\ngive one or two, and write further requirements as limits with --keep"
+            found => Err(OptionError::new(
+                format!(
+                    "{found} goals are too many: the first one decides, and the second is shown \
+                        next to it"
+                ),
+                "give one or two, and write further requirements as limits with --keep",
             )),
         }
     }
@@ -76,9 +81,10 @@ impl Goal {
     ///
     /// # Errors
     /// What is wrong, and in a further line what is allowed; also that the workload has nothing of the kind.
-    pub fn parse(text: &str, workloads: &[Offered]) -> Result<Goal, String> {
-        let (statistic, workload) =
-            text.split_once(':').ok_or_else(|| format!("`{text}` is not a goal\n{HOW_GOAL}"))?;
+    pub fn parse(text: &str, workloads: &[Offered]) -> Result<Goal, OptionError> {
+        let (statistic, workload) = text
+            .split_once(':')
+            .ok_or_else(|| OptionError::new(format!("`{text}` is not a goal"), HOW_GOAL))?;
         let (what, offered) = (statistic.trim(), known(workload.trim(), workloads)?);
         let mut measures = goal_measures(what)?;
         measures.retain(|measure| offered.measures.contains(measure));
@@ -88,10 +94,8 @@ impl Goal {
                 .map(|name| format!("`{name}`"))
                 .collect();
             let Offered { workload, .. } = offered;
-            return Err(format!(
-                "`{workload}` has no measure `{what}`\nits measures are {}",
-                names.join(", ")
-            ));
+            let what = format!("`{workload}` has no measure `{what}`");
+            return Err(OptionError::new(what, format!("its measures are {}", names.join(", "))));
         }
         let workload = offered.workload.clone();
         Ok(Goal { text: text.trim().to_owned(), workload, measures })
@@ -142,14 +146,14 @@ impl Limit {
     ///
     /// # Errors
     /// As [`parse`](Self::parse); also that two are of the same.
-    pub fn all(texts: &[String], workloads: &[Offered]) -> Result<Vec<Limit>, String> {
+    pub fn all(texts: &[String], workloads: &[Offered]) -> Result<Vec<Limit>, OptionError> {
         let limits = each(texts, |text| Limit::parse(text, workloads))?;
         let is_same = |a: &Limit, b: &Limit| (&a.workload, a.measure) == (&b.workload, b.measure);
         match given_twice(&limits, is_same) {
             None => Ok(limits),
-            Some(twice) => Err(format!(
-                "`{}` limits a measure that already has a limit\nkeep only the stricter limit",
-                twice.text
+            Some(twice) => Err(OptionError::new(
+                format!("`{}` limits a measure that already has a limit", twice.text),
+                "keep only the stricter limit",
             )),
         }
     }
@@ -158,45 +162,47 @@ impl Limit {
     ///
     /// # Errors
     /// What is wrong, and in a further line what is allowed; also that the workload has nothing of the kind.
-    pub fn parse(text: &str, workloads: &[Offered]) -> Result<Limit, String> {
+    pub fn parse(text: &str, workloads: &[Offered]) -> Result<Limit, OptionError> {
         let split =
             |(sign, at_most)| text.split_once(sign).map(|(left, value)| (left, value, at_most));
         let (left, value, at_most) = [("<=", true), (">=", false)]
             .into_iter()
             .find_map(split)
-            .ok_or_else(|| format!("`{text}` is not a limit\n{HOW_LIMIT}"))?;
+            .ok_or_else(|| OptionError::new(format!("`{text}` is not a limit"), HOW_LIMIT))?;
+        let left = left.trim();
         let (workload, what) = left
-            .trim()
             .split_once('.')
-            .ok_or_else(|| format!("`{}` has no measure\n{HOW_LIMIT}", left.trim()))?;
+            .ok_or_else(|| OptionError::new(format!("`{left}` has no measure"), HOW_LIMIT))?;
         let offered = known(workload, workloads)?;
         let measure = measure(what)?;
         if !offered.has_one_of(&[measure]) {
             let has = offered.as_limits();
-            return Err(format!(
-                "`{workload}` has no measure `{what}` to limit\nits measures are \
-                {has}"
+            return Err(OptionError::new(
+                format!("`{workload}` has no measure `{what}` to limit"),
+                format!("its measures are {has}"),
             ));
         }
         let about = measure.about();
         if (about.better == Better::Higher) == at_most {
             let sign = if at_most { ">=" } else { "<=" };
             let name = about.name;
-            return Err(format!(
-                "`{text}` would prevent `{name}` from improving\nwrite it with `{sign}`"
+            return Err(OptionError::new(
+                format!("`{text}` would prevent `{name}` from improving"),
+                format!("write it with `{sign}`"),
             ));
         }
         let bound = bound(value.trim(), about.unit)?;
         let is_share = about.unit == Unit::Share || measure == Measure::Fairness;
         if is_share && at_most && bound >= 1.0 {
             let (name, meant) = (about.name, meant(value.trim()));
-            return Err(format!("`{text}` has no effect: `{name}` never exceeds 100 %\n{meant}"));
+            let what = format!("`{text}` has no effect: `{name}` never exceeds 100 %");
+            return Err(OptionError::new(what, meant));
         }
         if is_share && !(0.0..=1.0).contains(&bound) {
             let name = about.name;
-            return Err(format!(
-                "`{text}` has no effect: `{name}` is always between 0 and 1\nwrite a number from 0 \
-                    to 1, or 0 % to 100 %"
+            return Err(OptionError::new(
+                format!("`{text}` has no effect: `{name}` is always between 0 and 1"),
+                "write a number from 0 to 1, or 0 % to 100 %",
             ));
         }
         Ok(Limit {
@@ -260,7 +266,10 @@ fn meant(value: &str) -> String {
 }
 
 /// Each text as what it says.
-fn each<T>(texts: &[String], parse: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, String> {
+fn each<T>(
+    texts: &[String],
+    parse: impl Fn(&str) -> Result<T, OptionError>,
+) -> Result<Vec<T>, OptionError> {
     texts.iter().map(|text| parse(text)).collect()
 }
 
@@ -271,11 +280,11 @@ fn given_twice<T>(all: &[T], is_same: impl Fn(&T, &T) -> bool) -> Option<&T> {
 }
 
 /// The workload of this name.
-fn known<'o>(name: &str, workloads: &'o [Offered]) -> Result<&'o Offered, String> {
+fn known<'o>(name: &str, workloads: &'o [Offered]) -> Result<&'o Offered, OptionError> {
     workloads.iter().find(|one| one.workload == name).ok_or_else(|| {
         let names: Vec<&str> = workloads.iter().map(|one| one.workload.as_str()).collect();
         let help = suggestion(name, "workloads", &names);
-        format!("the scenario has no workload `{name}`\n{help}")
+        OptionError::new(format!("the scenario has no workload `{name}`"), help)
     })
 }
 
@@ -285,7 +294,7 @@ fn goal_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// What `p99` or `goodput` may be of a workload.
-fn goal_measures(what: &str) -> Result<Vec<Measure>, String> {
+fn goal_measures(what: &str) -> Result<Vec<Measure>, OptionError> {
     if let Some((_, measure)) = WHOLE_GOALS.iter().find(|(name, _)| *name == what) {
         return Ok(vec![*measure]);
     }
@@ -294,45 +303,47 @@ fn goal_measures(what: &str) -> Result<Vec<Measure>, String> {
     }
     let names: Vec<&str> = goal_names().collect();
     let help = suggestion(what, "goals", &names);
-    Err(format!("unknown goal `{what}`\n{help}"))
+    Err(OptionError::new(format!("unknown goal `{what}`"), help))
 }
 
 /// What `delay.p99` or `goodput` names.
-fn measure(what: &str) -> Result<Measure, String> {
+fn measure(what: &str) -> Result<Measure, OptionError> {
     if let Some(measure) = FIGURES.into_iter().find(|measure| measure.about().name == what) {
         return Ok(measure);
     }
     match what.split_once('.') {
         Some((of, statistic)) if DISTRIBUTIONS.contains(&of) => with_statistic(of, statistic),
-        None if DISTRIBUTIONS.contains(&what) => Err(format!(
-            "`{what}` is a distribution\nadd a statistic: `{what}.mean`, `.median`, `.p95` or \
-                `.p99`"
+        None if DISTRIBUTIONS.contains(&what) => Err(OptionError::new(
+            format!("`{what}` is a distribution"),
+            format!("add a statistic: `{what}.mean`, `.median`, `.p95` or `.p99`"),
         )),
         _ => {
             let of = what.split('.').next().unwrap_or(what);
             let figures = FIGURES.map(|one| one.about().name);
             let names: Vec<&str> = DISTRIBUTIONS.into_iter().chain(figures).collect();
             let help = suggestion(of, "measures", &names);
-            Err(format!("unknown measure `{what}`\n{help}"))
+            Err(OptionError::new(format!("unknown measure `{what}`"), help))
         }
     }
 }
 
 /// `delay` and `p99` together.
-fn with_statistic(of: &str, statistic: &str) -> Result<Measure, String> {
+fn with_statistic(of: &str, statistic: &str) -> Result<Measure, OptionError> {
     let found = STATISTICS.iter().find(|(name, _)| *name == statistic).map(|(_, added)| *added);
     let measure = found.and_then(|added| {
         Measure::ALL.into_iter().find(|one| one.about().name == format!("{of}{added}"))
     });
     measure.ok_or_else(|| {
         let help = suggestion(statistic, "statistics", &STATISTICS.map(|(name, _)| name));
-        format!("unknown statistic `{statistic}`\n{help}")
+        OptionError::new(format!("unknown statistic `{statistic}`"), help)
     })
 }
 
 /// A value with its unit, in that of the measure's results.
-fn bound(text: &str, unit: Unit) -> Result<f64, String> {
-    let wrong = |why: &str, how: &str| format!("`{text}` is not a valid limit: {why}\n{how}");
+fn bound(text: &str, unit: Unit) -> Result<f64, OptionError> {
+    let wrong = |why: &str, how: &str| {
+        OptionError::new(format!("`{text}` is not a valid limit: {why}"), how)
+    };
     let number = |text: &str| {
         let found = text.trim().parse::<f64>().ok().filter(|found| found.is_finite());
         found.ok_or_else(|| wrong("not a number", "write a number, such as `0.9`, or `5 %`"))
@@ -397,8 +408,8 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_told_with_what_is_allowed() {
-        let goal = |text| Goal::parse(text, &workloads()).unwrap_err();
-        let limit = |text| Limit::parse(text, &workloads()).unwrap_err();
+        let goal = |text| Goal::parse(text, &workloads()).unwrap_err().to_string();
+        let limit = |text| Limit::parse(text, &workloads()).unwrap_err().to_string();
         let message = [
             goal("web"),
             goal("p98:web"),
@@ -430,15 +441,17 @@ mod tests {
             Goal::all(&texts, &workloads()).map(|goals| goals.len())
         };
         assert_eq!(goals(&["p99:web", "mean:web"]), Ok(2));
-        assert!(goals(&["p99:web", " p99 : web"]).unwrap_err().contains("given twice"));
-        assert!(goals(&["p99:web", "mean:web", "p99:voice"]).unwrap_err().contains("too many"));
+        assert!(goals(&["p99:web", " p99 : web"]).unwrap_err().what.contains("given twice"));
+        assert!(
+            goals(&["p99:web", "mean:web", "p99:voice"]).unwrap_err().what.contains("too many")
+        );
         let limits = |texts: &[&str]| {
             let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
             Limit::all(&texts, &workloads()).map(|limits| limits.len())
         };
         assert_eq!(limits(&["web.completion.p99 <= 1 s", "web.completion.mean <= 1 s"]), Ok(2));
         let two = limits(&["voice.delay.p99 <= 30 ms", "voice.delay.p99 <= 20 ms"]);
-        assert!(two.unwrap_err().contains("keep only the stricter limit"));
+        assert!(two.unwrap_err().help == "keep only the stricter limit");
     }
 
     #[test]

@@ -26,11 +26,11 @@
 //! let workloads = Offered::by(&loaded.points()[0].scenario);
 //! let limit = Limit::parse("voice.delay.p99 <= 30 ms", &workloads)?;
 //! assert_eq!((limit.workload.as_str(), limit.bound), ("voice", 0.03));
-//! let told = Limit::parse("vioce.delay.p99 <= 30 ms", &workloads).unwrap_err();
-//! assert!(told.contains("did you mean `voice`?"));
-//! let told = Limit::parse("voice.goodput >= 1 Mbit/s", &workloads).unwrap_err();
-//! assert!(told.starts_with("`voice` has no measure `goodput` to limit"));
-//! # Ok::<(), String>(())
+//! let error = Limit::parse("vioce.delay.p99 <= 30 ms", &workloads).unwrap_err();
+//! assert_eq!(error.help, "did you mean `voice`?");
+//! let error = Limit::parse("voice.goodput >= 1 Mbit/s", &workloads).unwrap_err();
+//! assert_eq!(error.what, "`voice` has no measure `goodput` to limit");
+//! # Ok::<(), shortflow_tune::OptionError>(())
 //! ```
 //!
 //! # What this crate does not know
@@ -47,6 +47,7 @@ mod goals;
 mod line_fit;
 mod nearest;
 mod offered;
+mod option_error;
 mod pareto_front;
 mod report;
 mod search;
@@ -62,10 +63,11 @@ pub use goals::{Goal, Limit};
 pub use line_fit::{LineFit, parameter};
 pub use nearest::{Within, tune_within};
 pub use offered::Offered;
+pub use option_error::OptionError;
 pub use pareto_front::pareto_figure;
 pub use report::in_unit;
 pub use search::{Figures, Found, MIN_REPLICAS, Measuring, replicas_needed, search};
 pub use store::Store;
 pub use tune::{Dropped, Plan, Searched, Tuned, measure, tune};
 pub use vary::{Varied, combinations};
-pub use winner::{policy_text, scenario_text};
+pub use winner::{WinnerError, policy_text, scenario_text};

@@ -1,5 +1,7 @@
 //! The varied keys and their values.
 
+use crate::option_error::OptionError;
+
 /// A key of the policy, and the values that it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Varied {
@@ -29,19 +31,20 @@ impl Varied {
     ///
     /// # Errors
     /// As [`parse`](Self::parse); also that a key is varied twice.
-    pub fn all(texts: &[String]) -> Result<Vec<Varied>, String> {
+    pub fn all(texts: &[String]) -> Result<Vec<Varied>, OptionError> {
         let all: Vec<Varied> =
             texts.iter().map(|text| Varied::parse(text)).collect::<Result<_, _>>()?;
         for (at, Varied { key, .. }) in all.iter().enumerate() {
             if all[..at].iter().any(|before| before.key == *key) {
-                return Err(format!("`{key}` is varied twice\ngive all its values in one option"));
+                let what = format!("`{key}` is varied twice");
+                return Err(OptionError::new(what, "give all its values in one option"));
             }
         }
         let count = all.iter().map(|one| one.values.len()).fold(1, usize::saturating_mul);
         if count > MAX_COMBINATIONS {
-            return Err(format!(
-                "the values give {count} combinations; the maximum is {MAX_COMBINATIONS}\nvary fewer keys, or \
-                    give fewer values, such as policy.KEY=a,b"
+            return Err(OptionError::new(
+                format!("the values give {count} combinations; the maximum is {MAX_COMBINATIONS}"),
+                "vary fewer keys, or give fewer values, such as policy.KEY=a,b",
             ));
         }
         Ok(all)
@@ -51,8 +54,8 @@ impl Varied {
     ///
     /// # Errors
     /// What is wrong, and in a further line what is allowed.
-    pub fn parse(text: &str) -> Result<Varied, String> {
-        let wrong = |why: &str| format!("`{text}` cannot be varied: {why}\n{HOW}");
+    pub fn parse(text: &str) -> Result<Varied, OptionError> {
+        let wrong = |why: &str| OptionError::new(format!("`{text}` cannot be varied: {why}"), HOW);
         let (key, values) = text.split_once('=').ok_or_else(|| wrong("`=` is missing"))?;
         let (key, values) = (key.trim(), values.trim());
         if key.strip_prefix(POLICY).is_none_or(str::is_empty) {
@@ -193,7 +196,7 @@ mod tests {
         let texts = ["policy.a=1,2", "policy.b=1,2", "policy.a=3,4"].map(str::to_owned);
         assert!(Varied::all(&texts[..2]).is_ok());
         assert_eq!(
-            Varied::all(&texts).unwrap_err(),
+            Varied::all(&texts).unwrap_err().to_string(),
             "`policy.a` is varied twice\ngive all its values in one option"
         );
     }
@@ -203,14 +206,14 @@ mod tests {
         let keys =
             |count: u32| (0..count).map(|key| format!("policy.k{key}=10..20")).collect::<Vec<_>>();
         assert_eq!(combinations(&Varied::all(&keys(4)).unwrap()).len(), 625);
-        let shown = Varied::all(&keys(5)).unwrap_err();
+        let shown = Varied::all(&keys(5)).unwrap_err().to_string();
         assert!(shown.contains("3125 combinations; the maximum is 2000"), "{shown}");
         assert!(Varied::all(&keys(200)).is_err());
     }
 
     #[test]
     fn what_cannot_be_varied_is_told_with_the_reason() {
-        let why = |text| Varied::parse(text).unwrap_err().lines().next().unwrap().to_owned();
+        let why = |text| Varied::parse(text).unwrap_err().what;
         assert_eq!(why("policy.k"), "`policy.k` cannot be varied: `=` is missing");
         assert!(why("duration=1..2 s").ends_with("the key must begin with `policy.`"));
         assert!(why("policy.k=9..3").ends_with("9 must be below 3"));

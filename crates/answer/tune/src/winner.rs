@@ -2,7 +2,7 @@
 
 use crate::vary::POLICY;
 use shortflow_policy::{Policy, from_text};
-use shortflow_text::Override;
+use shortflow_text::{Diagnostics, Override};
 use toml_edit::{DocumentMut, Item, Table, TableLike, TomlError, Value};
 
 /// The text of a policy with these keys set, and all else as it stands, comments too. `heading` comes before
@@ -14,13 +14,12 @@ pub fn policy_text(
     text: &str,
     set: &[(String, String)],
     heading: &[String],
-) -> Result<String, String> {
-    let unread = |error: TomlError| error.message().to_owned();
-    let mut document: DocumentMut = text.parse().map_err(unread)?;
+) -> Result<String, WinnerError> {
+    let mut document: DocumentMut = text.parse()?;
     let of_policy: Vec<_> = set.iter().filter(|(key, _)| key.starts_with(POLICY)).collect();
     for (key, value) in &of_policy {
         put(document.as_table_mut(), key_of_policy(key), value)
-            .ok_or_else(|| format!("cannot write `{key}` into the policy"))?;
+            .ok_or_else(|| WinnerError::NoPlace { key: key.clone(), of: "policy" })?;
     }
     let comment: String = heading.iter().map(|line| format!("# {line}\n")).collect();
     let written = format!("{comment}\n{document}");
@@ -29,8 +28,8 @@ pub fn policy_text(
     let roles = |policy: &Policy| format!("{:?}", policy.roles);
     match (from_text("", &written, &[]), from_text("", text, &overrides)) {
         (Ok(ours), Ok(measured)) if roles(&ours) == roles(&measured) => Ok(written),
-        (Err(mistakes), _) => Err(mistakes.to_string()),
-        _ => Err("the policy as written differs from the one that was measured".to_owned()),
+        (Err(mistakes), _) => Err(WinnerError::Mistakes(mistakes)),
+        _ => Err(WinnerError::Differs),
     }
 }
 
@@ -38,14 +37,35 @@ pub fn policy_text(
 ///
 /// # Errors
 /// When a key has no place in the text.
-pub fn scenario_text(text: &str, set: &[(String, String)]) -> Result<String, String> {
-    let mut document: DocumentMut =
-        text.parse().map_err(|error: TomlError| error.message().to_owned())?;
+pub fn scenario_text(text: &str, set: &[(String, String)]) -> Result<String, WinnerError> {
+    let mut document: DocumentMut = text.parse()?;
     for (key, value) in set.iter().filter(|(key, _)| !key.starts_with(POLICY)) {
         put(document.as_table_mut(), key, value)
-            .ok_or_else(|| format!("cannot write `{key}` into the scenario"))?;
+            .ok_or_else(|| WinnerError::NoPlace { key: key.clone(), of: "scenario" })?;
     }
     Ok(document.to_string())
+}
+
+/// Why a policy or a scenario cannot be written with its settings.
+#[derive(Debug, thiserror::Error)]
+pub enum WinnerError {
+    /// The text is not TOML.
+    #[error("{}", .0.message())]
+    Toml(#[from] TomlError),
+    /// The text has no place for a key.
+    #[error("cannot write `{key}` into the {of}")]
+    NoPlace {
+        /// The key.
+        key: String,
+        /// What the text is: a policy, or a scenario.
+        of: &'static str,
+    },
+    /// The result has mistakes.
+    #[error("{0}")]
+    Mistakes(Diagnostics),
+    /// The result is another policy.
+    #[error("the policy as written differs from the one that was measured")]
+    Differs,
 }
 
 /// A key as written in the policy itself.
@@ -122,7 +142,7 @@ marker.fixed = { dscp = "AF11" }
 queue.fifo = { limit = "$limit" }
 "#;
 
-    fn written(key: &str, value: &str) -> Result<String, String> {
+    fn written(key: &str, value: &str) -> Result<String, WinnerError> {
         policy_text(POLICY, &[(key.to_owned(), value.to_owned())], &["Chosen.".to_owned()])
     }
 

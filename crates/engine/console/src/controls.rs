@@ -10,13 +10,34 @@ pub trait Controls: Sync {
     ///
     /// # Errors
     /// When there is no such choice, or it cannot be looked at.
-    fn preview(&self, to: &str) -> Result<Preview, String>;
+    fn preview(&self, to: &str) -> Result<Preview, ControlError>;
 
     /// Does it.
     ///
     /// # Errors
     /// When it cannot be done; then all is as before.
-    fn act(&self, change: Change) -> Result<(), String>;
+    fn act(&self, change: Change) -> Result<(), ControlError>;
+}
+
+/// Why an action of the page is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ControlError {
+    /// No choice has this id.
+    #[error("unknown {what} `{id}`: {allowed}")]
+    Unknown {
+        /// What a choice is here.
+        what: &'static str,
+        /// The id.
+        id: String,
+        /// What to use instead.
+        allowed: String,
+    },
+    /// This console does not have the action.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    /// An agent refuses it, or does not answer.
+    #[error("{0}")]
+    Refused(String),
 }
 
 /// A request from the page.

@@ -29,7 +29,7 @@ mod replay;
 mod server;
 mod unique_keys;
 
-pub use controls::{Change, Controls, Preview};
+pub use controls::{Change, ControlError, Controls, Preview};
 pub use diff::{DiffLine, diff};
 pub use guard::{Guard, Token, TokenError};
 pub use hub::Hub;

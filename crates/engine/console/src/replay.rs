@@ -16,7 +16,7 @@ use shortflow_run::{Engine, Error, Measured, Observers, Outcome, ReadError, Task
 use shortflow_scenario::{DataFile, FileKind, Overrides, Scenario, load_from};
 use shortflow_text::{Diagnostics, InputFiles};
 
-use crate::controls::{Change, Controls, Preview};
+use crate::controls::{Change, ControlError, Controls, Preview};
 use crate::diff::diff;
 use crate::hub::Hub;
 use crate::model::{About, Choice, Kind, Pace, Snapshot};
@@ -201,17 +201,19 @@ impl<'e> Replay<'e> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn found(&self, id: &str) -> Result<usize, String> {
+    fn found(&self, id: &str) -> Result<usize, ControlError> {
         let found =
             id.parse().ok().filter(|number: &usize| (1..=self.recordings.len()).contains(number));
-        found
-            .map(|number| number - 1)
-            .ok_or_else(|| format!("unknown run `{id}`: use 1 to {}", self.recordings.len()))
+        found.map(|number| number - 1).ok_or_else(|| ControlError::Unknown {
+            what: "run",
+            id: id.to_owned(),
+            allowed: format!("use 1 to {}", self.recordings.len()),
+        })
     }
 }
 
 impl Controls for Replay<'_> {
-    fn preview(&self, to: &str) -> Result<Preview, String> {
+    fn preview(&self, to: &str) -> Result<Preview, ControlError> {
         let to = &self.recordings[self.found(to)?];
         let from = &self.recordings[self.state().chosen];
         Ok(Preview {
@@ -222,7 +224,7 @@ impl Controls for Replay<'_> {
         })
     }
 
-    fn act(&self, change: Change) -> Result<(), String> {
+    fn act(&self, change: Change) -> Result<(), ControlError> {
         match change {
             Change::Switch(to) => {
                 let to = self.found(&to)?;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use shortflow_http::{Answer, Line, Listener, Refusal, Request};
 
 use crate::assets::ASSETS;
-use crate::controls::{Change, Controls};
+use crate::controls::{Change, ControlError, Controls};
 use crate::guard::Guard;
 use crate::hub::{Hub, Seen};
 use crate::unique_keys::object;
@@ -99,7 +99,7 @@ impl<'s> Site<'s> {
                     return Ok(malformed("missing parameter: use /preview?to=ID"));
                 };
                 let preview = self.controls.preview(&to).map(|preview| json!(preview));
-                Ok(preview.map_or_else(|why| failed(&why), |preview| json_answer(&preview)))
+                Ok(preview.map_or_else(|error| failed(&error), |preview| json_answer(&preview)))
             }
             "/switch" | "/pace" => {
                 self.guard.changes(request)?;
@@ -108,7 +108,7 @@ impl<'s> Site<'s> {
                     Err(why) => return Ok(malformed(&why)),
                 };
                 let done = self.controls.act(asked);
-                Ok(done.map_or_else(|why| failed(&why), |()| json_answer(&json!({}))))
+                Ok(done.map_or_else(|error| failed(&error), |()| json_answer(&json!({}))))
             }
             path => {
                 let asset = ASSETS.iter().find(|asset| asset.path == path).ok_or(UNKNOWN)?;
@@ -187,9 +187,9 @@ fn json_answer(value: &Value) -> Answer<'static> {
     Answer::ok("application/json", value.to_string())
 }
 
-/// It was understood and cannot be done; why.
-fn failed(why: &str) -> Answer<'static> {
-    refused("409 Conflict", why)
+/// The answer to a valid request that cannot be carried out.
+fn failed(error: &ControlError) -> Answer<'static> {
+    refused("409 Conflict", &error.to_string())
 }
 
 /// It is not what is asked here; why.

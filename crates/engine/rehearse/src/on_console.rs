@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use shortflow_console::{
-    About, Change, Choice, Controls, DELAY, Hub, Kind, PortTap, Preview, Watched, diff,
+    About, Change, Choice, ControlError, Controls, DELAY, Hub, Kind, PortTap, Preview, Watched,
+    diff,
 };
 use shortflow_run::Tap;
 use shortflow_scenario::Scenario;
@@ -72,17 +73,19 @@ impl OnConsole {
         Box::new(PortTap::new(watched(scenario), Box::new(tell)))
     }
 
-    fn found(&self, id: &str) -> Result<usize, String> {
+    fn found(&self, id: &str) -> Result<usize, ControlError> {
         let count = self.0.policies.len();
         let found = id.parse().ok().filter(|number: &usize| (1..=count).contains(number));
-        found
-            .map(|number| number - 1)
-            .ok_or_else(|| format!("unknown policy `{id}`: use 1 to {count}"))
+        found.map(|number| number - 1).ok_or_else(|| ControlError::Unknown {
+            what: "policy",
+            id: id.to_owned(),
+            allowed: format!("use 1 to {count}"),
+        })
     }
 }
 
 impl Controls for OnConsole {
-    fn preview(&self, to: &str) -> Result<Preview, String> {
+    fn preview(&self, to: &str) -> Result<Preview, ControlError> {
         let (from, to) = (self.0.wanted.load(Ordering::Relaxed), self.found(to)?);
         let [from, to] = [from, to].map(|at| &self.0.policies[at]);
         Ok(Preview {
@@ -93,7 +96,7 @@ impl Controls for OnConsole {
         })
     }
 
-    fn act(&self, change: Change) -> Result<(), String> {
+    fn act(&self, change: Change) -> Result<(), ControlError> {
         match change {
             Change::Switch(to) => {
                 self.0.wanted.store(self.found(&to)?, Ordering::Relaxed);
@@ -101,7 +104,8 @@ impl Controls for OnConsole {
                 Ok(())
             }
             Change::Speed(_) | Change::Restart => {
-                Err("a rehearsal runs once, in real time: its speed cannot change".to_owned())
+                let what = "a rehearsal runs once, in real time: its speed cannot change";
+                Err(ControlError::Unsupported(what))
             }
         }
     }

@@ -33,6 +33,11 @@ impl fmt::Debug for Case<'_> {
     }
 }
 
+/// The scenario has different points under some policies, which cannot be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the scenario has different points under these policies")]
+pub struct DifferentPoints;
+
 impl<'e> Case<'e> {
     /// The scenario of a file under the policy in `overrides`, or else its own policy.
     pub fn load(
@@ -51,12 +56,18 @@ impl<'e> Case<'e> {
     }
 
     /// Cases for a comparison. Each gets its own folder. If two have the same label, their `places` (one for
-    /// each case) are added. Returns a message if they cannot be compared.
-    pub fn beside(mut cases: Vec<Case<'e>>, places: &[String]) -> Result<Vec<Case<'e>>, String> {
+    /// each case) are added.
+    ///
+    /// # Errors
+    /// When their sweeps have different points.
+    pub fn beside(
+        mut cases: Vec<Case<'e>>,
+        places: &[String],
+    ) -> Result<Vec<Case<'e>>, DifferentPoints> {
         if let Some((first, rest)) = cases.split_first()
             && rest.iter().any(|other| other.loaded.points().len() != first.loaded.points().len())
         {
-            return Err("the scenario has different points under these policies".to_owned());
+            return Err(DifferentPoints);
         }
         let labels: Vec<String> = cases.iter().map(|case| case.label.clone()).collect();
         for (at, case) in cases.iter_mut().enumerate() {

@@ -71,7 +71,7 @@ mod read;
 mod results;
 mod tap;
 
-pub use case::{Case, folder_name, input_warning};
+pub use case::{Case, DifferentPoints, folder_name, input_warning};
 pub use class_use::{ClassCounts, ClassUse};
 pub use command::{command_line, shell_word};
 pub use engine::{

@@ -32,8 +32,14 @@ impl CapturePoint {
 
 /// The capture points that `names` select: hosts (`server`), groups of hosts (`client` for `client[0]` and
 /// the others) and ports (`r1->r2`). The default is the hosts that send data: servers of transfers, and
-/// senders of bulk transfers and of datagrams. An unknown name is an error.
-pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<CapturePoint>, String> {
+/// senders of bulk transfers and of datagrams.
+///
+/// # Errors
+/// When a name is unknown.
+pub fn places(
+    scenario: &Scenario,
+    names: &[String],
+) -> Result<Vec<CapturePoint>, UnknownCapturePoint> {
     let mut places = BTreeSet::new();
     if names.is_empty() {
         places.extend(senders(scenario));
@@ -41,7 +47,7 @@ pub fn places(scenario: &Scenario, names: &[String]) -> Result<Vec<CapturePoint>
     for name in names {
         let found = named(scenario, name);
         if found.is_empty() {
-            return Err(unknown(scenario, name));
+            return Err(UnknownCapturePoint::new(scenario, name));
         }
         places.extend(found);
     }
@@ -86,7 +92,32 @@ fn ports(scenario: &Scenario) -> impl Iterator<Item = (NodeId, NodeId)> {
     scenario.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)])
 }
 
-fn unknown(scenario: &Scenario, name: &str) -> String {
+/// Neither a host, nor a group of hosts, nor a port has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "unknown host or port \"{name}\"\nwrite a host, a group of hosts or a port, such as {}{}",
+    .known.join(", "), if *.has_more { ", …" } else { "" }
+)]
+pub struct UnknownCapturePoint {
+    /// The name.
+    pub name: String,
+    /// Some names that exist.
+    pub known: Vec<String>,
+    /// Whether there are more.
+    pub has_more: bool,
+}
+
+impl UnknownCapturePoint {
+    fn new(scenario: &Scenario, name: &str) -> UnknownCapturePoint {
+        let mut known = capture_points(scenario);
+        let has_more = known.len() > MAX_NAMES;
+        known.truncate(MAX_NAMES);
+        UnknownCapturePoint { name: name.to_owned(), known, has_more }
+    }
+}
+
+/// The names of all groups of hosts and ports, those between routers before others.
+fn capture_points(scenario: &Scenario) -> Vec<String> {
     let hosts = scenario.nodes.iter().filter(|node| node.kind == NodeKind::Host);
     let mut groups: Vec<String> = hosts.map(|host| host.group.clone()).collect();
     groups.dedup();
@@ -96,12 +127,7 @@ fn unknown(scenario: &Scenario, name: &str) -> String {
     let ports = between_routers.into_iter().chain(others);
     let mut names = groups;
     names.extend(ports.map(|(from, to)| CapturePoint::Port { from, to }.name(scenario)));
-    let more = if names.len() > MAX_NAMES { ", …" } else { "" };
-    names.truncate(MAX_NAMES);
-    format!(
-        "unknown host or port \"{name}\"\nwrite a host, a group of hosts or a port, such as {}{more}",
-        names.join(", ")
-    )
+    names
 }
 
 /// The limit on names in a message.

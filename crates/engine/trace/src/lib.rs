@@ -40,6 +40,6 @@ mod real;
 mod request;
 mod trace;
 
-pub use capture_point::{CapturePoint, both_ends, places};
-pub use request::Request;
+pub use capture_point::{CapturePoint, UnknownCapturePoint, both_ends, places};
+pub use request::{Request, RequestError};
 pub use trace::Trace;

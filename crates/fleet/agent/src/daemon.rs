@@ -166,7 +166,7 @@ fn answer<P: DataPlane>(agent: &mut Agent<P>, nudge: &AtomicBool, asked: &Asked)
             let on_trial = agent.on_trial().map(str::to_owned);
             let resumed = agent.resume(&asked.who);
             nudge.store(true, Ordering::Relaxed);
-            resumed.map_err(Refusal::new).map(
+            resumed.map_err(|error| Refusal::new(error.to_string())).map(
                 |digest| json!({ "stays": Some(&digest) == on_trial.as_ref(), "resumed": digest }),
             )
         }

@@ -39,11 +39,11 @@ mod store;
 mod trial;
 mod verdict;
 
-pub use agent::{Agent, RollBackError};
+pub use agent::{Agent, ResumeError, RollBackError};
 pub use bundle::{Bundle, FLEET, Unreadable};
 pub use change::{Change, Difference, changes};
 pub use console::{Overview, Page};
-pub use control::{Ask, AskError, Control, DEFAULT_SOCKET, ask, command, watch};
+pub use control::{Ask, AskError, Control, DEFAULT_SOCKET, RequestError, ask, command, watch};
 pub use daemon::{Listeners, run};
 pub use event::{Event, What};
 pub use fleet::{Fleet, Machine, Target};
@@ -57,6 +57,8 @@ pub use source::{
     Bind, CertificatesError, Directory, DirectoryOptions, Https, HttpsError, HttpsOptions,
     OptionsError, Transport,
 };
-pub use source::{Fetched, Folder, NotFetched, Returns, Source, Subprocess, confine, serve};
+pub use source::{
+    Fetched, Folder, NotFetched, PublishError, Returns, Source, Subprocess, confine, serve,
+};
 pub use store::{Repair, Store, StoreError, Version};
 pub use verdict::Verdict;

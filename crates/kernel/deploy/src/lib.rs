@@ -60,7 +60,7 @@ pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours
 pub use class_probe::{ClassProbe, Endpoints};
 pub use columns::columns;
 pub use compile::{
-    Edge, Past, Refusal, Settings, compile, compile_edge, compile_edge_past, roles_of,
+    Edge, Past, Refusal, RolesError, Settings, compile, compile_edge, compile_edge_past, roles_of,
 };
 pub use converge::{Step, converge};
 pub use deployed::{Deployed, Options, quoted};
@@ -75,7 +75,10 @@ pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
 pub use namespace::namespace_id;
 pub use observe::{Listings, Observed, Root};
-pub use owner::{GroupState, Labelled, OwnedBy, OwnerText, Owners, any_owners, owner_text, owners};
+pub use owner::{
+    GroupState, LabelError, Labelled, OwnedBy, OwnerError, OwnerText, Owners, any_owners,
+    owner_text, owners,
+};
 pub use repair::Wrong;
 pub use route::{Astray, astray};
 pub use shortflow_ebpf::TcxProgram;

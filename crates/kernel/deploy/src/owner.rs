@@ -1,7 +1,7 @@
 //! The owners of labels: a socket mark, or a cgroup.
 
 use std::fmt;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -129,33 +129,99 @@ fn state_at(folder: &Path, id: u64) -> GroupState {
     }
 }
 
-/// Who owns the connections that have labels of a policy: pairs of a label and what is read of each.
+/// Why the owner of a label is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum OwnerError {
+    /// Neither a mark nor a cgroup.
+    #[error("an owner must be `mark:NUMBER` or `cgroup:PATH`; found {0:?}")]
+    Unknown(String),
+    /// No socket can have the mark.
+    #[error(
+        "a mark must be a number from 1 to 4294967295; found {0:?}\nsockets without a mark have 0"
+    )]
+    Mark(String),
+    /// No cgroup below the root can have the path.
+    #[error("a cgroup must be below the root, such as `system.slice/ssh.service`; found {0:?}")]
+    NotBelowRoot(String),
+    /// The path has too many bytes, or control characters.
+    #[error(
+        "a cgroup path must have at most {MAX_PATH} bytes and no control characters; found {0:?}"
+    )]
+    GroupPath(String),
+    /// The cgroup does not exist.
+    #[error(
+        "unknown cgroup {}\n`systemd-cgls` lists them; the cgroup of a service exists while the \
+            service runs", .0.display()
+    )]
+    NoGroup(PathBuf),
+    /// This machine has no cgroups of the second version.
+    #[error("no cgroup2 file system is mounted\nmount it: mount -t cgroup2 none /sys/fs/cgroup")]
+    NotMounted,
+    /// The list of mounts cannot be read.
+    #[error("cannot read {MOUNTS}: {0}")]
+    Mounts(#[source] io::Error),
+}
+
+/// Why the labels of a policy cannot have some owners. The message follows on `--label`.
+#[derive(Debug, thiserror::Error)]
+pub enum LabelError {
+    /// The policy does not have the label.
+    #[error("{label}: the policy {policy:?} does not match this label\n{}", match &known[..] {
+        [] => "it matches no labels".to_owned(),
+        known => format!("its labels are `{}`", known.join("`, `")),
+    })]
+    Unknown {
+        /// The label.
+        label: String,
+        /// The name of the policy.
+        policy: String,
+        /// The labels of the policy.
+        known: Vec<String>,
+    },
+    /// The label has two owners.
+    #[error("{0}: the label is given twice")]
+    Twice(String),
+    /// The owner is refused.
+    #[error("{label}: {source}")]
+    Owner {
+        /// The label.
+        label: String,
+        /// Why.
+        source: OwnerError,
+    },
+    /// Two labels have the same owner.
+    #[error("{label}: the label {other} already uses {owner}; a connection can have one label")]
+    Shared {
+        /// The label.
+        label: String,
+        /// The label that already has the owner.
+        other: String,
+        /// The owner.
+        owner: String,
+    },
+}
+
+/// The owners of the connections that have labels of a policy, from pairs of a label and its owner as text.
 ///
 /// # Errors
-/// What is wrong, in words that follow on `--label`.
-pub fn owners(policy: &Policy, given: &[(String, String)]) -> Result<Owners, String> {
+/// When the policy lacks a label, an owner is refused, or two labels have the same one.
+pub fn owners(policy: &Policy, given: &[(String, String)]) -> Result<Owners, LabelError> {
     let mut owners = Owners::new();
     for (name, text) in given {
         let label = policy.label(name);
+        let given = || name.clone();
         if label == Label::NONE {
-            let known = match policy.labels() {
-                [] => "it matches no labels".to_owned(),
-                known => format!("its labels are `{}`", known.join("`, `")),
-            };
-            return Err(format!(
-                "{name}: the policy {:?} does not match this label\n{known}",
-                policy.name
-            ));
+            let (policy, known) = (policy.name.clone(), policy.labels().to_vec());
+            return Err(LabelError::Unknown { label: given(), policy, known });
         }
         if owners.find(label).is_some() {
-            return Err(format!("{name}: the label is given twice"));
+            return Err(LabelError::Twice(given()));
         }
-        let owned_by = owner(text).map_err(|why| format!("{name}: {why}"))?;
+        let owned_by =
+            owner(text).map_err(|source| LabelError::Owner { label: given(), source })?;
         if let Some((_, other)) = owners.0.iter().find(|(_, known)| known.owned_by == owned_by) {
-            let other = &other.name;
-            return Err(format!(
-                "{name}: the label {other} already uses {text}; a connection can have one label"
-            ));
+            let (other, owner) = (other.name.clone(), text.clone());
+            return Err(LabelError::Shared { label: given(), other, owner });
         }
         owners.0.push((label, Labelled { name: name.clone(), owned_by }));
     }
@@ -180,8 +246,8 @@ pub enum OwnerText<'t> {
 /// Reads `mark:7`, `mark:0x7` or `cgroup:system.slice/backup.service`.
 ///
 /// # Errors
-/// What is wrong, in words, with what to do.
-pub fn owner_text(text: &str) -> Result<OwnerText<'_>, String> {
+/// When it is neither, or no socket or cgroup can be so.
+pub fn owner_text(text: &str) -> Result<OwnerText<'_>, OwnerError> {
     match text.split_once(':') {
         Some(("mark", mark)) => {
             let found = match mark.strip_prefix("0x") {
@@ -190,10 +256,7 @@ pub fn owner_text(text: &str) -> Result<OwnerText<'_>, String> {
             };
             match found {
                 Ok(mark) if mark > 0 => Ok(OwnerText::Mark(mark)),
-                _ => Err(format!(
-                    "a mark must be a number from 1 to 4294967295; found {mark:?}\n\
-                     sockets without a mark have 0"
-                )),
+                _ => Err(OwnerError::Mark(mark.to_owned())),
             }
         }
         Some(("cgroup", group)) => {
@@ -201,30 +264,20 @@ pub fn owner_text(text: &str) -> Result<OwnerText<'_>, String> {
             let has_name = Path::new(group).file_name().is_some();
             match has_name && Path::new(group).components().all(is_plain) {
                 true => Ok(OwnerText::Group(group)),
-                false => Err(no_group(group)),
+                false => Err(OwnerError::NotBelowRoot(group.to_owned())),
             }
         }
-        _ => Err(format!("an owner must be `mark:NUMBER` or `cgroup:PATH`; found {text:?}")),
+        _ => Err(OwnerError::Unknown(text.to_owned())),
     }
 }
 
-fn no_group(group: &str) -> String {
-    format!("a cgroup must be below the root, such as `system.slice/ssh.service`; found {group:?}")
-}
-
-/// Who is meant, where the group of processes must be there: one of the second version of cgroups.
-///
-/// # Errors
-/// What is wrong, in words, with what to do.
-fn owner(text: &str) -> Result<OwnedBy, String> {
+/// The owner, whose cgroup must exist.
+fn owner(text: &str) -> Result<OwnedBy, OwnerError> {
     match owner_text(text)? {
         OwnerText::Mark(mark) => Ok(OwnedBy::Mark(mark)),
         OwnerText::Group(group) => {
-            let mounts = std::fs::read_to_string(MOUNTS)
-                .map_err(|error| format!("cannot read {MOUNTS}: {error}"))?;
-            let root = root_of(&mounts).ok_or(
-                "no cgroup2 file system is mounted\nmount it: mount -t cgroup2 none /sys/fs/cgroup",
-            )?;
+            let mounts = std::fs::read_to_string(MOUNTS).map_err(OwnerError::Mounts)?;
+            let root = root_of(&mounts).ok_or(OwnerError::NotMounted)?;
             group_at(&root, group)
         }
     }
@@ -237,31 +290,24 @@ fn root_of(mounts: &str) -> Option<PathBuf> {
     Some(PathBuf::from(found[1]))
 }
 
-fn group_at(root: &Path, group: &str) -> Result<OwnedBy, String> {
+fn group_at(root: &Path, group: &str) -> Result<OwnedBy, OwnerError> {
     let given = Path::new(group);
     let below = given.strip_prefix(root).ok();
     let below = below.or_else(|| given.strip_prefix("/").ok()).unwrap_or(given);
     let is_plain = below.components().all(|part| matches!(part, Component::Normal(_)));
     let levels = 1..=usize::from(u8::MAX);
     if !is_plain || !levels.contains(&below.components().count()) {
-        return Err(no_group(group));
+        return Err(OwnerError::NotBelowRoot(group.to_owned()));
     }
     let path: PathBuf = below.components().collect();
     let path = path.display().to_string();
     if path.len() > MAX_PATH || path.chars().any(char::is_control) {
-        return Err(format!(
-            "a cgroup path must have at most {MAX_PATH} bytes and no control characters; found \
-                {group:?}"
-        ));
+        return Err(OwnerError::GroupPath(group.to_owned()));
     }
     let folder = root.join(&path);
     match std::fs::metadata(&folder) {
         Ok(found) if found.is_dir() => Ok(OwnedBy::Group { path, id: found.ino() }),
-        _ => Err(format!(
-            "unknown cgroup {}\n\
-             `systemd-cgls` lists them; the cgroup of a service exists while the service runs",
-            folder.display()
-        )),
+        _ => Err(OwnerError::NoGroup(folder)),
     }
 }
 
@@ -271,17 +317,17 @@ mod tests {
 
     #[test]
     fn a_mark_is_a_number_above_zero_in_tens_or_sixteens() {
-        assert_eq!(owner("mark:7"), Ok(OwnedBy::Mark(7)));
-        assert_eq!(owner("mark:0x1f"), Ok(OwnedBy::Mark(31)));
+        assert_eq!(owner("mark:7").unwrap(), OwnedBy::Mark(7));
+        assert_eq!(owner("mark:0x1f").unwrap(), OwnedBy::Mark(31));
         for wrong in ["mark:0", "mark:", "mark:-1", "mark:4294967296", "mark:0x"] {
-            let message = owner(wrong).unwrap_err();
+            let message = owner(wrong).unwrap_err().to_string();
             assert!(
                 message.starts_with("a mark must be a number from 1 to 4294967295"),
                 "{message}"
             );
         }
         assert_eq!(
-            owner("port:80").unwrap_err(),
+            owner("port:80").unwrap_err().to_string(),
             "an owner must be `mark:NUMBER` or `cgroup:PATH`; found \"port:80\""
         );
     }
@@ -302,7 +348,7 @@ mod tests {
         };
         assert!(given("mark:7", "mark:8").is_ok());
         assert_eq!(
-            given("mark:7", "mark:0x7").unwrap_err(),
+            given("mark:7", "mark:0x7").unwrap_err().to_string(),
             "backup: the label shell already uses mark:0x7; a connection can have one label"
         );
     }
@@ -324,12 +370,12 @@ mod tests {
             assert_eq!(found.owner(), Owner::Group { id, level: 2 }, "{name}");
         }
         for wrong in ["", "/", "..", "system.slice/../system.slice"] {
-            let message = group_at(root.path(), wrong).unwrap_err();
+            let message = group_at(root.path(), wrong).unwrap_err().to_string();
             assert!(message.contains("below the root"), "{wrong}: {message}");
         }
-        let message = group_at(root.path(), "system.slice/none.service").unwrap_err();
+        let message = group_at(root.path(), "system.slice/none.service").unwrap_err().to_string();
         assert!(message.contains("unknown cgroup"), "{message}");
-        let odd = group_at(root.path(), "system.slice/a\nclass b").unwrap_err();
+        let odd = group_at(root.path(), "system.slice/a\nclass b").unwrap_err().to_string();
         assert!(odd.contains("no control characters"), "{odd}");
     }
 

@@ -3,7 +3,7 @@
 use shortflow_policy::{Policy, QueuePlan, Role, WithoutEffect};
 use shortflow_units::{LinkLayer, Rate};
 
-use crate::compile::{Edge, Refusal, Settings, compile, compile_edge, roles_of};
+use crate::compile::{Edge, Refusal, RolesError, Settings, compile, compile_edge, roles_of};
 use crate::converge::{Step, gets_place};
 use crate::deployed::{Deployed, Options};
 use crate::deployed_file::{forget_deployed, save_deployed};
@@ -51,12 +51,19 @@ pub struct Wanted {
 }
 
 /// Why a policy cannot be deployed on a device.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unwanted {
-    /// The roles that were named cannot be played by one device: why, and what to do.
-    Roles(String),
-    /// All that is refused of them.
+    /// One device cannot play the roles.
+    #[error(transparent)]
+    Roles(#[from] RolesError),
+    /// All parts that the kernel or the policy does not allow.
+    #[error("cannot deploy this policy: {}", reasons(.0))]
     Refused(Vec<Refusal>),
+}
+
+/// The refusals in one line.
+fn reasons(refusals: &[Refusal]) -> String {
+    refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 impl Wanted {
@@ -81,7 +88,7 @@ impl Wanted {
         site: &Site,
         owners: &Owners,
     ) -> Result<Wanted, Unwanted> {
-        let roles = roles_of(policy, roles).map_err(Unwanted::Roles)?;
+        let roles = roles_of(policy, roles)?;
         let (mut edge, mut tree, mut refusals) = (None, None, Vec::new());
         for role in &roles {
             match compile_edge(policy, role, owners) {

@@ -245,7 +245,7 @@ fn what_cannot_wait_and_does_not_fit_the_line_is_told_with_what_the_line_adds() 
 
 #[test]
 fn a_list_with_a_mistake_is_told_where_and_what_is_allowed() {
-    let reported = |lines: &[&str]| read_csv("flows.csv", &list(lines)).unwrap_err();
+    let reported = |lines: &[&str]| read_csv("flows.csv", &list(lines)).unwrap_err().to_string();
     let head = "start_s,bytes,direction";
     let all = [
         reported(&["start,bytes,direction", "1,2,up"]),

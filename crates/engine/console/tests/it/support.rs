@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use shortflow_console::{
-    About, Change, Choice, Controls, Guard, Hub, Kind, Place, Preview, Replay, Role, Snapshot,
-    Stream, Token, serve,
+    About, Change, Choice, ControlError, Controls, Guard, Hub, Kind, Place, Preview, Replay, Role,
+    Snapshot, Stream, Token, serve,
 };
 use shortflow_http::{Listener, Names};
 use shortflow_measure::View;
@@ -70,15 +70,17 @@ pub(crate) fn with_replay(speed: f64, act: impl FnOnce(SocketAddr, &Replay<'_>))
 struct Machine<'h>(&'h Hub);
 
 impl Controls for Machine<'_> {
-    fn preview(&self, to: &str) -> Result<Preview, String> {
+    fn preview(&self, to: &str) -> Result<Preview, ControlError> {
         let choices = self.0.about().choices;
         let from = choices.iter().find(|choice| choice.is_current).unwrap().name.clone();
         let changes = vec![format!("wan (eth0): change  policy {}", "a-very-long-name".repeat(12))];
         Ok(Preview { from, to: to.to_owned(), changes, lines: Vec::new() })
     }
 
-    fn act(&self, change: Change) -> Result<(), String> {
-        let Change::Switch(to) = change else { return Err("time passes by itself".to_owned()) };
+    fn act(&self, change: Change) -> Result<(), ControlError> {
+        let Change::Switch(to) = change else {
+            return Err(ControlError::Unsupported("time passes by itself"));
+        };
         count(self.0, &to);
         Ok(())
     }

@@ -7,7 +7,7 @@ use crate::support::{LOSSY, scenario};
 
 fn names(scenario: &Scenario, asked: &[&str]) -> Result<Vec<String>, String> {
     let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
-    let found = places(scenario, &asked)?;
+    let found = places(scenario, &asked).map_err(|error| error.to_string())?;
     Ok(found.iter().map(|place| place.name(scenario)).collect())
 }
 

@@ -28,6 +28,8 @@ use crate::verdict::{Heard, Verdict};
 use devices::Device;
 use unusable::Unusable;
 
+pub use trials::ResumeError;
+
 /// After so long a version that could not be kept is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_secs(10);
 

@@ -7,12 +7,33 @@ use crate::event::What;
 use crate::fleet::Fleet;
 use crate::plane::DataPlane;
 use crate::sanitize::sanitize;
+use crate::source::PublishError;
 use crate::store::{ANY, StoreError};
 use crate::trial::{Outcome, SETTLE_TIME, Trial, waits};
 use crate::verdict::Verdict;
 
 /// How often one measures.
 const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Why no version is released.
+#[derive(Debug, thiserror::Error)]
+pub enum ResumeError {
+    /// The source was not read yet.
+    #[error("no version is held back: the agent has not read the source yet")]
+    NotRead,
+    /// The source's version is active.
+    #[error("no version is held back: the source has version {0}, which is already active")]
+    Active(u64),
+    /// The source's version has errors.
+    #[error("no version is held back: the source's current version is refused because of errors")]
+    Refused,
+    /// The source's version is about to be active.
+    #[error("no version is held back: the agent is about to apply the source's current version")]
+    Pending,
+    /// The state cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 impl<P: DataPlane> Agent<P> {
     /// Continues after an interruption: with a version on trial, or an unfinished rollback.
@@ -187,8 +208,8 @@ impl<P: DataPlane> Agent<P> {
     }
 
     /// Whether the report succeeded. If the source does not have it at the next read, the agent reports it again.
-    pub(crate) fn verdict_sent(&mut self, result: Result<(), String>) {
-        let why = result.err().map(|why| sanitize(&why));
+    pub(crate) fn verdict_sent(&mut self, result: Result<(), PublishError>) {
+        let why = result.err().map(|error| sanitize(&error.to_string()));
         if why != self.send_error {
             self.send_error.clone_from(&why);
             if let Some(why) = why {
@@ -201,39 +222,34 @@ impl<P: DataPlane> Agent<P> {
     /// second call before it is applied changes nothing.
     ///
     /// # Errors
-    /// When nothing is held off, or the state cannot be written.
-    pub fn resume(&mut self, who: &str) -> Result<String, String> {
-        let Some(offered) = &self.offered else {
-            return Err("no version is held back: the agent has not read the source yet".to_owned());
-        };
+    /// When no version is held back, or the state cannot be written.
+    pub fn resume(&mut self, who: &str) -> Result<String, ResumeError> {
+        let Some(offered) = &self.offered else { return Err(ResumeError::NotRead) };
         let digest = offered.needed.clone();
         if self.resumed.as_ref().is_some_and(|(resumed, _)| *resumed == digest) {
             return Ok(digest);
         }
         if self.on_trial() == Some(&digest) {
-            return self.approve_by_order(who).map(|()| digest).map_err(|error| error.to_string());
+            return Ok(self.approve_by_order(who).map(|()| digest)?);
         }
         let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
         if !waits && !self.is_held(&digest) {
-            return Err(format!("no version is held back: {}", self.why_nothing(&digest)));
+            return Err(self.why_nothing(&digest));
         }
-        let done = self.store.set_worse(&digest, None).and_then(|()| self.store.release(&digest));
-        done.map_err(|error| error.to_string())?;
+        self.store.set_worse(&digest, None).and_then(|()| self.store.release(&digest))?;
         self.resumed = Some((digest.clone(), who.to_owned()));
         self.happened(who, What::Resumed { digest: digest.clone() });
         Ok(digest)
     }
 
     /// Why the source's version is not held back.
-    fn why_nothing(&self, digest: &str) -> String {
+    fn why_nothing(&self, digest: &str) -> ResumeError {
         match &self.current {
-            Some((version, _)) if version.digest == digest => {
-                format!("the source has version {}, which is already active", version.number)
-            }
+            Some((version, _)) if version.digest == digest => ResumeError::Active(version.number),
             _ if self.refused.as_ref().is_some_and(|(refused, _)| refused == digest) => {
-                "the source's current version is refused because of errors".to_owned()
+                ResumeError::Refused
             }
-            _ => "the agent is about to apply the source's current version".to_owned(),
+            _ => ResumeError::Pending,
         }
     }
 

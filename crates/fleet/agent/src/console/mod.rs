@@ -17,7 +17,9 @@ use std::thread::{Builder, Scope};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
-use shortflow_console::{About, Change, Controls, Guard, Hub, Kind, Place, Preview, Snapshot};
+use shortflow_console::{
+    About, Change, ControlError, Controls, Guard, Hub, Kind, Place, Preview, Snapshot,
+};
 use shortflow_http::Listener;
 
 use crate::control::{Ask, Asked, ask};
@@ -177,7 +179,7 @@ impl Overview {
     }
 
     /// The machine and the version that a choice is.
-    fn found(&self, id: &str) -> Result<(&Asking, u64), String> {
+    fn found(&self, id: &str) -> Result<(&Asking, u64), ControlError> {
         let parsed = id.split_once('/').and_then(|(machine, version)| {
             let (at, version) = (machine.parse::<usize>().ok()?, version.parse::<u64>().ok()?);
             // Each choice has one id, which is written in one way.
@@ -188,29 +190,30 @@ impl Overview {
             let known = self.machines.iter().enumerate();
             let named = known.map(|(at, machine)| format!("{at} {}", machine.known().name));
             let named: Vec<String> = named.collect();
-            format!(
-                "unknown choice `{id}`: write INDEX/NUMBER, such as 0/1 for version 1 of the first \
-                    machine; indices are {}",
+            let allowed = format!(
+                "write INDEX/NUMBER, such as 0/1 for version 1 of the first machine; indices are {}",
                 named.join(", ")
-            )
+            );
+            ControlError::Unknown { what: "choice", id: id.to_owned(), allowed }
         })
     }
 }
 
 impl Controls for Overview {
-    fn preview(&self, to: &str) -> Result<Preview, String> {
+    fn preview(&self, to: &str) -> Result<Preview, ControlError> {
         let (machine, version) = self.found(to)?;
-        let found = (machine.ask)(Ask::Preview(version))?;
-        serde_json::from_value(found)
-            .map_err(|error| format!("unexpected answer of the agent: {error}"))
+        let found = (machine.ask)(Ask::Preview(version)).map_err(ControlError::Refused)?;
+        serde_json::from_value(found).map_err(|error| {
+            ControlError::Refused(format!("unexpected answer of the agent: {error}"))
+        })
     }
 
-    fn act(&self, change: Change) -> Result<(), String> {
+    fn act(&self, change: Change) -> Result<(), ControlError> {
         let Change::Switch(to) = change else {
-            return Err("the console of an agent cannot control time".to_owned());
+            return Err(ControlError::Unsupported("the console of an agent cannot control time"));
         };
         let (machine, version) = self.found(&to)?;
-        (machine.ask)(Ask::RollBack(Some(version)))?;
+        (machine.ask)(Ask::RollBack(Some(version))).map_err(ControlError::Refused)?;
         machine.look();
         self.tell_about();
         Ok(())

@@ -22,7 +22,7 @@ mod server;
 
 pub use client::{AskError, ask, watch};
 pub use command::{DEFAULT_SOCKET, command};
-pub use request::Ask;
+pub use request::{Ask, RequestError};
 pub use server::Control;
 
 pub(crate) use server::{Asked, Refusal, serve};

@@ -25,6 +25,49 @@ pub enum Ask {
     Watch,
 }
 
+/// Why a line is no request of this protocol.
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// Not JSON.
+    #[error("invalid JSON: {0}; write {{\"version\":1,\"do\":\"status\"}}")]
+    NotJson(serde_json::Error),
+    /// JSON with a duplicate key.
+    #[error(transparent)]
+    DuplicateKey(serde_json::Error),
+    /// JSON, but no object.
+    #[error("a request must be an object such as {{\"version\":1,\"do\":\"status\"}}")]
+    NotObject,
+    /// The version of another protocol.
+    #[error("unsupported protocol version {0}: this agent supports version {VERSION}")]
+    UnsupportedVersion(Value),
+    /// No version.
+    #[error("`version` is missing: write \"version\":{VERSION}")]
+    NoVersion,
+    /// An unknown request.
+    #[error(
+        "unknown value `{0}` of `do`: use status, reload, rollback, resume, versions, preview or \
+            watch"
+    )]
+    Unknown(String),
+    /// No request.
+    #[error("`do` is missing: use status, reload, rollback, resume, versions, preview or watch")]
+    NoRequest,
+    /// A preview without a version.
+    #[error("`to` is missing: give the number of a version")]
+    NoNumber,
+    /// Not the number of a version.
+    #[error("`to` must be the number of a version, 1 or more; found {0}")]
+    InvalidNumber(Value),
+    /// A key that the request does not have.
+    #[error("unknown key `{key}`; allowed keys are {}", .allowed.join(", "))]
+    UnknownKey {
+        /// The key.
+        key: String,
+        /// The keys of the request.
+        allowed: &'static [&'static str],
+    },
+}
+
 impl Ask {
     /// As it is written, with the end of the line.
     pub fn line(self) -> String {
@@ -44,25 +87,17 @@ impl Ask {
     /// Reads a request, as it is written but for the end of the line.
     ///
     /// # Errors
-    /// What is wrong with it, and what is allowed.
-    pub fn parse(line: &str) -> Result<Ask, String> {
+    /// When it is no request of this version of the protocol.
+    pub fn parse(line: &str) -> Result<Ask, RequestError> {
         let found = object(line.as_bytes()).map_err(|error| match error.classify() {
-            Category::Data => error.to_string(),
-            _ => format!("invalid JSON: {error}; write {{\"version\":1,\"do\":\"status\"}}"),
+            Category::Data => RequestError::DuplicateKey(error),
+            _ => RequestError::NotJson(error),
         })?;
-        let Some(map) = found else {
-            return Err(
-                "a request must be an object such as {\"version\":1,\"do\":\"status\"}".to_owned()
-            );
-        };
+        let map = found.ok_or(RequestError::NotObject)?;
         match map.get("version") {
             Some(version) if *version == VERSION => {}
-            Some(other) => {
-                return Err(format!(
-                    "unsupported protocol version {other}: this agent supports version {VERSION}"
-                ));
-            }
-            None => return Err(format!("`version` is missing: write \"version\":{VERSION}")),
+            Some(other) => return Err(RequestError::UnsupportedVersion(other.clone())),
+            None => return Err(RequestError::NoVersion),
         }
         let (ask, allowed) = match map.get("do").and_then(Value::as_str) {
             Some("status") => (Ask::Status, &["version", "do"][..]),
@@ -70,40 +105,27 @@ impl Ask {
             Some("resume") => (Ask::Resume, &["version", "do"][..]),
             Some("versions") => (Ask::Versions, &["version", "do"][..]),
             Some("preview") => {
-                let to = number(&map)?.ok_or("`to` is missing: give the number of a version")?;
+                let to = number(&map)?.ok_or(RequestError::NoNumber)?;
                 (Ask::Preview(to), &["version", "do", "to"][..])
             }
             Some("watch") => (Ask::Watch, &["version", "do"][..]),
             Some("rollback") => (Ask::RollBack(number(&map)?), &["version", "do", "to"][..]),
-            Some(other) => {
-                return Err(format!(
-                    "unknown value `{other}` of `do`: use status, reload, rollback, resume, \
-                        versions, preview or watch"
-                ));
-            }
-            None => {
-                return Err(
-                    "`do` is missing: use status, reload, rollback, resume, versions, preview or \
-                        watch"
-                        .to_owned(),
-                );
-            }
+            Some(other) => return Err(RequestError::Unknown(other.to_owned())),
+            None => return Err(RequestError::NoRequest),
         };
         match map.keys().find(|key| !allowed.contains(&key.as_str())) {
-            Some(key) => {
-                Err(format!("unknown key `{key}`; allowed keys are {}", allowed.join(", ")))
-            }
+            Some(key) => Err(RequestError::UnknownKey { key: key.clone(), allowed }),
             None => Ok(ask),
         }
     }
 }
 
-fn number(map: &Map<String, Value>) -> Result<Option<u64>, String> {
+fn number(map: &Map<String, Value>) -> Result<Option<u64>, RequestError> {
     match map.get("to") {
         None => Ok(None),
         Some(to) => match to.as_u64() {
             Some(number) if number > 0 => Ok(Some(number)),
-            _ => Err(format!("`to` must be the number of a version, 1 or more; found {to}")),
+            _ => Err(RequestError::InvalidNumber(to.clone())),
         },
     }
 }
@@ -124,13 +146,13 @@ mod tests {
             Ask::Preview(3),
             Ask::Watch,
         ] {
-            assert_eq!(Ask::parse(ask.line().trim_end()), Ok(ask));
+            assert_eq!(Ask::parse(ask.line().trim_end()).unwrap(), ask);
         }
     }
 
     #[test]
     fn a_request_that_is_none_is_refused_with_what_is_allowed() {
-        let refused = |line: &str| Ask::parse(line).unwrap_err();
+        let refused = |line: &str| Ask::parse(line).unwrap_err().to_string();
         let golden = [
             (
                 "",

@@ -215,8 +215,8 @@ fn talk(
         let text = String::from_utf8_lossy(&line);
         let ask = match Ask::parse(text.trim_end()) {
             Ok(ask) => ask,
-            Err(why) => {
-                write(stream, &refusal(&why))?;
+            Err(error) => {
+                write(stream, &refusal(&error.to_string()))?;
                 continue;
             }
         };

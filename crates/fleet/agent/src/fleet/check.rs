@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shortflow_deploy::{
-    Kernel, Site, Unwanted, Wanted, any_owners, is_plain, may_be_device, roles_of,
+    Kernel, RolesError, Site, Unwanted, Wanted, any_owners, is_plain, may_be_device, roles_of,
 };
 use shortflow_policy::Policy;
 use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, suggestion};
@@ -166,13 +166,14 @@ impl<'f> Checker<'f> {
         let policy = policy?;
         let has_queue = match roles_of(&policy, &assign.roles) {
             Ok(roles) => roles.iter().any(|role| role.queues()),
-            Err(what) => {
+            Err(error) => {
+                let what = error.to_string();
                 let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
-                let help = match help.split_once("--role ") {
-                    Some((before, names)) => {
-                        format!("{before}roles = [\"{}\"]", names.replace(',', "\", \""))
+                let help = match &error {
+                    RolesError::Several { example, .. } => {
+                        format!("name those for this device: roles = {example:?}")
                     }
-                    None => help.to_owned(),
+                    _ => help.to_owned(),
                 };
                 self.remarks.mistake(&format!("{path}.roles"), message, help);
                 return None;
@@ -290,7 +291,7 @@ impl<'f> Checker<'f> {
         let Err(unwanted) = target.wanted(site, &owners) else { return };
         let at = format!("assign.{index}.policy");
         match unwanted {
-            Unwanted::Roles(what) => self.remarks.mistake(&at, what, ""),
+            Unwanted::Roles(error) => self.remarks.mistake(&at, error.to_string(), ""),
             Unwanted::Refused(refusals) => {
                 for refusal in refusals {
                     if refusal.path == "--rate" {

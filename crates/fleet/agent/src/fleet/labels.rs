@@ -12,7 +12,8 @@ pub(super) fn check(name: &str, machine: &MachineFile, remarks: &mut Remarks<'_>
     for (label, text) in machine.labels.iter() {
         let at = format!("machines.{name}.labels.{label}");
         match owner_text(text) {
-            Err(why) => {
+            Err(error) => {
+                let why = error.to_string();
                 let (message, help) = why.split_once('\n').unwrap_or((&why, ""));
                 remarks.mistake(&at, message.to_owned(), help);
             }

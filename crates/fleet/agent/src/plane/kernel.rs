@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use shortflow_deploy::{
     DeviceLock, DeviceStatus, Environment, Error, Kernel, Link, Root, Site, Tc, Translation,
-    Unwanted, Wanted, Warning, examine_kernel, forget_deployed, link, numbers, owners,
+    Wanted, Warning, examine_kernel, forget_deployed, link, numbers, owners,
 };
 
 use super::{DataPlane, Installed, Trouble};
@@ -38,15 +38,11 @@ impl KernelPlane {
             nearest: false,
         };
         // Groups of processes are looked for whenever it is wanted: they come and go with services.
-        let owners =
-            owners(&target.policy, &target.labels).map_err(|why| Trouble(one_line(&why)))?;
-        let wanted = target.wanted(site, &owners).map_err(|unwanted| match unwanted {
-            Unwanted::Roles(what) => Trouble(one_line(&what)),
-            Unwanted::Refused(refusals) => {
-                let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
-                Trouble(format!("cannot deploy this policy: {}", reasons.join("; ")))
-            }
-        })?;
+        let owners = owners(&target.policy, &target.labels)
+            .map_err(|error| Trouble(one_line(&error.to_string())))?;
+        let wanted = target
+            .wanted(site, &owners)
+            .map_err(|unwanted| Trouble(one_line(&unwanted.to_string())))?;
         Ok(match wanted.distinguishes_hosts() {
             true => wanted.behind(Translation::detect(&target.device)),
             false => wanted,

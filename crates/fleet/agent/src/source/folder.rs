@@ -11,7 +11,7 @@ use nix::sys::inotify::{AddWatchFlags, InitFlags, Inotify, WatchDescriptor};
 use nix::unistd::{Uid, User};
 use shortflow_files::{Dir, write};
 
-use super::{Fetched, NotFetched, Source, UNKNOWN_AUTHOR};
+use super::{Fetched, NotFetched, PublishError, Source, UNKNOWN_AUTHOR};
 use crate::bundle::{Bundle, FileOwners, Unreadable};
 use crate::verdict::Verdict;
 
@@ -103,14 +103,17 @@ impl Source for Folder {
         Ok(Fetched { bundle, who, verdicts: verdicts(&self.path) })
     }
 
-    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
-        let text = serde_json::to_vec(verdict).map_err(|error| error.to_string())?;
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), PublishError> {
+        let text = serde_json::to_vec(verdict).expect("a verdict is JSON");
         let name = format!("{}.json", verdict.machine);
         // Others may write into the folder, and exchange what is there for a link at any moment.
         Dir::create(&self.path)
             .and_then(|repository| repository.make_dir(VERDICTS, 0o777))
             .and_then(|folder| write(&folder, &name, 0o644, &text).and_then(|()| folder.sync()))
-            .map_err(|error| format!("{}: {error}", self.path.join(VERDICTS).join(&name).display()))
+            .map_err(|source| {
+                let path = self.path.join(VERDICTS).join(&name).display().to_string();
+                PublishError::Write { path, source }
+            })
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
@@ -236,7 +239,7 @@ mod tests {
         assert_eq!(verdicts(&fleet), std::slice::from_ref(&verdict));
         std::fs::rename(fleet.join("verdicts"), home.path().join("elsewhere")).unwrap();
         symlink(home.path().join("elsewhere"), fleet.join("verdicts")).unwrap();
-        let why = source.tell(&verdict).unwrap_err();
+        let why = source.tell(&verdict).unwrap_err().to_string();
         assert!(why.ends_with("a symbolic link is in the way, and none is followed here"), "{why}");
         assert_eq!(verdicts(&fleet), []);
     }

@@ -15,7 +15,7 @@ use ureq::{Agent, Body};
 
 use super::backoff::Backoff;
 use super::tls::{self, CertificatesError, is_loopback};
-use super::{Fetched, NotFetched, Source, UNKNOWN_AUTHOR};
+use super::{Fetched, NotFetched, PublishError, Source, UNKNOWN_AUTHOR};
 use crate::ldap;
 use crate::verdict::Verdict;
 
@@ -266,10 +266,8 @@ impl Source for Https {
         read
     }
 
-    fn tell(&mut self, _: &Verdict) -> Result<(), String> {
-        Err("a web server cannot store verdicts of machines: keep the repository in a directory, \
-            or in a shared folder"
-            .to_owned())
+    fn tell(&mut self, _: &Verdict) -> Result<(), PublishError> {
+        Err(PublishError::Unsupported)
     }
 
     /// No server rings: the repository is asked for when one reads in any case.

@@ -56,6 +56,34 @@ pub enum NotFetched {
     Mistakes(String),
 }
 
+/// Why a verdict could not be published.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// A file cannot be written.
+    #[error("{path}: {source}")]
+    Write {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There is no connection to the server.
+    #[error("not connected")]
+    NotConnected,
+    /// The server does not answer.
+    #[error("the server does not answer within {} s", .0.as_secs())]
+    Timeout(Duration),
+    /// The kind of source cannot store verdicts.
+    #[error(
+        "a web server cannot store verdicts of machines: keep the repository in a directory, or in \
+            a shared folder"
+    )]
+    Unsupported,
+    /// The server, or the reader process, gives this reason.
+    #[error("{0}")]
+    Refused(String),
+}
+
 impl From<String> for NotFetched {
     fn from(why: String) -> NotFetched {
         NotFetched::Unreadable(why)
@@ -88,8 +116,8 @@ pub trait Source: Send {
     /// Reports this machine's verdict to others, and replaces its earlier one.
     ///
     /// # Errors
-    /// Why they cannot be told, as a sentence.
-    fn tell(&mut self, verdict: &Verdict) -> Result<(), String>;
+    /// When the source cannot store it now, or never.
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), PublishError>;
 }
 
 /// The number of rollbacks, shared by the reader of a source and the agent. A reading records the number at its
@@ -122,7 +150,7 @@ pub(crate) enum News {
     /// A reading, and the number of rollbacks when it began.
     Fetched { begun: u64, fetched: Result<Fetched, NotFetched> },
     /// Whether a verdict was reported.
-    VerdictSent(Result<(), String>),
+    VerdictSent(Result<(), PublishError>),
 }
 
 /// Where a source does not say who changed it.

@@ -17,7 +17,7 @@ use nix::sys::resource::{Resource, setrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::backoff::Backoff;
-use super::{Fetched, NotFetched, Source};
+use super::{Fetched, NotFetched, PublishError, Source};
 use crate::privileges::give_up_all_privileges;
 use crate::verdict::Verdict;
 
@@ -112,16 +112,17 @@ impl Subprocess {
 }
 
 impl Source for Subprocess {
-    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), PublishError> {
         if let Some(why) = self.backoff.holds(Instant::now()) {
-            return Err(why.to_owned());
+            return Err(PublishError::Refused(why.to_owned()));
         }
-        match self.ask(&Question::Tell(verdict.clone()), GRACE_PERIOD) {
-            Ok(Answer::Sent) => Ok(()),
-            Ok(Answer::Failed(why)) => Err(why),
-            Ok(_) => Err(self.failed("unexpected answer of the reader process".into())),
-            Err(why) => Err(self.failed(why)),
-        }
+        let why = match self.ask(&Question::Tell(verdict.clone()), GRACE_PERIOD) {
+            Ok(Answer::Sent) => return Ok(()),
+            Ok(Answer::Failed(why)) => why,
+            Ok(_) => self.failed("unexpected answer of the reader process".into()),
+            Err(why) => self.failed(why),
+        };
+        Err(PublishError::Refused(why))
     }
 
     fn name(&self) -> String {
@@ -308,7 +309,8 @@ pub fn serve(
             }
             Question::Wait(patience) => Answer::Rings(source.wait(patience)),
             Question::Tell(verdict) => {
-                source.tell(&verdict).map_or_else(Answer::Failed, |()| Answer::Sent)
+                let failed = |error: PublishError| Answer::Failed(error.to_string());
+                source.tell(&verdict).map_or_else(failed, |()| Answer::Sent)
             }
         };
         writeln!(answers, "{}", serde_json::to_string(&answer)?)?;

@@ -321,7 +321,7 @@ fn a_machine_says_what_it_found_in_an_entry_that_by_the_guide_s_rules_no_other_m
         assert_eq!(fetched.verdicts, [verdict("gw1", is_worse)]);
         assert_eq!((&fetched.bundle, fetched.who.as_str()), (&repository("95 Mbit/s"), ADMIN));
     }
-    let refused = gw2.tell(&verdict("gw1", true)).unwrap_err();
+    let refused = gw2.tell(&verdict("gw1", true)).unwrap_err().to_string();
     assert!(refused.starts_with("cannot write the verdict: LDAP result 50"), "{refused}");
     assert_eq!(gw2.fetch().unwrap().verdicts, [verdict("gw1", false)]);
 }

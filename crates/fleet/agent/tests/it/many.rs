@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use shortflow_agent::{
     Bind, Bundle, Control, Directory, DirectoryOptions, FLEET, Fetched, Listeners, NotFetched,
-    Source, StubPlane, Transport, Verdict, What, run,
+    PublishError, Source, StubPlane, Transport, Verdict, What, run,
 };
 
 use crate::slapd::{ADMIN, BASE, Like, Slapd};
@@ -61,7 +61,7 @@ impl Source for Watched {
         self.directory.wait(patience)
     }
 
-    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), PublishError> {
         self.directory.tell(verdict)
     }
 }

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{
-    Agent, Ask, Control, DEFAULT_SOCKET, Fetched, Listeners, NotFetched, Source, Store, StubPlane,
-    Verdict, ask, run,
+    Agent, Ask, Control, DEFAULT_SOCKET, Fetched, Listeners, NotFetched, PublishError, Source,
+    Store, StubPlane, Verdict, ask, run,
 };
 
 use crate::support::bundle;
@@ -123,7 +123,7 @@ impl Source for Slow {
         false
     }
 
-    fn tell(&mut self, _: &Verdict) -> Result<(), String> {
+    fn tell(&mut self, _: &Verdict) -> Result<(), PublishError> {
         Ok(())
     }
 }

@@ -4,7 +4,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use shortflow_agent::{Bundle, FLEET, Fetched, NotFetched, Source, Subprocess, Verdict, serve};
+use shortflow_agent::{
+    Bundle, FLEET, Fetched, NotFetched, PublishError, Source, Subprocess, Verdict, serve,
+};
 
 /// Nobody asks to stop.
 static GOES_ON: AtomicBool = AtomicBool::new(false);
@@ -42,8 +44,9 @@ impl Source for Ready {
         patience > Duration::from_millis(5)
     }
 
-    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
-        if verdict.is_worse { Err("nobody listens".to_owned()) } else { Ok(()) }
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), PublishError> {
+        let refused = || PublishError::Refused("no machine listens".to_owned());
+        if verdict.is_worse { Err(refused()) } else { Ok(()) }
     }
 }
 
@@ -79,8 +82,8 @@ fn what_a_process_serves_is_what_the_other_gets() {
     assert!(!source.wait(Duration::from_millis(4)));
     assert_eq!(source.fetch(), Err("one \"no\"\nof two lines".to_owned().into()));
     assert!(source.wait(Duration::from_secs(1)));
-    assert_eq!(source.tell(&said(false)), Ok(()));
-    assert_eq!(source.tell(&said(true)), Err("nobody listens".to_owned()));
+    source.tell(&said(false)).unwrap();
+    assert_eq!(source.tell(&said(true)).unwrap_err().to_string(), "no machine listens");
     assert_eq!(std::fs::read_to_string(heard).unwrap(), questions);
 }
 
@@ -143,7 +146,7 @@ impl Source for Gone {
         false
     }
 
-    fn tell(&mut self, _: &Verdict) -> Result<(), String> {
+    fn tell(&mut self, _: &Verdict) -> Result<(), PublishError> {
         Ok(())
     }
 }

@@ -131,7 +131,7 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
     let status = bench.agent.status();
     assert!(status["trial"].is_null(), "it is not measured: {status:#}");
     assert_eq!(status["verdict"]["why"], "applied by order of bob");
-    let nothing = bench.agent.resume("bob").unwrap_err();
+    let nothing = bench.agent.resume("bob").unwrap_err().to_string();
     assert_eq!(
         nothing,
         "no version is held back: the source has version 4, which is already active"

@@ -5,11 +5,13 @@ mod leaf;
 mod line;
 mod names;
 mod red;
+mod roles;
 
 use shortflow_policy::{Policy, Role};
 use shortflow_units::{LinkLayer, Rate};
 
 pub use edge::{Edge, Past, compile_edge, compile_edge_past};
+pub use roles::{RolesError, roles_of};
 
 use crate::kernel::{Kernel, Kind};
 use crate::tree::Tree;
@@ -55,63 +57,6 @@ impl std::fmt::Display for Refusal {
 
 /// The result for a part.
 type Compiled<T> = Result<T, Vec<Refusal>>;
-
-/// The roles that are meant: those of these names, or the only one that does something.
-///
-/// # Errors
-/// When there is none, when several do something and none was named, or when two of those named condition packets, or
-/// two queue them.
-pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role>, String> {
-    let listed = |roles: &[&Role], mark: &str| {
-        roles.iter().map(|role| format!("{mark}{}{mark}", role.name)).collect::<Vec<_>>()
-    };
-    let all: Vec<&Role> = policy.roles.iter().collect();
-    let acting: Vec<&Role> =
-        all.iter().copied().filter(|role| role.conditions() || role.queues()).collect();
-    if names.is_empty() {
-        return match &acting[..] {
-            [] => Err(format!(
-                "no role of policy {:?} has an effect\nadd a queue to one of them",
-                policy.name
-            )),
-            [_] => Ok(acting),
-            several => {
-                // Those that a device can play together: they mark, and then queue.
-                let marks = several.iter().find(|role| role.conditions() && !role.queues());
-                let queues = several.iter().find(|role| role.queues() && !role.conditions());
-                let both: Vec<&Role> = marks.into_iter().chain(queues).copied().collect();
-                let example = if both.is_empty() { vec![several[0]] } else { both };
-                Err(format!(
-                    "several roles of policy {:?} have an effect: {}\nname those for this device: \
-                        --role {}",
-                    policy.name,
-                    listed(several, "`").join(", "),
-                    listed(&example, "").join(",")
-                ))
-            }
-        };
-    }
-    let find = |name: &String| {
-        policy.role(name).ok_or_else(|| {
-            let roles = listed(&all, "`").join(", ");
-            format!("policy {:?} has no role `{name}`\nits roles are {roles}", policy.name)
-        })
-    };
-    let found = names.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    if let Some(twice) = (1..names.len()).find(|at| names[..*at].contains(&names[*at])) {
-        return Err(format!("the role `{}` is given twice\nname it once", names[twice]));
-    }
-    for (does, what) in [
-        (Role::conditions as fn(&Role) -> bool, "condition packets"),
-        (Role::queues as fn(&Role) -> bool, "queue packets"),
-    ] {
-        if found.iter().filter(|role| does(role)).count() > 1 {
-            let named = names.join("` and `");
-            return Err(format!("both `{named}` {what}\na device can have only one of them"));
-        }
-    }
-    Ok(found)
-}
 
 /// What the kernel is to do with packets that wait at a device that plays `role`, which has a queue.
 ///

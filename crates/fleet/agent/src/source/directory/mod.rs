@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 
 use super::backoff::Backoff;
-use super::{Fetched, NotFetched, Source};
+use super::{Fetched, NotFetched, PublishError, Source};
 use crate::ldap;
 use crate::verdict::Verdict;
 use session::Session;
@@ -87,16 +87,15 @@ impl Source for Directory {
         Ok(Fetched { bundle, who, verdicts: ldap::verdicts(&words) })
     }
 
-    fn tell(&mut self, verdict: &Verdict) -> Result<(), String> {
-        let Some(session) = &mut self.session else {
-            return Err("not connected".to_owned());
-        };
+    fn tell(&mut self, verdict: &Verdict) -> Result<(), PublishError> {
+        let Some(session) = &mut self.session else { return Err(PublishError::NotConnected) };
         let tell = session.tell(ldap::verdict_entry(verdict, &self.options.base));
         let result =
             self.runtime.block_on(async { tokio::time::timeout(RESPONSE_TIMEOUT, tell).await });
-        result.unwrap_or_else(|_| {
-            Err(format!("the server does not answer within {} s", RESPONSE_TIMEOUT.as_secs()))
-        })
+        match result {
+            Ok(done) => done.map_err(PublishError::Refused),
+            Err(_) => Err(PublishError::Timeout(RESPONSE_TIMEOUT)),
+        }
     }
 
     fn wait(&mut self, patience: Duration) -> bool {
