@@ -160,6 +160,13 @@ fn the_metrics_have_it(socket: &Path) {
     }
 }
 
+fn a_refused_resume_prints_a_command_that_works(socket: &Path) {
+    let resumed = run(&["agent", "resume", "--socket", socket.to_str().unwrap()]);
+    assert!(resumed.err.contains("version 2, which is already active"), "{}", resumed.err);
+    let [status] = &printed_commands(&resumed.err)[..] else { panic!("{}", resumed.err) };
+    assert_eq!((resumed.code, status.code), (Some(2), Some(0)), "{}", status.err);
+}
+
 #[test]
 fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
     with_a_cable(|| {
@@ -195,11 +202,7 @@ fn an_agent_follows_its_folder_survives_a_kill_goes_back_and_ends_when_asked() {
         until(at, &["version 2 (", "sf0: \"Best Effort\", 10 Mbit/s: done"]);
         assert!(run(&["status"]).out.starts_with("sf0: policy \"Best Effort\""));
 
-        let resumed = run(&["agent", "resume", "--socket", socket.to_str().unwrap()]);
-        assert!(resumed.err.contains("version 2, which is already active"), "{}", resumed.err);
-        let [status] = &printed_commands(&resumed.err)[..] else { panic!("{}", resumed.err) };
-        assert_eq!((resumed.code, status.code), (Some(2), Some(0)), "{}", status.err);
-
+        a_refused_resume_prints_a_command_that_works(&socket);
         let back = run(&["agent", "rollback", "--socket", socket.to_str().unwrap()]);
         let held = format!(
             "version 1 is now active\nthe source's current version is not applied until it changes, or by \

@@ -307,10 +307,11 @@ fn a_new_namespace_knows_nothing_of_what_was_deployed_in_one_that_is_gone() {
     }
 }
 
-/// Ends the chain of programs before `clsact` for every packet at the egress of sf0, for as long as it runs.
+/// Ends the chain of programs before `clsact` for every packet at the egress of sf0, until its standard input ends. Its argument
+/// says how it is attached.
 #[cfg(feature = "ebpf")]
 const TCX: &str = r"
-import ctypes, struct, socket, sys, time
+import ctypes, struct, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
 def bpf(command, attr):
     buffer = ctypes.create_string_buffer(attr, len(attr))
@@ -320,8 +321,11 @@ def bpf(command, attr):
 code = struct.pack('<BBhi', 0xb7, 0, 0, 0) + struct.pack('<BBhi', 0x95, 0, 0, 0)
 code = ctypes.create_string_buffer(code); gpl = ctypes.create_string_buffer(b'GPL\0')
 program = bpf(5, struct.pack('<IIQQIIQII16sII', 3, 2, ctypes.addressof(code), ctypes.addressof(gpl), 0, 0, 0, 0, 0, b'other_program', 0, 47))
-link = bpf(28, struct.pack('<IIIIIIQ', program, socket.if_nametoindex('sf0'), 47, 0, 0, 0, 0))
-print('attached', flush=True); time.sleep(60)
+device, by_link = socket.if_nametoindex('sf0'), sys.argv[1] == 'link'
+if by_link: link = bpf(28, struct.pack('<IIIIIIQ', program, device, 47, 0, 0, 0, 0))
+else: bpf(8, struct.pack('<IIIIIIQ', device, program, 47, 0, 0, 0, 0))
+print('attached', flush=True); sys.stdin.read()
+if not by_link: bpf(9, struct.pack('<IIIIIIQ', device, program, 47, 0, 0, 0, 0))
 ";
 
 #[test]
@@ -332,28 +336,33 @@ fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
         if !is_marking() {
             return;
         }
-        let mut child = Command::new("python3")
-            .args(["-c", TCX])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("python3 is there");
-        let mut line = String::new();
-        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let status = run(&["status", "--dev", "sf0"]);
-        // It goes with who holds it, as by the command.
-        child.kill().unwrap();
-        child.wait().unwrap();
-        if line != "attached\n" && std::env::var_os("CI").is_none() {
-            return eprintln!("skipped: needs a kernel with tcx (6.6)");
-        }
-        assert_eq!(status.code, Some(1), "{}", status.out);
-        for message in [
-            "WRONG: another owner's program `other_program` (id ",
-            "runs before Shortflow's at the egress (tcx)",
-            "repair it with `bpftool link detach id ",
+        for (by, command) in [
+            ("link", "repair it with `bpftool link detach id "),
+            ("program", "repair it with `bpftool net detach tcx_egress dev sf0`"),
         ] {
-            assert!(status.out.contains(message), "{}", status.out);
+            let mut child = Command::new("python3")
+                .args(["-c", TCX, by])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("python3 is there");
+            let mut line = String::new();
+            std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+            let status = run(&["status", "--dev", "sf0"]);
+            drop(child.stdin.take());
+            assert!(child.wait().unwrap().success() || line.is_empty());
+            if line != "attached\n" && std::env::var_os("CI").is_none() {
+                return eprintln!("skipped: needs a kernel with tcx (6.6)");
+            }
+            assert_eq!(status.code, Some(1), "{}", status.out);
+            for message in [
+                "WRONG: another owner's program `other_program` (id ",
+                ") runs before Shortflow's at the egress (tcx): packets are not marked unless it returns",
+                command,
+            ] {
+                assert!(status.out.contains(message), "{by}: {}", status.out);
+            }
+            is_well();
         }
-        is_well();
     });
 }

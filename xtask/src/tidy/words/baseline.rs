@@ -9,7 +9,6 @@ pub(super) const MAX_LONG_SENTENCES: usize = 3;
 /// The banned phrases that a page, or the sources of a crate, still have.
 pub(super) const PHRASES: &[(&str, usize)] = &[
     ("THIRD-PARTY.md", 1),
-    ("crates/fleet/agent/src", 1),
     ("crates/base/files/src", 1),
     ("docs/adr/0005-random-streams.md", 1),
     ("docs/adr/0019-segments-with-times.md", 1),
