@@ -85,7 +85,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
         limits: &limits,
         tuned: &tuned,
         result: tuned.describe(&goals, &limits),
-        warnings: found.warnings(&references),
+        warnings: found.warnings(&references, &tuned),
     };
     let folder = output.folder(None)?;
     let (winner, found) = (message.winner()?, message.json());

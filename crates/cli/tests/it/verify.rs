@@ -146,8 +146,7 @@ fn what_is_not_deployed_there_and_a_peer_to_which_the_device_does_not_lead_are_r
             PEER,
         ]);
         assert_eq!(other.code, Some(2));
-        let apply =
-            "apply this policy with `shortflow reload policies/dstf.toml --dev sf0 --role core`";
+        let apply = "apply this policy with `shortflow reload policies/dstf.toml --dev sf0 --role core --rate ";
         assert!(other.err.contains(apply), "{}", other.err);
         let listings =
             || command("tc").args(["qdisc", "show", "dev", "sf0"]).output().unwrap().stdout;
