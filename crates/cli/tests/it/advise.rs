@@ -74,7 +74,7 @@ fn where_nothing_waits_the_advice_is_to_leave_it_as_it_is() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     assert!(ended.out.contains(": leave it as it is\n"), "{}", ended.out);
     assert!(!ended.out.contains("deploy"), "{}", ended.out);
-    assert_eq!(files(&out), ["scenario.toml", "tune.json", "winner.toml"]);
+    assert_eq!(files(&out), ["plain-queue.toml", "scenario.toml", "tune.json"]);
 }
 
 #[test]
