@@ -183,13 +183,16 @@ impl<'n> Visiting<'n> {
             }
             Shape::Pipeline { numbers, stays } => {
                 let (window, start) = self.after_index(*stays);
+                // Those before it have sizes of their own.
+                let others = mean(&object.sizes, |size| size);
                 for &(number, share) in numbers.iter().filter(|one| one.0.round() >= 1.0) {
                     let many = number.round();
                     let looked_at = many.min(MAX_IN_LINE);
                     let mut times = 0.0;
                     for at in 0..looked_at as u32 {
                         let place = (f64::from(at) + 0.5) / looked_at * many + 0.5;
-                        times += ask + self.back.time(place * size, start, window, 1.0)?;
+                        let bytes = (place - 1.0) * others + size;
+                        times += ask + self.back.time(bytes, start, window, 1.0)?;
                     }
                     count += share * many;
                     sum += share * many * times / looked_at;

@@ -421,3 +421,36 @@ fn small_packets_take_no_more_of_a_buffer_in_packets_than_they_do() {
         holds(&what, model.mean, simulation.mean, 0.1);
     }
 }
+
+/// Objects that follow one another over one connection: those before one have sizes of their own.
+#[test]
+fn objects_in_line_behind_others_take_as_long_as_those_and_their_own() {
+    let text = r#"
+        duration = "1220 s"
+        warm_up = "20 s"
+        drain = "60 s"
+        measure.size_classes = ["10 KB", "200 KB"]
+        hosts = { a = {}, b = {} }
+        links.line = { between = ["a", "b"], rate = "10 Mbit/s", delay = "20 ms" }
+        [workloads.pages.web]
+        client = "a"
+        server = "b"
+        http = "1.1"
+        sessions = 1
+        request.constant = "400 B"
+        page.index.constant = "20 KB"
+        page.objects.constant = 8
+        page.object.choice = { sizes = ["5 KB", "150 KB"], weights = [7, 1] }
+        think.exponential.mean = "8 s"
+    "#;
+    let scenario = scenario(text, "");
+    let (model, simulation) = (predicted(&scenario), simulated(&scenario, 3));
+    let objects = |summary: &Summary, class: &str| {
+        summary.workload("pages/objects").unwrap().class(class).unwrap().mean.unwrap()
+    };
+    for class in ["up to 10 KB", "up to 200 KB"] {
+        let (found, actual) = (objects(&model, class), objects(&simulation, class));
+        assert!(!found.is_bound(), "{found:?}");
+        holds(class, found.mean, actual.mean, 0.25);
+    }
+}
