@@ -14,8 +14,6 @@ pub const SCENARIO_KEYS_WITHOUT_EFFECT: &[WithoutEffect] = &[
     key("measure", "flow_samples", NO_COURSE),
     key("measure", "accesses", NO_PAGES),
     key("tcp", "slow_start_limit", ONE_TCP),
-    key("tcp", "recovery", ONE_TCP),
-    key("tcp", "tail_loss_probe", ONE_TCP),
     key("tcp", "cubic", ONE_TCP),
     key("tcp", "duplicate_ack_threshold", ONE_TCP),
     key("tcp", "limited_transmit", ONE_TCP),
@@ -26,12 +24,9 @@ pub const SCENARIO_KEYS_WITHOUT_EFFECT: &[WithoutEffect] = &[
     key("tcp", "adaptive_ack", ACKS),
     key("tcp", "quick_acks", ACKS),
     key("tcp", "nagle", ACKS),
-    key("tcp", "rto_initial", TIMEOUTS),
     key("tcp", "rto_max", TIMEOUTS),
     key("tcp", "clock_granularity", TIMEOUTS),
     key("tcp", "timer_tick", TIMEOUTS),
-    key("tcp", "lost_syns_forgiven", TIMEOUTS),
-    key("tcp", "linear_syn_timeouts", TIMEOUTS),
     key("tcp", "syn_retries", TIMEOUTS),
     key("tcp", "data_retries", TIMEOUTS),
     key("tcp", "ecn", MARKS),
@@ -50,10 +45,10 @@ const STEADY: &str = "a steady state has no end of the run";
 const NO_COURSE: &str = "a steady state does not change over time";
 const NO_PAGES: &str = "a prediction has no single pages to log";
 const ONE_TCP: &str =
-    "the closed forms have one TCP: slow start, and the loss recovery of Padhye et al. 2000";
+    "the closed forms have one slow start, and the loss recovery of Padhye et al. 2000";
 const ACKS: &str = "the closed forms use the segments per acknowledgement, not the time at which \
     each one is sent";
-const TIMEOUTS: &str = "the closed forms have no handshake timers and no limits of timeouts";
+const TIMEOUTS: &str = "the closed forms have no limits of timeouts";
 const MARKS: &str = "a mark reduces a window as a drop does";
 const FRESH: &str = "the closed forms start each part of a page with the initial window";
 const PORTS: &str = "the closed forms have an unlimited number of ports";

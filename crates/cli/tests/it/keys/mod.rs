@@ -211,11 +211,13 @@ fn judged(
     let name = scheme.rsplit('.').next().unwrap_or(scheme);
     let last = key.rsplit('.').next().unwrap_or(key);
     let words = |text: &str| text.to_lowercase().replace(['-', '_'], " ");
-    // A refusal of what meters and policers of the role do is one of each key of a marker, and one of a workload is one of
-    // its keys.
-    let more = match scheme.split_once('.') {
-        Some(("marker", _)) => ["a meter", "a policer"],
-        Some(("workload", _)) => ["for `w`"; 2],
+    // A refusal of what meters and policers of the role do is one of each key of a marker, and of what else says how the
+    // packets of its class are marked. One of a workload is one of its keys, and one of a congestion control is one of its.
+    let more = match scheme.split_once('.').unwrap_or((scheme, "")) {
+        ("marker", _) => ["a meter", "a policer"],
+        ("policy" | "role" | "class" | "police", _) => ["a meter"; 2],
+        ("workload", _) => ["for `w`"; 2],
+        ("tcp", _) => ["the congestion control"; 2],
         _ => [name; 2],
     };
     let names = |text: &str| {
