@@ -27,7 +27,7 @@
 //! let limit = Limit::parse("voice.delay.p99 <= 30 ms", &workloads)?;
 //! assert_eq!((limit.workload.as_str(), limit.bound), ("voice", 0.03));
 //! let error = Limit::parse("vioce.delay.p99 <= 30 ms", &workloads).unwrap_err();
-//! assert_eq!(error.help, "did you mean `voice`?");
+//! assert_eq!(error.help, "did you mean `voice`? workloads: `voice`");
 //! let error = Limit::parse("voice.goodput >= 1 Mbit/s", &workloads).unwrap_err();
 //! assert_eq!(error.what, "`voice` has no measure `goodput` to limit");
 //! # Ok::<(), shortflow_tune::OptionError>(())
