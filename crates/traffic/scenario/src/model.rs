@@ -124,7 +124,7 @@ pub struct Binding {
     pub at: NodeId,
     /// The port, by its neighbour and direction.
     pub direction: Direction,
-    /// The index of its [[bind]] table; those of the command line come last.
+    /// The index of its `[[bind]]` table; those of the command line come last.
     pub table: usize,
 }
 
