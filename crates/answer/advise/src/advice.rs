@@ -239,7 +239,7 @@ fn parsed(texts: Vec<String>, offered: &[Offered]) -> Vec<Limit> {
 /// Searches by goals.
 type SearchBy<'s> = dyn Fn(&[Goal]) -> Result<Within, Error> + 's;
 
-/// Searches by one goal after the other, until one can be measured; if there is none, by the first.
+/// Searches by one goal after the other until one can be measured. If none can, the result is that of the first goal.
 fn by_the_first_that_is_measured(
     network: &Network,
     offered: &[Offered],

@@ -26,7 +26,6 @@
 //! # What this crate does not know
 //! The meaning of keys: the crate contains no key of a scenario or a policy, and no unit. Its callers bring
 //! the types and the checks. It runs nothing and writes no file.
-//! document bring the types and the checks. It runs nothing and writes no file.
 
 mod control_chars;
 mod de;
