@@ -5,23 +5,16 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 SHORTFLOW := target/release/shortflow
-SMOKE := target/smoke
-STUDIES := cm05 harp05 lhl03 mtk99 nt02
 DEMO := policies/best-effort.toml,policies/fq-codel.toml,policies/short-first.toml,policies/calls-first.toml
 # The reason for renewing the figures of bench-guard; it must not be empty.
 export REASON ?=
 
 PYTHON := python3
 
-# clang builds the eBPF programs; libbpf, which is built here, loads them. If a tool is missing, they are left out, and
-# policies that need the kernel's TCP state cannot be rehearsed. The tools are detected when needed, since `setup` may
-# just have installed them.
-CLANG = $(firstword $(foreach name,clang clang-19,$(shell command -v $(name))))
-EBPF = $(if $(CLANG),$(shell pkg-config --exists libelf zlib 2>/dev/null && echo ebpf))
-FEATURES = --features network$(if $(EBPF),$(comma)ebpf)
+FEATURES = --features $(shell setup/features)
 # CI's steps with the release build need no LDAP directory, and CI has little time.
-BUILD_FEATURES = $(if $(CI),$(if $(EBPF),--features ebpf),$(FEATURES))
-comma := ,
+BUILD_FEATURES = $(if $(CI),$(if $(HAS_EBPF),--features ebpf),$(FEATURES))
+HAS_EBPF = $(findstring ebpf,$(FEATURES))
 # CI builds everything once and needs no back traces.
 ifdef CI
 export CARGO_INCREMENTAL := 0
@@ -34,7 +27,7 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
 
 build: toolchain ## Build target/release/shortflow
-	@$(if $(EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)
+	@$(if $(HAS_EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)
 	cargo build --release --locked $(BUILD_FEATURES)
 
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -45,15 +38,7 @@ toolchain:
 PREFIX ?= $(HOME)/.local
 
 install: build ## Install shortflow, its man pages and completions below PREFIX (~/.local)
-	@mkdir -p $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
-	@install -m 755 $(SHORTFLOW) $(DESTDIR)$(PREFIX)/bin/shortflow
-	@pages=$$(mktemp -d); $(SHORTFLOW) --quiet man --out $$pages/man; \
-		install -m 644 $$pages/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1; rm -r $$pages
-	@$(SHORTFLOW) completions bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/shortflow
-	@$(SHORTFLOW) completions zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shortflow
-	@$(SHORTFLOW) completions fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/shortflow.fish
-	@echo "installed $$($(SHORTFLOW) --version) as $(DESTDIR)$(PREFIX)/bin/shortflow"
-	@case ":$$PATH:" in *:$(PREFIX)/bin:*) ;; *) echo "put $(PREFIX)/bin on your PATH to call it by its name";; esac
+	@DESTDIR=$(DESTDIR) setup/install $(SHORTFLOW) $(PREFIX)
 
 demo: toolchain ## Rank four policies on an office line; then show what a contract protects and costs
 	cargo build --release --locked # the demo needs neither eBPF nor directories
@@ -125,50 +110,12 @@ validate-live: build ## Compare deployed policies with predictions, simulations 
 rehearse-lhl03: build ## Rehearse and simulate the testbed of papers/lhl03; write papers/lhl03/rehearsed.md
 	$(PYTHON) -B bench/agreement/testbed.py
 
-# Prints the given packages that are not installed. dpkg may know a package that is not installed, so this checks its
-# status.
-missing_packages = for package in $(1); do \
-	status=$$(dpkg-query -W -f '$${db:Status-Status}' $$package 2>/dev/null || true); \
-	[ "$$status" = installed ] || echo $$package; done
-
-# Lists the packages, and installs them for root on Debian and its derivatives. SKIP_SETUP=1 skips this.
-define install_packages
-	if [ -z "$$missing" ]; then exit 0; fi; \
-	echo "not installed, and used by $(1):" $$missing; \
-	if [ -n "$(SKIP_SETUP)" ]; then echo "left out: SKIP_SETUP is set"; exit 0; fi; \
-	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then \
-		echo "to install them, as root on Debian: apt-get install --no-install-recommends" $$missing; exit 0; fi; \
-	echo "installing them with apt-get (SKIP_SETUP=1 leaves them out)"; \
-	apt-get update -qq && \
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null || \
-	echo "could not be installed:" $$missing >&2
-endef
-
 # If a peer is still missing, `validate` ends with exit code 3 and names the package to install.
 setup-peers: ## Install the peers (as root on Debian and its derivatives)
-	@command -v dpkg-query >/dev/null || exit 0; \
-	missing=$$($(call missing_packages,ns2 libns3-dev g++ python3)); \
-	$(call install_packages,the comparisons with ns-2 and ns-3)
+	@setup/packages peers
 
-# Prints a package that only CI's machines install. Elsewhere people decide, since Debian starts the service at
-# installation; the tests start their own.
-service = if [ -n "$${CI:-}" ]; then echo $(1); else \
-	echo "not installed, and left to you since Debian starts a service with it: $(1)" >&2; fi
-
-# The tests open the report in a browser, read traces by tshark and tcptrace, count instructions by valgrind, and deploy
-# queues by tc. A test without its tool says "skipped: needs …".
 setup: toolchain-for-tests ## List the packages that the tests need, and install them as root on Debian and its derivatives (SKIP_SETUP=1: skip)
-	@missing=$$(for tool in chromium tshark tcptrace valgrind python3; do command -v $$tool >/dev/null || echo $$tool; done; \
-		$(PYTHON) -c 'import jsonschema' 2>/dev/null || echo python3-jsonschema; \
-		$(if $(CLANG),:,echo clang-19); \
-		command -v tc >/dev/null || echo iproute2; \
-		[ -x /usr/sbin/slapd ] || $(call service,slapd); \
-		command -v openssl >/dev/null || echo openssl; \
-		command -v ldapadd >/dev/null || echo ldap-utils; \
-		command -v systemd-analyze >/dev/null || echo systemd; \
-		{ command -v prometheus && command -v promtool; } >/dev/null || $(call service,prometheus); \
-		$(if $(EBPF),:,$(call missing_packages,pkg-config libelf-dev zlib1g-dev))); \
-	$(call install_packages,rehearsals of policies that ask for the state of TCP (clang-19 pkg-config libelf-dev zlib1g-dev) and by tests that look at reports (chromium) read traces (tshark tcptrace) count instructions (valgrind) deploy queues (iproute2) read a unit (systemd) take repositories through a directory (slapd, ldap-utils, openssl) scrape metrics (prometheus) and compare with peers or hold schemas against files (python3, python3-jsonschema); without them these tests say \"skipped\")
+	@setup/packages tests
 
 toolchain-for-tests:
 	@setup/rust $(RUST_VERSION) clippy rustfmt
@@ -184,7 +131,7 @@ lint: ## Run clippy with warnings as errors
 	cargo clippy -p shortflow-cli --locked -- -D warnings # what is left where clang and a kernel's headers are missing
 
 unit: ## Run the tests of all crates
-	@$(if $(EBPF),:,echo "skipped: needs clang, pkg-config, libelf and zlib: rehearsals of policies that ask for the state of TCP" >&2; \
+	@$(if $(HAS_EBPF),:,echo "skipped: needs clang, pkg-config, libelf and zlib: rehearsals of policies that ask for the state of TCP" >&2; \
 		[ -z "$${CI:-}" ] || { echo "with CI set nothing may be skipped: make setup, as root on Debian" >&2; exit 1; })
 	cargo test --workspace --locked $(FEATURES)
 
@@ -192,35 +139,20 @@ doc: ## Build the documentation with warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(FEATURES)
 
 smoke: build ## Reproduce the studies in their short forms; fail if verdicts differ from the recorded ones
-	rm -rf $(SMOKE)
-	mkdir -p $(SMOKE)
-	for study in $(STUDIES); do \
-		$(SHORTFLOW) reproduce $$study --quick --out $(SMOKE)/$$study > $(SMOKE)/$$study.txt || [ $$? = 1 ]; \
-		grep -oE "^(holds|fails|depends|unsettled) +$$study\.[0-9]+" $(SMOKE)/$$study.txt | diff papers/$$study/quick.txt -; \
-		$(SHORTFLOW) reproduce $$study --quick --json --out $(SMOKE)/$$study > $(SMOKE)/$$study.json || [ $$? = 1 ]; \
-		cmp $(SMOKE)/$$study/ledger.json $(SMOKE)/$$study.json; \
-	done
+	cargo xtask smoke
 
 reference: build ## Write docs/reference from the code
 	$(PYTHON) -B bench/docs reference
 
 manual: build ## Check docs/reference, run the commands of the documentation, check its TOML blocks
-	@if command -v $(PYTHON) >/dev/null; then \
-		PYTHONPATH=bench/docs $(PYTHON) -B -m unittest discover -s bench/docs/tests && \
-		$(PYTHON) -B bench/docs reference --check && $(PYTHON) -B bench/docs examples; \
-	else echo "skipped: needs python3" >&2; fi
+	@setup/python bench/docs reference --check
+	@setup/python bench/docs examples
 
 site: ## Build the documentation site into target/site (needs packages from PyPI)
 	@$(PYTHON) -B bench/docs site
 
 peers-test: ## Test the scripts that compare Shortflow with peers
-	@if command -v $(PYTHON) >/dev/null; \
-	then \
-		PYTHONPATH=bench/peers/validate:bench/peers/theory $(PYTHON) -B -m unittest discover -s bench/peers/tests; \
-		PYTHONPATH=bench/performance $(PYTHON) -B -m unittest discover -s bench/performance/tests; \
-		PYTHONPATH=bench/predictions:bench/peers/validate $(PYTHON) -B -m unittest discover -s bench/predictions/tests; \
-		PYTHONPATH=bench/agreement:bench/peers/validate $(PYTHON) -B -m unittest discover -s bench/agreement/tests; \
-	else echo "skipped: needs python3" >&2; fi
+	@setup/python bench/tests.py
 
 ATTACK_SECONDS ?= 600
 
@@ -230,16 +162,9 @@ attack: build ## Attack the program as local users, servers and files could; mut
 
 # CI's release build lacks LDAP support; its test build has it.
 attack-short: build ## Run the part of `attack` that `make test` includes
-	@if command -v $(PYTHON) >/dev/null; then SHORTFLOW=$(if $(CI),target/debug/shortflow,$(SHORTFLOW)) $(PYTHON) -B bench/attack --short --seconds 20 --seed 1; \
-	else echo "skipped: needs python3" >&2; fi
+	@SHORTFLOW=$(if $(CI),target/debug/shortflow,$(SHORTFLOW)) setup/python bench/attack --short --seconds 20 --seed 1
 
 FUZZ_SECONDS ?= 60
 
-# New inputs are kept beside the program; the repository's seeds stay unchanged.
 fuzz: ## Fuzz the packet parser, the router and the agent, FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
-	@if cargo fuzz --version >/dev/null 2>&1 && rustup run nightly rustc --version >/dev/null 2>&1; \
-	then for target in parse:512 route:1600 agent_entries:2000 agent_http:9000 agent_request:512; do \
-			name=$${target%:*}; mkdir -p fuzz/target/found/$$name; \
-			cargo +nightly fuzz run $$name fuzz/target/found/$$name fuzz/corpus/$$name -- -max_len=$${target#*:} -max_total_time=$(FUZZ_SECONDS); \
-		done; \
-	else echo "skipped: needs cargo-fuzz (cargo install cargo-fuzz; rustup toolchain install nightly)" >&2; fi
+	@fuzz/run $(FUZZ_SECONDS)

@@ -1,9 +1,10 @@
-//! The project's own chores: `cargo xtask tidy` checks what the compiler cannot, `cargo xtask guard`
-//! that speed is kept, `cargo xtask studies` tells what studies came to, `cargo xtask picture` draws the
-//! README's picture.
+//! The project's own tasks: `cargo xtask tidy` checks what the compiler cannot, `cargo xtask guard` checks speed,
+//! `cargo xtask smoke` reproduces the studies in short forms, `cargo xtask studies` writes their results into pages, and
+//! `cargo xtask picture` draws the README's picture.
 
 mod guard;
 mod picture;
+mod smoke;
 mod studies;
 mod tidy;
 
@@ -11,15 +12,16 @@ use std::path::Path;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-usage: cargo xtask <chore>
+usage: cargo xtask <task>
 
-chores:
+tasks:
   tidy                    check the rules of STYLE.md and the map in ARCHITECTURE.md
-  guard                   hold instruction counts against the committed figures
-  guard --renew REASON    make today's counts the figures
+  guard                   compare instruction counts with the committed ones
+  guard --renew REASON    commit today's counts
   picture FIGURE          make the README's pictures from a figure of `make demo`
-  studies                 write what the committed ledgers say into README.md and papers/
-  studies --from RESULTS  take over ledgers and tables first, from what `shortflow reproduce` wrote";
+  smoke                   reproduce the studies in short forms; compare the verdicts with the recorded ones
+  studies                 write the verdicts of the committed ledgers into README.md and papers/
+  studies --from RESULTS  first copy ledgers and tables from the results of `shortflow reproduce`";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         ["guard"] => run_guard(None),
         ["guard", "--renew", reason] => run_guard(Some(reason)),
         ["picture", figure] => run_picture(Path::new(figure)),
+        ["smoke"] => run_smoke(),
         ["studies"] => run_studies(None),
         ["studies", "--from", results] => run_studies(Some(Path::new(results))),
         ["help" | "--help" | "-h"] => {
@@ -86,6 +89,19 @@ fn run_picture(figure: &Path) -> ExitCode {
         }
         Err(error) => {
             eprintln!("picture: {error}");
+            ExitCode::from(3)
+        }
+    }
+}
+
+fn run_smoke() -> ExitCode {
+    match smoke::run() {
+        Ok(differences) => {
+            differences.iter().for_each(|difference| println!("smoke: {difference}"));
+            if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("smoke: {error}");
             ExitCode::from(3)
         }
     }

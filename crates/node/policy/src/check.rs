@@ -34,6 +34,7 @@ pub(crate) fn check(
     Ok(Policy {
         name,
         description: file.description,
+        parameters: file.parameters.0.into_iter().map(|(name, _)| name).collect(),
         code_points,
         roles,
         classes,

@@ -22,8 +22,7 @@ pub(crate) struct PolicyFile {
     pub(crate) description: String,
     /// Named values. Other keys use them as "$name", or in an expression such as "= 1 - name".
     #[serde(default)]
-    #[serde(rename = "parameters")]
-    pub(crate) _parameters: Named<ScalarOrList>,
+    pub(crate) parameters: Named<ScalarOrList>,
     /// The code point of each colour.
     #[serde(default)]
     pub(crate) code_points: CodePointsFile,

@@ -18,6 +18,8 @@ pub struct Policy {
     pub name: String,
     /// Description.
     pub description: String,
+    /// The names of its parameters, in the order of the text.
+    pub parameters: Vec<String>,
     pub(crate) code_points: [Dscp; 3],
     /// The roles, in the order of the text.
     pub roles: Vec<Role>,

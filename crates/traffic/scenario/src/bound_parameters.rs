@@ -4,7 +4,7 @@
 //! that follows sees one more role.
 
 use shortflow_policy::Policy;
-use shortflow_text::{Diagnostics, Override};
+use shortflow_text::{Diagnostics, Document, Override};
 
 use crate::file::BindFile;
 use crate::load::as_toml;
@@ -46,4 +46,23 @@ pub(crate) fn add_roles(
     let is_bound = |name: &str| bindings.iter().any(|bind| bind.role == name);
     policy.roles.retain(|role| !replaced.contains(&role.name) || is_bound(&role.name));
     Ok(())
+}
+
+/// Removes the parameters that the policy lacks, with a warning for each binding. The scenario was written for another
+/// policy than this one, which the user gave on the command line.
+pub(crate) fn drop_missing(document: &mut Document, bindings: &mut [BindFile], policy: &Policy) {
+    for (index, bind) in bindings.iter_mut().enumerate() {
+        let has = |name: &String| policy.parameters.contains(name);
+        let missing: Vec<String> =
+            bind.parameters.keys().filter(|name| !has(name)).cloned().collect();
+        bind.parameters.retain(|name, _| has(name));
+        for name in missing {
+            let policy = &policy.name;
+            let message = format!(
+                "the policy {policy:?} has no parameter `{name}`, so the value at the ports of role `{}` has no effect",
+                bind.role
+            );
+            document.warning_in_key(&format!("bind.{index}.parameters.{name}"), message, "");
+        }
+    }
 }

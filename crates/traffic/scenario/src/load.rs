@@ -355,6 +355,9 @@ impl Loader<'_> {
             let all: Vec<Override> = own.iter().cloned().chain(at_port).collect();
             shortflow_policy::from_text(&name, &text, &all)
         };
+        if self.overrides.policy.is_some() {
+            bound_parameters::drop_missing(document, &mut file.bind, &policy);
+        }
         bound_parameters::add_roles(&self.source.name, &mut file.bind, &mut policy, &read)?;
         Ok(Some(FoundPolicy { policy, name, text }))
     }

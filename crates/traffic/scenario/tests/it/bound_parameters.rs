@@ -7,14 +7,19 @@ const POLICY: &str =
     "parameters.limit = \"200 pkt\"\n[roles.core]\nqueue.fifo = { limit = \"$limit\" }\n";
 
 /// A line between two routers, with a queue at either end.
-fn line(bindings: &str, set: &[(&str, &str)]) -> Result<Loaded, String> {
-    let text = format!(
+fn scenario(bindings: &str) -> String {
+    format!(
         "policy = \"p.toml\"\nduration = \"1 s\"\nhosts = {{ a = {{}}, b = {{}} }}\nrouters = {{ r = {{}}, s = {{}} }}\n\
          links.a = {{ between = [\"a\", \"r\"], rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
          links.line = {{ between = [\"r\", \"s\"], rate = {{ forward = \"2 Mbit/s\", back = \"100 Mbit/s\" }}, delay = \"8 ms\" }}\n\
          links.b = {{ between = [\"s\", \"b\"], rate = \"1 Gbit/s\", delay = \"1 ms\" }}\n\
          workloads.up.bulk = {{ from = \"a\", to = \"b\" }}\n{bindings}"
-    );
+    )
+}
+
+/// That line with the policy, and with these keys set.
+fn line(bindings: &str, set: &[(&str, &str)]) -> Result<Loaded, String> {
+    let text = scenario(bindings);
     let set = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
     let overrides = Overrides { set, ..Overrides::default() };
     from_texts(&[("line.toml", &text), ("p.toml", POLICY)], &overrides).map_err(|e| e.to_string())
@@ -67,4 +72,17 @@ fn a_parameter_that_the_policy_lacks_and_an_invalid_value_are_refused() {
     let invalid = BOTH.replace("30 pkt", "30 ms");
     let message = line(&invalid, &[]).unwrap_err();
     assert!(message.contains("30 ms") && message.contains("[[bind]]"), "{message}");
+}
+
+#[test]
+fn a_parameter_that_a_policy_of_the_command_line_lacks_is_dropped_with_a_warning() {
+    let without =
+        POLICY.replace("parameters.limit", "parameters.packets").replace("$limit", "$packets");
+    let overrides = Overrides { policy: Some("other.toml".into()), ..Overrides::default() };
+    let texts = [("line.toml", &*scenario(BOTH)), ("p.toml", POLICY), ("other.toml", &without)];
+    let loaded = from_texts(&texts, &overrides).unwrap();
+    assert_eq!(limits(&loaded), ["200 pkt", "200 pkt"]);
+    let warnings = loaded.warnings.to_string();
+    assert!(warnings.contains("\"other\" has no parameter `limit`"), "{warnings}");
+    assert!(warnings.contains("line.toml:10:"), "{warnings}");
 }
