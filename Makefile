@@ -21,7 +21,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build install demo agent-demo picture test bench bench-router bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -29,6 +29,12 @@ help: ## List the targets
 build: toolchain ## Build target/release/shortflow
 	@$(if $(HAS_EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)
 	cargo build --release --locked $(BUILD_FEATURES)
+
+SYMBOLS := target/symbols/release/shortflow
+
+symbols: build ## Write the symbols of target/release/shortflow into shortflow.debug beside it, for debuggers and profilers
+	CARGO_PROFILE_RELEASE_STRIP=none cargo build --release --locked --target-dir target/symbols $(BUILD_FEATURES)
+	objcopy --only-keep-debug $(SYMBOLS) $(SHORTFLOW).debug
 
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
