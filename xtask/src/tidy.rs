@@ -11,6 +11,7 @@ mod fronts;
 mod kinds;
 mod links;
 mod map;
+mod modules;
 mod named;
 mod paths;
 mod sizes;
@@ -57,6 +58,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
         kinds::check,
         links::check,
         map::check,
+        modules::check,
         named::check,
         paths::check,
         sizes::check,

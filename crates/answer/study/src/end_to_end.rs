@@ -9,11 +9,13 @@ use shortflow_scenario::Scenario;
 use shortflow_sim::Simulator;
 use shortflow_units::Duration;
 
+use crate::error::Error;
 use crate::judge::Verdict;
-use crate::ledger::Counterfactual;
-use crate::library::StudyFiles;
-use crate::rehearsed::{RehearsedCheck, rehearse};
-use crate::reproduce::{Error, Options, Reproduced, reproduce};
+use crate::ledger::{Counterfactual, RehearsedCheck, rehearse};
+use crate::options::Options;
+use crate::present::Reproduced;
+use crate::reproduce::reproduce;
+use crate::spec::StudyFiles;
 
 const STUDY: &str = r#"
 title = "pages, a long flow and two streams over one link"

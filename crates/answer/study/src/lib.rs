@@ -22,54 +22,56 @@
 //! assert_eq!(verdict(0.2), Verdict::Unsettled);
 //! ```
 //!
+//! # The line of its modules
+//!
+//! A study goes down a line, and a module uses only the modules above it (`cargo xtask tidy` checks this block):
+//!
+//! ```modules
+//! error        why a study gives no answer
+//! options      how it is run
+//! digest       texts by their digests
+//! number       a number with its interval, as text
+//! json_file    results as JSON files
+//! spec         ─┐ its files: formats, and the mistakes in them
+//! runs          │ its scenarios at their points, their replicas, what these measured
+//! calibration   │ the reading of open parameters that fits the paper's set-up
+//! judge         │ evidence, rules, looks: the verdict on each check
+//! ledger        │ the verdicts on all claims under all readings, as they are kept
+//! present       ▼ ledgers as text and pages, figures, tables
+//! reproduce    the whole line, from the files to the page
+//! end_to_end   its test
+//! ```
+//!
 //! # What this crate does not know
 //!
 //! It knows no particular study: the files of each study define its runs, workloads and claims. It does not know the
 //! engine: it is given one. It does not set ledgers and figures on a page: `report` does.
 
-mod cache;
 mod calibration;
-mod checks;
-mod claims_table;
-mod distance;
-mod distribution;
+mod digest;
 #[cfg(test)]
 mod end_to_end;
-mod figure;
-pub mod files;
+mod error;
+mod json_file;
 pub mod judge;
-mod judging;
 mod ledger;
-mod library;
-mod measure;
-mod mistakes;
-mod models;
-mod paired_transfers;
-mod points;
-mod quantity;
-mod rehearsed;
-mod replay;
-mod replica_selection;
+mod number;
+mod options;
+mod present;
 mod reproduce;
 mod runs;
-mod settle;
 pub mod spec;
-mod stored_replica;
-mod table;
-mod text;
-mod variant;
 
-pub use calibration::{Calibration, Fit, Target};
-pub use claims_table::claims_table;
-pub use figure::{Figure, FigureCurve, figure};
+pub use calibration::{Calibration, Fit, SelectedReplicas, Target, calibrate};
+pub use error::Error;
 pub use ledger::{
-    CheckResult, ClaimResult, Counterfactual, Ledger, ObservationResult, ReadingResult, Trial,
+    CheckResult, ClaimResult, Counterfactual, Ledger, Modelled, ObservationResult, ReadingResult,
+    Rehearsed, RehearsedCheck, RehearsedNumber, Trial, model, rehearse,
 };
-pub use library::StudyFiles;
-pub use models::{Modelled, model};
-pub use quantity::Data;
-pub use rehearsed::{Rehearsed, RehearsedCheck, RehearsedNumber, rehearse};
-pub use replica_selection::SelectedReplicas;
-pub use reproduce::{Error, Options, Reproduced, calibrate, find, reproduce};
-pub use table::{Table, table};
-pub use text::{overview, text};
+pub use options::Options;
+pub use present::{
+    Figure, FigureCurve, Reproduced, Table, claims_table, figure, files, overview, table, text,
+};
+pub use reproduce::reproduce;
+pub use runs::Data;
+pub use spec::{StudyFiles, find};

@@ -45,6 +45,17 @@ pub struct Shown {
     pub high: Option<f64>,
 }
 
+/// The number and the ends of its interval.
+pub(crate) fn ends(shown: Option<Shown>) -> (Option<f64>, Option<f64>, Option<f64>) {
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    match shown {
+        None => (None, None, None),
+        Some(Shown { ours, low, high }) => {
+            (finite(ours), low.and_then(finite), high.and_then(finite))
+        }
+    }
+}
+
 /// Fewer replicas say nothing of how skewed they are.
 const SKEWED: usize = 6;
 /// Replicas that would be more than anybody runs.
@@ -122,6 +133,14 @@ impl Evidence {
         match &self.pairs {
             Pairs::Values(values) | Pairs::Logarithms(values) => values.len(),
             Pairs::Fractions(pairs) => pairs.len(),
+        }
+    }
+
+    /// Why it gives no number.
+    pub(crate) fn without_number(&self) -> String {
+        match self.replicas() {
+            0 => "no replica".to_owned(),
+            _ => "the value to compare with is zero".to_owned(),
         }
     }
 

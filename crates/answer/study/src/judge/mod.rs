@@ -24,12 +24,25 @@
 //! The tests are Student's, so these error rates hold for roughly normal data; the table next to the judge's test
 //! gives the excess for skewed data. Identical replicas have no spread, and count as exact however few they are.
 
+mod case;
+mod check;
+mod distance;
 mod evidence;
-mod looks;
+mod judged_by;
+mod observation;
 mod region;
+mod sequence;
+mod settle;
 mod verdict;
 
+pub use crate::spec::{ERROR, Looks, MAX_REPLICAS};
+pub(crate) use case::Case;
+pub(crate) use check::{Check, checks};
+pub(crate) use evidence::ends;
 pub use evidence::{Evidence, Shown};
-pub use looks::{ERROR, Looks, MAX_REPLICAS, Sequence};
+pub(crate) use judged_by::judged_by;
+pub(crate) use observation::{cases_of_observation, observe, want_observation};
 pub use region::{Bound, Region, Tested};
+pub use sequence::Sequence;
+pub(crate) use settle::{Pending, Seen, Settled, settle};
 pub use verdict::Verdict;

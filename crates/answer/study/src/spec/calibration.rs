@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{ChangeSpec, Quantity};
+use super::{ChangeSpec, Quantity, Variant};
 
 /// A calibration, as written in `papers/<id>/calibration.toml` before any claim is looked at.
 #[derive(Debug, Clone, Deserialize)]
@@ -88,5 +88,71 @@ impl CalibrationSpec {
     /// Every quantity of its targets, to be changed.
     pub(crate) fn quantities_mut(&mut self) -> impl Iterator<Item = &mut Quantity> {
         self.targets.iter_mut().map(|target| &mut target.ours)
+    }
+
+    /// The changes that these readings make, one for each parameter.
+    pub(crate) fn variant(&self, names: &[String]) -> Option<Variant> {
+        let reading = |(parameter, name): (&ParameterSpec, &String)| {
+            parameter.readings.iter().find(|reading| reading.name == *name).cloned()
+        };
+        let is_complete = names.len() == self.parameters.len();
+        let changes: Option<Vec<ChangeSpec>> =
+            self.parameters.iter().zip(names).map(reading).collect();
+        changes.filter(|_| is_complete).map(Variant::new)
+    }
+
+    /// All readings: every way to read each parameter with every way to read the others.
+    pub(crate) fn grid(&self) -> Vec<Vec<String>> {
+        self.parameters.iter().fold(vec![Vec::new()], |grid, parameter| {
+            let longer = |names: &Vec<String>| {
+                let names = names.clone();
+                let with = move |reading: &ChangeSpec| {
+                    [names.as_slice(), std::slice::from_ref(&reading.name)].concat()
+                };
+                parameter.readings.iter().map(with).collect::<Vec<_>>()
+            };
+            grid.iter().flat_map(longer).collect()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPEC: &str = r#"
+says = "the load on the number of flows"
+replicas = 4
+[[parameters]]
+name = "load"
+open = "what counts"
+readings = [{ name = "all", says = "", set = ["load=1"] }, { name = "data", says = "", set = ["load=2"] }]
+[[parameters]]
+name = "window"
+open = "how large"
+readings = [{ name = "20", says = "" }, { name = "64", says = "" }]
+[[targets]]
+what = "flows"
+paper = 20
+within = 1.25
+ours = { run = "a", x = 1 }
+[[targets]]
+what = "loss"
+paper = 0.01
+within = 2.0
+ours = { run = "a", x = 1 }
+"#;
+
+    fn spec() -> CalibrationSpec {
+        toml::from_str(SPEC).unwrap()
+    }
+
+    #[test]
+    fn the_grid_has_every_reading_of_each_parameter_with_every_other() {
+        let names: Vec<String> = spec().grid().iter().map(|names| names.join("+")).collect();
+        assert_eq!(names, ["all+20", "all+64", "data+20", "data+64"]);
+        assert_eq!(spec().variant(&spec().grid()[2]).unwrap().name(), "data+20");
+        assert!(spec().variant(&["all".to_owned()]).is_none());
+        assert!(spec().variant(&["all".to_owned(), "65".to_owned()]).is_none());
     }
 }

@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use super::Quantity;
-use crate::judge::Looks;
+use super::{Looks, Quantity};
 
 /// The claims of a study.
 #[derive(Debug, Clone, Deserialize)]

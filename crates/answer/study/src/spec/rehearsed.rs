@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::judge::Looks;
+use super::Looks;
 
 /// Which runs are rehearsed, how often and how long.
 #[derive(Debug, Clone, Deserialize)]

@@ -41,6 +41,11 @@ impl RunSpec {
     }
 }
 
+/// Whether two points of a sweep are the same.
+pub(crate) fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-9
+}
+
 /// Where a run takes the requests of its browsing sessions from: another run drew them, and each
 /// replica replays those of the same replica there.
 #[derive(Debug, Clone, Deserialize)]
