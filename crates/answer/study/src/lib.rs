@@ -73,5 +73,5 @@ pub use present::{
     Figure, FigureCurve, Reproduced, Table, claims_table, figure, files, overview, table, text,
 };
 pub use reproduce::reproduce;
-pub use runs::Data;
+pub use runs::{Data, Missing};
 pub use spec::{StudyFiles, find};

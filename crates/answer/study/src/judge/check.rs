@@ -207,7 +207,8 @@ impl Check<'_> {
         data: &Data,
         replicas: u32,
     ) -> Result<Vec<Reading>, String> {
-        let mut readings = data.readings(quantity, case.x, case.class.as_deref())?;
+        let readings = data.readings(quantity, case.x, case.class.as_deref());
+        let mut readings = readings.map_err(|missing| missing.to_string())?;
         readings.truncate(replicas as usize);
         Ok(readings)
     }

@@ -35,7 +35,7 @@ mod sequence;
 mod settle;
 mod verdict;
 
-pub use crate::spec::{ERROR, Looks, MAX_REPLICAS};
+pub use crate::spec::{ERROR, InvalidLooks, Looks, MAX_REPLICAS};
 pub(crate) use case::Case;
 pub(crate) use check::{Check, checks};
 pub(crate) use evidence::ends;

@@ -33,11 +33,15 @@ pub(crate) fn observe(
     data: &Data,
     error: f64,
 ) -> Result<Shown, String> {
-    let ours = data.readings(&spec.ours, case.x, case.class.as_deref())?;
+    let readings = |quantity| {
+        let readings = data.readings(quantity, case.x, case.class.as_deref());
+        readings.map_err(|missing| missing.to_string())
+    };
+    let ours = readings(&spec.ours)?;
     let evidence = match &spec.than {
         None => Evidence::of_values(&ours),
         Some(than) => {
-            let than = data.readings(than, case.x, case.class.as_deref())?;
+            let than = readings(than)?;
             let pairs = ours.len().min(than.len());
             Evidence::of_ratios(&ours[..pairs], &than[..pairs])
         }

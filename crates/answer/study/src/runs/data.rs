@@ -6,6 +6,7 @@ use shortflow_measure::{Estimate, Measure, Reading, relative_gain};
 use shortflow_text::suggestion;
 
 use super::measure::measure;
+use super::missing::Missing;
 use super::stored_replica::StoredReplica;
 use crate::spec::{Form, Quantity, is_same};
 
@@ -46,14 +47,16 @@ impl Data {
         points.iter().find(|(at, _)| is_same(*at, x)).map(|(_, r)| r.as_slice())
     }
 
-    /// What each replica says, of as many as all runs have, or what is missing. `class` holds where
-    /// the quantity names none.
+    /// What each replica says, of as many as all runs have. `class` holds where the quantity names none.
+    ///
+    /// # Errors
+    /// When a point or a measurement is missing, or bounds cannot be combined.
     pub fn readings(
         &self,
         quantity: &Quantity,
         x: f64,
         class: Option<&str>,
-    ) -> Result<Vec<Reading>, String> {
+    ) -> Result<Vec<Reading>, Missing> {
         let x = quantity.x.unwrap_or(x);
         let class = quantity.class.as_deref().or(class);
         let ours = self.of_run(quantity, &quantity.run, x, class)?;
@@ -75,24 +78,25 @@ impl Data {
         run: &str,
         x: f64,
         class: Option<&str>,
-    ) -> Result<Vec<Reading>, String> {
-        let replicas =
-            self.replicas(run, x).ok_or_else(|| format!("run {run} has no point {x}"))?;
+    ) -> Result<Vec<Reading>, Missing> {
+        let no_point = || Missing::Point { run: run.to_owned(), x };
+        let replicas = self.replicas(run, x).ok_or_else(no_point)?;
         let values: Option<Vec<Reading>> =
             replicas.iter().map(|replica| measure(quantity, replica, class)).collect();
         let nothing = || match unknown_counter(quantity, replicas) {
-            Some(what) => format!("run {run} at {x} has no {what}"),
-            None => format!("run {run} at {x} measured no {}", quantity.describe(class)),
+            Some((counter, known)) => Missing::Counter { run: run.to_owned(), x, counter, known },
+            None => {
+                let quantity = quantity.describe(class);
+                Missing::Measurement { run: run.to_owned(), x, quantity }
+            }
         };
         let mut values = values.ok_or_else(nothing)?;
         if let Some(per) = &quantity.per {
             let per = per.within(quantity, run);
             let divisors = exact(run, &self.readings(&per, x, class)?)?;
             if divisors.contains(&0.0) {
-                return Err(format!(
-                    "run {run} at {x} has no {} to divide by",
-                    per.describe(class)
-                ));
+                let quantity = per.describe(class);
+                return Err(Missing::Divisor { run: run.to_owned(), x, quantity });
             }
             let divide = |(value, divisor): (&mut Reading, f64)| {
                 *value = value.map(|value| value / divisor);
@@ -104,39 +108,42 @@ impl Data {
         Ok(values.into_iter().map(|value| value.map(|value| value / unit)).collect())
     }
 
-    /// The estimate over replicas, or what is missing.
+    /// The estimate over replicas.
+    ///
+    /// # Errors
+    /// When a point or a measurement is missing, or bounds cannot be combined.
     pub fn estimate(
         &self,
         quantity: &Quantity,
         x: f64,
         class: Option<&str>,
-    ) -> Result<Estimate, String> {
+    ) -> Result<Estimate, Missing> {
         let readings = self.readings(quantity, x, class)?;
-        Estimate::of_readings(&readings).ok_or_else(|| "no replica".to_owned())
+        Estimate::of_readings(&readings).ok_or(Missing::Replica)
     }
 }
 
 /// The counter that a quantity names and no replica has, and those that there are: they are the parts' own, so that
 /// only a run tells their names.
-fn unknown_counter(quantity: &Quantity, replicas: &[StoredReplica]) -> Option<String> {
+fn unknown_counter(quantity: &Quantity, replicas: &[StoredReplica]) -> Option<(String, String)> {
     let name = quantity.at.as_deref()?;
     let is_counter = matches!(quantity.measure, Measure::Counter | Measure::CounterRate);
     let first = replicas.first().filter(|_| is_counter)?;
     let known: Vec<&str> = first.counters.keys().map(String::as_str).collect();
-    Some(format!("counter `{name}`; {}", suggestion(name, "its counters", &known)))
+    Some((name.to_owned(), suggestion(name, "its counters", &known)))
 }
 
 /// The numbers, where every replica knows its own.
-fn exact(run: &str, readings: &[Reading]) -> Result<Vec<f64>, String> {
+fn exact(run: &str, readings: &[Reading]) -> Result<Vec<f64>, Missing> {
     let values: Vec<f64> = readings.iter().filter_map(|reading| reading.exact()).collect();
     match (readings.len() - values.len(), Estimate::of_readings(readings)) {
         (0, _) | (_, None) => Ok(values),
-        (bounds, Some(estimate)) => Err(format!(
-            "in {bounds} of {} replicas of {run} too many transfers were incomplete at the end; it \
-                is at least {:.3}",
-            readings.len(),
-            estimate.mean
-        )),
+        (bounds, Some(estimate)) => Err(Missing::Bounded {
+            run: run.to_owned(),
+            bounds,
+            replicas: readings.len(),
+            at_least: estimate.mean,
+        }),
     }
 }
 
@@ -175,7 +182,7 @@ pub(crate) mod tests {
         data
     }
 
-    fn values(quantity: &str) -> Result<Vec<f64>, String> {
+    fn values(quantity: &str) -> Result<Vec<f64>, Missing> {
         let text = format!("workload = \"web\"\n{quantity}");
         let readings = data().readings(&toml::from_str(&text).unwrap(), 1.0, None)?;
         Ok(readings.iter().map(|reading| reading.exact().unwrap()).collect())
@@ -215,6 +222,8 @@ pub(crate) mod tests {
         assert!(shown.at_least && (shown.mean - 0.6).abs() < 1e-12, "{shown:?}");
         let divided = "run = \"run\"\nworkload = \"web\"\nper.measure = \"completion-max\"";
         let why = data.readings(&toml::from_str(divided).unwrap(), 1.0, None).unwrap_err();
+        assert!(matches!(why, Missing::Bounded { bounds: 1, replicas: 2, .. }), "{why:?}");
+        let why = why.to_string();
         assert!(why.starts_with("in 1 of 2 replicas of run too many transfers"), "{why}");
     }
 
@@ -232,7 +241,7 @@ pub(crate) mod tests {
         data.extend("run", 1.0, vec![counted]);
         let shaped = "run = \"run\"\nmeasure = \"counter\"\nat = \"web/packet shaped\"";
         assert_eq!(
-            data.readings(&toml::from_str(shaped).unwrap(), 1.0, None).unwrap_err(),
+            data.readings(&toml::from_str(shaped).unwrap(), 1.0, None).unwrap_err().to_string(),
             "run run at 1 has no counter `web/packet shaped`; did you mean `web/packets shaped`? \
              its counters: `web/packets shaped`"
         );
@@ -240,7 +249,7 @@ pub(crate) mod tests {
 
     #[test]
     fn what_cannot_be_divided_says_why() {
-        let of = |quantity: &str| values(quantity).unwrap_err();
+        let of = |quantity: &str| values(quantity).unwrap_err().to_string();
         let nothing = of("run = \"old\"\nper = { run = \"new\", x = 2.0 }");
         assert_eq!(nothing, "run new at 2 measured no completion of web");
         let zero =

@@ -13,13 +13,16 @@ pub const MAX_REPLICAS: u32 = 10_000;
 #[serde(try_from = "Vec<u32>")]
 pub struct Looks(Vec<u32>);
 
+/// Numbers of replicas that are no looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("looks must be increasing numbers of replicas from 2 to 10000, such as [8, 16, 32, 64]")]
+pub struct InvalidLooks;
+
 impl TryFrom<Vec<u32>> for Looks {
-    type Error = &'static str;
+    type Error = InvalidLooks;
 
     fn try_from(replicas: Vec<u32>) -> Result<Looks, Self::Error> {
-        Looks::at(replicas).ok_or(
-            "looks must be increasing numbers of replicas from 2 to 10000, such as [8, 16, 32, 64]",
-        )
+        Looks::at(replicas).ok_or(InvalidLooks)
     }
 }
 

@@ -21,7 +21,7 @@ pub use shortflow_measure::Measure;
 pub use calibration::{AboveSpec, CalibrationSpec, KeepSpec, ParameterSpec, TargetSpec};
 pub use claims::{CheckSpec, ClaimSpec, Claims, ObservationSpec, Points, Rule};
 pub use find::find;
-pub use looks::{ERROR, Looks, MAX_REPLICAS};
+pub use looks::{ERROR, InvalidLooks, Looks, MAX_REPLICAS};
 pub(crate) use quantity::ALL;
 pub use quantity::{Form, Quantity};
 pub use rehearsed::RehearsedSpec;
