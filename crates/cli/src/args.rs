@@ -14,6 +14,7 @@ use crate::advise_args;
 use crate::agent_args;
 use crate::console_args;
 use crate::deploy_args;
+use crate::inline_args;
 use crate::tune_args;
 
 /// The version and, if it was built in a checkout, the commit.
@@ -137,6 +138,13 @@ pub(crate) enum Command {
     /// Remove the policy from a device and restore the previous state.
     #[command(after_help = deploy_args::DEPLOY)]
     Undeploy(deploy_args::Undeploy),
+    /// Route packets between two devices of this machine through a policy, in user space.
+    ///
+    /// Runs every scheme of the simulator on any kernel with AF_XDP. Both devices are ports of a Linux bridge, and
+    /// IP packets between them pass through the policy. When the router ends, for whatever reason, the bridge forwards
+    /// all packets. Frames to this machine, to many, and without IP always take the bridge.
+    #[command(after_help = inline_args::INLINE)]
+    Inline(inline_args::Inline),
     /// Check that a deployment works: code points survive, classes are separated, short transfers gain.
     ///
     /// This machine sends probes and transfers through the device to another machine that runs `shortflow verify

@@ -4,7 +4,7 @@
 pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
 #[cfg(target_os = "linux")]
 pub(crate) use on_linux::{
-    Standing, deploy, doctor, labelled, load, reload, standing, status, undeploy,
+    Standing, deploy, doctor, labelled, load, read, reload, standing, status, undeploy,
 };
 
 #[cfg(not(target_os = "linux"))]

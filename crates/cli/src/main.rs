@@ -5,6 +5,7 @@
 //!      → advise → advise: a network in a few words; tune
 //!      → tune → tune: which policy, with which settings
 //!      → deploy, reload, status, undeploy, doctor → deploy: a device of this machine
+//!      → inline → inline: a router between two devices
 //!      → agent → agent: from one repository to the devices of many machines
 //!      → verify → verify: what probes and transfers through it say
 //!      → replay, rehearse --console → console: a page over snapshots of a run
@@ -36,6 +37,8 @@ mod explain;
 mod failure;
 mod generate;
 mod init;
+mod inline;
+mod inline_args;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod live;
@@ -89,6 +92,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Reload(args) => deploy::reload(console, args),
         Command::Status(args) => deploy::status(console, args),
         Command::Undeploy(args) => deploy::undeploy(console, args),
+        Command::Inline(args) => inline::inline(console, args),
         Command::Verify(args) => verify::verify(console, args),
         Command::Doctor(args) => deploy::doctor(console, args),
         Command::Agent(args) => agent::agent(console, args),

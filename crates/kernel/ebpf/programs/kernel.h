@@ -23,6 +23,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
+	BPF_MAP_TYPE_XSKMAP = 17,
 };
 
 /* Flags for writing to maps. */
@@ -47,6 +48,14 @@ struct __sk_buff {
 	__u32 gso_segs;
 	struct bpf_sock *sk;
 	__u32 gso_size;
+};
+
+struct xdp_md {
+	__u32 data;
+	__u32 data_end;
+	__u32 data_meta;
+	__u32 ingress_ifindex;
+	__u32 rx_queue_index;
 };
 
 struct ns_common {
@@ -135,6 +144,11 @@ enum {
 /* enum tcp_ca_state of include/uapi/linux/tcp.h */
 enum {
 	TCP_CA_RECOVERY = 3,
+};
+
+/* include/uapi/linux/bpf.h */
+enum xdp_action {
+	XDP_PASS = 2,
 };
 
 /* include/uapi/linux/pkt_cls.h */

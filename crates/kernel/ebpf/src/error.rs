@@ -11,6 +11,8 @@ pub enum Program {
     Edge,
     /// [`AggregateFair`](crate::AggregateFair).
     Growth,
+    /// [`InlineProgram`](crate::InlineProgram).
+    Inline,
 }
 
 impl Program {
@@ -20,6 +22,7 @@ impl Program {
             Program::Sender => "5.9",
             Program::Edge => "5.17",
             Program::Growth => "6.4",
+            Program::Inline => "5.15",
         }
     }
 }
@@ -30,6 +33,7 @@ impl fmt::Display for Program {
             Program::Sender => "the eBPF program that reads the kernel's TCP state",
             Program::Edge => "the eBPF program that classifies, marks and polices packets",
             Program::Growth => "the eBPF program for aggregate-fair congestion control",
+            Program::Inline => "the XDP program that hands packets to the inline router",
         })
     }
 }

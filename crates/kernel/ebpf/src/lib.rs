@@ -25,6 +25,11 @@ mod growth;
 #[cfg(not(feature = "ebpf"))]
 #[path = "growth_unavailable.rs"]
 mod growth;
+#[cfg(feature = "ebpf")]
+mod inline;
+#[cfg(not(feature = "ebpf"))]
+#[path = "inline_unavailable.rs"]
+mod inline;
 mod record;
 #[cfg(feature = "ebpf")]
 mod sender;
@@ -61,5 +66,6 @@ pub enum Link {
 
 pub use error::{Error, Program};
 pub use growth::AggregateFair;
+pub use inline::{InlineProgram, InlineSettings};
 pub use record::{ConnectionState, Record, Recovery};
 pub use sender::SenderProgram;

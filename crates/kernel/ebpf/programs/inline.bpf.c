@@ -1,0 +1,129 @@
+// Hands the packets that cross a bridge to a router in user space, while that listens.
+//
+// Everything else goes to the bridge: frames without IP (ARP, STP, LLDP), frames to many, frames to this machine, and
+// frames that are larger than a place of the router's memory. If no socket listens at the queue, all frames go there. So
+// when the router ends, whatever ends it, the bridge forwards on.
+
+#include "kernel.h"
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+// The kernel lends helpers to programs under its own licence; this one is also under ours.
+char LICENSE[] SEC("license") = "Dual MIT/GPL";
+
+// Queues of a device. `MAX_QUEUES` of src/inline.rs.
+#define MAX_QUEUES 64
+// Addresses of this machine: the bridge's and those of its two ports. `OWN` of src/inline.rs.
+#define OWN 3
+// Tags before the IP header: a provider's and a customer's.
+#define MAX_TAGS 2
+
+enum { HANDED_OVER, TO_THE_BRIDGE, TOO_LONG, COUNTERS };
+
+struct address {
+	__u8 bytes[6];
+};
+
+// Set before the program is loaded. `Settings` of src/inline.rs.
+const volatile struct {
+	__u32 max_length;
+	struct address own[OWN];
+} settings;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, MAX_QUEUES);
+	__type(key, __u32);
+	__type(value, __u32);
+} sockets SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNTERS);
+	__type(key, __u32);
+	__type(value, __u64);
+} frames SEC(".maps");
+
+struct ethernet {
+	__u8 destination[6];
+	__u8 source[6];
+	__be16 type;
+};
+
+struct tag {
+	__be16 control;
+	__be16 type;
+};
+
+static __always_inline int counted(__u32 what, int verdict)
+{
+	__u64 *count = bpf_map_lookup_elem(&frames, &what);
+
+	if (count)
+		(*count)++;
+	return verdict;
+}
+
+static __always_inline int is_tag(__be16 type)
+{
+	return type == bpf_htons(ETH_VLAN) || type == bpf_htons(ETH_PROVIDER_VLAN) ||
+	       type == bpf_htons(ETH_OLD_PROVIDER_VLAN);
+}
+
+static __always_inline int is_own(const __u8 *address)
+{
+	for (int i = 0; i < OWN; i++) {
+		int same = 1;
+
+		for (int j = 0; j < 6; j++)
+			same &= address[j] == settings.own[i].bytes[j];
+		if (same)
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline int hand_over(struct xdp_md *context, __u32 length)
+{
+	void *data = (void *)(long)context->data;
+	void *end = (void *)(long)context->data_end;
+	struct ethernet *header = data;
+	void *next = header + 1;
+	__be16 type;
+
+	if (next > end)
+		return counted(TO_THE_BRIDGE, XDP_PASS);
+	// The lowest bit of the first byte is set in addresses of groups.
+	if ((header->destination[0] & 1) || is_own(header->destination))
+		return counted(TO_THE_BRIDGE, XDP_PASS);
+	type = header->type;
+	for (int i = 0; i < MAX_TAGS && is_tag(type); i++) {
+		struct tag *tag = next;
+
+		next = tag + 1;
+		if (next > end)
+			return counted(TO_THE_BRIDGE, XDP_PASS);
+		type = tag->type;
+	}
+	if (type != bpf_htons(ETH_IPV4) && type != bpf_htons(ETH_IPV6))
+		return counted(TO_THE_BRIDGE, XDP_PASS);
+	if (length > settings.max_length)
+		return counted(TOO_LONG, XDP_PASS);
+	counted(HANDED_OVER, XDP_PASS);
+	return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS);
+}
+
+// For devices whose frames may lie in several pieces (Linux 5.18 and newer).
+SEC("xdp.frags")
+int in_pieces(struct xdp_md *context)
+{
+	return hand_over(context, bpf_xdp_get_buff_len(context));
+}
+
+// For older kernels.
+SEC("xdp")
+int in_one_piece(struct xdp_md *context)
+{
+	return hand_over(context, context->data_end - context->data);
+}

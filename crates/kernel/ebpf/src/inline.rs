@@ -1,0 +1,129 @@
+//! Loads the program that hands packets of a bridge's port to a router in user space, and attaches it.
+
+use std::os::fd::AsRawFd;
+
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut};
+
+use crate::Error;
+use crate::error::Program;
+
+/// The program, as clang has built it.
+static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inline.bpf.o"));
+
+/// `OWN` of programs/inline.bpf.c.
+const OWN: usize = 3;
+
+/// What the program must know before it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InlineSettings {
+    /// The length of the longest frame that the router can take, in bytes. Longer ones go to the bridge.
+    pub max_frame: u32,
+    /// The Ethernet addresses of the bridge and of its two ports. Frames to them are for this machine.
+    pub own: [[u8; 6]; OWN],
+}
+
+impl InlineSettings {
+    /// As the program reads them.
+    fn bytes(&self) -> Vec<u8> {
+        let addresses = self.own.iter().flatten().copied();
+        self.max_frame.to_ne_bytes().into_iter().chain(addresses).collect()
+    }
+}
+
+/// How frames lie in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    InPieces,
+    InOnePiece,
+}
+
+impl Form {
+    /// The name of its program.
+    fn name(self) -> &'static str {
+        match self {
+            Form::InPieces => "in_pieces",
+            Form::InOnePiece => "in_one_piece",
+        }
+    }
+}
+
+/// The program at one device. It is there until this is dropped, and no longer than the process.
+#[derive(Debug)]
+pub struct InlineProgram {
+    object: Object,
+    form: Form,
+    /// The program leaves the device when this is closed.
+    link: Option<Link>,
+}
+
+impl InlineProgram {
+    /// The maximum number of receive queues of a device (`MAX_QUEUES` of programs/inline.bpf.c).
+    pub const MAX_QUEUES: u32 = 64;
+
+    /// Loads the program.
+    ///
+    /// # Errors
+    /// If the machine lacks something.
+    pub fn load(settings: &InlineSettings) -> Result<InlineProgram, Error> {
+        // Kernels before 5.18 do not know the first form.
+        InlineProgram::load_form(settings, Form::InPieces)
+            .or_else(|_| InlineProgram::load_form(settings, Form::InOnePiece))
+    }
+
+    fn load_form(settings: &InlineSettings, form: Form) -> Result<InlineProgram, Error> {
+        libbpf_rs::set_print(None);
+        let opened = ObjectBuilder::default().open_memory(BUILT);
+        let mut opened = opened.map_err(Program::Inline.at("opening it"))?;
+        for mut program in opened.progs_mut() {
+            let is_wanted = program.name() == form.name();
+            program.set_autoload(is_wanted);
+        }
+        let bytes = settings.bytes();
+        let mut data =
+            opened.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata"));
+        let value = data.as_mut().and_then(OpenMapMut::initial_value_mut);
+        let value = value.expect("the settings are in what was built");
+        value[..bytes.len()].copy_from_slice(&bytes);
+        let object = opened.load().map_err(Program::Inline.at("loading it"))?;
+        Ok(InlineProgram { object, form, link: None })
+    }
+
+    /// Hands the frames of a receive queue to an AF_XDP socket, which is bound to that queue.
+    ///
+    /// # Errors
+    /// If the kernel refuses the socket.
+    pub fn listen(&self, queue: u32, socket: &impl AsRawFd) -> Result<(), Error> {
+        let sockets = self.object.maps().find(|map| map.name() == "sockets");
+        let sockets = sockets.expect("the map is in what was built");
+        let fd = socket.as_raw_fd().cast_unsigned();
+        let done = sockets.update(&queue.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY);
+        done.map_err(Program::Inline.at("adding a socket"))
+    }
+
+    /// Attaches the program to the device with this number, by the driver if it supports XDP.
+    ///
+    /// # Errors
+    /// If the kernel cannot, or another program is there.
+    pub fn attach(&mut self, device: u32) -> Result<(), Error> {
+        let name = self.form.name();
+        let mut programs = self.object.progs_mut();
+        let program = programs.find(|program| program.name() == name);
+        let program = program.expect("the program is in what was built");
+        let link = program.attach_xdp(device.cast_signed());
+        self.link = Some(link.map_err(Program::Inline.at("attaching it to the device"))?);
+        Ok(())
+    }
+
+    /// The frames that were handed over, that went to the bridge, and that were too long and went to the bridge, in this
+    /// order.
+    pub fn frames(&self) -> [u64; 3] {
+        let frames = self.object.maps().find(|map| map.name() == "frames");
+        let frames = frames.expect("the map is in what was built");
+        [0u32, 1, 2].map(|counter| {
+            let by_cpu = frames.lookup_percpu(&counter.to_ne_bytes(), MapFlags::ANY);
+            let by_cpu = by_cpu.ok().flatten().unwrap_or_default();
+            let count = |bytes: &Vec<u8>| <[u8; 8]>::try_from(&bytes[..8]).map_or(0, u64::from_ne_bytes);
+            by_cpu.iter().map(count).sum()
+        })
+    }
+}

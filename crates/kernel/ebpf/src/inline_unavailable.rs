@@ -1,0 +1,53 @@
+//! Stands for the program where this build does not include it.
+
+use std::os::fd::AsRawFd;
+
+use crate::Error;
+use crate::error::Program;
+
+/// What the program must know before it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InlineSettings {
+    /// The length of the longest frame that the router can take, in bytes.
+    pub max_frame: u32,
+    /// The Ethernet addresses of the bridge and of its two ports.
+    pub own: [[u8; 6]; 3],
+}
+
+/// The program at one device. Nobody has it.
+#[derive(Debug)]
+pub enum InlineProgram {}
+
+impl InlineProgram {
+    /// The maximum number of receive queues of a device.
+    pub const MAX_QUEUES: u32 = 64;
+
+    /// Always fails.
+    ///
+    /// # Errors
+    /// This build does not include the program.
+    pub fn load(_: &InlineSettings) -> Result<InlineProgram, Error> {
+        Err(Error::LeftOut(Program::Inline))
+    }
+
+    /// Nobody has one.
+    ///
+    /// # Errors
+    /// None.
+    pub fn listen(&self, _: u32, _: &impl AsRawFd) -> Result<(), Error> {
+        match *self {}
+    }
+
+    /// Nobody has one.
+    ///
+    /// # Errors
+    /// None.
+    pub fn attach(&mut self, _: u32) -> Result<(), Error> {
+        match *self {}
+    }
+
+    /// Nobody has one.
+    pub fn frames(&self) -> [u64; 3] {
+        match *self {}
+    }
+}

@@ -1,0 +1,107 @@
+//! What a machine or two devices lack.
+
+/// Why packets cannot be routed inline.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Both devices are the same.
+    #[error("both devices are `{0}`\nname two, as in --between eth1,eth2")]
+    SameDevice(String),
+    /// A device has an address, which it would lose in a bridge.
+    #[error(
+        "{device} has the address {address}, which does not work while the device is a port of a bridge\n\
+         use devices without addresses, or first put both into a bridge that has the address"
+    )]
+    HasAddress {
+        /// The device.
+        device: String,
+        /// Its address.
+        address: String,
+    },
+    /// A device is a port of another bridge.
+    #[error(
+        "{device} belongs to {master}, and the other device does not\n\
+         take it out (`ip link set {device} nomaster`), or put the other device there too"
+    )]
+    InAnother {
+        /// The device.
+        device: String,
+        /// The bridge or bond that it belongs to.
+        master: String,
+    },
+    /// A device is not an Ethernet device.
+    #[error("{device} is no Ethernet device, so it cannot be a port of a bridge\nuse an Ethernet device")]
+    NoEthernet {
+        /// The device.
+        device: String,
+    },
+    /// The device has more receive queues than the program knows.
+    #[error(
+        "{device} has {found} receive queues; the limit is {max}\nreduce them: ethtool -L {device} combined {max}"
+    )]
+    ManyQueues {
+        /// The device.
+        device: String,
+        /// The number of its queues.
+        found: u32,
+        /// The limit.
+        max: u32,
+    },
+    /// The rate of a line is not known.
+    #[error(
+        "the speed of {device} is unknown\ngive the rate at which packets leave it: --rate '95 Mbit/s'"
+    )]
+    NoRate {
+        /// The device.
+        device: String,
+    },
+    /// A command failed.
+    #[error("`{command}` failed: {why}\nrun it as root; it requires iproute2 and a kernel with CONFIG_BRIDGE")]
+    Command {
+        /// The command.
+        command: String,
+        /// What it printed.
+        why: String,
+    },
+    /// A device or its name.
+    #[error(transparent)]
+    Device(#[from] shortflow_deploy::Error),
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] shortflow_ebpf::Error),
+    /// A socket cannot be made.
+    #[error(
+        "cannot open an AF_XDP socket at queue {queue} of {device}: {why}\n\
+         run it as root, on a kernel with CONFIG_XDP_SOCKETS; another program may use the queue"
+    )]
+    Socket {
+        /// The device.
+        device: String,
+        /// The queue.
+        queue: u32,
+        /// Why not.
+        why: String,
+    },
+    /// The kernel refuses something else.
+    #[error("{what}: {source}")]
+    Kernel {
+        /// What failed.
+        what: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Whether the input is to blame, not the machine.
+    pub fn is_of_input(&self) -> bool {
+        match self {
+            Error::SameDevice(_) | Error::NoEthernet { .. } | Error::NoRate { .. } => true,
+            Error::Device(error) => error.is_of_input(),
+            _ => false,
+        }
+    }
+
+    pub(crate) fn kernel(what: &'static str) -> impl FnOnce(nix::errno::Errno) -> Error {
+        move |errno| Error::Kernel { what, source: errno.into() }
+    }
+}

@@ -1,0 +1,87 @@
+//! What of a policy runs in both directions.
+
+use shortflow_deploy::{RolesError, roles_of};
+use shortflow_elements::QueueDiscipline;
+use shortflow_elements::queue::{Fifo, FifoParams};
+use shortflow_policy::{Asked, Policy, PortSite, Role};
+use shortflow_units::{LinkLayer, Rate};
+
+use crate::direction::Direction;
+use crate::line::Line;
+
+/// The packets that wait where no role has a queue: as many as Linux allows at a device.
+const DEFAULT_LIMIT: &str = "1000 pkt";
+
+/// The roles, and the lines behind them.
+#[derive(Debug, Clone)]
+pub struct Plan<'p> {
+    roles: Vec<&'p Role>,
+    /// The rates from the first device to the second, and back.
+    rates: [Rate; 2],
+    link_layer: LinkLayer,
+    /// Of the random streams of elements.
+    seed: u64,
+}
+
+/// A role needs what only the sending host knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "roles.{role}: it asks for {what}, which only the sending host knows\n\
+     deploy this role at the hosts, and give the other roles here: --role NAME"
+)]
+pub struct Refused {
+    /// The role.
+    pub role: String,
+    /// What it asks for.
+    pub what: &'static str,
+}
+
+/// The roles of these names; without names, all roles that have an effect.
+///
+/// # Errors
+/// If a role does not exist, or two roles have the same task.
+pub fn acting_roles<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role>, RolesError> {
+    match roles_of(policy, names) {
+        Err(RolesError::Several { acting, example, .. }) if acting.len() == example.len() => {
+            roles_of(policy, &example)
+        }
+        found => found,
+    }
+}
+
+impl<'p> Plan<'p> {
+    /// `rates` are those from the first device to the second, and back.
+    ///
+    /// # Errors
+    /// If a role needs what only the sending host knows.
+    pub fn new(
+        roles: Vec<&'p Role>,
+        rates: [Rate; 2],
+        link_layer: LinkLayer,
+        seed: u64,
+    ) -> Result<Plan<'p>, Refused> {
+        for role in &roles {
+            let what = match role.asks() {
+                Asked::Nothing => continue,
+                Asked::Ends => "labels or bytes that the application reports",
+                Asked::Tcp => "the state of the sender's TCP",
+            };
+            return Err(Refused { role: role.name.clone(), what });
+        }
+        Ok(Plan { roles, rates, link_layer, seed })
+    }
+
+    /// New elements for the direction with this number, which has this name.
+    pub(crate) fn direction(&self, number: usize, name: &str) -> Direction {
+        let rate = self.rates[number];
+        let site = PortSite { name, seed: self.seed, rate };
+        let conditioner = self.roles.iter().find_map(|role| role.conditioner(site));
+        let queue = self.roles.iter().find_map(|role| role.queue(site));
+        Direction::new(conditioner, queue.unwrap_or_else(default_queue), Line::new(rate, self.link_layer))
+    }
+}
+
+fn default_queue() -> Box<dyn QueueDiscipline> {
+    let limit = DEFAULT_LIMIT.parse().expect("it is a length");
+    Box::new(Fifo::new(FifoParams::new(limit).expect("a FIFO may have this limit")))
+}

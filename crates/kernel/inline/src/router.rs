@@ -1,0 +1,260 @@
+//! The router: frames from either device, through the elements of its direction, to the other device.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use nix::errno::Errno;
+use nix::libc;
+use shortflow_ebpf::{InlineProgram, InlineSettings};
+use shortflow_elements::{Backlog, ClassCounters};
+use shortflow_units::{Duration, Instant};
+
+use crate::bridge::Bridge;
+use crate::direction::Direction;
+use crate::ethtool::{Offloads, receive_queues};
+use crate::frames::{Frames, NotTaken};
+use crate::plan::Plan;
+use crate::socket::{MAX_FRAME, Socket};
+use crate::timer::{Clock, Waiter};
+use crate::Error;
+
+/// Frames for which there is room from the beginning.
+const FRAMES: usize = 4096;
+
+/// How soon a device that has no room is tried again.
+const RETRY: Duration = Duration::from_micros(100);
+
+/// The priority of the thread, if it may have one (sched(7): SCHED_FIFO).
+const PRIORITY: libc::c_int = 50;
+
+/// A router between two devices, which runs a policy's elements.
+pub struct Inline {
+    sides: [Side; 2],
+    frames: Frames,
+    clock: Clock,
+    waiter: Waiter,
+    is_preferred: bool,
+}
+
+/// A device, and the packets that leave through the other one.
+struct Side {
+    name: String,
+    sockets: Vec<Socket>,
+    direction: Direction,
+    program: InlineProgram,
+    counters: Counters,
+    _offloads: Offloads,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Counters {
+    packets: u64,
+    bytes: u64,
+    /// Frames that no place was free for.
+    no_room: u64,
+    /// Frames whose packet is cut off or damaged.
+    damaged: u64,
+}
+
+/// What was counted since the start.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// From the first device to the second, and back.
+    pub directions: [DirectionReport; 2],
+    /// Whether the thread runs before all others that have no real-time priority.
+    pub is_preferred: bool,
+}
+
+/// What was counted in one direction.
+#[derive(Debug, Clone)]
+pub struct DirectionReport {
+    /// The devices, as in `eth1->eth2`.
+    pub name: String,
+    /// Packets that left, and their bytes.
+    pub packets: u64,
+    /// Bytes of the IP packets that left.
+    pub bytes: u64,
+    /// What waits now.
+    pub backlog: Backlog,
+    /// Dropped packets by reason; reasons that did not occur are left out.
+    pub dropped: Vec<(&'static str, u64)>,
+    /// Packets with an ECN mark from the queue.
+    pub ecn_marks: u64,
+    /// The classes of the role that conditions packets.
+    pub classes: Vec<ClassCounters>,
+    /// Frames for the bridge: without IP, to many, or to this machine.
+    pub to_bridge: u64,
+    /// Frames that were too long, so that the bridge forwarded them.
+    pub too_long: u64,
+    /// Frames that came faster than they were taken.
+    pub lost: u64,
+}
+
+impl Inline {
+    /// Attaches to both devices of a bridge. Packets pass through the elements as soon as [`Inline::run`] runs.
+    ///
+    /// # Errors
+    /// If the machine lacks something.
+    pub fn attach(bridge: &Bridge, devices: [&str; 2], plan: &Plan<'_>) -> Result<Inline, Error> {
+        let clock = Clock::new().map_err(Error::kernel("cannot read the clock"))?;
+        let waiter = Waiter::new(clock).map_err(Error::kernel("cannot make a timer"))?;
+        let settings = InlineSettings { max_frame: MAX_FRAME, own: bridge.addresses };
+        let side = |number: usize| -> Result<Side, Error> {
+            let (device, index) = (devices[number], bridge.devices[number]);
+            let name = format!("{device}->{}", devices[1 - number]);
+            let mut program = InlineProgram::load(&settings)?;
+            let offloads = Offloads::off(device);
+            // The driver changes its queues when a program comes, so the sockets follow.
+            program.attach(index)?;
+            let sockets = (0..queues(device)?)
+                .map(|queue| Socket::open(device, index, queue))
+                .collect::<Result<Vec<_>, _>>()?;
+            for (queue, socket) in (0..).zip(&sockets) {
+                waiter.add(socket.fd()).map_err(Error::kernel("cannot wait for a socket"))?;
+                program.listen(queue, socket)?;
+            }
+            let (direction, counters) = (plan.direction(number, &name), Counters::default());
+            Ok(Side { name, sockets, direction, program, counters, _offloads: offloads })
+        };
+        let sides = [side(0)?, side(1)?];
+        let frames = Frames::new(FRAMES, MAX_FRAME as usize);
+        Ok(Inline { sides, frames, clock, waiter, is_preferred: prefer_this_thread().is_ok() })
+    }
+
+    /// Routes packets until `stop`, or until `tell` breaks, which is called about every `interval`.
+    ///
+    /// # Errors
+    /// If the kernel refuses to wait.
+    pub fn run(
+        &mut self,
+        stop: &AtomicBool,
+        interval: Duration,
+        mut tell: impl FnMut(&Report) -> ControlFlow<()>,
+    ) -> Result<Report, Error> {
+        let mut tells_at = self.clock.now() + interval;
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            if now >= tells_at {
+                tells_at = now + interval;
+                if tell(&self.report()).is_break() {
+                    break;
+                }
+            }
+            let next = self.step();
+            if let Some(next) = next {
+                let waited = self.waiter.until(Some(next.min(tells_at)));
+                waited.map_err(Error::kernel("cannot wait for packets"))?;
+            }
+        }
+        Ok(self.report())
+    }
+
+    /// Sends what is due, and receives a batch at each queue. Returns when there is more to do; `None` for at once.
+    fn step(&mut self) -> Option<Instant> {
+        let Inline { sides, frames, clock, .. } = self;
+        let mut next = Instant::NEVER;
+        let mut received = 0;
+        for from in 0..2 {
+            let [first, second] = &mut *sides;
+            let (here, there) = if from == 0 { (first, second) } else { (second, first) };
+            received += here.receive(frames, *clock);
+            next = next.min(here.send(&mut there.sockets[0], frames, clock.now()));
+        }
+        (received == 0).then_some(next)
+    }
+
+    /// What was counted so far.
+    pub fn report(&self) -> Report {
+        let directions = [&self.sides[0], &self.sides[1]].map(Side::report);
+        Report { directions, is_preferred: self.is_preferred }
+    }
+}
+
+impl Side {
+    /// Takes a batch of frames from each queue.
+    fn receive(&mut self, frames: &mut Frames, clock: Clock) -> usize {
+        let Side { sockets, direction, counters, .. } = self;
+        let mut received = 0;
+        for socket in sockets {
+            // Frames of one batch came before now.
+            let now = clock.now();
+            received += socket.receive(|frame| match frames.take_in(frame) {
+                Ok(packet) => direction.arrive(now, packet, |dropped| {
+                    frames.release(dropped);
+                }),
+                Err(NotTaken::NoRoom) => counters.no_room += 1,
+                Err(NotTaken::NoPacket) => counters.damaged += 1,
+            });
+        }
+        received
+    }
+
+    /// Sends what is due. Returns when more is.
+    fn send(&mut self, socket: &mut Socket, frames: &mut Frames, now: Instant) -> Instant {
+        let mut next = Instant::NEVER;
+        loop {
+            match self.direction.next_at() {
+                Some(at) if at <= now => {}
+                at => {
+                    next = at.unwrap_or(next);
+                    break;
+                }
+            }
+            if !socket.has_room() {
+                socket.flush();
+                if !socket.has_room() {
+                    next = now + RETRY;
+                    break;
+                }
+            }
+            let departed = self.direction.depart(now, |dropped| {
+                frames.release(dropped);
+            });
+            if let Some(packet) = departed {
+                self.counters.packets += 1;
+                self.counters.bytes += u64::from(packet.size);
+                socket.push(frames.give_back(&packet));
+            }
+        }
+        socket.flush();
+        next
+    }
+
+    fn report(&self) -> DirectionReport {
+        let Side { name, sockets, direction, program, counters, .. } = self;
+        let [_, to_bridge, too_long] = program.frames();
+        let dropped = direction.dropped().map(|(reason, count)| (reason.name(), count));
+        let no_room = Some(("no memory", counters.no_room)).filter(|(_, count)| *count > 0);
+        let damaged = Some(("damaged", counters.damaged)).filter(|(_, count)| *count > 0);
+        DirectionReport {
+            name: name.clone(),
+            packets: counters.packets,
+            bytes: counters.bytes,
+            backlog: direction.backlog(),
+            dropped: dropped.chain(no_room).chain(damaged).collect(),
+            ecn_marks: direction.ecn_marks(),
+            classes: direction.classes(),
+            to_bridge,
+            too_long,
+            lost: sockets.iter().map(Socket::lost).sum(),
+        }
+    }
+}
+
+/// The number of receive queues of a device, if the program knows as many.
+fn queues(device: &str) -> Result<u32, Error> {
+    let (found, max) = (receive_queues(device), InlineProgram::MAX_QUEUES);
+    match found > max {
+        true => Err(Error::ManyQueues { device: device.to_owned(), found, max }),
+        false => Ok(found),
+    }
+}
+
+#[allow(unsafe_code)]
+fn prefer_this_thread() -> Result<(), Errno> {
+    let parameters = libc::sched_param { sched_priority: PRIORITY };
+    // SAFETY: the kernel reads one `sched_param`, which lives until it returns; 0 is the calling thread.
+    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    Errno::result(done).map(|_| ())
+}
+
