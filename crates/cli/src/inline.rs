@@ -173,6 +173,9 @@ mod on_linux {
             let (other, long) = (way.to_bridge, way.too_long);
             line("by the bridge", format!("{other} frames without IP, to many or to this machine; {long} too long"));
         }
+        if way.while_silent > 0 {
+            line("unshaped", format!("{} frames that the bridge forwarded while the router was late", way.while_silent));
+        }
         if way.lost > 0 {
             line("lost", format!("{} frames that came faster than they were taken", way.lost));
         }
@@ -202,6 +205,7 @@ mod on_linux {
                 "classes": classes.collect::<Vec<_>>(),
                 "to_bridge": way.to_bridge,
                 "too_long": way.too_long,
+                "while_silent": way.while_silent,
                 "lost": way.lost,
             })
         });

@@ -1,8 +1,10 @@
 // Hands the packets that cross a bridge to a router in user space, while that listens.
 //
 // Everything else goes to the bridge: frames without IP (ARP, STP, LLDP), frames to many, frames to this machine, and
-// frames that are larger than a place of the router's memory. If no socket listens at the queue, all frames go there. So
-// when the router ends, whatever ends it, the bridge forwards on.
+// frames that are larger than a place of the router's memory. If no socket listens at the queue, all frames go there.
+//
+// The router says about every two milliseconds that it is alive. If it is silent for longer than it may, all frames go to
+// the bridge: the kernel needs up to 100 ms to close the sockets of a process that was killed, and a process may hang.
 
 #include "kernel.h"
 
@@ -19,7 +21,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 // Tags before the IP header: a provider's and a customer's.
 #define MAX_TAGS 2
 
-enum { HANDED_OVER, TO_THE_BRIDGE, TOO_LONG, COUNTERS };
+enum { HANDED_OVER, TO_THE_BRIDGE, TOO_LONG, ROUTER_SILENT, COUNTERS };
 
 struct address {
 	__u8 bytes[6];
@@ -27,6 +29,7 @@ struct address {
 
 // Set before the program is loaded. `Settings` of src/inline.rs.
 const volatile struct {
+	__u64 max_silence;
 	__u32 max_length;
 	struct address own[OWN];
 } settings;
@@ -44,6 +47,14 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } frames SEC(".maps");
+
+// When the router was alive last, in nanoseconds of the monotonic clock.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} alive SEC(".maps");
 
 struct ethernet {
 	__u8 destination[6];
@@ -84,6 +95,14 @@ static __always_inline int is_own(const __u8 *address)
 	return 0;
 }
 
+static __always_inline int is_silent(void)
+{
+	__u32 zero = 0;
+	__u64 *at = bpf_map_lookup_elem(&alive, &zero);
+
+	return !at || bpf_ktime_get_ns() - *at > settings.max_silence;
+}
+
 static __always_inline int hand_over(struct xdp_md *context, __u32 length)
 {
 	void *data = (void *)(long)context->data;
@@ -110,6 +129,8 @@ static __always_inline int hand_over(struct xdp_md *context, __u32 length)
 		return counted(TO_THE_BRIDGE, XDP_PASS);
 	if (length > settings.max_length)
 		return counted(TOO_LONG, XDP_PASS);
+	if (is_silent())
+		return counted(ROUTER_SILENT, XDP_PASS);
 	counted(HANDED_OVER, XDP_PASS);
 	return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS);
 }

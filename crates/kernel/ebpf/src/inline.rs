@@ -18,6 +18,8 @@ const OWN: usize = 3;
 pub struct InlineSettings {
     /// The length of the longest frame that the router can take, in bytes. Longer ones go to the bridge.
     pub max_frame: u32,
+    /// How long the router may be silent, in nanoseconds. Then all frames go to the bridge.
+    pub max_silence: u64,
     /// The Ethernet addresses of the bridge and of its two ports. Frames to them are for this machine.
     pub own: [[u8; 6]; OWN],
 }
@@ -26,7 +28,8 @@ impl InlineSettings {
     /// As the program reads them.
     fn bytes(&self) -> Vec<u8> {
         let addresses = self.own.iter().flatten().copied();
-        self.max_frame.to_ne_bytes().into_iter().chain(addresses).collect()
+        let numbers = self.max_silence.to_ne_bytes().into_iter().chain(self.max_frame.to_ne_bytes());
+        numbers.chain(addresses).collect()
     }
 }
 
@@ -114,12 +117,20 @@ impl InlineProgram {
         Ok(())
     }
 
-    /// The frames that were handed over, that went to the bridge, and that were too long and went to the bridge, in this
-    /// order.
-    pub fn frames(&self) -> [u64; 3] {
+    /// Says that the router is alive at this time, in nanoseconds of the monotonic clock.
+    pub fn is_alive(&self, at: u64) {
+        let alive = self.object.maps().find(|map| map.name() == "alive");
+        let alive = alive.expect("the map is in what was built");
+        // If the kernel refuses this, the frames go to the bridge.
+        let _ = alive.update(&0u32.to_ne_bytes(), &at.to_ne_bytes(), MapFlags::ANY);
+    }
+
+    /// The frames that were handed over; that went to the bridge for what they are; because they were too long; and
+    /// because the router was silent.
+    pub fn frames(&self) -> [u64; 4] {
         let frames = self.object.maps().find(|map| map.name() == "frames");
         let frames = frames.expect("the map is in what was built");
-        [0u32, 1, 2].map(|counter| {
+        [0u32, 1, 2, 3].map(|counter| {
             let by_cpu = frames.lookup_percpu(&counter.to_ne_bytes(), MapFlags::ANY);
             let by_cpu = by_cpu.ok().flatten().unwrap_or_default();
             let count = |bytes: &Vec<u8>| <[u8; 8]>::try_from(&bytes[..8]).map_or(0, u64::from_ne_bytes);

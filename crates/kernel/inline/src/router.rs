@@ -21,6 +21,10 @@ use crate::Error;
 /// Frames for which there is room from the beginning.
 const FRAMES: usize = 4096;
 
+/// How often the programs at the devices hear of the router, and how long they wait for that.
+const HEARTBEAT: Duration = Duration::from_millis(1);
+const MAX_SILENCE: Duration = Duration::from_millis(8);
+
 /// How soon a device that has no room is tried again.
 const RETRY: Duration = Duration::from_micros(100);
 
@@ -86,6 +90,8 @@ pub struct DirectionReport {
     pub to_bridge: u64,
     /// Frames that were too long, so that the bridge forwarded them.
     pub too_long: u64,
+    /// Frames that the bridge forwarded because the router was late.
+    pub while_silent: u64,
     /// Frames that came faster than they were taken.
     pub lost: u64,
 }
@@ -98,7 +104,11 @@ impl Inline {
     pub fn attach(bridge: &Bridge, devices: [&str; 2], plan: &Plan<'_>) -> Result<Inline, Error> {
         let clock = Clock::new().map_err(Error::kernel("cannot read the clock"))?;
         let waiter = Waiter::new(clock).map_err(Error::kernel("cannot make a timer"))?;
-        let settings = InlineSettings { max_frame: MAX_FRAME, own: bridge.addresses };
+        let settings = InlineSettings {
+            max_frame: MAX_FRAME,
+            max_silence: MAX_SILENCE.nanos(),
+            own: bridge.addresses,
+        };
         let side = |number: usize| -> Result<Side, Error> {
             let (device, index) = (devices[number], bridge.devices[number]);
             let name = format!("{device}->{}", devices[1 - number]);
@@ -132,8 +142,14 @@ impl Inline {
         mut tell: impl FnMut(&Report) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
         let mut tells_at = self.clock.now() + interval;
+        let mut beats_at = Instant::START;
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
+            if now >= beats_at {
+                beats_at = now + HEARTBEAT;
+                let at = self.clock.on_machine(now);
+                self.sides.iter().for_each(|side| side.program.is_alive(at));
+            }
             if now >= tells_at {
                 tells_at = now + interval;
                 if tell(&self.report()).is_break() {
@@ -222,7 +238,7 @@ impl Side {
 
     fn report(&self) -> DirectionReport {
         let Side { name, sockets, direction, program, counters, .. } = self;
-        let [_, to_bridge, too_long] = program.frames();
+        let [_, to_bridge, too_long, while_silent] = program.frames();
         let dropped = direction.dropped().map(|(reason, count)| (reason.name(), count));
         let no_room = Some(("no memory", counters.no_room)).filter(|(_, count)| *count > 0);
         let damaged = Some(("damaged", counters.damaged)).filter(|(_, count)| *count > 0);
@@ -236,6 +252,7 @@ impl Side {
             classes: direction.classes(),
             to_bridge,
             too_long,
+            while_silent,
             lost: sockets.iter().map(Socket::lost).sum(),
         }
     }

@@ -8,8 +8,8 @@ use nix::sys::time::{TimeSpec, TimeValLike};
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use shortflow_units::Instant;
 
-/// The maximum sleep in milliseconds, so that a request to stop is seen.
-const MAX_SLEEP_MS: u8 = 50;
+/// The maximum sleep in milliseconds: the programs at the devices must hear of the router.
+const MAX_SLEEP_MS: u8 = 2;
 
 /// The monotonic clock of the machine, from its first reading on.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +20,11 @@ pub(crate) struct Clock {
 impl Clock {
     pub(crate) fn new() -> Result<Clock, Errno> {
         Ok(Clock { zero: nanos()? })
+    }
+
+    /// The machine's clock at this time, in nanoseconds.
+    pub(crate) fn on_machine(self, at: Instant) -> u64 {
+        at.nanos().saturating_add(self.zero)
     }
 
     #[inline]
@@ -61,7 +66,7 @@ impl Waiter {
         if let Some(at) = at
             && at != self.set_for
         {
-            let nanos = at.nanos().saturating_add(self.clock.zero);
+            let nanos = self.clock.on_machine(at);
             let nanos = TimeSpec::nanoseconds(i64::try_from(nanos).unwrap_or(i64::MAX));
             // A time that has passed expires at once.
             self.timer.set(Expiration::OneShot(nanos), TimerSetTimeFlags::TFD_TIMER_ABSTIME)?;

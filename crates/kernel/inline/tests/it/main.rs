@@ -1,0 +1,7 @@
+//! The crate's public face: what is refused, and packets between two network namespaces.
+
+#[cfg(feature = "ebpf")]
+mod bench;
+#[cfg(feature = "ebpf")]
+mod passing;
+mod refused;
