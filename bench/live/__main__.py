@@ -1,10 +1,12 @@
-"""Compares a deployed policy with its prediction, simulation and rehearsal, and writes a table of docs/deploy.md.
+"""Compares a policy on a live line with its prediction, simulation and rehearsal, and writes a table of docs/deploy.md.
 
-    unshare -n python3 -B bench/live [--shortflow PATH] [--replicas 3]
+    unshare -n python3 -B bench/live [--shortflow PATH] [--replicas 3] [--resume]
 
-Needs root, iproute2, util-linux and a build with eBPF. The line of line.toml is a device of this machine's kernel, with
-`shortflow deploy` on it, in three network namespaces that end with this program. The one that `unshare -n` created is the router.
-It refuses to start if there are devices other than `lo`. Pages are requested at the times of the simulation.
+A live line is a device with `shortflow deploy` on it, or two devices with `shortflow inline` between them.
+
+Needs root, iproute2, util-linux and a build with eBPF. The line of line.toml is in three network namespaces that end with
+this program. The one that `unshare -n` created is the router. It refuses to start if there are devices other than `lo`. Pages
+are requested at the times of the simulation. Each policy's figures are kept in target/live; `--resume` takes those that are there.
 
 Exit codes: 0 the table is written; 2 a run failed; 3 the machine lacks something.
 """
@@ -14,8 +16,11 @@ import csv
 import json
 import subprocess
 import sys
+import threading
 import tomllib
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from hosts import Failed, foreign_devices, host, run
@@ -34,9 +39,27 @@ POLICIES = {
     "Calls first": ROOT / "policies" / "strict-priority.toml",
     "DSTF": ROOT / "policies" / "dstf.toml",
     "Fair Marker": HERE / "policies" / "fair-marker.toml",
+    "Fair Marker, RED": ROOT / "policies" / "fair-marker.toml",
+    "SIMA": ROOT / "policies" / "sima.toml",
+    "Least attained": ROOT / "policies" / "stf.toml",
+    "Shared priority": ROOT / "policies" / "shared-priority.toml",
 }
+# The kernel has no queue for these, so that they run inline only.
+ONLY_INLINE = {"Fair Marker, RED", "SIMA", "Least attained", "Shared priority"}
 SIZES = {"2 KB": 2000, "8 KB": 8000, "30 KB": 30_000, "100 KB": 100_000}
 FIGURES = [*(f"pages of {size}" for size in SIZES), "all pages", "calls", "calls lost"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A mean, half the width of its interval, and whether it is only a lower bound."""
+
+    mean: float
+    half_width: float | None
+    at_least: bool = False
+
+
+Columns = dict[str, dict[str, Figure | None]]
 
 
 def by_engine(shortflow: Path, engine: str, name: str, replicas: int) -> Path:
@@ -47,13 +70,13 @@ def by_engine(shortflow: Path, engine: str, name: str, replicas: int) -> Path:
     return out
 
 
-def of_summary(folder: Path) -> dict[str, Estimate | None]:
+def of_summary(folder: Path) -> dict[str, Figure | None]:
     """The figures of an engine."""
-    def estimate(found: dict | None) -> Estimate | None:
+    def estimate(found: dict | None) -> Figure | None:
         if found is None:
             return None
         half = None if found["low"] is None else (found["high"] - found["low"]) / 2
-        return Estimate(found["mean"], half)
+        return Figure(found["mean"], half, found.get("at_least", False))
 
     [point] = json.loads((folder / "summary.json").read_text())
     pages, calls = point["summary"]["workloads"]
@@ -70,22 +93,44 @@ def arrivals(folder: Path, replica: int) -> list[tuple[float, int, None]]:
     return sorted(found)
 
 
-def live(shortflow: Path, name: str, simulated: Path, replicas: int) -> dict[str, Estimate | None]:
-    """The figures of a deployed policy."""
+def deployed(shortflow: Path, name: str, stack: ExitStack) -> tuple[list[str], list[str]]:
+    """A line of the kernel's queues; returns how to run commands at the site and at the reader."""
+    Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+    hosts = stack.enter_context(host(SITE, "sites")), stack.enter_context(host(READER, "readers"))
+    run(shortflow, "-q", "deploy", POLICIES[name], "--role", "edge,core", "--dev", "readers", "--rate", RATE)
+    stack.callback(run, shortflow, "-q", "undeploy", "--dev", "readers")
+    return hosts
+
+
+def inline(shortflow: Path, name: str, stack: ExitStack) -> tuple[list[str], list[str]]:
+    """A line of our router between two devices; returns how to run commands at the site and at the reader."""
+    hosts = tuple(stack.enter_context(host(address, end, bridged=True))
+                  for address, end in [(SITE, "sites"), (READER, "readers")])  # fmt: skip
+    command = [shortflow, "-q", "inline", POLICIES[name], "--role", "edge,core", "--between", "sites,readers",
+               "--rate", RATE, "--rate-back", "1 Gbit/s", "--overhead", "14 B", "--seed", "1", "--json"]  # fmt: skip
+    router = subprocess.Popen(command, stdout=subprocess.PIPE)
+    stack.callback(router.wait)
+    stack.callback(router.terminate)
+    if not router.stdout.readline():
+        raise Failed(f"the router under {name} does not start")
+    # Nobody reads what it prints from now on, and it must not wait for that.
+    threading.Thread(target=router.stdout.read, daemon=True).start()
+    return hosts
+
+
+def live(shortflow: Path, way: Callable, name: str, simulated: Path, replicas: int) -> dict[str, Figure | None]:
+    """The figures of a policy on a live line."""
     plan = tomllib.loads(SCENARIO.read_text())
     seconds, warm_up, drain = (float(plan[key].split()[0]) for key in ("duration", "warm_up", "drain"))
     found: dict[str, list[float]] = {figure: [] for figure in FIGURES}
     with ExitStack() as stack:
-        Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
-        at_site = stack.enter_context(host(SITE, "sites"))
-        at_reader = stack.enter_context(host(READER, "readers"))
+        at_site, at_reader = way(shortflow, name, stack)
         traffic = [sys.executable, "-B", str(HERE / "traffic.py")]
         site = subprocess.Popen([*at_site, *traffic, "site", SITE], stdout=subprocess.PIPE)
         stack.callback(site.wait)
         stack.callback(site.kill)
         if not site.stdout.readline():
             raise Failed("the site does not answer")
-        run(shortflow, "-q", "deploy", POLICIES[name], "--role", "edge,core", "--dev", "readers", "--rate", RATE)
         for replica in range(replicas):
             asked = {"seconds": seconds, "drain": drain, "pages": arrivals(simulated, replica)}
             heard = json.loads(run(*at_reader, *traffic, "reader", SITE, given=json.dumps(asked)))
@@ -100,11 +145,38 @@ def live(shortflow: Path, name: str, simulated: Path, replicas: int) -> dict[str
             found["all pages"].append(sum(time for _, time in pages) / len(pages))
             found["calls"].append(sum(delay for _, delay in calls) / len(calls))
             found["calls lost"].append(1 - len(calls) / sent)
-        run(shortflow, "-q", "undeploy", "--dev", "readers")
-    return {figure: Estimate.over(values) for figure, values in found.items()}
+    estimates = {figure: Estimate.over(values) for figure, values in found.items()}
+    return {figure: Figure(one.mean, one.half_width) for figure, one in estimates.items()}
 
 
-def cell(figure: str, value: Estimate | None) -> str:
+def figures(shortflow: Path, name: str, replicas: int) -> Columns:
+    """All columns of a policy."""
+    folders = {engine: by_engine(shortflow, engine, name, replicas) for engine in ENGINES}
+    columns = {ENGINES[engine]: of_summary(folder) for engine, folder in folders.items()}
+    nothing = dict.fromkeys(FIGURES)
+    simulated = folders["simulate"]
+    columns["deployed"] = nothing if name in ONLY_INLINE else live(shortflow, deployed, name, simulated, replicas)
+    columns["inline"] = live(shortflow, inline, name, simulated, replicas)
+    return columns
+
+
+def kept(name: str) -> Path:
+    """Where the figures of a policy are kept."""
+    return RESULTS / f"{name.lower().replace(' ', '-').replace(',', '')}.json"
+
+
+def keep(name: str, columns: Columns) -> None:
+    plain = {column: {figure: value and astuple(value) for figure, value in of.items()}
+             for column, of in columns.items()}  # fmt: skip
+    kept(name).write_text(json.dumps(plain, indent=1))
+
+
+def read_kept(name: str) -> Columns:
+    plain = json.loads(kept(name).read_text())
+    return {column: {figure: value and Figure(*value) for figure, value in of.items()} for column, of in plain.items()}
+
+
+def cell(figure: str, value: Figure | None) -> str:
     """A time in milliseconds, or a share in per cent, with its interval."""
     if value is None:
         return "–"
@@ -112,11 +184,11 @@ def cell(figure: str, value: Estimate | None) -> str:
     mean, half = value.mean * factor, (value.half_width or 0.0) * factor
     places = 2 if mean < 10 else 1 if mean < 100 else 0
     interval = "" if value.half_width is None else f" ± {half:.{places}f}"
-    return f"{mean:.{places}f}{interval}{unit}"
+    return f"{'≥ ' if value.at_least else ''}{mean:.{places}f}{interval}{unit}"
 
 
-def table(found: dict[str, dict[str, dict[str, Estimate | None]]]) -> str:
-    head = ["policy", "of", *ENGINES.values(), "deployed"]
+def table(found: dict[str, Columns]) -> str:
+    head = ["policy", "of", *ENGINES.values(), "deployed", "inline"]
     body = [[name, figure, *(cell(figure, columns[column][figure]) for column in head[2:])]
             for name, columns in found.items() for figure in FIGURES]  # fmt: skip
     return "\n".join(grid(head, body, right=range(2, len(head))))
@@ -127,6 +199,7 @@ def main() -> int:
     parser.add_argument("--shortflow", type=Path, default=ROOT / "target" / "release" / "shortflow")
     parser.add_argument("--replicas", type=int, default=3)
     parser.add_argument("--only", choices=POLICIES, help="one policy, whose table is printed instead")
+    parser.add_argument("--resume", action="store_true", help="take the figures of policies that an earlier run has kept")
     arguments = parser.parse_args()
     shortflow = arguments.shortflow.resolve()
     if found := foreign_devices():
@@ -135,10 +208,11 @@ def main() -> int:
     found = {}
     try:
         for name in [arguments.only] if arguments.only else POLICIES:
-            folders = {engine: by_engine(shortflow, engine, name, arguments.replicas) for engine in ENGINES}
-            columns = {ENGINES[engine]: of_summary(folder) for engine, folder in folders.items()}
-            columns["deployed"] = live(shortflow, name, folders["simulate"], arguments.replicas)
-            found[name] = columns
+            if arguments.resume and kept(name).exists():
+                found[name] = read_kept(name)
+                continue
+            found[name] = figures(shortflow, name, arguments.replicas)
+            keep(name, found[name])
             print(f"{name}: done", file=sys.stderr)
     except Failed as error:
         print(f"error: {error}", file=sys.stderr)
