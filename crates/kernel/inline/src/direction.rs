@@ -6,8 +6,8 @@ use shortflow_units::Instant;
 
 use crate::line::Line;
 
-/// The elements of one direction.
-pub(crate) struct Direction {
+/// The elements of one direction. It knows neither sockets nor clocks.
+pub struct Direction {
     conditioner: Option<Conditioner>,
     queue: Box<dyn QueueDiscipline>,
     line: Line,
@@ -28,7 +28,7 @@ impl Direction {
     }
 
     /// Takes a packet that arrives at `now`. Calls `release` for each packet that is dropped, which may be others.
-    pub(crate) fn arrive(
+    pub fn arrive(
         &mut self,
         now: Instant,
         mut packet: Packet,
@@ -48,13 +48,18 @@ impl Direction {
         self.count_drops(release);
     }
 
+    /// When the last packet that departed has left the line.
+    pub fn free_at(&self) -> Instant {
+        self.line.free_at()
+    }
+
     /// When the next packet may leave; `None` if none waits.
-    pub(crate) fn next_at(&self) -> Option<Instant> {
+    pub fn next_at(&self) -> Option<Instant> {
         self.queue.ready_at().map(|ready| ready.max(self.line.free_at()))
     }
 
-    /// The next packet, if one is due by `now`.
-    pub(crate) fn depart(
+    /// The next packet, if one is due by `now`. The line begins to send it when it was due, unless that was long ago.
+    pub fn depart(
         &mut self,
         now: Instant,
         release: impl FnMut(&Packet),

@@ -10,8 +10,8 @@
 //! process, and everything else to the bridge. When the process ends, whatever ends it, the kernel detaches the program,
 //! and the bridge forwards all packets.
 //!
-//! Each [direction](direction::Direction) has elements of its own: it conditions packets and queues them, and a line of the given rate
-//! takes them out. A direction knows neither sockets nor clocks.
+//! Each [`Direction`] has elements of its own: it conditions packets and queues them, and a line of the given rate takes
+//! them out.
 //!
 //! # What this crate does not know
 //!
@@ -31,6 +31,7 @@ mod socket;
 mod timer;
 
 pub use bridge::Bridge;
+pub use direction::Direction;
 pub use error::Error;
 pub use plan::{Plan, Refused, acting_roles};
 pub use router::{DirectionReport, Inline, Report};

@@ -71,13 +71,15 @@ impl<'p> Plan<'p> {
         Ok(Plan { roles, rates, link_layer, seed })
     }
 
-    /// New elements for the direction with this number, which has this name.
-    pub(crate) fn direction(&self, number: usize, name: &str) -> Direction {
+    /// New elements for direction 0 or 1. Their random streams have the names of the place where packets come in, and of
+    /// the port where they go out: `r<-a` and `r->b`.
+    pub fn direction(&self, number: usize, ingress: &str, egress: &str) -> Direction {
         let rate = self.rates[number];
-        let site = PortSite { name, seed: self.seed, rate };
-        let conditioner = self.roles.iter().find_map(|role| role.conditioner(site));
-        let queue = self.roles.iter().find_map(|role| role.queue(site));
-        Direction::new(conditioner, queue.unwrap_or_else(default_queue), Line::new(rate, self.link_layer))
+        let at = |name| PortSite { name, seed: self.seed, rate };
+        let conditioner = self.roles.iter().find_map(|role| role.conditioner(at(ingress)));
+        let queue = self.roles.iter().find_map(|role| role.queue(at(egress)));
+        let line = Line::new(rate, self.link_layer);
+        Direction::new(conditioner, queue.unwrap_or_else(default_queue), line)
     }
 }
 

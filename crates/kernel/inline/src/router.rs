@@ -123,7 +123,7 @@ impl Inline {
                 waiter.add(socket.fd()).map_err(Error::kernel("cannot wait for a socket"))?;
                 program.listen(queue, socket)?;
             }
-            let (direction, counters) = (plan.direction(number, &name), Counters::default());
+            let (direction, counters) = (plan.direction(number, &name, &name), Counters::default());
             Ok(Side { name, sockets, direction, program, counters, _offloads: offloads })
         };
         let sides = [side(0)?, side(1)?];

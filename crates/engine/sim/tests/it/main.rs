@@ -9,6 +9,7 @@ mod conservation;
 mod determinism;
 mod end_to_end;
 mod identity;
+mod inline;
 mod live;
 mod long_flows;
 mod marking;
