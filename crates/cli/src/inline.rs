@@ -47,7 +47,10 @@ mod on_linux {
         let roles = acting_roles(&policy, &args.role);
         let roles = roles.map_err(|error| Failure::Input(error.to_string()))?;
         let [first, second] = &args.between[..] else {
-            let what = format!("--between has {} devices\nname two: --between eth1,eth2", args.between.len());
+            let what = format!(
+                "--between has {} devices\nname two: --between eth1,eth2",
+                args.between.len()
+            );
             return Err(Failure::Input(what));
         };
         let devices = [first.as_str(), second.as_str()];
@@ -119,7 +122,11 @@ mod on_linux {
         report: &Report,
     ) -> Result<(), Failure> {
         let made = if bridge.is_new { "new " } else { "" };
-        let ways = report.directions.iter().zip(rates).map(|(way, rate)| format!("{} at {rate}", way.name));
+        let ways = report
+            .directions
+            .iter()
+            .zip(rates)
+            .map(|(way, rate)| format!("{} at {rate}", way.name));
         let ways = ways.collect::<Vec<_>>().join(", ");
         console.note(&format!(
             "policy {policy:?} routes {ways}; both devices are ports of the {made}bridge {}; Ctrl-C ends it",
@@ -155,7 +162,8 @@ mod on_linux {
             "{}\n  sent            {} packets, {} bytes\n  waiting         {} packets\n",
             way.name, way.packets, way.bytes, way.backlog.packets
         );
-        let mut line = |name: &str, value: String| text.push_str(&format!("  {name:<15} {value}\n"));
+        let mut line =
+            |name: &str, value: String| text.push_str(&format!("  {name:<15} {value}\n"));
         let dropped = way.dropped.iter().map(|(reason, count)| format!("{count} {reason}"));
         let dropped = dropped.collect::<Vec<_>>().join(", ");
         line("dropped", if dropped.is_empty() { "none".to_owned() } else { dropped });
@@ -171,10 +179,19 @@ mod on_linux {
         }
         if way.to_bridge + way.too_long > 0 {
             let (other, long) = (way.to_bridge, way.too_long);
-            line("by the bridge", format!("{other} frames without IP, to many or to this machine; {long} too long"));
+            line(
+                "by the bridge",
+                format!("{other} frames without IP, to many or to this machine; {long} too long"),
+            );
         }
         if way.while_silent > 0 {
-            line("unshaped", format!("{} frames that the bridge forwarded while the router was late", way.while_silent));
+            line(
+                "unshaped",
+                format!(
+                    "{} frames that the bridge forwarded while the router was late",
+                    way.while_silent
+                ),
+            );
         }
         if way.lost > 0 {
             line("lost", format!("{} frames that came faster than they were taken", way.lost));
@@ -184,9 +201,11 @@ mod on_linux {
 
     fn as_json(report: &Report) -> Value {
         let ways = report.directions.iter().map(|way| {
-            let dropped = way.dropped.iter().map(|(reason, count)| ((*reason).to_owned(), json!(count)));
+            let dropped =
+                way.dropped.iter().map(|(reason, count)| ((*reason).to_owned(), json!(count)));
             let classes = way.classes.iter().map(|class| {
-                let marker = class.marker.iter().map(|(name, count)| ((*name).to_owned(), json!(count)));
+                let marker =
+                    class.marker.iter().map(|(name, count)| ((*name).to_owned(), json!(count)));
                 json!({
                     "class": class.class,
                     "packets": class.packets,

@@ -12,7 +12,7 @@ pub(crate) const INLINE: &str = "\
 Examples:
   sudo shortflow inline policies/sima.toml --between eth1,eth2 --rate '20 Mbit/s'
   sudo shortflow inline policies/red.toml --between lan0,wan0 --rate '9 Mbit/s' --rate-back '45 Mbit/s' --link-layer pppoe-ptm
-  sudo shortflow inline policies/harp.toml --role core --between eth1,eth2 --rate '95 Mbit/s' --json";
+  sudo shortflow inline policies/shared-priority.toml --role core --between eth1,eth2 --rate '95 Mbit/s' --json";
 
 /// `inline`.
 #[derive(Debug, Args)]
@@ -21,7 +21,13 @@ pub(crate) struct Inline {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
     /// The two devices, such as `eth1,eth2`. They join a new bridge if they belong to none.
-    #[arg(long, value_name = "DEVICE,DEVICE", value_delimiter = ',', num_args = 1, required = true)]
+    #[arg(
+        long,
+        value_name = "DEVICE,DEVICE",
+        value_delimiter = ',',
+        num_args = 1,
+        required = true
+    )]
     pub(crate) between: Vec<String>,
     /// The roles of the router: one that marks, one that queues, or both. Default: all roles that have an effect.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]

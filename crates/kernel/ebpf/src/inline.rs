@@ -28,7 +28,8 @@ impl InlineSettings {
     /// As the program reads them.
     fn bytes(&self) -> Vec<u8> {
         let addresses = self.own.iter().flatten().copied();
-        let numbers = self.max_silence.to_ne_bytes().into_iter().chain(self.max_frame.to_ne_bytes());
+        let numbers =
+            self.max_silence.to_ne_bytes().into_iter().chain(self.max_frame.to_ne_bytes());
         numbers.chain(addresses).collect()
     }
 }
@@ -133,7 +134,8 @@ impl InlineProgram {
         [0u32, 1, 2, 3].map(|counter| {
             let by_cpu = frames.lookup_percpu(&counter.to_ne_bytes(), MapFlags::ANY);
             let by_cpu = by_cpu.ok().flatten().unwrap_or_default();
-            let count = |bytes: &Vec<u8>| <[u8; 8]>::try_from(&bytes[..8]).map_or(0, u64::from_ne_bytes);
+            let count =
+                |bytes: &Vec<u8>| <[u8; 8]>::try_from(&bytes[..8]).map_or(0, u64::from_ne_bytes);
             by_cpu.iter().map(count).sum()
         })
     }

@@ -39,7 +39,9 @@ impl Bridge {
         let (name, is_new) = match (master(&one), master(&two)) {
             (Some(one), Some(two)) if one == two => (one, false),
             (Some(master), _) => return Err(Error::InAnother { device: first.to_owned(), master }),
-            (_, Some(master)) => return Err(Error::InAnother { device: second.to_owned(), master }),
+            (_, Some(master)) => {
+                return Err(Error::InAnother { device: second.to_owned(), master });
+            }
             (None, None) => {
                 may_join(first, &one)?;
                 may_join(second, &two)?;
@@ -48,7 +50,8 @@ impl Bridge {
         };
         // A port changes no address, but a bridge may take that of a port.
         let bridge = described(&name)?;
-        let addresses = [ethernet(&name, &bridge)?, ethernet(first, &one)?, ethernet(second, &two)?];
+        let addresses =
+            [ethernet(&name, &bridge)?, ethernet(first, &one)?, ethernet(second, &two)?];
         Ok(Bridge { name, is_new, devices: numbers, addresses })
     }
 }

@@ -1,6 +1,8 @@
 //! Packets from one device to the other: conditioned, queued, and sent by a line.
 
-use shortflow_elements::{Backlog, ClassCounters, Conditioner, DropReason, Drops, QueueDiscipline, Queued};
+use shortflow_elements::{
+    Backlog, ClassCounters, Conditioner, DropReason, Drops, QueueDiscipline, Queued,
+};
 use shortflow_packet::Packet;
 use shortflow_units::Instant;
 
@@ -28,12 +30,7 @@ impl Direction {
     }
 
     /// Takes a packet that arrives at `now`. Calls `release` for each packet that is dropped, which may be others.
-    pub fn arrive(
-        &mut self,
-        now: Instant,
-        mut packet: Packet,
-        release: impl FnMut(&Packet),
-    ) {
+    pub fn arrive(&mut self, now: Instant, mut packet: Packet, release: impl FnMut(&Packet)) {
         let refused = self
             .conditioner
             .as_mut()
@@ -59,11 +56,7 @@ impl Direction {
     }
 
     /// The next packet, if one is due by `now`. The line begins to send it when it was due, unless that was long ago.
-    pub fn depart(
-        &mut self,
-        now: Instant,
-        release: impl FnMut(&Packet),
-    ) -> Option<Packet> {
+    pub fn depart(&mut self, now: Instant, release: impl FnMut(&Packet)) -> Option<Packet> {
         let due = self.next_at().filter(|due| *due <= now)?;
         let at = Line::begins(due, now);
         self.tell(at);

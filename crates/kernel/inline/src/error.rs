@@ -29,7 +29,9 @@ pub enum Error {
         master: String,
     },
     /// A device is not an Ethernet device.
-    #[error("{device} is no Ethernet device, so it cannot be a port of a bridge\nuse an Ethernet device")]
+    #[error(
+        "{device} is no Ethernet device, so it cannot be a port of a bridge\nuse an Ethernet device"
+    )]
     NoEthernet {
         /// The device.
         device: String,
@@ -55,7 +57,9 @@ pub enum Error {
         device: String,
     },
     /// A command failed.
-    #[error("`{command}` failed: {why}\nrun it as root; it requires iproute2 and a kernel with CONFIG_BRIDGE")]
+    #[error(
+        "`{command}` failed: {why}\nrun it as root; it requires iproute2 and a kernel with CONFIG_BRIDGE"
+    )]
     Command {
         /// The command.
         command: String,

@@ -9,6 +9,7 @@ use shortflow_ebpf::{InlineProgram, InlineSettings};
 use shortflow_elements::{Backlog, ClassCounters};
 use shortflow_units::{Duration, Instant};
 
+use crate::Error;
 use crate::bridge::Bridge;
 use crate::direction::Direction;
 use crate::ethtool::{Offloads, receive_queues};
@@ -16,7 +17,6 @@ use crate::frames::{Frames, NotTaken};
 use crate::plan::Plan;
 use crate::socket::{MAX_FRAME, Socket};
 use crate::timer::{Clock, Waiter};
-use crate::Error;
 
 /// Frames for which there is room from the beginning.
 const FRAMES: usize = 4096;
@@ -274,4 +274,3 @@ fn prefer_this_thread() -> Result<(), Errno> {
     let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
     Errno::result(done).map(|_| ())
 }
-

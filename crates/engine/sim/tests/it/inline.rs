@@ -114,8 +114,13 @@ fn every_shipped_policy_sends_the_same_packets_at_the_same_instants_inline_and_s
         }
         let text = std::fs::read_to_string(&path).unwrap();
         let policy = shortflow_policy::from_text("policy.toml", &text, &[]).unwrap();
-        let acts = |name: &&str| policy.role(name).is_some_and(|role| role.conditions() || role.queues());
-        let roles: Vec<String> = ["edge", "core"].iter().filter(|name| acts(name)).map(|name| (*name).to_owned()).collect();
+        let acts =
+            |name: &&str| policy.role(name).is_some_and(|role| role.conditions() || role.queues());
+        let roles: Vec<String> = ["edge", "core"]
+            .iter()
+            .filter(|name| acts(name))
+            .map(|name| (*name).to_owned())
+            .collect();
         let reads_sender = |name: &String| policy.role(name).unwrap().reads_sender();
         if roles.is_empty() || roles.iter().any(reads_sender) {
             continue;
@@ -125,7 +130,10 @@ fn every_shipped_policy_sends_the_same_packets_at_the_same_instants_inline_and_s
         let name = path.file_stem().unwrap().to_string_lossy().into_owned();
         let differs = expected.iter().zip(&found).position(|(expected, found)| expected != found);
         if let Some(at) = differs {
-            panic!("{name}: packet {at} is {:?} inline and {:?} simulated", found[at], expected[at]);
+            panic!(
+                "{name}: packet {at} is {:?} inline and {:?} simulated",
+                found[at], expected[at]
+            );
         }
         assert_eq!(found.len(), expected.len(), "{name}");
         compared.insert(name, found.len());

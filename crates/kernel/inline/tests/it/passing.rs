@@ -85,7 +85,8 @@ fn a_transfer_gets_the_rate_of_the_line_and_its_packets_wait_here() {
             let mut sender = bench.at(0, || TcpStream::connect("10.78.0.2:5001").unwrap());
             let (mut receiver, _) = listener.accept().unwrap();
             let begun = Instant::now();
-            let sending = std::thread::spawn(move || sender.write_all(&vec![0; 5_000_000]).unwrap());
+            let sending =
+                std::thread::spawn(move || sender.write_all(&vec![0; 5_000_000]).unwrap());
             let mut bytes = vec![0; 1 << 16];
             loop {
                 match receiver.read(&mut bytes).unwrap() {

@@ -29,7 +29,8 @@ fn without_names_all_roles_run_if_one_device_can_play_them() {
 
 #[test]
 fn a_role_that_needs_the_senders_state_is_refused_by_name() {
-    let text = "[[roles.host.classes]]\nname = \"all\"\nmarker.tcp-state = { high = 4, medium = 8 }\n";
+    let text =
+        "[[roles.host.classes]]\nname = \"all\"\nmarker.tcp-state = { high = 4, medium = 8 }\n";
     let policy = policy(text);
     let roles = acting_roles(&policy, &[]).unwrap();
     let rate = "1 Mbit/s".parse().unwrap();
