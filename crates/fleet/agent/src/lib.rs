@@ -33,6 +33,7 @@ mod machine;
 mod metrics;
 mod plane;
 mod privileges;
+mod rollout;
 mod sanitize;
 mod source;
 mod store;

@@ -59,8 +59,8 @@ impl<P: DataPlane> Agent<P> {
 
     fn add_numbers(&self, now: &BTreeMap<String, u32>, numbers: &mut BTreeMap<String, u32>) {
         let targets = self.targets().unwrap_or_default();
-        let done = self.devices.iter().filter(|(device, state)| {
-            state.is_done && targets.contains_key(*device) && !numbers.contains_key(*device)
+        let done = self.rollout.devices.iter().filter(|(device, state)| {
+            state.is_done() && targets.contains_key(*device) && !numbers.contains_key(*device)
         });
         let done: Vec<&String> = done.map(|(device, _)| device).collect();
         numbers.extend(

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 use shortflow_deploy::Warning;
 
 use super::Agent;
-use super::devices::Device;
 use super::unusable::Unusable;
 use crate::event::written;
 use crate::metrics::Histogram;
 use crate::plane::DataPlane;
+use crate::rollout::{Device, Rollout};
 use crate::store::ANY;
 
 impl<P: DataPlane> Agent<P> {
@@ -25,7 +25,7 @@ impl<P: DataPlane> Agent<P> {
 
     /// The digest of what the source has, where it is good and waits for its time.
     pub(crate) fn waits_for(&self) -> Option<&str> {
-        self.waiting.as_ref().map(|waiting| waiting.digest.as_str())
+        self.rollout.candidate.waiting().map(|waiting| waiting.digest.as_str())
     }
 
     /// How the agent and its devices stand, as a program reads it.
@@ -36,15 +36,15 @@ impl<P: DataPlane> Agent<P> {
         let devices: Vec<Value> = names
             .iter()
             .map(|name| {
-                let state = self.devices.get(name);
+                let state = self.rollout.devices.get(name);
                 let target = targets.get(name);
                 json!({
                     "device": name,
                     "interface": target.map(|target| &target.interface),
                     "policy": target.map(|target| &target.policy.name),
                     "wanted": target.map(|target| target.summary()),
-                    "done": state.is_some_and(|state| state.is_done),
-                    "why": state.and_then(|state| state.why.as_ref()),
+                    "done": state.is_some_and(Device::is_done),
+                    "why": state.and_then(Device::why),
                     "changed": state.map(Device::changes_json),
                     "warnings": state.map(|state| state.warnings.iter().map(Warning::json).collect::<Vec<_>>()),
                     "waits": self.waits.get(name).map(|classes| {
@@ -58,6 +58,7 @@ impl<P: DataPlane> Agent<P> {
             })
             .collect();
         let version = self.current.as_ref().map(|(version, _)| version);
+        let Rollout { candidate, trials, .. } = &self.rollout;
         json!({
             "machine": self.machine,
             "fleet": self.current.as_ref().map(|(_, fleet)| &fleet.name),
@@ -66,31 +67,31 @@ impl<P: DataPlane> Agent<P> {
             "in_fleet": self.current.as_ref().map(|(_, fleet)| fleet.machine(&self.machine).is_some()),
             "held": self.held(),
             "held_any": self.store.held().contains(ANY),
-            "waiting": self.waiting.as_ref().map(|waiting| {
+            "waiting": candidate.waiting().map(|waiting| {
                 let worse = waiting.worse.as_ref().map(|(by, why)| json!({ "by": by, "why": why }));
                 json!({
                     "digest": waiting.digest, "until": written(waiting.until), "is_due": waiting.is_due,
                     "needed": waiting.needed, "good": waiting.good, "worse": worse,
                 })
             }),
-            "trial": self.trial.as_ref().map(|trial| {
+            "trial": trials.running.as_ref().map(|trial| {
                 json!({
                     "against": trial.good, "window_s": trial.window().as_secs_f64(),
                     "inconclusive": trial.inconclusive, "others_wait": trial.tells,
                 })
             }),
             "worse": self.offered.as_ref().and_then(|offered| self.why_worse(&offered.needed)),
-            "verdict": self.said,
-            "not_kept": self.pending.as_ref().map(|pending| {
+            "verdict": trials.report.verdict(),
+            "not_kept": candidate.not_kept().map(|pending| {
                 json!({ "digest": pending.digest, "why": pending.why, "at": self.store.folder().display().to_string() })
             }),
-            "not_written": self.not_written.as_ref().map(|why| {
+            "not_written": trials.not_written.as_ref().map(|why| {
                 json!({ "why": why, "at": self.store.folder().display().to_string() })
             }),
             "source": {
                 "name": self.from,
                 "unreadable": self.unreadable,
-                "refused": self.refused.as_ref().map(|(_, mistakes)| mistakes),
+                "refused": candidate.refused().map(|(_, mistakes)| mistakes),
             },
             "devices": devices,
         })

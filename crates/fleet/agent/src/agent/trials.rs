@@ -6,6 +6,7 @@ use super::{Agent, RETRY_INTERVAL};
 use crate::event::What;
 use crate::fleet::Fleet;
 use crate::plane::DataPlane;
+use crate::rollout::{Device, Release, Report};
 use crate::sanitize::sanitize;
 use crate::source::PublishError;
 use crate::store::{ANY, StoreError};
@@ -38,7 +39,9 @@ pub enum ResumeError {
 impl<P: DataPlane> Agent<P> {
     /// Continues after an interruption: with a version on trial, or an unfinished rollback.
     pub(super) fn go_on_with_trial(&mut self, now: Instant) {
-        self.said = self.store.verdict().as_ref().map(Verdict::sanitized);
+        if let Some(verdict) = self.store.verdict() {
+            self.rollout.trials.report = Report::Sent(verdict.sanitized());
+        }
         let Some((version, _)) = &self.current else { return };
         // It was written down before the version was; where that was not taken, what is current is what was on trial before.
         let trial = self.store.trial().filter(|trial| trial.good < version.number);
@@ -46,7 +49,7 @@ impl<P: DataPlane> Agent<P> {
         let tells = trial.tells;
         let trial = trial.for_version(&version.digest, tells);
         let why = self.why_worse(&trial.digest);
-        self.trial = Some(trial);
+        self.rollout.trials.running = Some(trial);
         if let Some(why) = why {
             self.go_back(now, &why);
         }
@@ -56,13 +59,11 @@ impl<P: DataPlane> Agent<P> {
     pub(super) fn trial_of(&self, now: Instant, digest: &str, fleet: &Fleet) -> Option<Trial> {
         let (before, _) = self.current.as_ref()?;
         let machine = fleet.machine(&self.machine)?;
-        if fleet.watch.is_zero()
-            || self.resumed.as_ref().is_some_and(|(resumed, _)| resumed == digest)
-        {
+        if fleet.watch.is_zero() || self.rollout.is_released(digest) {
             return None;
         }
         let new = |good| Trial::new(now, good, fleet.watch, &self.series);
-        let trial = match &self.trial {
+        let trial = match &self.rollout.trials.running {
             Some(open) if open.is_decidable() => open.clone(),
             // With nothing measured before that one, what is measured of it is better than nothing.
             Some(open) => new(open.good),
@@ -79,7 +80,13 @@ impl<P: DataPlane> Agent<P> {
     /// Measures, and judges the version on trial when its time has come.
     pub(super) fn watch(&mut self, now: Instant) {
         let Some((_, fleet)) = &self.current else { return };
-        let window = self.trial.as_ref().map_or(fleet.watch, Trial::window).max(fleet.watch);
+        let window = self
+            .rollout
+            .trials
+            .running
+            .as_ref()
+            .map_or(fleet.watch, Trial::window)
+            .max(fleet.watch);
         if (window.is_zero() && !self.is_asked) || now < self.next_sample {
             return;
         }
@@ -96,9 +103,10 @@ impl<P: DataPlane> Agent<P> {
         }
         self.series.retain(|device, _| targets.contains_key(device));
         self.waits.retain(|device, _| targets.contains_key(device));
-        let is_done = |device| self.devices.get(device).is_some_and(|state| state.is_done);
+        let devices = &self.rollout.devices;
+        let is_done = |device| devices.get(device).is_some_and(Device::is_done);
         let all_done = targets.keys().all(is_done);
-        let Some(trial) = &mut self.trial else { return };
+        let Some(trial) = &mut self.rollout.trials.running else { return };
         trial.is_installed(now, all_done);
         match trial.judge(now, &self.series) {
             None => {}
@@ -112,12 +120,12 @@ impl<P: DataPlane> Agent<P> {
 
     /// Lets the version stay. What cannot be written now is tried again.
     fn approve(&mut self, now: Instant, why: &str) {
-        let Some(trial) = self.trial.take() else { return };
+        let Some(trial) = self.rollout.trials.running.take() else { return };
         let done = self.say(&trial, false, why).and_then(|()| self.store.set_trial(None));
         match done {
             Ok(()) => {
                 let digest = trial.digest;
-                self.not_written = None;
+                self.rollout.trials.not_written = None;
                 self.happened("agent", What::Approved { digest, why: why.to_owned() });
             }
             Err(error) => self.judge_again(now, trial, error.to_string()),
@@ -126,14 +134,14 @@ impl<P: DataPlane> Agent<P> {
 
     /// The verdict is unknown. Machines that wait for it keep waiting.
     fn record_inconclusive(&mut self, now: Instant, why: &str, is_decidable: bool) {
-        let Some(trial) = self.trial.take() else { return };
+        let Some(trial) = self.rollout.trials.running.take() else { return };
         if trial.inconclusive.is_none() {
             let release = trial.tells.then(|| self.command("resume"));
             let (digest, why) = (trial.digest.clone(), why.to_owned());
             self.happened("agent", What::Inconclusive { digest, why, release });
         }
         if trial.tells || is_decidable {
-            self.trial = Some(trial.restarted(now, why.to_owned()));
+            self.rollout.trials.running = Some(trial.restarted(now, why.to_owned()));
         } else {
             // A record that stays lets the next start measure again, which does no harm.
             let _ = self.store.set_trial(None);
@@ -142,22 +150,22 @@ impl<P: DataPlane> Agent<P> {
 
     /// Ends the trial of a version by order of a user: it stays.
     fn approve_by_order(&mut self, who: &str) -> Result<(), StoreError> {
-        let Some(trial) = self.trial.clone() else { return Ok(()) };
+        let Some(trial) = self.rollout.trials.running.clone() else { return Ok(()) };
         let why = format!("applied by order of {who}");
         self.say(&trial, false, &why).and_then(|()| self.store.set_trial(None))?;
-        self.trial = None;
+        self.rollout.trials.running = None;
         self.happened(who, What::Approved { digest: trial.digest, why });
         Ok(())
     }
 
     /// The digest of the version on trial.
     pub(crate) fn on_trial(&self) -> Option<&str> {
-        self.trial.as_ref().map(|trial| trial.digest.as_str())
+        self.rollout.trials.running.as_ref().map(|trial| trial.digest.as_str())
     }
 
     /// Goes back to the version before. What cannot be written now is tried again.
     fn go_back(&mut self, now: Instant, why: &str) {
-        let Some(trial) = self.trial.take() else { return };
+        let Some(trial) = self.rollout.trials.running.take() else { return };
         // That it is worse is written first: an interruption then leaves it, and it is gone back from at the next start.
         let noted = self.store.set_worse(&trial.digest, Some(why));
         let noted = noted.and_then(|()| self.say(&trial, true, why));
@@ -172,12 +180,12 @@ impl<P: DataPlane> Agent<P> {
     }
 
     fn judge_again(&mut self, now: Instant, trial: Trial, why: String) {
-        if self.not_written.as_ref() != Some(&why) {
-            self.not_written = Some(why.clone());
+        if self.rollout.trials.not_written.as_ref() != Some(&why) {
+            self.rollout.trials.not_written = Some(why.clone());
             self.happened("agent", What::NotWritten { why });
         }
         self.next_sample = now + RETRY_INTERVAL;
-        self.trial = Some(trial.with_last_look_repeated());
+        self.rollout.trials.running = Some(trial.with_last_look_repeated());
     }
 
     /// Reports the verdict, if other machines wait for it.
@@ -197,21 +205,20 @@ impl<P: DataPlane> Agent<P> {
         let (machine, digest) = (self.machine.clone(), digest.to_owned());
         let verdict = Verdict { machine, digest, is_worse, why: why.to_owned() }.sanitized();
         self.store.set_verdict(&verdict)?;
-        self.unsent_verdict = Some(verdict.clone());
-        self.said = Some(verdict);
+        self.rollout.trials.report = Report::Unsent(verdict);
         Ok(())
     }
 
     /// The verdict to report, once.
     pub(crate) fn verdict(&mut self) -> Option<Verdict> {
-        self.unsent_verdict.take()
+        self.rollout.trials.report.take_unsent()
     }
 
     /// Whether the report succeeded. If the source does not have it at the next read, the agent reports it again.
     pub(crate) fn verdict_sent(&mut self, result: Result<(), PublishError>) {
         let why = result.err().map(|error| sanitize(&error.to_string()));
-        if why != self.send_error {
-            self.send_error.clone_from(&why);
+        if why != self.rollout.trials.send_error {
+            self.rollout.trials.send_error.clone_from(&why);
             if let Some(why) = why {
                 self.happened("agent", What::VerdictNotSent { why });
             }
@@ -226,18 +233,18 @@ impl<P: DataPlane> Agent<P> {
     pub fn resume(&mut self, who: &str) -> Result<String, ResumeError> {
         let Some(offered) = &self.offered else { return Err(ResumeError::NotRead) };
         let digest = offered.needed.clone();
-        if self.resumed.as_ref().is_some_and(|(resumed, _)| *resumed == digest) {
+        if self.rollout.is_released(&digest) {
             return Ok(digest);
         }
         if self.on_trial() == Some(&digest) {
             return Ok(self.approve_by_order(who).map(|()| digest)?);
         }
-        let waits = self.waiting.as_ref().is_some_and(|waiting| waiting.digest == digest);
+        let waits = self.waits_for() == Some(&digest);
         if !waits && !self.is_held(&digest) {
             return Err(self.why_nothing(&digest));
         }
         self.store.set_worse(&digest, None).and_then(|()| self.store.release(&digest))?;
-        self.resumed = Some((digest.clone(), who.to_owned()));
+        self.rollout.released = Some(Release { digest: digest.clone(), who: who.to_owned() });
         self.happened(who, What::Resumed { digest: digest.clone() });
         Ok(digest)
     }
@@ -246,16 +253,15 @@ impl<P: DataPlane> Agent<P> {
     fn why_nothing(&self, digest: &str) -> ResumeError {
         match &self.current {
             Some((version, _)) if version.digest == digest => ResumeError::Active(version.number),
-            _ if self.refused.as_ref().is_some_and(|(refused, _)| refused == digest) => {
-                ResumeError::Refused
-            }
+            _ if self.rollout.candidate.is_refused(digest) => ResumeError::Refused,
             _ => ResumeError::Pending,
         }
     }
 
     /// Reports that a version was applied by order of a user, if other machines wait for this machine's verdict.
     pub(super) fn say_by_order(&mut self, digest: &str, fleet: &Fleet) {
-        let Some((_, who)) = self.resumed.take_if(|(resumed, _)| resumed == digest) else { return };
+        let released = self.rollout.released.take_if(|release| release.digest == digest);
+        let Some(Release { who, .. }) = released else { return };
         if !fleet.needs_verdicts || !fleet.first.contains(&self.machine) {
             return;
         }

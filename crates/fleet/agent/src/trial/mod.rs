@@ -53,11 +53,19 @@ pub(crate) struct Trial {
     pub(crate) inconclusive: Option<String>,
     /// What was measured before at each device.
     before: BTreeMap<String, Parts>,
-    /// When measuring has begun; none as long as it is not installed.
+    /// How far it has come, which begins again after an interruption.
     #[serde(skip)]
-    began: Option<Instant>,
-    #[serde(skip)]
-    looks: u32,
+    phase: Phase,
+}
+
+/// How far a trial has come.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+enum Phase {
+    /// Some device has not the version yet.
+    #[default]
+    Installing,
+    /// The window after has begun at this time, and so many tests of it are done.
+    Measuring { began: Instant, looks: u32 },
 }
 
 /// What a trial has come to.
@@ -90,8 +98,7 @@ impl Trial {
             inconclusive: None,
             seconds: window.as_secs_f64(),
             before: series.iter().map(|(device, of)| (device.clone(), before(of))).collect(),
-            began: None,
-            looks: 0,
+            phase: Phase::Installing,
         }
     }
 
@@ -99,7 +106,7 @@ impl Trial {
     /// before that stays.
     pub(crate) fn for_version(self, digest: &str, tells: bool) -> Trial {
         let digest = digest.to_owned();
-        Trial { digest, tells, inconclusive: None, began: None, looks: 0, ..self }
+        Trial { digest, tells, inconclusive: None, phase: Phase::Installing, ..self }
     }
 
     /// Whether the window before has enough measurements to compare a version with.
@@ -109,12 +116,19 @@ impl Trial {
 
     /// The same, measured in another window from now on.
     pub(crate) fn restarted(self, now: Instant, inconclusive: String) -> Trial {
-        Trial { inconclusive: Some(inconclusive), began: Some(now), looks: 0, ..self }
+        let phase = Phase::Measuring { began: now, looks: 0 };
+        Trial { inconclusive: Some(inconclusive), phase, ..self }
     }
 
     /// The same trial, with its last test to be repeated.
     pub(crate) fn with_last_look_repeated(self) -> Trial {
-        Trial { looks: self.looks.saturating_sub(1), ..self }
+        let phase = match self.phase {
+            Phase::Installing => Phase::Installing,
+            Phase::Measuring { began, looks } => {
+                Phase::Measuring { began, looks: looks.saturating_sub(1) }
+            }
+        };
+        Trial { phase, ..self }
     }
 
     /// The length of a window.
@@ -124,11 +138,11 @@ impl Trial {
 
     /// All devices have it since `now`, or no longer all.
     pub(crate) fn is_installed(&mut self, now: Instant, is_so: bool) {
-        match (is_so, self.began) {
-            (true, None) => (self.began, self.looks) = (Some(now + SETTLE_TIME), 0),
-            (false, _) => self.began = None,
-            (true, Some(_)) => {}
-        }
+        self.phase = match (is_so, self.phase) {
+            (false, _) => Phase::Installing,
+            (true, Phase::Installing) => Phase::Measuring { began: now + SETTLE_TIME, looks: 0 },
+            (true, measuring) => measuring,
+        };
     }
 
     /// The verdict so far; `None` while it is open.
@@ -137,13 +151,13 @@ impl Trial {
         now: Instant,
         series: &BTreeMap<String, Series>,
     ) -> Option<Outcome> {
-        let began = self.began?;
-        let next = self.looks + 1;
+        let Phase::Measuring { began, looks } = self.phase else { return None };
+        let next = looks + 1;
         let window = self.window();
         if now < began + window * next / MAX_LOOKS {
             return None;
         }
-        self.looks = next;
+        self.phase = Phase::Measuring { began, looks: next };
         let after = |device: &String| {
             let of = series.get(device)?;
             Some(of.parts(began, window / PARTS, PARTS * next / MAX_LOOKS))
@@ -512,5 +526,18 @@ mod tests {
         assert_eq!((trial.window(), trial.before["eth0"].delays.len()), (WINDOW, 24));
         let next = Trial { digest: "def".to_owned(), tells: false, ..trial.clone() };
         assert_eq!(trial.for_version("def", false), next);
+    }
+
+    /// `trial.json` as agents wrote it before a trial had phases.
+    const WRITTEN: &str = r#"{"digest":"51ac27cbd00c","good":3,"tells":true,"seconds":120.0,"before":{"eth0":{"delays":[0.001,0.002],"losses":[0.0,0.0],"policed":[0.0,0.0],"rates":[900.0,1000.0],"whole":{"first_sent":9500,"first_dropped":0,"sent":9500,"dropped":0,"policed":0}}}}"#;
+
+    #[test]
+    fn a_trial_that_an_earlier_version_wrote_is_read_and_written_the_same() {
+        let mut trial: Trial = serde_json::from_str(WRITTEN).unwrap();
+        assert_eq!((trial.good, trial.tells, trial.window()), (3, true, WINDOW));
+        assert_eq!(trial.phase, Phase::Installing, "measuring begins again");
+        trial.is_installed(Instant::now(), true);
+        let again = trial.restarted(Instant::now(), "too little traffic".to_owned());
+        assert_eq!(serde_json::to_string(&again).unwrap(), WRITTEN, "what is passing is not kept");
     }
 }
