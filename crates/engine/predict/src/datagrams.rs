@@ -4,11 +4,11 @@ use shortflow_measure::{DatagramSummary, DelaySummary, Estimate};
 use shortflow_models::delay_tail::{Packets, wait_tail};
 use shortflow_models::{ModelError, Range};
 
+use crate::band::Order;
 use crate::doubt::check_delay;
 use crate::lower_bound;
 use crate::marks::{Hop, Piece};
 use crate::network::Network;
-use crate::queues::Order;
 use crate::range::{
     Lack, MAX_BEFORE, MAX_LOAD, MAX_LOST, MAX_RED_LOAD, MAX_SMOOTH_LOAD, is_smooth,
 };

@@ -8,12 +8,13 @@
 
 use shortflow_models::Range;
 
+use crate::band::Order;
 use crate::datagrams::poisson_alone;
-use crate::load::windows;
 use crate::marks::Hop;
-use crate::network::{Met, Network};
-use crate::queues::Order;
+use crate::met::Met;
+use crate::network::Network;
 use crate::range::{Lack, is_smooth};
+use crate::slow_start::windows;
 use crate::traffic::{Demand, Route, Shape, Source};
 
 /// The part of a time that others may add; and of an echo's time, or a stream's delay.

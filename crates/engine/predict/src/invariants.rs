@@ -1,7 +1,7 @@
 //! Invariants of every prediction. A figure that violates one becomes unknown, with the reason: a safety net below
 //! the models.
 
-use crate::long_flows::Bundle;
+use crate::bundles::Bundle;
 use crate::network::Network;
 use crate::traffic::Demand;
 
@@ -24,7 +24,7 @@ pub(crate) fn overfull(network: &Network) -> Vec<Overfull> {
         });
         let visits: f64 = loads
             .map(|entry| {
-                let share = crate::load::value(entry.share, &network.within);
+                let share = crate::within::value(entry.share, &network.within);
                 network.visits[entry.source] * share * entry.busy
             })
             .sum();

@@ -40,9 +40,12 @@
 //! It has no packets, events or random numbers: it computes. The formulas are in `models`; this crate combines them.
 //! It prints nothing and reads no files.
 
+mod band;
+mod bundles;
 mod datagrams;
 mod demands;
 mod doubt;
+mod drops;
 mod handshake;
 mod invariants;
 mod lines;
@@ -50,13 +53,17 @@ mod load;
 mod long_flows;
 mod lower_bound;
 mod markers;
+mod marking;
 mod marks;
+mod meet;
 mod messages;
+mod met;
 mod network;
 mod notes;
 mod pages;
 mod precedences;
 mod prediction_cache;
+mod profile;
 mod profiles;
 mod queues;
 mod range;
@@ -64,11 +71,15 @@ mod saturation;
 mod scenario_keys;
 mod service_orders;
 mod sizes;
+mod slow_start;
 mod summary;
 mod traffic;
 mod unknown;
+mod unknown_at_rest;
 mod visits;
 mod waits;
+mod way;
+mod within;
 mod without_effect;
 
 use shortflow_measure::{Summary, Warning, WorkloadSummary};

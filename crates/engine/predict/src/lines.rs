@@ -10,8 +10,9 @@ use shortflow_run::{port_name, ports, role_at};
 use shortflow_scenario::{Direction, Line as Described, NodeId, Scenario, Workload, WorkloadKind};
 use shortflow_units::{LinkLayer, Probability, Rate};
 
-use crate::profiles::Profile;
-use crate::queues::{Band, Bands};
+use crate::band::Band;
+use crate::profile::Profile;
+use crate::queues::Bands;
 
 /// A direction of a link, and what waits before it.
 #[derive(Debug, Clone)]

@@ -6,10 +6,10 @@
 //! burst and its rate. A window is sent at most once in a round trip.
 
 use crate::lines::Line;
-use crate::load::Windows;
 use crate::marks::Hop;
 use crate::network::Network;
 use crate::sizes::mean;
+use crate::slow_start::Windows;
 use crate::traffic::{Demand, Message, Route, Shape, Source, Visit};
 
 /// What the fastest form of slow start multiplies a window by in a round trip.

@@ -15,7 +15,8 @@ use shortflow_packet::Protocol;
 use shortflow_policy::TrafficClass;
 use shortflow_policy::keys::Metered;
 
-use crate::marks::{Marking, Rates, Share, Written};
+use crate::marking::Marking;
+use crate::marks::{Rates, Share, Written};
 use crate::precedences;
 
 /// How much faster than what is forgotten a stream must be, so that chance does not decide what of it counts.

@@ -1,18 +1,18 @@
 //! The state of all lines, as the fixed point of waits, losses and rates.
 
-use shortflow_models::queueing::CustomerClass;
-use shortflow_models::{ModelError, Range};
+use shortflow_models::ModelError;
 use shortflow_scenario::{Scenario, Workload, WorkloadKind};
 
+use crate::bundles::{Bundle, bundles, find_bottlenecks, levels};
 use crate::lines::{Line, lines};
-use crate::load::{Entry, Loads, Within, value};
-use crate::long_flows::{Beside, Bundle, bundles, fill, find_bottlenecks, levels};
+use crate::load::{Entry, Loads};
 use crate::lower_bound;
 use crate::marks::{Hop, Meters, Piece, Place};
-use crate::queues::Order;
+use crate::met::Met;
 use crate::traffic::{Demand, Source, sources};
 use crate::unknown::{Unknown, leave_out, leave_out_far};
 use crate::visits;
+use crate::within::{Within, value};
 
 /// How often the waits are gone over, and what may be left: a part in so many of a rate, or of a wait and a
 /// microsecond.
@@ -51,139 +51,6 @@ pub(crate) struct Network {
     /// The seconds of a run that are measured, and those before in which each source sends, too.
     pub(crate) measured: f64,
     pub(crate) before: Vec<f64>,
-}
-
-/// What packets meet at a band of a line.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Met {
-    /// Mean wait in seconds.
-    pub(crate) wait: f64,
-    /// The probability of being dropped or lost, for each level.
-    pub(crate) loss: Vec<f64>,
-    /// The part of it that finds no room, because bursts fill it: many packets of a window at a time.
-    pub(crate) bunched: f64,
-    /// The share of time that goes to bands before it, with that of packets that do not give way in it.
-    pub(crate) before: f64,
-    /// The share of time that goes to what comes in visits whatever the network does.
-    pub(crate) open: f64,
-    /// Visits of each closed loop that are served here at a time.
-    pub(crate) closed: Vec<(usize, f64)>,
-    /// Flows without an end that each take a share.
-    pub(crate) permanent: f64,
-    /// Packets per second.
-    pub(crate) packets: f64,
-    /// The share of time in which the line sends for this band.
-    pub(crate) utilisation: f64,
-    /// Whether flows without an end fill it.
-    pub(crate) is_filled: bool,
-    /// Whether the wait is a lower bound, and what is lost of all packets: each cut of a window has a loss.
-    pub(crate) is_least: bool,
-    pub(crate) min_loss: f64,
-    /// Whether its losses are lower bounds, since CUBIC's windows are no smaller than Reno's at the same loss.
-    pub(crate) loses_at_least: bool,
-    /// Whether long flows take about as long to fill it as a run lasts, so that its queue may be anything.
-    pub(crate) is_young: bool,
-    /// Whether nothing is told of its losses, nor of its wait as that of all packets: timeouts decide them, marks stand for
-    /// them, or long flows empty it at times.
-    pub(crate) is_unclear: bool,
-    /// The mean wait that others' windows would make of a band that long flows fill, if these were not there.
-    pub(crate) swell: f64,
-    /// What the squares of bursts add to those of packets one by one, per second.
-    pub(crate) bursts: f64,
-    /// The same of runs of windows.
-    pub(crate) runs: f64,
-    /// The squares of packets one by one, per second.
-    pub(crate) squares: f64,
-    /// Whether windows of transfers come here beside what else does.
-    pub(crate) has_windows: bool,
-    /// What each closed loop's user brings himself, for which he does not wait.
-    pub(crate) own: Vec<Own>,
-    /// What streams wait here that go behind all who have sent less.
-    pub(crate) behind: Vec<Behind>,
-    /// The squares of all that is waited for, per second.
-    pub(crate) heard: f64,
-    /// Whether weights leave it a part of the line, whatever the others want.
-    pub(crate) is_guaranteed: bool,
-    /// Why it has no closed form, if so.
-    pub(crate) lacks: Option<String>,
-}
-
-/// What a stream waits that goes behind who has sent less.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Behind {
-    pub(crate) source: usize,
-    /// Seconds.
-    pub(crate) wait: f64,
-    /// The share of time that goes to others before it.
-    pub(crate) before: f64,
-}
-
-/// What one user of a closed loop brings to a line.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Own {
-    source: usize,
-    /// How many such users there are.
-    sessions: f64,
-    /// The squares of his packets, per second.
-    square: f64,
-    /// The share of time that he takes in the bands before, and with this band.
-    before: f64,
-    up_to: f64,
-}
-
-impl Met {
-    fn own(&self, source: usize) -> Option<&Own> {
-        self.own.iter().find(|own| own.source == source)
-    }
-
-    /// What a source waits as a stream that goes behind who has sent less, if it does.
-    pub(crate) fn behind(&self, source: usize) -> Option<&Behind> {
-        self.behind.iter().find(|behind| behind.source == source)
-    }
-
-    /// The mean wait of a source's packets: who waits for what he gets does not wait for himself.
-    pub(crate) fn wait_of(&self, source: usize) -> f64 {
-        if let Some(behind) = self.behind(source) {
-            return behind.wait;
-        }
-        let Some(own) = self.own(source).filter(|_| !self.is_filled) else { return self.wait };
-        let left = (1.0 - self.before - self.utilisation).max(0.0);
-        let others = (1.0 - own.square / self.heard.max(own.square)).max(0.0);
-        self.wait * others * left / (left + own.up_to).max(1e-9)
-    }
-
-    /// By which part waits are shorter than by M/G/1: who waits for what he gets sends nothing behind it meanwhile, so that what
-    /// stands before others is that of his neighbours alone.
-    pub(crate) fn answered(&self) -> f64 {
-        let left = (1.0 - self.before - self.utilisation).max(1e-9);
-        let shorter = |own: &Own| {
-            let part = (own.sessions * own.square / self.heard.max(1e-300)).min(1.0);
-            part * (1.0 - left / (left + own.up_to))
-        };
-        (1.0 - self.own.iter().map(shorter).sum::<f64>()).max(0.0)
-    }
-
-    /// The share of time that goes to bands before it for others than a user of this source.
-    pub(crate) fn before_of(&self, source: usize) -> f64 {
-        match self.own(source) {
-            Some(own) if !self.is_guaranteed => (self.before - own.before).max(0.0),
-            _ => self.before,
-        }
-    }
-
-    /// The share of time that goes to this band for others than a user of this source.
-    pub(crate) fn load_beside(&self, source: usize) -> f64 {
-        let own = self.own(source).map_or(0.0, |own| own.up_to - own.before);
-        (self.utilisation - own).max(0.0)
-    }
-
-    /// The loss of packets with these shares of the levels.
-    pub(crate) fn loss_of(&self, shares: &[f64]) -> f64 {
-        match &self.loss[..] {
-            [one] => *one,
-            each => each.iter().zip(shares).map(|(loss, share)| loss * share).sum(),
-        }
-    }
 }
 
 impl Network {
@@ -393,119 +260,6 @@ impl Network {
         }
     }
 
-    /// The bundles that a band of a line holds back.
-    fn held_at(&self, at: usize, band: usize) -> Vec<usize> {
-        let is_here = |index: &usize| {
-            let bundle = &self.bundles[*index];
-            bundle.bottleneck == at && self.last(self.hop(bundle, at)).0 == band
-        };
-        (0..self.bundles.len()).filter(is_here).collect()
-    }
-
-    /// What packets meet at a line, band by band; by which part a wait or a rate changed.
-    fn meet(&mut self, at: usize) -> f64 {
-        let count = self.lines[at].bands().len();
-        let mut classes =
-            vec![CustomerClass { arrival_rate: 0.0, mean_service: 0.0, second_moment: 0.0 }; count];
-        let mut found = vec![Met::default(); count];
-        self.sum_up(at, &mut classes, &mut found);
-        self.set_own(at, &mut found);
-        let mut changed = 0.0f64;
-        let mut before = 0.0f64;
-        for band in 0..count {
-            let here = self.held_at(at, band);
-            before = self.least_before(at, &classes, (band, !here.is_empty()), before);
-            let own = classes[band].arrival_rate * classes[band].mean_service;
-            let name = &self.lines[at].name;
-            let fits = Range::from_to_below(0.0, 1.0);
-            let fits = fits.check("the load, including what is served before it,", before + own);
-            let lacks = fits.err().map(|error| format!("the arrivals at {name}: {error}"));
-            if lacks.is_none() && !here.is_empty() {
-                let beside = Beside {
-                    free: 1.0 - before,
-                    busy: own,
-                    packets: classes[band].arrival_rate,
-                    in_windows: found[band].has_windows,
-                };
-                match fill(self, at, band, &here, beside) {
-                    Ok((met, rates)) => {
-                        let line = &self.lines[at];
-                        for (&index, rate) in here.iter().zip(&rates) {
-                            let bundle = &mut self.bundles[index];
-                            changed = changed.max((rate - bundle.rate).abs() / rate.max(1e-9));
-                            bundle.rate = f64::midpoint(bundle.rate, *rate);
-                            let time = line.time(bundle.packet);
-                            add(&mut classes[band], bundle.rate, time, time * time);
-                        }
-                        let swell = found[band].squares + found[band].bursts;
-                        found[band] = Met {
-                            utilisation: 0.0,
-                            swell: swell / 2.0 / (1.0 - before - own),
-                            open: found[band].open,
-                            closed: std::mem::take(&mut found[band].closed),
-                            own: std::mem::take(&mut found[band].own),
-                            has_windows: found[band].has_windows,
-                            ..met
-                        };
-                        let queue = &self.lines[at].bands()[band];
-                        if queue.order == Order::Fair {
-                            let has_hosts = queue.shares_by_hosts();
-                            let bundles = here.iter().map(|&index| &self.bundles[index]);
-                            found[band].permanent =
-                                bundles.map(|bundle| bundle.turns(has_hosts)).sum();
-                        }
-                    }
-                    Err(error) => {
-                        found[band].lacks = Some(format!("the arrivals at {name}: {error}"))
-                    }
-                }
-            }
-            found[band].before = before;
-            found[band].lacks = found[band].lacks.take().or(lacks);
-            found[band].packets = classes[band].arrival_rate;
-            found[band].utilisation = classes[band].arrival_rate * classes[band].mean_service;
-            before += found[band].utilisation;
-            if found[band].is_filled {
-                // Nothing is left for those that come after.
-                before = before.max(1.0);
-            }
-        }
-        self.guarantee(at, &classes, &mut found);
-        changed.max(self.wait(at, &classes, found))
-    }
-
-    /// What users of closed loops bring to the bands of a line themselves.
-    fn set_own(&self, at: usize, found: &mut [Met]) {
-        let mut all: Vec<(usize, f64, f64, Vec<f64>)> = Vec::new();
-        for entry in &self.loads.by_line[at] {
-            let Demand::Closed { sessions, .. } = self.sources[entry.source].demand else {
-                continue;
-            };
-            let known = all.iter().position(|(source, ..)| *source == entry.source);
-            let place = known.unwrap_or_else(|| {
-                all.push((entry.source, sessions, 0.0, vec![0.0; found.len()]));
-                all.len() - 1
-            });
-            let rate = self.visits[entry.source] * value(entry.share, &self.within) / sessions;
-            all[place].2 += rate * entry.square.max(entry.burst);
-            all[place].3[entry.band] += rate * entry.busy;
-        }
-        let squares: f64 = found.iter().map(|met| met.squares).sum();
-        let mut bursts = 0.0;
-        for (band, met) in found.iter_mut().enumerate() {
-            bursts += met.bursts;
-            met.heard = squares + bursts;
-            let own = |(source, sessions, square, busy): &(usize, f64, f64, Vec<f64>)| Own {
-                source: *source,
-                sessions: *sessions,
-                square: *square,
-                before: busy[..band].iter().sum(),
-                up_to: busy[..=band].iter().sum(),
-            };
-            met.own = all.iter().map(own).collect();
-        }
-    }
-
     /// Whether a bundle's data come to its bottleneck over a line that is no faster, one by one.
     pub(crate) fn is_paced(&self, bundle: &Bundle) -> bool {
         let here = self.lines[bundle.bottleneck].rate;
@@ -519,63 +273,8 @@ impl Network {
         route.there.iter().chain(&route.back).any(|hop| hop.line == at)
     }
 
-    fn hop(&self, bundle: &Bundle, at: usize) -> &Hop {
+    pub(crate) fn hop(&self, bundle: &Bundle, at: usize) -> &Hop {
         self.hops(bundle).iter().find(|hop| hop.line == at).expect("a bundle passes its bottleneck")
-    }
-
-    /// What comes to the bands of a line apart from flows that are held back there.
-    fn sum_up(&self, at: usize, classes: &mut [CustomerClass], found: &mut [Met]) {
-        for entry in &self.loads.by_line[at] {
-            let source = &self.sources[entry.source];
-            if source.lacks.is_some() && matches!(source.demand, Demand::Closed { .. }) {
-                // It is not known how much it sends; what that makes unknown is left out.
-                continue;
-            }
-            let rate = self.visits[entry.source] * value(entry.share, &self.within);
-            let class = &mut classes[entry.band];
-            if entry.packets > 0.0 && rate > 0.0 {
-                add(
-                    class,
-                    rate * entry.packets,
-                    entry.busy / entry.packets,
-                    entry.square / entry.packets,
-                );
-            }
-            let met = &mut found[entry.band];
-            let busy = rate * entry.busy;
-            met.squares += rate * entry.square;
-            met.bursts += rate * (entry.burst - entry.square).max(0.0);
-            met.runs += rate * (entry.run - entry.square).max(0.0);
-            met.has_windows |= entry.is_tcp;
-            match &self.sources[entry.source].demand {
-                Demand::Closed { .. } => {
-                    match met.closed.iter_mut().find(|(source, _)| *source == entry.source) {
-                        Some((_, sum)) => *sum += busy,
-                        None => met.closed.push((entry.source, busy)),
-                    }
-                }
-                _ => met.open += busy,
-            }
-        }
-        for bundle in &self.bundles {
-            let route = &self.sources[bundle.source].routes[bundle.route];
-            let line = &self.lines[at];
-            let passes = route.there.iter().find(|hop| hop.line == at && bundle.bottleneck != at);
-            let answers = route.back.iter().find(|hop| hop.line == at);
-            if let Some(hop) = passes {
-                let time = line.time(bundle.packet);
-                let band = self.last(hop).0;
-                add(&mut classes[band], bundle.rate, time, time * time);
-                found[band].open += bundle.rate * time;
-                found[band].has_windows = true;
-            }
-            if let Some(hop) = answers {
-                let time = line.time(bundle.header);
-                let band = hop.pieces[0].places[0].band;
-                add(&mut classes[band], bundle.rate / bundle.answered, time, time * time);
-                found[band].open += bundle.rate / bundle.answered * time;
-            }
-        }
     }
 }
 
@@ -616,14 +315,4 @@ fn crowds(lines: usize, sources: &[Source]) -> Vec<usize> {
     }
     let first = |own: &Vec<usize>| ways.iter().position(|other| other == own).unwrap_or(0);
     ways.iter().map(first).collect()
-}
-
-/// Adds customers to a class.
-fn add(class: &mut CustomerClass, rate: f64, service: f64, square: f64) {
-    let sum = class.arrival_rate + rate;
-    if sum > 0.0 {
-        class.mean_service = (class.arrival_rate * class.mean_service + rate * service) / sum;
-        class.second_moment = (class.arrival_rate * class.second_moment + rate * square) / sum;
-    }
-    class.arrival_rate = sum;
 }

@@ -4,10 +4,11 @@ use shortflow_measure::Summary;
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_units::Length;
 
+use crate::band::{Band, Order};
 use crate::lines::Line;
 use crate::marks::Hop;
-use crate::network::{Met, Network};
-use crate::queues::{Band, Order};
+use crate::met::Met;
+use crate::network::Network;
 use crate::range::is_smooth;
 use crate::scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
 use crate::summary::Lacking;

@@ -6,7 +6,7 @@ use shortflow_elements::classifier::SimaClass;
 use shortflow_elements::queue::{PrecedenceMap, SimaQueueParams};
 use shortflow_packet::Dscp;
 
-use crate::queues::FOLLOWING_WEIGHT;
+use crate::band::FOLLOWING_WEIGHT;
 
 /// How many drop precedences there are.
 pub(crate) const PRECEDENCES: usize = SimaClass::PRECEDENCES;

@@ -6,21 +6,19 @@
 //! small part of the whole time, the profile affects only messages larger than a bucket; otherwise there is no closed
 //! form. A host that sends long flows empties its bucket for good: it is a line of the rate r.
 
-use shortflow_elements::meter::TokenBucketSettings;
-use shortflow_elements::queue::{AggregateShaperParams, AggregateShaperSettings};
-use shortflow_elements::scheduler::{SourceParams, SourceSettings};
-use shortflow_elements::sharing::Sharing;
 use shortflow_models::Range;
 
-use crate::load::value;
+use crate::band::FULL;
 use crate::lower_bound;
 use crate::marks::Hop;
 use crate::messages::Sending;
 use crate::network::Network;
+use crate::profile::{Profile, Taken};
 use crate::range::Lack;
 use crate::sizes::mean;
 use crate::traffic::{Demand, Message, Route, Shape, Source, Visit};
 use crate::unknown::{NEGLIGIBLE_SHARE, Unknown};
+use crate::within::value;
 
 /// How long packets may be held up, as a part of what their transfer or they take at least.
 const MAX_HELD_UP: f64 = 0.05;
@@ -30,85 +28,6 @@ const MAX_OF_LINE: f64 = 0.1;
 
 /// How many times the window of the last mark long flows must have in flight to have that mark.
 const BEYOND_WINDOW: f64 = 2.0;
-
-/// A token bucket that packets of a line wait for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Profile {
-    /// Bytes per second, and bytes.
-    rate: f64,
-    depth: f64,
-    /// Which packets wait for it.
-    of: Taken,
-    /// Whether connections have parts of it.
-    has_parts: bool,
-}
-
-/// Packets that take tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Taken {
-    All,
-    /// Those of a level.
-    Level(usize),
-}
-
-impl Profile {
-    /// That of an aggregate of connections; else in words what has no closed form.
-    pub(crate) fn of_aggregate(params: &AggregateShaperParams) -> Result<Profile, String> {
-        let AggregateShaperSettings {
-            profile,
-            sharing,
-            // Packets that are held up have no closed form, so that it does not matter whose they are and when they go.
-            connections: _,
-            limit: _,
-            timer: _,
-            order: _,
-            fresh: _,
-            triggers: _,
-        } = params.settings();
-        if profile.peak().is_some() {
-            return Err("an aggregate-shaper with a peak rate".to_owned());
-        }
-        if (profile.max_packet().0 as f64) < FULL {
-            return Err("an aggregate-shaper that drops full packets".to_owned());
-        }
-        Ok(Profile {
-            rate: profile.rate().bytes_per_sec(),
-            depth: profile.depth().0 as f64,
-            of: Taken::All,
-            has_parts: sharing != Sharing::Common,
-        })
-    }
-
-    /// Those of HIGH and MED of a source host. LOW waits for no tokens.
-    pub(crate) fn of_scheduler(params: &SourceParams) -> Vec<Profile> {
-        let SourceSettings {
-            high,
-            medium,
-            // The room is that of the line, the code points are its levels.
-            limits: _,
-            code_points: _,
-            // Packets that are held up, and hosts whose line is busy, have no closed form.
-            remark_after: _,
-            classifier: _,
-            rules: _,
-            otherwise: _,
-        } = params.settings();
-        let both = [high, medium].into_iter().enumerate();
-        both.map(|(level, bucket)| {
-            let TokenBucketSettings { rate, burst } = bucket.settings();
-            Profile {
-                rate: rate.bytes_per_sec(),
-                depth: burst.0 as f64,
-                of: Taken::Level(level),
-                has_parts: false,
-            }
-        })
-        .collect()
-    }
-}
-
-/// Bytes of a full packet.
-const FULL: f64 = 1500.0;
 
 /// Bytes a second that come to a profile, and the squares of those that come at once.
 #[derive(Debug, Clone, Copy, Default)]

@@ -4,9 +4,10 @@ use std::fmt;
 
 use shortflow_models::{ModelError, Range};
 
+use crate::band::Order;
 use crate::marks::{Hop, Piece, Place};
-use crate::network::{Met, Network};
-use crate::queues::Order;
+use crate::met::Met;
+use crate::network::Network;
 use crate::traffic::{Demand, Shape, Visit};
 
 /// The share of packets that a queue may lose that no long flow fills: beyond, losses make windows smaller, of which

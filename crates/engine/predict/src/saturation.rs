@@ -6,12 +6,13 @@
 
 use shortflow_models::Range;
 
+use crate::band::Order;
+use crate::bundles::{Bundle, RENO_KEEPS};
 use crate::lines::Line;
-use crate::load::CUBIC;
-use crate::long_flows::{Beside, Bundle, RENO_KEEPS};
+use crate::long_flows::Beside;
 use crate::network::Network;
-use crate::queues::Order;
 use crate::range::Lack;
+use crate::slow_start::CUBIC;
 
 /// What a cut of the windows must leave in flight at least, as a part of what the line and its way hold.
 const MIN_IN_FLIGHT: f64 = 0.65;

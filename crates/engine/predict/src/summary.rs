@@ -10,12 +10,13 @@ use shortflow_scenario::{Part, Scenario, SizeClass, Workload, WorkloadKind};
 use shortflow_units::Instant;
 use shortflow_workloads::Bulk;
 
+use crate::band::Order;
 use crate::datagrams;
 use crate::doubt::check_time;
 use crate::lower_bound::{self, LowerBound};
-use crate::network::{Met, Network};
+use crate::met::Met;
+use crate::network::Network;
 use crate::pages;
-use crate::queues::Order;
 use crate::range::{Lack, is_smooth};
 use crate::traffic::{Demand, Shape, Visit};
 use crate::visits::{Parts, Visiting, distinct, mean_time};

@@ -8,8 +8,9 @@ use shortflow_tcp::Config;
 
 use crate::demands::{comes_and_goes, demand};
 use crate::lines::{Line, ways};
-use crate::marks::{Hop, Kind, Meters, Piece, SlowStart, hops};
+use crate::marks::{Hop, Kind, Meters, Piece, SlowStart};
 use crate::sizes::{Listed, listed, mean};
+use crate::way::hops;
 
 /// A port that no rule means, as that of who opens a connection.
 const EPHEMERAL: u16 = 49_152;

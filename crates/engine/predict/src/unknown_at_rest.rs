@@ -1,0 +1,248 @@
+//! Traffic of which the waits and rates that go together show that it has no closed form.
+
+use shortflow_elements::queue::Fairness;
+
+use crate::band::{FULL, Order};
+use crate::bundles::Bundle;
+use crate::datagrams;
+use crate::marks::Hop;
+use crate::network::Network;
+use crate::traffic::{Ages, Demand, Shape, Source};
+
+/// How long others' windows may wait for one another at RED that long flows fill, as a part of the wait there: beyond, RED
+/// drops for their sake.
+const MAX_SWELL: f64 = 0.5;
+
+/// How many times as fast as what is forgotten a long flow must be: of the others, more than a twentieth of the packets go to the
+/// band before, and overtake the rest.
+const FORGOTTEN: f64 = 20.0;
+
+/// The flows that send at a time for each queue of flows up to which two hardly ever share one.
+const MAX_SHARED: f64 = 0.05;
+
+/// Bytes of a turn beyond which who comes anew sends several packets before the others.
+const MAX_QUANTUM: f64 = 3028.0;
+
+/// Packets that queues of flows must hold together, so that bursts do not push others out.
+const MIN_ROOM: f64 = 100.0;
+
+/// The load of transfers behind which streams hardly wait that have sent more.
+const MAX_YOUNGER: f64 = 0.1;
+
+impl Network {
+    /// What is sent whatever becomes of it, or without an end, has no closed form at a band without one; for visits
+    /// that depends on their size.
+    pub(crate) fn tell_what_is_unknown(&mut self) {
+        for (line, met) in self.lines.iter().zip(&mut self.met) {
+            for (band, met) in line.bands().iter().zip(met).filter(|(_, met)| met.is_filled) {
+                if !band.curves.is_empty() && met.swell > MAX_SWELL * met.wait {
+                    met.lacks.get_or_insert_with(|| {
+                        let what = "RED before";
+                        let why = "which windows of other flows fill more than the long flows do";
+                        format!("{what} {}, {why}", line.name)
+                    });
+                }
+            }
+        }
+        self.leave_out_acting();
+        self.leave_out_lifted_averages();
+        self.leave_out_beyond_profiles();
+        self.leave_out_shared_turns();
+        self.leave_out_held_by_answers();
+        self.leave_out_beside_fast_streams();
+        self.leave_out_nearly_forgotten();
+        for at in 0..self.sources.len() {
+            let source = &self.sources[at];
+            if source.lacks.is_some() {
+                continue;
+            }
+            if let Demand::Open { visit, .. } | Demand::Closed { visit, .. } = &source.demand {
+                if visit.shape == Shape::Echo {
+                    let lacks = self.behind_others(source, 0.0);
+                    self.sources[at].lacks = lacks;
+                }
+                continue;
+            }
+            let ages = match source.demand {
+                Demand::Packets { ages, .. } => ages,
+                _ => Ages::ENDLESS,
+            };
+            let hops = source.routes.iter().flat_map(|route| &route.there);
+            let mut met = hops.flat_map(|hop| {
+                let pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
+                let places = pieces.flat_map(|(piece, _)| &piece.places);
+                places.map(|place| &self.met[hop.line][place.band])
+            });
+            let lacks = met.find_map(|met| met.lacks.clone());
+            drop(met);
+            let behind = || match source.demand {
+                Demand::Packets { ages, .. } => self.behind_others(source, ages.rate),
+                _ => None,
+            };
+            let lacks = lacks.or_else(behind);
+            self.sources[at].lacks = lacks;
+        }
+    }
+
+    /// Omits queues whose behaviour has no closed form once packets wait that long.
+    fn leave_out_acting(&mut self) {
+        for (line, met) in self.lines.iter().zip(&mut self.met) {
+            let is_one_filled = met.iter().any(|met| met.is_filled);
+            for (band, met) in line.bands().iter().zip(met) {
+                let Some(acts) = &band.acts else { continue };
+                let queue = met.packets * met.wait;
+                let is_filled = met.is_filled || acts.shares_room && is_one_filled;
+                if is_filled || queue > acts.from_packets || met.wait > acts.from_wait {
+                    met.lacks.get_or_insert_with(|| format!("{} at {}", acts.why, line.name));
+                }
+            }
+        }
+    }
+
+    /// Omits flow queues that several flows or hosts share, and those whose turns let short transfers pass.
+    fn leave_out_shared_turns(&mut self) {
+        for at in 0..self.lines.len() {
+            for band in 0..self.met[at].len() {
+                let (line, met) = (&self.lines[at], &self.met[at][band]);
+                let queue = &line.bands()[band];
+                let Some(turns) = queue.turns else { continue };
+                let busy = (met.utilisation / (1.0 - met.before).max(1e-3)).min(0.99);
+                let active = if met.is_filled { met.permanent } else { busy / (1.0 - busy) };
+                let why = if active > MAX_SHARED * turns.queues {
+                    "so few queues that flows share them"
+                } else if turns.quantum > MAX_QUANTUM && (met.is_filled || busy > 0.5) {
+                    "turns of more than two packets"
+                } else if queue.room(FULL) < MIN_ROOM {
+                    "so small a buffer that flows push one another out"
+                } else if turns.hosts.is_some_and(|by| !self.has_a_flow_for_each_host(at, by)) {
+                    "hosts with several workloads that divide their share"
+                } else {
+                    continue;
+                };
+                let why = format!("{why} at {}", line.name);
+                self.met[at][band].lacks.get_or_insert(why);
+            }
+        }
+    }
+
+    /// Whether no two routes over a line have a host in common that it is shared by.
+    fn has_a_flow_for_each_host(&self, at: usize, by: Fairness) -> bool {
+        let mut hosts = Vec::new();
+        for route in self.sources.iter().flat_map(|source| &source.routes) {
+            let there = route.there.iter().any(|hop| hop.line == at).then_some(route.ends);
+            let turned = (route.ends.1, route.ends.0);
+            let back = route.back.iter().any(|hop| hop.line == at).then_some(turned);
+            for (from, to) in there.into_iter().chain(back) {
+                hosts.extend((by != Fairness::Destination).then_some((0, from)));
+                hosts.extend((by != Fairness::Source).then_some((1, to)));
+            }
+        }
+        let all = hosts.len();
+        hosts.sort();
+        hosts.dedup();
+        hosts.len() == all
+    }
+
+    /// Omits traffic that shares a line, flow by flow, with a stream that needs more than its share.
+    fn leave_out_beside_fast_streams(&mut self) {
+        let mut found = Vec::new();
+        for source in &self.sources {
+            for route in &source.routes {
+                for hop in &route.there {
+                    let mut bands = self.lines[hop.line].bands().iter().zip(&self.met[hop.line]);
+                    let is_meant =
+                        bands.any(|(band, met)| band.order != Order::Fifo && met.is_filled);
+                    if is_meant && datagrams::check_turn(self, source, route, hop).is_err() {
+                        let name = &self.lines[hop.line].name;
+                        let why = format!(
+                            "sharing {name} with a stream that needs more than half of its share"
+                        );
+                        found.push((hop.line, why));
+                    }
+                }
+            }
+        }
+        for (at, why) in found {
+            for (band, met) in self.lines[at].bands().iter().zip(&mut self.met[at]) {
+                if band.order != Order::Fifo {
+                    met.lacks.get_or_insert_with(|| why.clone());
+                }
+            }
+        }
+    }
+
+    /// Leaves out long flows that are hardly faster than what markers forget of them, and what shares their line: their marks
+    /// change with their windows.
+    fn leave_out_nearly_forgotten(&mut self) {
+        for bundle in &self.bundles {
+            let forgets = self.hops(bundle).iter().map(|hop| hop.forgets).fold(0.0, f64::max);
+            if bundle.rate * bundle.packet < FORGOTTEN * forgets * bundle.connections {
+                let what = "long flows close to the rate that the marker forgets";
+                let why = format!("{what} at {}", self.lines[bundle.bottleneck].name);
+                for met in &mut self.met[bundle.bottleneck] {
+                    met.lacks.get_or_insert_with(|| why.clone());
+                }
+            }
+        }
+    }
+
+    /// Omits long flows whose acknowledgements overload a line, and the traffic at the line that they would fill.
+    fn leave_out_held_by_answers(&mut self) {
+        for bundle in &self.bundles {
+            let back = &self.sources[bundle.source].routes[bundle.route].back;
+            let held = back.iter().find(|hop| {
+                self.utilisation(hop.line) >= 1.0 && {
+                    !self.bundles.iter().any(|other| other.bottleneck == hop.line)
+                }
+            });
+            let Some(hop) = held else { continue };
+            let why = format!(
+                "long flows whose acknowledgements fill {} and are delayed there",
+                self.lines[hop.line].name
+            );
+            for met in &mut self.met[bundle.bottleneck] {
+                met.lacks.get_or_insert_with(|| why.clone());
+            }
+        }
+    }
+
+    /// Whether flows of a source have sent more, when measuring begins, than any visit puts on a line.
+    fn is_older_than_transfers(&self, source: &Source, at: usize) -> bool {
+        let Demand::Packets { ages, .. } = &source.demand else { return false };
+        let over = self.sources.iter().filter(|other| other.passes(at));
+        let sizes = over.flat_map(|other| match &other.demand {
+            Demand::Open { visit, .. } | Demand::Closed { visit, .. } => &visit.messages[..],
+            _ => &[],
+        });
+        let largest = sizes.flat_map(|message| &message.sizes).map(|(size, _)| *size);
+        ages.share(0.0, largest.fold(0.0, f64::max)) == 0.0
+    }
+
+    /// Why there is no closed form for streams of a source at a line that serves who has sent least, if others go
+    /// before them: transfers, which are younger, or long flows where those get no more.
+    fn behind_others(&self, source: &Source, rate: f64) -> Option<String> {
+        let by_attained = |hop: &&Hop| {
+            let bands = self.lines[hop.line].bands();
+            bands[hop.pieces[0].places[0].band].order == Order::LeastAttained
+        };
+        let hops = source.routes.iter().flat_map(|route| match source.demand {
+            Demand::Packets { .. } => route.there.iter().chain(&[]),
+            _ => route.there.iter().chain(&route.back),
+        });
+        let mut hops = hops.filter(by_attained);
+        let at = hops.find(|hop| {
+            let band = hop.pieces[0].places[0].band;
+            let entries = self.loads.by_line[hop.line].iter();
+            let entries = entries.filter(|entry| entry.is_tcp && entry.band == band);
+            let young: f64 = entries.map(|entry| self.visits[entry.source] * entry.busy).sum();
+            // Who has sent more than any transfer is behind all of them; others are now before and now behind.
+            let is_between = !self.is_older_than_transfers(source, hop.line);
+            let mut held = self.bundles.iter().filter(|bundle| bundle.bottleneck == hop.line);
+            let is_slow =
+                |bundle: &Bundle| bundle.rate * bundle.packet <= rate * bundle.connections;
+            young > MAX_YOUNGER && is_between || held.any(is_slow)
+        })?;
+        let name = &self.lines[at.line].name;
+        Some(format!("streams behind flows that have sent less at {name}"))
+    }
+}
