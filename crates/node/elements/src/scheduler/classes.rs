@@ -128,6 +128,55 @@ impl Classes {
     }
 }
 
+/// In the queue discipline of a scheduler over `self.classes`: what does not depend on the order of service, and goes to
+/// all classes, or is their sum.
+macro_rules! forward_to_classes {
+    () => {
+        fn backlog(&self) -> $crate::Backlog {
+            self.classes.backlog()
+        }
+
+        fn ecn_marks(&self) -> u64 {
+            self.classes.ecn_marks()
+        }
+
+        fn listens(&self) -> bool {
+            self.classes.listens()
+        }
+
+        fn on_sender_event(
+            &mut self,
+            now: shortflow_units::Instant,
+            news: &shortflow_packet::SenderUpdate,
+        ) {
+            self.classes.on_sender_event(now, news);
+        }
+
+        fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
+            self.classes.counters(visit);
+        }
+
+        fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
+            self.classes.class_counts(around, visit);
+        }
+
+        fn reserve(&mut self, packets: usize, flows: usize) {
+            self.classes.reserve(packets, flows);
+        }
+
+        #[inline]
+        fn departed(&mut self, now: shortflow_units::Instant) {
+            self.classes.departed(now);
+        }
+
+        fn set_rate(&mut self, now: shortflow_units::Instant, rate: shortflow_units::Rate) {
+            self.classes.set_rate(now, rate);
+        }
+    };
+}
+
+pub(super) use forward_to_classes;
+
 /// Whether `queue` may return a packet at `now`.
 #[inline]
 pub(super) fn is_ready(queue: &dyn QueueDiscipline, now: Instant) -> bool {

@@ -1,12 +1,12 @@
 //! Deficit round robin over any number of queues.
 
-use shortflow_packet::{Packet, SenderUpdate};
-use shortflow_units::{Bytes, Instant, Rate};
+use shortflow_packet::Packet;
+use shortflow_units::{Bytes, Instant};
 
-use super::classes::{Classes, is_ready};
+use super::classes::{Classes, forward_to_classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued};
+use crate::{Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Serves its children in turn, each with its quantum in *bytes* (Shreedhar & Varghese 1995, §3). Unused
 /// credit and debt carry over to the next turn, so shares of the link follow the quanta, whatever the sizes
@@ -66,10 +66,6 @@ pub fn checked_quantum(quantum: Bytes) -> Result<i64, ParamsError> {
 const MAX_QUANTUM: i64 = 1_000_000_000;
 
 impl QueueDiscipline for DeficitRoundRobin {
-    fn reserve(&mut self, packets: usize, flows: usize) {
-        self.classes.reserve(packets, flows);
-    }
-
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         if self.classes.ready_at().is_none() {
@@ -107,36 +103,5 @@ impl QueueDiscipline for DeficitRoundRobin {
         self.classes.ready_at()
     }
 
-    fn backlog(&self) -> Backlog {
-        self.classes.backlog()
-    }
-
-    fn ecn_marks(&self) -> u64 {
-        self.classes.ecn_marks()
-    }
-
-    fn listens(&self) -> bool {
-        self.classes.listens()
-    }
-
-    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
-        self.classes.on_sender_event(now, news);
-    }
-
-    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
-        self.classes.counters(visit);
-    }
-
-    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
-        self.classes.class_counts(around, visit);
-    }
-
-    #[inline]
-    fn departed(&mut self, now: Instant) {
-        self.classes.departed(now);
-    }
-
-    fn set_rate(&mut self, now: Instant, rate: Rate) {
-        self.classes.set_rate(now, rate);
-    }
+    forward_to_classes!();
 }

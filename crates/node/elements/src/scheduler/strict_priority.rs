@@ -1,11 +1,11 @@
 //! Strict priority over any number of queues.
 
-use shortflow_packet::{Packet, SenderUpdate};
-use shortflow_units::{Instant, Rate};
+use shortflow_packet::Packet;
+use shortflow_units::Instant;
 
-use super::classes::{Classes, is_ready};
+use super::classes::{Classes, forward_to_classes, is_ready};
 use crate::classifier::Classifier;
-use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued, Verdict};
+use crate::{Drops, ParamsError, QueueDiscipline, Queued, Verdict};
 
 /// Serves the first child that can return a packet. The packet in transmission is not interrupted. A child
 /// that is held back by a shaper is skipped. One step per child.
@@ -34,10 +34,6 @@ impl StrictPriority {
 }
 
 impl QueueDiscipline for StrictPriority {
-    fn reserve(&mut self, packets: usize, flows: usize) {
-        self.classes.reserve(packets, flows);
-    }
-
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let before = drops.len();
@@ -69,36 +65,5 @@ impl QueueDiscipline for StrictPriority {
         if self.held == 0 { None } else { self.classes.ready_at() }
     }
 
-    fn backlog(&self) -> Backlog {
-        self.classes.backlog()
-    }
-
-    fn ecn_marks(&self) -> u64 {
-        self.classes.ecn_marks()
-    }
-
-    fn listens(&self) -> bool {
-        self.classes.listens()
-    }
-
-    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
-        self.classes.on_sender_event(now, news);
-    }
-
-    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
-        self.classes.counters(visit);
-    }
-
-    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
-        self.classes.class_counts(around, visit);
-    }
-
-    #[inline]
-    fn departed(&mut self, now: Instant) {
-        self.classes.departed(now);
-    }
-
-    fn set_rate(&mut self, now: Instant, rate: Rate) {
-        self.classes.set_rate(now, rate);
-    }
+    forward_to_classes!();
 }

@@ -1,12 +1,12 @@
 //! Weighted round robin over any number of queues.
 
-use shortflow_packet::{Packet, SenderUpdate};
-use shortflow_units::{Instant, Rate};
+use shortflow_packet::Packet;
+use shortflow_units::Instant;
 
-use super::classes::{Classes, is_ready};
+use super::classes::{Classes, forward_to_classes, is_ready};
 use crate::classifier::Classifier;
 use crate::params::above_zero;
-use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued};
+use crate::{Drops, ParamsError, QueueDiscipline, Queued};
 
 /// Serves its children in turn, each with up to its weight in *packets* (Katevenis, Sidiropoulos &
 /// Courcoubetis 1991). A child that is empty, or held back by a shaper, loses its turn. Shares of the link
@@ -49,10 +49,6 @@ pub fn checked_weight(weight: u32) -> Result<u32, ParamsError> {
 }
 
 impl QueueDiscipline for WeightedRoundRobin {
-    fn reserve(&mut self, packets: usize, flows: usize) {
-        self.classes.reserve(packets, flows);
-    }
-
     #[inline]
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         self.classes.enqueue(now, packet, drops);
@@ -79,36 +75,5 @@ impl QueueDiscipline for WeightedRoundRobin {
         self.classes.ready_at()
     }
 
-    fn backlog(&self) -> Backlog {
-        self.classes.backlog()
-    }
-
-    fn ecn_marks(&self) -> u64 {
-        self.classes.ecn_marks()
-    }
-
-    fn listens(&self) -> bool {
-        self.classes.listens()
-    }
-
-    fn on_sender_event(&mut self, now: Instant, news: &SenderUpdate) {
-        self.classes.on_sender_event(now, news);
-    }
-
-    fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
-        self.classes.counters(visit);
-    }
-
-    fn class_counts(&self, around: &mut Vec<usize>, visit: &mut dyn FnMut(&[usize], u64)) {
-        self.classes.class_counts(around, visit);
-    }
-
-    #[inline]
-    fn departed(&mut self, now: Instant) {
-        self.classes.departed(now);
-    }
-
-    fn set_rate(&mut self, now: Instant, rate: Rate) {
-        self.classes.set_rate(now, rate);
-    }
+    forward_to_classes!();
 }
