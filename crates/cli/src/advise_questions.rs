@@ -4,7 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use shortflow_advise::{Flows, LINES, LineKind, Network, UnknownName, Use, read_capture, read_csv};
-use shortflow_text::{InputFiles, MAX_TEXT};
+use shortflow_text::{InputFiles, MAX_TEXT, reason};
 use shortflow_units::Rate;
 
 use crate::advise_args::Advise;
@@ -74,7 +74,7 @@ fn flows(path: &Path) -> Result<Flows, Failure> {
     let unread = |error: std::io::Error| {
         let how =
             "give CSV with the columns start_s, bytes and direction, or a capture, pcap or pcapng";
-        Failure::Input(format!("cannot read {}: {error}\n{how}", path.display()))
+        Failure::Input(format!("cannot read {}: {}\n{how}", path.display(), reason(&error)))
     };
     if is_capture(path).map_err(unread)? {
         let file = shortflow_files::open(path).map_err(|error| unread(error.into()))?;

@@ -25,13 +25,24 @@ impl<'a> std::ops::Deref for AdviceText<'a> {
     }
 }
 
+/// What to do where no policy helps.
+fn without_advice(folder: &Path) -> String {
+    let scenario = shell_word(folder.join(SCENARIO).as_os_str());
+    format!(
+        "Ask again with less traffic or a faster line: fewer --users, fewer --uses, a smaller --sizes, or higher --up \
+         and --down. To change single assumptions, edit {scenario} and run `shortflow simulate {scenario}`.\n"
+    )
+}
+
 impl AdviceText<'_> {
     pub(crate) fn describe(&self, console: &Console, folder: &Path) -> String {
         let table = Table::set(&self.table()).text(console.color_out);
         let head = wrapped(&self.headline(), console.columns);
         let message = wrapped(&self.found(), console.columns);
-        let next =
-            if self.is_advice() { self.next(console.columns, folder) } else { String::new() };
+        let next = match self.is_advice() {
+            true => self.next(console.columns, folder),
+            false => wrapped(&without_advice(folder), console.columns),
+        };
         format!("{head}{table}\n{message}{next}")
     }
 

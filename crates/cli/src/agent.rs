@@ -20,13 +20,13 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_agent::{
-        Ask, AskError, Bundle, Change, Control, Difference, Event, Fleet, KernelPlane, Listeners,
+        Ask, AskError, Bundle, Change, Control, Difference, Event, FLEET, Fleet, KernelPlane, Listeners,
         Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, command, exposition,
         give_up_privileges, is_machine, ldap, sanitize_lines, this_machine, watch,
     };
 
     use shortflow_console::Guard;
-    use shortflow_text::{InputFiles, MAX_TEXT, name_of};
+    use shortflow_text::{InputFiles, MAX_TEXT, name_of, reason};
 
     use crate::agent_args as args;
     use crate::agent_args::{
@@ -43,13 +43,6 @@ mod on_linux {
         fn from(error: Unreadable) -> Self {
             match error {
                 Unreadable::Mistakes(mistakes) => mistakes.into(),
-                Unreadable::Cannot { ref why, .. }
-                    if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
-                {
-                    Failure::Input(format!(
-                        "{error}\na repository is a folder with fleet.toml in it"
-                    ))
-                }
                 Unreadable::Cannot { .. } => Failure::Input(error.to_string()),
             }
         }
@@ -59,10 +52,18 @@ mod on_linux {
         fn from(error: AskError) -> Self {
             match error {
                 AskError::Refused(_) => Failure::Input(error.to_string()),
-                AskError::Nobody { .. } => Failure::Machine(format!(
-                    "{error}\ncheck that `shortflow agent run` is running and that you may use its socket; --socket \
-                     names another path"
-                )),
+                AskError::Nobody { ref source, .. } => {
+                    let remedy = match source.kind() {
+                        ErrorKind::PermissionDenied => {
+                            "use sudo, or start the agent with --socket-group GROUP and join that group"
+                        }
+                        _ => {
+                            "start an agent with `shortflow agent run --source FOLDER`; if one runs, name its socket \
+                             with --socket"
+                        }
+                    };
+                    Failure::Machine(format!("{error}\n{remedy}"))
+                }
                 AskError::Foreign { .. }
                 | AskError::Endless { .. }
                 | AskError::Ended { .. }
@@ -146,12 +147,15 @@ mod on_linux {
         let page = page(console, args)?;
         let control = Control::listen(&args.socket, args.socket_group.as_deref());
         let control = control.map_err(|error| {
-            Failure::Machine(format!("cannot listen at {}: {error}", args.socket.display()))
+            let (at, why) = (args.socket.display(), reason(&error));
+            Failure::Machine(format!(
+                "cannot listen at {at}: {why}\nrun the agent as root, or choose another path with --socket"
+            ))
         })?;
         let listeners = Listeners { control, metrics, page };
         // Of each thread on its own, so before there are others.
         give_up_privileges().map_err(|error| {
-            Failure::Machine(format!("cannot drop unneeded capabilities: {error}"))
+            Failure::Machine(format!("cannot drop unneeded capabilities: {}", reason(&error)))
         })?;
         let stop = stop_on_interrupt()?;
         let plane = KernelPlane::of_this_machine();
@@ -200,10 +204,12 @@ mod on_linux {
 
     fn metrics(address: SocketAddr) -> Result<Metrics, Failure> {
         Metrics::listen(address).map_err(|error| {
-            let what = format!("cannot serve metrics at {address}: {error}");
+            let what = format!("cannot serve metrics at {address}: {}", reason(&error));
             match error.kind() {
                 ErrorKind::InvalidInput => Failure::Input(what),
-                _ => Failure::Machine(what),
+                _ => Failure::Machine(format!(
+                    "{what}\nchoose another address and port with --metrics"
+                )),
             }
         })
     }
@@ -261,7 +267,19 @@ mod on_linux {
 
     /// `shortflow agent log`.
     fn log(console: &Console, args: &Log) -> Result<(), Failure> {
-        let lines = Store::log(&args.state)?;
+        let state = args.state.display();
+        let lines = Store::log(&args.state).map_err(|error| match error {
+            StoreError::Io { ref source, .. } if source.kind() == ErrorKind::NotFound => {
+                Failure::Input(format!(
+                    "no log in {state}: no agent has used this folder\nname the folder of an agent's state with \
+                     --state"
+                ))
+            }
+            StoreError::Io { .. } => {
+                Failure::Machine(format!("cannot read the log of the agent: {error}"))
+            }
+            other => other.into(),
+        })?;
         let values = lines.iter().filter_map(|line| serde_json::from_str(line).ok());
         let text: String = values.map(|event: Value| line(&event, args.json)).collect();
         console.print(&text)
@@ -269,7 +287,7 @@ mod on_linux {
 
     /// `shortflow agent export`.
     fn export(console: &Console, args: &Export) -> Result<(), Failure> {
-        let bundle = Bundle::read(&args.folder)?;
+        let bundle = bundle(&args.folder)?;
         let fleet = Fleet::check(&bundle)?;
         console.warnings(&fleet.warnings);
         if !args.base.contains('=') {
@@ -293,7 +311,10 @@ mod on_linux {
     fn import(console: &Console, args: &Import) -> Result<(), Failure> {
         let name = name_of(&args.file);
         let text = InputFiles::default().read(&args.file, MAX_TEXT);
-        let text = text.map_err(|error| Failure::Input(format!("cannot read {name}: {error}")))?;
+        let text = text.map_err(|error| {
+            let why = reason(&error);
+            Failure::Input(format!("cannot read {name}: {why}\ngive a file of LDAP entries, as `agent export` writes"))
+        })?;
         let bundle = ldap::read(&name, text)?;
         console.warnings(&Fleet::check(&bundle)?.warnings);
         let into = args.into.display();
@@ -301,7 +322,7 @@ mod on_linux {
             std::io::ErrorKind::AlreadyExists => {
                 Failure::Input(format!("{into} already exists\ngive the name of a new folder"))
             }
-            _ => Failure::Machine(format!("cannot write {into}: {error}")),
+            _ => Failure::Machine(format!("cannot write {into}: {}\nchoose another folder with --into", reason(&error))),
         })?;
         console.file("repository", &args.into)
     }
@@ -330,7 +351,27 @@ mod on_linux {
     }
 
     fn read(folder: &Path) -> Result<Fleet, Failure> {
-        Ok(Fleet::check(&Bundle::read(folder)?)?)
+        Ok(Fleet::check(&bundle(folder)?)?)
+    }
+
+    /// The repository in a folder.
+    fn bundle(folder: &Path) -> Result<Bundle, Failure> {
+        const WHAT: &str = "a repository is a folder with fleet.toml, which assigns policies to machines";
+        let name = folder.display();
+        if folder.is_file() {
+            let around = folder.parent().filter(|around| !around.as_os_str().is_empty());
+            let around = around.unwrap_or(Path::new(".")).display();
+            return Err(Failure::Input(format!(
+                "{name} is a file, not a folder\ngive the folder with fleet.toml in it, such as {around}"
+            )));
+        }
+        if !folder.exists() {
+            return Err(Failure::Input(format!("the folder {name} does not exist\n{WHAT}")));
+        }
+        if folder.is_dir() && folder.join(FLEET).symlink_metadata().is_err() {
+            return Err(Failure::Input(format!("the folder {name} has no {FLEET}\n{WHAT}")));
+        }
+        Ok(Bundle::read(folder)?)
     }
 
     fn plan_text(plan: &[(String, Vec<Change>)]) -> String {

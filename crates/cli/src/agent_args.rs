@@ -268,8 +268,16 @@ pub(crate) struct Rollback {
     #[command(flatten)]
     pub(crate) at: Socket,
     /// The version; default: the one before the current one.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = version)]
     pub(crate) to: Option<u64>,
+}
+
+/// The number of a version.
+fn version(text: &str) -> Result<u64, String> {
+    let number = text.parse::<u64>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| {
+        "a version is a number from 1, such as 3; `shortflow agent log` lists the versions".to_owned()
+    })
 }
 
 /// `agent watch`.

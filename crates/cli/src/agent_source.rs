@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use shortflow_agent::{Folder, Source, Subprocess, confine, serve};
+use shortflow_text::reason;
 
 use crate::agent_args::{From, Given};
 use crate::failure::Failure;
@@ -52,7 +53,7 @@ fn here(from: &From) -> Result<Box<dyn Source>, Failure> {
     refuse(&given, &from.source, "a server", "ldaps://… or https://…")?;
     let folder = Folder::new(Path::new(&from.source));
     let folder = folder
-        .map_err(|error| Failure::Machine(format!("cannot watch files for changes: {error}")))?;
+        .map_err(|error| Failure::Machine(format!("cannot watch files for changes: {}", reason(&error))))?;
     Ok(Box::new(folder))
 }
 
@@ -79,7 +80,7 @@ mod network {
         Transport,
     };
 
-    use shortflow_text::InputFiles;
+    use shortflow_text::{InputFiles, reason};
 
     use super::refuse;
     use crate::agent_args::From;
@@ -137,7 +138,7 @@ mod network {
         );
         let options = options.map_err(|error: OptionsError| Failure::Input(error.to_string()))?;
         Directory::new(options)
-            .map_err(|error| Failure::Machine(format!("cannot wait for a network: {error}")))
+            .map_err(|error| Failure::Machine(format!("cannot wait for a network: {}", reason(&error))))
     }
 
     fn bind(from: &From) -> Result<Bind, Failure> {
@@ -147,7 +148,10 @@ mod network {
         };
         let read = InputFiles::default().read(file, MAX_SECRET);
         let read = read
-            .map_err(|error| Failure::Input(format!("cannot read {}: {error}", file.display())))?;
+            .map_err(|error| {
+            let why = reason(&error);
+            Failure::Input(format!("cannot read the password in {}: {why}", file.display()))
+        })?;
         let password = read.lines().next().unwrap_or_default().to_owned();
         if password.is_empty() {
             // RFC 4513, §5.1.2: a name with an empty password is nobody, and looks like somebody.

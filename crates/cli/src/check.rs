@@ -10,6 +10,7 @@ use shortflow_text::{Diagnostic, Diagnostics, InputFiles, Override, name_of};
 use crate::args::Check;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::wrong_file::{self, Given};
 
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
@@ -126,12 +127,19 @@ fn of_policies(args: &Check) -> Vec<Override> {
 
 /// What kind of file it is, and what is in it.
 fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
-    // What cannot be read or is no TOML is told by whoever reads it.
+    let usable = |path: &Path, given| {
+        wrong_file::refuse(inputs, path, given).map_err(Diagnostics::from)
+    };
+    usable(path, Given::Any)?;
+    // What is no TOML is told by whoever reads it.
     let kind = FileKind::detect(inputs, path)?;
     if kind == FileKind::Policy {
         let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;
         let what = policy.summary();
         return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
+    }
+    if let Some(policy) = &args.policy {
+        usable(policy, Given::PolicyOf("--policy"))?;
     }
     let (policy, set, bind) = (args.policy.clone(), args.set.clone(), args.bind.clone());
     let overrides = Overrides { policy, set, bind, ..Overrides::default() };

@@ -54,13 +54,14 @@ mod on_linux {
         roles_of, short,
     };
     use shortflow_policy::Policy;
-    use shortflow_text::Override;
+    use shortflow_text::{InputFiles, Override};
 
     use crate::console::Console;
     use crate::deploy_args::{Deploy, Doctor, Reload, Status, Undeploy};
     use crate::failure::Failure;
     use crate::interrupt::stop_on_interrupt;
     use crate::reload_options::{KeptOptions, keep, options};
+    use crate::wrong_file::{self, Given};
 
     impl From<Error> for Failure {
         fn from(error: Error) -> Self {
@@ -333,7 +334,9 @@ mod on_linux {
             prefix: "",
             origin: "--set".to_owned(),
         });
-        Ok(shortflow_policy::load(path, &set.collect::<Vec<_>>())?)
+        let inputs = InputFiles::default();
+        wrong_file::refuse(&inputs, path, Given::Policy)?;
+        Ok(shortflow_policy::load_from(&inputs, path, &set.collect::<Vec<_>>())?)
     }
 
     /// Who owns the connections that have labels.
@@ -359,7 +362,7 @@ mod on_linux {
         let wanted = Wanted::from_policy_with_owners(policy, &args.role, &site, &owners).map_err(
             |unwanted| match unwanted {
                 Unwanted::Roles(error) => Failure::Input(error.to_string()),
-                Unwanted::Refused(refusals) => refused(&refusals),
+                Unwanted::Refused(refusals) => refused(&refusals, args.nearest),
             },
         )?;
         let of_queue =
@@ -373,16 +376,20 @@ mod on_linux {
         Ok(wanted.with_options(options(args)).behind(place.environment.translation))
     }
 
-    fn refused(refusals: &[Refusal]) -> Failure {
+    /// Why it cannot be deployed. `is_nearest` is whether `--nearest` was given.
+    fn refused(refusals: &[Refusal], is_nearest: bool) -> Failure {
         let reported: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         let what = match refusals {
             [_] => format!("cannot deploy this: {}", reported[0]),
             _ => format!("cannot deploy this:\n{}", reported.join("\n  ")),
         };
         match refusals.iter().all(|refusal| refusal.of_machine) {
-            true => Failure::Machine(format!(
-                "{what}\n`shortflow doctor` shows what this kernel has; --nearest may find a way"
-            )),
+            true => {
+                let nearest = if is_nearest { "" } else { "; --nearest may find a way" };
+                Failure::Machine(format!(
+                    "{what}\n`shortflow doctor` shows what this kernel has{nearest}"
+                ))
+            }
             false => Failure::Input(what),
         }
     }
@@ -455,6 +462,8 @@ mod on_linux {
             .ok_or_else(|| Error::NotDeployed { device: device.clone() }.into())
     }
 
+    const NOTHING_DEPLOYED: &str = "no policy is deployed on this machine\n";
+
     fn show(console: &Console, args: &Status, found: &[DeviceStatus]) -> Result<(), Failure> {
         if args.json {
             let found: Vec<Value> = found.iter().map(DeviceStatus::json).collect();
@@ -466,7 +475,7 @@ mod on_linux {
         }
         let texts: Vec<String> = found.iter().map(DeviceStatus::text).collect();
         match texts.is_empty() {
-            true => console.print("nothing is deployed here\n"),
+            true => console.print(NOTHING_DEPLOYED),
             false => console.print(&texts.join("\n")),
         }
     }

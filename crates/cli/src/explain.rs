@@ -64,11 +64,25 @@ fn find(name: &str) -> Result<Found, Failure> {
             return Ok(Found::Topic(topic.clone()));
         }
     }
-    let schemes = schemes.iter().map(|scheme| scheme.name.as_str());
-    let names: Vec<&str> = schemes.chain(topics.iter().map(|topic| topic.name)).collect();
     let last = name.rsplit('.').next().unwrap_or(name);
-    let help = suggestion(last, "what can be explained", &names);
-    Err(Failure::Input(format!("unknown scheme `{name}`\n{help}")))
+    let help = suggestion(last, "names", &names(&schemes, &topics));
+    Err(Failure::Input(format!("unknown scheme `{name}`\n{help}\n{KEYS}")))
+}
+
+/// Where keys that belong to no scheme are described.
+const KEYS: &str =
+    "other keys of files are described in docs/reference/policy-keys.md and docs/reference/scenario-keys.md";
+
+/// What can be explained, each once: a marker and a queue may have the same name.
+fn names<'n>(schemes: &'n [Scheme], topics: &'n [Topic]) -> Vec<&'n str> {
+    let schemes = schemes.iter().map(|scheme| scheme.name.as_str());
+    let mut names: Vec<&str> = Vec::new();
+    for name in schemes.chain(topics.iter().map(|topic| topic.name)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn as_json(scheme: &Scheme) -> Value {
@@ -90,4 +104,21 @@ fn topic_as_json(topic: &Topic) -> Value {
         "scheme": topic.name, "kind": topic.kind, "description": topic.description,
         "source": topic.source, "example": topic.example, "keys": [],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_name_is_suggested_once_and_the_pages_that_are_named_exist() {
+        let (schemes, topics) = (explain::schemes(), Topic::all());
+        let all = names(&schemes, &topics);
+        assert_eq!(all.iter().filter(|name| **name == "sima").count(), 1, "{all:?}");
+        let pages = KEYS.split(' ').filter(|word| word.starts_with("docs/"));
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        assert_eq!(pages.map(|page| assert!(root.join(page).is_file(), "{page}")).count(), 2);
+    }
 }

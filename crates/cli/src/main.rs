@@ -58,6 +58,7 @@ mod tune;
 mod tune_args;
 mod usage_error;
 mod verify;
+mod wrong_file;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use shortflow_console::{Controls, Guard, Hub, ReplayError, Token, TokenError, serve};
 use shortflow_http::Listener;
+use shortflow_text::reason;
 
 use crate::background::with_background;
 use crate::console::Console;
@@ -80,7 +81,8 @@ pub(crate) fn listen(address: SocketAddr) -> Result<(Listener, String), Failure>
     let opened = Listener::open(address).and_then(|listener| Ok((listener.address()?, listener)));
     let (mut at, listener) = opened.map_err(|error| {
         Failure::Machine(format!(
-            "cannot serve the console at {address}: {error}\ngive another address and port; port 0 selects a free one"
+            "cannot serve the console at {address}: {}\ngive another address and port; port 0 selects a free one",
+            reason(&error)
         ))
     })?;
     if at.ip().is_unspecified() {

@@ -41,7 +41,9 @@ mod on_linux {
     use crate::live::{Shell, Watch};
     use crate::page::{NO_CONSOLE, Page};
     use crate::programs::{ProgramOutput, host, programs, refuse_several};
-    use crate::simulate::{Looking, case_with, conduct, overrides, request, target};
+    use crate::simulate::{
+        Looking, case_with, conduct, overrides, refuse_others, request, target,
+    };
 
     /// The duration of endless traffic.
     const ENDLESS: &str = "24 h";
@@ -157,6 +159,7 @@ mod on_linux {
         if args.policies.is_empty() {
             return Ok(vec![case(policy.as_deref())?]);
         }
+        refuse_others(&inputs, scenario, &args.policies)?;
         args.policies.iter().map(|policy| case(Some(policy))).collect()
     }
 

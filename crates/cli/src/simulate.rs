@@ -12,9 +12,9 @@ use shortflow_run::{
     Case, Engine, Error, Experiment, Interruption, OutputFolder, Results, StartTap, TcpInfoTimes,
     command_line, folder_name, refuse_too_large,
 };
-use shortflow_scenario::{FileKind, Loaded, Overrides, Scenario, load_from};
+use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
-use shortflow_text::{InputFiles, MAX_TEXT, name_of};
+use shortflow_text::InputFiles;
 use shortflow_trace::Request;
 
 use crate::args::{Compare, EngineName, Predict, RunOne, RunOptions, Simulate, TraceOptions};
@@ -23,6 +23,10 @@ use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::rehearse::rehearsal_over_ipv4;
+use crate::wrong_file::{self, Given, POLICIES};
+
+/// The option that takes one policy.
+const POLICY: &str = "--policy";
 
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
@@ -68,9 +72,13 @@ pub(crate) fn request(
 /// `shortflow compare`.
 pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> {
     let Compare { scenario, policies, options, .. } = args;
-    check_compared(args)?;
-    let engines = args.engines.iter().map(|name| engine(*name)).collect::<Result<Vec<_>, _>>()?;
     let inputs = InputFiles::default();
+    if let Some(folder) = policies.iter().find(|path| path.is_dir()) {
+        wrong_file::refuse(&inputs, folder, Given::PolicyOf(POLICIES))?;
+    }
+    check_compared(args)?;
+    refuse_others(&inputs, scenario, policies)?;
+    let engines = args.engines.iter().map(|name| engine(*name)).collect::<Result<Vec<_>, _>>()?;
     let case = |policy: Option<&Path>| case(&inputs, engines[0], scenario, policy, options, &[]);
     let cases = match &policies[..] {
         [] => vec![case(None)?],
@@ -284,6 +292,19 @@ fn check_compared(Compare { policies, engines, .. }: &Compare) -> Result<(), Fai
     }
 }
 
+/// Refuses a scenario and the policies of `--policies` that cannot be used.
+pub(crate) fn refuse_others(
+    inputs: &InputFiles,
+    scenario: &Path,
+    policies: &[PathBuf],
+) -> Result<(), Failure> {
+    wrong_file::refuse(inputs, scenario, Given::Scenario { policies: POLICIES })?;
+    for policy in policies {
+        wrong_file::refuse(inputs, policy, Given::PolicyOf(POLICIES))?;
+    }
+    Ok(())
+}
+
 /// A case of a scenario as the options say, where these keys are `set` besides.
 pub(crate) fn case<'e>(
     inputs: &InputFiles,
@@ -304,10 +325,9 @@ pub(crate) fn case_with<'e>(
     mut overrides: Overrides,
     set: &[(&str, &str)],
 ) -> Result<Case<'e>, Failure> {
-    let remedy = "name the scenario first, and the policy with --policy";
-    check_kind(inputs, scenario, FileKind::Scenario, remedy)?;
+    wrong_file::refuse(inputs, scenario, Given::Scenario { policies: POLICY })?;
     if let Some(policy) = &overrides.policy {
-        check_kind(inputs, policy, FileKind::Policy, "a policy has [roles]")?;
+        wrong_file::refuse(inputs, policy, Given::PolicyOf(POLICY))?;
     }
     for (key, value) in set {
         if overrides.set.iter().any(|(set, _)| set == key) {
@@ -318,30 +338,6 @@ pub(crate) fn case_with<'e>(
         overrides.set.push(((*key).to_owned(), (*value).to_owned()));
     }
     Ok(Case::new(engine, load_from(inputs, scenario, &overrides)?, overrides.set))
-}
-
-/// Refuses a scenario given as a policy, and the other way round: the keys of one make no sense as errors of the
-/// other.
-fn check_kind(
-    inputs: &InputFiles,
-    path: &Path,
-    wanted: FileKind,
-    remedy: &str,
-) -> Result<(), Failure> {
-    if inputs.read(path, MAX_TEXT).is_err() {
-        // Whoever reads the file next tells why it cannot be read.
-        return Ok(());
-    }
-    match FileKind::detect(inputs, path) {
-        Ok(found) if found != wanted => Err(Failure::Input(format!(
-            "{} is a {}, not a {}\n{remedy}",
-            name_of(path),
-            found.name(),
-            wanted.name()
-        ))),
-        // Other mistakes are told, with their places, by whoever reads the file.
-        _ => Ok(()),
-    }
 }
 
 pub(crate) fn target(options: &RunOptions, name: &str, suffix: &str) -> PathBuf {

@@ -26,6 +26,7 @@ use crate::progress::Bar;
 use crate::shipped;
 use crate::simulate::{overrides, target};
 use crate::tune_args::Tune;
+use crate::wrong_file::{self, Given, POLICIES, what_a_scheme_is};
 
 /// The policies with which every winner is compared.
 pub(crate) const REFERENCES: [&str; 2] = ["best-effort", "fq-codel"];
@@ -42,6 +43,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let inputs = InputFiles::default();
     let varied = Varied::all(&args.vary)?;
     let overrides = overrides(&args.options, None)?;
+    wrong_file::refuse(&inputs, &args.scenario, Given::Scenario { policies: POLICIES })?;
     let files = files(&inputs, args)?;
     let mut found = candidates(&inputs, &args.scenario, &files, &varied, &overrides)?;
     let Some(first) = found.all.first() else { return Err(nothing_fits(&found)) };
@@ -138,6 +140,7 @@ fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure
 /// A policy by its file, or by the name of a shipped one.
 fn file(inputs: &InputFiles, path: &Path) -> Result<CandidateFile, Failure> {
     if path == Path::new("-") || path.exists() {
+        wrong_file::refuse(inputs, path, Given::PolicyOf(POLICIES))?;
         return Ok(CandidateFile {
             path: Some(path.to_owned()),
             may_be_left_out: false,
@@ -147,7 +150,8 @@ fn file(inputs: &InputFiles, path: &Path) -> Result<CandidateFile, Failure> {
     let name = &*path.to_string_lossy();
     let policy = shipped::policy(name).ok_or_else(|| {
         let names: Vec<&str> = shipped::policies().map(|(path, _)| shipped::stem(path)).collect();
-        let help = suggestion(name, "shipped policies", &names);
+        let help = what_a_scheme_is(name)
+            .unwrap_or_else(|| suggestion(name, "shipped policies", &names));
         Failure::Input(format!(
             "unknown policy `{name}`: neither a file nor a shipped policy\n{help}"
         ))
@@ -285,8 +289,10 @@ impl TuneReport<'_> {
         let set = |table| Table::set(&table).text(console.color_out);
         let prose = |text: &str| wrapped(text, console.columns);
         let mut text = format!("{}\n\n", prose(&self.result));
-        let mark = warning_mark(console.color_out);
-        self.warnings.iter().for_each(|warning| text += &prose(&format!("{mark} {warning}\n")));
+        for found in &self.warnings {
+            let mark = warning_mark(&found.warning, console.color_out);
+            text += &prose(&format!("{mark} {found}\n"));
+        }
         text += if self.warnings.is_empty() { "" } else { "\n" };
         if !tuned.confirmed.standings.is_empty() {
             text += &format!("{}\n", set(tuned.table(goals, limits)));

@@ -20,9 +20,11 @@ mod on_linux {
     use std::time::Duration;
 
     use shortflow_deploy::{
-        Astray, Edge, Endpoints, Owners, Settings, Tree, Wanted, astray, compile, compile_edge_past,
+        Astray, Edge, Endpoints, Owners, Settings, Tree, Wanted, astray, compile,
+        compile_edge_past, quoted,
     };
     use shortflow_policy::Policy;
+    use shortflow_text::reason;
     use shortflow_verify::{Error, MarkingBypass, PORT, Peer, Plan, Switch};
 
     use super::{Console, Failure, Verify};
@@ -151,14 +153,26 @@ mod on_linux {
     }
 
     fn address_of(peer: &str, port: u16) -> Result<SocketAddr, Failure> {
-        let unknown = |why: String| {
-            Failure::Input(format!(
-                "--peer {peer}: {why}\ngive a name or an address, such as 192.0.2.7 or 2001:db8::7, and its port with --port"
-            ))
-        };
-        let mut found =
-            (peer, port).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
-        found.next().ok_or_else(|| unknown("it has no address".to_owned()))
+        let found = (peer, port).to_socket_addrs().ok().and_then(|mut found| found.next());
+        found.ok_or_else(|| Failure::Input(without_address(peer)))
+    }
+
+    /// What to type instead of a peer that has no address.
+    fn without_address(peer: &str) -> String {
+        if let Some((host, port)) = peer.rsplit_once(':')
+            && port.parse::<u16>().is_ok()
+            && !host.trim_matches(['[', ']']).is_empty()
+        {
+            let host = host.trim_matches(['[', ']']);
+            return format!(
+                "invalid --peer {peer}: it is an address with a port\nwrite --peer {host} --port {port}"
+            );
+        }
+        let word = quoted(peer);
+        format!(
+            "no address found for --peer {peer}\ngive an address, such as 192.0.2.7 or 2001:db8::7, or a name that \
+             `getent hosts {word}` finds"
+        )
     }
 
     /// Refuses a peer to which packets do not leave through the device: another one would be measured.
@@ -228,11 +242,8 @@ mod on_linux {
             socket.local_addr()
         });
         let own = socket.map_err(|error| {
-            Failure::Machine(format!(
-                "no route to {}: {error}\ncheck `ip route get {}`",
-                peer.ip(),
-                peer.ip()
-            ))
+            let (peer, why) = (peer.ip(), reason(&error));
+            Failure::Machine(format!("no route to {peer}: {why}\ncheck `ip route get {peer}`"))
         })?;
         Ok(own.ip())
     }
@@ -245,5 +256,22 @@ mod on_linux {
             let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             Failure::Machine(reasons.join("\n"))
         })
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_peer_without_an_address_is_refused_with_what_to_type() {
+            assert!(matches!(address_of("192.0.2.7", 9), Ok(found) if found.port() == 9));
+            assert!(matches!(address_of("2001:db8::7", 9), Ok(found) if found.is_ipv6()));
+            let with_port = "invalid --peer 192.0.2.7:99: it is an address with a port\nwrite --peer 192.0.2.7 --port 99";
+            assert_eq!(without_address("192.0.2.7:99"), with_port);
+            assert!(without_address("[2001:db8::7]:99").ends_with("write --peer 2001:db8::7 --port 99"));
+            let name = without_address("no host");
+            assert!(name.starts_with("no address found for --peer no host\n"), "{name}");
+            assert!(name.contains("`getent hosts 'no host'`"), "{name}");
+        }
     }
 }

@@ -111,23 +111,32 @@ fn circumstances(set: &RunSet<'_>) -> String {
     format!("Shortflow {}: {what}.{lines}", manifest.version)
 }
 
-fn warning_box(warnings: &[ScopedWarning]) -> String {
-    if warnings.is_empty() {
-        return String::new();
-    }
+fn warning_box(all: &[ScopedWarning]) -> String {
+    let (notes, warnings): (Vec<_>, Vec<_>) = all.iter().partition(|it| it.warning.kind.is_note());
     let item = |warning: &&ScopedWarning| format!("<li>{}</li>\n", escape(&warning.to_string()));
     let list = |some: &[&ScopedWarning]| match some.is_empty() {
         true => String::new(),
         false => format!("<ul>\n{}</ul>", some.iter().map(item).collect::<String>()),
     };
-    let (grave, others): (Vec<_>, Vec<_>) =
-        warnings.iter().partition(|it| warnings.len() <= MAX_OPEN || it.warning.kind.is_grave());
+    let is_open =
+        |it: &&ScopedWarning| warnings.len() <= MAX_OPEN || it.warning.kind.is_grave();
+    let (grave, others): (Vec<_>, Vec<_>) = warnings.iter().copied().partition(is_open);
     let folded = match others.len() {
         0 => String::new(),
         n => details(&format!("{n} more warning{}", if n == 1 { "" } else { "s" }), &list(&others)),
     };
-    let list = list(&grave) + &folded;
-    format!("<div class=\"warnings\" role=\"note\"><h2>Before you trust this</h2>{list}</div>\n")
+    let first = list(&grave) + &folded;
+    let first = match warnings.is_empty() {
+        true => String::new(),
+        false => format!(
+            "<div class=\"warnings\" role=\"note\"><h2>Before you trust this</h2>{first}</div>\n"
+        ),
+    };
+    let notes = match notes.len() {
+        0 => String::new(),
+        n => details(&format!("{n} note{} on the model", if n == 1 { "" } else { "s" }), &list(&notes)),
+    };
+    first + &notes
 }
 
 /// Where there are more than these, those without which the figures can be read open on demand.

@@ -2,7 +2,7 @@
 
 use shortflow_measure::engines::done_by;
 use shortflow_measure::tables as data;
-use shortflow_measure::{Run, RunSet, View};
+use shortflow_measure::{Run, RunSet, ScopedWarning, View, Warning};
 
 use crate::engines::rankings;
 use crate::ranking::ranking_table;
@@ -79,14 +79,19 @@ pub(crate) fn head_tables(view: &View<'_>) -> Vec<Table> {
 }
 
 fn warnings_text(view: &View<'_>, ansi: bool) -> Option<String> {
-    let mark = warning_mark(ansi);
-    let lines: String = view.warnings.iter().map(|what| format!("{mark} {what}\n")).collect();
+    let line = |what: &ScopedWarning| format!("{} {what}\n", warning_mark(&what.warning, ansi));
+    let lines: String = view.warnings.iter().map(line).collect();
     (!lines.is_empty()).then_some(lines)
 }
 
-/// What a warning begins with; in colour when `ansi`.
-pub fn warning_mark(ansi: bool) -> &'static str {
-    if ansi { "\x1b[33mwarning:\x1b[0m" } else { "warning:" }
+/// What a warning or a note begins with; in colour when `ansi`.
+pub fn warning_mark(warning: &Warning, ansi: bool) -> &'static str {
+    match (warning.kind.is_note(), ansi) {
+        (false, true) => "\x1b[33mwarning:\x1b[0m",
+        (false, false) => "warning:",
+        (true, true) => "\x1b[36mnote:\x1b[0m",
+        (true, false) => "note:",
+    }
 }
 
 /// Which TCP ran, in a sentence; nothing where there was none.

@@ -91,6 +91,7 @@ pub fn candidates(
             match combination(inputs, scenario, &base, &named, file.follows_line)? {
                 Ok(one) => found.add(one),
                 Err(why) => {
+                    let why = as_written(why, varied);
                     found.left_out.push((name_of(file, &named), in_short(&why)));
                     mistakes.get_or_insert(why);
                 }
@@ -214,6 +215,26 @@ fn combination(
     }
 }
 
+/// The mistakes of a combination, where one is in an option, with the option as the user wrote it: the values of a
+/// range are not written anywhere.
+fn as_written(mistakes: Diagnostics, varied: &[Varied]) -> Diagnostics {
+    let one = |mistake: Diagnostic| {
+        let option = mistake.file() == VARY;
+        let (key, value) = mistake.source.text.split_once('=').filter(|_| option)?;
+        let Varied { values, text, .. } = varied.iter().find(|one| one.key == key)?;
+        let is_of_value = mistake.span.start > key.len() && values.len() > 1;
+        let at = if is_of_value { format!(", at {value}") } else { String::new() };
+        let Diagnostic { message, help, .. } = &mistake;
+        let name = format!("{VARY} '{text}'{at}");
+        Some(Diagnostic::of_whole(&name, message.clone(), help.clone()))
+    };
+    let all = mistakes.0.into_iter();
+    Diagnostics(all.map(|mistake| one(mistake.clone()).unwrap_or(mistake)).collect())
+}
+
+/// The option that varies keys.
+const VARY: &str = "--vary";
+
 /// The parameters that follow the scenario's lines; `None` if the policy does not fit the scenario.
 fn fitted(inputs: &InputFiles, scenario: &Path, base: &Overrides) -> Vec<(String, String)> {
     let Ok(loaded) = load_from(inputs, scenario, base) else { return Vec::new() };
@@ -259,7 +280,7 @@ fn resolved(
     overrides: &Overrides,
     set: &[(String, String)],
 ) -> Result<Vec<(String, String)>, Diagnostics> {
-    let wrong = |what: String| Diagnostics::one(Diagnostic::of_whole("--vary", what, None));
+    let wrong = |what: String| Diagnostics::one(Diagnostic::of_whole(VARY, what, None));
     let mut all = Vec::new();
     for (key, value) in set {
         let Some(levels) = equal_load::levels(value) else {

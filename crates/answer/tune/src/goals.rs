@@ -2,11 +2,12 @@
 
 use serde::Serialize;
 use shortflow_measure::{Better, Estimate, Measure, Replica, Subject, Summary, Unit};
-use shortflow_text::suggestion;
+use shortflow_text::{nearest, suggestion};
 use shortflow_units::{Duration, Rate};
 
 use crate::offered::Offered;
 use crate::option_error::OptionError;
+use crate::synonyms::{goal_meant, measure_meant};
 
 /// The figure that is to be as good as possible: a time or a loss as small, a goodput as large.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -174,7 +175,7 @@ impl Limit {
             .split_once('.')
             .ok_or_else(|| OptionError::new(format!("`{left}` has no measure"), HOW_LIMIT))?;
         let offered = known(workload, workloads)?;
-        let measure = measure(what)?;
+        let measure = measure(what, offered)?;
         if !offered.has_one_of(&[measure]) {
             let has = offered.as_limits();
             return Err(OptionError::new(
@@ -302,12 +303,16 @@ fn goal_measures(what: &str) -> Result<Vec<Measure>, OptionError> {
         return ["completion", "delay"].map(|of| with_statistic(of, what)).into_iter().collect();
     }
     let names: Vec<&str> = goal_names().collect();
-    let help = suggestion(what, "goals", &names);
+    let list = suggestion(what, "goals", &names);
+    let help = match goal_meant(what) {
+        Some(meant) => format!("did you mean `{meant}`? {list}"),
+        None => list,
+    };
     Err(OptionError::new(format!("unknown goal `{what}`"), help))
 }
 
 /// What `delay.p99` or `goodput` names.
-fn measure(what: &str) -> Result<Measure, OptionError> {
+fn measure(what: &str, offered: &Offered) -> Result<Measure, OptionError> {
     if let Some(measure) = FIGURES.into_iter().find(|measure| measure.about().name == what) {
         return Ok(measure);
     }
@@ -318,10 +323,16 @@ fn measure(what: &str) -> Result<Measure, OptionError> {
             format!("add a statistic: `{what}.mean`, `.median`, `.p95` or `.p99`"),
         )),
         _ => {
-            let of = what.split('.').next().unwrap_or(what);
+            let (of, statistic) = what.split_once('.').unwrap_or((what, "p99"));
             let figures = FIGURES.map(|one| one.about().name);
             let names: Vec<&str> = DISTRIBUTIONS.into_iter().chain(figures).collect();
-            let help = suggestion(of, "measures", &names);
+            let meant = measure_meant(of, offered).or_else(|| nearest(of, names));
+            let meant = meant.map_or(String::new(), |meant| match DISTRIBUTIONS.contains(&meant) {
+                true => format!("did you mean `{meant}.{statistic}`? "),
+                false => format!("did you mean `{meant}`? "),
+            });
+            let Offered { workload, .. } = offered;
+            let help = format!("{meant}measures of `{workload}`: {}", offered.as_limits());
             Err(OptionError::new(format!("unknown measure `{what}`"), help))
         }
     }
@@ -414,6 +425,7 @@ mod tests {
             goal("web"),
             goal("p98:web"),
             goal("godput:backup"),
+            goal("throughput:backup"),
             goal("p99:wbe"),
             goal("goodput:voice"),
             goal("mean:backup"),
@@ -421,6 +433,9 @@ mod tests {
             limit("voice <= 30 ms"),
             limit("voice.delay <= 30 ms"),
             limit("voice.dealy.p99 <= 30 ms"),
+            limit("voice.loss <= 1 %"),
+            limit("web.loss <= 1 %"),
+            limit("web.latency.p95 <= 1 s"),
             limit("voice.delay.p99 <= 30"),
             limit("voice.delay.p99 >= 30 ms"),
             limit("voice.datagram-loss <= little"),

@@ -52,6 +52,7 @@ mod pareto_front;
 mod report;
 mod search;
 mod store;
+mod synonyms;
 mod tune;
 mod vary;
 mod winner;

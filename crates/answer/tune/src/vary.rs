@@ -9,6 +9,8 @@ pub struct Varied {
     pub key: String,
     /// Its values, as `--set` has them.
     pub values: Vec<String>,
+    /// Key and values as they were written, for messages.
+    pub text: String,
 }
 
 /// At how many points a range is sampled.
@@ -65,6 +67,11 @@ impl Varied {
             Some((from, to)) => range(from, to).map_err(|why| wrong(&why))?,
             None => list(values),
         };
+        if let [one] = &values[..]
+            && let Some(range) = as_range(one)
+        {
+            return Err(wrong(&format!("a range is written with two dots: {key}={range}")));
+        }
         if values.iter().any(String::is_empty) {
             return Err(wrong("a value is empty"));
         }
@@ -73,7 +80,7 @@ impl Varied {
         {
             return Err(wrong(&format!("the value `{twice}` is given twice")));
         }
-        Ok(Varied { key: key.to_owned(), values })
+        Ok(Varied { key: key.to_owned(), values, text: text.trim().to_owned() })
     }
 }
 
@@ -81,7 +88,7 @@ impl Varied {
 /// is varied.
 pub fn combinations(varied: &[Varied]) -> Vec<Vec<(String, String)>> {
     let mut all = vec![Vec::new()];
-    for Varied { key, values } in varied {
+    for Varied { key, values, text: _ } in varied {
         let with = |before: &Vec<(String, String)>, value: &String| {
             let mut set = before.clone();
             set.push((key.clone(), value.clone()));
@@ -121,6 +128,16 @@ fn range(from: &str, to: &str) -> Result<Vec<String>, String> {
     let mut values: Vec<String> = (0..POINTS).map(at).collect();
     values.dedup();
     Ok(values)
+}
+
+/// A range that was written with another sign than two dots, such as `20-400 pkt`, as a range.
+fn as_range(text: &str) -> Option<String> {
+    let signs = ["-", "–", "…", ":", " to "];
+    signs.into_iter().find_map(|sign| {
+        let (from, to) = text.split_once(sign)?;
+        let ends = quantity(from).ok()?.0 < quantity(to).ok()?.0;
+        ends.then(|| format!("{}..{}", from.trim(), to.trim()))
+    })
 }
 
 /// A number and the unit behind it.
@@ -219,6 +236,13 @@ mod tests {
         assert!(why("policy.k=9..3").ends_with("9 must be below 3"));
         assert!(why("policy.k=1 ms..3 s").ends_with("different units, `ms` and `s`"));
         assert!(why("policy.k=a..b").ends_with("`a` is not a number"));
+        for range in ["20-400 pkt", "20 - 400 pkt", "20…400 pkt", "20 to 400 pkt", "20:400 pkt"] {
+            let expected = "a range is written with two dots: policy.k=20..400 pkt";
+            assert!(why(&format!("policy.k={range}")).ends_with(expected), "{range}");
+        }
+        assert_eq!(values("-5"), ["-5"]);
+        assert_eq!(values("2026-11"), ["2026-11"]);
+        assert_eq!(values("equal-load:8"), ["equal-load:8"]);
         assert!(why("policy.k=1,,2").ends_with("a value is empty"));
         assert!(why("policy.k=1,2,1").ends_with("the value `1` is given twice"));
     }

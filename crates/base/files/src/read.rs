@@ -11,6 +11,7 @@ use nix::libc::O_NONBLOCK;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use crate::kind::Kind;
+use crate::reason::reason;
 
 /// How long nobody may write into a pipe that is read.
 const MAX_SILENCE: Duration = Duration::from_secs(20);
@@ -38,7 +39,7 @@ pub enum ReadError {
     #[error("{0}")]
     TimedOut(&'static str),
     /// The system refuses.
-    #[error(transparent)]
+    #[error("{}", reason(.0))]
     Io(#[from] io::Error),
 }
 

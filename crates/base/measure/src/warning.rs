@@ -55,6 +55,8 @@ pub enum WarningKind {
     PartialSample,
     /// A class of the policy matched no packet.
     UnmatchedClass,
+    /// What the engine's model assumes or does not use: a note, and no doubt about this run.
+    Model,
 }
 
 /// A file of the input, or a place in it; line and column begin at 1.
@@ -85,8 +87,14 @@ impl WarningKind {
             WarningKind::Engine
             | WarningKind::UnsettledLoad
             | WarningKind::Unfinished
-            | WarningKind::GivenUp => false,
+            | WarningKind::GivenUp
+            | WarningKind::Model => false,
         }
+    }
+
+    /// Whether it is a note: good to know, and no reason to doubt the figures.
+    pub fn is_note(self) -> bool {
+        self == WarningKind::Model
     }
 }
 
@@ -110,6 +118,11 @@ impl Warning {
     /// What an engine says of its own run, sentence by sentence.
     pub fn all(messages: Vec<String>) -> Vec<Warning> {
         messages.into_iter().map(Warning::from).collect()
+    }
+
+    /// Notes on the model of an engine.
+    pub fn notes(messages: Vec<String>) -> Vec<Warning> {
+        messages.into_iter().map(|message| Warning::new(WarningKind::Model, message)).collect()
     }
 
     /// The same with what to do.
@@ -147,7 +160,7 @@ impl fmt::Display for ScopedWarning {
     }
 }
 
-/// Every warning of these runs once, with the points and runs that it is about where there are several.
+/// Every warning of these runs once, notes last, with the points and runs that it is about where there are several.
 /// One that is about all that an engine did has its name at most.
 pub fn warnings(runs: &[Run]) -> Vec<ScopedWarning> {
     let points = runs.iter().map(|run| run.points.len()).max().unwrap_or(0);
@@ -180,7 +193,9 @@ pub fn warnings(runs: &[Run]) -> Vec<ScopedWarning> {
         };
         ScopedWarning { about, warning: warning.clone() }
     };
-    all.into_iter().map(scoped).collect()
+    let mut all: Vec<ScopedWarning> = all.into_iter().map(scoped).collect();
+    all.sort_by_key(|one| one.warning.kind.is_note());
+    all
 }
 
 /// Earlier versions wrote the message only.

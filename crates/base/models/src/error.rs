@@ -30,7 +30,9 @@ impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ModelError::OutOfRange { quantity, found, allowed } => {
-                write!(f, "{quantity} must be {allowed}; found {}", rounded(*found, *allowed))
+                let missed = allowed.missed_by(*found);
+                let found = rounded(*found, *allowed);
+                write!(f, "{quantity} must be {missed} for the model to hold; found {found}")
             }
             ModelError::NotSettled { quantity, residual, steps } => {
                 write!(
@@ -106,6 +108,17 @@ impl Range {
         above && below
     }
 
+    /// The end that a value misses; all of the range if it misses none or both.
+    fn missed_by(&self, found: f64) -> Range {
+        let any = Bound::Unbounded;
+        let (from, to) = (Range { to: any, ..*self }, Range { from: any, ..*self });
+        match (from.holds(found), to.holds(found)) {
+            (false, true) => from,
+            (true, false) => to,
+            _ => *self,
+        }
+    }
+
     /// `value`, or why not.
     pub fn check(self, quantity: &'static str, value: f64) -> Result<f64, ModelError> {
         if self.holds(value) {
@@ -118,17 +131,20 @@ impl Range {
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.from {
-            Bound::Included(low) => write!(f, "at least {low}")?,
-            Bound::Excluded(low) => write!(f, "above {low}")?,
-            Bound::Unbounded => write!(f, "any number")?,
-        }
-        match self.to {
-            Bound::Included(high) => write!(f, " and at most {high}"),
-            Bound::Excluded(f64::INFINITY) => write!(f, " and finite"),
-            Bound::Excluded(high) => write!(f, " and below {high}"),
-            Bound::Unbounded => Ok(()),
-        }
+        let from = match self.from {
+            Bound::Included(low) => Some(format!("at least {low}")),
+            Bound::Excluded(low) => Some(format!("above {low}")),
+            Bound::Unbounded => None,
+        };
+        let to = match self.to {
+            Bound::Included(high) => Some(format!("at most {high}")),
+            Bound::Excluded(f64::INFINITY) => Some("finite".to_owned()),
+            Bound::Excluded(high) => Some(format!("below {high}")),
+            Bound::Unbounded => None,
+        };
+        let ends: Vec<String> = from.into_iter().chain(to).collect();
+        f.write_str(if ends.is_empty() { "any number" } else { "" })?;
+        f.write_str(&ends.join(" and "))
     }
 }
 
@@ -142,11 +158,11 @@ mod tests {
             |value| Range::from_to(0.0, 0.6).check("the load", value).unwrap_err().to_string();
         assert_eq!(
             found(0.689_754_719_028),
-            "the load must be at least 0 and at most 0.6; found 0.6898"
+            "the load must be at most 0.6 for the model to hold; found 0.6898"
         );
         assert_eq!(
             found(0.600_000_01),
-            "the load must be at least 0 and at most 0.6; found 0.60000001"
+            "the load must be at most 0.6 for the model to hold; found 0.60000001"
         );
     }
 
@@ -155,12 +171,12 @@ mod tests {
         let loss = Range::from_to_below(0.0, 0.5).check("the loss probability", 0.7).unwrap_err();
         assert_eq!(
             loss.to_string(),
-            "the loss probability must be at least 0 and below 0.5; found 0.7"
+            "the loss probability must be below 0.5 for the model to hold; found 0.7"
         );
         let rtt = Range::above(0.0).check("the round-trip time in seconds", 0.0).unwrap_err();
         assert_eq!(
             rtt.to_string(),
-            "the round-trip time in seconds must be above 0 and finite; found 0"
+            "the round-trip time in seconds must be above 0 for the model to hold; found 0"
         );
         let queue =
             ModelError::NotSettled { quantity: "the queue", residual: 0.251_049_873, steps: 7 };

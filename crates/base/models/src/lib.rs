@@ -20,7 +20,7 @@
 //! assert!((wait - 0.005).abs() < 1e-12);
 //! // At a load of 1 or more there is no mean.
 //! let refused = fcfs_wait(&[CustomerClass::constant(100.0, 0.01)]).unwrap_err();
-//! assert_eq!(refused.to_string(), "the load must be at least 0 and below 1; found 1");
+//! assert_eq!(refused.to_string(), "the load must be below 1 for the model to hold; found 1");
 //! ```
 //!
 //! # What this crate does not know

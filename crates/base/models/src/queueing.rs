@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn an_overloaded_queue_is_refused_with_the_loads_that_have_a_mean() {
         let refused = fcfs_wait(&[CustomerClass::constant(1.0, 1.0)]).unwrap_err();
-        assert_eq!(refused.to_string(), "the load must be at least 0 and below 1; found 1");
+        assert_eq!(refused.to_string(), "the load must be below 1 for the model to hold; found 1");
     }
 
     #[test]

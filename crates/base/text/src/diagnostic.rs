@@ -94,9 +94,12 @@ impl Diagnostic {
         if let Some(label) = &self.label {
             annotation = annotation.label(label);
         }
-        let snippet =
-            Snippet::source(&self.source.text).path(&self.source.name).annotation(annotation);
-        let mut group = title.element(snippet);
+        let snippet = Snippet::source(&self.source.text).annotation(annotation);
+        // An option has no lines, so its name stands alone.
+        let mut group = match self.source.name.starts_with("--") {
+            true => title.element(Origin::path(&self.source.name)).element(snippet),
+            false => title.element(snippet.path(&self.source.name)),
+        };
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help));
         }

@@ -379,7 +379,10 @@ impl Document {
         match key.strip_prefix("parameters.") {
             Some(name) if !names.contains(&name) => Err((
                 format!("unknown parameter `{name}`"),
-                Some(suggestion(name, "parameters of the file", &names)),
+                Some(match &names[..] {
+                    [] => "the file has no [parameters]".to_owned(),
+                    names => suggestion(name, "parameters of the file", names),
+                }),
             )),
             None if names.contains(&key) && self.root.get(key).is_none() => Err((
                 format!("unknown key `{key}`"),

@@ -50,4 +50,5 @@ pub use named::{NAME_RULE, Named, is_name, nearest, suggestion};
 pub use plain::plain;
 pub use scalar::{Scalar, ScalarOrList};
 pub use schema::schema;
+pub use shortflow_files::reason;
 pub use tree::{Item, Key, Value};

@@ -22,6 +22,7 @@
 //!
 //! Packets, networks and files. It reads neither a clock nor a seed: time and seeds are arguments.
 
+mod access_lines;
 mod bytes;
 mod length;
 mod link_layer;

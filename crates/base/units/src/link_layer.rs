@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
 use crate::Bytes;
+use crate::access_lines::link_layers_of;
 
 /// How a link frames packets: bytes added to each IP packet, the smallest frame, and cells.
 ///
@@ -223,6 +224,16 @@ fn error(message: String) -> ParseLinkLayerError {
     ParseLinkLayerError { message, help }
 }
 
+fn unknown(name: &str) -> ParseLinkLayerError {
+    let found = error(format!("unknown link layer \"{name}\""));
+    match link_layers_of(name) {
+        Some(meant) => {
+            ParseLinkLayerError { help: format!("did you mean {meant}? {}", found.help), ..found }
+        }
+        None => found,
+    }
+}
+
 impl FromStr for LinkLayer {
     type Err = ParseLinkLayerError;
 
@@ -250,7 +261,7 @@ impl FromStr for LinkLayer {
                     Some(_) => {
                         return Err(error(format!("`{name}` must come first in \"{text}\"")));
                     }
-                    None => return Err(error(format!("unknown link layer \"{name}\""))),
+                    None => return Err(unknown(name)),
                 },
             }
             .ok_or_else(|| out_of_range(text))?;

@@ -74,7 +74,7 @@ fn an_option_that_changes_nothing_is_refused() {
 #[test]
 fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
     for (arguments, message) in [
-        (&["simulate", "nowhere.toml"][..], "cannot read nowhere.toml: the file does not exist"),
+        (&["simulate", "nowhere.toml"][..], "cannot read nowhere.toml: it does not exist"),
         (&["simulate", SMALL, "--set", "duration"], "write KEY=VALUE"),
         (&["simulate", SMALL, "--set", "duratoin=1 s"], "`duration`"),
         (&["simulate", SMALL, "--replicas", "0"], "replicas must be 1 to 10000"),
@@ -101,6 +101,25 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
             ],
             "./policies/red.toml is given twice",
         ),
+        (&["tune", "policies/red.toml", "--for", "p99:web"], "red.toml is a policy, not a scenario"),
+        (
+            &["tune", "policies/red.toml", "--for", "p99:web"],
+            "name the scenario first, and the policy with --policies",
+        ),
+        (
+            &["compare", SMALL, "--policies", "policies"],
+            "give its files, separated by commas: --policies policies/aggregate.toml,policies/best-effort.toml",
+        ),
+        (
+            &["tune", SMALL, "--for", "p99:web", "--policies", "policies"],
+            "give its files, separated by commas: --policies policies/aggregate.toml,policies/best-effort.toml",
+        ),
+        (&["simulate", SMALL, "--policy", "red"], "did you mean policies/red.toml?"),
+        (&["compare", SMALL, "--policies", "red,drr"], "did you mean policies/red.toml?"),
+        (&["simulate", SMALL, "--policy", "pie"], "`shortflow explain pie` shows"),
+        (&["tune", SMALL, "--for", "p99:web", "--policies", "pie"], "`shortflow explain pie` shows"),
+        (&["check", "red"], "did you mean policies/red.toml?"),
+        (&["check", "scenarios"], "give a file in it, such as scenarios/browsing-telnet-ftp.toml"),
         (&["report", "nowhere"], "the folder nowhere does not exist"),
         (&["frobnicate"], "unrecognized subcommand"),
     ] {
@@ -109,4 +128,62 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
         assert!(ended.err.contains(message), "{arguments:?} gives\n{}", ended.err);
         assert_eq!(ended.out, "");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_scenario_in_place_of_a_policy_is_refused_with_its_policy() {
+    for arguments in [
+        &["deploy", "scenarios/contract.toml", "--dev", "lo"][..],
+        &["reload", "scenarios/contract.toml", "--dev", "lo", "--reset"],
+        &["doctor", "scenarios/contract.toml"],
+    ] {
+        let ended = run(arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.err);
+    }
+    let ended = run(&["doctor", "scenarios/contract.toml"]);
+    let message = "error: scenarios/contract.toml is a scenario, not a policy\n  its policy is policies/";
+    assert!(ended.err.starts_with(message), "{}", ended.err);
+}
+
+#[test]
+fn a_fleet_an_empty_file_and_comments_are_refused_with_what_to_do() {
+    let home = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = home.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let fleet = file("fleet.toml", "[machines.a]\n[[assign]]\npolicy = \"red.toml\"\n");
+    let empty = file("empty.toml", "");
+    let comments = file("comments.toml", "# to do\n");
+    let folder = home.path().display();
+    for (arguments, message, help) in [
+        (
+            vec!["check", &fleet],
+            "is a fleet, neither a policy nor a scenario",
+            format!("`shortflow agent plan {folder}` checks a fleet"),
+        ),
+        (vec!["simulate", &fleet], "is a fleet, not a scenario", "agent plan".to_owned()),
+        (vec!["simulate", &empty], "empty.toml is empty", "`shortflow init` writes".to_owned()),
+        (vec!["check", &empty], "empty.toml is empty", "a scenario needs `duration`".to_owned()),
+        (vec!["check", &comments], "has comments alone", "[roles.NAME]".to_owned()),
+    ] {
+        let ended = run(&arguments);
+        assert_eq!(ended.code, Some(2), "{arguments:?}");
+        assert!(ended.err.contains(message) && ended.err.contains(&help), "{}", ended.err);
+    }
+    let found: serde_json::Value =
+        serde_json::from_str(&run(&["check", "--json", &empty]).out).unwrap();
+    let mistake = &found["files"][0]["mistakes"][0];
+    assert!(mistake["message"].as_str().unwrap().ends_with("is empty"), "{found}");
+    assert!(mistake["help"].as_str().unwrap().contains("shortflow init"), "{found}");
+}
+
+#[test]
+fn an_unknown_parameter_is_refused_with_those_of_the_policy() {
+    let ended = run(&["check", SMALL, "--set", "parameters.foo=3"]);
+    assert!(ended.err.contains("unknown parameter `foo`"), "{}", ended.err);
+    assert!(ended.err.contains("parameters of the policy: `policy.parameters."), "{}", ended.err);
+    assert!(!ended.err.contains("--set:1"), "an option has no lines: {}", ended.err);
 }

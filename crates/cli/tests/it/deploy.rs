@@ -54,7 +54,7 @@ pub(crate) fn done(arguments: &[&str]) -> String {
 fn a_deployment_is_made_looked_at_changed_and_taken_away() {
     with_a_cable(|| {
         let before = queues();
-        assert_eq!(done(&["status"]), "nothing is deployed here\n");
+        assert_eq!(done(&["status"]), "no policy is deployed on this machine\n");
         let message = done(&[&["deploy", STRICT][..], &AT].concat());
         assert_eq!(message, "sf0: policy \"Strict Priority\", role core, 10 Mbit/s, 3 classes\n");
         let status = done(&["status"]);

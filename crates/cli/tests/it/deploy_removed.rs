@@ -43,11 +43,11 @@ fn queues_that_are_removed_together_with_the_place_for_filters_are_missed() {
         tc("qdisc del dev sf0 root");
         tc("qdisc del dev sf0 clsact");
         done(&["undeploy", "--dev", "sf0"]);
-        assert_eq!(done(&["status"]), "nothing is deployed here\n");
+        assert_eq!(done(&["status"]), "no policy is deployed on this machine\n");
         assert_eq!(queues(), before);
         done(&[&["deploy", STRICT][..], &AT].concat());
         done(&["undeploy", "--dev", "sf0"]);
-        assert_eq!(done(&["status"]), "nothing is deployed here\n");
+        assert_eq!(done(&["status"]), "no policy is deployed on this machine\n");
     });
 }
 
@@ -82,7 +82,7 @@ fn a_device_that_is_renamed_keeps_what_is_known_of_its_deployment() {
         rename("sf0", "sf7");
         done(&["undeploy", "--dev", "sf7"]);
         rename("sf7", "sf0");
-        assert_eq!(done(&["status"]), "nothing is deployed here\n");
+        assert_eq!(done(&["status"]), "no policy is deployed on this machine\n");
 
         done(&[&["deploy", STRICT][..], &AT].concat());
         rename("sf0", "sf7");
@@ -95,7 +95,7 @@ fn a_device_that_is_renamed_keeps_what_is_known_of_its_deployment() {
         ip("link add sf0 type veth peer name sf8").unwrap();
         assert_eq!(run(&["status", "--dev", "sf0"]).code, Some(2));
         done(&["undeploy", "--dev", "sf7"]);
-        assert_eq!(done(&["status"]), "nothing is deployed here\n");
+        assert_eq!(done(&["status"]), "no policy is deployed on this machine\n");
     });
 }
 
@@ -127,6 +127,6 @@ fn a_marker_is_missed_on_a_device_that_is_renamed_and_with_its_queues() {
         assert!(status.out.contains(marker), "{}", status.out);
         done(&["undeploy", "--dev", "sf7"]);
         ip("link set sf7 name sf0").unwrap();
-        assert_eq!(done(&["status"]), "nothing is deployed here\n");
+        assert_eq!(done(&["status"]), "no policy is deployed on this machine\n");
     });
 }

@@ -303,7 +303,7 @@ fn a_new_namespace_knows_nothing_of_what_was_deployed_in_one_that_is_gone() {
     // The kernel numbers namespaces by the lowest number that is free, and devices likewise.
     for _ in 0..3 {
         gone();
-        with_a_cable(|| assert_eq!(done(&["status"]), "nothing is deployed here\n"));
+        with_a_cable(|| assert_eq!(done(&["status"]), "no policy is deployed on this machine\n"));
     }
 }
 

@@ -53,7 +53,7 @@ fn what_has_no_closed_form_is_told_as_a_bound_with_the_reason() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let message = ended.out.replace("\n  ", " ");
     let why = "No closed form for `packets`: the arrivals at a->b: the load, including what is \
-        served before it, must be at least 0 and below 1; found 1.04";
+        served before it, must be below 1 for the model to hold; found 1.04";
     assert!(message.contains(why), "{message}");
     // 8 ms to send, 1 ms on the way.
     assert!(message.contains("≥ 9.00"), "{message}");

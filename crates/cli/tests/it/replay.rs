@@ -104,7 +104,7 @@ fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
     let short = short.to_str().unwrap();
     let make = "create one: head -c 24 /dev/urandom | base64 | tr '+/' '-_' > FILE";
     let wanted = format!(
-        "error: cannot serve the console at {taken}: Address already in use (os error 98)\n  \
+        "error: cannot serve the console at {taken}: Address already in use\n  \
          give another address and port; port 0 selects a free one\n"
     );
     refused(&["replay", &small, "--console", &taken], 3, &wanted);
@@ -117,7 +117,7 @@ fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
         ),
         (
             "none",
-            "cannot read the token in none: No such file or directory (os error 2)".to_owned(),
+            "cannot read the token in none: it does not exist".to_owned(),
         ),
     ] {
         let arguments = ["replay", &small, "--console", FREE, "--console-token-file", file];

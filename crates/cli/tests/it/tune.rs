@@ -173,7 +173,18 @@ fn what_is_misspelt_is_told_before_anything_is_run() {
             vec!["--for", "p99:packets", "--vary", "policy.parameters.limt=1 pkt,2 pkt"],
             "did you mean `limit`?",
         ),
-        (vec!["--for", "p99:packets", "--vary", "policy.parameters.nope=1,2"], "--vary:1:8"),
+        (
+            vec!["--for", "p99:packets", "--vary", "policy.parameters.nope=1,2"],
+            "--> --vary 'policy.parameters.nope=1,2'\n",
+        ),
+        (
+            vec!["--for", "p99:packets", "--vary", "policy.parameters.limit=20-400 pkt"],
+            "a range is written with two dots: policy.parameters.limit=20..400 pkt",
+        ),
+        (
+            vec!["--for", "p99:packets", "--keep", "packets.loss <= 1 %"],
+            "unknown measure `loss`\n  did you mean `datagram-loss`? measures of `packets`:",
+        ),
         (
             vec!["--for", "p99:packets", "--keep", "packets.datagram-loss <= 1"],
             "has no effect: `datagram-loss` never exceeds 100 %\n  did you mean `1 %`?",

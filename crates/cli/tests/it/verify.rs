@@ -341,6 +341,6 @@ fn an_exception_that_a_killed_verify_has_left_is_told_and_taken_out_by_the_next_
         killed(&verify, "to 10.77.3.2");
         let ended = run(&["undeploy", "--dev", "sf0"]);
         assert_eq!(ended.code, Some(0), "{}", ended.err);
-        assert_eq!(run(&["status"]).out, "nothing is deployed here\n");
+        assert_eq!(run(&["status"]).out, "no policy is deployed on this machine\n");
     });
 }

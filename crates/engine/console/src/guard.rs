@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use shortflow_files::reason;
 use shortflow_http::{Names, Refusal, Request};
 
 /// Who may read, and who may change anything.
@@ -26,7 +27,7 @@ pub struct Token(String);
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// It cannot be read.
-    #[error("cannot read the token in {path}: {source}")]
+    #[error("cannot read the token in {path}: {}", reason(.source))]
     Unreadable {
         /// The file.
         path: String,

@@ -45,7 +45,7 @@ pub(crate) fn check_time(
         Demand::Closed { visit, .. } if visit.shape == Shape::Echo => MAX_ADDED_TO_STREAM,
         _ => MAX_ADDED,
     };
-    let what = "the part of a time that waits for others and losses are";
+    let what = "the share of waits and losses in the time";
     Ok(Range::from_to(0.0, most).check(what, 1.0 - alone / seconds).map(|_| ())?)
 }
 
@@ -62,15 +62,15 @@ pub(crate) fn check_delay(
     let all: f64 = hops().map(|(route, hop)| route.share * rough(hop)).sum();
     let has_weights = |(_, hop): (&Route, &Hop)| network.lines[hop.line].queues.weights.is_some();
     let (what, most) = match hops().any(has_weights) {
-        true => ("the part of a delay that waits for turns of others are", MAX_FOR_TURNS),
+        true => ("the share of waits for the turns of other classes in the delay", MAX_FOR_TURNS),
         false => {
-            ("the part of a delay that waits behind windows of others are", MAX_ADDED_TO_STREAM)
+            ("the share of waits behind windows of other flows in the delay", MAX_ADDED_TO_STREAM)
         }
     };
     Range::from_to(0.0, most).check(what, all / seconds)?;
     let constant = |hop: &Hop| wait(hop) * network.constant_part(hop.line);
     let all: f64 = hops().map(|(route, hop)| route.share * constant(hop)).sum();
-    let what = "the part of a delay that waits for streams of constant rate are";
+    let what = "the share of waits for streams of constant rate in the delay";
     Range::from_to(0.0, MAX_FOR_CONSTANT).check(what, all / seconds)?;
     Ok(())
 }
@@ -127,8 +127,8 @@ impl Network {
                 }
                 let part = self.lifting(at, band) / met.utilisation.max(f64::MIN_POSITIVE);
                 if part > MAX_LIFTING {
-                    let what = "RED whose average single messages lift to where it drops";
-                    let why = format!("{what}, as at {}", self.lines[at].name);
+                    let what = "single messages raise the average of RED to where it drops";
+                    let why = format!("{what}, at {}", self.lines[at].name);
                     self.met[at][band].lacks.get_or_insert(why);
                 }
             }

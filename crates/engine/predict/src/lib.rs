@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Waits, losses, round trips and rates depend on one another, and are solved together as a fixed point. A workload
-//! without a closed form is omitted, with its name and the reason. Each result names its models. Both are warnings of
-//! the results.
+//! without a closed form is omitted, with its name and the reason: a warning of the results. Each result names its
+//! models: notes of the results.
 //!
 //! ```
 //! use shortflow_predict::Prediction;
@@ -110,8 +110,7 @@ impl Engine for Prediction {
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
         refuse_tap(&observers)?;
-        let Predicted { summary, notes, .. } = predict(task.scenario);
-        let warnings = Warning::all(notes);
+        let Predicted { summary, warnings, .. } = predict(task.scenario);
         Ok(Outcome { warnings, ..Measured::Means(Box::new(summary)).into() })
     }
 }
@@ -119,8 +118,8 @@ impl Engine for Prediction {
 /// What is expected in a scenario.
 struct Predicted {
     summary: Summary,
-    /// Sentences on what it rests on.
-    notes: Vec<String>,
+    /// What is missing or may be far off, and what it rests on.
+    warnings: Vec<Warning>,
     /// Why there is no mean of any workload, if that is so.
     no_mean: Option<Refusal>,
 }
@@ -141,7 +140,7 @@ impl Predicted {
 fn predict(scenario: &Scenario) -> Predicted {
     let readings = service_orders::all(scenario);
     let (network, summary, lacking) = service_orders::combined(scenario, readings);
-    let notes = notes::rests_on(scenario, &network, &summary, &lacking);
+    let warnings = notes::rests_on(scenario, &network, &summary, &lacking);
     let whole: Vec<_> = lacking.iter().filter(|lacks| lacks.class.is_none()).collect();
     let no_mean = (whole.len() == scenario.workloads.len()).then(|| {
         let name = |at: usize| &scenario.workloads[at].name;
@@ -151,7 +150,7 @@ fn predict(scenario: &Scenario) -> Predicted {
             .collect();
         Refusal(each + "use `shortflow simulate`")
     });
-    Predicted { summary, notes, no_mean }
+    Predicted { summary, warnings, no_mean }
 }
 
 fn refuse_tap(observers: &Observers<'_>) -> Result<(), Refusal> {

@@ -1,6 +1,6 @@
 //! Sentences that name the models and their limits.
 
-use shortflow_measure::Summary;
+use shortflow_measure::{Summary, Warning};
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_units::Length;
 
@@ -15,13 +15,14 @@ use crate::summary::Lacking;
 use crate::traffic::{Demand, Shape, Source};
 use crate::without_effect::WITHOUT_EFFECT;
 
-/// Sentences on what there is, and on what there is not. What may be far off is named.
+/// Sentences on what there is, and on what there is not: warnings of what is missing or may be far off, and notes on the
+/// models.
 pub(crate) fn rests_on(
     scenario: &Scenario,
     network: &Network,
     summary: &Summary,
     lacking: &[Lacking],
-) -> Vec<String> {
+) -> Vec<Warning> {
     let mut reported = Vec::new();
     for Lacking { workload, class, why } in lacking {
         let name = &scenario.workloads[*workload].name;
@@ -31,7 +32,6 @@ pub(crate) fn rests_on(
     let is_known =
         |at: usize| !lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none());
     let known: Vec<usize> = (0..scenario.workloads.len()).filter(|at| is_known(*at)).collect();
-    reported.extend(models(scenario, network, &known).into_iter().map(str::to_owned));
     for (of, text) in cautions(network).into_iter().chain(cautions_of_marks(network)) {
         let names = known.iter().filter(|at| of(&network.sources[**at]));
         let names = names.map(|at| names_of(summary, &scenario.workloads[*at].name));
@@ -41,9 +41,13 @@ pub(crate) fn rests_on(
         }
     }
     reported.extend(rare(summary));
-    reported.extend(scenario.without_effect(WITHOUT_EFFECT, "predict"));
-    reported.extend(scenario.without_effect(SCENARIO_KEYS_WITHOUT_EFFECT, "predict"));
-    reported
+    let models = models(scenario, network, &known).into_iter().map(str::to_owned);
+    let without_effect = [WITHOUT_EFFECT, SCENARIO_KEYS_WITHOUT_EFFECT]
+        .into_iter()
+        .flat_map(|keys| scenario.without_effect(keys, "predict"));
+    let mut all = Warning::all(reported);
+    all.extend(Warning::notes(models.chain(without_effect).collect()));
+    all
 }
 
 /// The name of a workload in a warning, and of its objects where it has some.
@@ -89,7 +93,7 @@ fn models(scenario: &Scenario, network: &Network, known: &[usize]) -> Vec<&'stat
         matches!(kind, WorkloadKind::Web(_) | WorkloadKind::Ftp(_) | WorkloadKind::Telnet(_))
     };
     let all = [
-        (true, MEANS),
+        (!known.is_empty(), MEANS),
         (known.len() < scenario.workloads.len(), FLOORS),
         (has(&|kind| matches!(kind, WorkloadKind::Poisson(_))), POISSON),
         (used(network).any(|at| network.lines[at].bands().len() > 1), BANDS),
@@ -245,10 +249,10 @@ const FLOORS: &str = "Values without a closed form are bounds: times with ≥ ar
     lines; goodputs with ≤ are those of the slowest line, shaper or receiver's window on the path.";
 const POISSON: &str =
     "Datagrams: waits from M/G/1 (Pollaczek and Khinchine), exact only for Poisson packets.";
-const CONSTANT: &str = "streams of constant rate are modelled as Poisson packets; actual delays \
-    are lower, by up to four times where little else is sent.";
+const CONSTANT: &str = "streams of constant rate are modelled as Poisson packets. Where little else \
+    is sent, this overestimates delays by up to four times.";
 const SYNCHRONIZED: &str = "the model assumes that the flows filling a plain buffer cut their windows \
-    together; actual delays are higher.";
+    together. This underestimates the waits at that buffer.";
 const BANDS: &str = "Bands in priority order: M/G/1 with non-preemptive priorities (Cobham; Guo et \
     al. 2005, eq. 1).";
 const WEIGHTS: &str = "Classes with weights: only values that are nearly the same in every order \
@@ -277,8 +281,8 @@ const WITH_CUBIC: &str = "beside long CUBIC flows at RED, actual times are up to
 const MUCH: f64 = 0.3;
 const LONG_QUEUES: &str = "windows wait longer for one another than their round trip; times may be \
     off by half, and the largest may be twice too long.";
-const WITH_WINDOWS: &str = "behind or between windows of other flows, or beside long flows where \
-    the flow that has sent least goes first, actual delays are up to twice as long.";
+const WITH_WINDOWS: &str = "waits behind or between windows of other flows, or beside long flows where \
+    the flow that has sent least goes first, are underestimated. They can double the delay.";
 const AT_RED: &str = "large windows raise the average of RED, which then drops from them; actual \
     times of large transfers are up to half longer.";
 const ONE_MARK: &str = "`tcp-state` gives all packets the same mark: the initial window is already above \

@@ -26,7 +26,7 @@ impl PredictionCache {
             let nothing = found.nothing().cloned();
             has_some |= nothing.is_none();
             lacking = lacking.or(nothing);
-            all.insert(key(scenario), (found.summary, found.notes));
+            all.insert(key(scenario), (found.summary, found.warnings));
         }
         PredictionCache { all, nothing: lacking.filter(|_| !has_some) }
     }
@@ -39,7 +39,7 @@ impl PredictionCache {
         self.nothing.clone().map_or(Ok(()), Err)
     }
 
-    fn get(&self, scenario: &Scenario) -> &(Summary, Vec<String>) {
+    fn get(&self, scenario: &Scenario) -> &(Summary, Vec<Warning>) {
         self.all.get(&key(scenario)).expect("the scenario was given")
     }
 }
@@ -65,8 +65,7 @@ impl Engine for PredictionCache {
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
         crate::refuse_tap(&observers)?;
-        let (summary, notes) = self.get(task.scenario).clone();
-        let warnings = Warning::all(notes);
+        let (summary, warnings) = self.get(task.scenario).clone();
         Ok(Outcome { warnings, ..Measured::Means(Box::new(summary)).into() })
     }
 }

@@ -83,9 +83,8 @@ pub(crate) fn of_windows(
     let (band, met) = (piece.places[0].band, at(&piece.places[0]));
     let queue = &line.bands()[band];
     if queue.order == Order::Fifo && met.is_filled && queue.curves.is_empty() {
-        let what = "visits beside long flows at the plain buffer of";
-        let why = "their bursts lose more than any closed form predicts";
-        return Some(Lack(format!("{what} {}: {why}", line.name)));
+        let why = "where bursts of other flows lose more packets than any closed form predicts";
+        return Some(Lack(format!("long flows fill the plain buffer of {}, {why}", line.name)));
     }
     let at = |error: ModelError| Lack(format!("at {} {error}", line.name));
     if let Err(error) = check_asked(network, source, hop) {

@@ -136,9 +136,8 @@ impl Network {
             let name = &scenario.workloads[self.sources[number].workload].name;
             let place = &self.lines[at].name;
             if self.unknown[at].as_ref().is_none_or(|unknown| unknown.from > from) {
-                let why = format!(
-                    "the rate left at {place} by `{name}`, which has no closed form itself"
-                );
+                let why =
+                    format!("it shares {place} with `{name}`, which has no closed form itself");
                 self.unknown[at] = Some(Unknown { why, from });
                 changed = true;
             }

@@ -24,9 +24,6 @@ pub struct ClassUse {
     pub whole: ClassCounts,
 }
 
-/// The limit on named classes per list. Above it only the first is named.
-const MAX_NAMED: usize = 3;
-
 impl ClassCounts {
     /// Adds the counts of a role's classes at one place.
     pub fn add_conditioner(&mut self, role: &str, conditioner: &Conditioner) {
@@ -78,23 +75,16 @@ impl ClassUse {
         self
     }
 
-    /// A warning for each bound class with conditions that matched no packet, or no packet after the warm-up.
-    /// The classes in `unreachable` already have a warning. Classes without conditions need none.
+    /// A warning for all bound classes with conditions that matched no packet, and one for those that matched none
+    /// after the warm-up. The classes in `unreachable` already have a warning. Classes without conditions need none.
     pub fn warnings(&self, scenario: &Scenario, unreachable: &BTreeSet<ClassId>) -> Vec<Warning> {
-        let classes = scenario.policy.iter().flat_map(|policy| &policy.classes);
-        let idle = classes.filter(|class| !unreachable.contains(&class.id));
-        let idle = idle.filter_map(|class| Some((class, self.idle(&class.id)?)));
-        let idle: Vec<(&ClassRule, Idle)> = idle.collect();
-        let beside = |a: &(&ClassRule, Idle), b: &(&ClassRule, Idle)| {
-            a.1 == b.1 && a.0.id.is_beside(&b.0.id)
+        let classes = || scenario.policy.iter().flat_map(|policy| &policy.classes);
+        let of = |idle: Idle| -> Option<Warning> {
+            let is_meant = |class: &&ClassRule| self.idle(&class.id) == Some(idle);
+            let found = classes().filter(|class| !unreachable.contains(&class.id));
+            warning(&found.filter(is_meant).collect::<Vec<_>>(), idle)
         };
-        let mut warnings = Vec::new();
-        for group in idle.chunk_by(beside) {
-            let named = if group.len() > MAX_NAMED { &group[..1] } else { group };
-            let others = group.len() - named.len();
-            warnings.extend(named.iter().map(|(class, idle)| warning(class, *idle, others)));
-        }
-        warnings
+        [Idle::Always, Idle::SinceWarmUp].into_iter().filter_map(of).collect()
     }
 
     fn idle(&self, id: &ClassId) -> Option<Idle> {
@@ -116,23 +106,21 @@ enum Idle {
     SinceWarmUp,
 }
 
-fn warning(class: &ClassRule, idle: Idle, others: usize) -> Warning {
-    let name = format!("{} in the role `{}`", class.name, class.id.role);
-    let others = match others {
-        0 => String::new(),
-        1 => "; 1 more class in its list did not either".to_owned(),
-        _ => format!("; {others} more classes in its list did not either"),
-    };
+/// The warning for these classes, at the place of the first.
+fn warning(classes: &[&ClassRule], idle: Idle) -> Option<Warning> {
+    let first = classes.first()?;
+    let names = ClassRule::names(classes);
     let (message, help) = match idle {
         Idle::Always => (
-            format!("{name} matched no packet{others}"),
-            "compare its `match` with the packets of hosts, and with the classes before it",
+            format!("no packet matched {names}"),
+            "fine if the scenario has no such traffic; otherwise compare `match` with the packets of hosts, and with the \
+             classes before it",
         ),
         Idle::SinceWarmUp => (
-            format!("{name} matched no packet after the warm-up, only before its end{others}"),
-            "shorten `warm_up`, or start its traffic later",
+            format!("no packet matched {names} after the warm-up, only before its end"),
+            "shorten `warm_up`, or start the traffic later",
         ),
     };
-    let found = class.spot.warning(message, help);
-    Warning { kind: WarningKind::UnmatchedClass, ..input_warning(&found) }
+    let found = first.spot.warning(message, help);
+    Some(Warning { kind: WarningKind::UnmatchedClass, ..input_warning(&found) })
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use shortflow_files::{Dir, Kind, NotUtf8, ReadError};
-use shortflow_text::{Diagnostic, Diagnostics, MAX_TEXT, Severity, Source};
+use shortflow_text::{Diagnostic, Diagnostics, MAX_TEXT, Severity, Source, reason};
 
 use crate::atomic_file::write_beneath;
 use crate::fleet::Written;
@@ -40,7 +40,7 @@ pub(crate) type FileOwners = BTreeMap<String, u32>;
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// The system does not let us, or is not able to.
-    #[error("cannot read {path}: {why}")]
+    #[error("cannot read {path}: {}", reason(.why))]
     Cannot {
         /// What was to be read.
         path: String,

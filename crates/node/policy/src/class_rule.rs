@@ -28,6 +28,27 @@ pub struct ClassRule {
     pub spot: Spot,
 }
 
+/// The limit on named classes per warning.
+const MAX_NAMED: usize = 3;
+
+impl ClassRule {
+    /// The first of these classes by name and role, and how many more there are, for a warning about all of them.
+    pub fn names(classes: &[&ClassRule]) -> String {
+        let (named, others) = classes.split_at(classes.len().min(MAX_NAMED));
+        let of_role = |some: &[&ClassRule]| {
+            let names: Vec<&str> = some.iter().map(|class| class.name.as_str()).collect();
+            format!("{} in the role `{}`", names.join(", "), some[0].id.role)
+        };
+        let by_role = named.chunk_by(|a, b| a.id.role == b.id.role);
+        let names = by_role.map(of_role).collect::<Vec<_>>().join("; ");
+        match others.len() {
+            0 => names,
+            1 => format!("{names}; and 1 more class"),
+            n => format!("{names}; and {n} more classes"),
+        }
+    }
+}
+
 impl ClassId {
     /// Whether both classes are in the same list.
     pub fn is_beside(&self, other: &ClassId) -> bool {

@@ -7,7 +7,7 @@ use crate::check::check;
 use crate::file::PolicyFile;
 use crate::model::Policy;
 use shortflow_text::{Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, MAX_TEXT};
-use shortflow_text::{Override, Source, name_of};
+use shortflow_text::{Override, Source, name_of, reason};
 
 /// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
 ///
@@ -30,7 +30,7 @@ pub fn load_from(
     match files.read(path, MAX_TEXT) {
         Ok(text) => from_text(&name, &text, overrides),
         Err(error) => {
-            let message = format!("cannot read {name}: {error}");
+            let message = format!("cannot read {name}: {}", reason(&error));
             Err(Diagnostics::one(Diagnostic::of_whole(&name, message, None)))
         }
     }

@@ -1,4 +1,4 @@
-//! Determines whether a file is a policy or a scenario, before it is read as one.
+//! Determines whether a file is a policy, a scenario or a fleet, before it is read as one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,22 +12,15 @@ pub enum FileKind {
     Policy,
     /// A scenario.
     Scenario,
+    /// A fleet: it assigns policies to the devices of machines.
+    Fleet,
 }
 
-impl FileKind {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            FileKind::Policy => "policy",
-            FileKind::Scenario => "scenario",
-        }
-    }
-
-    /// Distinguishes policies and scenarios by the tables that only one of them has. A file that cannot be
-    /// read counts as a scenario; reading it then reports the error.
-    pub fn detect(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
-        const OF_POLICY: [&str; 2] = ["roles", "code_points"];
-        const OF_SCENARIO: [&str; 9] = [
+/// The tables and keys that only one kind has.
+const MARKS: [(FileKind, &[&str]); 3] = [
+    (
+        FileKind::Scenario,
+        &[
             "hosts",
             "routers",
             "links",
@@ -37,21 +30,46 @@ impl FileKind {
             "measure",
             "duration",
             "policy",
-        ];
+        ],
+    ),
+    (FileKind::Policy, &["roles", "code_points"]),
+    (FileKind::Fleet, &["machines", "assign", "rollout"]),
+];
+
+impl FileKind {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileKind::Policy => "policy",
+            FileKind::Scenario => "scenario",
+            FileKind::Fleet => "fleet",
+        }
+    }
+
+    /// Distinguishes files by the tables that only one kind has. A file that cannot be read counts as a scenario;
+    /// reading it then reports the error.
+    ///
+    /// # Errors
+    /// If the file is not TOML, or has no table of any kind.
+    pub fn detect(inputs: &InputFiles, path: &Path) -> Result<FileKind, Diagnostics> {
         let Ok(text) = inputs.read(path, MAX_TEXT) else { return Ok(FileKind::Scenario) };
         let source = Arc::new(Source { name: name_of(path), text });
         let document = Document::parse(source.clone(), &[])?;
         let names = document.names_in("");
-        let has = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
-        match (has(&OF_POLICY), has(&OF_SCENARIO)) {
-            (0, 0) => {
-                let message = format!("{} is neither a policy nor a scenario", source.name);
-                let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]";
-                let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
-                Err(Diagnostics::one(found))
+        let count =
+            |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
+        let mut best = (FileKind::Scenario, 0);
+        for (kind, of) in MARKS {
+            if count(of) > best.1 {
+                best = (kind, count(of));
             }
-            (policy, scenario) if policy > scenario => Ok(FileKind::Policy),
-            _ => Ok(FileKind::Scenario),
         }
+        if best.1 > 0 {
+            return Ok(best.0);
+        }
+        let message = format!("{} is neither a policy nor a scenario", source.name);
+        let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]";
+        let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
+        Err(Diagnostics::one(found))
     }
 }

@@ -47,6 +47,7 @@ mod max_min;
 mod memory;
 mod model;
 mod offered;
+mod policy_parameters;
 mod summary;
 mod sweep;
 mod unreachable;

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use shortflow_policy::{ClassId, Policy};
-use shortflow_text::{Diagnostic, Diagnostics, Document, InputFiles, Override, Scalar, Severity};
-use shortflow_text::{FormatKeys, MAX_DATA, MAX_TEXT, Source, folder_of, name_of};
+use shortflow_text::{
+    Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, Item, MAX_DATA, MAX_TEXT, Override,
+    Scalar, Severity, Source, Value, folder_of, name_of, reason,
+};
 
 use crate::bind;
 use crate::bound_parameters;
@@ -17,6 +19,7 @@ use crate::check;
 use crate::file::ScenarioFile;
 use crate::files::{Files, digest};
 use crate::model::{Inputs, Scenario};
+use crate::policy_parameters;
 use crate::sweep::{self, Axis};
 use crate::unreachable;
 
@@ -282,7 +285,8 @@ impl Loader<'_> {
 
     fn read_file(&self, swept: &[Override]) -> Result<(Document, ScenarioFile), Diagnostics> {
         let own: Vec<_> = self.all(swept).filter(|o| !o.key.starts_with(POLICY)).collect();
-        let mut document = Document::parse(self.source.clone(), &own)?;
+        let mut document = Document::parse(self.source.clone(), &own)
+            .map_err(|mistakes| self.with_policy_parameters(mistakes))?;
         sweep::normalize(&mut document);
         for binding in &self.overrides.bind {
             let source = Source { name: BIND.to_owned(), text: binding.clone() };
@@ -293,6 +297,22 @@ impl Loader<'_> {
         }
         let file = document.read()?;
         Ok((document, file))
+    }
+
+    /// The same mistakes; an unknown parameter of an option may be one of the policy.
+    fn with_policy_parameters(&self, mistakes: Diagnostics) -> Diagnostics {
+        let Ok(document) = Document::parse(self.source.clone(), &[]) else { return mistakes };
+        let path = match (&self.overrides.policy, document.root().get("policy")) {
+            (Some(path), _) => path.clone(),
+            (None, Some(Item { value: Value::Text(path), .. })) => self.folder.join(path),
+            (None, _) => return mistakes,
+        };
+        let name = tidy(&path);
+        let read = |path: &Path| (self.read)(path, MAX_TEXT);
+        let Ok(text) = read(&path).or_else(|_| read(Path::new(&name))) else { return mistakes };
+        let policy = Document::parse(Arc::new(Source { name, text }), &[]);
+        let of_policy = policy.map_or_else(|_| Vec::new(), |one| one.names_in("parameters"));
+        policy_parameters::add_help(mistakes, &document.names_in("parameters"), &of_policy)
     }
 
     /// All overrides: those of the command line, then those of the sweep.
@@ -409,16 +429,6 @@ fn misread(source: Source, span: Range<usize>, message: String) -> Diagnostics {
         label: None,
         help: Some(bind::HOW_TO_BIND.to_owned()),
     })
-}
-
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "the file does not exist".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::InvalidData => "the file is not UTF-8 text".to_owned(),
-        io::ErrorKind::IsADirectory => "it is a folder, not a file".to_owned(),
-        _ => error.to_string(),
-    }
 }
 
 const POLICY: &str = "policy.";

@@ -36,20 +36,26 @@ pub(crate) fn unreachable(scenario: &Scenario, any_traffic: bool) -> BTreeSet<Cl
     found.map(|class| class.id.clone()).collect()
 }
 
-/// A warning for each of these classes, at its position in the policy.
+/// Warnings of these classes: one for all whose packets no workload sends, and one for each whose addresses no host
+/// has, at its position in the policy.
 pub(crate) fn warnings(
     scenario: &Scenario,
     ids: &BTreeSet<ClassId>,
     any_traffic: bool,
 ) -> Vec<Diagnostic> {
-    let classes: Vec<&ClassRule> =
-        bound(scenario).filter(|class| ids.contains(&class.id)).collect();
-    let mut warnings = Vec::new();
+    let classes = bound(scenario).filter(|class| ids.contains(&class.id));
+    let is_unsent = |class: &&ClassRule| {
+        lack(scenario, &class.rule, any_traffic) == Some(Lack::Packets)
+    };
+    let (unsent, classes): (Vec<&ClassRule>, Vec<&ClassRule>) = classes.partition(is_unsent);
+    let mut warnings = Vec::from_iter(warning_of_unsent(&unsent));
     for group in classes.chunk_by(|a, b| a.id.is_beside(&b.id)) {
         let named = if group.len() > MAX_NAMED { &group[..1] } else { group };
         for class in named {
-            let Some(lack) = lack(scenario, &class.rule, any_traffic) else { continue };
-            warnings.push(warning(class, &lack, group.len() - named.len()));
+            let lack = lack(scenario, &class.rule, any_traffic);
+            if let Some(Lack::Address(key, prefixes)) = lack {
+                warnings.push(warning(class, (key, &prefixes), group.len() - named.len()));
+            }
         }
     }
     warnings
@@ -60,23 +66,25 @@ fn bound(scenario: &Scenario) -> impl Iterator<Item = &ClassRule> {
     scenario.policy.iter().flat_map(|policy| &policy.classes).filter(is_bound)
 }
 
-fn warning(class: &ClassRule, lack: &Lack, others: usize) -> Diagnostic {
+/// The warning of classes whose packets no workload sends, at the position of the first.
+fn warning_of_unsent(classes: &[&ClassRule]) -> Option<Diagnostic> {
+    let names = ClassRule::names(classes);
+    let message = format!("no workload sends packets that match {names}");
+    let help = "fine if the scenario has no such traffic; otherwise compare `match` with the hosts, protocols and ports \
+                of the workloads";
+    classes.first().map(|first| first.spot.warning(message, help))
+}
+
+/// The warning of a class whose addresses under a key no host has.
+fn warning(class: &ClassRule, (key, prefixes): (&str, &str), others: usize) -> Diagnostic {
     let name = format!("{} in the role `{}`", class.name, class.id.role);
     let others = match others {
         0 => String::new(),
         1 => "; 1 more class in its list never matches either".to_owned(),
         _ => format!("; {others} more classes in its list never match either"),
     };
-    let (why, help) = match lack {
-        Lack::Address(key, prefixes) => (
-            format!("no host has an address in {prefixes} (`{key}`)"),
-            "give a host such an address, as in hosts.NAME = { address = \"100.64.0.1\" }, or change the class",
-        ),
-        Lack::Packets => (
-            "no workload sends packets with its addresses, protocol and ports".to_owned(),
-            "compare it with the hosts, protocols and ports of the workloads",
-        ),
-    };
+    let why = format!("no host has an address in {prefixes} (`{key}`)");
+    let help = "give a host such an address, as in hosts.NAME = { address = \"100.64.0.1\" }, or change the class";
     class.spot.warning(format!("{name} never matches: {why}{others}"), help)
 }
 

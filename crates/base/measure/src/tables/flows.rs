@@ -35,12 +35,17 @@ pub(super) fn traffic(set: &RunSet<'_>, workloads: &[&Workload<'_>]) -> Option<T
     let rates = rates.map(|measure| Column::for_measure(measure).in_scale(scale)).into_iter();
     let columns: Vec<Column> = rates.chain(others.map(Column::for_measure)).collect();
     let has = |w: &WorkloadSummary| w.goodput.is_some() || w.completed + w.open > 0;
-    let title = format!(
-        "Traffic: load and goodput in {}, what was completed, and what each sent again \
-         on average",
-        scale.name()
-    );
-    by_workload(set, workloads, title, columns, has)
+    let mut table = by_workload(set, workloads, String::new(), columns, has)?;
+    let shows = |measure: Measure| table.columns.iter().any(|one| one.measure == Some(measure));
+    let load = if shows(Measure::OfferedLoad) { "load and goodput" } else { "goodput" };
+    let more = match (shows(Measure::Completed), shows(Measure::Retransmissions)) {
+        (true, true) => ", what was completed, and what each sent again on average",
+        (true, false) => ", and what was completed",
+        (false, true) => ", and what each sent again on average",
+        (false, false) => "",
+    };
+    table.title = format!("Traffic: {load} in {}{more}", scale.name());
+    Some(table)
 }
 
 /// The variation of long flows' throughput over time; `None` if it was not sampled.

@@ -368,7 +368,16 @@ fn rows_of_cases(
 fn cell(column: &Column, point: &Point, what: &Subject<'_>) -> Cell {
     match column.measure {
         _ if point.failure.is_some() => Cell::Failed,
+        Some(Measure::Completed | Measure::Open) if ends_nothing(&point.summary, what) => {
+            Cell::Nothing
+        }
         Some(measure) => measure.cell(&point.summary, what),
         None => Cell::Nothing,
     }
+}
+
+/// Whether a workload has no transfers of which some end: flows without end, or a prediction that has bounds alone. A
+/// zero would say that none of them was completed.
+fn ends_nothing(summary: &Summary, what: &Subject<'_>) -> bool {
+    summary.workload(what.workload).is_some_and(|one| one.completed + one.open + one.failed == 0)
 }

@@ -224,7 +224,7 @@ fn a_loss_of_one_half_and_flows_too_long_are_refused() {
     let refused = ShortFlow { yellow_loss: 0.5, ..FLOW }.completion_time(3).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the loss probability of yellow must be at least 0 and below 0.5; found 0.5"
+        "the loss probability of yellow must be below 0.5 for the model to hold; found 0.5"
     );
     for segments in [0, 65] {
         let refused = FLOW.completion_time(segments);

@@ -50,7 +50,7 @@ fn an_overloaded_line_is_named_with_its_load() {
     assert_eq!(
         reported,
         "no closed form for `packets`: the arrivals at a->b: the load, including what is served \
-            before it, must be at least 0 and below 1; found 1.2\nuse `shortflow simulate`"
+            before it, must be below 1 for the model to hold; found 1.2\nuse `shortflow simulate`"
     );
 }
 
@@ -90,8 +90,8 @@ fn what_has_a_closed_form_is_predicted_beside_what_has_none() {
 fn what_shares_a_line_with_something_unknown_is_not_predicted() {
     let files = "[workloads.files.bulk]\nfrom = \"a\"\nto = \"b\"\nsize = \"1 MB\"\n";
     let reported = refused(&[("line.toml", &format!("{LINE}{STREAM}{files}"))]);
-    let why = "no closed form for `packets`: the rate left at a->b by `files`, which has no closed \
-        form itself\n";
+    let why = "no closed form for `packets`: it shares a->b with `files`, which has no closed form \
+        itself\n";
     assert!(reported.starts_with(why), "{reported}");
 }
 

@@ -84,7 +84,7 @@ fn hosts_of_ipv6_only_speak_it_and_a_policy_for_their_prefix_matches() {
     assert!(found.workloads[2].all.n() > 10, "{:?}", found.workloads[2]);
     assert_eq!(
         unmatched(&scenario, &classes),
-        ["class 2 of `strict-priority` in the role `core` matched no packet"]
+        ["no packet matched class 2 of `strict-priority` in the role `core`"]
     );
 }
 

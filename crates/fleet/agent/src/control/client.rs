@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
+use shortflow_files::reason;
 use shortflow_http::{Bounded, LineTime};
 
 use super::VERSION;
@@ -25,7 +26,7 @@ static NEVER: AtomicBool = AtomicBool::new(false);
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// No agent answers there.
-    #[error("no agent answers at {path}: {source}")]
+    #[error("no agent answers at {path}: {}", no_answer(.source))]
     Nobody {
         /// The path.
         path: String,
@@ -64,6 +65,15 @@ pub enum AskError {
         /// Whether it takes too long.
         is_late: bool,
     },
+}
+
+/// Why nothing answers at a socket.
+fn no_answer(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "the socket does not exist".to_owned(),
+        io::ErrorKind::ConnectionRefused => "no process listens there".to_owned(),
+        _ => reason(error),
+    }
 }
 
 /// Asks the agent at `path`.

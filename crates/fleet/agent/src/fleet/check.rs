@@ -8,11 +8,12 @@ use shortflow_deploy::{
     Kernel, RolesError, Site, Unwanted, Wanted, any_owners, is_plain, may_be_device, roles_of,
 };
 use shortflow_policy::Policy;
-use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, suggestion};
+use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, nearest};
 use shortflow_units::Rate;
 
 use super::file::{AssignFile, FleetFile, InterfaceFile, MachineFile, RolloutFile};
 use super::remarks::Remarks;
+use super::select::Missed;
 use super::{Fleet, Machine, Target, labels, rollout};
 use crate::bundle::{Bundle, FLEET, is_inner};
 
@@ -140,9 +141,11 @@ impl<'f> Checker<'f> {
             return None;
         }
         let Some(text) = self.bundle.text(&assign.policy) else {
-            let others: Vec<&str> =
-                self.bundle.files().map(|(path, _)| path).filter(|path| *path != FLEET).collect();
-            let help = suggestion(&assign.policy, "assigned policy files", &others);
+            let others =
+                self.bundle.files().map(|(path, _)| path).filter(|path| *path != FLEET);
+            let meant = nearest(&assign.policy, others);
+            let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+            let help = format!("{meant}the path is relative to the folder of {FLEET}");
             self.remarks.mistake(&at, format!("the file `{}` does not exist", assign.policy), help);
             return None;
         };
@@ -252,12 +255,31 @@ impl<'f> Checker<'f> {
             machines.push(Machine { name: name.to_owned(), wait, is_first, devices });
         }
         for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
-            let message = "this assignment matches no interface of any machine";
-            let help =
-                "check its machines, groups, tags and interfaces; without them it matches all";
-            self.remarks.warning(&format!("assign.{index}"), message, help);
+            self.warn_of_nothing(index, &file.assign[index]);
         }
         machines
+    }
+
+    /// Warns of an assignment that matches nothing, at the key that does not fit.
+    fn warn_of_nothing(&mut self, index: usize, assign: &AssignFile) {
+        const WHAT: &str = "this assignment matches no interface of any machine";
+        const MAX_NAMES: usize = 8;
+        let at = format!("assign.{index}");
+        let Some(Missed { key, kind, pattern, names }) = assign.missed(&self.file.machines) else {
+            let help = "no interface fits all of its machines, groups, tags and interfaces; omit those that do not matter";
+            return self.remarks.warning(&at, WHAT, help);
+        };
+        let meant = nearest(pattern, names.iter().copied());
+        let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+        let some: Vec<String> =
+            names.iter().take(MAX_NAMES).map(|name| format!("`{name}`")).collect();
+        let more = if names.len() > MAX_NAMES { " …" } else { "" };
+        let help = match &some[..] {
+            [] => format!("the fleet has no {key}"),
+            some => format!("{meant}{key} of the fleet: {}{more}", some.join(", ")),
+        };
+        let message = format!("{WHAT}: no {kind} `{pattern}` exists");
+        self.remarks.warning(&format!("{at}.{key}"), message, help);
     }
 
     /// Refuses two assignments with the same claim to an interface.

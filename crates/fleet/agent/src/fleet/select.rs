@@ -1,6 +1,9 @@
 //! The interfaces that an assignment matches.
 
+use std::collections::BTreeSet;
 use std::str::Chars;
+
+use shortflow_text::Named;
 
 use super::file::{AssignFile, MachineFile};
 
@@ -15,6 +18,41 @@ impl AssignFile {
             && any(&self.groups, &machine.groups)
             && any(&self.tags, &machine.tags)
             && any(&self.interfaces, &[interface])
+    }
+}
+
+/// Why an assignment reaches nothing: the first key whose patterns fit no name of its kind.
+pub(super) struct Missed<'f> {
+    /// The key: `interfaces`.
+    pub(super) key: &'static str,
+    /// What has such names, in the singular.
+    pub(super) kind: &'static str,
+    /// The first pattern of the key.
+    pub(super) pattern: &'f str,
+    /// The names that there are.
+    pub(super) names: BTreeSet<&'f str>,
+}
+
+impl AssignFile {
+    /// The key of this assignment that fits no machine, group, tag or interface of the fleet; `None` if each key fits
+    /// something.
+    pub(super) fn missed<'f>(&'f self, machines: &'f Named<MachineFile>) -> Option<Missed<'f>> {
+        let all = || machines.iter();
+        let groups = || all().flat_map(|(_, machine)| machine.groups.iter().map(String::as_str));
+        let tags = || all().flat_map(|(_, machine)| machine.tags.iter().map(String::as_str));
+        let interfaces = || all().flat_map(|(_, machine)| machine.interfaces.names());
+        let kinds: [(_, _, &Option<Vec<String>>, BTreeSet<&str>); 4] = [
+            ("machines", "machine", &self.machines, machines.names().collect()),
+            ("groups", "group", &self.groups, groups().collect()),
+            ("tags", "tag", &self.tags, tags().collect()),
+            ("interfaces", "interface", &self.interfaces, interfaces().collect()),
+        ];
+        kinds.into_iter().find_map(|(key, kind, patterns, names)| {
+            let patterns = patterns.as_ref()?;
+            let fits_some = |pattern: &String| names.iter().any(|name| fits(pattern, name));
+            let pattern = patterns.first().filter(|_| !patterns.iter().any(fits_some))?;
+            Some(Missed { key, kind, pattern, names })
+        })
     }
 }
 

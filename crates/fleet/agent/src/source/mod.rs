@@ -17,7 +17,7 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
-use shortflow_text::Diagnostics;
+use shortflow_text::{Diagnostics, reason};
 
 use crate::bundle::Bundle;
 use crate::verdict::Verdict;
@@ -60,7 +60,7 @@ pub enum NotFetched {
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
     /// A file cannot be written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", reason(.source))]
     Write {
         /// The file.
         path: String,

@@ -31,7 +31,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use shortflow_files::Dir;
+use shortflow_files::{Dir, reason};
 
 use crate::atomic_file::{PRIVATE, is_unfinished, replace_link, write_beneath};
 use crate::bundle::{Bundle, Unreadable};
@@ -90,7 +90,7 @@ impl Repair {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// A file cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("{path}: {}", reason(.source))]
     Io {
         /// Which one.
         path: String,
@@ -98,7 +98,7 @@ pub enum StoreError {
         source: std::io::Error,
     },
     /// The system gives no thread.
-    #[error("cannot start a thread: {0}")]
+    #[error("cannot start a thread: {}", reason(.0))]
     NoThread(std::io::Error),
     /// Another process uses the folder.
     #[error("another agent uses {folder}")]
