@@ -20,9 +20,9 @@ mod on_linux {
 
     use serde_json::{Value, json};
     use shortflow_agent::{
-        Ask, AskError, Bundle, Change, Control, Difference, Event, FLEET, Fleet, KernelPlane, Listeners,
-        Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, command, exposition,
-        give_up_privileges, is_machine, ldap, sanitize_lines, this_machine, watch,
+        Ask, AskError, Bundle, Change, Control, Difference, Event, FLEET, Fleet, KernelPlane,
+        Listeners, Metrics, Overview, Page, Store, StoreError, Unreadable, ask, changes, command,
+        exposition, give_up_privileges, is_machine, ldap, sanitize_lines, this_machine, watch,
     };
 
     use shortflow_console::Guard;
@@ -313,7 +313,9 @@ mod on_linux {
         let text = InputFiles::default().read(&args.file, MAX_TEXT);
         let text = text.map_err(|error| {
             let why = reason(&error);
-            Failure::Input(format!("cannot read {name}: {why}\ngive a file of LDAP entries, as `agent export` writes"))
+            Failure::Input(format!(
+                "cannot read {name}: {why}\ngive a file of LDAP entries, as `agent export` writes"
+            ))
         })?;
         let bundle = ldap::read(&name, text)?;
         console.warnings(&Fleet::check(&bundle)?.warnings);
@@ -322,7 +324,10 @@ mod on_linux {
             std::io::ErrorKind::AlreadyExists => {
                 Failure::Input(format!("{into} already exists\ngive the name of a new folder"))
             }
-            _ => Failure::Machine(format!("cannot write {into}: {}\nchoose another folder with --into", reason(&error))),
+            _ => Failure::Machine(format!(
+                "cannot write {into}: {}\nchoose another folder with --into",
+                reason(&error)
+            )),
         })?;
         console.file("repository", &args.into)
     }
@@ -356,7 +361,8 @@ mod on_linux {
 
     /// The repository in a folder.
     fn bundle(folder: &Path) -> Result<Bundle, Failure> {
-        const WHAT: &str = "a repository is a folder with fleet.toml, which assigns policies to machines";
+        const WHAT: &str =
+            "a repository is a folder with fleet.toml, which assigns policies to machines";
         let name = folder.display();
         if folder.is_file() {
             let around = folder.parent().filter(|around| !around.as_os_str().is_empty());

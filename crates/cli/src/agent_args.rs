@@ -276,7 +276,8 @@ pub(crate) struct Rollback {
 fn version(text: &str) -> Result<u64, String> {
     let number = text.parse::<u64>().ok().filter(|number| *number > 0);
     number.ok_or_else(|| {
-        "a version is a number from 1, such as 3; `shortflow agent log` lists the versions".to_owned()
+        "a version is a number from 1, such as 3; `shortflow agent log` lists the versions"
+            .to_owned()
     })
 }
 

@@ -52,8 +52,9 @@ fn here(from: &From) -> Result<Box<dyn Source>, Failure> {
     let given = [from.directory.given(), from.server.given()].concat();
     refuse(&given, &from.source, "a server", "ldaps://… or https://…")?;
     let folder = Folder::new(Path::new(&from.source));
-    let folder = folder
-        .map_err(|error| Failure::Machine(format!("cannot watch files for changes: {}", reason(&error))))?;
+    let folder = folder.map_err(|error| {
+        Failure::Machine(format!("cannot watch files for changes: {}", reason(&error)))
+    })?;
     Ok(Box::new(folder))
 }
 
@@ -137,8 +138,9 @@ mod network {
             identity,
         );
         let options = options.map_err(|error: OptionsError| Failure::Input(error.to_string()))?;
-        Directory::new(options)
-            .map_err(|error| Failure::Machine(format!("cannot wait for a network: {}", reason(&error))))
+        Directory::new(options).map_err(|error| {
+            Failure::Machine(format!("cannot wait for a network: {}", reason(&error)))
+        })
     }
 
     fn bind(from: &From) -> Result<Bind, Failure> {
@@ -147,8 +149,7 @@ mod network {
             return Ok(if given.external { Bind::External } else { Bind::Anonymous });
         };
         let read = InputFiles::default().read(file, MAX_SECRET);
-        let read = read
-            .map_err(|error| {
+        let read = read.map_err(|error| {
             let why = reason(&error);
             Failure::Input(format!("cannot read the password in {}: {why}", file.display()))
         })?;

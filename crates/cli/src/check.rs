@@ -127,9 +127,8 @@ fn of_policies(args: &Check) -> Vec<Override> {
 
 /// What kind of file it is, and what is in it.
 fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, Failure> {
-    let usable = |path: &Path, given| {
-        wrong_file::refuse(inputs, path, given).map_err(Diagnostics::from)
-    };
+    let usable =
+        |path: &Path, given| wrong_file::refuse(inputs, path, given).map_err(Diagnostics::from);
     usable(path, Given::Any)?;
     // What is no TOML is told by whoever reads it.
     let kind = FileKind::detect(inputs, path)?;

@@ -566,4 +566,22 @@ mod on_linux {
         }
         Ok(needs)
     }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn nearest_is_advised_only_where_it_was_not_given() {
+            let what = "the kernel has no pie".to_owned();
+            let refusals =
+                [Refusal { path: "queue".to_owned(), what, nearest: None, of_machine: true }];
+            let message = |is_nearest| match refused(&refusals, is_nearest) {
+                Failure::Machine(message) => message,
+                other => panic!("{other:?}"),
+            };
+            assert!(message(false).ends_with("; --nearest may find a way"), "{}", message(false));
+            assert!(message(true).ends_with("`shortflow doctor` shows what this kernel has"));
+        }
+    }
 }

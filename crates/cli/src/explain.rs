@@ -70,8 +70,7 @@ fn find(name: &str) -> Result<Found, Failure> {
 }
 
 /// Where keys that belong to no scheme are described.
-const KEYS: &str =
-    "other keys of files are described in docs/reference/policy-keys.md and docs/reference/scenario-keys.md";
+const KEYS: &str = "other keys of files are described in docs/reference/policy-keys.md and docs/reference/scenario-keys.md";
 
 /// What can be explained, each once: a marker and a queue may have the same name.
 fn names<'n>(schemes: &'n [Scheme], topics: &'n [Topic]) -> Vec<&'n str> {

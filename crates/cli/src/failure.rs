@@ -6,7 +6,7 @@ use shortflow_advise::{FlowsError, UnknownName};
 use shortflow_measure::results;
 use shortflow_run::{self as run, DifferentPoints, OutputError};
 use shortflow_study as study;
-use shortflow_text::Diagnostics;
+use shortflow_text::{Diagnostics, reason};
 use shortflow_trace::RequestError;
 use shortflow_tune::OptionError;
 
@@ -48,7 +48,7 @@ impl Failure {
     pub(crate) fn output(error: &io::Error) -> Failure {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::NobodyReads,
-            _ => Failure::Machine(format!("cannot write to standard output: {error}")),
+            _ => Failure::Machine(format!("cannot write to standard output: {}", reason(error))),
         }
     }
 }

@@ -41,9 +41,7 @@ mod on_linux {
     use crate::live::{Shell, Watch};
     use crate::page::{NO_CONSOLE, Page};
     use crate::programs::{ProgramOutput, host, programs, refuse_several};
-    use crate::simulate::{
-        Looking, case_with, conduct, overrides, refuse_others, request, target,
-    };
+    use crate::simulate::{Looking, case_with, conduct, overrides, refuse_others, request, target};
 
     /// The duration of endless traffic.
     const ENDLESS: &str = "24 h";

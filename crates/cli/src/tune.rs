@@ -150,8 +150,8 @@ fn file(inputs: &InputFiles, path: &Path) -> Result<CandidateFile, Failure> {
     let name = &*path.to_string_lossy();
     let policy = shipped::policy(name).ok_or_else(|| {
         let names: Vec<&str> = shipped::policies().map(|(path, _)| shipped::stem(path)).collect();
-        let help = what_a_scheme_is(name)
-            .unwrap_or_else(|| suggestion(name, "shipped policies", &names));
+        let help =
+            what_a_scheme_is(name).unwrap_or_else(|| suggestion(name, "shipped policies", &names));
         Failure::Input(format!(
             "unknown policy `{name}`: neither a file nor a shipped policy\n{help}"
         ))

@@ -268,7 +268,9 @@ mod on_linux {
             assert!(matches!(address_of("2001:db8::7", 9), Ok(found) if found.is_ipv6()));
             let with_port = "invalid --peer 192.0.2.7:99: it is an address with a port\nwrite --peer 192.0.2.7 --port 99";
             assert_eq!(without_address("192.0.2.7:99"), with_port);
-            assert!(without_address("[2001:db8::7]:99").ends_with("write --peer 2001:db8::7 --port 99"));
+            assert!(
+                without_address("[2001:db8::7]:99").ends_with("write --peer 2001:db8::7 --port 99")
+            );
             let name = without_address("no host");
             assert!(name.starts_with("no address found for --peer no host\n"), "{name}");
             assert!(name.contains("`getent hosts 'no host'`"), "{name}");

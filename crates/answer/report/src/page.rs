@@ -118,8 +118,7 @@ fn warning_box(all: &[ScopedWarning]) -> String {
         true => String::new(),
         false => format!("<ul>\n{}</ul>", some.iter().map(item).collect::<String>()),
     };
-    let is_open =
-        |it: &&ScopedWarning| warnings.len() <= MAX_OPEN || it.warning.kind.is_grave();
+    let is_open = |it: &&ScopedWarning| warnings.len() <= MAX_OPEN || it.warning.kind.is_grave();
     let (grave, others): (Vec<_>, Vec<_>) = warnings.iter().copied().partition(is_open);
     let folded = match others.len() {
         0 => String::new(),
@@ -134,7 +133,10 @@ fn warning_box(all: &[ScopedWarning]) -> String {
     };
     let notes = match notes.len() {
         0 => String::new(),
-        n => details(&format!("{n} note{} on the model", if n == 1 { "" } else { "s" }), &list(&notes)),
+        n => details(
+            &format!("{n} note{} on the model", if n == 1 { "" } else { "s" }),
+            &list(&notes),
+        ),
     };
     first + &notes
 }

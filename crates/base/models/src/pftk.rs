@@ -239,7 +239,7 @@ mod tests {
     fn a_rate_that_the_receive_window_does_not_let_through_has_no_loss() {
         let path = Path { max_window: 8.0, ..PATH };
         let refused = loss_for_rate(&path, 100.0).unwrap_err().to_string();
-        assert!(refused.contains("and below 80; found 100"), "{refused}");
+        assert!(refused.contains("must be below 80 for the model to hold; found 100"), "{refused}");
     }
 
     #[test]

@@ -90,16 +90,20 @@ impl Diagnostic {
             }
             return renderer.render(&[group]);
         }
-        let mut annotation = AnnotationKind::Primary.span(self.span.clone());
+        // What a user typed as an option is shown as typed, without a place in a file.
+        let option = Some(format!("{} ", self.source.name)).filter(|name| name.starts_with("--"));
+        let before = option.as_ref().map_or(0, String::len);
+        let text = option.as_deref().unwrap_or_default().to_owned() + &self.source.text;
+        let span = self.span.start + before..self.span.end + before;
+        let mut annotation = AnnotationKind::Primary.span(span);
         if let Some(label) = &self.label {
             annotation = annotation.label(label);
         }
-        let snippet = Snippet::source(&self.source.text).annotation(annotation);
-        // An option has no lines, so its name stands alone.
-        let mut group = match self.source.name.starts_with("--") {
-            true => title.element(Origin::path(&self.source.name)).element(snippet),
-            false => title.element(snippet.path(&self.source.name)),
-        };
+        let snippet = Snippet::source(&text).annotation(annotation);
+        let mut group = title.element(match option {
+            Some(_) => snippet,
+            None => snippet.path(&self.source.name),
+        });
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help));
         }

@@ -7,10 +7,16 @@ const LINES: [(&[&str], &str); 8] = [
         "`bridged-ptm` (VDSL2), `pppoe-ptm` (VDSL2 with PPPoE) or `pppoe-llcsnap` (ADSL with PPPoE)",
     ),
     (&["vdsl", "vdsl2"], "`bridged-ptm`, or `pppoe-ptm` with PPPoE"),
-    (&["adsl", "adsl2", "adsl2+"], "`pppoe-llcsnap`, or `conservative` if its encapsulation is unknown"),
+    (
+        &["adsl", "adsl2", "adsl2+"],
+        "`pppoe-llcsnap`, or `conservative` if its encapsulation is unknown",
+    ),
     (&["pppoe"], "`pppoe-ptm` (VDSL2) or `pppoe-llcsnap` (ADSL)"),
     (&["cable", "docsis3", "coax"], "`docsis`"),
-    (&["fibre", "fiber", "ftth", "gpon", "pon"], "\"overhead 22 mpu 64\" (passive optical network), or `ethernet`"),
+    (
+        &["fibre", "fiber", "ftth", "gpon", "pon"],
+        "\"overhead 22 mpu 64\" (passive optical network), or `ethernet`",
+    ),
     (&["mobile", "4g", "5g", "umts"], "`lte`"),
     (&["vlan"], "`ether-vlan`"),
 ];

@@ -101,7 +101,10 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
             ],
             "./policies/red.toml is given twice",
         ),
-        (&["tune", "policies/red.toml", "--for", "p99:web"], "red.toml is a policy, not a scenario"),
+        (
+            &["tune", "policies/red.toml", "--for", "p99:web"],
+            "red.toml is a policy, not a scenario",
+        ),
         (
             &["tune", "policies/red.toml", "--for", "p99:web"],
             "name the scenario first, and the policy with --policies",
@@ -117,7 +120,10 @@ fn what_a_run_is_given_wrongly_gives_code_2_before_anything_runs() {
         (&["simulate", SMALL, "--policy", "red"], "did you mean policies/red.toml?"),
         (&["compare", SMALL, "--policies", "red,drr"], "did you mean policies/red.toml?"),
         (&["simulate", SMALL, "--policy", "pie"], "`shortflow explain pie` shows"),
-        (&["tune", SMALL, "--for", "p99:web", "--policies", "pie"], "`shortflow explain pie` shows"),
+        (
+            &["tune", SMALL, "--for", "p99:web", "--policies", "pie"],
+            "`shortflow explain pie` shows",
+        ),
         (&["check", "red"], "did you mean policies/red.toml?"),
         (&["check", "scenarios"], "give a file in it, such as scenarios/browsing-telnet-ftp.toml"),
         (&["report", "nowhere"], "the folder nowhere does not exist"),
@@ -142,7 +148,8 @@ fn a_scenario_in_place_of_a_policy_is_refused_with_its_policy() {
         assert_eq!(ended.code, Some(2), "{arguments:?}: {}", ended.err);
     }
     let ended = run(&["doctor", "scenarios/contract.toml"]);
-    let message = "error: scenarios/contract.toml is a scenario, not a policy\n  its policy is policies/";
+    let message =
+        "error: scenarios/contract.toml is a scenario, not a policy\n  its policy is policies/";
     assert!(ended.err.starts_with(message), "{}", ended.err);
 }
 

@@ -115,10 +115,7 @@ fn a_console_without_its_address_or_its_token_is_refused_with_what_to_do() {
                 "invalid token in the first line of {short}: use 16 to 512 letters, digits, `-`, `.` and `_`"
             ),
         ),
-        (
-            "none",
-            "cannot read the token in none: it does not exist".to_owned(),
-        ),
+        ("none", "cannot read the token in none: it does not exist".to_owned()),
     ] {
         let arguments = ["replay", &small, "--console", FREE, "--console-token-file", file];
         refused(&arguments, 2, &format!("error: {what}\n  {make}\n"));

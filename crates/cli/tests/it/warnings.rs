@@ -206,10 +206,7 @@ fn a_class_that_matches_nothing_is_told_once_in_every_form() {
     for name in ["report.html", "manifest.toml", "warnings.csv"] {
         let text = read(name).replace("&#39;", "'").replace("&#96;", "`");
         assert!(times(&text, UNMATCHED) >= 1 && times(&text, UNREACHABLE) >= 1, "{name}");
-        assert!(
-            !text.contains("no packet matched class 1"),
-            "{name}"
-        );
+        assert!(!text.contains("no packet matched class 1"), "{name}");
         assert!(!text.contains("class 3"), "{name}: the rest is no class that asks for something");
     }
     let ended = with_files(home.path(), "simulate", &line, &["--json"]);

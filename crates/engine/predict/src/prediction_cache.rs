@@ -12,7 +12,7 @@ use crate::{Prediction, predict};
 /// The means and bounds of some scenarios, and sentences on what they rest on, or on why there are no means.
 #[derive(Debug, Clone)]
 pub struct PredictionCache {
-    all: BTreeMap<String, (Summary, Vec<String>)>,
+    all: BTreeMap<String, (Summary, Vec<Warning>)>,
     /// Why there is neither a mean nor a bound anywhere, if that is so.
     nothing: Option<Refusal>,
 }

@@ -1,6 +1,6 @@
 //! Errors of operations on a device.
 
-use shortflow_files::Kind;
+use shortflow_files::{Kind, reason};
 
 use crate::converge::Obstacle;
 use crate::deployed::quoted;
@@ -10,7 +10,8 @@ use crate::deployed::quoted;
 pub enum Error {
     /// There is no program to talk to the kernel with.
     #[error(
-        "cannot run `{program}`: {source}\ninstall iproute2 (Debian: apt-get install iproute2)"
+        "cannot run `{program}`: {}\ninstall iproute2 (Debian: apt-get install iproute2)",
+        reason(.source)
     )]
     NoProgram {
         /// Which one.
@@ -178,7 +179,7 @@ pub enum Error {
     #[error(transparent)]
     Program(#[from] shortflow_ebpf::Error),
     /// The machine failed otherwise.
-    #[error("{what}: {source}")]
+    #[error("{what}: {}", reason(.source))]
     Machine {
         /// What was tried.
         what: &'static str,

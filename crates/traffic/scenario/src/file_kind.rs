@@ -20,17 +20,7 @@ pub enum FileKind {
 const MARKS: [(FileKind, &[&str]); 3] = [
     (
         FileKind::Scenario,
-        &[
-            "hosts",
-            "routers",
-            "links",
-            "workloads",
-            "bind",
-            "tcp",
-            "measure",
-            "duration",
-            "policy",
-        ],
+        &["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"],
     ),
     (FileKind::Policy, &["roles", "code_points"]),
     (FileKind::Fleet, &["machines", "assign", "rollout"]),
@@ -56,8 +46,7 @@ impl FileKind {
         let source = Arc::new(Source { name: name_of(path), text });
         let document = Document::parse(source.clone(), &[])?;
         let names = document.names_in("");
-        let count =
-            |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
+        let count = |of: &[&str]| names.iter().filter(|name| of.contains(&name.as_str())).count();
         let mut best = (FileKind::Scenario, 0);
         for (kind, of) in MARKS {
             if count(of) > best.1 {

@@ -44,9 +44,8 @@ pub(crate) fn warnings(
     any_traffic: bool,
 ) -> Vec<Diagnostic> {
     let classes = bound(scenario).filter(|class| ids.contains(&class.id));
-    let is_unsent = |class: &&ClassRule| {
-        lack(scenario, &class.rule, any_traffic) == Some(Lack::Packets)
-    };
+    let is_unsent =
+        |class: &&ClassRule| lack(scenario, &class.rule, any_traffic) == Some(Lack::Packets);
     let (unsent, classes): (Vec<&ClassRule>, Vec<&ClassRule>) = classes.partition(is_unsent);
     let mut warnings = Vec::from_iter(warning_of_unsent(&unsent));
     for group in classes.chunk_by(|a, b| a.id.is_beside(&b.id)) {

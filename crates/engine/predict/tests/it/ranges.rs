@@ -143,9 +143,7 @@ fn long_flows_that_are_hardly_faster_than_what_is_forgotten_have_no_closed_form(
 fn packets_one_by_one_are_told_up_to_a_load_of_98_in_100() {
     let reported = refused(RED, USUAL, &stream("1240 /s"));
     assert!(
-        reported.contains(
-            "at b->a the load including all earlier bands must be at most 0.98"
-        ),
+        reported.contains("at b->a the load including all earlier bands must be at most 0.98"),
         "{reported}"
     );
 }

@@ -304,8 +304,9 @@ fn long_flows_through_the_profile_of_their_host_get_its_rate() {
 fn a_host_that_sends_more_than_its_profile_has_no_closed_form_and_its_load_is_named() {
     let reported = refused(&at("10 Mbit/s", SHAPER, &stream("one", "b", 7, 650)));
     assert!(
-        reported
-            .contains("at b->r the load of the profile must be below 1 for the model to hold; found 1.04"),
+        reported.contains(
+            "at b->r the load of the profile must be below 1 for the model to hold; found 1.04"
+        ),
         "{reported}"
     );
 }

@@ -222,7 +222,10 @@ queue.fifo.limit = "50 pkt"
 "#;
     let found = unmatched(&caller("1 s"), policy);
     let [only] = &found[..] else { panic!("{found:?}") };
-    assert!(only.starts_with("no packet matched class 1 of `strict-priority`") && only.contains(":7:"), "{only}");
+    assert!(
+        only.starts_with("no packet matched class 1 of `strict-priority`") && only.contains(":7:"),
+        "{only}"
+    );
 }
 
 #[test]

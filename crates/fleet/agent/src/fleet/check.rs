@@ -141,8 +141,7 @@ impl<'f> Checker<'f> {
             return None;
         }
         let Some(text) = self.bundle.text(&assign.policy) else {
-            let others =
-                self.bundle.files().map(|(path, _)| path).filter(|path| *path != FLEET);
+            let others = self.bundle.files().map(|(path, _)| path).filter(|path| *path != FLEET);
             let meant = nearest(&assign.policy, others);
             let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
             let help = format!("{meant}the path is relative to the folder of {FLEET}");

@@ -38,7 +38,7 @@ pub(super) fn compile(
     };
     let rates = [settings.rate, own.map(|own| own.rate())];
     let Some(rate) = rates.into_iter().flatten().min() else {
-        let what = "the rate of the line is unknown: no rate was given, and the device reports no speed";
+        let what = "the rate of the line is unknown, because the device reports no speed";
         let hint = "give a rate a little below that of the bottleneck, such as --rate '95 Mbit/s' for 100 Mbit/s";
         return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
     };

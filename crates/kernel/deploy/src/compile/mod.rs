@@ -46,7 +46,11 @@ pub struct Refusal {
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.path, self.what)?;
+        // An option is no part of the policy.
+        if !self.path.starts_with("--") {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.what)?;
         match &self.nearest {
             Some((nearest, true)) => write!(f, "; nearest: {nearest} (to use it, add --nearest)"),
             Some((nearest, false)) => write!(f, "; {nearest}"),

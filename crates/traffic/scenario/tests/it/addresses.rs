@@ -133,7 +133,8 @@ fn a_class_with_addresses_that_no_host_has_is_warned_of_at_its_place() {
 
 #[test]
 fn a_class_of_ports_or_a_protocol_that_no_workload_sends_is_warned_of() {
-    let none = "no workload sends packets that match class 1 of `strict-priority` in the role `core`";
+    let none =
+        "no workload sends packets that match class 1 of `strict-priority` in the role `core`";
     for (rule, is_told) in [
         ("protocol = \"udp\", port = 443", true),
         ("protocol = \"tcp\", port = 443", false),
@@ -159,7 +160,10 @@ fn many_classes_that_nothing_reaches_have_one_warning() {
     let [only] = &reported[..] else { panic!("{reported:?}") };
     assert!(only.contains("(`dst`); 4 more classes in its list never match either"), "{only}");
     assert_eq!(warnings("", &rules[..3]).len(), 3);
-    let unsent = warnings("", &["protocol = \"icmp\"", "src_port = 443", "port = 9", "port = 10", "port = 11"]);
+    let unsent = warnings(
+        "",
+        &["protocol = \"icmp\"", "src_port = 443", "port = 9", "port = 10", "port = 11"],
+    );
     let [only] = &unsent[..] else { panic!("{unsent:?}") };
     let names = "match class 1 of `strict-priority`, class 3 of `strict-priority`, class 4 of `strict-priority` in the \
                  role `core`; and 1 more class";
