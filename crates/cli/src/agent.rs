@@ -80,7 +80,11 @@ mod on_linux {
                 }
                 _ => "choose another folder with --state",
             };
-            Failure::Machine(format!("{error}\n{remedy}"))
+            let what = match error {
+                StoreError::Io { .. } => "cannot use the folder of the agent's state: ",
+                _ => "",
+            };
+            Failure::Machine(format!("{what}{error}\n{remedy}"))
         }
     }
 

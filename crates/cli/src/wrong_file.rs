@@ -174,17 +174,13 @@ fn shipped_for(given: Given) -> impl Iterator<Item = &'static str> {
     })
 }
 
-/// The file in the same folder whose name is similar.
+/// The file in the same folder whose name is similar. The ending that all names have does not make them similar.
 fn nearest_file(path: &Path) -> Option<PathBuf> {
-    let wanted = path.file_name()?.to_string_lossy().into_owned();
+    let stem = |path: &Path| Some(path.file_stem()?.to_string_lossy().into_owned());
     let all = files_in(folder_of(path));
-    let names: Vec<String> = all
-        .iter()
-        .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
-        .collect();
-    let wanted = if wanted.ends_with(TOML) { wanted } else { wanted + TOML };
-    let found = nearest(&wanted, names.iter().map(String::as_str))?;
-    all.iter().find(|path| path.file_name().is_some_and(|name| name == found)).cloned()
+    let stems: Vec<String> = all.iter().filter_map(|path| stem(path)).collect();
+    let found = nearest(&stem(path)?, stems.iter().map(String::as_str))?;
+    all.iter().find(|path| stem(path).is_some_and(|stem| stem == found)).cloned()
 }
 
 const TOML: &str = ".toml";
@@ -296,7 +292,11 @@ mod tests {
     #[test]
     fn a_misspelt_file_finds_its_neighbour() {
         let home = tempfile::tempdir().unwrap();
-        fs::write(home.path().join("my-line.toml"), "").unwrap();
+        for name in ["my-line.toml", "fleet.toml"] {
+            fs::write(home.path().join(name), "").unwrap();
+        }
+        let other = refuse(&InputFiles::default(), &home.path().join("fqcodel"), Given::Policy);
+        assert!(other.unwrap_err().help.starts_with("did you mean policies/fq-codel.toml?"));
         let wrong = refuse(&InputFiles::default(), &home.path().join("my-lime.toml"), SCENARIO);
         let expected = format!("did you mean {}/my-line.toml?", home.path().display());
         assert_eq!(wrong.unwrap_err().help, expected);
@@ -307,7 +307,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let help = |given| refuse(&InputFiles::default(), home.path(), given).unwrap_err().help;
         assert_eq!(help(Given::Policy), "");
-        ["b.toml", "a.toml", "c.md"].map(|name| fs::write(home.path().join(name), "").unwrap());
+        for name in ["b.toml", "a.toml", "c.md"] {
+            fs::write(home.path().join(name), "").unwrap();
+        }
         let dir = home.path().display();
         assert_eq!(help(Given::Policy), format!("give a file in it, such as {dir}/a.toml"));
         assert_eq!(

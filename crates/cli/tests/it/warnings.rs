@@ -153,7 +153,7 @@ fn what_gets_nothing_through_stays_in_every_table() {
     let home = tempfile::tempdir().unwrap();
     let ended = with_files(home.path(), "simulate", STARVED, &[]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
-    let (_, traffic) = ended.out.split_once("Traffic: load and goodput").unwrap();
+    let (_, traffic) = ended.out.split_once("Traffic: goodput").unwrap();
     assert!(traffic.lines().any(|line| line.starts_with("long ")), "{}", ended.out);
     let starved =
         "long was starved: nothing was delivered in 3 of 3 replicas, which counts as zero";

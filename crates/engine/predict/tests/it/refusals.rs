@@ -107,7 +107,7 @@ fn transfers_beyond_the_range_of_the_models_are_refused_with_the_range() {
     "#;
     let reported = refused(&[("line.toml", &format!("{LINE}{transfers}"))]);
     let why = "no closed form for `web`: at b->a the load including all earlier bands must be at \
-        least 0 and at most 0.9";
+        most 0.9 for the model to hold";
     assert!(reported.starts_with(why), "{reported}");
 }
 

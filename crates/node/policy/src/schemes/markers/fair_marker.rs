@@ -23,8 +23,8 @@ tsw_keys! {
         /// How many packets of a flow are green first (t_ft).
         #[serde(default = "threshold")]
         threshold: u64,
-        /// How many flows the Short-Range Flow Table holds, which counts the first packets of each flow. At 0 no
-        /// packet is green because it is early in its flow, as with TSW2CM. Default: 30.
+        /// How many flows the Short-Range Flow Table holds, or "unlimited". It counts the first packets of each
+        /// flow. At 0 no packet is green because it is early in its flow, as with TSW2CM. Default: 30.
         #[schemars(extend("x-range" = "0 to 10000000"))]
         table_size: Option<TableSizeKey>,
         /// A flow that has been idle for this long leaves an unlimited table. Required if the table is
