@@ -37,7 +37,8 @@ impl Network {
             for (band, met) in line.bands().iter().zip(met).filter(|(_, met)| met.is_filled) {
                 if !band.curves.is_empty() && met.swell > MAX_SWELL * met.wait {
                     met.lacks.get_or_insert_with(|| {
-                        let why = "bursts of other flows fill its queue more than the long flows do";
+                        let why =
+                            "bursts of other flows fill its queue more than the long flows do";
                         format!("RED at {}: {why}", line.name)
                     });
                 }
