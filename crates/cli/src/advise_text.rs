@@ -293,20 +293,37 @@ impl AdviceText<'_> {
         }
         let role = self.advised.scenario().policy.as_deref().map_or("", deployable::roles);
         let layer = deployable::link_layer(self.network.line.link_layer);
-        let deploy = |device: &str, rate: Rate, way: Slower| {
+        let (up, down) = (share(up, usual), share(down, incoming));
+        let set = |option: &str, way: Slower| {
             let buffer = self.slower_buffer().filter(|(slower, _)| *slower == way);
-            let set = buffer
-                .map_or(String::new(), |(_, limit)| format!(" --set parameters.limit='{limit}'"));
-            format!(
-                "  sudo shortflow deploy {policy} {role}--dev {device} --rate '{rate}'{layer}{set}\n"
-            )
+            buffer
+                .map_or(String::new(), |(_, limit)| format!(" {option} parameters.limit='{limit}'"))
+        };
+        let deploy = format!("  sudo shortflow deploy {policy} {role}--dev");
+        let needs_hosts =
+            self.advised.scenario().policy.as_deref().is_some_and(deployable::tells_receivers);
+        let how = match needs_hosts {
+            true => {
+                let (out, inside) = (set("--set", Slower::Out), set("--set", Slower::In));
+                let why = "Deploy it at the gateway, towards the provider and towards the users: it tells receiving hosts, \
+                           whose addresses the gateway may translate (NAT) only after packets arrive from the provider:";
+                format!(
+                    "{}\n{deploy} WAN --rate '{up}'{layer}{out}\n{deploy} LAN --rate '{down}'{layer}{inside}\n",
+                    wrapped(why, columns)
+                )
+            }
+            false => {
+                let (out, inside) = (set("--set-up", Slower::Out), set("--set-down", Slower::In));
+                let why = "Deploy it at the gateway, on the device towards the provider, for both directions:";
+                format!(
+                    "{}\n{deploy} WAN --up '{up}' --down '{down}'{layer}{out}{inside}\n",
+                    wrapped(why, columns)
+                )
+            }
         };
         format!(
             "{again}Rehearse it with this machine's TCP for a minute and a half:\n  sudo shortflow rehearse \
-             {scenario} --policy {policy} --replicas 1\nDeploy it at the gateway, towards the provider and towards \
-             the users:\n{}{}",
-            deploy("WAN", share(up, usual), Slower::Out),
-            deploy("LAN", share(down, incoming), Slower::In),
+             {scenario} --policy {policy} --replicas 1\n{how}"
         )
     }
 }

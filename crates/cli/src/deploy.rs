@@ -3,9 +3,10 @@
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
 #[cfg(target_os = "linux")]
-pub(crate) use on_linux::{
-    Standing, deploy, doctor, labelled, load, read, reload, standing, status, undeploy,
-};
+pub(crate) use on_linux::{Standing, deploy, labelled, load, read, reload, standing, way};
+
+#[cfg(target_os = "linux")]
+pub(crate) use crate::{deploy_status::status, doctor::doctor, undeploy::undeploy};
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
@@ -41,25 +42,21 @@ mod elsewhere {
 
 #[cfg(target_os = "linux")]
 mod on_linux {
-    use std::collections::BTreeSet;
-    use std::io::IsTerminal;
-    use std::sync::atomic::Ordering;
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use serde_json::{Value, json};
     use shortflow_deploy::{
-        DeviceLock, DeviceStatus, Environment, Error, Kernel, Kind, Link, Listings, Observed,
-        Owners, Refusal, Root, Settings, Site, Step, Tc, Unwanted, Wanted, Warning, any_owners,
-        compile, compile_edge, examine, examine_kernel, forget_deployed, link, owners, quoted,
-        roles_of, short,
+        DeviceLock, DeviceStatus, Environment, Error, Kernel, Link, Listings, Observed, Owners,
+        Received, Refusal, Root, Site, Step, Tc, Unwanted, Wanted, Warning, examine_kernel, link,
+        owners, quoted, refuse_ifb, short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::{InputFiles, Override};
 
     use crate::console::Console;
-    use crate::deploy_args::{Deploy, Doctor, Reload, Status, Undeploy};
+    use crate::deploy_args::{Deploy, Reload};
+    use crate::doctor::lacking_for_ingress;
     use crate::failure::Failure;
-    use crate::interrupt::stop_on_interrupt;
     use crate::reload_options::{KeptOptions, keep, options};
     use crate::wrong_file::{self, Given};
 
@@ -74,45 +71,117 @@ mod on_linux {
 
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
-        let policy = read(console, &args.policy, &args.set)?;
-        let place = Place::from_args(args)?;
-        let wanted = wanted(&policy, args, &place)?;
-        let spot = Spot::from_args(args, place)?;
-        let observed = &spot.observed;
-        let fit = {
-            let is_same = |there: &str| there == short(&policy.name);
-            match observed.policy().filter(|_| observed.is_ours()) {
-                Some(policy)
-                    if observed.is_whole()
-                        || (observed.is_for_verify() || !observed.damage().is_empty())
-                            && !is_same(policy) =>
-                {
-                    let (device, policy) = (args.dev.clone(), policy.to_owned());
-                    Err(Error::Deployed { reload: reload_command(args), device, policy })
-                }
-                // What was begun and not finished is gone on with.
-                _ => Ok(()),
-            }
+        let whole = args;
+        let Some([up, down]) = args.directions() else {
+            let policy = read(console, &args.policy, &args.set)?;
+            let place = Place::from_args(args)?;
+            let wanted = wanted(&policy, args, &place)?;
+            let spot = Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
+            let change = Change::new(args, policy, wanted, spot, KeptOptions::default());
+            change.is_free()?;
+            return show_done(console, args, &[change.apply(console, &[])?]);
         };
-        fit?;
-        change(console, args, &policy, &wanted, spot, KeptOptions::default())
+        let policies = [read(console, &up.policy, &up.set)?, load(&down.policy, &down.set)?];
+        let place = Place::from_args(&up)?;
+        let places = [place.clone(), place.received(&down.dev)];
+        let [sent, received] =
+            [(&up, 0), (&down, 1)].map(|(args, at)| wanted(&policies[at], args, &places[at]));
+        let (sent, received) = (sent?, received?);
+        let tc = way(&args.dev, args.dry_run)?;
+        let [place_of_sent, place_of_received] = places;
+        let spots =
+            [Spot::new(&up, place_of_sent, tc.clone())?, Spot::new(&down, place_of_received, tc)?];
+        let [policy_of_sent, policy_of_received] = policies;
+        let [spot_of_sent, spot_of_received] = spots;
+        let kept = KeptOptions::default;
+        let sent = Change::new(&up, policy_of_sent, sent, spot_of_sent, kept());
+        let received = Change::new(&down, policy_of_received, received, spot_of_received, kept());
+        match (sent.is_free(), received.is_free()) {
+            (Ok(()), Ok(())) => {}
+            // One direction was deployed before the other one was interrupted, or alone.
+            (Err(_), Ok(())) if sent.is_of_same_policy() => {}
+            (Ok(()), Err(_)) if received.is_of_same_policy() => {}
+            (Err(error), _) | (_, Err(error)) => return Err(error.into()),
+        }
+        both(console, whole, sent, received)
     }
 
     /// `shortflow reload`.
     pub(crate) fn reload(console: &Console, args: &Reload) -> Result<(), Failure> {
         let Reload { deploy: args, reset } = args;
-        let spot = Spot::from_args(args, Place::from_args(args)?)?;
-        let observed = &spot.observed;
-        if observed.root == Root::Default && !observed.is_ours() && !observed.is_lost() {
-            return Err(Error::NotDeployed { device: args.dev.clone() }.into());
-        }
-        let mut args = args.clone();
-        let (policy, kept) = match observed.deployed().filter(|_| !reset) {
-            Some(deployed) => keep(console, &mut args, &deployed)?,
-            None => (read(console, &args.policy, &args.set)?, KeptOptions::default()),
+        let not_deployed =
+            |args: &Deploy| Failure::from(Error::NotDeployed { device: name_of(args) });
+        let Some([up, down]) = args.directions() else {
+            let place = Place::from_args(args)?;
+            let spot = Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
+            if !spot.is_known() {
+                let is_received = !args.ingress && DeviceStatus::received(&args.dev)?.is_some();
+                return Err(match is_received {
+                    true => Failure::Input(format!(
+                        "nothing is deployed on what {} sends\nadd --ingress to reload what is deployed on what it receives",
+                        args.dev
+                    )),
+                    false => not_deployed(args),
+                });
+            }
+            let change = Change::of_reload(console, args, spot, *reset)?;
+            return show_done(console, args, &[change.apply(console, &[])?]);
         };
-        let wanted = wanted(&policy, &args, &spot.place)?;
-        change(console, &args, &policy, &wanted, spot, kept)
+        let place = Place::from_args(&up)?;
+        let tc = way(&args.dev, args.dry_run)?;
+        let received = place.received(&down.dev);
+        let spots = [Spot::new(&up, place, tc.clone())?, Spot::new(&down, received, tc)?];
+        if !spots.iter().any(Spot::is_known) {
+            return Err(not_deployed(args));
+        }
+        let [sent, received] = spots;
+        let sent = Change::of_reload(console, &up, sent, *reset)?;
+        let received = Change::of_reload(console, &down, received, *reset)?;
+        both(console, args, sent, received)
+    }
+
+    /// Changes what a device sends and what it receives. What is refused of either is refused before anything is changed.
+    fn both(
+        console: &Console,
+        whole: &Deploy,
+        sent: Change,
+        received: Change,
+    ) -> Result<(), Failure> {
+        sent.steps()?;
+        received.steps()?;
+        let was_free = !received.spot.is_known();
+        // A kernel lacks what received packets need rather than the rest.
+        let first = received.apply(console, &[])?;
+        // The place for filters is there by now.
+        let second = if whole.dry_run { Ok(sent) } else { sent.observed_anew() };
+        let second = second.and_then(|sent| sent.apply(console, &first.steps));
+        match second {
+            Ok(second) => show_done(console, whole, &[second, first]),
+            Err(failure) => Err(half_done(whole, failure, was_free)),
+        }
+    }
+
+    /// What the device sends has failed after what it receives was changed.
+    fn half_done(args: &Deploy, failure: Failure, was_free: bool) -> Failure {
+        let device = &args.dev;
+        let undone = || {
+            let received = Received::observe(device).ok()?;
+            let steps = received.removal().ok()?;
+            received.remove(&Tc::new(device), &steps).ok()
+        };
+        let now = match was_free && undone().is_some() {
+            true => format!("neither direction of {device} is shaped"),
+            false => format!("what {device} receives has the new policy; what it sends does not"),
+        };
+        let add = |what: String| match what.split_once('\n') {
+            Some((what, remedy)) => format!("{what}: {now}\n{remedy}"),
+            None => format!("{what}: {now}"),
+        };
+        match failure {
+            Failure::Input(what) => Failure::Input(add(what)),
+            Failure::Machine(what) => Failure::Machine(add(what)),
+            other => other,
+        }
     }
 
     /// A device, the commands to it, and its state.
@@ -120,60 +189,193 @@ mod on_linux {
         place: Place,
         tc: Tc,
         observed: Observed,
+        /// The way of what the device receives, where this is about that.
+        received: Option<Received>,
     }
 
     impl Spot {
-        fn from_args(args: &Deploy, place: Place) -> Result<Spot, Failure> {
-            let tc = way(&args.dev, args.dry_run)?;
+        /// By one who may change the device.
+        fn new(args: &Deploy, place: Place, tc: Tc) -> Result<Spot, Failure> {
+            if args.ingress {
+                let received = match &place.link {
+                    Some(_) => Received::observe(&args.dev)?,
+                    None => Received::of_unknown(&args.dev)?,
+                };
+                let (tc, observed) = (received.way(tc), received.observed.clone());
+                return Ok(Spot { place, tc, observed, received: Some(received) });
+            }
             let observed = match &place.link {
                 Some(_) => tc.observe()?,
                 None => Tc::parsed(&Listings::default())?,
             };
-            Ok(Spot { place, tc, observed })
+            Ok(Spot { place, tc, observed, received: None })
+        }
+
+        /// Whether something is there, or was.
+        fn is_known(&self) -> bool {
+            let observed = &self.observed;
+            observed.root != Root::Default || observed.is_ours() || observed.is_lost()
         }
     }
 
-    /// Lets the device be as the policy says.
-    fn change(
-        console: &Console,
-        args: &Deploy,
-        policy: &Policy,
-        wanted: &Wanted,
+    /// How messages call what a command is about.
+    fn name_of(args: &Deploy) -> String {
+        if args.ingress { Received::name(&args.dev) } else { args.dev.clone() }
+    }
+
+    /// What is to become of one direction.
+    struct Change {
+        args: Deploy,
+        policy: Policy,
+        wanted: Wanted,
         spot: Spot,
         kept: KeptOptions,
-    ) -> Result<(), Failure> {
-        let mut notes = kept.notes();
-        let Spot { place, tc, observed } = spot;
-        let steps = wanted.steps(&tc, &observed, &args.dev)?;
-        notes.extend_from_slice(wanted.notes());
-        notes.extend(observed.notes_on(wanted.edge.is_some(), &steps));
-        let warnings = Warning::all(policy, wanted, &args.dev, &place.environment);
-        if args.dry_run {
-            notes.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
-            return dry_run(console, &place, &notes, &steps);
+    }
+
+    /// What became of it: what is printed, and the steps.
+    struct Done {
+        text: String,
+        json: Value,
+        steps: Vec<Step>,
+    }
+
+    fn show_done(console: &Console, args: &Deploy, done: &[Done]) -> Result<(), Failure> {
+        match (args.json, done) {
+            (false, _) => {
+                // A dry run prints steps in their order.
+                let in_order: Vec<&Done> =
+                    if args.dry_run { done.iter().rev().collect() } else { done.iter().collect() };
+                console.print(&in_order.iter().map(|one| one.text.as_str()).collect::<String>())
+            }
+            (true, [one]) => console.print_json(&one.json),
+            (true, all) => {
+                let all: Vec<&Value> = all.iter().map(|one| &one.json).collect();
+                console.print_json(&json!({ "directions": all }))
+            }
         }
-        notes.iter().for_each(|note| console.note(note));
-        warnings.iter().for_each(|warning| console.warning(&warning.what, &warning.remedy));
-        let applied = wanted.apply(tc, &observed, &steps)?;
-        if applied.waiting > 0 {
-            let what = format!(
-                "{} packets of the previous policy still wait in their classes and leave by its priorities; the next \
-                 command removes the classes",
-                applied.waiting
-            );
-            console.note(&what);
-            notes.push(what);
+    }
+
+    impl Change {
+        fn new(
+            args: &Deploy,
+            policy: Policy,
+            wanted: Wanted,
+            spot: Spot,
+            kept: KeptOptions,
+        ) -> Change {
+            Change { args: args.clone(), policy, wanted, spot, kept }
         }
-        if args.json {
-            return console.print_json(&json!({
-                "device": args.dev, "policy": wanted.policy, "roles": wanted.roles(),
+
+        /// With the options that the device keeps.
+        fn of_reload(
+            console: &Console,
+            args: &Deploy,
+            spot: Spot,
+            reset: bool,
+        ) -> Result<Change, Failure> {
+            let mut args = args.clone();
+            let (policy, kept) = match spot.observed.deployed().filter(|_| !reset) {
+                Some(deployed) => keep(console, &mut args, &deployed)?,
+                None => (load(&args.policy, &args.set)?, KeptOptions::default()),
+            };
+            // Of two directions, one says what both have.
+            if args.whole.is_none() || !args.ingress {
+                console.warnings(&policy.warnings);
+            }
+            let wanted = wanted(&policy, &args, &spot.place)?;
+            Ok(Change::new(&args, policy, wanted, spot, kept))
+        }
+
+        /// Refuses a device on which something is deployed already. What was begun and not finished is gone on with.
+        fn is_free(&self) -> Result<(), Error> {
+            let Change { args, policy, spot: Spot { observed, .. }, .. } = self;
+            let is_same = |there: &str| there == short(&policy.name);
+            let there = observed.policy().filter(|_| observed.is_ours()).filter(|policy| {
+                observed.is_whole()
+                    || (observed.is_for_verify() || !observed.damage().is_empty())
+                        && !is_same(policy)
+            });
+            let Some(policy) = there.map(str::to_owned) else { return Ok(()) };
+            let ingress = if args.ingress { " --ingress" } else { "" };
+            Err(Error::Deployed {
+                reload: reload_command(args.whole.as_deref().unwrap_or(args)),
+                undeploy: format!("shortflow undeploy --dev {}{ingress}", quoted(&args.dev)),
+                device: name_of(args),
+                policy,
+            })
+        }
+
+        /// Whether what stands there is of a policy with this name.
+        fn is_of_same_policy(&self) -> bool {
+            self.spot.observed.policy() == Some(short(&self.policy.name).as_str())
+        }
+
+        fn steps(&self) -> Result<Vec<Step>, Error> {
+            let Change { args, wanted, spot, .. } = self;
+            match &spot.received {
+                Some(received) => received.steps(&spot.tc, wanted),
+                None => wanted.steps(&spot.tc, &spot.observed, &args.dev),
+            }
+        }
+
+        /// The same, from what stands there by now.
+        fn observed_anew(self) -> Result<Change, Failure> {
+            let Change { args, policy, wanted, spot: Spot { place, tc, .. }, kept } = self;
+            let spot = Spot::new(&args, place, tc)?;
+            Ok(Change { args, policy, wanted, spot, kept })
+        }
+
+        /// Lets the device be as the policy says, where these steps were taken before.
+        fn apply(&self, console: &Console, earlier: &[Step]) -> Result<Done, Failure> {
+            let Change { args, policy, wanted, spot, kept } = self;
+            let Spot { place, tc, observed, received } = spot;
+            let mut steps = self.steps()?;
+            if args.dry_run {
+                steps.retain(|step| !earlier.contains(step));
+            }
+            let mut notes = kept.notes();
+            notes.extend_from_slice(wanted.notes());
+            let marks = wanted.edge.is_some();
+            notes.extend(match received {
+                Some(received) => received.notes_on(marks, &steps),
+                None => observed.notes_on(marks, &steps),
+            });
+            let name = name_of(args);
+            if args.whole.is_some() {
+                notes.iter_mut().for_each(|note| *note = format!("{name}: {note}"));
+            }
+            let warnings = Warning::all(policy, wanted, &args.dev, &place.environment);
+            if args.dry_run {
+                notes.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
+                let text = dry_run(args, place, &notes, &steps);
+                return Ok(Done { text, json: Value::Null, steps });
+            }
+            notes.iter().for_each(|note| console.note(note));
+            warnings.iter().for_each(|warning| console.warning(&warning.what, &warning.remedy));
+            let applied = match received {
+                Some(received) => received.apply(tc.clone(), wanted, &steps)?,
+                None => wanted.apply(tc.clone(), observed, &steps)?,
+            };
+            if applied.waiting > 0 {
+                let what = format!(
+                    "{} packets of the previous policy still wait in their classes and leave by its priorities; the next \
+                     command removes the classes",
+                    applied.waiting
+                );
+                console.note(&what);
+                notes.push(what);
+            }
+            let json = json!({
+                "device": args.dev, "direction": if args.ingress { "received" } else { "sent" },
+                "policy": wanted.policy, "roles": wanted.roles(),
                 "rate_bit_per_s": wanted.tree.as_ref().map(|tree| tree.rate.bits_per_sec()),
                 "kept": kept.kept, "not_kept": kept.dropped, "notes": notes,
                 "warnings": warnings.iter().map(Warning::json).collect::<Vec<_>>(),
                 "of_policy": crate::check::as_json(&policy.warnings),
-            }));
+            });
+            let text = format!("{name}: policy {:?}{}\n", wanted.policy, wanted.summary());
+            Ok(Done { text, json, steps })
         }
-        console.print(&format!("{}: policy {:?}{}\n", args.dev, wanted.policy, wanted.summary()))
     }
 
     /// What stands at a device, and should.
@@ -190,7 +392,9 @@ mod on_linux {
 
     /// The state of a device, and the wanted state of the policy there; with the deployed options if none are given.
     pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing, Failure> {
-        let Spot { place, tc, observed } = Spot::from_args(args, Place::from_args(args)?)?;
+        let place = Place::from_args(args)?;
+        let Spot { place, tc, observed, received: _ } =
+            Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
         let (Some(name), Some(deployed)) = (observed.policy(), observed.deployed()) else {
             return Err(Error::NotDeployed { device: args.dev.clone() }.into());
         };
@@ -210,6 +414,7 @@ mod on_linux {
         }
         plays(args, &observed)?;
         let (policy, _) = keep(console, args, &deployed)?;
+        console.warnings(&policy.warnings);
         if name != short(&policy.name) {
             return Err(another(args, name));
         }
@@ -241,7 +446,15 @@ mod on_linux {
         let mut words = vec![format!("shortflow reload {policy} --dev {}", quoted(&args.dev))];
         let roles = (!args.role.is_empty()).then(|| quoted(&args.role.join(",")));
         words.extend(roles.map(|roles| format!("--role {roles}")));
+        words.extend(args.ingress.then(|| "--ingress".to_owned()));
+        for (option, rate) in [("--up", args.up), ("--down", args.down)] {
+            words.extend(rate.map(|rate| format!("{option} {}", quoted(&rate.to_string()))));
+        }
         words.extend(options(args).words());
+        for (option, pairs) in [("--set-up", &args.set_up), ("--set-down", &args.set_down)] {
+            let pair = |(key, value): &(String, String)| quoted(&format!("{key}={value}"));
+            words.extend(pairs.iter().map(|one| format!("{option} {}", pair(one))));
+        }
         words.join(" ")
     }
 
@@ -271,7 +484,7 @@ mod on_linux {
     }
 
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
-    fn way(device: &str, is_dry: bool) -> Result<Tc, Failure> {
+    pub(crate) fn way(device: &str, is_dry: bool) -> Result<Tc, Failure> {
         let tc = Tc::new(device);
         Ok(if is_dry { tc } else { tc.with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?) })
     }
@@ -280,6 +493,7 @@ mod on_linux {
     const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
     /// Where something is deployed, and what is known of it.
+    #[derive(Clone)]
     pub(crate) struct Place {
         /// `None` for a dry run for a device of another machine.
         link: Option<Link>,
@@ -297,18 +511,29 @@ mod on_linux {
 
     impl Place {
         fn from_args(args: &Deploy) -> Result<Place, Failure> {
-            match link(&args.dev) {
-                Ok(found) => Ok(Place {
-                    link: Some(found),
-                    kernel: examine_kernel().0,
-                    environment: Environment::detect(&args.dev),
-                }),
+            let place = match link(&args.dev) {
+                Ok(found) => {
+                    refuse_ifb(&args.dev)?;
+                    let (kernel, environment) =
+                        (examine_kernel().0, Environment::detect(&args.dev));
+                    Place { link: Some(found), kernel, environment }
+                }
                 Err(Error::NoDevice { .. }) if args.dry_run => {
                     let (kernel, environment) = (Kernel::default(), Environment::UNKNOWN);
-                    Ok(Place { link: None, kernel, environment })
+                    Place { link: None, kernel, environment }
                 }
-                Err(error) => Err(error.into()),
-            }
+                Err(error) => return Err(error.into()),
+            };
+            Ok(if args.ingress { place.received(&args.dev) } else { place })
+        }
+
+        /// The same for what the device receives.
+        fn received(&self, device: &str) -> Place {
+            let environment = match self.link {
+                Some(_) => Environment::detect_received(device),
+                None => Environment { is_received: true, ..Environment::UNKNOWN },
+            };
+            Place { environment, ..self.clone() }
         }
     }
 
@@ -346,9 +571,26 @@ mod on_linux {
 
     /// What the roles come to, or all that is refused of them.
     fn wanted(policy: &Policy, args: &Deploy, place: &Place) -> Result<Wanted, Failure> {
+        let rate_option = match (&args.whole, args.ingress) {
+            (None, _) => "--rate",
+            (Some(_), false) => "--up",
+            (Some(_), true) => "--down",
+        };
         if args.rate.is_some_and(|rate| rate < Wanted::MIN_RATE) {
-            let what = "--rate must be 64 kbit/s or more\ngive a little less than the rate of the bottleneck";
-            return Err(Failure::Input(what.to_owned()));
+            return Err(Failure::Input(format!(
+                "{rate_option} must be 64 kbit/s or more\ngive a little less than the rate of the bottleneck"
+            )));
+        }
+        if args.ingress {
+            let lacking = lacking_for_ingress(&place.kernel);
+            if !lacking.is_empty() {
+                let names: Vec<&str> = lacking.iter().map(|kind| kind.name()).collect();
+                return Err(Failure::Machine(format!(
+                    "this kernel lacks {}, which shaping received packets needs\n{}",
+                    names.join(", "),
+                    Kernel::remedy(&lacking)
+                )));
+            }
         }
         let site = Site {
             rate: args.rate,
@@ -366,7 +608,7 @@ mod on_linux {
             },
         )?;
         let of_queue =
-            [("--rate", args.rate.is_some()), ("--link-layer", args.link.layer().is_some())];
+            [(rate_option, args.rate.is_some()), ("--link-layer", args.link.layer().is_some())];
         let given = of_queue.into_iter().find(|(_, is_given)| *is_given);
         if let (None, Some((option, _))) = (&wanted.tree, given) {
             return Err(Failure::Input(format!(
@@ -394,177 +636,17 @@ mod on_linux {
         }
     }
 
-    fn dry_run(
-        console: &Console,
-        place: &Place,
-        notes: &[String],
-        steps: &[Step],
-    ) -> Result<(), Failure> {
-        let mut text = String::new();
+    fn dry_run(args: &Deploy, place: &Place, notes: &[String], steps: &[Step]) -> String {
+        let mut text = match args.whole {
+            Some(_) => format!("# {}\n", name_of(args)),
+            None => String::new(),
+        };
         if place.link.is_none() {
             text += "# No such device here; assuming untouched Ethernet and a kernel with every queue.\n";
         }
         notes.iter().for_each(|note| text += &format!("# {note}\n"));
         steps.iter().for_each(|step| text += &format!("{step}\n"));
-        console.print(&text)
-    }
-
-    /// `shortflow undeploy`.
-    pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure> {
-        link(&args.dev)?;
-        let tc = way(&args.dev, args.dry_run)?;
-        let observed = tc.observe()?;
-        let steps = if observed.is_lost() { Vec::new() } else { tc.plan_removal(&observed)? };
-        if args.dry_run {
-            let lines: String = steps.iter().map(|step| format!("{step}\n")).collect();
-            return console.print(&lines);
-        }
-        // If this is killed now, the kernel's records say what is left.
-        forget_deployed(&args.dev);
-        tc.apply(&steps)?;
-        let lost = match observed.lost_by(&steps) {
-            0 => String::new(),
-            waiting => format!("; about {waiting} waiting packets are lost"),
-        };
-        console.print(&format!("{}: restored to the previous state{lost}\n", args.dev))
-    }
-
-    /// `shortflow status`.
-    pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
-        if !args.watch {
-            let found = look(args)?;
-            show(console, args, &found)?;
-            let is_well = found.iter().all(|status| status.wrongs().is_empty());
-            return if is_well { Ok(()) } else { Err(Failure::Check) };
-        }
-        let stop = stop_on_interrupt()?;
-        let clear = !args.json && std::io::stdout().is_terminal();
-        while !stop.load(Ordering::Relaxed) {
-            let found = look(args)?;
-            if clear {
-                console.print("\x1b[H\x1b[2J")?;
-            }
-            show(console, args, &found)?;
-            let next = Instant::now() + Duration::from_secs(1);
-            while Instant::now() < next && !stop.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(50));
-            }
-        }
-        Ok(())
-    }
-
-    fn look(args: &Status) -> Result<Vec<DeviceStatus>, Failure> {
-        let Some(device) = &args.dev else { return Ok(DeviceStatus::all()?) };
-        link(device)?;
-        let found = DeviceStatus::read(device)?;
-        found
-            .map(|status| vec![status])
-            .ok_or_else(|| Error::NotDeployed { device: device.clone() }.into())
-    }
-
-    const NOTHING_DEPLOYED: &str = "no policy is deployed on this machine\n";
-
-    fn show(console: &Console, args: &Status, found: &[DeviceStatus]) -> Result<(), Failure> {
-        if args.json {
-            let found: Vec<Value> = found.iter().map(DeviceStatus::json).collect();
-            let value = json!({ "devices": found });
-            return match args.watch {
-                true => console.print(&format!("{value}\n")),
-                false => console.print_json(&value),
-            };
-        }
-        let texts: Vec<String> = found.iter().map(DeviceStatus::text).collect();
-        match texts.is_empty() {
-            true => console.print(NOTHING_DEPLOYED),
-            false => console.print(&texts.join("\n")),
-        }
-    }
-
-    /// `shortflow doctor`.
-    pub(crate) fn doctor(console: &Console, args: &Doctor) -> Result<(), Failure> {
-        let report = examine();
-        let Needs { kinds, program, reported } = match &args.policy {
-            Some(path) => needs(&read(console, path, &[])?, &args.role)?,
-            None => Needs { kinds: [Kind::Htb, Kind::Bpf, Kind::Pfifo].into(), ..Needs::default() },
-        };
-        if args.json {
-            let mut value = report.json(&kinds);
-            value["policy"] = json!(reported);
-            console.print_json(&value)?;
-        } else {
-            let reported: String = reported.iter().map(|line| format!("  {line}\n")).collect();
-            let whom = if args.policy.is_some() { "the policy" } else { "every queue" };
-            console.print(&(report.text(&kinds, whom) + &reported))?;
-        }
-        let needed = report.findings.iter().chain(program.then_some(&report.program));
-        let missing = needed.filter_map(|finding| {
-            let lacking = finding.found.as_ref().err()?;
-            Some(format!("{}: {}", finding.what, lacking.replace('\n', "; ")))
-        });
-        let mut missing: Vec<String> = missing.collect();
-        let lacking = report.lacking(&kinds);
-        if !lacking.is_empty() {
-            let names: Vec<&str> = lacking.iter().map(|kind| kind.name()).collect();
-            missing.push(format!("kernel: {}: {}", names.join(", "), Kernel::remedy(&lacking)));
-        }
-        match missing.is_empty() {
-            true => Ok(()),
-            false => {
-                Err(Failure::Machine(format!("something is missing\n{}", missing.join("\n  "))))
-            }
-        }
-    }
-
-    /// What a policy needs of a machine.
-    #[derive(Default)]
-    struct Needs {
-        kinds: BTreeSet<Kind>,
-        /// Whether it needs the program that marks.
-        program: bool,
-        /// What there is to say about each of its roles.
-        reported: Vec<String>,
-    }
-
-    fn needs(policy: &Policy, names: &[String]) -> Result<Needs, Failure> {
-        let roles = match names {
-            [] => policy.roles.iter().filter(|role| role.conditions() || role.queues()).collect(),
-            names => roles_of(policy, names).map_err(|error| Failure::Input(error.to_string()))?,
-        };
-        // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing.
-        let rate = Some(shortflow_units::Rate::from_bits_per_sec(10_000_000));
-        let kernel = Kernel::default();
-        let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
-        let mut needs = Needs::default();
-        let refused = |refusals: Vec<Refusal>| {
-            refusals.into_iter().map(|refusal| format!("cannot be deployed: {refusal}"))
-        };
-        for role in roles {
-            // Who owns connections does not matter for what is needed.
-            match compile_edge(policy, role, &any_owners(policy)) {
-                Ok(None) => {}
-                Ok(Some(_)) => {
-                    needs
-                        .reported
-                        .push(format!("role {} needs the eBPF marking program, clsact", role.name));
-                    needs.program = true;
-                    needs.kinds.insert(Kind::Clsact);
-                }
-                Err(refusals) => needs.reported.extend(refused(refusals)),
-            }
-            if !role.queues() {
-                continue;
-            }
-            match compile(policy, role, &settings) {
-                Ok(tree) => {
-                    let kinds = tree.needs();
-                    let names: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
-                    needs.reported.push(format!("role {} needs {}", role.name, names.join(", ")));
-                    needs.kinds.extend(kinds);
-                }
-                Err(refusals) => needs.reported.extend(refused(refusals)),
-            }
-        }
-        Ok(needs)
+        text
     }
 
     #[cfg(test)]

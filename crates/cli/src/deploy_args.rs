@@ -12,6 +12,7 @@ Examples:
   shortflow deploy policies/strict-priority.toml --dev eth0 --rate '95 Mbit/s' --dry-run
   sudo shortflow deploy policies/strict-priority.toml --dev eth0 --rate '95 Mbit/s'
   sudo shortflow deploy policies/fq-codel.toml --dev eth0 --rate '38 Mbit/s' --link-layer pppoe-ptm
+  sudo shortflow deploy policies/fq-codel.toml --dev eth0 --up '9.5 Mbit/s' --down '47 Mbit/s'
   sudo shortflow deploy policies/dstf.toml --role edge,core --dev eth0 --rate '95 Mbit/s'
   shortflow status --watch
   sudo shortflow reload policies/strict-priority.toml --dev eth0
@@ -23,7 +24,8 @@ pub(crate) struct Deploy {
     /// The policy.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
-    /// The device that sends the packets, such as `eth0`.
+    /// The device that sends the packets, such as `eth0`; with --ingress the one that receives them, with --up and --down
+    /// both.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: String,
     /// The role that the device plays, or two separated by a comma: one that marks and one that queues. Not needed
@@ -34,11 +36,27 @@ pub(crate) struct Deploy {
     /// rate of the policy's shaper, or of the device.
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<Rate>,
+    /// Shape what the device receives, instead of what it sends.
+    #[arg(long)]
+    pub(crate) ingress: bool,
+    /// The rate of what the device sends, where --down is the rate of what it receives: both directions of a line in
+    /// one command.
+    #[arg(long, value_name = "RATE", requires = "down", conflicts_with_all = ["rate", "ingress"])]
+    pub(crate) up: Option<Rate>,
+    /// The rate of what the device receives.
+    #[arg(long, value_name = "RATE", requires = "up", conflicts_with_all = ["rate", "ingress"])]
+    pub(crate) down: Option<Rate>,
     #[command(flatten)]
     pub(crate) link: LinkArgs,
     /// Override a key of the policy; repeatable.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
+    /// The same, for what the device sends only; repeatable.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value, requires = "up", conflicts_with_all = ["rate", "ingress"])]
+    pub(crate) set_up: Vec<(String, String)>,
+    /// The same, for what the device receives only; repeatable.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value, requires = "down", conflicts_with_all = ["rate", "ingress"])]
+    pub(crate) set_down: Vec<(String, String)>,
     /// The connections of this host that have a label of the policy: sockets with a mark (SO_MARK), as in
     /// `telnet=mark:7`, or a group of processes, as in `backup=cgroup:system.slice/backup.service`. Repeatable,
     /// once per label.
@@ -53,6 +71,35 @@ pub(crate) struct Deploy {
     /// Print one JSON object instead: actions, notes and warnings.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) json: bool,
+    /// The whole command, where this is one direction of it.
+    #[arg(skip)]
+    pub(crate) whole: Option<Box<Deploy>>,
+}
+
+impl Deploy {
+    /// What the device sends and what it receives, each as a command of its own, where both are asked for.
+    pub(crate) fn directions(&self) -> Option<[Deploy; 2]> {
+        let (up, down) = (self.up?, self.down?);
+        let one = |rate, ingress, set: &[(String, String)]| Deploy {
+            rate: Some(rate),
+            ingress,
+            up: None,
+            down: None,
+            // A key that is given for one direction replaces the one for both.
+            set: self
+                .set
+                .iter()
+                .filter(|(key, _)| set.iter().all(|(own, _)| own != key))
+                .chain(set)
+                .cloned()
+                .collect(),
+            set_up: Vec::new(),
+            set_down: Vec::new(),
+            whole: Some(Box::new(self.clone())),
+            ..self.clone()
+        };
+        Some([one(up, false, &self.set_up), one(down, true, &self.set_down)])
+    }
 }
 
 /// `reload`.
@@ -146,6 +193,9 @@ pub(crate) struct Undeploy {
     /// The device.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: String,
+    /// Remove only what is deployed on the packets that the device receives; default: both directions.
+    #[arg(long)]
+    pub(crate) ingress: bool,
     /// Print the command without running it.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -160,6 +210,9 @@ pub(crate) struct Doctor {
     /// Check only these roles of the policy.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "policy")]
     pub(crate) role: Vec<String>,
+    /// Also check what shaping received packets needs (`deploy --ingress`, `--down`).
+    #[arg(long)]
+    pub(crate) ingress: bool,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,

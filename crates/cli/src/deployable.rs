@@ -65,3 +65,16 @@ pub(crate) fn why_not(policy: &Policy) -> Option<String> {
 pub(crate) fn why_not(_: &Policy) -> Option<String> {
     None
 }
+
+/// Whether a policy tells the hosts that receive packets, so that at a gateway its incoming direction belongs behind the
+/// translation of addresses.
+#[cfg(target_os = "linux")]
+pub(crate) fn tells_receivers(policy: &Policy) -> bool {
+    shortflow_deploy::tells_receivers(policy)
+}
+
+/// Elsewhere nothing is deployed.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn tells_receivers(_: &Policy) -> bool {
+    false
+}

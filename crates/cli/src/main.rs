@@ -32,7 +32,11 @@ mod console;
 mod console_args;
 mod deploy;
 mod deploy_args;
+#[cfg(target_os = "linux")]
+mod deploy_status;
 mod deployable;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod explain;
 mod failure;
 mod generate;
@@ -56,6 +60,8 @@ mod shipped;
 mod simulate;
 mod tune;
 mod tune_args;
+#[cfg(target_os = "linux")]
+mod undeploy;
 mod usage_error;
 mod verify;
 mod wrong_file;

@@ -10,8 +10,19 @@ use crate::failure::Failure;
 
 /// The options of a command line.
 pub(crate) fn options(args: &Deploy) -> Options {
-    let Deploy { policy: _, dev: _, role: _, rate, link, set, label, nearest, dry_run: _, json: _ } =
-        args;
+    let Deploy {
+        policy: _,
+        dev: _,
+        role: _,
+        rate,
+        link,
+        set,
+        label,
+        nearest,
+        dry_run: _,
+        json: _,
+        ..
+    } = args;
     Options {
         rate: *rate,
         link_layer: link.layer(),
@@ -54,7 +65,6 @@ pub(crate) fn keep(
     let Options { rate, link_layer, set, labels, nearest } = &deployed.options;
     let mut kept = KeptOptions::default();
     let policy = keep_keys(console, args, deployed, set, &mut kept)?;
-    console.warnings(&policy.warnings);
     keep_roles(args, deployed, &policy, &mut kept);
     let queues =
         roles_of(&policy, &args.role).is_ok_and(|roles| roles.iter().any(|role| role.queues()));

@@ -123,6 +123,12 @@ mod on_linux {
             nearest: *nearest,
             dry_run: false,
             json: false,
+            ingress: false,
+            up: None,
+            down: None,
+            set_up: Vec::new(),
+            set_down: Vec::new(),
+            whole: None,
         }
     }
 

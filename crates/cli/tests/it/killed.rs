@@ -83,6 +83,9 @@ impl Line {
             .set_read_timeout(Some(Duration::from_millis(200)))
             .map_err(|error| error.to_string())?;
         let sender = UdpSocket::bind("10.77.4.1:0").map_err(|error| error.to_string())?;
+        sender
+            .set_read_timeout(Some(Duration::from_millis(200)))
+            .map_err(|error| error.to_string())?;
         sender.connect("10.77.4.2:4000").map_err(|error| error.to_string())?;
         let line = Line { sender, receiver };
         // A cable carries nothing for a moment after it is switched on.
@@ -92,11 +95,13 @@ impl Line {
         }
     }
 
-    /// Whether a datagram comes through, at the third attempt at least.
+    /// Whether a datagram comes through and another one comes back, at the third attempt at least.
     fn carries(&self) -> bool {
+        let back = self.sender.local_addr().expect("it is bound");
         (0..3).any(|_| {
             let _ = self.sender.send(b"packet");
-            self.receiver.recv(&mut [0; 16]).is_ok()
+            let _ = self.receiver.send_to(b"answer", back);
+            [&self.receiver, &self.sender].iter().all(|socket| socket.recv(&mut [0; 16]).is_ok())
         })
     }
 }
@@ -112,8 +117,14 @@ fn tool(program: &str, arguments: &str) -> Result<String, String> {
 
 /// What stands at the device, without what it has done.
 fn listings() -> String {
-    let each = ["qdisc show dev sf0", "class show dev sf0", "filter show dev sf0"];
+    let each = [
+        "qdisc show dev sf0",
+        "class show dev sf0",
+        "filter show dev sf0",
+        "filter show dev sf0 ingress",
+    ];
     each.map(|listing| tool("tc", listing).unwrap()).concat()
+        + &tool("ip", "-o link show type ifb").unwrap()
 }
 
 fn done(arguments: &[&str]) {
@@ -216,5 +227,41 @@ fn killed_at_any_change_a_removal_lets_packets_flow_and_is_finished() {
         let undeploy = ["undeploy", "--dev", "sf0"];
         let killed = at_each_change(line, &begin, &undeploy, &repair);
         assert!(killed > 0, "no change was seen");
+    });
+}
+
+/// Both directions of the device.
+fn both<'a>(word: &'a str, policy: &'a str, rate: &'a str) -> [&'a str; 10] {
+    [word, policy, "--role", ROLES, "--dev", "sf0", "--up", rate, "--down", rate]
+}
+
+#[test]
+fn killed_at_any_change_both_directions_let_packets_flow_and_are_finished_or_taken_away() {
+    with_a_line(|line, _, three| {
+        let before = listings();
+        let repair = || {
+            done(&both("deploy", three, "10 Mbit/s"));
+            is_whole("sf0 (received): policy \"Three Bands\"");
+            done(&["undeploy", "--dev", "sf0"]);
+            assert_eq!(listings(), before);
+        };
+        let killed = at_each_change(line, &|| (), &both("deploy", three, "10 Mbit/s"), &repair);
+        eprintln!("killed at {killed} changes");
+        assert!(killed > 16, "{killed} changes were seen");
+    });
+}
+
+#[test]
+fn killed_at_any_change_a_removal_of_both_directions_lets_packets_flow_and_is_finished() {
+    with_a_line(|line, _, three| {
+        let before = listings();
+        let repair = || {
+            let ended = run(&["undeploy", "--dev", "sf0"]);
+            assert!(matches!(ended.code, Some(0 | 2)), "{}{}", ended.out, ended.err);
+            assert_eq!(listings(), before);
+        };
+        let begin = || done(&both("deploy", three, "10 Mbit/s"));
+        let killed = at_each_change(line, &begin, &["undeploy", "--dev", "sf0"], &repair);
+        assert!(killed > 1, "{killed} changes were seen");
     });
 }

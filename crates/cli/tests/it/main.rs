@@ -10,6 +10,7 @@ mod agent_folder;
 mod arguments;
 mod check;
 mod deploy;
+mod deploy_received;
 mod deploy_removed;
 mod deploy_state;
 #[cfg(all(feature = "network", target_os = "linux"))]

@@ -17,6 +17,8 @@ use crate::tree::Tree;
 pub enum Step {
     /// A command of tc, without its name.
     Tc(String),
+    /// A command of ip, without its name.
+    Ip(String),
     /// Waiting until no packet is left in the classes of a generation.
     Drain(Generation),
     /// Attach the conditioning program to the device's egress, and replace an attached one.
@@ -32,6 +34,7 @@ impl std::fmt::Display for Step {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Step::Tc(command) => write!(f, "tc {command}"),
+            Step::Ip(command) => write!(f, "ip {command}"),
             Step::Drain(_) => {
                 write!(f, "# wait until the classes that are removed next are empty")
             }

@@ -164,10 +164,15 @@ impl Deployed {
         Deployed::parse(&Program::held(filter)?)
     }
 
+    /// Whether a text is a record, of whichever version.
+    pub(crate) fn is_text(text: &str) -> bool {
+        text.starts_with(MAGIC)
+    }
+
     /// Whether a filter of `clsact` is a record, of whichever version.
     pub(crate) fn is_record(filter: &Value) -> bool {
         filter["pref"] == AT_CLSACT
-            && Program::held(filter).is_some_and(|text| text.starts_with(MAGIC))
+            && Program::held(filter).is_some_and(|text| Deployed::is_text(&text))
     }
 
     /// Keeps it among the filters of the root.

@@ -93,13 +93,59 @@ pub(crate) fn indexes() -> Result<BTreeSet<u32>, Error> {
 }
 
 fn links() -> Result<Vec<Value>, Error> {
-    let output = Command::new("ip").args(["-j", "link", "show"]).output();
+    let output = Command::new("ip").args(["-d", "-j", "link", "show"]).output();
     let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;
     let unreadable = |message| Error::Unreadable { command: "ip -j link show".to_owned(), message };
     if !output.status.success() {
         return Err(unreadable(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| unreadable(error.to_string()))
+}
+
+/// A device (ifb) of ours, through which packets pass that another device receives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ifb {
+    /// Its name.
+    pub(crate) name: String,
+    /// The index of the device that receives the packets.
+    pub(crate) of: u32,
+    /// Whether it is switched on: otherwise the kernel drops what is sent to it.
+    pub(crate) is_up: bool,
+}
+
+/// The group of an ifb device of ours, less the index of the device that receives the packets. The kernel sets it in the
+/// step in which it makes the device, and it stays when one of both is renamed.
+const GROUP: u32 = 0x5f00_0000;
+/// The largest index that a group has room for.
+const MAX_INDEX: u32 = 0x00ff_ffff;
+
+impl Ifb {
+    /// All that are there.
+    pub(crate) fn all() -> Result<Vec<Ifb>, Error> {
+        Ok(links()?.iter().filter_map(Ifb::from_link).collect())
+    }
+
+    fn from_link(link: &Value) -> Option<Ifb> {
+        let group: u32 = link["group"].as_str()?.parse().ok()?;
+        let is_ours = link["linkinfo"]["info_kind"] == "ifb" && group & !MAX_INDEX == GROUP;
+        let name = link["ifname"].as_str().filter(|name| is_ours && is_plain(name))?.to_owned();
+        let is_up = link["flags"].as_array().is_some_and(|flags| flags.iter().any(|it| it == "UP"));
+        Some(Ifb { name, of: group & MAX_INDEX, is_up })
+    }
+
+    /// The group of the one for a device with this index.
+    pub(crate) fn group(index: u32) -> u32 {
+        GROUP | (index & MAX_INDEX)
+    }
+
+    /// The name that the one for a device gets where these names are taken.
+    pub(crate) fn name_for(device: &Link, taken: &[String]) -> String {
+        let name = format!("sf-{}", device.name);
+        match name.len() <= MAX_NAME && !taken.contains(&name) {
+            true => name,
+            false => format!("sf-{}", device.index),
+        }
+    }
 }
 
 /// What the device says of its speed, if the files that tell it are of this network namespace.
@@ -112,7 +158,33 @@ fn speed(name: &str, index: &Value) -> Option<Rate> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn an_ifb_device_of_ours_is_known_by_its_group_and_kind() {
+        let link = |group: &str, kind: &str| {
+            json!({
+                "ifname": "sf-eth0", "group": group, "flags": ["NOARP", "UP"],
+                "linkinfo": { "info_kind": kind },
+            })
+        };
+        let group = Ifb::group(7).to_string();
+        let found = Ifb::from_link(&link(&group, "ifb"));
+        assert_eq!(found, Some(Ifb { name: "sf-eth0".to_owned(), of: 7, is_up: true }));
+        for (group, kind) in [("default", "ifb"), ("7", "ifb"), (&*group, "dummy")] {
+            assert_eq!(Ifb::from_link(&link(group, kind)), None, "{group} {kind}");
+        }
+    }
+
+    #[test]
+    fn an_ifb_device_is_named_for_its_device_and_by_its_index_where_it_cannot_be() {
+        let device = |name: &str| Link { name: name.to_owned(), index: 7, header: 14, speed: None };
+        assert_eq!(Ifb::name_for(&device("twelve-bytes"), &[]), "sf-twelve-bytes");
+        assert_eq!(Ifb::name_for(&device("thirteen-byte"), &[]), "sf-7");
+        assert_eq!(Ifb::name_for(&device("eth0"), &["sf-eth0".to_owned()]), "sf-7");
+    }
 
     #[test]
     fn a_name_that_a_shell_or_tc_would_take_for_more_is_refused() {

@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
 
+use crate::bytecode::Program;
+use crate::edge::redirect;
 use crate::kernel::{KINDS, Kernel, Kind};
 use crate::program;
 
@@ -215,6 +217,13 @@ fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
                 && tc("filter add dev lo parent 1: protocol all bpf bytecode '1,6 0 0 1'")
         }
         Kind::Clsact => return tc("qdisc add dev lo clsact") && tc("qdisc del dev lo clsact"),
+        Kind::Ifb => return ip("link add sf-trial type ifb") && ip("link del dev sf-trial"),
+        Kind::Mirred => {
+            let is_there = tc("qdisc add dev lo clsact")
+                && tc(&redirect("lo", "lo", &Program::taking_all("")));
+            tc("qdisc del dev lo clsact");
+            return is_there;
+        }
         _ => tc(&format!("qdisc add dev lo root handle 1: {name} {settings}")),
     };
     tc("qdisc del dev lo root");
@@ -222,13 +231,22 @@ fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
 }
 
 fn tc(command: &str) -> bool {
+    succeeds("tc", command)
+}
+
+fn ip(command: &str) -> bool {
+    succeeds("ip", command)
+}
+
+/// Whether a program of iproute2 does this.
+fn succeeds(program: &str, command: &str) -> bool {
     let words = command.split('\'').enumerate();
     // What stands between quotes is one word.
     let arguments = words.flat_map(|(index, part)| match index % 2 {
         1 => vec![part],
         _ => part.split_whitespace().collect(),
     });
-    let status = Command::new("tc")
+    let status = Command::new(program)
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

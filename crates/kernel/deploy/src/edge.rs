@@ -29,6 +29,10 @@ const HANDLE: &str = "0x5346";
 const MEMO: u64 = 0x5347;
 /// The places at the egress.
 const PLACES: [u64; 3] = [PROGRAM, MEMO, AT_CLSACT];
+/// The place of what sends received packets to another device, among the filters at the ingress: behind the program.
+const REDIRECT: u64 = 0x5349;
+/// The places of ours at either point.
+const OURS: [u64; 4] = [PROGRAM, MEMO, AT_CLSACT, REDIRECT];
 /// How a memo begins, of whichever version.
 const MEMO_BEGINS: &str = "shortflow edge ";
 
@@ -70,6 +74,8 @@ pub struct EdgeObserved {
     pub(crate) record: Option<Deployed>,
     /// Whether a record is there, whether this version reads it or not.
     pub(crate) has_record: bool,
+    /// What sends received packets to another device of ours; `None` without it.
+    pub(crate) redirect: Option<Redirect>,
     /// Whether there is a place for filters.
     pub(crate) has_place: bool,
     /// Whether the place was there before us, where the queues' memo says so or not.
@@ -78,6 +84,48 @@ pub struct EdgeObserved {
     pub(crate) sent: Option<u64>,
     /// The positions of other owners' filters, at egress and at ingress.
     others: [Vec<u64>; 2],
+}
+
+/// A filter of ours that sends received packets to another device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Redirect {
+    /// The other device; `None` if it is gone, so that all packets are dropped, or the action is another one.
+    pub(crate) to: Option<String>,
+    /// What is deployed there; `None` if it is of another version.
+    pub(crate) record: Option<Deployed>,
+}
+
+impl Redirect {
+    fn held(filter: &Value) -> Option<Redirect> {
+        let text = Program::held(filter).filter(|_| filter["pref"] == REDIRECT)?;
+        let is_ours = Deployed::is_text(&text);
+        let action = &filter["options"]["actions"][0];
+        let is_sent = action["kind"] == "mirred"
+            && action["mirred_action"] == "redirect"
+            && action["direction"] == "egress";
+        // tc has a star for a device that is gone.
+        let to = action["to_dev"].as_str().filter(|to| is_sent && *to != "*");
+        let record = Deployed::parse(&text);
+        is_ours.then(|| Redirect { to: to.map(str::to_owned), record })
+    }
+}
+
+/// Sends what `device` receives to another device, by a program that takes all packets.
+pub(crate) fn redirect(device: &str, to: &str, program: &Program) -> String {
+    format!(
+        "filter replace dev {device} ingress protocol all pref {REDIRECT} handle 1 bpf bytecode \
+         '{program}' action mirred egress redirect dev {to}"
+    )
+}
+
+/// Lets what `device` receives pass again.
+pub(crate) fn remove_redirect(device: &str) -> Step {
+    Step::Tc(format!("filter del dev {device} ingress protocol all pref {REDIRECT} handle 1 bpf"))
+}
+
+/// Removes the place for filters, with all that is in it.
+pub(crate) fn remove_place(device: &str) -> Step {
+    Step::Tc(format!("qdisc del dev {device} clsact"))
 }
 
 impl EdgeObserved {
@@ -90,12 +138,13 @@ impl EdgeObserved {
             has_memo: egress.iter().any(is_memo),
             record: egress.iter().find_map(|it| Deployed::held(it, AT_CLSACT)),
             has_record: egress.iter().any(Deployed::is_record),
+            redirect: ingress.iter().find_map(Redirect::held),
             has_place: qdiscs.iter().any(|it| it["kind"] == "clsact"),
             has_found_place: None,
             sent: None,
             others: [
                 others(egress, |it| is_program(it, NAME) || is_memo(it) || Deployed::is_record(it)),
-                others(ingress, |it| is_program(it, ECHO)),
+                others(ingress, |it| is_program(it, ECHO) || Redirect::held(it).is_some()),
             ],
         }
     }
@@ -111,6 +160,19 @@ impl EdgeObserved {
         let at_ingress = ingress.iter().filter(|place| edge.plan.echoes() && **place == PROGRAM);
         let at_egress = egress.iter().filter(|place| PLACES.contains(place));
         at_egress.chain(at_ingress).next().copied()
+    }
+
+    /// The position that a redirect of received packets needs, where another owner's filter uses it.
+    pub(crate) fn taken_by_others_for_redirect(&self) -> Option<u64> {
+        self.others[1].contains(&REDIRECT).then_some(REDIRECT)
+    }
+
+    /// The positions of other owners' filters at the ingress that run before a redirect, and may keep packets from it.
+    pub(crate) fn before_redirect(&self) -> Vec<u64> {
+        let mut before: Vec<u64> =
+            self.others[1].iter().copied().filter(|place| *place < REDIRECT).collect();
+        before.dedup();
+        before
     }
 
     /// The positions of other owners' filters at the egress that run before our program, and may keep packets from
@@ -145,7 +207,8 @@ impl EdgeObserved {
         self.others[0].contains(&AT_CLSACT)
     }
 
-    fn has_others(&self) -> bool {
+    /// Whether a filter of another owner is there.
+    pub(crate) fn has_others(&self) -> bool {
         self.others.iter().any(|places| !places.is_empty())
     }
 
@@ -159,7 +222,9 @@ impl EdgeObserved {
     pub(crate) fn found_place(&self) -> bool {
         let of_record = self.record.as_ref().map(|record| record.has_found_place);
         let of_memo = self.memo.as_ref().map(|memo| memo.has_found_place);
-        let known = [self.has_found_place, of_memo, of_record];
+        let of_redirect = self.redirect.as_ref().and_then(|redirect| redirect.record.as_ref());
+        let of_redirect = of_redirect.map(|record| record.has_found_place);
+        let known = [self.has_found_place, of_memo, of_record, of_redirect];
         let known = known.into_iter().flatten().max();
         known.unwrap_or(self.has_place && self.has_others())
     }
@@ -217,7 +282,7 @@ fn others(filters: &[Value], is_ours: impl Fn(&Value) -> bool) -> Vec<u64> {
     let place = |filter: &Value| filter["pref"].as_u64().unwrap_or_default();
     let is_other = |filter: &&Value| match filter["options"].is_object() {
         true => !is_ours(filter),
-        false => !PLACES.contains(&place(filter)),
+        false => !OURS.contains(&place(filter)),
     };
     filters.iter().filter(is_other).map(place).collect()
 }
@@ -262,8 +327,9 @@ pub(crate) fn is_edge(observed: &EdgeObserved, policy: &str, edge: Option<&Edge>
 pub(crate) fn clear_edge(device: &str, observed: &EdgeObserved) -> Vec<Step> {
     let mut steps = without_edge(device, observed);
     // A place in which nobody has anything does nothing, so that nobody misses it.
-    if observed.has_place && !observed.has_others() && !observed.found_place() {
-        steps.push(Step::Tc(format!("qdisc del dev {device} clsact")));
+    let is_needed = observed.has_others() || observed.redirect.is_some();
+    if observed.has_place && !is_needed && !observed.found_place() {
+        steps.push(remove_place(device));
     } else if observed.has_record {
         steps.push(remove_record(device));
     }

@@ -7,7 +7,10 @@ use serde_json::Value;
 /// What is around a device, as far as this process sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Environment {
-    /// Whether the device accepts segmentation offload from its own host; `None` if unknown.
+    /// Whether the packets are those that the device receives, and not those that it sends.
+    pub is_received: bool,
+    /// Whether the device accepts segmentation offload from its own host, or combines packets that it receives; `None` if
+    /// unknown.
     pub offloads: Option<bool>,
     /// Whether sessions of PPPoE go over it.
     pub carries_pppoe: bool,
@@ -31,6 +34,7 @@ pub enum Translation {
 impl Environment {
     /// The environment of an unknown device.
     pub const UNKNOWN: Environment = Environment {
+        is_received: false,
         offloads: None,
         carries_pppoe: false,
         carries_mpls: false,
@@ -46,11 +50,25 @@ impl Environment {
         });
         let labels = ask("ip", &["-f", "mpls", "-j", "route", "show"]).unwrap_or_default();
         Environment {
+            is_received: false,
             offloads: features.map(|text| has_offloads(&text)),
             carries_pppoe: has_session(&sessions, device),
             carries_mpls: routes.iter().any(|text| has_labels(text, device, true))
                 || has_labels(&labels, device, false),
             translation: Translation::detect(device),
+        }
+    }
+}
+
+impl Environment {
+    /// The environment of what the device of this name receives. Of labels (MPLS) nothing is known there.
+    pub fn detect_received(device: &str) -> Environment {
+        let features = ask("ethtool", &["-k", device]);
+        Environment {
+            is_received: true,
+            offloads: features.map(|text| combines(&text)),
+            carries_mpls: false,
+            ..Environment::detect(device)
         }
     }
 }
@@ -78,11 +96,17 @@ fn ask(program: &str, arguments: &[&str]) -> Option<String> {
 
 /// Of `ethtool -k`.
 fn has_offloads(text: &str) -> bool {
-    let is_on = |name: &str| {
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
-        line.is_some_and(|state| state.trim_start_matches(':').trim().starts_with("on"))
-    };
-    is_on("tcp-segmentation-offload") || is_on("generic-segmentation-offload")
+    is_on(text, "tcp-segmentation-offload") || is_on(text, "generic-segmentation-offload")
+}
+
+/// Of the same, for received packets.
+fn combines(text: &str) -> bool {
+    is_on(text, "generic-receive-offload") || is_on(text, "large-receive-offload")
+}
+
+fn is_on(text: &str, name: &str) -> bool {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(name));
+    line.is_some_and(|state| state.trim_start_matches(':').trim().starts_with("on"))
 }
 
 /// Of `/proc/net/pppoe`, whose last column is the device.
@@ -160,6 +184,10 @@ mod tests {
         };
         assert!(has_offloads(&text("on", "on")) && has_offloads(&text("off [requested on]", "on")));
         assert!(!has_offloads(&text("off", "off")));
+        let received = |gro: &str| {
+            format!("generic-receive-offload: {gro}\nlarge-receive-offload: off [fixed]\n")
+        };
+        assert!(combines(&received("on")) && !combines(&received("off")));
     }
 
     #[test]

@@ -63,15 +63,35 @@ pub enum Error {
     /// Something is deployed there already.
     #[error(
         "policy {policy:?} is deployed on {device} already\nreplace it with `{reload}`, or remove it with \
-            `shortflow undeploy --dev {device}`"
+            `{undeploy}`"
     )]
     Deployed {
         /// The command that replaces it.
         reload: String,
+        /// The command that removes it.
+        undeploy: String,
         /// The device.
         device: String,
         /// The policy that is there.
         policy: String,
+    },
+    /// The device is one of ours, for what another one receives.
+    #[error(
+        "{device} holds the packets that {of} receives\nname that device: `--dev {of} --ingress`"
+    )]
+    OfIngress {
+        /// The device.
+        device: String,
+        /// The device that receives them.
+        of: String,
+    },
+    /// A marker asks for what packets that arrive do not have.
+    #[error(
+        "cannot deploy this on received packets: {what}\ndeploy it without --ingress, --up and --down"
+    )]
+    NotReceived {
+        /// What.
+        what: &'static str,
     },
     /// Nothing is deployed there.
     #[error("nothing is deployed on {device}\n`shortflow status` lists all deployments")]
@@ -98,13 +118,16 @@ pub enum Error {
     },
     /// Another owner's filter uses the position of the program or its memo.
     #[error(
-        "a filter of another program on {device} uses pref {place}, which the marking program \
-            needs\nShortflow does not change it: give it another pref (`tc filter show dev \
-            {device} egress` lists it)"
+        "a filter of another program on {device} uses pref {place}, which {what} needs\nShortflow \
+            does not change it: give it another pref (`tc filter show dev {device} {point}` lists it)"
     )]
     PlaceTaken {
         /// The device.
         device: String,
+        /// What needs the place.
+        what: &'static str,
+        /// The way of the packets: `egress` or `ingress`.
+        point: &'static str,
         /// The place.
         place: u64,
     },
@@ -157,9 +180,9 @@ pub enum Error {
         packets: u64,
     },
     /// The kernel refused a step.
-    #[error("the kernel refused a step: {message}\nthe step was: tc {command}")]
+    #[error("the kernel refused a step: {message}\nthe step was: {command}")]
     Refused {
-        /// The step.
+        /// The step, with the program that does it.
         command: String,
         /// What was said.
         message: String,
@@ -199,6 +222,8 @@ impl Error {
             | Error::Deployed { .. }
             | Error::LongOptions { .. }
             | Error::NotDeployed { .. }
+            | Error::OfIngress { .. }
+            | Error::NotReceived { .. }
             | Error::QueuesLeft { .. } => true,
             Error::Obstacle { obstacle, .. } => !matches!(obstacle, Obstacle::Other { .. }),
             _ => false,

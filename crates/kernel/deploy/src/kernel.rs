@@ -35,10 +35,14 @@ pub enum Kind {
     Cake,
     /// CAKE over the queues of a device.
     CakeMq,
+    /// A device whose queues hold packets that another one receives.
+    Ifb,
+    /// The action of filters that sends packets to another device.
+    Mirred,
 }
 
 /// Every kind: its name for tc, the option of the kernel, the module, and what can be set on a trial.
-pub const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
+pub const KINDS: [(Kind, &str, &str, &str, &str); 17] = [
     (Kind::Htb, "htb", "NET_SCH_HTB", "sch_htb", ""),
     (Kind::Bpf, "bpf", "NET_CLS_BPF", "cls_bpf", ""),
     (Kind::Clsact, "clsact", "NET_SCH_INGRESS", "sch_ingress", ""),
@@ -60,6 +64,8 @@ pub const KINDS: [(Kind, &str, &str, &str, &str); 15] = [
     (Kind::FqPie, "fq_pie", "NET_SCH_FQ_PIE", "sch_fq_pie", ""),
     (Kind::Cake, "cake", "NET_SCH_CAKE", "sch_cake", ""),
     (Kind::CakeMq, "cake_mq", "NET_SCH_CAKE", "sch_cake", ""),
+    (Kind::Ifb, "ifb", "IFB", "ifb", ""),
+    (Kind::Mirred, "mirred", "NET_ACT_MIRRED", "act_mirred", ""),
 ];
 
 impl Kind {

@@ -11,6 +11,8 @@
 //! command goes on from it. Both are pure. What is known of a deployment is in the kernel: its handles, and memos
 //! among its filters. A file in `/run` says what was deployed if somebody removes all of it.
 //!
+//! What a device receives is deployed on its ifb device in the same way; [`Received`] leads the packets there.
+//!
 //! A program of `shortflow-ebpf` at the device's egress handles packets before they are queued: [`compile_edge`]
 //! selects it, and [`converge_edge`] attaches it.
 //!
@@ -35,6 +37,7 @@ mod edge;
 mod environment;
 mod error;
 mod fingerprint;
+mod ingress;
 mod kernel;
 mod memo;
 mod namespace;
@@ -64,13 +67,14 @@ pub use compile::{
 };
 pub use converge::{Step, converge};
 pub use deployed::{Deployed, Options, quoted};
-pub use deployed_file::forget_deployed;
+pub use deployed_file::{forget_deployed, forget_received};
 pub use device::{Link, is_plain, link, may_be_device, numbers};
 pub use device_lock::DeviceLock;
 pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
 pub use environment::{Environment, Translation};
 pub use error::Error;
+pub use ingress::{Received, refuse_ifb};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
 pub use namespace::namespace_id;
@@ -87,5 +91,5 @@ pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted};
-pub use warning::Warning;
+pub use warning::{Warning, tells_receivers};
 pub use without_effect::WITHOUT_EFFECT;

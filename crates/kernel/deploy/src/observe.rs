@@ -45,8 +45,12 @@ pub struct Observed {
     pub(crate) record: Option<Deployed>,
     /// What was deployed, as the file says, where nothing of ours is left at the device.
     pub(crate) lost: Option<Deployed>,
+    /// Whether it is the way of what another device receives, some of which is there.
+    pub(crate) is_way: bool,
+    /// Faults of that way, each as a sentence.
+    pub(crate) faults: Vec<String>,
     /// Packets that wait in whatever sends the packets of the device.
-    backlog: u64,
+    pub(crate) backlog: u64,
     /// Minor numbers of our root's classes, with how many packets wait in each.
     pub(crate) classes: Vec<(u16, u64)>,
     /// Places of filters at our root.
@@ -139,6 +143,8 @@ impl Observed {
             edge,
             record: filters.iter().find_map(|it| Deployed::held(it, AT_ROOT.into())),
             lost: None,
+            is_way: false,
+            faults: Vec::new(),
             backlog,
             classes: classes_of(listings.classes),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
@@ -176,7 +182,7 @@ impl Observed {
 
     /// Changes of the complete deployment by others, each as a sentence.
     pub fn damage(&self) -> Vec<String> {
-        let mut damage: Vec<String> = self.removed().collect();
+        let mut damage: Vec<String> = self.faults.iter().cloned().chain(self.removed()).collect();
         let Some(memo) = &self.memo else { return damage };
         let live = self.live();
         let is_live = |handle: u16| Generation::from_number(handle.wrapping_sub(ROOT)) == live;
@@ -301,12 +307,18 @@ impl Observed {
 
     /// Whether anything of ours is there.
     pub fn is_ours(&self) -> bool {
+        self.has_parts() || self.is_way
+    }
+
+    /// Whether queues, a program or a record of ours are there.
+    pub(crate) fn has_parts(&self) -> bool {
         self.root == Root::Ours || self.edge.is_ours() || self.edge.has_record
     }
 
     /// Whether the place for filters was there before anything of ours.
     pub(crate) fn place_was_found(&self) -> bool {
-        (!self.is_ours() && self.edge.has_place) || self.edge.found_place()
+        let is_free = !self.is_ours() && self.edge.redirect.is_none();
+        (is_free && self.edge.has_place) || self.edge.found_place()
     }
 
     /// Whether it stands so for as long as `verify` takes, which puts the policy back.
@@ -375,6 +387,13 @@ impl Observed {
         };
         let before = self.edge.earlier_filters_text().filter(|_| marks);
         lost.into_iter().chain(before).collect()
+    }
+
+    /// The same, as if nothing led received packets elsewhere.
+    #[must_use]
+    pub fn without_redirect(mut self) -> Observed {
+        self.edge.redirect = None;
+        self
     }
 
     /// Packets that wait in any queue of ours.

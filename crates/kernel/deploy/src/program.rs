@@ -34,9 +34,9 @@ const MAX_FLOWS: usize = 10;
 /// How EAGAIN reads.
 const BUSY: &str = "os error 11";
 
-/// Gives the kernel the program for a device, where it is not yet.
-pub(crate) fn prepare(link: &Link, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
-    let layer = if link.header == 0 { ebpf::Link::None } else { ebpf::Link::Ethernet };
+/// Gives the kernel the program for a device whose packets have so many bytes before them, where it is not yet.
+pub(crate) fn prepare(header: u64, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
+    let layer = if header == 0 { ebpf::Link::None } else { ebpf::Link::Ethernet };
     load(&edge.plan, layer)
 }
 

@@ -9,7 +9,7 @@ use crate::edge::EdgeMemo;
 use crate::status::ClassSeen;
 
 /// Loads the program for a device; not available in this build.
-pub(crate) fn prepare(_: &Link, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
+pub(crate) fn prepare(_: u64, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
     EdgeProgram::load(&edge.plan, ebpf::Link::Ethernet)
 }
 

@@ -21,6 +21,13 @@ pub struct Wrong {
 impl Wrong {
     /// All that is wrong at a device.
     pub(crate) fn all(status: &DeviceStatus) -> Vec<Wrong> {
+        if status.is_orphan {
+            let what = "the device is gone that received the packets which pass here".to_owned();
+            return vec![Wrong {
+                what,
+                command: format!("ip link del dev {}", quoted(&status.device)),
+            }];
+        }
         let (edge, queues) = (status.edge.as_ref(), status.memo.as_ref());
         let past = edge.and_then(|edge| edge.memo.past).map(|past| passing(&past));
         let instead = queues.and_then(|memo| memo.instead.as_ref());
@@ -45,27 +52,30 @@ impl Wrong {
         // Ours comes behind such a program however often it is brought there.
         let tcx = status.tcx.iter().map(|program| Wrong {
             what: tcx_text(program),
-            command: tcx_removal(&status.device, program),
+            command: tcx_removal(status.queued_at(), program),
         });
         mended.chain(tcx).collect()
     }
 
     /// The faults at a device as text, those with the same command together.
-    pub(crate) fn text(device: &str, all: &[Wrong]) -> String {
+    pub(crate) fn text(target: &str, all: &[Wrong]) -> String {
         let of_one = all.chunk_by(|one, next| one.command == next.command);
-        of_one.map(|one| Wrong::text_of(device, one)).collect()
+        of_one.map(|one| Wrong::text_of(target, one)).collect()
     }
 
-    fn text_of(device: &str, all: &[Wrong]) -> String {
+    fn text_of(target: &str, all: &[Wrong]) -> String {
         let Some(Wrong { command, .. }) = all.last() else { return String::new() };
         let each: String = all.iter().map(|wrong| format!("  WRONG: {}\n", wrong.what)).collect();
         let policy = match command.contains(" POLICY ") {
             true => ", where POLICY is the policy's file",
             false => "",
         };
+        // Nothing else is left to remove.
+        if command.starts_with("ip link del") {
+            return each + &format!("  remove the rest of it with `{command}`\n");
+        }
         each + &format!(
-            "  repair it with `{command}`{policy},\n  or remove the deployment with `shortflow undeploy --dev {}`\n",
-            quoted(device)
+            "  repair it with `{command}`{policy},\n  or remove the deployment with `shortflow undeploy {target}`\n"
         )
     }
 
@@ -80,7 +90,7 @@ fn unseen(status: &DeviceStatus, packets: u64) -> Wrong {
     let what = format!(
         "no packet is marked: {packets} packets were sent, and the marking program saw none"
     );
-    let device = quoted(&status.device);
+    let device = quoted(status.queued_at());
     let removal = |place: &u64| format!("tc filter del dev {device} egress pref {place}");
     let removals: Vec<String> = status.foreign.iter().map(removal).collect();
     match removals.is_empty() {
@@ -117,8 +127,8 @@ pub(crate) fn lost(
 
 /// The command that brings what is deployed there again.
 fn reload(status: &DeviceStatus) -> String {
-    let device = quoted(&status.device);
-    let mut words = vec![format!("shortflow reload POLICY --dev {device}")];
+    let device = quoted(status.queued_at());
+    let mut words = vec![format!("shortflow reload POLICY {}", status.target())];
     if matches!(status.root, Root::Other { .. }) {
         words.insert(0, format!("tc qdisc del dev {device} root &&"));
     }

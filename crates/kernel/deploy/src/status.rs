@@ -6,11 +6,12 @@ use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTim
 use shortflow_units::LinkLayer;
 
 use crate::columns::columns;
-use crate::deployed::Deployed;
-use crate::device::{Link, link, names};
+use crate::deployed::{Deployed, quoted};
+use crate::device::{Ifb, Link, indexes, link, names};
 use crate::device_lock::DeviceLock;
 use crate::edge::{EdgeMemo, tcx_before};
 use crate::error::Error;
+use crate::ingress::Received;
 use crate::memo::{Memo, over};
 use crate::observe::{Observed, Queue, Root};
 use crate::owner::{GroupState, Labelled};
@@ -24,6 +25,10 @@ use crate::times;
 pub struct DeviceStatus {
     /// Its name.
     pub device: String,
+    /// The ifb device through which the packets pass that it receives; `None` for those that it sends.
+    pub ifb: Option<String>,
+    /// Whether the device is gone whose received packets pass here: then `device` is the ifb device.
+    pub is_orphan: bool,
     /// The deployed queues; `None` if there are none, or they are incomplete.
     pub memo: Option<Memo>,
     /// The deployed conditioning before the queues; `None` without one.
@@ -219,17 +224,64 @@ impl DeviceStatus {
         DeviceStatus::looked(device, program::colors)
     }
 
+    /// How a device stands: what is deployed on what it sends, and on what it receives.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub fn both(device: &str) -> Result<Vec<DeviceStatus>, Error> {
+        DeviceStatus::both_where(device, &Ifb::all()?)
+    }
+
+    fn both_where(device: &str, ifbs: &[Ifb]) -> Result<Vec<DeviceStatus>, Error> {
+        let (sent, at_device) = DeviceStatus::seen_at(device, program::seen)?;
+        let received = Received::with(link(device)?, at_device, ifbs)?;
+        Ok(sent.into_iter().chain(DeviceStatus::of_received(&received)).collect())
+    }
+
+    /// The status of what `device` receives; `None` without a deployment.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub fn received(device: &str) -> Result<Option<DeviceStatus>, Error> {
+        Ok(DeviceStatus::of_received(&Received::observe(device)?))
+    }
+
+    fn of_received(received: &Received) -> Option<DeviceStatus> {
+        let (device, ifb) = (&received.device().name, received.ifb());
+        let status = DeviceStatus::from(ifb, &received.observed, program::seen);
+        received.is_known().then(|| DeviceStatus {
+            device: device.clone(),
+            ifb: Some(ifb.to_owned()),
+            before: received.earlier_filters_text().or(status.before),
+            is_busy: DeviceLock::is_taken(device),
+            ..status
+        })
+    }
+
     /// How all devices stand on which something is deployed.
     ///
     /// # Errors
     /// When tc or ip cannot be run or read.
     pub fn all() -> Result<Vec<DeviceStatus>, Error> {
-        let mut all = Vec::new();
+        let (mut all, ifbs, indexes) = (Vec::new(), Ifb::all()?, indexes()?);
         for device in names()? {
-            match DeviceStatus::read(&device) {
+            let orphan = ifbs.iter().find(|ifb| ifb.name == device);
+            let found = match orphan {
+                Some(ifb) if indexes.contains(&ifb.of) => continue,
+                Some(_) => {
+                    DeviceStatus::seen_at(&device, program::seen).map(|(status, observed)| {
+                        let status = status.unwrap_or_else(|| {
+                            DeviceStatus::from(&device, &observed, program::seen)
+                        });
+                        vec![DeviceStatus { is_orphan: true, ..status }]
+                    })
+                }
+                None => DeviceStatus::both_where(&device, &ifbs),
+            };
+            match found {
                 Ok(status) => all.extend(status),
                 // It went away after it was named.
-                Err(Error::Vanished { .. }) => {}
+                Err(Error::Vanished { .. } | Error::NoDevice { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -237,6 +289,11 @@ impl DeviceStatus {
     }
 
     fn looked(device: &str, look: Look) -> Result<Option<DeviceStatus>, Error> {
+        Ok(DeviceStatus::seen_at(device, look)?.0)
+    }
+
+    /// The same, and all that stands there.
+    fn seen_at(device: &str, look: Look) -> Result<(Option<DeviceStatus>, Observed), Error> {
         let tc = Tc::new(device);
         let mut observed = tc.observe()?;
         if observed.is_lost() {
@@ -244,7 +301,8 @@ impl DeviceStatus {
             observed = tc.observe()?;
         }
         let is_known = observed.is_ours() || observed.is_lost();
-        Ok(is_known.then(|| DeviceStatus::from(device, &observed, look)))
+        let status = is_known.then(|| DeviceStatus::from(device, &observed, look));
+        Ok((status, observed))
     }
 
     fn from(device: &str, observed: &Observed, look: Look) -> DeviceStatus {
@@ -259,6 +317,8 @@ impl DeviceStatus {
         let old = observed.live().map(|live| observed.classes_of(live.other()));
         DeviceStatus {
             device: device.to_owned(),
+            ifb: None,
+            is_orphan: false,
             memo: observed.memo.clone(),
             edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus {
                 sent: observed.edge.sent.zip(memo.sent).map(|(now, then)| now.saturating_sub(then)),
@@ -275,6 +335,25 @@ impl DeviceStatus {
             classes: classes.collect(),
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
         }
+    }
+
+    /// The device whose queues these are.
+    pub(crate) fn queued_at(&self) -> &str {
+        self.ifb.as_deref().unwrap_or(&self.device)
+    }
+
+    /// What it is the status of, as people call it.
+    pub fn name(&self) -> String {
+        match self.ifb {
+            Some(_) => Received::name(&self.device),
+            None => self.device.clone(),
+        }
+    }
+
+    /// The options of a command that name it.
+    pub(crate) fn target(&self) -> String {
+        let ingress = if self.ifb.is_some() { " --ingress" } else { "" };
+        format!("--dev {}{ingress}", quoted(&self.device))
     }
 
     /// What is not as it was deployed.
@@ -297,8 +376,8 @@ impl DeviceStatus {
         let policy = policy.or(self.edge.as_ref().map(|edge| &edge.memo.policy));
         let policy = policy.or(self.deployed.as_ref().map(|deployed| &deployed.policy));
         let mut text = match policy {
-            Some(policy) => format!("{}: policy {policy:?}", self.device),
-            None => self.device.clone(),
+            Some(policy) => format!("{}: policy {policy:?}", self.name()),
+            None => self.name(),
         };
         let edge = self.edge.iter().map(|edge| edge.memo.role.clone());
         let queues = self
@@ -310,7 +389,7 @@ impl DeviceStatus {
         if self.is_busy {
             text += "  it is locked by another shortflow process\n";
         }
-        text += &Wrong::text(&self.device, &self.wrongs());
+        text += &Wrong::text(&self.target(), &self.wrongs());
         text += &self.before.iter().map(|before| format!("  {before}\n")).collect::<String>();
         if let Some(edge) = &self.edge {
             text += &columns(&edge.rows(), 1);
@@ -354,7 +433,8 @@ impl DeviceStatus {
         };
         let memo = self.memo.as_ref();
         json!({
-            "device": self.device, "complete": self.is_whole, "busy": self.is_busy, "before": self.before,
+            "device": self.device, "direction": if self.ifb.is_some() { "received" } else { "sent" },
+            "ifb": self.ifb, "complete": self.is_whole, "busy": self.is_busy, "before": self.before,
             "wrong": self.wrongs().iter().map(Wrong::json).collect::<Vec<_>>(),
             "policy": memo.map(|memo| &memo.policy), "role": memo.map(|memo| &memo.role),
             "rate_bit_per_s": memo.map(|memo| memo.rate.bits_per_sec()),

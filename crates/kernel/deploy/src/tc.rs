@@ -29,6 +29,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 #[derive(Debug, Clone)]
 pub struct Tc {
     device: String,
+    /// The bytes before each IP packet there, where they are not those of the device itself.
+    header: Option<u64>,
     patience: Duration,
     claim: Option<Arc<DeviceLock>>,
     edge: Option<Arc<Edge>>,
@@ -49,6 +51,7 @@ impl Tc {
     pub fn new(device: &str) -> Tc {
         Tc {
             device: device.to_owned(),
+            header: None,
             patience: DRAIN_TIMEOUT,
             claim: None,
             edge: None,
@@ -59,6 +62,18 @@ impl Tc {
     /// The name of the device.
     pub fn device(&self) -> &str {
         &self.device
+    }
+
+    /// The same for another device.
+    #[must_use]
+    pub(crate) fn at(self, device: &str) -> Tc {
+        Tc { device: device.to_owned(), ..self }
+    }
+
+    /// The same, where each IP packet has so many bytes before it.
+    #[must_use]
+    pub(crate) fn with_header(self, header: u64) -> Tc {
+        Tc { header: Some(header), ..self }
     }
 
     /// The same, where packets of an earlier policy have so long to leave.
@@ -136,7 +151,7 @@ impl Tc {
     fn fingerprint(&self) -> Result<(), Error> {
         let fingerprint = self.observe()?.fingerprint_now(&self.version()?);
         match fingerprint.map(|fingerprint| fingerprint.at_root(&self.device)) {
-            Some(Step::Tc(command)) => self.run(&[&command]),
+            Some(Step::Tc(command)) => self.run("tc", &[&command]),
             _ => Ok(()),
         }
     }
@@ -187,7 +202,11 @@ impl Tc {
         // What the machine lacks is told before anything is changed.
         let is_condition = |step: &Step| matches!(step, Step::Condition { .. });
         let program = match steps.iter().any(is_condition) {
-            true => Some(program::prepare(&link(&self.device)?, self.edge())?),
+            true => {
+                let of_device = || link(&self.device).map(|link| link.header);
+                let header = self.header.map_or_else(of_device, Ok)?;
+                Some(program::prepare(header, self.edge())?)
+            }
             false => None,
         };
         let mut applied = Applied { commands: 0, waiting: 0 };
@@ -217,8 +236,14 @@ impl Tc {
                     applied.commands += 1;
                 }
                 Step::Tc(_) => {
-                    let commands: Vec<&str> = rest.iter().map_while(command).collect();
-                    self.run(&commands)?;
+                    let commands: Vec<&str> = rest.iter().map_while(of_tc).collect();
+                    self.run("tc", &commands)?;
+                    applied.commands += commands.len();
+                    rest = &rest[commands.len()..];
+                }
+                Step::Ip(_) => {
+                    let commands: Vec<&str> = rest.iter().map_while(of_ip).collect();
+                    self.run("ip", &commands)?;
                     applied.commands += commands.len();
                     rest = &rest[commands.len()..];
                 }
@@ -250,26 +275,26 @@ impl Tc {
         }
     }
 
-    /// Runs commands in one process of tc, which ends at the first that the kernel refuses.
-    fn run(&self, commands: &[&str]) -> Result<(), Error> {
-        // tc has nothing to say there, and so holds the claim: it goes on for a moment when this process is killed.
+    /// Runs commands in one process of tc or ip, which ends at the first that the kernel refuses.
+    fn run(&self, program: &'static str, commands: &[&str]) -> Result<(), Error> {
+        // It has nothing to say there, and so holds the claim: it goes on for a moment when this process is killed.
         let claim = self.claim.as_ref().map(|claim| claim.shared()).transpose();
         let claim = claim
             .map_err(|source| Error::Machine { what: "the claim cannot be shared", source })?;
-        let mut child = Command::new("tc")
+        let mut child = Command::new(program)
             .args(["-batch", "-"])
             .stdin(Stdio::piped())
             .stdout(claim.map_or_else(Stdio::null, Stdio::from))
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|source| Error::NoProgram { program: "tc", source })?;
+            .map_err(|source| Error::NoProgram { program, source })?;
         let mut input = child.stdin.take().expect("it was piped");
-        // If tc has ended at a command it does not read the rest, which is no news.
+        // If it has ended at a command it does not read the rest, which is no news.
         let _ = input.write_all(format!("{}\n", commands.join("\n")).as_bytes());
         drop(input);
         let output = child.wait_with_output();
         let output = output
-            .map_err(|source| Error::Machine { what: "tc could not be waited for", source })?;
+            .map_err(|source| Error::Machine { what: "it could not be waited for", source })?;
         if output.status.success() {
             return Ok(());
         }
@@ -277,7 +302,7 @@ impl Tc {
         // "Command failed -:3": the line of its input.
         let line = said.lines().find_map(|line| line.rsplit_once("-:")?.1.trim().parse().ok());
         let command = line.and_then(|line: usize| commands.get(line.checked_sub(1)?));
-        Err(self.refused(command.unwrap_or(&"-batch -"), &said))
+        Err(self.refused(&format!("{program} {}", command.unwrap_or(&"-batch -")), &said))
     }
 
     /// What tc answers to a question.
@@ -290,7 +315,7 @@ impl Tc {
             true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
             false => {
                 let said = String::from_utf8_lossy(&output.stderr);
-                Err(self.refused(&arguments.join(" "), &said))
+                Err(self.refused(&format!("tc {}", arguments.join(" ")), &said))
             }
         }
     }
@@ -321,9 +346,16 @@ fn with_filters(qdiscs: &str) -> Vec<u16> {
     listed.iter().filter(is_one).filter_map(handle).collect()
 }
 
-fn command(step: &Step) -> Option<&str> {
+fn of_tc(step: &Step) -> Option<&str> {
     match step {
         Step::Tc(command) => Some(command),
-        Step::Drain(_) | Step::Condition { .. } | Step::Fingerprint => None,
+        _ => None,
+    }
+}
+
+fn of_ip(step: &Step) -> Option<&str> {
+    match step {
+        Step::Ip(command) => Some(command),
+        _ => None,
     }
 }

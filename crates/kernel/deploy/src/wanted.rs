@@ -130,7 +130,8 @@ impl Wanted {
     pub fn steps(&self, tc: &Tc, observed: &Observed, device: &str) -> Result<Vec<Step>, Error> {
         let taken = self.edge.as_ref().and_then(|edge| observed.edge.taken(edge));
         if let Some(place) = taken {
-            return Err(Error::PlaceTaken { device: device.to_owned(), place });
+            let (what, point) = ("the marking program", "egress");
+            return Err(Error::PlaceTaken { device: device.to_owned(), what, point, place });
         }
         let mut edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());
         edge.extend(self.records(observed, device)?);
@@ -238,7 +239,7 @@ impl Wanted {
     }
 
     /// What the device keeps of it.
-    fn deployed(&self, observed: &Observed) -> Deployed {
+    pub(crate) fn deployed(&self, observed: &Observed) -> Deployed {
         let Wanted { policy, edge, tree, options, notes: _ } = self;
         Deployed {
             policy: short(policy),

@@ -2,13 +2,15 @@
 
 use serde_json::{Value, json};
 use shortflow_elements::Aggregate;
+use shortflow_elements::classifier::{AnyOf, MultiField};
 use shortflow_packet::{Address, Prefix};
 use shortflow_policy::{MarkerPlan, Policy, TrafficClass};
-use shortflow_units::Duration;
+use shortflow_units::{Duration, Rate};
 
 use crate::bytecode::Choice;
+use crate::compile::{Settings, compile};
 use crate::environment::{Environment, Translation};
-use crate::kernel::Kind;
+use crate::kernel::{Kernel, Kind};
 use crate::tree::Tree;
 use crate::wanted::Wanted;
 
@@ -48,7 +50,9 @@ impl Warning {
         let pieces = wanted.tree.as_ref().and_then(|tree| of_pieces(tree, device, environment));
         let wrapped = of_wrapping(wanted, device, environment);
         let translated = of_translation(policy, wanted, device, environment);
-        let written = wanted.edge.as_ref().and_then(|_| of_network_control(policy, device));
+        // What it receives it does not give to the provider.
+        let marks = wanted.edge.as_ref().filter(|_| !environment.is_received);
+        let written = marks.and_then(|_| of_network_control(policy, device));
         pieces.into_iter().chain(wrapped).chain(translated).chain(written).collect()
     }
 }
@@ -61,7 +65,21 @@ fn of_pieces(tree: &Tree, device: &str, environment: &Environment) -> Option<War
     let nanos = (GSO_MAX_SIZE * 8).saturating_mul(1_000_000_000) / tree.rate.bits_per_sec().max(1);
     let takes = Duration::from_nanos(nanos);
     let matters = tree.disciplines().len() > 1 && has_others && takes > MAX_GSO_TIME;
-    (matters && environment.offloads != Some(false)).then(|| Warning {
+    if !matters || environment.offloads == Some(false) {
+        return None;
+    }
+    if environment.is_received {
+        return Some(Warning {
+            what: format!(
+                "segments of up to 64 KB, which {device} combines from received packets (GRO), can \
+                    delay packets of higher priority by {} ms at {}",
+                nanos / 1_000_000,
+                tree.rate
+            ),
+            remedy: format!("disable it with `ethtool -K {device} gro off`"),
+        });
+    }
+    Some(Warning {
         what: format!(
             "segments of up to 64 KB (segmentation offload) can delay packets of higher priority \
                 by {} ms at {}",
@@ -81,9 +99,10 @@ fn of_wrapping(wanted: &Wanted, device: &str, environment: &Environment) -> Vec<
     if wanted.edge.is_none() && !wanted.tree.as_ref().is_some_and(tells_apart) {
         return Vec::new();
     }
+    let way = if environment.is_received { "arrive at" } else { "leave" };
     let what = |kind: &str| {
         format!(
-            "packets leave {device} encapsulated in {kind}, which hides code points, ports and \
+            "packets {way} {device} encapsulated in {kind}, which hides code points, ports and \
                 addresses: all of them go to the last class"
         )
     };
@@ -111,11 +130,21 @@ fn of_translation(
         [wanted.edge.as_ref().map(|edge| &edge.role), wanted.tree.as_ref().map(|tree| &tree.role)];
     let roles: Vec<_> = roles.into_iter().flatten().filter_map(|name| policy.role(name)).collect();
     let classes = || roles.iter().flat_map(|role| &role.classes);
+    if environment.is_received {
+        let of_classes = classes().filter_map(|class| class.rule.dst.as_ref());
+        let mut rules: Vec<Prefix> = of_classes.flat_map(|any| any.iter()).copied().collect();
+        if let Some(tree) = &wanted.tree {
+            prefixes(&tree.choice, &|rule| rule.dst.as_ref(), &mut rules);
+        }
+        return of_private_destination(rules, device, environment.translation)
+            .into_iter()
+            .collect();
+    }
     let by_host = classes().find(|class| is_by_source(class)).map(|class| &class.name);
     let of_classes = classes().filter_map(|class| class.rule.src.as_ref());
     let mut rules: Vec<Prefix> = of_classes.flat_map(|any| any.iter()).copied().collect();
     if let Some(tree) = &wanted.tree {
-        sources(&tree.choice, &mut rules);
+        prefixes(&tree.choice, &|rule| rule.src.as_ref(), &mut rules);
     }
     let private = rules.into_iter().find(|prefix| is_private(*prefix));
     let word = match environment.translation {
@@ -145,8 +174,63 @@ fn of_translation(
     of_host.into_iter().chain(of_rule).collect()
 }
 
+/// A rule on addresses of the LAN, which packets that arrive do not have yet.
+fn of_private_destination(
+    rules: Vec<Prefix>,
+    device: &str,
+    translation: Translation,
+) -> Option<Warning> {
+    let prefix = rules.into_iter().find(|prefix| is_private(*prefix))?;
+    let word = match translation {
+        Translation::Seen => "is translated",
+        Translation::Unknown => "may be translated",
+        Translation::None => return None,
+    };
+    Some(Warning {
+        what: format!(
+            "the destination of packets that arrive at {device} {word} (NAT) later: `match.dst = \
+                \"{}/{}\"` then matches none of them",
+            prefix.network(),
+            prefix.length()
+        ),
+        remedy:
+            "deploy on what the device towards these hosts sends, or classify by ports or code \
+            points"
+                .to_owned(),
+    })
+}
+
 /// Whether a class has a meter for each source, or pair of hosts.
 fn is_by_source(class: &TrafficClass) -> bool {
+    matches!(aggregate(class), Some(Aggregate::Source | Aggregate::HostPair))
+}
+
+/// Whether a policy asks for the hosts to which packets go. Their addresses may be translated only after packets arrive.
+pub fn tells_receivers(policy: &Policy) -> bool {
+    let by_host = |class: &TrafficClass| {
+        matches!(aggregate(class), Some(Aggregate::Destination | Aggregate::HostPair))
+    };
+    let of_class = |class: &TrafficClass| class.rule.dst.is_some() || by_host(class);
+    policy.roles.iter().any(|role| {
+        let asks = |tree: Tree| {
+            let mut found = Vec::new();
+            prefixes(&tree.choice, &|rule| rule.dst.as_ref(), &mut found);
+            !found.is_empty()
+        };
+        let settings = Settings {
+            rate: Some(Rate::from_bits_per_sec(10_000_000)),
+            link_layer: None,
+            link_header: 14,
+            kernel: Kernel::default(),
+            nearest: true,
+        };
+        let queues = || role.queues() && compile(policy, role, &settings).is_ok_and(asks);
+        role.classes.iter().any(of_class) || queues()
+    })
+}
+
+/// By what a class has meters of their own.
+fn aggregate(class: &TrafficClass) -> Option<Aggregate> {
     let per = match &class.marker {
         Some(MarkerPlan::TokenBucket(plan)) => plan.per(),
         Some(MarkerPlan::TwoBuckets(plan)) => plan.per(),
@@ -156,17 +240,21 @@ fn is_by_source(class: &TrafficClass) -> bool {
         Some(MarkerPlan::Sima(plan)) => plan.per(),
         _ => None,
     };
-    per.is_some_and(|per| matches!(per.aggregate(), Aggregate::Source | Aggregate::HostPair))
+    per.map(|per| per.aggregate())
 }
 
-/// The prefixes of sources for which rules ask.
-fn sources<T>(choice: &Choice<T>, found: &mut Vec<Prefix>) {
+/// The prefixes of one kind for which rules ask.
+fn prefixes<T>(
+    choice: &Choice<T>,
+    of_rule: &impl Fn(&MultiField) -> Option<&AnyOf<Prefix>>,
+    found: &mut Vec<Prefix>,
+) {
     let Choice::Among { rules, otherwise } = choice else { return };
     for (rule, of) in rules {
-        found.extend(rule.src.iter().flat_map(|any| any.iter()));
-        sources(of, found);
+        found.extend(of_rule(rule).into_iter().flat_map(|any| any.iter()));
+        prefixes(of, of_rule, found);
     }
-    sources(otherwise, found);
+    prefixes(otherwise, of_rule, found);
 }
 
 /// Whether these are addresses of a LAN (RFC 1918, RFC 6598, RFC 4193).
@@ -206,9 +294,10 @@ mod tests {
     use shortflow_policy::from_text;
 
     use super::*;
-    use crate::{Kernel, Site};
+    use crate::Site;
 
     const KNOWN: Environment = Environment {
+        is_received: false,
         offloads: Some(false),
         carries_pppoe: false,
         carries_mpls: false,
@@ -298,6 +387,36 @@ marker.token-bucket = { rate = "250 kbit/s", depth = "6 KB", per = "source" }
         assert_eq!(of(&all, &["edge", "core"], Translation::Unknown), "");
         let flows = all.replace("\"source\"", "\"flow\"");
         assert_eq!(of(&flows, &["edge", "core"], Translation::Seen), "");
+    }
+
+    #[test]
+    fn a_policy_tells_receivers_by_their_addresses_or_by_meters_for_each() {
+        let of = |text: &str| tells_receivers(&from_text("policy.toml", text, &[]).unwrap());
+        assert!(!of(BANDS) && of(&BANDS.replace("src = ", "dst = ")));
+        let edge = |per: &str| {
+            format!(
+                "[[roles.edge.classes]]\nname = \"users\"\nmarker.token-bucket = {{ rate = \"250 kbit/s\", \
+                 depth = \"6 KB\", per = \"{per}\" }}\n"
+            )
+        };
+        let found = ["source", "flow", "destination", "host-pair"].map(|per| of(&edge(per)));
+        assert_eq!(found, [false, false, true, true]);
+    }
+
+    #[test]
+    fn what_a_device_receives_has_other_causes_and_remedies() {
+        let received = Environment { is_received: true, ..KNOWN };
+        let of =
+            |text: &str, environment| warnings_text(&warnings(text, &[], "1 Mbit/s", environment));
+        let text = of(BANDS, Environment { offloads: Some(true), ..received });
+        assert!(text.contains("(GRO)") && text.contains("`ethtool -K wan gro off`"), "{text}");
+        assert!(!text.contains("tso"), "{text}");
+        let text = of(BANDS, Environment { carries_pppoe: true, ..received });
+        assert!(text.contains("packets arrive at wan encapsulated in PPPoE"), "{text}");
+        let translated = Environment { translation: Translation::Seen, ..received };
+        assert_eq!(of(BANDS, translated), "", "sources are as their senders have them");
+        let text = of(&BANDS.replace("src = ", "dst = "), translated);
+        assert!(text.contains("`match.dst = \"192.168.9.2/32\"` then matches none"), "{text}");
     }
 
     #[test]

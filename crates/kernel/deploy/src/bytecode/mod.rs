@@ -48,6 +48,19 @@ impl Program {
     /// # Panics
     /// When the text has more than [`MAX_TEXT`](Self::MAX_TEXT) bytes.
     pub(crate) fn passing_by(text: &str) -> Program {
+        Program::with_text(text, 0)
+    }
+
+    /// A program that takes every packet, and holds `text` in the same way.
+    ///
+    /// # Panics
+    /// As [`passing_by`](Self::passing_by).
+    pub(crate) fn taking_all(text: &str) -> Program {
+        Program::with_text(text, u32::MAX)
+    }
+
+    /// A program that steps over `text` and returns `result`.
+    fn with_text(text: &str, result: u32) -> Program {
         let words = text.as_bytes().chunks(4).map(|bytes| {
             let mut word = [0; 4];
             word[..bytes.len()].copy_from_slice(bytes);
@@ -55,8 +68,8 @@ impl Program {
         });
         let words: Vec<Instruction> = words.collect();
         let over = Instruction::plain(assembler::JUMP, words.len() as u32);
-        let refuse = Instruction::plain(assembler::RETURN, 0);
-        let program = Program([vec![over], words, vec![refuse]].concat());
+        let end = Instruction::plain(assembler::RETURN, result);
+        let program = Program([vec![over], words, vec![end]].concat());
         assert!(
             program.0.len() <= Program::MAX_INSTRUCTIONS,
             "{} bytes are kept to what fits",
@@ -103,8 +116,11 @@ mod tests {
 
     #[test]
     fn what_a_program_holds_comes_out_again() {
-        for text in ["a", "four", "Überholspur: Gespräche"] {
-            let program = Program::passing_by(text);
+        let texts = ["a", "four", "Überholspur: Gespräche"];
+        let both = texts.map(|text| [Program::passing_by(text), Program::taking_all(text)]);
+        for (text, program) in
+            texts.into_iter().zip(both).flat_map(|(text, both)| both.map(|one| (text, one)))
+        {
             let listed = program.instructions().iter();
             let listed: Vec<_> =
                 listed.map(|it| json!({ "code": it.code, "k": it.operand })).collect();
@@ -112,5 +128,7 @@ mod tests {
             assert_eq!(Program::held(&filter).as_deref(), Some(text));
         }
         assert_eq!(Program::passing_by("ab").to_string(), "3,5 0 0 1,0 0 0 1633812480,6 0 0 0");
+        let all = Program::taking_all("ab").to_string();
+        assert_eq!(all, "3,5 0 0 1,0 0 0 1633812480,6 0 0 4294967295");
     }
 }

@@ -27,6 +27,8 @@ pub struct Edge {
     pub past: Option<Past>,
     /// Whether some class takes every packet.
     pub takes_all: bool,
+    /// Whether it asks the sockets of this host that send packets.
+    pub asks_sockets: bool,
     /// The program's rules and classes.
     pub plan: EdgePlan,
 }
@@ -77,6 +79,7 @@ pub fn compile_edge(
         labels: labels.into_iter().map(|(_, labelled)| labelled.clone()).collect(),
         past: None,
         takes_all: role.classes.iter().any(|class| class.rule == MultiField::default()),
+        asks_sockets: role.classes.iter().any(asks_sockets),
         plan: match role.acks {
             Acknowledgements::Marked => plan,
             Acknowledgements::Echoed => plan.echoing(),
@@ -115,6 +118,11 @@ pub fn compile_edge_past(
         |role: &Role| compile_edge(policy, role, owners).map(|edge| edge.expect("it conditions"));
     let (marking, edge) = (compiled(role)?, compiled(&past)?);
     Ok(Edge { past: Some(Past { host, plan: fnv(marking.plan.shape()) }), ..edge })
+}
+
+/// Whether a class needs the socket that sends a packet.
+fn asks_sockets(class: &TrafficClass) -> bool {
+    class.rule.sender.is_some() || matches!(class.marker, Some(MarkerPlan::TcpState(_)))
 }
 
 /// The label for which a class asks.

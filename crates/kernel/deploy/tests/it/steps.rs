@@ -29,6 +29,10 @@ fn words(steps: &[Step]) -> Vec<String> {
             });
             format!("{} {} {}", words[0], words[1], named.unwrap_or_default())
         }
+        Step::Ip(command) => {
+            let words: Vec<&str> = command.split(' ').collect();
+            format!("ip {} {}", words[1], words[3..].join(" "))
+        }
         Step::Drain(_) => "drain".to_owned(),
         Step::Condition { .. } => "condition".to_owned(),
         Step::Fingerprint => "seal".to_owned(),

@@ -129,8 +129,20 @@ impl Bench {
 
     /// Sends frames of Ethernet through the device, each with its first `linear` bytes in one piece, and says whether it could.
     pub(crate) fn sends_frames(&self, frames: &[&[u8]], linear: usize) -> bool {
+        Bench::send_from(DEVICE, frames, linear)
+    }
+
+    /// The same from the other end, so that the device receives them.
+    pub(crate) fn receives_frames(&self, frames: Vec<Vec<u8>>) -> bool {
+        self.there(move || {
+            let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+            frames.iter().all(|frame| Bench::send_from(PEER, &[frame], frame.len()))
+        })
+    }
+
+    fn send_from(device: &str, frames: &[&[u8]], linear: usize) -> bool {
         let mut python = Command::new("python3");
-        python.args(["-c", FRAMES, DEVICE, &linear.to_string()]).stdin(Stdio::piped());
+        python.args(["-c", FRAMES, device, &linear.to_string()]).stdin(Stdio::piped());
         let mut child = match python.spawn() {
             Ok(child) => child,
             Err(error) if std::env::var_os("CI").is_none() => {

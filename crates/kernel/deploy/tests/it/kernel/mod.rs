@@ -8,5 +8,6 @@ mod link_layer;
 mod load;
 mod pieces;
 mod place;
+mod received;
 mod shares;
 mod times;

@@ -1,0 +1,65 @@
+//! `status`: what is deployed on the devices of this machine.
+
+use std::io::IsTerminal;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use shortflow_deploy::{DeviceStatus, Error, link, refuse_ifb};
+
+use crate::console::Console;
+use crate::deploy_args::Status;
+use crate::failure::Failure;
+use crate::interrupt::stop_on_interrupt;
+
+/// `shortflow status`.
+pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
+    if !args.watch {
+        let found = look(args)?;
+        show(console, args, &found)?;
+        let is_well = found.iter().all(|status| status.wrongs().is_empty());
+        return if is_well { Ok(()) } else { Err(Failure::Check) };
+    }
+    let stop = stop_on_interrupt()?;
+    let clear = !args.json && std::io::stdout().is_terminal();
+    while !stop.load(Ordering::Relaxed) {
+        let found = look(args)?;
+        if clear {
+            console.print("\x1b[H\x1b[2J")?;
+        }
+        show(console, args, &found)?;
+        let next = Instant::now() + Duration::from_secs(1);
+        while Instant::now() < next && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    Ok(())
+}
+
+fn look(args: &Status) -> Result<Vec<DeviceStatus>, Failure> {
+    let Some(device) = &args.dev else { return Ok(DeviceStatus::all()?) };
+    link(device)?;
+    refuse_ifb(device)?;
+    match DeviceStatus::both(device)? {
+        found if found.is_empty() => Err(Error::NotDeployed { device: device.clone() }.into()),
+        found => Ok(found),
+    }
+}
+
+const NOTHING_DEPLOYED: &str = "no policy is deployed on this machine\n";
+
+fn show(console: &Console, args: &Status, found: &[DeviceStatus]) -> Result<(), Failure> {
+    if args.json {
+        let found: Vec<Value> = found.iter().map(DeviceStatus::json).collect();
+        let value = json!({ "devices": found });
+        return match args.watch {
+            true => console.print(&format!("{value}\n")),
+            false => console.print_json(&value),
+        };
+    }
+    let texts: Vec<String> = found.iter().map(DeviceStatus::text).collect();
+    match texts.is_empty() {
+        true => console.print(NOTHING_DEPLOYED),
+        false => console.print(&texts.join("\n")),
+    }
+}

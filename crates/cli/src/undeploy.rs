@@ -1,0 +1,54 @@
+//! `undeploy`: removes what is deployed on a device.
+
+use shortflow_deploy::{Error, Received, forget_deployed, link, refuse_ifb};
+
+use crate::console::Console;
+use crate::deploy::way;
+use crate::deploy_args::Undeploy;
+use crate::failure::Failure;
+
+/// `shortflow undeploy`.
+pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure> {
+    link(&args.dev)?;
+    refuse_ifb(&args.dev)?;
+    let tc = way(&args.dev, args.dry_run)?;
+    let received = Received::observe(&args.dev)?;
+    let observed = tc.observe()?;
+    let is_sent = !args.ingress && (observed.is_ours() || observed.is_lost());
+    if !is_sent && !received.is_known() {
+        let device = if args.ingress { Received::name(&args.dev) } else { args.dev.clone() };
+        return Err(Error::NotDeployed { device }.into());
+    }
+    let (mut printed, mut lost) = (String::new(), 0);
+    if received.is_known() {
+        let steps = received.removal()?;
+        match args.dry_run {
+            true => steps.iter().for_each(|step| printed += &format!("{step}\n")),
+            false => received.remove(&tc, &steps).map(|_| ())?,
+        }
+        lost += received.lost_by(&steps);
+    }
+    if is_sent {
+        // The place for filters may be gone with the redirect.
+        let observed = if args.dry_run { observed.without_redirect() } else { tc.observe()? };
+        let steps = if observed.is_lost() { Vec::new() } else { tc.plan_removal(&observed)? };
+        match args.dry_run {
+            true => steps.iter().for_each(|step| printed += &format!("{step}\n")),
+            false => {
+                // If this is killed now, the kernel's records say what is left.
+                forget_deployed(&args.dev);
+                tc.apply(&steps)?;
+            }
+        }
+        lost += observed.lost_by(&steps);
+    }
+    if args.dry_run {
+        return console.print(&printed);
+    }
+    let lost = match lost {
+        0 => String::new(),
+        waiting => format!("; about {waiting} waiting packets are lost"),
+    };
+    let what = if is_sent { args.dev.clone() } else { Received::name(&args.dev) };
+    console.print(&format!("{what}: restored to the previous state{lost}\n"))
+}
