@@ -21,7 +21,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -79,6 +79,9 @@ bench-ebpf: build ## Measure the marking eBPF program's time per packet (needs r
 
 bench-router: build ## Measure the router's forwarding rate under several policies, compared with the kernel's (needs root)
 	$(SHORTFLOW) bench router $(BENCH_ROUTER)
+
+bench-inline: build ## Measure how fast the inline router forwards, compared with a bare forwarder and the kernel (needs root)
+	$(SHORTFLOW) bench inline $(BENCH_ROUTER)
 
 soak-rehearse: build ## Rehearse ten minutes at 50 Mbit/s; fail if memory or descriptors grow (needs root)
 	$(PYTHON) -B bench/soak $(SOAK)

@@ -610,6 +610,13 @@ pub(crate) enum OtherBench {
     /// Fair Marker, or strict priority, over lines that never limit. All are measured in turn, in several rounds,
     /// each between two measurements of the plain FIFO. Hosts are network namespaces; nothing outside them changes.
     Router(BenchRouter),
+    /// Measure how fast `inline` forwards packets, compared with a bare forwarder and the kernel (needs root and a
+    /// build with eBPF)
+    ///
+    /// Datagrams of 64 and 1500 bytes are sent as fast as possible between two hosts by way of an AF_XDP loop without any
+    /// element, and of the inline router with a FIFO, FQ-CoDel and a Fair Marker. Hosts are network namespaces; nothing
+    /// outside them changes.
+    Inline(BenchRouter),
     /// Measure the time that the eBPF marking program takes for a packet (needs root and a build with eBPF)
     ///
     /// The kernel runs the program with BPF_PROG_TEST_RUN, as `deploy` would load it. Cases: a program that does
@@ -629,7 +636,7 @@ pub(crate) struct BenchEbpf {
     pub(crate) json: bool,
 }
 
-/// `bench router`.
+/// `bench router` and `bench inline`.
 #[derive(Debug, Args)]
 pub(crate) struct BenchRouter {
     /// Number of rounds.

@@ -11,6 +11,7 @@ use shortflow_scenario::{Overrides, from_texts};
 use shortflow_sim::run_replica;
 
 use crate::args::{Bench, OtherBench, Work};
+use crate::bench_router::Router;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::{bench_ebpf, bench_router};
@@ -18,7 +19,12 @@ use crate::{bench_ebpf, bench_router};
 /// `shortflow bench`.
 pub(crate) fn bench(console: &Console, args: &Bench) -> Result<(), Failure> {
     match &args.other {
-        Some(OtherBench::Router(args)) => return bench_router::bench(console, args),
+        Some(OtherBench::Router(args)) => {
+            return bench_router::bench(console, Router::OfRehearsals, args);
+        }
+        Some(OtherBench::Inline(args)) => {
+            return bench_router::bench(console, Router::Inline, args);
+        }
         Some(OtherBench::Ebpf(args)) => return bench_ebpf::bench(console, args),
         None => {}
     }

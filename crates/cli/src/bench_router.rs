@@ -1,12 +1,21 @@
-//! `bench router`: how fast packets are forwarded.
+//! `bench router` and `bench inline`: how fast packets are forwarded.
 
 use crate::args::BenchRouter;
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// `shortflow bench router`.
+/// Which router is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Router {
+    /// That of rehearsals.
+    OfRehearsals,
+    /// That between two devices.
+    Inline,
+}
+
+/// `shortflow bench router` and `shortflow bench inline`.
 #[cfg(target_os = "linux")]
-pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure> {
+pub(crate) fn bench(console: &Console, which: Router, args: &BenchRouter) -> Result<(), Failure> {
     use serde_json::json;
     use shortflow_rehearse::{SpeedPlan, Way, measure_speed, summary};
     use shortflow_run::Error;
@@ -15,8 +24,12 @@ pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure
     if seconds <= 0.0 {
         return Err(Failure::Input("--time must be above 0\nas in --time '1 s'".to_owned()));
     }
+    let (ways, reference) = match which {
+        Router::OfRehearsals => (Way::ROUTER, "the FIFO"),
+        Router::Inline => (Way::INLINE, "the bare one"),
+    };
     let plan =
-        SpeedPlan { ways: Way::ALL.to_vec(), sizes: SIZES.to_vec(), rounds: args.rounds, seconds };
+        SpeedPlan { ways: ways.to_vec(), sizes: SIZES.to_vec(), rounds: args.rounds, seconds };
     let stop = crate::interrupt::stop_on_interrupt()?;
     let going_on = || !stop.load(std::sync::atomic::Ordering::Relaxed);
     let found = measure_speed(&plan, &mut |_| going_on()).map_err(|error| match error {
@@ -29,13 +42,13 @@ pub(crate) fn bench(console: &Console, args: &BenchRouter) -> Result<(), Failure
         return console
             .print_json(&json!({ "rounds": args.rounds, "seconds": seconds, "ways": rows }));
     }
-    console.print(&format!("{}\n", linux::HEAD))?;
+    console.print(&format!("{}\n", linux::head(reference)))?;
     message.iter().try_for_each(|row| console.print(&format!("{}\n", linux::row(row))))
 }
 
-/// `shortflow bench router`.
+/// `shortflow bench router` and `shortflow bench inline`.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn bench(_: &Console, _: &BenchRouter) -> Result<(), Failure> {
+pub(crate) fn bench(_: &Console, _: Router, _: &BenchRouter) -> Result<(), Failure> {
     let what = "hosts are network namespaces, which require Linux\nmeasure it on a Linux machine";
     Err(Failure::Machine(what.to_owned()))
 }
@@ -49,12 +62,24 @@ mod linux {
     use serde_json::{Value, json};
     use shortflow_rehearse::{SpeedSummary, Spread};
 
-    pub(super) const HEAD: &str = "\
-way              bytes  packets/s (least to most)  of the FIFO           CPU ns/packet  of the FIFO           late p99, us";
+    pub(super) fn head(reference: &str) -> String {
+        let of = format!("of {reference}");
+        format!(
+            "{:<15}  {:>5}  {:>25}  {of:<20}  {:>13}  {of:<20}  {:>12}",
+            "way", "bytes", "packets/s (least to most)", "CPU ns/packet", "late p99, us"
+        )
+    }
 
     pub(super) fn row(row: &SpeedSummary) -> String {
-        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, of_fifo_by_cpu, late_nanos } =
-            row;
+        let SpeedSummary {
+            way,
+            size,
+            per_second,
+            cpu_nanos,
+            of_reference,
+            of_reference_by_cpu,
+            late_nanos,
+        } = row;
         let ratio = |of: &Option<Spread>| {
             of.map_or("–".to_owned(), |ratio| {
                 let Spread { median, min, max } = ratio;
@@ -68,23 +93,30 @@ way              bytes  packets/s (least to most)  of the FIFO           CPU ns/
             "{:<15}  {size:>5}  {:>25}  {:<20}  {:>13}  {:<20}  {:>12}",
             way.name(),
             format!("{:.0} ({:.0} to {:.0})", per_second.median, per_second.min, per_second.max),
-            ratio(of_fifo),
+            ratio(of_reference),
             or_none(cpu_nanos, 1.0),
-            ratio(of_fifo_by_cpu),
+            ratio(of_reference_by_cpu),
             or_none(late_nanos, 1000.0),
         )
     }
 
     pub(super) fn row_as_json(row: &SpeedSummary) -> Value {
-        let SpeedSummary { way, size, per_second, cpu_nanos, of_fifo, of_fifo_by_cpu, late_nanos } =
-            row;
+        let SpeedSummary {
+            way,
+            size,
+            per_second,
+            cpu_nanos,
+            of_reference,
+            of_reference_by_cpu,
+            late_nanos,
+        } = row;
         let spread = |spread: &Spread| json!({ "median": spread.median, "least": spread.min, "most": spread.max });
         json!({
             "way": way.name(),
             "bytes": size,
             "packets_per_second": spread(per_second),
-            "of_fifo": of_fifo.as_ref().map(spread),
-            "of_fifo_by_cpu": of_fifo_by_cpu.as_ref().map(spread),
+            "of_reference": of_reference.as_ref().map(spread),
+            "of_reference_by_cpu": of_reference_by_cpu.as_ref().map(spread),
             "cpu_ns_per_packet": cpu_nanos.as_ref().map(spread),
             "late_p99_ns": late_nanos.as_ref().map(spread),
         })

@@ -30,7 +30,7 @@ mod program;
 pub use error::Error;
 pub use host::{Host, HostSpec, RouteSpec};
 pub use host_check::Missing;
-pub use kernel_path::KernelPath;
+pub use kernel_path::{Checksums, KernelPath};
 pub use namespace::Home;
 pub use ports::{Device, PortKind, Ports};
 pub use program::{Program, ProgramSpec, Streams, Terminal, User};

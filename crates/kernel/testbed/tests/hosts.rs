@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use shortflow_testbed::{
-    Device, Error, Home, Host, HostSpec, KernelPath, PortKind, Ports, RouteSpec,
+    Checksums, Device, Error, Home, Host, HostSpec, KernelPath, PortKind, Ports, RouteSpec,
 };
 
 /// None, and a word on what is lacking, where hosts cannot be made; on CI they must.
@@ -145,7 +145,7 @@ fn the_first_packet_of_a_new_host_comes_whatever_its_device() {
 #[test]
 fn the_kernel_carries_between_two_hosts_what_is_of_ipv4() {
     let Some(home) = home() else { return };
-    let path = KernelPath::make(&home, [&spec(1), &spec(2)]).unwrap();
+    let path = KernelPath::make(&home, [&spec(1), &spec(2)], Checksums::LeftToDevices).unwrap();
     let [a, b] = &path.hosts;
     assert_eq!(converse(&home, [a, b], addresses(2)[0]), b"hello");
 }

@@ -9,10 +9,10 @@ use nix::time::{ClockId, clock_gettime};
 use shortflow_run::{Error, TimingError};
 use shortflow_scenario::{IpVersion, NodeId, Scenario};
 use shortflow_sim::LiveNetwork;
-use shortflow_testbed::{Device, Home, Host, HostSpec, KernelPath};
+use shortflow_testbed::{Checksums, Device, Home, Host, HostSpec, KernelPath};
 use shortflow_units::{Duration, Instant};
 
-use super::{Speed, Way, datagrams, keep_on_processor, lacking};
+use super::{Speed, Way, datagrams, inline, keep_on_processor, lacking};
 use crate::clock::Clock;
 use crate::realtime::{Priority, prefer_this_thread};
 use crate::router::{Edges, Router, Times};
@@ -49,8 +49,14 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
         cpu_nanos,
         late_nanos: timing.map(|timing| timing.p99.nanos()),
     };
+    if let Some(policy) = way.inline() {
+        let (per_second, cpu) =
+            inline::measure(home, policy, way == Way::InlineBare, &specs, to, size, seconds)?;
+        return Ok(speed(per_second, Some(cpu), None));
+    }
     let Some(kind) = way.ports() else {
-        let path = KernelPath::make(home, [&specs[0], &specs[1]]).map_err(lacking)?;
+        let checksums = Checksums::LeftToDevices;
+        let path = KernelPath::make(home, [&specs[0], &specs[1]], checksums).map_err(lacking)?;
         let sockets = sockets(home, [&path.hosts[0], &path.hosts[1]], to)?;
         // The kernel forwards in the time of the sender.
         return Ok(speed(flood(sockets, size, seconds, Processors(0, 1))?, None, None));
@@ -112,7 +118,7 @@ fn scenario_node(scenario: &Scenario, name: &str) -> NodeId {
 }
 
 /// The sockets of the sender and of the receiver.
-fn sockets(
+pub(super) fn sockets(
     home: &Home,
     hosts: [&Host; 2],
     to: SocketAddr,
@@ -123,10 +129,10 @@ fn sockets(
 }
 
 /// Where the sender and the receiver run.
-struct Processors(usize, usize);
+pub(super) struct Processors(pub(super) usize, pub(super) usize);
 
 /// Sends as much as can be sent, and gives how many datagrams came per second.
-fn flood(
+pub(super) fn flood(
     (senders, receiver): (Vec<UdpSocket>, UdpSocket),
     size: u32,
     seconds: f64,

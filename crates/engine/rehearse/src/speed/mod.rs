@@ -5,11 +5,12 @@
 //! ```
 //!
 //! The sender sends more than can be forwarded, and the receiver counts what arrives. Ways are measured in turn, once
-//! in each round, each between two measurements of the plain FIFO. So a machine that is busy for a while slows the
+//! in each round, each between two measurements of the plain FIFO, or of the bare forwarder for the inline router. So a machine that is busy for a while slows the
 //! compared ways equally.
 
 mod datagrams;
 mod forward;
+mod inline;
 mod summary;
 mod way;
 
@@ -77,13 +78,14 @@ pub fn measure_speed(
     Ok(found)
 }
 
-/// The ways, with the plain FIFO before and after each of the others if it is among them.
+/// The ways, with the one that they are compared with before and after each of the others if it is among them.
 fn in_turn(ways: &[Way]) -> Vec<Way> {
-    if !ways.contains(&Way::Fifo) {
+    let Some(reference) = ways.first().map(|way| way.reference()).filter(|way| ways.contains(way))
+    else {
         return ways.to_vec();
-    }
-    let others = ways.iter().filter(|way| **way != Way::Fifo);
-    std::iter::once(Way::Fifo).chain(others.flat_map(|&way| [way, Way::Fifo])).collect()
+    };
+    let others = ways.iter().filter(|way| **way != reference);
+    std::iter::once(reference).chain(others.flat_map(|&way| [way, reference])).collect()
 }
 
 fn lacking(what: impl std::fmt::Display) -> Error {

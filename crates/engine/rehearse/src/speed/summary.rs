@@ -34,11 +34,11 @@ pub struct SpeedSummary {
     pub per_second: Spread,
     /// Nanoseconds of the router's thread for each; `None` if the kernel forwards.
     pub cpu_nanos: Option<Spread>,
-    /// Packets per second, as a part of those of the plain FIFO just before and after. Where the sender is slower
+    /// Packets per second, as a part of those of the reference just before and after. Where the sender is slower
     /// than the router, both are the sender's.
-    pub of_fifo: Option<Spread>,
-    /// Packets per second of CPU time of the router's thread, as a part of those of the plain FIFO.
-    pub of_fifo_by_cpu: Option<Spread>,
+    pub of_reference: Option<Spread>,
+    /// Packets per second of CPU time of the router's thread, as a part of those of the reference.
+    pub of_reference_by_cpu: Option<Spread>,
     /// The 99th percentile of how late packets were sent, in nanoseconds.
     pub late_nanos: Option<Spread>,
 }
@@ -58,37 +58,41 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
             Spread::from_values(own.iter().filter_map(|&at| figure(&found[at])).collect())
         };
         let beside = |at: &usize| {
-            let fifo = fifo_beside(found, *at, |speed| Some(speed.per_second))?;
-            Some(found[*at].per_second / fifo)
+            let reference = reference_beside(found, *at, |speed| Some(speed.per_second))?;
+            Some(found[*at].per_second / reference)
         };
         let beside_by_cpu = |at: &usize| {
-            Some(fifo_beside(found, *at, |speed| speed.cpu_nanos)? / found[*at].cpu_nanos?)
+            Some(reference_beside(found, *at, |speed| speed.cpu_nanos)? / found[*at].cpu_nanos?)
         };
         Some(SpeedSummary {
             way,
             size,
             per_second: of(|speed| Some(speed.per_second))?,
             cpu_nanos: of(|speed| speed.cpu_nanos),
-            of_fifo: Spread::from_values(own.iter().filter_map(beside).collect()),
-            of_fifo_by_cpu: Spread::from_values(own.iter().filter_map(beside_by_cpu).collect()),
+            of_reference: Spread::from_values(own.iter().filter_map(beside).collect()),
+            of_reference_by_cpu: Spread::from_values(
+                own.iter().filter_map(beside_by_cpu).collect(),
+            ),
             late_nanos: of(|speed| speed.late_nanos.map(|nanos| nanos as f64)),
         })
     };
     kinds.into_iter().filter_map(of_kind).collect()
 }
 
-/// The mean of a figure of the plain FIFO in the measurements just before and after one, as far as they are of the same
-/// round and size; its own where it is the FIFO.
-fn fifo_beside(found: &[Speed], at: usize, figure: fn(&Speed) -> Option<f64>) -> Option<f64> {
+/// The mean of a figure of the reference in the measurements just before and after one, as far as they are of the same
+/// round and size; its own where it is the reference.
+fn reference_beside(found: &[Speed], at: usize, figure: fn(&Speed) -> Option<f64>) -> Option<f64> {
     let it = &found[at];
-    if it.way == Way::Fifo {
+    let is_reference = |way: Way| way == way.reference();
+    if is_reference(it.way) {
         return figure(it);
     }
     let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
-    let is_fifo =
-        |speed: &&Speed| (speed.round, speed.size, speed.way) == (it.round, it.size, Way::Fifo);
-    let fifos = neighbours.filter_map(|at| found.get(at)).filter(is_fifo);
-    let figures: Vec<f64> = fifos.filter_map(figure).collect();
+    let is_beside = |speed: &&Speed| {
+        (speed.round, speed.size) == (it.round, it.size) && is_reference(speed.way)
+    };
+    let references = neighbours.filter_map(|at| found.get(at)).filter(is_beside);
+    let figures: Vec<f64> = references.filter_map(figure).collect();
     (!figures.is_empty()).then(|| figures.iter().sum::<f64>() / figures.len() as f64)
 }
 
@@ -118,12 +122,12 @@ mod tests {
         let measured = summary(&found);
         let spread = |median, min, max| Spread { median, min, max };
         assert_eq!(measured[0].per_second, spread(95.0, 50.0, 110.0));
-        assert_eq!(measured[0].of_fifo, Some(spread(1.0, 1.0, 1.0)));
+        assert_eq!(measured[0].of_reference, Some(spread(1.0, 1.0, 1.0)));
         assert_eq!(
-            (measured[1].way, measured[1].of_fifo),
+            (measured[1].way, measured[1].of_reference),
             (Way::FqCodel, Some(spread(0.9, 0.9, 1.1)))
         );
-        let by_cpu = measured[1].of_fifo_by_cpu.map(|ratio| (ratio.median * 1000.0).round());
+        let by_cpu = measured[1].of_reference_by_cpu.map(|ratio| (ratio.median * 1000.0).round());
         assert_eq!(by_cpu, Some(909.0));
         assert_eq!(measured[1].late_nanos, None);
     }

@@ -23,14 +23,26 @@ pub enum Way {
     FairMarker,
     /// The router's loop with three bands of strict priority, `policies/strict-priority.toml`.
     StrictPriority,
+    /// Frames between two AF_XDP sockets, without any element.
+    InlineBare,
+    /// The inline router with a FIFO.
+    InlineFifo,
+    /// The inline router with FQ-CoDel, `policies/fq-codel.toml`.
+    InlineFqCodel,
+    /// The inline router with a Fair Marker and the queue behind it, `policies/fair-marker.toml`.
+    InlineFairMarker,
 }
 
 /// Marking by the state of TCP, and nothing else.
 const TCP_STATE: &str = "[[roles.source.classes]]\nname = \"all\"\nmarker.tcp-state = {}\n";
 
 impl Way {
-    /// All of them.
-    pub const ALL: &[Way] = &[
+    /// The inline router, and what it is compared with.
+    pub const INLINE: &[Way] =
+        &[Way::InlineBare, Way::InlineFifo, Way::InlineFqCodel, Way::InlineFairMarker, Way::Kernel];
+
+    /// The router of rehearsals, and what it is compared with.
+    pub const ROUTER: &[Way] = &[
         Way::Fifo,
         #[cfg(feature = "ebpf")]
         Way::TcpState,
@@ -53,10 +65,36 @@ impl Way {
             Way::FqCodel => "fq-codel",
             Way::FairMarker => "fair-marker",
             Way::StrictPriority => "strict-priority",
+            Way::InlineBare => "bare",
+            Way::InlineFifo => "fifo",
+            Way::InlineFqCodel => "fq-codel",
+            Way::InlineFairMarker => "fair-marker",
         }
     }
 
-    /// The ports of the router; `None` if the kernel forwards.
+    /// The way that it is compared with.
+    pub fn reference(self) -> Way {
+        match self {
+            Way::InlineBare | Way::InlineFifo | Way::InlineFqCodel | Way::InlineFairMarker => {
+                Way::InlineBare
+            }
+            _ => Way::Fifo,
+        }
+    }
+
+    /// The policy of the inline router; `None` if another one forwards. The bare one has none in effect.
+    pub(super) fn inline(self) -> Option<&'static str> {
+        match self {
+            Way::InlineBare | Way::InlineFifo => {
+                Some("[roles.core]\nqueue.fifo = { limit = \"1000 pkt\" }\n")
+            }
+            Way::InlineFqCodel => Some(include_str!("../../../../../policies/fq-codel.toml")),
+            Way::InlineFairMarker => Some(include_str!("../../../../../policies/fair-marker.toml")),
+            _ => None,
+        }
+    }
+
+    /// The ports of the router; `None` if the kernel or the inline router forwards.
     pub(super) fn ports(self) -> Option<PortKind> {
         match self {
             Way::Kernel => None,
@@ -64,6 +102,7 @@ impl Way {
             Way::FifoOverXdp => Some(PortKind::Xdp),
             Way::Fifo | Way::TcpState => Some(PortKind::Tun),
             Way::FqCodel | Way::FairMarker | Way::StrictPriority => Some(PortKind::Tun),
+            Way::InlineBare | Way::InlineFifo | Way::InlineFqCodel | Way::InlineFairMarker => None,
         }
     }
 
@@ -74,6 +113,7 @@ impl Way {
         const SOURCE: &str = r#"bind = [{ role = "source", at = "sender", to = "r" }]"#;
         match self {
             Way::Kernel | Way::Fifo | Way::FifoOverPacket | Way::FifoOverXdp => None,
+            Way::InlineBare | Way::InlineFifo | Way::InlineFqCodel | Way::InlineFairMarker => None,
             Way::TcpState => Some((TCP_STATE, SOURCE)),
             Way::FqCodel => Some((include_str!("../../../../../policies/fq-codel.toml"), QUEUE)),
             Way::FairMarker => {
@@ -106,7 +146,7 @@ mod tests {
 
     #[test]
     fn every_way_has_a_scenario_without_mistakes_and_policies_are_bound() {
-        for &way in Way::ALL {
+        for &way in Way::ROUTER {
             let scenario = way.scenario().unwrap();
             assert_eq!(scenario.bindings.is_empty(), way.policy().is_none(), "{}", way.name());
         }

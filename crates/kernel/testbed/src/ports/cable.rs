@@ -95,7 +95,7 @@ struct Value {
 
 /// Lets the kernel compute the checksums of what a device sends.
 #[allow(unsafe_code)]
-fn compute_checksums(device: &str) -> Result<(), Error> {
+pub(crate) fn compute_checksums(device: &str) -> Result<(), Error> {
     let failed = Error::kernel("cannot enable checksum offload of a device");
     let socket = std::net::UdpSocket::bind("127.0.0.1:0")
         .or_else(|_| std::net::UdpSocket::bind("0.0.0.0:0"))

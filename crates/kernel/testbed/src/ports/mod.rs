@@ -17,6 +17,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use crate::host::DEVICE;
 use crate::{Error, Home, Host, HostSpec};
 use cable::Cables;
+pub(crate) use cable::compute_checksums;
 use packet::Packet;
 use tun::Tun;
 use xdp::Xdp;
