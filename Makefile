@@ -21,7 +21,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -91,6 +91,11 @@ bench-peers: setup-peers build ## Compare speed with ns-2, ns-3 (and HTSIM=check
 	$(MAKE) --no-print-directory -C bench/peers/ns3
 	$(if $(HTSIM),$(MAKE) --no-print-directory -C bench/peers/htsim HTSIM=$(abspath $(HTSIM)))
 	$(PYTHON) -B bench/performance
+
+# Takes about ten minutes per kernel without hardware acceleration, and fetches 100 MB of packages once.
+test-kernels: build ## Try every shipped policy on Debian's stock kernels in virtual machines; write docs/kernels.md
+	@setup/packages kernels
+	$(PYTHON) -B bench/kernels $(foreach suite,$(KERNELS),--kernel $(suite))
 
 bench-guard: build ## Count instructions; fail if more than 3 % above the recorded figures (RENEW=1 REASON='…' records new ones)
 	cargo xtask guard $(if $(RENEW),--renew "$$REASON")

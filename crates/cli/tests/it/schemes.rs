@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use shortflow_deploy::{Kernel, Owners, Refusal, Settings, compile, compile_edge};
+use shortflow_inline::Plan;
 use shortflow_policy::explain::{Scheme, SchemeKind, schemes};
 use shortflow_policy::{Policy, from_text};
 use shortflow_predict::Prediction;
@@ -15,7 +16,7 @@ use shortflow_rehearse::Rehearsal;
 use shortflow_run::Engine;
 use shortflow_scenario::{Overrides, Scenario, load};
 use shortflow_sim::Simulator;
-use shortflow_units::Rate;
+use shortflow_units::{LinkLayer, Rate};
 
 use crate::keys;
 
@@ -126,6 +127,16 @@ fn deployed(policy: &Policy) -> Answer {
     }
 }
 
+/// Between two devices.
+fn inline(policy: &Policy) -> Answer {
+    let rates = [Rate::from_bits_per_sec(10_000_000); 2];
+    let plan = Plan::new(vec![&policy.roles[0]], rates, LinkLayer::default(), 1);
+    plan.map(|_| ()).map_err(|refused| {
+        let text = refused.to_string();
+        text.split_once('\n').map_or(text.clone(), |(what, _)| what.to_owned())
+    })
+}
+
 fn page() -> String {
     let mut table = String::new();
     let mut reasons = String::new();
@@ -137,6 +148,7 @@ fn page() -> String {
             ("predict", predicted(&scenario)),
             ("rehearse", by_engine(&rehearsal, &scenario)),
             ("deploy", deployed(&policy)),
+            ("inline", inline(&policy)),
         ];
         let (name, kind) = (&scheme.name, scheme.kind.name());
         let _ = write!(table, "| `{name}` | {kind} |");
@@ -159,8 +171,9 @@ fn page() -> String {
          updates it.\n\n\
          `predict` says yes if pages of 20 KB and a call have a closed form at half load. `deploy` says yes if a kernel with \
          every queue of Linux and with eBPF does the same as the simulator's element; `shortflow doctor POLICY` shows what \
-         your kernel supports.\n\n\
-         | scheme | kind | simulate | predict | rehearse | deploy |\n|---|---|---|---|---|---|\n{table}\n\
+         your kernel supports. [`inline`](inline.md) runs the simulator's elements between two devices of any kernel, with every \
+         key that `simulate` uses; it says no if only the sending host knows what a scheme asks.\n\n\
+         | scheme | kind | simulate | predict | rehearse | deploy | inline |\n|---|---|---|---|---|---|---|\n{table}\n\
          ## Why not\n\n{reasons}\n{}",
         keys::page::page()
     )

@@ -1,0 +1,45 @@
+"""The page that shows which policy runs on which kernel, and how."""
+
+from pathlib import Path
+
+HEAD = """# Which policy runs on which kernel
+
+`make test-kernels` writes this page. It boots the stock kernels of Debian in virtual machines and tries every shipped policy
+there: natively ([`deploy`](deploy.md): tc and eBPF) and [inline](inline.md) (our router between two devices). In each case packets of both
+versions of IP pass between two network namespaces, with a delay of 5 ms by netem. Natively it also runs `status`, a `reload` and
+`undeploy`, after which the device's queues, classes and filters must be as before. Inline it kills the router with `kill -9`, after which
+the bridge must forward.
+
+- *yes*: all of that held.
+- *no*: refused by name, with the reason below the table. Nothing changed on the device.
+- *failed*: a check did not hold.
+"""
+
+
+def write_page(page: Path, found: dict) -> None:
+    kernels = list(found)
+    policies = sorted({result["policy"] for results in found.values() for result in results})
+    ways = [("native", "core"), ("native", "edge,core"), ("inline", "edge,core")]
+    lines = [HEAD, "Kernels: " + ", ".join(f"Linux {one.version} ({one.suite})" for one in kernels) + ".\n"]
+    head = ["policy", *(f"{kernel.version.split('-')[0]} {name}" for kernel in kernels
+                        for name in ("native, core", "native, edge and core", "inline"))]  # fmt: skip
+    lines.append(row(head))
+    lines.append(row(["---"] * len(head)))
+    reasons: dict[str, set[str]] = {}
+    for policy in policies:
+        cells = [f"`{policy}`"]
+        for kernel in kernels:
+            for way, role in ways:
+                [one] = [result for result in found[kernel]
+                         if (result["policy"], result["way"], result["role"]) == (policy, way, role)] or [None]  # fmt: skip
+                cells.append({"works": "yes", "refused": "no", "failed": "**failed**", None: "–"}[one and one["state"]])
+                if one and one["state"] != "works":
+                    reasons.setdefault(f"`{policy}`, {way}, {role}: {one['what'].strip()}", set()).add(kernel.version.split("-")[0])
+        lines.append(row(cells))
+    lines.append("\n## Reasons\n")
+    lines.extend(f"- {reason} ({', '.join(sorted(versions))})" for reason, versions in sorted(reasons.items()))
+    page.write_text("\n".join(lines) + "\n")
+
+
+def row(cells: list[str]) -> str:
+    return "| " + " | ".join(cells) + " |"
