@@ -80,7 +80,7 @@ impl Engine {
 
     /// Runs all events up to and including `until`. `look` is called from time to time with the simulated
     /// time, and ends the run if it returns false. [Exhausted](EphemeralPorts::exhausted) ports end it too.
-    pub(crate) fn run(&mut self, until: Instant, mut look: impl FnMut(Instant) -> bool) -> bool {
+    pub(crate) fn run(&mut self, until: Instant, look: &mut dyn FnMut(Instant) -> bool) -> bool {
         let mut events = 0;
         while let Some((at, entity)) = self.fabric.next(until) {
             self.fabric.now = at;

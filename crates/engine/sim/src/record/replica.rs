@@ -81,11 +81,12 @@ pub fn run_replica_before(
     Ok(Simulated { replica: found, totals, classes })
 }
 
+/// Not generic: the engine is compiled once, in this crate, for speed.
 fn run_until(
     until: Instant,
     engine: &mut Engine,
     scenario: &Scenario,
-    look: &mut impl FnMut(Instant) -> bool,
+    look: &mut dyn FnMut(Instant) -> bool,
 ) -> Result<(), Error> {
     if engine.run(until, look) {
         return Ok(());
