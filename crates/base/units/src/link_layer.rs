@@ -131,7 +131,7 @@ impl LinkLayer {
     }
 
     /// The bytes that an IP packet of so many bytes takes on the wire.
-    #[inline]
+    #[inline(always)]
     pub const fn wire_size(self, packet: Bytes) -> Bytes {
         let framed = packet.0 as i64 + self.overhead as i64;
         let min = if self.mpu == 0 { 1 } else { self.mpu as i64 };

@@ -98,7 +98,7 @@ impl Engine {
         self.ephemeral.exhausted().is_none()
     }
 
-    #[inline]
+    #[inline(always)]
     fn act(&mut self, entity: Entity) {
         match self.fabric.kind(entity) {
             EntityKind::Arrival(port) => {

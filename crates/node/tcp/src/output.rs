@@ -14,7 +14,8 @@ use crate::{EcnCapable, Segment};
 
 impl Connection {
     /// The next segment to send now. Call it after every other call until it returns `None`.
-    #[inline]
+    // Its caller is the simulator's loop, which is large, so that the compiler would not inline it.
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let mut segment = self.next_segment(now)?;
         let recent = self.receiver.recent;

@@ -205,7 +205,7 @@ impl Counters {
     }
 
     /// A packet that arrived at `came` moves into another queue at `now`, where it waits until `begins`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn waits_on(&mut self, size: u32, came: Instant, now: Instant, begins: Instant) {
         let Some(detail) = &mut self.detail else { return };
         let waits = &mut detail.waits;
