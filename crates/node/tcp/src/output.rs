@@ -25,7 +25,7 @@ impl Connection {
         Some(segment)
     }
 
-    #[inline]
+    #[inline(always)]
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.control != Control::Nothing {
             return Some(self.control_segment(now));
