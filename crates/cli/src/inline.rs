@@ -20,6 +20,7 @@ mod on_linux {
     use serde_json::{Value, json};
     use shortflow_deploy::link;
     use shortflow_inline::{Bridge, DirectionReport, Error, Plan, Report, acting_roles};
+    use shortflow_policy::QueuePlan;
     use shortflow_units::{Duration, Rate};
 
     use crate::console::Console;
@@ -54,13 +55,20 @@ mod on_linux {
             return Err(Failure::Input(what));
         };
         let devices = [first.as_str(), second.as_str()];
+        if roles.iter().any(|role| matches!(role.queue, Some(QueuePlan::Shaper(_)))) {
+            console.warning(
+                "the policy has a shaper of its own, whose rate and link layer limit packets besides --rate",
+                "set its rate above --rate, or take a policy without it",
+            );
+        }
         let rates = rates(args, devices)?;
         let layer = args.link.layer().unwrap_or_default();
         let plan = Plan::new(roles, rates, layer, args.seed.unwrap_or_else(any_seed));
         let plan = plan.map_err(|error| Failure::Input(error.to_string()))?;
         let stop = stop_on_interrupt()?;
         let bridge = Bridge::join(devices)?;
-        let mut router = shortflow_inline::Inline::attach(&bridge, devices, &plan)?;
+        let router = shortflow_inline::Inline::attach(&bridge, devices, &plan);
+        let mut router = router.inspect_err(|_| bridge.undo())?;
         announce(console, &policy.name, &bridge, rates, &router.report())?;
         let screen = Screen::default();
         let (mut before, mut intervals) = (None::<Report>, 0);
@@ -184,6 +192,13 @@ mod on_linux {
                 format!("{other} frames without IP, to many or to this machine; {long} too long"),
             );
         }
+        if way.no_socket > 0 {
+            let count = way.no_socket;
+            line(
+                "unshaped",
+                format!("{count} frames by a queue that the device did not have at the start"),
+            );
+        }
         if way.while_silent > 0 {
             line(
                 "unshaped",
@@ -225,6 +240,7 @@ mod on_linux {
                 "to_bridge": way.to_bridge,
                 "too_long": way.too_long,
                 "while_silent": way.while_silent,
+                "no_socket": way.no_socket,
                 "lost": way.lost,
             })
         });

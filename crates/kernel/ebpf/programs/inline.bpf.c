@@ -1,7 +1,7 @@
 // Hands the packets that cross a bridge to a router in user space, while that listens.
 //
-// Everything else goes to the bridge: frames without IP (ARP, STP, LLDP), frames to many, frames to this machine, and
-// frames that are larger than a place of the router's memory. If no socket listens at the queue, all frames go there.
+// Everything else goes to the bridge: frames without IP (ARP, STP, LLDP), neighbour discovery, frames to many, frames to
+// this machine, and frames that are larger than a place of the router's memory. If no socket listens at the queue, all frames go there.
 //
 // The router says about every two milliseconds that it is alive. If it is silent for longer than it may, all frames go to
 // the bridge: the kernel needs up to 100 ms to close the sockets of a process that was killed, and a process may hang.
@@ -16,12 +16,12 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 // Queues of a device. `MAX_QUEUES` of src/inline.rs.
 #define MAX_QUEUES 64
-// Addresses of this machine: the bridge's and those of its two ports. `OWN` of src/inline.rs.
-#define OWN 3
+// Addresses of this machine at the most. `InlineProgram::MAX_OWN` of src/inline.rs.
+#define OWN 16
 // Tags before the IP header: a provider's and a customer's.
 #define MAX_TAGS 2
 
-enum { HANDED_OVER, TO_THE_BRIDGE, TOO_LONG, ROUTER_SILENT, COUNTERS };
+enum { HANDED_OVER, TO_THE_BRIDGE, TOO_LONG, ROUTER_SILENT, NO_SOCKET, COUNTERS };
 
 struct address {
 	__u8 bytes[6];
@@ -55,6 +55,16 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } alive SEC(".maps");
+
+// The first bytes of IPv6, and of ICMPv6 behind it (RFC 8200 §3, RFC 4443 §2.1).
+struct ipv6 {
+	__u8 before[6];
+	__u8 next_header;
+	__u8 after[33];
+	__u8 icmp_type;
+};
+
+enum { ICMPV6 = 58, ROUTER_SOLICITATION = 133, REDIRECT = 137 };
 
 struct ethernet {
 	__u8 destination[6];
@@ -95,6 +105,17 @@ static __always_inline int is_own(const __u8 *address)
 	return 0;
 }
 
+// Without neighbour discovery (RFC 4861) nothing is reached, so no policy may hold it back.
+static __always_inline int is_discovery(void *packet, void *end)
+{
+	struct ipv6 *header = packet;
+
+	if ((void *)(header + 1) > end)
+		return 0;
+	return header->next_header == ICMPV6 && header->icmp_type >= ROUTER_SOLICITATION &&
+	       header->icmp_type <= REDIRECT;
+}
+
 static __always_inline int is_silent(void)
 {
 	__u32 zero = 0;
@@ -109,6 +130,7 @@ static __always_inline int hand_over(struct xdp_md *context, __u32 length)
 	void *end = (void *)(long)context->data_end;
 	struct ethernet *header = data;
 	void *next = header + 1;
+	__u32 queue = context->rx_queue_index;
 	__be16 type;
 
 	if (next > end)
@@ -127,12 +149,16 @@ static __always_inline int hand_over(struct xdp_md *context, __u32 length)
 	}
 	if (type != bpf_htons(ETH_IPV4) && type != bpf_htons(ETH_IPV6))
 		return counted(TO_THE_BRIDGE, XDP_PASS);
+	if (type == bpf_htons(ETH_IPV6) && is_discovery(next, end))
+		return counted(TO_THE_BRIDGE, XDP_PASS);
 	if (length > settings.max_length)
 		return counted(TOO_LONG, XDP_PASS);
 	if (is_silent())
 		return counted(ROUTER_SILENT, XDP_PASS);
+	if (!bpf_map_lookup_elem(&sockets, &queue))
+		return counted(NO_SOCKET, XDP_PASS);
 	counted(HANDED_OVER, XDP_PASS);
-	return bpf_redirect_map(&sockets, context->rx_queue_index, XDP_PASS);
+	return bpf_redirect_map(&sockets, queue, XDP_PASS);
 }
 
 // For devices whose frames may lie in several pieces (Linux 5.18 and newer).

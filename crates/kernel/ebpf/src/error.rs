@@ -65,6 +65,12 @@ pub enum Error {
             with CONFIG_BPF_SYSCALL, CONFIG_NET_CLS_BPF and CONFIG_NET_SCH_INGRESS"
     )]
     NoEbpf(Program),
+    /// Another XDP program is at the device.
+    #[error(
+        "another XDP program is attached to the device\n\
+         end the other `shortflow inline` there, or detach the program: ip link set dev DEVICE xdp off"
+    )]
+    XdpInUse,
     /// Another owner's program uses our position.
     #[error(
         "another owner's program uses priority {priority} at the device\nremove it, or move it to \

@@ -2,7 +2,7 @@
 
 use std::os::fd::AsRawFd;
 
-use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut};
 
 use crate::Error;
 use crate::error::Program;
@@ -10,24 +10,22 @@ use crate::error::Program;
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inline.bpf.o"));
 
-/// `OWN` of programs/inline.bpf.c.
-const OWN: usize = 3;
-
 /// What the program must know before it is loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InlineSettings {
     /// The length of the longest frame that the router can take, in bytes. Longer ones go to the bridge.
     pub max_frame: u32,
     /// How long the router may be silent, in nanoseconds. Then all frames go to the bridge.
     pub max_silence: u64,
-    /// The Ethernet addresses of the bridge and of its two ports. Frames to them are for this machine.
-    pub own: [[u8; 6]; OWN],
+    /// The Ethernet addresses of the bridge and of its ports, [at most so many](InlineProgram::MAX_OWN). Frames to them are
+    /// for this machine.
+    pub own: Vec<[u8; 6]>,
 }
 
 impl InlineSettings {
     /// As the program reads them.
     fn bytes(&self) -> Vec<u8> {
-        let addresses = self.own.iter().flatten().copied();
+        let addresses = self.own.iter().take(InlineProgram::MAX_OWN).flatten().copied();
         let numbers =
             self.max_silence.to_ne_bytes().into_iter().chain(self.max_frame.to_ne_bytes());
         numbers.chain(addresses).collect()
@@ -63,6 +61,9 @@ pub struct InlineProgram {
 impl InlineProgram {
     /// The maximum number of receive queues of a device (`MAX_QUEUES` of programs/inline.bpf.c).
     pub const MAX_QUEUES: u32 = 64;
+
+    /// The maximum number of own addresses (`OWN` of programs/inline.bpf.c).
+    pub const MAX_OWN: usize = 16;
 
     /// Loads the program.
     ///
@@ -114,7 +115,12 @@ impl InlineProgram {
         let program = programs.find(|program| program.name() == name);
         let program = program.expect("the program is in what was built");
         let link = program.attach_xdp(device.cast_signed());
-        self.link = Some(link.map_err(Program::Inline.at("attaching it to the device"))?);
+        let refused = |error: libbpf_rs::Error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::XdpInUse,
+            _ if format!("{error:#}").contains("os error 16") => Error::XdpInUse,
+            _ => Program::Inline.at("attaching it to the device")(error),
+        };
+        self.link = Some(link.map_err(refused)?);
         Ok(())
     }
 
@@ -126,12 +132,12 @@ impl InlineProgram {
         let _ = alive.update(&0u32.to_ne_bytes(), &at.to_ne_bytes(), MapFlags::ANY);
     }
 
-    /// The frames that were handed over; that went to the bridge for what they are; because they were too long; and
-    /// because the router was silent.
-    pub fn frames(&self) -> [u64; 4] {
+    /// The frames that were handed over; that went to the bridge for what they are; because they were too long; because the
+    /// router was silent; and because no socket listens at their queue.
+    pub fn frames(&self) -> [u64; 5] {
         let frames = self.object.maps().find(|map| map.name() == "frames");
         let frames = frames.expect("the map is in what was built");
-        [0u32, 1, 2, 3].map(|counter| {
+        [0u32, 1, 2, 3, 4].map(|counter| {
             let by_cpu = frames.lookup_percpu(&counter.to_ne_bytes(), MapFlags::ANY);
             let by_cpu = by_cpu.ok().flatten().unwrap_or_default();
             let count =

@@ -6,14 +6,14 @@ use crate::Error;
 use crate::error::Program;
 
 /// What the program must know before it is loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InlineSettings {
     /// The length of the longest frame that the router can take, in bytes.
     pub max_frame: u32,
     /// How long the router may be silent, in nanoseconds.
     pub max_silence: u64,
-    /// The Ethernet addresses of the bridge and of its two ports.
-    pub own: [[u8; 6]; 3],
+    /// The Ethernet addresses of the bridge and of its ports.
+    pub own: Vec<[u8; 6]>,
 }
 
 /// The program at one device. Nobody has it.
@@ -23,6 +23,9 @@ pub enum InlineProgram {}
 impl InlineProgram {
     /// The maximum number of receive queues of a device.
     pub const MAX_QUEUES: u32 = 64;
+
+    /// The maximum number of own addresses.
+    pub const MAX_OWN: usize = 16;
 
     /// Always fails.
     ///
@@ -54,7 +57,7 @@ impl InlineProgram {
     }
 
     /// Nobody has one.
-    pub fn frames(&self) -> [u64; 4] {
+    pub fn frames(&self) -> [u64; 5] {
         match *self {}
     }
 }

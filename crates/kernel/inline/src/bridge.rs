@@ -4,14 +4,15 @@ use std::process::Command;
 
 use serde_json::Value;
 use shortflow_deploy::link;
+use shortflow_ebpf::InlineProgram;
 
 use crate::Error;
 
 /// The name of a bridge that is made here, with the first number that is free.
 const PREFIX: &str = "sfbr";
 
-/// Two devices in one bridge.
-#[derive(Debug)]
+/// Two devices in one bridge, and nothing else in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bridge {
     /// Its name.
     pub name: String,
@@ -19,22 +20,26 @@ pub struct Bridge {
     pub is_new: bool,
     /// The numbers of the two devices.
     pub(crate) devices: [u32; 2],
-    /// The Ethernet addresses of the bridge and of the two devices.
-    pub(crate) addresses: [[u8; 6]; 3],
+    /// The Ethernet addresses of the bridge, of the two devices, and others of this machine behind the bridge.
+    pub(crate) addresses: Vec<[u8; 6]>,
 }
 
 impl Bridge {
     /// The bridge that both devices belong to; a new one if they belong to none.
     ///
     /// # Errors
-    /// If a device does not exist, has an address of its own, or belongs to something else.
+    /// If a device does not exist, has an address of its own, or belongs to something else; or if the bridge does more
+    /// than to forward between the two.
     pub fn join(devices: [&str; 2]) -> Result<Bridge, Error> {
         let [first, second] = devices;
         if first == second {
             return Err(Error::SameDevice(first.to_owned()));
         }
-        let numbers = [link(first)?.index, link(second)?.index];
+        link(first)?;
+        link(second)?;
         let [one, two] = [described(first)?, described(second)?];
+        ethernet(first, &one)?;
+        ethernet(second, &two)?;
         let master = |device: &Value| device["master"].as_str().map(str::to_owned);
         let (name, is_new) = match (master(&one), master(&two)) {
             (Some(one), Some(two)) if one == two => (one, false),
@@ -48,12 +53,74 @@ impl Bridge {
                 (made(devices)?, true)
             }
         };
-        // A port changes no address, but a bridge may take that of a port.
-        let bridge = described(&name)?;
-        let addresses =
-            [ethernet(&name, &bridge)?, ethernet(first, &one)?, ethernet(second, &two)?];
-        Ok(Bridge { name, is_new, devices: numbers, addresses })
+        let found = Bridge::examine(&name, devices, is_new);
+        if found.is_err() && is_new {
+            remove(&name);
+        }
+        found
     }
+
+    /// The bridge as it is now.
+    ///
+    /// # Errors
+    /// If it is gone, or does more than to forward between the two devices.
+    pub(crate) fn examine(name: &str, devices: [&str; 2], is_new: bool) -> Result<Bridge, Error> {
+        let refused = |what: String| Error::Bridge { bridge: name.to_owned(), what };
+        let bridge = described(name)?;
+        let info = &bridge["linkinfo"];
+        if info["info_kind"] != "bridge" {
+            return Err(refused("is no bridge".to_owned()));
+        }
+        for (key, what) in
+            [("stp_state", "runs the spanning tree protocol"), ("vlan_filtering", "filters VLANs")]
+        {
+            if info["info_data"][key].as_u64().unwrap_or(0) != 0 {
+                return Err(refused(what.to_owned()));
+            }
+        }
+        let ports = listed(&["-d", "-j", "link", "show", "master", name])?;
+        let names: Vec<&str> = ports.iter().filter_map(|port| port["ifname"].as_str()).collect();
+        if names.len() != 2 || devices.iter().any(|device| !names.contains(device)) {
+            return Err(refused(format!("has the ports {}", names.join(", "))));
+        }
+        if let Some(port) =
+            ports.iter().find(|port| port["linkinfo"]["info_slave_data"]["isolated"] == true)
+        {
+            return Err(refused(format!(
+                "isolates its port {}",
+                port["ifname"].as_str().unwrap_or_default()
+            )));
+        }
+        let [one, two] = [described(devices[0])?, described(devices[1])?];
+        let mut addresses = vec![
+            ethernet(name, &bridge)?,
+            ethernet(devices[0], &one)?,
+            ethernet(devices[1], &two)?,
+        ];
+        // Devices above the bridge, such as macvlan, have addresses of their own.
+        let above = listed(&["-d", "-j", "link", "show"])?;
+        let above = above.iter().filter(|device| device["link"] == name);
+        addresses.extend(above.filter_map(|device| ethernet("", device).ok()));
+        addresses.sort_unstable();
+        addresses.dedup();
+        if addresses.len() > InlineProgram::MAX_OWN {
+            return Err(refused(format!("has {} addresses of this machine", addresses.len())));
+        }
+        let index = |device: &Value| device["ifindex"].as_u64().unwrap_or_default() as u32;
+        Ok(Bridge { name: name.to_owned(), is_new, devices: [index(&one), index(&two)], addresses })
+    }
+
+    /// Removes it if it is new: nothing has been routed, and the devices are as before.
+    pub fn undo(&self) {
+        if self.is_new {
+            remove(&self.name);
+        }
+    }
+}
+
+fn remove(bridge: &str) {
+    // What led here is the error that counts.
+    let _ = ip(&["link", "del", bridge]);
 }
 
 /// Makes a bridge of the devices, which forwards at once.
@@ -69,8 +136,7 @@ fn made(devices: [&str; 2]) -> Result<String, Error> {
     match up {
         Ok(()) => Ok(name),
         Err(error) => {
-            // The first error counts; without the bridge the devices are as before.
-            let _ = ip(&["link", "del", &name]);
+            remove(&name);
             Err(error)
         }
     }
@@ -104,7 +170,7 @@ fn ethernet(name: &str, device: &Value) -> Result<[u8; 6], Error> {
 }
 
 fn described(device: &str) -> Result<Value, Error> {
-    let found = listed(&["-j", "addr", "show", "dev", device])?;
+    let found = listed(&["-d", "-j", "addr", "show", "dev", device])?;
     Ok(found.into_iter().next().unwrap_or_default())
 }
 

@@ -28,6 +28,36 @@ pub enum Error {
         /// The bridge or bond that it belongs to.
         master: String,
     },
+    /// The bridge does more than to forward between the two devices.
+    #[error(
+        "the bridge {bridge} {what}, which routing inline would bypass\n\
+         use a bridge of its own with the two devices as its only ports; without one, `inline` makes it"
+    )]
+    Bridge {
+        /// The bridge.
+        bridge: String,
+        /// What it does.
+        what: String,
+    },
+    /// The bridge is no longer what it was when the router started.
+    #[error("the bridge {bridge} or its ports changed, so the router ended\n{why}\nstart it again")]
+    Changed {
+        /// The bridge.
+        bridge: String,
+        /// What changed.
+        why: String,
+    },
+    /// A policy is deployed at a device.
+    #[error(
+        "policy {policy:?} is deployed on {device}, and routing inline would bypass it\n\
+         remove it: shortflow undeploy --dev {device}"
+    )]
+    Deployed {
+        /// The device.
+        device: String,
+        /// The policy.
+        policy: String,
+    },
     /// A device is not an Ethernet device.
     #[error(
         "{device} is no Ethernet device, so it cannot be a port of a bridge\nuse an Ethernet device"
@@ -99,7 +129,13 @@ impl Error {
     /// Whether the input is to blame, not the machine.
     pub fn is_of_input(&self) -> bool {
         match self {
-            Error::SameDevice(_) | Error::NoEthernet { .. } | Error::NoRate { .. } => true,
+            Error::SameDevice(_)
+            | Error::NoEthernet { .. }
+            | Error::NoRate { .. }
+            | Error::HasAddress { .. }
+            | Error::InAnother { .. }
+            | Error::Bridge { .. }
+            | Error::Deployed { .. } => true,
             Error::Device(error) => error.is_of_input(),
             _ => false,
         }

@@ -24,23 +24,25 @@ const SIOCETHTOOL: libc::c_ulong = 0x8946;
 /// The features of a device as they were. They are restored when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Offloads {
-    device: String,
+    /// The number of the device, which keeps it when it is renamed.
+    device: u32,
     /// What has changed: the command that sets it, and the value before.
     before: Vec<(u32, u32)>,
 }
 
 impl Offloads {
     /// Switches off what hides packets. What a device does not have is off already.
-    pub(crate) fn off(device: &str) -> Offloads {
-        let mut offloads = Offloads { device: device.to_owned(), before: Vec::new() };
+    pub(crate) fn off(device: u32) -> Offloads {
+        let mut offloads = Offloads { device, before: Vec::new() };
         offloads.clear(GET_FLAGS, SET_FLAGS, RX_VLAN | LRO);
         offloads.clear(GET_GRO, SET_GRO, 1);
         offloads
     }
 
     fn clear(&mut self, get: u32, set: u32, bits: u32) {
-        let Ok(before) = ask_value(&self.device, get, 0) else { return };
-        if before & bits != 0 && ask_value(&self.device, set, before & !bits).is_ok() {
+        let Some(name) = name_of(self.device) else { return };
+        let Ok(before) = ask_value(&name, get, 0) else { return };
+        if before & bits != 0 && ask_value(&name, set, before & !bits).is_ok() {
             self.before.push((set, before));
         }
     }
@@ -48,9 +50,10 @@ impl Offloads {
 
 impl Drop for Offloads {
     fn drop(&mut self) {
+        // A device that has gone needs nothing.
+        let Some(name) = name_of(self.device) else { return };
         for (set, before) in self.before.drain(..) {
-            // A device that has gone needs nothing.
-            let _ = ask_value(&self.device, set, before);
+            let _ = ask_value(&name, set, before);
         }
     }
 }
@@ -79,6 +82,11 @@ pub(crate) fn receive_queues(device: &str) -> u32 {
         Ok(()) => (channels.used[0] + channels.used[3]).max(1),
         Err(_) => 1,
     }
+}
+
+fn name_of(device: u32) -> Option<String> {
+    let found = nix::net::if_::if_indextoname(device).ok()?;
+    Some(found.to_string_lossy().into_owned())
 }
 
 fn ask_value(device: &str, command: u32, data: u32) -> Result<u32, Errno> {

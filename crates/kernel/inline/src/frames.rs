@@ -18,8 +18,11 @@ struct Place {
     ds: Option<DsPlace>,
 }
 
-/// The maximum number of frames that wait in both directions.
-const MAX_FRAMES: usize = 1 << 16;
+/// Bytes to which Ethernet pads what a frame carries.
+const MIN_PAYLOAD: u32 = 46;
+
+/// The maximum number of frames that wait in one direction.
+const MAX_FRAMES: usize = 1 << 15;
 
 impl Frames {
     /// Room for `count` frames of up to `max_frame` bytes. More room is made when it is needed, up to a limit.
@@ -51,7 +54,12 @@ impl Frames {
         let layers = Layers::of_ethernet(frame);
         let number = *self.free.last().expect("there is a free place");
         let packet = layers.descriptor(FrameId::new(number)).filter(|_| layers.missing == 0);
-        let packet = packet.ok_or(NotTaken::NoPacket)?;
+        let mut packet = packet.ok_or(NotTaken::NoPacket)?;
+        // Bytes behind the packet take time on the wire, too. Short frames are padded, and the link layer counts that.
+        let behind_header = (frame.len() - layers.ip_at) as u32;
+        if behind_header > MIN_PAYLOAD {
+            packet.size = packet.size.max(behind_header);
+        }
         self.free.pop();
         let place = &mut self.places[number as usize];
         place.bytes[..frame.len()].copy_from_slice(frame);
@@ -125,6 +133,16 @@ mod tests {
         let mut frames = Frames::new(1, 100);
         let packet = frames.take_in(&padded).unwrap();
         assert_eq!(frames.give_back(&packet), padded);
+    }
+
+    #[test]
+    fn a_packet_counts_with_all_that_its_frame_carries_beyond_padding() {
+        let mut frames = Frames::new(1, 2000);
+        for (behind, size) in [(0, 28), (18, 28), (500, 528)] {
+            let packet = frames.take_in(&[frame(), vec![0; behind]].concat()).unwrap();
+            assert_eq!(packet.size, size);
+            frames.release(&packet);
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ mod plan;
 mod router;
 mod socket;
 mod timer;
+mod watched;
 
 pub use bridge::Bridge;
 pub use direction::Direction;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::errno::Errno;
 use nix::libc;
+use shortflow_deploy::{Observed, Tc};
 use shortflow_ebpf::{InlineProgram, InlineSettings};
 use shortflow_elements::{Backlog, ClassCounters};
 use shortflow_units::{Duration, Instant};
@@ -17,9 +18,10 @@ use crate::frames::{Frames, NotTaken};
 use crate::plan::Plan;
 use crate::socket::{MAX_FRAME, Socket};
 use crate::timer::{Clock, Waiter};
+use crate::watched::Watched;
 
 /// Frames for which there is room from the beginning.
-const FRAMES: usize = 4096;
+const FRAMES: usize = 2048;
 
 /// How often the programs at the devices hear of the router, and how long they wait for that.
 const HEARTBEAT: Duration = Duration::from_millis(1);
@@ -34,7 +36,7 @@ const PRIORITY: libc::c_int = 50;
 /// A router between two devices, which runs a policy's elements.
 pub struct Inline {
     sides: [Side; 2],
-    frames: Frames,
+    bridge: Watched,
     clock: Clock,
     waiter: Waiter,
     is_preferred: bool,
@@ -45,6 +47,8 @@ struct Side {
     name: String,
     sockets: Vec<Socket>,
     direction: Direction,
+    /// The packets that wait for the other device.
+    frames: Frames,
     program: InlineProgram,
     counters: Counters,
     _offloads: Offloads,
@@ -92,6 +96,8 @@ pub struct DirectionReport {
     pub too_long: u64,
     /// Frames that the bridge forwarded because the router was late.
     pub while_silent: u64,
+    /// Frames that the bridge forwarded because they came by a queue that the device did not have at the start.
+    pub no_socket: u64,
     /// Frames that came faster than they were taken.
     pub lost: u64,
 }
@@ -102,18 +108,25 @@ impl Inline {
     /// # Errors
     /// If the machine lacks something.
     pub fn attach(bridge: &Bridge, devices: [&str; 2], plan: &Plan<'_>) -> Result<Inline, Error> {
+        for device in devices {
+            if let Some(policy) = Tc::new(device).observe().ok().as_ref().and_then(Observed::policy)
+            {
+                let (device, policy) = (device.to_owned(), policy.to_owned());
+                return Err(Error::Deployed { device, policy });
+            }
+        }
         let clock = Clock::new().map_err(Error::kernel("cannot read the clock"))?;
         let waiter = Waiter::new(clock).map_err(Error::kernel("cannot make a timer"))?;
         let settings = InlineSettings {
             max_frame: MAX_FRAME,
             max_silence: MAX_SILENCE.nanos(),
-            own: bridge.addresses,
+            own: bridge.addresses.clone(),
         };
         let side = |number: usize| -> Result<Side, Error> {
             let (device, index) = (devices[number], bridge.devices[number]);
             let name = format!("{device}->{}", devices[1 - number]);
             let mut program = InlineProgram::load(&settings)?;
-            let offloads = Offloads::off(device);
+            let offloads = Offloads::off(index);
             // The driver changes its queues when a program comes, so the sockets follow.
             program.attach(index)?;
             let sockets = (0..queues(device)?)
@@ -124,26 +137,39 @@ impl Inline {
                 program.listen(queue, socket)?;
             }
             let (direction, counters) = (plan.direction(number, &name, &name), Counters::default());
-            Ok(Side { name, sockets, direction, program, counters, _offloads: offloads })
+            let frames = Frames::new(FRAMES, MAX_FRAME as usize);
+            Ok(Side { name, sockets, direction, frames, program, counters, _offloads: offloads })
         };
         let sides = [side(0)?, side(1)?];
-        let frames = Frames::new(FRAMES, MAX_FRAME as usize);
-        Ok(Inline { sides, frames, clock, waiter, is_preferred: prefer_this_thread().is_ok() })
+        let bridge = Watched::new(bridge.clone(), devices);
+        Ok(Inline { sides, bridge, clock, waiter, is_preferred: prefer_this_thread().is_ok() })
     }
 
     /// Routes packets until `stop`, or until `tell` breaks, which is called about every `interval`.
     ///
     /// # Errors
-    /// If the kernel refuses to wait.
+    /// If the bridge or one of its ports changes, or the kernel refuses to wait.
     pub fn run(
         &mut self,
         stop: &AtomicBool,
         interval: Duration,
-        mut tell: impl FnMut(&Report) -> ControlFlow<()>,
+        tell: impl FnMut(&Report) -> ControlFlow<()>,
     ) -> Result<Report, Error> {
+        let watched = self.bridge.clone();
+        watched.while_it_lasts(|has_changed| self.route(stop, has_changed, interval, tell))?;
+        Ok(self.report())
+    }
+
+    fn route(
+        &mut self,
+        stop: &AtomicBool,
+        has_changed: &AtomicBool,
+        interval: Duration,
+        mut tell: impl FnMut(&Report) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
         let mut tells_at = self.clock.now() + interval;
         let mut beats_at = Instant::START;
-        while !stop.load(Ordering::Relaxed) {
+        while !stop.load(Ordering::Relaxed) && !has_changed.load(Ordering::Relaxed) {
             let now = self.clock.now();
             if now >= beats_at {
                 beats_at = now + HEARTBEAT;
@@ -156,13 +182,12 @@ impl Inline {
                     break;
                 }
             }
-            let next = self.step();
-            if let Some(next) = next {
+            if let Some(next) = self.step() {
                 let waited = self.waiter.until(Some(next.min(tells_at)));
                 waited.map_err(Error::kernel("cannot wait for packets"))?;
             }
         }
-        Ok(self.report())
+        Ok(())
     }
 
     /// Forwards frames as they come, without any element, until `stop`. For comparisons of speed. Returns their number.
@@ -186,14 +211,14 @@ impl Inline {
 
     /// Sends what is due, and receives a batch at each queue. Returns when there is more to do; `None` for at once.
     fn step(&mut self) -> Option<Instant> {
-        let Inline { sides, frames, clock, .. } = self;
+        let Inline { sides, clock, .. } = self;
         let mut next = Instant::NEVER;
         let mut received = 0;
         for from in 0..2 {
             let [first, second] = &mut *sides;
             let (here, there) = if from == 0 { (first, second) } else { (second, first) };
-            received += here.receive(frames, *clock);
-            next = next.min(here.send(&mut there.sockets[0], frames, clock.now()));
+            received += here.receive(*clock);
+            next = next.min(here.send(&mut there.sockets[0], clock.now()));
         }
         (received == 0).then_some(next)
     }
@@ -207,8 +232,8 @@ impl Inline {
 
 impl Side {
     /// Takes a batch of frames from each queue.
-    fn receive(&mut self, frames: &mut Frames, clock: Clock) -> usize {
-        let Side { sockets, direction, counters, .. } = self;
+    fn receive(&mut self, clock: Clock) -> usize {
+        let Side { sockets, direction, frames, counters, .. } = self;
         let mut received = 0;
         for socket in sockets {
             // Frames of one batch came before now.
@@ -240,7 +265,8 @@ impl Side {
     }
 
     /// Sends what is due. Returns when more is.
-    fn send(&mut self, socket: &mut Socket, frames: &mut Frames, now: Instant) -> Instant {
+    fn send(&mut self, socket: &mut Socket, now: Instant) -> Instant {
+        let frames = &mut self.frames;
         let mut next = Instant::NEVER;
         loop {
             match self.direction.next_at() {
@@ -272,7 +298,7 @@ impl Side {
 
     fn report(&self) -> DirectionReport {
         let Side { name, sockets, direction, program, counters, .. } = self;
-        let [_, to_bridge, too_long, while_silent] = program.frames();
+        let [_, to_bridge, too_long, while_silent, no_socket] = program.frames();
         let dropped = direction.dropped().map(|(reason, count)| (reason.name(), count));
         let no_room = Some(("no memory", counters.no_room)).filter(|(_, count)| *count > 0);
         let damaged = Some(("damaged", counters.damaged)).filter(|(_, count)| *count > 0);
@@ -287,6 +313,7 @@ impl Side {
             to_bridge,
             too_long,
             while_silent,
+            no_socket,
             lost: sockets.iter().map(Socket::lost).sum(),
         }
     }
@@ -304,7 +331,9 @@ fn queues(device: &str) -> Result<u32, Error> {
 #[allow(unsafe_code)]
 fn prefer_this_thread() -> Result<(), Errno> {
     let parameters = libc::sched_param { sched_priority: PRIORITY };
+    // Other threads and programs that it starts are as any other.
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
     // SAFETY: the kernel reads one `sched_param`, which lives until it returns; 0 is the calling thread.
-    let done = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    let done = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
     Errno::result(done).map(|_| ())
 }

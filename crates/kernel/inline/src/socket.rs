@@ -14,6 +14,9 @@ use crate::Error;
 /// Frames that are received, and as many that are sent, per queue. A power of two.
 const RING: u32 = 2048;
 
+/// Frames in the hands of the device at once. More would wait there, and not in the policy's queue.
+const MAX_SENDING: usize = 256;
+
 /// The number of frames that are received at once.
 pub(crate) const BATCH: usize = 64;
 
@@ -86,10 +89,10 @@ impl Socket {
 
     /// Whether another frame can be sent now.
     pub(crate) fn has_room(&mut self) -> bool {
-        if self.sending + self.to_send.len() >= RING as usize {
+        if self.sending + self.to_send.len() >= MAX_SENDING {
             self.collect();
         }
-        self.sending + self.to_send.len() < RING as usize && self.to_send.available() > 0
+        self.sending + self.to_send.len() < MAX_SENDING && self.to_send.available() > 0
     }
 
     /// Puts a frame into the next batch. There [is room](Self::has_room).

@@ -188,3 +188,86 @@ fn a_device_with_an_address_is_not_taken_from_its_network() {
         assert!(refused.contains("192.0.2.1") && refused.contains("bridge"), "{refused}");
     });
 }
+
+#[test]
+fn a_bridge_that_does_more_than_forward_between_the_two_is_refused() {
+    on_a_bench(|_| {
+        run("link add br9 type bridge forward_delay 0").unwrap();
+        DEVICES.iter().for_each(|device| run(&format!("link set {device} master br9")).unwrap());
+        let refused = |what: &str| {
+            let message = Bridge::join(DEVICES).unwrap_err().to_string();
+            assert!(message.contains(what), "{message}");
+        };
+        assert!(!Bridge::join(DEVICES).unwrap().is_new);
+        run("link add third type veth peer name other").unwrap();
+        run("link set third master br9").unwrap();
+        refused("has the ports");
+        run("link set third nomaster").unwrap();
+        run("link set near type bridge_slave isolated on").unwrap();
+        refused("isolates its port near");
+        run("link set near type bridge_slave isolated off").unwrap();
+        run("link set br9 type bridge stp_state 1").unwrap();
+        refused("spanning tree");
+    });
+}
+
+#[test]
+fn neighbour_discovery_passes_a_full_queue() {
+    on_a_bench(|bench| {
+        let text = "[roles.core]\nqueue.fifo = { limit = \"20 pkt\" }\n";
+        let report = routed(text, "500 kbit/s", || {
+            bench.wait_until_packets_pass();
+            let flood = bench.socket(0, "[fd78::1]:0");
+            (0..400).for_each(|_| drop(flood.send_to(&[0; 1200], "[fd78::2]:7")));
+            // The far host asks for the near one, whose answer goes the way of the flood.
+            bench.at(1, || run("-6 neigh flush dev eth0").unwrap());
+            (0..200).for_each(|_| drop(flood.send_to(&[0; 1200], "[fd78::2]:7")));
+            let far = bench.socket(1, "[fd78::2]:0");
+            let near = bench.socket(0, "[fd78::1]:6000");
+            near.set_read_timeout(Some(Duration::from_millis(1500))).unwrap();
+            far.send_to(&[1; 50], "[fd78::1]:6000").unwrap();
+            assert_eq!(near.recv(&mut [0; 100]).unwrap(), 50, "the address is found");
+        });
+        assert!(report.directions[0].dropped.iter().any(|(_, count)| *count > 100), "{report:?}");
+    });
+}
+
+#[test]
+fn a_router_whose_bridge_changes_ends_and_says_why() {
+    on_a_bench(|_| {
+        let policy = from_text("p.toml", MARKS, &[]).unwrap();
+        let rates = ["100 Mbit/s".parse().unwrap(); 2];
+        let plan = Plan::new(acting_roles(&policy, &[]).unwrap(), rates, LinkLayer::default(), 1);
+        let bridge = Bridge::join(DEVICES).unwrap();
+        let mut router = Inline::attach(&bridge, DEVICES, &plan.unwrap()).unwrap();
+        let (stop, begun) = (AtomicBool::new(false), Instant::now());
+        let second = shortflow_units::Duration::from_secs(1);
+        let mut is_changed = false;
+        let ended = router.run(&stop, second, |_| {
+            if !is_changed {
+                run(&format!("link del {}", bridge.name)).unwrap();
+                is_changed = true;
+            }
+            match begun.elapsed() > Duration::from_secs(10) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        });
+        let message = ended.unwrap_err().to_string();
+        assert!(message.contains("changed") && message.contains(&bridge.name), "{message}");
+    });
+}
+
+#[test]
+fn a_second_router_at_the_same_devices_is_refused() {
+    on_a_bench(|_| {
+        let policy = from_text("p.toml", MARKS, &[]).unwrap();
+        let rates = ["100 Mbit/s".parse().unwrap(); 2];
+        let plan = Plan::new(acting_roles(&policy, &[]).unwrap(), rates, LinkLayer::default(), 1);
+        let plan = plan.unwrap();
+        let bridge = Bridge::join(DEVICES).unwrap();
+        let _first = Inline::attach(&bridge, DEVICES, &plan).unwrap();
+        let refused = Inline::attach(&bridge, DEVICES, &plan).err().expect("it is refused");
+        assert!(refused.to_string().contains("another XDP program"), "{refused}");
+    });
+}
