@@ -162,11 +162,11 @@ fn a_full_disk_lets_no_version_be_taken_and_one_with_room_again_does() {
         assert!(Instant::now() < until_told, "{}", journal());
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert!(journal().contains("No space left on device"), "{}", journal());
+    assert!(journal().contains("the disk is full"), "{}", journal());
     let message =
         until(at, &["fleet \"between\", version 2 (", "cannot be stored and is not applied: "]);
     assert!(
-        message.contains("No space left on device") && message.contains("df -h disk/state"),
+        message.contains("the disk is full") && message.contains("df -h disk/state"),
         "{message}"
     );
     let socket = at.join("agent.sock");
