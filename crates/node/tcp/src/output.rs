@@ -47,7 +47,7 @@ impl Connection {
         None
     }
 
-    #[inline]
+    #[inline(always)]
     fn data_segment(&mut self, chunk: &Chunk) -> Segment {
         let mut flags = TcpFlags::ACK.with(self.sender.ecn.flags());
         let mut ecn = Ecn::NotEct;

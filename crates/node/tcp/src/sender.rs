@@ -220,7 +220,7 @@ impl Sender {
     }
 
     /// The next range to send now, if there is one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
         if self.urgent != Urgent::Nothing {
             return self.poll_urgent(now, config);
