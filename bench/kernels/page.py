@@ -7,8 +7,8 @@ HEAD = """# Which policy runs on which kernel
 `make test-kernels` writes this page. It boots the stock kernels of Debian in virtual machines and tries every shipped policy
 there: natively ([`deploy`](deploy.md): tc and eBPF) and [inline](inline.md) (our router between two devices). In each case packets of both
 versions of IP pass between two network namespaces, with a delay of 5 ms by netem. Natively it also runs `status`, a `reload` and
-`undeploy`, after which the device's queues, classes and filters must be as before. Inline it kills the router with `kill -9`, after which
-the bridge must forward.
+`undeploy`, after which the device's queues, classes and filters must be as before. Inline it kills the router with `kill -9`, after
+which the bridge must forward. Policies run without `--nearest`.
 
 - *yes*: all of that held.
 - *no*: refused by name, with the reason below the table. Nothing changed on the device.
@@ -34,7 +34,8 @@ def write_page(page: Path, found: dict) -> None:
                          if (result["policy"], result["way"], result["role"]) == (policy, way, role)] or [None]  # fmt: skip
                 cells.append({"works": "yes", "refused": "no", "failed": "**failed**", None: "–"}[one and one["state"]])
                 if one and one["state"] != "works":
-                    reasons.setdefault(f"`{policy}`, {way}, {role}: {one['what'].strip()}", set()).add(kernel.version.split("-")[0])
+                    what = one["what"].strip().removeprefix("error: cannot deploy this: ")
+                    reasons.setdefault(f"`{policy}`, {way}: {what}", set()).add(kernel.version.split("-")[0])
         lines.append(row(cells))
     lines.append("\n## Reasons\n")
     lines.extend(f"- {reason} ({', '.join(sorted(versions))})" for reason, versions in sorted(reasons.items()))
