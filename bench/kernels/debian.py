@@ -8,7 +8,6 @@ from guest import Lacking
 
 # The suites, and the package that depends on the newest kernel of each.
 SUITES = {"bookworm": "linux-image-cloud-amd64", "trixie": "linux-image-cloud-amd64", "sid": "linux-image-cloud-amd64"}
-SERVER = "http://deb.debian.org/debian"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -51,13 +50,22 @@ def options(suite: str, folder: Path) -> list[str]:
     for name in ("lists/partial", "cache/archives/partial", "root", "packages"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     sources = folder / "sources.list"
-    sources.write_text(f"deb [signed-by={KEYRING}] {SERVER} {suite} main\n")
+    sources.write_text(f"deb [signed-by={KEYRING}] {server()} {suite} main\n")
     (folder / "status").touch()
     return [f"-o={key}={value}" for key, value in {
         "Dir::Etc::sourcelist": sources, "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": folder / "lists",
         "Dir::State::status": folder / "status", "Dir::Cache": folder / "cache", "APT::Sandbox::User": "root",
         "APT::Architecture": "amd64", "Acquire::Languages": "none",
     }.items()]  # fmt: skip
+
+
+def server() -> str:
+    """The server from which this machine takes Debian's packages."""
+    listed = run(["apt-get", "indextargets", "--format", "$(REPO_URI)", "Label: Debian", "Component: main"])
+    servers = listed.split()
+    if not servers:
+        raise Lacking("apt on this machine has no source of Debian's packages; add one to /etc/apt")
+    return servers[0]
 
 
 def wanted(apt: list[str], package: str) -> list[str]:

@@ -101,24 +101,15 @@ mod linux {
     }
 
     pub(super) fn row_as_json(row: &SpeedSummary) -> Value {
-        let SpeedSummary {
-            way,
-            size,
-            per_second,
-            cpu_nanos,
-            of_reference,
-            of_reference_by_cpu,
-            late_nanos,
-        } = row;
         let spread = |spread: &Spread| json!({ "median": spread.median, "least": spread.min, "most": spread.max });
         json!({
-            "way": way.name(),
-            "bytes": size,
-            "packets_per_second": spread(per_second),
-            "of_reference": of_reference.as_ref().map(spread),
-            "of_reference_by_cpu": of_reference_by_cpu.as_ref().map(spread),
-            "cpu_ns_per_packet": cpu_nanos.as_ref().map(spread),
-            "late_p99_ns": late_nanos.as_ref().map(spread),
+            "way": row.way.name(),
+            "bytes": row.size,
+            "packets_per_second": spread(&row.per_second),
+            "of_reference": row.of_reference.as_ref().map(spread),
+            "of_reference_by_cpu": row.of_reference_by_cpu.as_ref().map(spread),
+            "cpu_ns_per_packet": row.cpu_nanos.as_ref().map(spread),
+            "late_p99_ns": row.late_nanos.as_ref().map(spread),
         })
     }
 }

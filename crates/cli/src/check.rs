@@ -130,7 +130,7 @@ fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, F
     let usable =
         |path: &Path, given| wrong_file::refuse(inputs, path, given).map_err(Diagnostics::from);
     usable(path, Given::Any)?;
-    // What is no TOML is told by whoever reads it.
+    // Text that is not TOML is reported by the reader of its format.
     let kind = FileKind::detect(inputs, path)?;
     if kind == FileKind::Policy {
         let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;

@@ -30,8 +30,8 @@ pub(crate) struct Met {
     pub(crate) loses_at_least: bool,
     /// Whether long flows take about as long to fill it as a run lasts, so that its queue may be anything.
     pub(crate) is_young: bool,
-    /// Whether nothing is told of its losses, nor of its wait as that of all packets: timeouts decide them, marks stand for
-    /// them, or long flows empty it at times.
+    /// Whether its losses and the wait of all packets are unknown: timeouts decide them, marks replace losses, or long
+    /// flows sometimes empty the queue.
     pub(crate) is_unclear: bool,
     /// The mean wait that others' windows would make of a band that long flows fill, if these were not there.
     pub(crate) swell: f64,

@@ -112,7 +112,7 @@ mod tests {
         study.runs[0].name.clone()
     }
 
-    /// What is told of a claim with this check, of the study in `home`.
+    /// The mistakes found in a claim with this check, in the study in `home`.
     fn mistakes_of_check(home: &Path, check: &str) -> String {
         let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
         std::fs::write(home.join("claims.toml"), format!("{claim}{check}\n")).unwrap();

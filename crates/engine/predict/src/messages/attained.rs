@@ -50,7 +50,7 @@ impl Sending<'_> {
         if self.network.is_at_rest {
             Range::from_to(0.0, room).check("the packets of a message in later bands", segments)?;
         }
-        // What is beyond the range of that model is so for the bands, too, and is told by them.
+        // A value beyond the range of that model is also beyond that of the bands, which report it.
         let is_whole = start == 0.0;
         let levels = || arrivals.levels(thresholds, wire / segments, wire).unwrap_or(0.0);
         Ok(if is_whole { levels() } else { 0.0 })

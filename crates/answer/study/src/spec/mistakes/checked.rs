@@ -190,7 +190,7 @@ says = "half the delay"
 set = ["parameters.delay=0.5"]
 "#;
 
-    /// What is told of the study with this behind it.
+    /// The mistakes found in the study with these lines at its end.
     fn mistakes_of(more: &str) -> Option<String> {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("study.toml"), format!("{LINE}{more}\n")).unwrap();
@@ -250,7 +250,7 @@ set = ["parameters.delay=0.5"]
         }
     }
 
-    /// What is told of a calibration of the study above with these lines.
+    /// The mistakes found in a calibration of the study above with these settings.
     fn mistakes_of_calibration(keep: &str, setting: &str) -> Option<String> {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join("study.toml"), LINE).unwrap();

@@ -115,7 +115,7 @@ fn sender_to(bench: &Bench, domain: Domain, to: SocketAddr, dscp: u32) -> UdpSoc
     })
 }
 
-/// Sends datagrams at `megabits` until it is told to stop, each with its number; gives how many.
+/// Sends numbered datagrams at `megabits` until `stop` is set, and returns their count.
 fn flood(socket: UdpSocket, megabits: u64, stop: &Arc<AtomicBool>) -> std::thread::JoinHandle<u64> {
     let stop = stop.clone();
     std::thread::spawn(move || {
