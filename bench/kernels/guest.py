@@ -11,7 +11,7 @@ from pathlib import Path
 
 # Modules of the kernel that the guest may need.
 MODULES = re.compile(
-    r"/(sch_|cls_|act_|em_|tcp_|veth|ifb|tun|bridge|stp|llc|dummy|xsk|xdp|libcrc32c|crc32c|netem|8021q|garp|mrp|ipv6|af_packet)[^/]*\.ko"
+    r"/(sch_|cls_|act_|em_|tcp_|veth|ifb|tun|bridge|stp|llc|dummy|xsk|xdp|libcrc32c|crc32c|netem|8021q|garp|mrp|ipv6|af_packet|pktgen)[^/]*\.ko"
 )
 COMMANDS = "awk cat chmod cp cut date dd env grep head kill ln ls mkdir mktemp modprobe mount nc ping poweroff rm sed seq sh sleep sort tail tr uname wc"
 # The longest that a machine may take, in seconds.

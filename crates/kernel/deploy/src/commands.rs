@@ -350,6 +350,10 @@ impl<'t> Writer<'t> {
                 kind.name()
             ));
         }
+        commands.extend(queue.parts.iter().map(|part| {
+            let (device, kind) = (self.device, kind.name());
+            format!("qdisc change dev {device} parent {parent} handle {major:x}: {kind} {part}")
+        }));
         for (index, inner) in queue.inner.iter().enumerate() {
             let place = format!("{major:x}:{:x}", index + 1);
             if let Some(settings) = &inner.settings {

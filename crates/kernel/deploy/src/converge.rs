@@ -8,6 +8,7 @@ use crate::commands::{
 };
 use crate::edge::place;
 use crate::fingerprint::Part;
+use crate::levels::{self, indexes};
 use crate::memo::Memo;
 use crate::observe::{Observed, Root};
 use crate::tree::Tree;
@@ -108,7 +109,8 @@ pub(crate) fn clear(device: &str, observed: &Observed) -> Option<Step> {
 
 /// Whether the device gets a place for filters when the tree comes there.
 pub(crate) fn gets_place(observed: &Observed, tree: &Tree) -> bool {
-    tree.has_place && !observed.edge.has_place && observed.live().is_none()
+    let is_needed = observed.live().is_none() || indexes(tree).is_some();
+    tree.has_place && !observed.edge.has_place && is_needed
 }
 
 struct Way<'w> {
@@ -229,6 +231,7 @@ impl Way<'_> {
         let writer = self.writer(live);
         let mut steps: Vec<Step> =
             writer.classes(Verb::Change)?.into_iter().map(Step::Tc).collect();
+        steps.extend(self.levels()?);
         steps.push(Step::Tc(writer.filter(Verb::Change)?));
         Ok(steps)
     }
@@ -244,9 +247,17 @@ impl Way<'_> {
         }
         steps.extend(self.removal(next));
         steps.extend(writer.classes(Verb::Add)?.into_iter().map(Step::Tc));
+        steps.extend(self.levels()?);
         steps.push(Step::Tc(writer.filter(Verb::Add)?));
         steps.extend(live.map(|live| Step::Tc(writer.remove_filter(live.place()))));
         Ok(steps)
+    }
+
+    /// Attaches the filter that gives packets their levels, or removes what an earlier policy left.
+    fn levels(&self) -> Result<Option<Step>, TooLong> {
+        let remove = || self.observed.edge.levels.map(|_| levels::remove(self.device));
+        let program = levels::program(self.tree)?;
+        Ok(program.map(|program| levels::attach(self.device, &program)).or_else(remove))
     }
 
     /// Lets what is left in the classes of a generation leave, waits for it, and takes them away.

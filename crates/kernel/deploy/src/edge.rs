@@ -15,6 +15,7 @@ use crate::compile::{Edge, Past};
 use crate::converge::Step;
 use crate::deployed::{AT_CLSACT, Deployed, remove_record};
 use crate::device::link;
+use crate::levels::{self, LEVELS};
 use crate::memo::short;
 use crate::owner::{Labelled, OwnedBy};
 use crate::tree::fnv;
@@ -32,7 +33,7 @@ const PLACES: [u64; 3] = [PROGRAM, MEMO, AT_CLSACT];
 /// The place of what sends received packets to another device, among the filters at the ingress: behind the program.
 const REDIRECT: u64 = 0x5349;
 /// The places of ours at either point.
-const OURS: [u64; 4] = [PROGRAM, MEMO, AT_CLSACT, REDIRECT];
+const OURS: [u64; 5] = [PROGRAM, MEMO, AT_CLSACT, REDIRECT, LEVELS];
 /// How a memo begins, of whichever version.
 const MEMO_BEGINS: &str = "shortflow edge ";
 
@@ -76,6 +77,8 @@ pub struct EdgeObserved {
     pub(crate) has_record: bool,
     /// What sends received packets to another device of ours; `None` without it.
     pub(crate) redirect: Option<Redirect>,
+    /// The number of the filter that gives packets their levels; `None` without it.
+    pub(crate) levels: Option<u64>,
     /// Whether there is a place for filters.
     pub(crate) has_place: bool,
     /// Whether the place was there before us, where the queues' memo says so or not.
@@ -139,11 +142,15 @@ impl EdgeObserved {
             record: egress.iter().find_map(|it| Deployed::held(it, AT_CLSACT)),
             has_record: egress.iter().any(Deployed::is_record),
             redirect: ingress.iter().find_map(Redirect::held),
+            levels: egress.iter().find_map(levels::held),
             has_place: qdiscs.iter().any(|it| it["kind"] == "clsact"),
             has_found_place: None,
             sent: None,
             others: [
-                others(egress, |it| is_program(it, NAME) || is_memo(it) || Deployed::is_record(it)),
+                others(egress, |it| {
+                    let is_program = is_program(it, NAME) || levels::held(it).is_some();
+                    is_program || is_memo(it) || Deployed::is_record(it)
+                }),
                 others(ingress, |it| is_program(it, ECHO) || Redirect::held(it).is_some()),
             ],
         }
@@ -184,8 +191,30 @@ impl EdgeObserved {
         before
     }
 
-    /// The same, as a sentence where there are any.
-    pub(crate) fn earlier_filters_text(&self) -> Option<String> {
+    /// The possible effect of other owners' filters on a deployment that marks or not, and whose queues have levels or not, as
+    /// a sentence; `None` without such filters.
+    pub(crate) fn earlier_filters_text(&self, marks: bool, has_levels: bool) -> Option<String> {
+        let marking = || self.text_before_marking().filter(|_| marks);
+        let mut places = self.others[0].clone();
+        places.dedup();
+        let places: Vec<String> = places.iter().map(u64::to_string).collect();
+        if !has_levels || places.is_empty() {
+            return marking();
+        }
+        let places = places.join(", ");
+        Some(match marks {
+            true => format!(
+                "filters of other programs at the egress (pref {places}) may keep packets from \
+                    being marked, and from getting a level of the queue"
+            ),
+            false => format!(
+                "filters of other programs at the egress (pref {places}) may keep packets from \
+                    getting a level of the queue"
+            ),
+        })
+    }
+
+    fn text_before_marking(&self) -> Option<String> {
         let places: Vec<String> = self.before().iter().map(u64::to_string).collect();
         (!places.is_empty()).then(|| {
             format!(
@@ -330,7 +359,12 @@ pub(crate) fn clear_edge(device: &str, observed: &EdgeObserved) -> Vec<Step> {
     let is_needed = observed.has_others() || observed.redirect.is_some();
     if observed.has_place && !is_needed && !observed.found_place() {
         steps.push(remove_place(device));
-    } else if observed.has_record {
+        return steps;
+    }
+    if observed.levels.is_some() {
+        steps.push(levels::remove(device));
+    }
+    if observed.has_record {
         steps.push(remove_record(device));
     }
     steps

@@ -19,6 +19,9 @@ const MAGIC: &str = "shortflow seal 1";
 /// What changes by itself, or tells nothing of what happens to packets.
 const VOLATILE_KEYS: [&str; 5] =
     ["direct_packets_stat", "ver", "in_hw", "not_in_hw", "in_hw_count"];
+/// Of a level of gred, the keys that are settings. Its counters are among them in the listing.
+const LEVEL_KEYS: [&str; 10] =
+    ["vq", "prio", "limit", "min", "max", "ecn", "harddrop", "ewma", "probability", "Scell_log"];
 /// The kinds whose classes are settings. Those of other kinds are flows that come and go.
 const CLASSFUL: [&str; 4] = ["htb", "prio", "drr", "ets"];
 
@@ -130,6 +133,13 @@ fn steady(options: &Value) -> String {
     let words = steady.map(|(key, value)| match value {
         Value::String(text) => format!("{key} {text}"),
         Value::Bool(true) => key.clone(),
+        Value::Array(levels) if key == "vqs" => {
+            let level = |level: &Value| {
+                let words = LEVEL_KEYS.iter().map(|key| format!("{key} {}", level[key]));
+                words.collect::<Vec<_>>().join(" ")
+            };
+            levels.iter().map(level).collect::<Vec<_>>().join(", ")
+        }
         other => format!("{key} {other}"),
     });
     words.collect::<Vec<_>>().join(" ")
@@ -270,6 +280,18 @@ class htb 5f00:81 parent 5f00:fff0 leaf 5f81: prio 0 quantum 1514 rate 1Kbit cei
         assert!(matches!(&changes(listed(50, 1, &ceiling, &[1]))[..], [(Part::Class(ROOT, 1), _)]));
         let left = CLASSES.replace("class htb 5f00:81", "class htb 5f00:82");
         assert_eq!(changes(listed(50, 1, &left, &[1])), []);
+    }
+
+    #[test]
+    fn of_the_levels_of_gred_settings_are_compared_and_not_counters() {
+        let listed = |max: u64, packets: u64| {
+            let level = json!({ "vq": 1, "prio": 1, "limit": 9, "max": max, "qave": packets, "packets": packets });
+            let qdisc = json!({ "kind": "gred", "handle": "5f01:", "options": { "dp_cnt": 2, "vqs": [level] } });
+            part_settings(&[qdisc], "", &[])
+        };
+        let fingerprint = Fingerprint::new("6.1", &listed(7, 1), Generation::First);
+        assert_eq!(fingerprint.changes(&listed(7, 900), Generation::First), []);
+        assert_eq!(fingerprint.changes(&listed(8, 1), Generation::First).len(), 1);
     }
 
     #[test]

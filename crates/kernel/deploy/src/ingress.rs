@@ -15,7 +15,7 @@ use crate::deployed_file::{forget_deployed, forget_received, read_received, save
 use crate::device::{Ifb, Link, link, names};
 use crate::edge::{Redirect, place, redirect, remove_place, remove_redirect};
 use crate::error::Error;
-use crate::observe::{Listings, Observed};
+use crate::observe::{Listings, Observed, has_levels};
 use crate::tc::{Applied, Tc};
 use crate::wanted::Wanted;
 
@@ -281,7 +281,7 @@ impl Received {
                     when clsact is added"
             )),
         };
-        let before = self.observed.edge.earlier_filters_text().filter(|_| marks);
+        let before = self.observed.edge.earlier_filters_text(marks, has_levels(steps));
         lost.into_iter().chain(self.earlier_filters_text()).chain(before).collect()
     }
 

@@ -39,6 +39,7 @@ mod error;
 mod fingerprint;
 mod ingress;
 mod kernel;
+mod levels;
 mod memo;
 mod namespace;
 mod observe;
@@ -78,7 +79,7 @@ pub use ingress::{Received, refuse_ifb};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
 pub use namespace::namespace_id;
-pub use observe::{Listings, Observed, Root};
+pub use observe::{Listings, Observed, QueueLevel, Root};
 pub use owner::{
     GroupState, LabelError, Labelled, OwnedBy, OwnerError, OwnerText, Owners, any_owners,
     owner_text, owners,

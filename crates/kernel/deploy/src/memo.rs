@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use shortflow_units::{LinkLayer, Rate};
 
 use crate::commands::{Generation, Writer};
+use crate::levels::{number, program};
 use crate::tree::Tree;
 
 /// The most of a name that is kept.
@@ -31,6 +32,8 @@ pub struct Memo {
     pub link_layer: LinkLayer,
     /// Bytes that the size table of the root adds to each packet.
     pub(crate) stab: i64,
+    /// The number of the filter that gives packets their levels; `None` where no queue has levels.
+    pub(crate) levels: Option<u64>,
     /// Whether the place for filters was there before.
     pub(crate) has_found_place: bool,
 }
@@ -72,6 +75,7 @@ impl Memo {
             settings: Some(tree.settings()),
             link_layer: tree.link_layer,
             stab: tree.stab(),
+            levels: program(tree).ok().flatten().map(|program| number(&program)),
             has_found_place: false,
         }
     }
@@ -114,6 +118,9 @@ impl Memo {
         if self.stab != 0 {
             writeln!(text, "stab {}", self.stab).expect("a string takes all");
         }
+        if let Some(levels) = self.levels {
+            writeln!(text, "levels {levels:x}").expect("a string takes all");
+        }
         if self.has_found_place {
             text += "place was found\n";
         }
@@ -132,8 +139,8 @@ impl Memo {
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let (policy, role) = (field("policy")?.to_owned(), field("role")?.to_owned());
         let rate = Rate::from_bits_per_sec(field("rate")?.parse().ok()?);
-        let number = |text: &str| u64::from_str_radix(text, 16).ok();
-        let (shape, filters) = (number(field("shape")?)?, number(field("filters")?)?);
+        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (shape, filters) = (hex(field("shape")?)?, hex(field("filters")?)?);
         let mut memo = Memo {
             policy,
             role,
@@ -145,6 +152,7 @@ impl Memo {
             settings: None,
             link_layer: LinkLayer::RAW,
             stab: 0,
+            levels: None,
             has_found_place: false,
         };
         for line in lines {
@@ -160,14 +168,15 @@ impl Memo {
                     let [shape, filters, settings, policy] = parts[..] else { return None };
                     memo.instead = Some(Instead {
                         policy: policy.to_owned(),
-                        shape: number(shape)?,
-                        filters: number(filters)?,
-                        settings: number(settings)?,
+                        shape: hex(shape)?,
+                        filters: hex(filters)?,
+                        settings: hex(settings)?,
                     });
                 }
                 "link" => memo.link_layer = rest.parse().ok()?,
                 "stab" => memo.stab = rest.parse().ok()?,
-                "settings" => memo.settings = Some(number(rest)?),
+                "levels" => memo.levels = Some(hex(rest)?),
+                "settings" => memo.settings = Some(hex(rest)?),
                 "place" => memo.has_found_place = true,
                 _ => return None,
             }
@@ -207,6 +216,7 @@ mod tests {
             settings: Some(3),
             link_layer: "pppoa-vcmux".parse().unwrap(),
             stab: -6,
+            levels: Some(u64::MAX),
             has_found_place: true,
         };
         let policy = "Web First".to_owned();

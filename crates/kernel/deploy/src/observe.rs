@@ -10,6 +10,7 @@ use crate::converge::Step;
 use crate::deployed::{AT_ROOT, Deployed, Options};
 use crate::edge::EdgeObserved;
 use crate::fingerprint::{FINGERPRINT, Fingerprint, Part, PartSettings, part_settings};
+use crate::levels::LEVELS;
 use crate::memo::Memo;
 use crate::repair::lost;
 use crate::status::BESIDE;
@@ -91,6 +92,33 @@ pub struct Queue {
     pub delay_us: Option<u64>,
     /// The number of flows that it serves now; `None` for kinds that do not distinguish flows, or do not count them.
     pub flows: Option<u64>,
+    /// What each level has done, the best protected first; of kinds that drop by level.
+    pub levels: Vec<QueueLevel>,
+}
+
+/// What a level of a discipline has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QueueLevel {
+    /// Packets that it has accepted.
+    pub packets: u64,
+    /// Packets that it has dropped.
+    pub drops: u64,
+    /// Packets that it has marked with ECN.
+    pub marks: u64,
+}
+
+impl QueueLevel {
+    /// Of a level of gred, which counts what arrives.
+    fn new(level: &Value) -> QueueLevel {
+        let sum =
+            |keys: &[&str]| -> u64 { keys.iter().filter_map(|key| level[*key].as_u64()).sum() };
+        let drops = sum(&["forced_drop", "prob_drop", "pdrop", "other"]);
+        QueueLevel {
+            packets: sum(&["packets"]).saturating_sub(drops),
+            drops,
+            marks: sum(&["forced_mark", "prob_mark"]),
+        }
+    }
 }
 
 /// What tc says of a device.
@@ -191,6 +219,13 @@ impl Observed {
         }
         if !self.filters.contains(&NEIGHBOURS_FILTER) {
             damage.push("the filter for ARP and neighbour discovery is missing".to_owned());
+        }
+        if memo.levels.is_some() && memo.levels != self.edge.levels {
+            damage.push(
+                "the filter that gives packets their level is missing or was changed: all have the \
+                    same"
+                    .to_owned(),
+            );
         }
         let queues = memo.queues.iter().map(|(handle, name)| (*handle, name.as_str()));
         let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
@@ -385,7 +420,7 @@ impl Observed {
                     when clsact is added"
             )),
         };
-        let before = self.edge.earlier_filters_text().filter(|_| marks);
+        let before = self.edge.earlier_filters_text(marks, has_levels(steps));
         lost.into_iter().chain(before).collect()
     }
 
@@ -415,6 +450,12 @@ impl Observed {
     pub fn other(&self) -> Option<&Queue> {
         self.queue(ROOT + OTHER)
     }
+}
+
+/// Whether these steps give packets levels.
+pub(crate) fn has_levels(steps: &[Step]) -> bool {
+    let place = format!("pref {LEVELS} ");
+    steps.iter().any(|step| matches!(step, Step::Tc(command) if command.contains("replace") && command.contains(&place)))
 }
 
 /// The packets that have left the root, except those outside the policy. It continues across reloads.
@@ -469,17 +510,21 @@ fn queue_of(qdisc: &Value) -> Option<Queue> {
         ),
         _ => (None, None),
     };
+    let levels = qdisc["options"]["vqs"].as_array().into_iter().flatten();
+    let levels: Vec<QueueLevel> = levels.map(QueueLevel::new).collect();
+    let of_levels: u64 = levels.iter().map(|level| level.marks).sum();
     Some(Queue {
         handle: u16::from_str_radix(handle, 16).ok()?,
         kind: kind.to_owned(),
         packets: number("packets"),
         bytes: number("bytes"),
         drops: number("drops"),
-        marks: number("ecn_mark") + number("marked") + tins("ecn_mark").sum::<u64>(),
+        marks: number("ecn_mark") + number("marked") + tins("ecn_mark").sum::<u64>() + of_levels,
         waiting: number("qlen"),
         waiting_bytes: number("backlog"),
         delay_us,
         flows: flows.map(|(new, old)| new + old),
+        levels,
     })
 }
 

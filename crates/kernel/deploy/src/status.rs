@@ -13,7 +13,7 @@ use crate::edge::{EdgeMemo, tcx_before};
 use crate::error::Error;
 use crate::ingress::Received;
 use crate::memo::{Memo, over};
-use crate::observe::{Observed, Queue, Root};
+use crate::observe::{Observed, Queue, QueueLevel, Root};
 use crate::owner::{GroupState, Labelled};
 use crate::program;
 use crate::repair::Wrong;
@@ -328,7 +328,10 @@ impl DeviceStatus {
             root: observed.root.clone(),
             is_whole: observed.is_whole(),
             damage: observed.damage(),
-            before: observed.edge.earlier_filters_text().filter(|_| observed.edge.is_ours()),
+            before: observed.edge.earlier_filters_text(
+                observed.edge.is_ours(),
+                observed.memo.as_ref().is_some_and(|memo| memo.levels.is_some()),
+            ),
             foreign: observed.edge.before(),
             tcx: tcx_before(device, &observed.edge),
             is_busy: DeviceLock::is_taken(device),
@@ -413,22 +416,32 @@ impl DeviceStatus {
 
     fn rows(&self) -> Vec<Vec<String>> {
         let head = ["class", "queue", "packets", "bytes", "dropped", "marked", "waiting"];
-        let rows = self.classes.iter().map(|ClassStatus { name, queue }| {
+        let rows = self.classes.iter().flat_map(|ClassStatus { name, queue }| {
             let counts = [queue.packets, queue.bytes, queue.drops, queue.marks, queue.waiting];
             let texts = [name.clone(), queue.kind.clone()].into_iter();
-            texts.chain(counts.map(|count| count.to_string())).collect::<Vec<_>>()
+            let all = texts.chain(counts.map(|count| count.to_string())).collect::<Vec<_>>();
+            let levels = queue.levels.iter().enumerate().map(|(level, counts)| {
+                let [packets, drops, marks] =
+                    [counts.packets, counts.drops, counts.marks].map(|count| count.to_string());
+                let name = format!("  level {level}");
+                let nothing = String::new;
+                vec![name, nothing(), packets, nothing(), drops, marks, nothing()]
+            });
+            std::iter::once(all).chain(levels).collect::<Vec<_>>()
         });
         std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect()
     }
 
     /// As a program reads it.
     pub fn json(&self) -> Value {
+        let level = |QueueLevel { packets, drops, marks }: &QueueLevel| json!({ "packets": packets, "dropped": drops, "marked": marks });
         let class = |ClassStatus { name, queue }: &ClassStatus| {
             json!({
                 "class": name, "handle": format!("{:x}:", queue.handle), "queue": queue.kind,
                 "packets": queue.packets, "bytes": queue.bytes, "dropped": queue.drops,
                 "marked": queue.marks, "waiting": queue.waiting, "waiting_bytes": queue.waiting_bytes,
                 "delay_s": queue.delay_us.map(|delay| delay as f64 / 1e6), "flows": queue.flows,
+                "levels": queue.levels.iter().map(level).collect::<Vec<_>>(),
             })
         };
         let memo = self.memo.as_ref();

@@ -6,6 +6,7 @@ use shortflow_units::{Bytes, LinkLayer, Rate};
 
 use crate::bytecode::Choice;
 use crate::kernel::Kind;
+use crate::levels::indexes;
 use crate::memo::Instead;
 
 /// A line of some rate, the classes that share it, and which packets belong to which.
@@ -59,6 +60,10 @@ pub struct Discipline {
     pub fixed: String,
     /// What can be changed while packets are in it.
     pub settings: String,
+    /// What is set by changes of its own, each after the one before.
+    pub parts: Vec<String>,
+    /// The level of each packet, where it drops by level.
+    pub levels: Option<Choice<usize>>,
     /// Its classes.
     pub inner: Vec<Inner>,
     /// Which packets belong to which of them, where it has any.
@@ -79,7 +84,16 @@ pub struct Inner {
 impl Discipline {
     /// One without classes.
     pub(crate) fn plain(kind: Kind, settings: String) -> Discipline {
-        Discipline { kind, fixed: String::new(), settings, inner: Vec::new(), choice: None }
+        let (parts, inner) = (Vec::new(), Vec::new());
+        Discipline {
+            kind,
+            fixed: String::new(),
+            settings,
+            parts,
+            levels: None,
+            inner,
+            choice: None,
+        }
     }
 
     /// It, and those inside it, outer ones first.
@@ -101,7 +115,8 @@ impl Discipline {
             format!("{settings:?} {}", queue.all_settings())
         };
         let inner: Vec<String> = self.inner.iter().map(inner).collect();
-        format!("{} [{}]", self.settings, inner.join(" "))
+        let parts: String = self.parts.iter().map(|part| format!("; {part}")).collect();
+        format!("{}{parts} [{}]", self.settings, inner.join(" "))
     }
 
     fn shape(&self) -> String {
@@ -125,7 +140,9 @@ impl Tree {
     /// The queueing disciplines that the kernel must have.
     pub fn needs(&self) -> BTreeSet<Kind> {
         let own = [Kind::Htb, Kind::Bpf, Kind::Pfifo];
-        self.disciplines().into_iter().map(|queue| queue.kind).chain(own).collect()
+        let of_levels = indexes(self).map(|_| Kind::Clsact);
+        let queues = self.disciplines().into_iter().map(|queue| queue.kind);
+        queues.chain(of_levels).chain(own).collect()
     }
 
     /// The bytes by which the kernel's count of a packet is below the size on the link; negative if the device's
@@ -167,7 +184,12 @@ impl Tree {
     /// The classification of packets.
     pub(crate) fn filters(&self) -> u64 {
         let choices = self.disciplines().into_iter().filter_map(|queue| queue.choice.as_ref());
-        fnv(&format!("{:?} {:?}", self.choice, choices.collect::<Vec<_>>()))
+        let mut text = format!("{:?} {:?}", self.choice, choices.collect::<Vec<_>>());
+        // As versions without levels wrote it.
+        if let Some(indexes) = indexes(self) {
+            text += &format!(" {indexes:?}");
+        }
+        fnv(&text)
     }
 
     /// Whether packets are classified in more than one place.

@@ -40,6 +40,17 @@ impl<T: Clone> Choice<T> {
         }
     }
 
+    /// The same, where each class is a choice of its own.
+    pub(crate) fn join<U: Clone>(&self, of: &impl Fn(&T) -> Choice<U>) -> Choice<U> {
+        match self {
+            Choice::Class(class) => of(class),
+            Choice::Among { rules, otherwise } => Choice::Among {
+                rules: rules.iter().map(|(rule, inner)| (rule.clone(), inner.join(of))).collect(),
+                otherwise: Box::new(otherwise.join(of)),
+            },
+        }
+    }
+
     /// The same with other names of classes.
     pub(crate) fn map<U>(&self, name: &impl Fn(&T) -> U) -> Choice<U> {
         match self {

@@ -14,6 +14,8 @@ use serde_json::Value;
 pub use classifier::{Choice, TooLong, classifier};
 pub use neighbours::neighbours;
 
+pub(crate) use assembler::RETURN;
+
 /// An instruction, as the kernel's `struct sock_filter` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instruction {
@@ -76,6 +78,20 @@ impl Program {
             text.len()
         );
         program
+    }
+
+    /// The program of a filter, as tc lists it.
+    pub(crate) fn listed(filter: &Value) -> Option<Program> {
+        let instructions = filter["options"]["bytecode"]["insns"].as_array()?;
+        let instruction = |it: &Value| {
+            Some(Instruction {
+                code: it["code"].as_u64()?.try_into().ok()?,
+                jump_true: it["jt"].as_u64()?.try_into().ok()?,
+                jump_false: it["jf"].as_u64()?.try_into().ok()?,
+                operand: it["k"].as_u64()?.try_into().ok()?,
+            })
+        };
+        instructions.iter().map(instruction).collect::<Option<_>>().map(Program)
     }
 
     /// The text in a program that holds one, as tc lists it among filters.

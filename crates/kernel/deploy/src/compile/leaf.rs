@@ -77,19 +77,7 @@ impl Compiler<'_> {
                 let each = names.into_iter().map(|name| (name, fifo(&params))).collect();
                 self.prio(&classifier, each, otherwise, path)
             }
-            QueuePlan::MultiRed(_) => {
-                let what = "the kernel's gred reads a packet's level from its tc_index, which no \
-                    eBPF program of this version sets yet";
-                Err(vec![Refusal::of_policy(
-                    path,
-                    what,
-                    Some(
-                        "nearest are `strict-priority` with a band for each level, which serves \
-                            better protected packets first instead of dropping them later, and \
-                            `red`, which has one level for all",
-                    ),
-                )])
-            }
+            QueuePlan::MultiRed(plan) => self.multi_red(plan, path),
             QueuePlan::Stf(_) => {
                 let what = "no kernel has a queue that serves first the flow with the fewest bytes \
                     sent";
@@ -218,7 +206,7 @@ impl Compiler<'_> {
         };
         let classes: Vec<_> = (0..count).map(Choice::Class).collect();
         let choice = Some(Choice::among(&rota.classifier, &classes, rota.otherwise));
-        Ok(Discipline { kind, fixed: String::new(), settings, inner, choice })
+        Ok(Discipline { inner, choice, ..Discipline::plain(kind, settings) })
     }
 
     fn bands(&mut self, bands: &Turns<()>, path: &str) -> Compiled<Discipline> {
@@ -260,7 +248,7 @@ impl Compiler<'_> {
         let inner: Vec<Inner> = inner.collect();
         let classes: Vec<_> = (0..inner.len()).map(Choice::Class).collect();
         let choice = Some(Choice::among(classifier, &classes, otherwise));
-        Ok(Discipline { kind: Kind::Prio, fixed: String::new(), settings, inner, choice })
+        Ok(Discipline { inner, choice, ..Discipline::plain(Kind::Prio, settings) })
     }
 
     /// A limit in packets, which is all that some disciplines have.
@@ -278,7 +266,7 @@ impl Compiler<'_> {
     }
 
     /// The kernel has it.
-    fn there(&self, kind: Kind, scheme: &str, path: &str) -> Compiled<()> {
+    pub(super) fn there(&self, kind: Kind, scheme: &str, path: &str) -> Compiled<()> {
         match self.lacks(kind) {
             true => Err(vec![Refusal::of_kernel(path, kind, scheme)]),
             false => Ok(()),

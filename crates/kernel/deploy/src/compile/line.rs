@@ -275,7 +275,7 @@ impl Compiler<'_> {
 }
 
 /// A rule for the code points of each band but one, which has the most of them.
-fn by_code_point(bands: usize, band_of: impl Fn(Dscp) -> usize) -> (Classifier, usize) {
+pub(super) fn by_code_point(bands: usize, band_of: impl Fn(Dscp) -> usize) -> (Classifier, usize) {
     let all = || (0..Dscp::COUNT as u8).filter_map(Dscp::new);
     let of = |band| -> DscpSet { all().filter(|dscp| band_of(*dscp) == band).collect() };
     let rest = (0..bands).max_by_key(|band| of(*band).iter().count()).unwrap_or(0);

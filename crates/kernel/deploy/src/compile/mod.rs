@@ -3,6 +3,7 @@
 mod edge;
 mod leaf;
 mod line;
+mod multi_red;
 mod names;
 mod red;
 mod roles;

@@ -1,6 +1,6 @@
 //! RED of the kernel: thresholds in bytes, and an average whose weight is a power of two.
 
-use shortflow_elements::queue::{AboveMax, EcnMode, RedSettings, Spacing};
+use shortflow_elements::queue::{AboveMax, DropCurve, EcnMode, Spacing};
 use shortflow_policy::keys::RedPlan;
 use shortflow_units::Length;
 
@@ -11,49 +11,74 @@ use crate::tree::Discipline;
 
 impl Compiler<'_> {
     pub(super) fn red(&mut self, plan: &RedPlan, path: &str) -> Compiled<Discipline> {
-        if self.lacks(Kind::Red) {
-            return Err(vec![Refusal::of_kernel(path, Kind::Red, "red")]);
-        }
-        let RedSettings {
-            limit,
-            weight,
-            idle_packet,
-            rate: _,
-            mean_packet,
-            spacing,
-            ecn,
-            spare_below,
-        } = plan.settings();
-        let curve = &plan.curves()[0];
+        self.there(Kind::Red, "red", path)?;
+        self.refuse_parts_of_red(Kind::Red, plan, path)?;
+        let log = self.weight_log(plan.weight(), path);
+        let settings = self.curve(Kind::Red, plan, &plan.curves()[0], log, path)?;
+        Ok(Discipline::plain(Kind::Red, settings))
+    }
+
+    /// What neither `red` nor `gred` of the kernel does, whose average counts bytes.
+    pub(super) fn refuse_parts_of_red(
+        &mut self,
+        kind: Kind,
+        plan: &RedPlan,
+        path: &str,
+    ) -> Compiled<()> {
+        let name = kind.name();
+        let is_gentle = plan.curves().iter().any(|curve| curve.above_max() == AboveMax::Gentle);
         let unknown = [
-            (curve.above_max() == AboveMax::Gentle, "gentle = true"),
-            (*spacing != Spacing::Uniform, "a spacing other than \"uniform\""),
-            (mean_packet.is_some(), "byte_mode = true"),
-            (*spare_below > 0, "spare_below above 0"),
+            (is_gentle, "gentle = true"),
+            (plan.spacing() != Spacing::Uniform, "a spacing other than \"uniform\""),
+            (plan.byte_mode(), "byte_mode = true"),
+            (plan.spare_below() > 0, "spare_below above 0"),
         ];
         let refused: Vec<Refusal> = unknown
             .into_iter()
             .filter(|(is_asked, _)| *is_asked)
             .map(|(_, key)| {
-                let what = format!("the kernel's red does not support {key}");
+                let what = format!("the kernel's {name} does not support {key}");
                 Refusal::of_policy(path, &what, None)
             })
             .collect();
         if !refused.is_empty() {
             return Err(refused);
         }
-        let lengths = [*limit, curve.min_threshold(), curve.max_threshold()];
-        if lengths.iter().any(|length| matches!(length, Length::Packets(_))) {
-            let what = "the kernel's red counts bytes, but its limit and thresholds are in packets";
-            let nearest = format!("red, with {FRAME} for each packet");
-            self.nearest(Refusal::of_policy(path, what, None), &nearest, ())?;
+        let lengths =
+            plan.curves().iter().flat_map(|curve| [curve.min_threshold(), curve.max_threshold()]);
+        if lengths.chain([plan.limit()]).any(|length| matches!(length, Length::Packets(_))) {
+            let what = format!(
+                "the kernel's {name} counts bytes, but its limit and thresholds are in packets"
+            );
+            let nearest = format!("{name}, with {FRAME} for each packet");
+            self.nearest(Refusal::of_policy(path, &what, None), &nearest, ())?;
         }
+        Ok(())
+    }
+
+    /// A drop curve as tc takes it, where the average has the weight 1/2^`log`.
+    pub(super) fn curve(
+        &mut self,
+        kind: Kind,
+        plan: &RedPlan,
+        curve: &DropCurve,
+        log: u32,
+        path: &str,
+    ) -> Compiled<String> {
+        let lengths = [plan.limit(), curve.min_threshold(), curve.max_threshold()];
         let [limit, min, max] = lengths.map(|length| match length {
             Length::Packets(packets) => packets.saturating_mul(FRAME.0),
             Length::Bytes(bytes) => bytes.0,
         });
-        let packet = idle_packet.0;
-        let log = self.weight_log(*weight, path);
+        let probability = curve.max_probability();
+        if !(probability > 0.0 && probability < 1.0) {
+            let what = format!(
+                "the kernel's {} needs a max_probability above 0 and below 1; found {probability}",
+                kind.name()
+            );
+            return Err(vec![Refusal::of_policy(path, &what, None)]);
+        }
+        let packet = plan.mean_packet().0;
         let Some(burst) = burst_for(log, min, packet) else {
             let what = format!(
                 "tc has no burst that gives the average the weight 1/{} with a min_threshold of \
@@ -62,21 +87,19 @@ impl Compiler<'_> {
             );
             return Err(vec![Refusal::of_policy(path, &what, Some("raise min_threshold"))]);
         };
-        let ecn = match ecn {
+        let ecn = match plan.ecn() {
             EcnMode::Drop => "",
             EcnMode::Mark => " ecn harddrop",
             EcnMode::MarkAboveMax => " ecn",
         };
         let rate = self.settings.rate.map_or(10_000_000, |rate| rate.bits_per_sec());
-        let settings = format!(
-            "limit {limit} min {min} max {max} avpkt {packet} burst {burst} bandwidth {rate}bit probability {}{ecn}",
-            curve.max_probability()
-        );
-        Ok(Discipline::plain(Kind::Red, settings))
+        Ok(format!(
+            "limit {limit} min {min} max {max} avpkt {packet} burst {burst} bandwidth {rate}bit probability {probability}{ecn}"
+        ))
     }
 
     /// The power of two that is nearest to one over the weight.
-    fn weight_log(&mut self, weight: f64, path: &str) -> u32 {
+    pub(super) fn weight_log(&mut self, weight: f64, path: &str) -> u32 {
         let off = |log: &u32| {
             let ratio = weight * (1u64 << log) as f64;
             ratio.max(1.0 / ratio)

@@ -3,5 +3,6 @@
 mod classifying;
 mod compiling;
 mod kernel;
+mod levels;
 mod steps;
 mod support;
