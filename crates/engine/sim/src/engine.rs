@@ -1,6 +1,5 @@
 //! The run loop: takes the earliest event, lets its entity act, and sets the events that follow. Hosts are
 //! handled here, the network between them in [`Fabric`].
-//! hosts do is here, what happens between them in [`Fabric`].
 
 use std::collections::BTreeMap;
 
@@ -258,7 +257,7 @@ impl Engine {
             if end.tcp.deadline() <= now {
                 end.tcp.on_timer(now);
             }
-            if transmit(flow, id, side, &mut self.fabric, &mut self.timers) {
+            if transmit_by_call(flow, id, side, &mut self.fabric, &mut self.timers) {
                 self.care_for(id);
             }
         }
@@ -281,7 +280,7 @@ impl Engine {
                 }
                 flow.open(now);
                 let needs_care =
-                    transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
+                    transmit_by_call(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
                 self.after_transmit(id, needs_care);
             }
             Some(Emission::Wake) => {
@@ -340,7 +339,7 @@ impl Engine {
     /// Sends the segments of one end of a connection.
     fn flush(&mut self, id: FlowId, side: Side, before: Option<Before>) {
         if let Some(flow) = self.flows.get_mut(id) {
-            let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+            let needs_care = transmit_by_call(flow, id, side, &mut self.fabric, &mut self.timers);
             if let Some(before) = &before {
                 notify_if_blocked(&mut self.fabric, flow, side, before);
             }
@@ -416,7 +415,19 @@ fn acknowledge_first(
     fabric: &mut Fabric,
     timers: &mut Timers,
 ) {
-    transmit(flow, id, side, fabric, timers);
+    transmit_by_call(flow, id, side, fabric, timers);
+}
+
+/// [`transmit`], which is large, without a copy of it at the caller.
+#[inline(never)]
+fn transmit_by_call(
+    flow: &mut Flow,
+    id: FlowId,
+    side: Side,
+    fabric: &mut Fabric,
+    timers: &mut Timers,
+) -> bool {
+    transmit(flow, id, side, fabric, timers)
 }
 
 /// Sends the segments of an endpoint, and sets its timer. Returns true if the engine must handle the

@@ -235,7 +235,7 @@ impl Sender {
     }
 
     /// The data from `next` on, if `in_flight` and the peer leave room for a segment.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_next(
         &mut self,
         now: Instant,

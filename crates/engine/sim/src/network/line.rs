@@ -12,6 +12,8 @@ pub(crate) struct Line {
     rate: Transmission,
     /// Converts a packet's bytes into bytes on the wire.
     link_layer: LinkLayer,
+    /// The link layer adds nothing: packets have the same size on the wire.
+    is_raw: bool,
     /// Transmission time since counting began, including transmissions that are booked.
     busy: Duration,
 }
@@ -28,7 +30,8 @@ pub(crate) struct Planned {
 impl Line {
     pub(crate) fn new(rate: Rate, delay: Duration, link_layer: LinkLayer) -> Self {
         let rate = Transmission::at(rate);
-        Line { free_at: Instant::START, delay, rate, link_layer, busy: Duration::ZERO }
+        let is_raw = link_layer == LinkLayer::RAW;
+        Line { free_at: Instant::START, delay, rate, link_layer, is_raw, busy: Duration::ZERO }
     }
 
     /// Sends `size` bytes at `starts`, when the line is free. Returns their arrival time at the far end.
@@ -42,9 +45,15 @@ impl Line {
     #[inline(always)]
     pub(crate) fn plan(&self, starts: Instant, size: u32) -> Planned {
         let before = if starts > self.free_at { Remainder::NONE } else { self.rate.remainder() };
-        let size = self.link_layer.wire_size(Bytes(size.into())).0 as u32;
+        debug_assert!(size > 0, "a packet has bytes");
+        let size = if self.is_raw { size } else { self.wire_size(size) };
         let (time, remainder) = self.rate.time_after(before, size);
         Planned { time, ends: starts + time, remainder }
+    }
+
+    #[inline(never)]
+    fn wire_size(&self, size: u32) -> u32 {
+        self.link_layer.wire_size(Bytes(size.into())).0 as u32
     }
 
     /// Executes the last planned transmission. Returns the arrival time at the far end.
