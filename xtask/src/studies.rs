@@ -1,4 +1,4 @@
-//! What the reproduced studies came to, told where people read first: the list of studies in
+//! What the reproduced studies came to, shown where people read first: the list of studies in
 //! `README.md`, the claims and tables in `papers/<id>/`. `cargo xtask tidy` holds these parts against
 //! the committed ledgers, `cargo xtask studies` writes them.
 //!

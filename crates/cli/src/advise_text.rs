@@ -178,9 +178,9 @@ impl AdviceText<'_> {
     fn also_alike(&self, best: &str) -> String {
         let differences = self.tuned.confirmed.differences.iter();
         let is_alike = |one: &&Difference| {
-            let is_told = one.difference.is_some_and(|found| found.low.is_some());
+            let is_known = one.difference.is_some_and(|found| found.low.is_some());
             let is_other = one.from != self.advised.label;
-            is_told && is_other && !one.is_significantly_better() && !one.is_significantly_worse()
+            is_known && is_other && !one.is_significantly_better() && !one.is_significantly_worse()
         };
         // Who breaks a limit is none to choose.
         let keeps = |one: &&Difference| {

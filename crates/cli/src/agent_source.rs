@@ -24,7 +24,7 @@ pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn S
     for (option, value) in [from.directory.given(), from.server.given()].concat() {
         command.arg(option).args(value);
     }
-    // What is read may be told, and its surroundings are nobody's business.
+    // The reader's answers reach users, so it inherits no environment but the paths of certificates.
     command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_for_certificates(name)));
     // Ctrl-C is for the agent, with which it ends.
     command.process_group(0);

@@ -52,9 +52,9 @@ fn find(name: &str) -> Result<Found, Failure> {
         let mut found: Vec<Scheme> =
             schemes.iter().filter(|scheme| scheme.name == part).cloned().collect();
         if found.len() > 1 {
-            let is_told = |scheme: &Scheme| name.split('.').any(|part| part == scheme.kind.name());
-            if found.iter().any(is_told) {
-                found.retain(is_told);
+            let is_named = |scheme: &Scheme| name.split('.').any(|part| part == scheme.kind.name());
+            if found.iter().any(is_named) {
+                found.retain(is_named);
             }
         }
         if !found.is_empty() {

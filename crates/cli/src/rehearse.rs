@@ -212,7 +212,7 @@ mod on_linux {
             if shown.on_terminal || host_programs.is_some() { &shared } else { console };
         match conduct(console_of_run, options, &cases, looking, &target) {
             Err(Failure::TooLate) => {
-                // What cannot be trusted is told beside programs that failed.
+                // Unreliable results are reported in addition to programs that failed.
                 output.end().inspect_err(|_| console.failure(&Failure::TooLate))?;
                 Err(Failure::TooLate)
             }

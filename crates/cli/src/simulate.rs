@@ -281,7 +281,7 @@ fn check_compared(Compare { policies, engines, .. }: &Compare) -> Result<(), Fai
         );
         return Err(Failure::Input(what));
     }
-    // A file has many names; one that is not there is told of when it is read.
+    // A file has many names. A missing file is reported when it is read.
     let files: Vec<PathBuf> =
         policies.iter().map(|p| p.canonicalize().unwrap_or_else(|_| p.clone())).collect();
     match policies.iter().enumerate().find(|(at, _)| files[..*at].contains(&files[*at])) {

@@ -43,14 +43,14 @@ struct Claim {
     id: String,
 }
 
-/// The part of a ledger that is told here.
+/// The part of a ledger that is used here.
 #[derive(Deserialize)]
 struct Ledger {
     quick: bool,
     claims: Vec<Judged>,
 }
 
-/// The part of what came of formulas that is told here.
+/// The part of the results of formulas that is used here.
 #[derive(Deserialize)]
 struct Modelled {
     claims: Vec<Judged>,

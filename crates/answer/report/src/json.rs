@@ -44,6 +44,8 @@ fn by_engine(engines: &EngineComparison<'_>) -> Value {
     let ranked = |EngineOrder { engine, ranking, .. }: &EngineOrder<'_>| value!({"engine": engine, "ranking": ranking.lines});
     value!({
         "same_order": engines.agreement.and_then(same_order),
+        "prediction_errors": engines.prediction_errors,
+        // The name of `prediction_errors` before 0.2, for scripts that read it.
         "foretold": engines.prediction_errors,
         "rankings": engines.orders.iter().map(ranked).collect::<Vec<_>>(),
     })

@@ -148,7 +148,7 @@ fn paths(scenario: &Scenario) -> Vec<Path> {
     pairs.filter_map(path).collect()
 }
 
-/// The path from a node to each other one with the fewest hops; `None` if there is none.
+/// The path from a node to each other one with the fewest hops; `None` without a path.
 fn ways(
     scenario: &Scenario,
     neighbours: &[Vec<(NodeId, &Line)>],

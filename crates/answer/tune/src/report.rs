@@ -73,12 +73,12 @@ impl Tuned {
                 };
                 Cell::figure(value.map(|value| pooled(value).scaled(sign)))
             };
-            let foretold = expected.then(|| figure(one.expected, goals[0].sign()));
+            let predicted = expected.then(|| figure(one.expected, goals[0].sign()));
             let found = (0..goals.len())
                 .map(|at| figure(one.goals.get(at).copied().flatten(), goals[at].sign()));
             Row {
                 labels: vec![Label::Name(one.label.clone()), Label::Name(became(one, limits))],
-                cells: foretold.into_iter().chain(found).collect(),
+                cells: predicted.into_iter().chain(found).collect(),
                 starts_group: false,
             }
         };

@@ -111,13 +111,13 @@ pub fn tune(
         taken: 0,
     };
     progress.stage("closed forms");
-    // What is far behind by one goal may alone keep a limit, or be the best by another goal; so then nobody is asked.
+    // What is far behind by one goal may alone keep a limit, or be the best by another goal; so the closed forms are not used then.
     let is_asked = goals.len() == 1 && limits.is_empty() && goals[0].may_be_expected();
-    let foretold = match is_asked {
+    let predicted = match is_asked {
         true => expected(model, &measuring.scenarios[..candidates.len()], &goals[0], stop),
         false => vec![None; candidates.len()],
     };
-    let within = within_reach(&foretold);
+    let within = within_reach(&predicted);
     progress.stage("search");
     let mut left = Left { within: &within, measuring: &mut measuring };
     let found = search(within.len(), goals.len(), limits, &mut left)?;
@@ -127,8 +127,8 @@ pub fn tune(
         true => (confirm(&[], limits), None),
         false => confirmed(plan, &best, found.fresh..found.fresh + fresh, &mut measuring)?,
     };
-    let searched = searched(candidates, &foretold, &within, &found);
-    let model = match foretold.iter().filter(|one| one.is_some()).count() {
+    let searched = searched(candidates, &predicted, &within, &found);
+    let model = match predicted.iter().filter(|one| one.is_some()).count() {
         0 if is_asked || !goals[0].may_be_expected() => {
             Some(format!("no closed form for {}", goals[0].text))
         }

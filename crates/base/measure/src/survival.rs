@@ -19,7 +19,7 @@ use crate::spread::MEAN_TOLERANCE;
 /// The estimate takes what is left for no different from what was completed at the same age. Under
 /// one queue it may be, and under another not, and what is left when a load ends completes sooner
 /// than it would under the load. So the estimate tells a percentile only where what is unfinished
-/// could not hold all that lies beyond it. Otherwise a bound is told that holds whatever is still to
+/// could not hold all that lies beyond it. Otherwise it gives a bound that holds whatever is still to
 /// come: that of all completion times if what is unfinished were completed at once.
 ///
 /// Its two histograms do not grow with time, and join exactly.

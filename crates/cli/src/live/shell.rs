@@ -81,7 +81,7 @@ impl<'s> Shell<'s> {
             let [has_keys, has_output] =
                 readable([keys.as_fd(), self.master.as_fd()], POLL_TIMEOUT_MS);
             if has_output {
-                // An error is the end of the shell, of which we are told otherwise.
+                // An error means that the shell has ended, which is detected elsewhere.
                 let count = (&self.master).read(&mut buffer).unwrap_or(0);
                 view.write(&buffer[..count])?;
                 if count == 0 {

@@ -119,7 +119,7 @@ impl Tap for PortTap {
     }
 
     fn see(&mut self, sight: &Sight<'_>) {
-        // What drains after the end is not told.
+        // Packets that drain after the end are not shown.
         while self.next <= sight.now && self.next <= self.watched.end {
             self.close();
         }

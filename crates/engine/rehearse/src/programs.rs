@@ -158,9 +158,9 @@ impl RunningPrograms<'_> {
 
     /// Reports the programs that have ended. Processes that they have left continue.
     fn tell(&mut self, end: End) {
-        for (number, (program, is_told)) in self.running.iter_mut().enumerate() {
-            let Some(status) = program.ended().filter(|_| !*is_told) else { continue };
-            *is_told = true;
+        for (number, (program, is_reported)) in self.running.iter_mut().enumerate() {
+            let Some(status) = program.ended().filter(|_| !*is_reported) else { continue };
+            *is_reported = true;
             self.programs.audience.ended(number, status, end);
             if number + 1 == self.programs.all.len() && end == End::Own {
                 self.done.store(true, Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl RunningPrograms<'_> {
 
     /// Whether the program that was started last has ended.
     fn last_has_ended(&self) -> bool {
-        self.running.last().is_some_and(|(_, is_told)| *is_told)
+        self.running.last().is_some_and(|(_, is_reported)| *is_reported)
     }
 
     /// Interrupts all that still run, and ends them when they have had their time.
@@ -178,7 +178,9 @@ impl RunningPrograms<'_> {
         self.tell(End::Own);
         self.running.iter().for_each(|(program, _)| program.interrupt());
         let begun = Instant::now();
-        while !self.running.iter().all(|(_, is_told)| *is_told) && begun.elapsed() < GRACE_PERIOD {
+        while !self.running.iter().all(|(_, is_reported)| *is_reported)
+            && begun.elapsed() < GRACE_PERIOD
+        {
             self.wait(End::WithRehearsal);
         }
         self.running.iter_mut().for_each(|(program, _)| program.end());

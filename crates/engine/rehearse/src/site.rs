@@ -111,7 +111,7 @@ impl Site {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Site, Error> {
         allow_many();
-        // What is missing is told before anything is made.
+        // Missing programs are reported before anything is created.
         let (program, growth) = (asking.program()?, asking.growth()?);
         let mut site = Site {
             _growth: growth,

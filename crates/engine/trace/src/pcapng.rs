@@ -43,7 +43,7 @@ impl<W: Write> Writer<W> {
         let mut writer = Writer { out, body: Vec::new() };
         writer.put(&BYTE_ORDER_MAGIC.to_le_bytes());
         writer.put(&[1, 0, 0, 0]); // version 1.0
-        writer.put(&u64::MAX.to_le_bytes()); // the length of the section is not told
+        writer.put(&u64::MAX.to_le_bytes()); // the length of the section is not given
         writer.option(OPT_COMMENT, comment.as_bytes());
         writer.option(SHB_USERAPPL, application.as_bytes());
         writer.end_of_options();

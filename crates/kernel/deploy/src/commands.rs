@@ -4,7 +4,7 @@
 //! 5f00:        htb
 //! └ 5f00:fff0  the line
 //!   ├ 5f00:5e  what finds neighbours, without which nothing else arrives (5f5e:)
-//!   ├ 5f00:5f  what no filter has told apart (5f5f:)
+//!   ├ 5f00:5f  packets that no filter has classified (5f5f:)
 //!   ├ 5f00:1   a class (5f01:), which may have classes of its own (5f01:1 …)
 //!   └ …
 //! ```

@@ -29,7 +29,7 @@ const ETHERNET: u64 = 14;
 /// The device of this name.
 ///
 /// # Errors
-/// When there is none, its name is odd, or `ip` cannot be run.
+/// When the device does not exist, its name is invalid, or `ip` cannot be run.
 pub fn link(name: &str) -> Result<Link, Error> {
     if name.is_empty() {
         return Err(Error::NoName);

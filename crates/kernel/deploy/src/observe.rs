@@ -36,7 +36,7 @@ pub enum Root {
 pub struct Observed {
     /// What sends its packets.
     pub root: Root,
-    /// The deployment; `None` if there is none, or it is incomplete.
+    /// The deployment; `None` without one, or if it is incomplete.
     pub memo: Option<Memo>,
     /// The disciplines, with what they have done.
     pub queues: Vec<Queue>,

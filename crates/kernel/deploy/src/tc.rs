@@ -199,7 +199,7 @@ impl Tc {
     /// When the kernel refuses a step, or packets of an earlier policy do not leave in time for a new one to take
     /// their place.
     pub fn apply(&self, steps: &[Step]) -> Result<Applied, Error> {
-        // What the machine lacks is told before anything is changed.
+        // What the machine lacks is reported before anything is changed.
         let is_condition = |step: &Step| matches!(step, Step::Condition { .. });
         let program = match steps.iter().any(is_condition) {
             true => {

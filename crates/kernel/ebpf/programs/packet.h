@@ -70,7 +70,7 @@ static __always_inline int load(struct __sk_buff *skb, __u32 at, __u32 *words, _
 
 	if (at >= MAX_AT)
 		return bpf_skb_load_bytes(skb, at, words, count * sizeof(*words));
-	// That it is less, the verifier is to be told where it is added; compilers would leave that out, if they knew.
+	// The verifier needs the bound where it is added. Compilers would remove the check if they knew that it always holds.
 	asm volatile("" : "+r"(bounded));
 	there = (void *)(long)skb->data + (bounded & (MAX_AT - 1));
 	if ((void *)(there + count) > (void *)(long)skb->data_end)
@@ -195,7 +195,7 @@ static __always_inline int read_ipv4(struct __sk_buff *skb, struct packet *packe
 	if (length < IPV4_LEAST || length > there)
 		return 0;
 	claimed = head[0] & 0xffff;
-	// The length of a packet too large for the field is told as 0 (Linux's BIG TCP).
+	// A packet too large for the field has the length 0 (Linux's BIG TCP).
 	if (!claimed && skb->gso_segs > 1)
 		claimed = there;
 	if (claimed < length)

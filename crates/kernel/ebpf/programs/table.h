@@ -93,7 +93,7 @@ struct seen {
 	// What a new one has displaced, and when that was seen last.
 	__u64 displaced, displaced_at;
 	// What the connection has sent that has ended with this packet, and how long it took; what one has sent that is forgotten
-	// before its end. 0 where there is none.
+	// before its end. 0 without such a connection.
 	__u64 ended, took, forgotten;
 	const struct packet *packet;
 	// Places of the table that were ever used.

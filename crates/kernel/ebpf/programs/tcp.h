@@ -104,7 +104,7 @@ static __always_inline void read_progress(struct __sk_buff *skb, const struct pa
 		progress->remaining--;
 }
 
-// The smoothed round-trip time of the connection that sends a packet, in microseconds; 0 where there is none.
+// The smoothed round-trip time of the connection that sends a packet, in microseconds; 0 if it is unknown.
 static __always_inline __u32 smoothed_rtt(struct __sk_buff *skb, const struct packet *packet)
 {
 	struct bpf_sock *any = skb->sk, *socket;

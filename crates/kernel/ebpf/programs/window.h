@@ -6,7 +6,7 @@
 
 #include "kernel.h"
 
-// The longest time between two packets that is told from a longer one.
+// The longest measurable time between two packets.
 #define MAX_IDLE (1ULL << 42)
 
 static __always_inline __u32 bits(__u64 value)

@@ -13,7 +13,7 @@ pub(crate) struct RttEstimator {
     variation: Duration,
     /// RTO, with its back-off.
     rto: Duration,
-    /// The offset whose acknowledgement ends the current measurement; zero if there is none.
+    /// The offset whose acknowledgement ends the current measurement; zero without a measurement.
     timed_end: u64,
     timed_at: Instant,
 }

@@ -215,7 +215,7 @@ impl Dialogue {
         let is_known = self.connected_at != Instant::NEVER;
         let connected = if is_known { self.connected_at.max(asked.at) } else { asked.at };
         let requested = asked.requested_at.max(connected);
-        // What has no reply is all transfer: its time is told as that of the reply.
+        // A one-way message is all transfer: its time is reported as that of a reply.
         let reply_from = if asked.ask.is_one_way() { connected } else { requested };
         let transfer = Transfer {
             handshake: connected.since(asked.at),

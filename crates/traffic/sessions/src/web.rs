@@ -227,7 +227,7 @@ impl Loading {
         Some(Ask { tag, request: request.0, reply: reply.0 })
     }
 
-    /// The object of the first part: the index, or the first object where there is none.
+    /// The object of the first part: the index, or else the first object.
     fn first_object(&self) -> usize {
         usize::from(self.visit.page.index.is_none())
     }

@@ -212,7 +212,9 @@ fn a_comparison_with_a_model_begins_with_the_prediction_that_is_farthest_off() {
         reported.contains("The one bound (≥ or ≤) does not hold: best effort, web: ≥ "),
         "{reported}"
     );
-    let prediction_errors = json(&View::new(&runs))["engines"]["foretold"].clone();
+    let engines = &json(&View::new(&runs))["engines"];
+    let prediction_errors = engines["prediction_errors"].clone();
+    assert_eq!(engines["foretold"], prediction_errors, "scripts may read the old name");
     let off =
         prediction_errors.as_array().unwrap().iter().find(|at| at["class"] == "91 pkt").unwrap();
     assert!((off["error"].as_f64().unwrap() + 0.5).abs() < 1e-9, "{off}");

@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts what it is shown and told, and looks whether each packet has the bytes that it was sent with.
+    /// Counts packets and events, and checks that each packet has the bytes with which it was sent.
     #[derive(Default)]
     struct Counting(Arc<Mutex<[u64; 2]>>);
 

@@ -222,7 +222,7 @@ impl Connection {
     fn transfer(&self, now: Instant) -> Transfer {
         let Talk::Exchange(exchange) = &self.talk else { unreachable!("only exchanges complete") };
         let connected_at = happened(self.connected_at).unwrap_or(self.start);
-        // The server may have the request before the client is told that it may write.
+        // The server may have the request before the client learns that it may write.
         let requested_at =
             happened(exchange.requested_at).unwrap_or(connected_at).max(connected_at);
         let replied_at = if exchange.is_done { now.max(requested_at) } else { requested_at };

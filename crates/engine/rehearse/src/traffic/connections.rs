@@ -159,7 +159,7 @@ impl<'l> Connections<'l> {
         let connection = self.connections[slot as usize].insert(connection);
         let to = self.place.port(server, ip, server_port);
         let spec = &self.specs[usize::from(workload)];
-        // Nobody looks at its SYN before it is told of which workload it is, and what it is for.
+        // Its SYN is not looked at before its workload and its purpose are known.
         let mut opening = self.place.applications.map(Applications::open);
         let begun = self.place.socket(client, || socket::connect(to, spec)).and_then(
             |(socket, has_left)| {
@@ -295,7 +295,7 @@ impl<'l> Connections<'l> {
             }
             let wanted = end.wants();
             if end.is_over() {
-                // It would be told for ever that both ways are closed.
+                // epoll would report for ever that both directions are closed.
                 self.wait.remove(&end.socket);
             } else if wanted != end.waits_for {
                 end.waits_for = wanted;

@@ -28,7 +28,7 @@ pub(crate) struct End {
     fresh: u64,
     /// The application has nothing more to write.
     closes: bool,
-    /// The kernel has been told to close it.
+    /// It was shut down.
     is_shut: bool,
     /// Bytes that have come.
     pub(crate) received: u64,

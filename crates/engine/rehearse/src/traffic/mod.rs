@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! Sources ── what is due ──▶ Load { Floor { connections }, Streams } ── sockets ── hosts
-//! Sessions ◀─ what they are told ┘
+//! Sessions ◀────────────── events ┘
 //! ```
 
 mod connection;

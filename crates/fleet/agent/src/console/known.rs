@@ -85,7 +85,7 @@ impl Known {
         let reported = list(&status["devices"]);
         let mut places: Vec<Place> =
             reported.map(|device| place(&self.name, &status, device, &mut growth)).collect();
-        // What was not told yet is told with what is new.
+        // Counts that were not published yet are published with the new ones.
         for (stream, pending_counts) in
             places.iter_mut().flat_map(|place| pending_counts(&self.places, place))
         {

@@ -79,7 +79,7 @@ fn no_answer(error: &io::Error) -> String {
 /// Asks the agent at `path`.
 ///
 /// # Errors
-/// When there is none, or it refuses.
+/// When no agent answers, or it refuses.
 pub fn ask(path: &Path, ask: Ask) -> Result<Value, AskError> {
     let stream = connect(path, ask)?;
     let time = LineTime { first: Some(ANSWER_TIMEOUT), rest: ANSWER_TIMEOUT };
@@ -102,7 +102,7 @@ fn is_status(value: &Value) -> bool {
 /// Hands over what happens at the agent at `path`, until `stop`, or until it or `each` ends that.
 ///
 /// # Errors
-/// When there is no agent, or it refuses.
+/// When no agent answers, or it refuses.
 pub fn watch(
     path: &Path,
     stop: &AtomicBool,

@@ -153,7 +153,7 @@ impl EdgeAtDevice {
     /// # Errors
     /// When the kernel does not show it.
     pub fn find(device: u32, direction: Direction) -> Result<Option<EdgeAtDevice>, Error> {
-        // That there is none is no news.
+        // A missing program is no reason for libbpf to print.
         libbpf_rs::set_print(None);
         // Who asks needs no program, so any file stands for one.
         match hook(io::stdin().as_fd(), device, direction).query() {

@@ -17,7 +17,7 @@ impl EdgeProgram {
         Err(Error::LeftOut(Program::Edge))
     }
 
-    /// Loads the program, which is then told the time and what is random.
+    /// Loads the program with a given clock and given random numbers.
     ///
     /// # Errors
     /// Always: it was left out.

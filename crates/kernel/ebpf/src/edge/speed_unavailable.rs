@@ -18,7 +18,7 @@ impl Effort {
     ///
     /// # Errors
     /// Always: it was left out.
-    pub fn costs(self, _told: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
+    pub fn costs(self, _progress: &mut dyn FnMut(&str)) -> Result<Vec<Cost>, Error> {
         Err(Error::LeftOut(Program::Edge))
     }
 }

@@ -57,7 +57,7 @@ impl EdgeTimes {
         self.parts.iter().sum()
     }
 
-    /// The smallest bound that this share did not exceed; `None` if there is none, or no connection has ended.
+    /// The smallest bound that this share did not exceed; `None` without such a bound, or if no connection has ended.
     pub fn within(&self, percent: u64) -> Option<Duration> {
         let wanted = u128::from(self.count()) * u128::from(percent);
         let mut so_far = 0;

@@ -77,7 +77,7 @@ impl Marker for FixedMarker {
 mod tests {
     use super::*;
 
-    /// Finds what it is told.
+    /// Finds a fixed colour.
     struct FixedColor(Color);
 
     impl Meter for FixedColor {

@@ -12,19 +12,19 @@ pub struct Gated<G> {
     pub(super) gate: G,
     ring: Ring,
     /// The host reports when a packet has left the line.
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl<G: Gate> Gated<G> {
     /// An empty queue behind `gate`.
     pub(super) fn behind(gate: G) -> Self {
-        Gated { ring: Ring::new(gate.limit()), gate, is_told: false }
+        Gated { ring: Ring::new(gate.limit()), gate, is_reported: false }
     }
 
     /// When a packet that is returned at `now` has left the line.
     #[inline]
     fn left_at(&self, now: Instant) -> Instant {
-        if self.is_told { Instant::NEVER } else { now }
+        if self.is_reported { Instant::NEVER } else { now }
     }
 }
 
@@ -77,7 +77,7 @@ impl<G: Gate> QueueDiscipline for Gated<G> {
 
     #[inline]
     fn departed(&mut self, now: Instant) {
-        self.is_told = true;
+        self.is_reported = true;
         self.gate.departed(now);
     }
 

@@ -16,7 +16,7 @@ use crate::network::waiting::Waiting;
 type Moving = (Packet, Instant);
 
 impl Port {
-    /// Gives the port the queue of a policy, or a drop-tail FIFO of `limit` if there is none.
+    /// Gives the port the queue of a policy, or else a drop-tail FIFO of `limit`.
     /// [`departs_at`](Port::departs_at) may then change. Returns the packets to put on the wire, in this
     /// order. Packets that the new queue refuses are dropped into `drops`.
     pub(crate) fn rebind(

@@ -92,13 +92,13 @@ impl<T: Copy> Ring<T> {
 
     #[allow(unsafe_code)]
     fn write(&mut self, number: u32, value: T) {
-        // SAFETY: the place is inside the mapping, and the kernel does not read it before it is told to.
+        // SAFETY: the place is inside the mapping, and the kernel does not read it before the producer index covers it.
         unsafe { self.places.add((number & (self.size - 1)) as usize).write(value) }
     }
 
     #[allow(unsafe_code)]
     fn read(&self, number: u32) -> T {
-        // SAFETY: the place is inside the mapping, and the kernel has written it and leaves it alone until told.
+        // SAFETY: the place is inside the mapping, and the kernel has written it and does not touch it until the consumer index has passed it.
         unsafe { self.places.add((number & (self.size - 1)) as usize).read() }
     }
 }

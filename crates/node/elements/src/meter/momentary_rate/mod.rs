@@ -219,7 +219,7 @@ mod tests {
     }
 
     impl Reading {
-        /// The least rate that it is at most, in bit/s; zero where it is below all that can be told.
+        /// The least rate that it is at most, in bit/s; zero if it is below all measurable rates.
         fn bits_per_sec(&self, params: &MomentaryRateParams) -> f64 {
             let is_at_most = |bits| self.is_at_most(params.at_rate(bits).unwrap(), 0);
             let [mut min, mut max] = params.rates();

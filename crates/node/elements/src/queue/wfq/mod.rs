@@ -107,7 +107,7 @@ struct Line {
     left: u128,
     at: Instant,
     /// The host reports when a packet has left the line.
-    is_told: bool,
+    is_reported: bool,
 }
 
 impl Line {
@@ -162,7 +162,7 @@ impl Wfq {
                 bits_per_sec: rate.bits_per_sec(),
                 left: 0,
                 at: Instant::START,
-                is_told: false,
+                is_reported: false,
             },
         }
     }
@@ -351,7 +351,8 @@ impl QueueDiscipline for Wfq {
     fn dequeue(&mut self, now: Instant, _drops: &mut Drops) -> Option<Queued> {
         // If the host does not report departures, a call for the next packet means that the previous one was
         // sent.
-        let work = if self.line.is_told { self.line.work_until(now) } else { self.line.finish() };
+        let work =
+            if self.line.is_reported { self.line.work_until(now) } else { self.line.finish() };
         self.serve(work);
         let (_, flow) = self.next.first()?;
         let list = &mut self.flows[flow].packets;
@@ -380,7 +381,7 @@ impl QueueDiscipline for Wfq {
     }
 
     fn departed(&mut self, now: Instant) {
-        self.line.is_told = true;
+        self.line.is_reported = true;
         self.line.at = self.line.at.max(now);
         let work = self.line.finish();
         self.serve(work);
