@@ -45,7 +45,7 @@ fn by_engine(engines: &EngineComparison<'_>) -> Value {
     value!({
         "same_order": engines.agreement.and_then(same_order),
         "prediction_errors": engines.prediction_errors,
-        // The name of `prediction_errors` before 0.2, for scripts that read it.
+        // The former name of `prediction_errors`, kept for one release.
         "foretold": engines.prediction_errors,
         "rankings": engines.orders.iter().map(ranked).collect::<Vec<_>>(),
     })
