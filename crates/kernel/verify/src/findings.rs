@@ -12,32 +12,32 @@ use crate::class_separation::{ClassDelays, RelativeDelay};
 use crate::code_points::Arrival;
 use crate::gain::{Gain, Period};
 
-/// All that was found.
+/// The results of a [`Plan`](crate::Plan).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
-    /// What became of code points.
+    /// With which code points packets arrived.
     pub code_points: Vec<Arrival>,
-    /// The classes that probes get into, and what became of them beside long flows.
+    /// The probed classes, with the delays of their probes beside long flows.
     pub classes: Vec<(Class, ClassDelays)>,
-    /// The class of the long flows, among them.
+    /// The index of the long flows' class among `classes`.
     pub load: Option<usize>,
-    /// The classes that no probe gets into.
+    /// The classes that no probe reaches.
     pub unreached: Vec<String>,
     /// Short transfers beside long flows.
     pub transfers: Option<Period>,
-    /// The same with one queue in the policy's place, in pairs.
+    /// The comparison with one queue in place of the policy.
     pub gain: Option<Gain>,
-    /// The rate of the line, where it is known.
+    /// The rate of the line, if known.
     pub rate: Option<Rate>,
-    /// What a short transfer has.
+    /// The size of a short transfer.
     pub size: Bytes,
-    /// How many long flows there were.
+    /// The number of long flows.
     pub flows: usize,
 }
 
 impl Findings {
-    /// Whether all holds that was looked at: code points survive, classes ahead of the load's wait no longer, and short
-    /// transfers gain or at least do not lose.
+    /// Whether the policy does its job: code points survive, each class waits for a different time than the load,
+    /// and short transfers do not become slower.
     pub fn holds(&self) -> bool {
         let survive = self.code_points.iter().all(Arrival::survives);
         let delays = self.classes.iter().enumerate().all(|(at, (_, delays))| {
@@ -49,7 +49,7 @@ impl Findings {
         survive && delays && gains
     }
 
-    /// As a person reads it.
+    /// The results as text for a terminal.
     pub fn text(&self) -> String {
         let mut text = self.code_points_text();
         if !self.classes.is_empty() {
@@ -198,7 +198,7 @@ impl Findings {
         )
     }
 
-    /// As a program reads it.
+    /// The results as JSON.
     pub fn json(&self) -> Value {
         let names = |code_points: &[Dscp]| -> Vec<String> {
             code_points.iter().map(ToString::to_string).collect()

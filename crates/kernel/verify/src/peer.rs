@@ -18,19 +18,19 @@ use crate::message::Message;
 /// The default port of a peer.
 pub const PORT: u16 = 7807;
 
-/// The most connections that are taken at once.
+/// The maximum number of open connections.
 const MAX_CONNECTIONS: usize = 256;
-/// How long a connection may be silent.
+/// A connection that is silent for longer is closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A transfer begins with this, and its length in eight bytes.
+/// A transfer begins with this byte and its length in eight bytes.
 pub(crate) const TRANSFER: u8 = b't';
-/// A flow without end begins with this.
+/// An endless flow begins with this byte.
 pub(crate) const FLOW: u8 = b'f';
-/// The answer to a transfer that is whole.
+/// The answer to a complete transfer.
 pub(crate) const TAKEN: u8 = b'.';
 
-/// One who waits for probes and transfers.
+/// The other end: waits for probes and transfers.
 #[derive(Debug)]
 pub struct Peer {
     datagrams: Datagrams,
@@ -39,12 +39,12 @@ pub struct Peer {
     served: Arc<Tally>,
 }
 
-/// What a peer has done.
+/// What a peer has served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Served {
     /// Probes sent back.
     pub probes: u64,
-    /// Transfers taken whole.
+    /// Complete transfers.
     pub transfers: u64,
 }
 
@@ -56,10 +56,10 @@ struct Tally {
 }
 
 impl Peer {
-    /// Waits at an address of this machine, by UDP and TCP at the same port.
+    /// Listens at an address of this machine, with UDP and TCP at the same port.
     ///
     /// # Errors
-    /// When another program has the port.
+    /// If another program uses the port.
     pub fn at(address: SocketAddr) -> Result<Peer, Error> {
         let taken = |error| Error::Listen(address, error);
         let listener = TcpListener::bind(address).map_err(taken)?;
@@ -69,7 +69,7 @@ impl Peer {
         Ok(Peer { datagrams, listener, address, served: Arc::default() })
     }
 
-    /// Where it waits.
+    /// The address at which it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -77,7 +77,7 @@ impl Peer {
     /// Answers until `stop` is true.
     ///
     /// # Errors
-    /// When its sockets fail.
+    /// If its sockets fail.
     pub fn serve(&self, stop: &AtomicBool) -> Result<Served, Error> {
         std::thread::scope(|scope| {
             let echo = Builder::new().spawn_scoped(scope, || self.send_back(stop));

@@ -1,4 +1,4 @@
-//! Runs all measurements, one after the other.
+//! Runs all measurements in sequence.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
@@ -19,36 +19,36 @@ use crate::marking_bypass::MarkingBypass;
 use crate::probes::{probe, sleep_until};
 use crate::switch::Switch;
 
-/// What is to be looked at.
+/// What to measure.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Who answers.
+    /// The address of the peer.
     pub peer: SocketAddr,
-    /// The code points that are tried.
+    /// The code points to send.
     pub code_points: Vec<Dscp>,
-    /// The classes that probes get into.
+    /// The classes to probe.
     pub classes: Vec<Class>,
     /// The class of the long flows; `None` if unknown.
     pub load: Option<usize>,
-    /// The classes that no probe gets into.
+    /// The classes that no probe reaches.
     pub unreached: Vec<String>,
-    /// How long each measurement takes.
+    /// The duration of each measurement.
     pub length: Duration,
-    /// How many long flows there are.
+    /// The number of long flows.
     pub flows: usize,
-    /// The rate of the line, where it is known.
+    /// The rate of the line, if known.
     pub rate: Option<Rate>,
-    /// What a short transfer has.
+    /// The size of a short transfer.
     pub size: Bytes,
-    /// How many times one queue takes the policy's place.
+    /// The number of comparisons with one queue in place of the policy.
     pub pairs: usize,
 }
 
-/// Whom to tell what is measured, and which share of all is done.
+/// Receives the name of each measurement as it begins, and the share of all work that is done.
 pub type ProgressFn<'t> = &'t mut dyn FnMut(&str, f64);
 
 impl Plan {
-    /// Short transfers to this peer alone, and whether packets get there.
+    /// Measures short transfers to this peer, and whether packets reach it.
     pub fn to(peer: SocketAddr) -> Plan {
         Plan {
             peer,
@@ -64,7 +64,7 @@ impl Plan {
         }
     }
 
-    /// The code points that a marker writes, too.
+    /// Adds the code points that a marker writes.
     pub fn look_at_written(&mut self, code_points: &[Dscp]) {
         for code_point in code_points {
             if !self.code_points.contains(code_point) {
@@ -73,7 +73,7 @@ impl Plan {
         }
     }
 
-    /// The code points and classes of these queues, too.
+    /// Adds the code points and classes of these queues.
     pub fn look_at(&mut self, tree: &Tree, endpoints: Endpoints) {
         self.rate = Some(tree.rate);
         self.code_points = tree.code_points();
@@ -95,7 +95,7 @@ impl Plan {
         }
     }
 
-    /// About how long it all takes.
+    /// The approximate duration of all measurements.
     pub fn takes(&self) -> Duration {
         let periods = if self.pairs == 0 { 1 } else { 2 * self.pairs };
         let classes =
@@ -107,11 +107,11 @@ impl Plan {
         self.load.is_some() && self.classes.len() > 1
     }
 
-    /// Does it; where the policy marks, with its marker out of the way as long as code points and classes are looked at; with
-    /// a `switch` in turns with one queue.
+    /// Runs all measurements. With `passing`, the policy's marker is bypassed while code points and classes are
+    /// measured. With a `switch`, periods with the policy alternate with periods with one queue.
     ///
     /// # Errors
-    /// When the peer does not answer, the kernel refuses something, or it is stopped.
+    /// If the peer does not answer, the kernel refuses a change, or `stop` becomes true.
     pub fn conduct(
         &self,
         mut passing: Option<&mut MarkingBypass>,
