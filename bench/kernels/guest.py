@@ -14,6 +14,8 @@ MODULES = re.compile(
     r"/(sch_|cls_|act_|em_|tcp_|veth|ifb|tun|bridge|stp|llc|dummy|xsk|xdp|libcrc32c|crc32c|netem|8021q|garp|mrp|ipv6|af_packet|pktgen)[^/]*\.ko"
 )
 COMMANDS = "awk cat chmod cp cut date dd env grep head kill ln ls mkdir mktemp modprobe mount nc ping poweroff rm sed seq sh sleep sort tail tr uname wc"
+# Policies that are tried with more traffic than the line sends.
+LOADED = ("wred", "exact", "three-priority-red", "sima")
 # The longest that a machine may take, in seconds.
 PATIENCE = 1500
 
@@ -52,7 +54,7 @@ def run_guest(kernel, shortflow: Path, root: Path, cache: Path, *, verbose: bool
             killer.kill()
             killer.wait()
     # Each policy is tried at two roles natively, and inline.
-    expected = 3 * len(list((root / "policies").glob("*.toml")))
+    expected = 3 * len(list((root / "policies").glob("*.toml"))) + len(LOADED)
     if len(results) != expected:
         raise Lacking(f"Linux {kernel.version} reported {len(results)} of {expected} results; its console is in {log}")
     print(f"  {len(results)} results in {time.monotonic() - begun:.0f} s")
@@ -81,6 +83,7 @@ def build(kernel, shortflow: Path, root: Path, out: Path) -> None:
             program(Path(shutil.which(tool)).resolve(), guest, f"usr/sbin/{tool}")
         modules(kernel, guest)
         shutil.copytree(root / "policies", guest / "root/policies")
+        shutil.copytree(Path(__file__).with_name("policies"), guest / "root/loaded")
         init = guest / "init"
         shutil.copy(Path(__file__).with_name("init.sh"), init)
         init.chmod(0o755)

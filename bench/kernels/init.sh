@@ -81,6 +81,66 @@ inline() {
   report $name $role inline works ""
 }
 
+# Three streams of the kernel's packet generator: datagrams of 1000 bytes with these bytes of TOS, so many of each, so many
+# nanoseconds apart. They pass the queues of to-far.
+stream() {
+  number=$1; tos=$2; generator=/proc/net/pktgen/to-far@$number
+  echo "add_device to-far@$number" >/proc/net/pktgen/kpktgend_$((number % 2))
+  for setting in "xmit_mode queue_xmit" "count $3" "pkt_size 1000" "delay $4" "tos $tos" "dst 10.5.0.2" "src_min 10.5.0.1" \
+    "src_max 10.5.0.1" "dst_mac $far_mac"; do echo "$setting" >$generator; done
+}
+load() {
+  for thread in 0 1; do echo rem_device_all >/proc/net/pktgen/kpktgend_$thread; done
+  stream 0 $1 $4 $5; stream 1 $2 $4 $5; stream 2 $3 $4 $5
+  echo start >/proc/net/pktgen/pgctrl
+}
+# Datagrams that have reached the far host, what the device's queues have dropped, and packets that wait in one of them.
+received() { /usr/sbin/ip netns exec far awk '/^Udp:/ { ports = $3 } END { print ports }' /proc/net/snmp; }
+dropped() { /usr/sbin/tc -s qdisc show dev to-far | sed -n '/ 5f00: /,/dropped/s/.*(dropped \([0-9]*\),.*/\1/p'; }
+waiting() { /usr/sbin/tc -s qdisc show dev to-far | awk -v handle=$1 '$3 == handle { here = 1 } here && /^ backlog/ { print $3 + 0; exit }'; }
+
+# Deploys a policy, sends twice as much as its line, in three streams of which the first is the best protected, and reports
+# what was dropped of each. Then it sends less than the line, and reloads meanwhile: what is not dropped arrives.
+loaded() {
+  policy=$1; name=$(basename $policy .toml); handle=5f01:
+  [ $name = sima ] && handle=5f02:
+  fail() { report $name core load failed "$1"; shortflow undeploy --dev to-far >/dev/null 2>&1; }
+  said=$(shortflow deploy $policy --role core --dev to-far --rate '4 Mbit/s' 2>&1) || { fail "deploy: $said"; return; }
+  : >/tmp/waiting
+  load $2 $3 $4 500 3000000 &
+  generator=$!
+  while kill -0 $generator 2>/dev/null; do waiting $handle >>/tmp/waiting; sleep 0.1; done
+  wait $generator
+  longest=$(sort -n /tmp/waiting | tail -1)
+  shortflow status --dev to-far >/tmp/status 2>&1 || { fail "status: $(cat /tmp/status)"; return; }
+  drops=$(awk '$1 == "level" { print $4 }' /tmp/status | tail -8 | tr '\n' ' ')
+  all=$(dropped); before=$(received)
+  load $2 $3 $4 300 12000000 &
+  generator=$!
+  sleep 1
+  said=$(shortflow reload $policy --role core --dev to-far --rate '4200 kbit/s' 2>&1) || { fail "reload: $said"; return; }
+  wait $generator
+  sleep 2
+  arrived=$(($(received) - before)); missed=$(($(dropped) - all))
+  # The generator repeats what it is told of as dropped.
+  [ $arrived -le 900 ] && [ $((arrived + missed)) -ge 900 ] || { fail "of 900 packets $arrived arrived and $missed were dropped during a reload"; return; }
+  said=$(shortflow undeploy --dev to-far 2>&1) || { fail "undeploy: $said"; return; }
+  what="$all dropped${drops:+, by level: $drops}; longest queue $longest"
+  case $5 in
+    rising) echo $drops | awk '{ for (i = 2; i <= NF; i++) if ($i < $(i - 1)) exit 1; exit !($NF > 0) }' || { fail "$what"; return; } ;;
+    precedences) echo $drops | awk '{ exit !($1 > $4 && $4 > $7) }' || { fail "$what"; return; } ;;
+    longest=*) [ "$longest" = ${5#longest=} ] && [ "$all" -gt 0 ] || { fail "$what"; return; } ;;
+  esac
+  report $name core load works "$what"
+}
+
+modprobe pktgen
+far_mac=$(/usr/sbin/ip -n far -br link show dev eth0 | awk '{ print $3 }')
+loaded loaded/wred.toml 28 30 0 rising
+loaded loaded/exact.toml 0 0 0 longest=21
+loaded policies/three-priority-red.toml 28 30 0 rising
+loaded policies/sima.toml 6c 3c 0c precedences
+
 for policy in policies/*.toml; do
   for role in core edge,core; do native $policy $role; done
   inline $policy edge,core

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from guest import LOADED
+
 HEAD = """# Which policy runs on which kernel
 
 `make test-kernels` writes this page. It boots the stock kernels of Debian in virtual machines and tries every shipped policy
@@ -10,15 +12,26 @@ versions of IP pass between two network namespaces, with a delay of 5 ms by nete
 `undeploy`, after which the device's queues, classes and filters must be as before. Inline it kills the router with `kill -9`, after
 which the bridge must forward. Policies run without `--nearest`.
 
+Before that, four policies get twice the traffic that their line sends, from the kernel's packet generator, in three streams of
+which the first is the best protected; and then less than the line, with a `reload` meanwhile, of which no packet may be lost.
+
 - *yes*: all of that held.
 - *no*: refused by name, with the reason below the table. Nothing changed on the device.
 - *failed*: a check did not hold.
 """
 
 
+EXPLAINED = """
+- [`wred`](../bench/kernels/policies/wred.toml) is `gred`; its levels are counted by the kernel.
+- [`exact`](../bench/kernels/policies/exact.toml) drops whatever finds 21 packets: the queue is never longer, so the program for
+  early drops knows its true length.
+- `three-priority-red` and `sima` are that program, too. The levels of `sima` are its precedences, of which 6 is the best.
+"""
+
+
 def write_page(page: Path, found: dict) -> None:
     kernels = list(found)
-    policies = sorted({result["policy"] for results in found.values() for result in results})
+    policies = sorted({result["policy"] for results in found.values() for result in results if result["way"] != "load"})
     ways = [("native", "core"), ("native", "edge,core"), ("inline", "edge,core")]
     lines = [HEAD, "Kernels: " + ", ".join(f"Linux {one.version} ({one.suite})" for one in kernels) + ".\n"]
     head = ["policy", *(f"{kernel.version.split('-')[0]} {name}" for kernel in kernels
@@ -37,6 +50,16 @@ def write_page(page: Path, found: dict) -> None:
                     what = one["what"].strip().removeprefix("error: cannot deploy this: ")
                     reasons.setdefault(f"`{policy}`, {way}: {what}", set()).add(kernel.version.split("-")[0])
         lines.append(row(cells))
+    lines.append("\n## Under load\n")
+    lines.append(row(["policy", *(kernel.version.split("-")[0] for kernel in kernels)]))
+    lines.append(row(["---"] * (1 + len(kernels))))
+    for policy in LOADED:
+        cells = [f"`{policy}`"]
+        for kernel in kernels:
+            [one] = [result for result in found[kernel] if (result["policy"], result["way"]) == (policy, "load")]
+            cells.append({"works": "", "failed": "**failed**: "}[one["state"]] + one["what"].strip())
+        lines.append(row(cells))
+    lines.append(EXPLAINED)
     lines.append("\n## Reasons\n")
     lines.extend(f"- {reason} ({', '.join(sorted(versions))})" for reason, versions in sorted(reasons.items()))
     page.write_text("\n".join(lines) + "\n")

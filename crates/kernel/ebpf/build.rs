@@ -8,7 +8,7 @@ const COMPILERS: [&str; 7] =
     ["clang", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16"];
 
 /// Each is an object of its own, with its maps.
-const PROGRAMS: [&str; 5] = ["sender", "edge", "growth", "inline", "nothing"];
+const PROGRAMS: [&str; 6] = ["sender", "edge", "early", "growth", "inline", "nothing"];
 
 fn main() {
     println!("cargo:rerun-if-changed=programs");

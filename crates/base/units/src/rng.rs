@@ -29,6 +29,11 @@ impl Rng {
         Rng(generator)
     }
 
+    /// How many numbers of 64 bits this stream has given.
+    pub fn position(&self) -> u64 {
+        self.0.get_word_pos() as u64 / 2
+    }
+
     /// A number from 0 (included) to 1 (excluded), with 53 random bits.
     #[inline]
     pub fn uniform(&mut self) -> f64 {

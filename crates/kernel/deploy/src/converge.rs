@@ -2,10 +2,13 @@
 //!
 //! Packets flow between any two steps, and from each intermediate state the same result is reached.
 
+use shortflow_ebpf::early::{EarlyPlan, MAX_QUEUES};
+
 use crate::bytecode::TooLong;
 use crate::commands::{
     Generation, LINE, MAX_QDISCS, MEMO, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT, Verb, Writer,
 };
+use crate::early;
 use crate::edge::place;
 use crate::fingerprint::Part;
 use crate::levels::{self, indexes};
@@ -27,6 +30,8 @@ pub enum Step {
         /// Whether a part of it is attached to the ingress, for acknowledgements that echo code points.
         echoes: bool,
     },
+    /// Attach the program for early drops to the root, in the place of an attached one.
+    Early(EarlyPlan),
     /// Noting how the queues look to tc.
     Fingerprint,
 }
@@ -49,6 +54,10 @@ impl std::fmt::Display for Step {
                 }
                 Ok(())
             }
+            Step::Early(_) => write!(
+                f,
+                "# then attach the eBPF program for early drops at the queues with pref 1"
+            ),
             Step::Fingerprint => write!(
                 f,
                 "# then record tc's listing there, so that `status` detects later changes"
@@ -71,6 +80,9 @@ pub enum Obstacle {
     /// The tree has more disciplines than there are numbers.
     #[error("the policy needs {0} queues; the maximum is {MAX_QDISCS}")]
     TooMany(usize),
+    /// The tree has more queues with levels than the program for early drops takes.
+    #[error("the policy has {0} queues with levels; the maximum is {MAX_QUEUES}")]
+    ManyLevels(usize),
     /// The rules come to more instructions than a kernel takes.
     #[error("the rules compile to {} instructions; the kernel's maximum is 4096", .0.instructions)]
     TooLong(TooLong),
@@ -94,6 +106,10 @@ pub fn converge(
 ) -> Result<Vec<Step>, Obstacle> {
     if let Root::Other { kind, handle } = &observed.root {
         return Err(Obstacle::Other { kind: kind.clone(), handle: handle.clone() });
+    }
+    match early::queues(tree) {
+        many if many > MAX_QUEUES => return Err(Obstacle::ManyLevels(many)),
+        _ => {}
     }
     match tree.disciplines().len() {
         many if many > MAX_QDISCS => Err(Obstacle::TooMany(many)),
@@ -134,6 +150,7 @@ impl Way<'_> {
                 next
             }
         };
+        steps.extend(self.early(next));
         steps.extend(self.class_of(OTHER));
         steps.extend(others);
         steps.push(Step::Fingerprint);
@@ -251,6 +268,12 @@ impl Way<'_> {
         steps.push(Step::Tc(writer.filter(Verb::Add)?));
         steps.extend(live.map(|live| Step::Tc(writer.remove_filter(live.place()))));
         Ok(steps)
+    }
+
+    /// Attaches the program for early drops, or removes what an earlier policy left.
+    fn early(&self, generation: Generation) -> Option<Step> {
+        let remove = || self.observed.has_early.then(|| early::remove(self.device));
+        early::plan(self.tree, generation).map(Step::Early).or_else(remove)
     }
 
     /// Attaches the filter that gives packets their levels, or removes what an earlier policy left.

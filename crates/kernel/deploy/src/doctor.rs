@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
+use shortflow_ebpf::early::EarlyProgram;
 
 use crate::bytecode::Program;
 use crate::edge::redirect;
@@ -216,6 +217,7 @@ fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
             tc("qdisc add dev lo root handle 1: htb")
                 && tc("filter add dev lo parent 1: protocol all bpf bytecode '1,6 0 0 1'")
         }
+        Kind::Early => return program::try_early().is_ok(),
         Kind::Clsact => return tc("qdisc add dev lo clsact") && tc("qdisc del dev lo clsact"),
         Kind::Ifb => return ip("link add sf-trial type ifb") && ip("link del dev sf-trial"),
         Kind::Mirred => {
@@ -271,6 +273,11 @@ fn known(configuration: Option<&str>, modules: &str) -> Vec<(Kind, bool)> {
     for (kind, _, option, module, _) in KINDS {
         // The option says nothing of a kind that came to its module later.
         if kind == Kind::CakeMq {
+            continue;
+        }
+        // Without the program in this build no kernel has it.
+        if kind == Kind::Early && !EarlyProgram::IS_BUILT {
+            known.push((kind, false));
             continue;
         }
         let line = |value: &str| format!("CONFIG_{option}={value}");

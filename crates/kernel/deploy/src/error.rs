@@ -246,6 +246,8 @@ fn remedy(device: &str, obstacle: &Obstacle) -> String {
                     {device} root`"
             )
         }
-        Obstacle::TooMany(_) | Obstacle::TooLong(_) => "use fewer classes or rules".to_owned(),
+        Obstacle::TooMany(_) | Obstacle::TooLong(_) | Obstacle::ManyLevels(_) => {
+            "use fewer classes or rules".to_owned()
+        }
     }
 }

@@ -39,10 +39,12 @@ pub enum Kind {
     Ifb,
     /// The action of filters that sends packets to another device.
     Mirred,
+    /// The program that drops packets before they wait.
+    Early,
 }
 
 /// Every kind: its name for tc, the option of the kernel, the module, and what can be set on a trial.
-pub const KINDS: [(Kind, &str, &str, &str, &str); 17] = [
+pub const KINDS: [(Kind, &str, &str, &str, &str); 18] = [
     (Kind::Htb, "htb", "NET_SCH_HTB", "sch_htb", ""),
     (Kind::Bpf, "bpf", "NET_CLS_BPF", "cls_bpf", ""),
     (Kind::Clsact, "clsact", "NET_SCH_INGRESS", "sch_ingress", ""),
@@ -66,6 +68,7 @@ pub const KINDS: [(Kind, &str, &str, &str, &str); 17] = [
     (Kind::CakeMq, "cake_mq", "NET_SCH_CAKE", "sch_cake", ""),
     (Kind::Ifb, "ifb", "IFB", "ifb", ""),
     (Kind::Mirred, "mirred", "NET_ACT_MIRRED", "act_mirred", ""),
+    (Kind::Early, "early drops by eBPF", "BPF_SYSCALL", "", ""),
 ];
 
 impl Kind {

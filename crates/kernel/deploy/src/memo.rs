@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use shortflow_units::{LinkLayer, Rate};
 
 use crate::commands::{Generation, Writer};
+use crate::early;
 use crate::levels::{number, program};
 use crate::tree::Tree;
 
@@ -34,6 +35,8 @@ pub struct Memo {
     pub(crate) stab: i64,
     /// The number of the filter that gives packets their levels; `None` where no queue has levels.
     pub(crate) levels: Option<u64>,
+    /// Whether the program for early drops is before the queues.
+    pub(crate) has_early: bool,
     /// Whether the place for filters was there before.
     pub(crate) has_found_place: bool,
 }
@@ -75,6 +78,7 @@ impl Memo {
             settings: Some(tree.settings()),
             link_layer: tree.link_layer,
             stab: tree.stab(),
+            has_early: early::plan(tree, generation).is_some(),
             levels: program(tree).ok().flatten().map(|program| number(&program)),
             has_found_place: false,
         }
@@ -121,6 +125,9 @@ impl Memo {
         if let Some(levels) = self.levels {
             writeln!(text, "levels {levels:x}").expect("a string takes all");
         }
+        if self.has_early {
+            text += "early drops\n";
+        }
         if self.has_found_place {
             text += "place was found\n";
         }
@@ -153,6 +160,7 @@ impl Memo {
             link_layer: LinkLayer::RAW,
             stab: 0,
             levels: None,
+            has_early: false,
             has_found_place: false,
         };
         for line in lines {
@@ -175,6 +183,7 @@ impl Memo {
                 }
                 "link" => memo.link_layer = rest.parse().ok()?,
                 "stab" => memo.stab = rest.parse().ok()?,
+                "early" => memo.has_early = true,
                 "levels" => memo.levels = Some(hex(rest)?),
                 "settings" => memo.settings = Some(hex(rest)?),
                 "place" => memo.has_found_place = true,
@@ -217,6 +226,7 @@ mod tests {
             link_layer: "pppoa-vcmux".parse().unwrap(),
             stab: -6,
             levels: Some(u64::MAX),
+            has_early: true,
             has_found_place: true,
         };
         let policy = "Web First".to_owned();

@@ -1,6 +1,7 @@
 //! The state of a device, as listed by tc.
 
 use serde_json::Value;
+use shortflow_ebpf::early::EarlyCounter;
 
 use crate::bytecode::Program;
 use crate::commands::{
@@ -8,6 +9,7 @@ use crate::commands::{
 };
 use crate::converge::Step;
 use crate::deployed::{AT_ROOT, Deployed, Options};
+use crate::early::is_program as is_early;
 use crate::edge::EdgeObserved;
 use crate::fingerprint::{FINGERPRINT, Fingerprint, Part, PartSettings, part_settings};
 use crate::levels::LEVELS;
@@ -54,6 +56,8 @@ pub struct Observed {
     pub(crate) backlog: u64,
     /// Minor numbers of our root's classes, with how many packets wait in each.
     pub(crate) classes: Vec<(u16, u64)>,
+    /// Whether the program for early drops is at our root.
+    pub(crate) has_early: bool,
     /// Places of filters at our root.
     pub(crate) filters: Vec<u16>,
     /// Positions and protocols of other owners' filters there.
@@ -105,6 +109,23 @@ pub struct QueueLevel {
     pub drops: u64,
     /// Packets that it has marked with ECN.
     pub marks: u64,
+}
+
+impl Queue {
+    /// Adds what the program for early drops has done before it.
+    pub(crate) fn add_early(&mut self, levels: &[EarlyCounter]) {
+        let level = |counter: &EarlyCounter| QueueLevel {
+            packets: counter.passed,
+            drops: counter.dropped(),
+            marks: counter.marked,
+        };
+        self.drops += levels.iter().map(EarlyCounter::dropped).sum::<u64>();
+        self.marks += levels.iter().map(|counter| counter.marked).sum::<u64>();
+        // Of RED with one level, that is all.
+        if levels.len() > 1 {
+            self.levels = levels.iter().map(level).collect();
+        }
+    }
 }
 
 impl QueueLevel {
@@ -175,6 +196,7 @@ impl Observed {
             faults: Vec::new(),
             backlog,
             classes: classes_of(listings.classes),
+            has_early: filters.iter().any(is_early),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
             foreign,
             part_settings: part_settings(&qdiscs, listings.classes, &with_filters),
@@ -224,6 +246,12 @@ impl Observed {
             damage.push(
                 "the filter that gives packets their level is missing or was changed: all have the \
                     same"
+                    .to_owned(),
+            );
+        }
+        if memo.has_early && !self.has_early {
+            damage.push(
+                "the program for early drops is missing: packets are dropped only where a queue is full"
                     .to_owned(),
             );
         }

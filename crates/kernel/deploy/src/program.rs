@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use shortflow_ebpf as ebpf;
+use shortflow_ebpf::early::{EarlyCounter, EarlyPlan, EarlyProgram, early_counters};
 use shortflow_ebpf::edge::{Direction, EdgeAtDevice, EdgePlan, EdgeProgram, EdgeTable};
 
+use crate::commands::ROOT;
 use crate::compile::Edge;
 use crate::device::Link;
 use crate::edge::EdgeMemo;
@@ -16,9 +18,14 @@ const OFFERS: u32 = 10;
 const PEACE: Duration = Duration::from_millis(30);
 
 fn load(plan: &EdgePlan, link: ebpf::Link) -> Result<EdgeProgram, ebpf::Error> {
+    offered(|| EdgeProgram::load(plan, link))
+}
+
+/// A program that the kernel has taken, or why it does not.
+fn offered<P>(load: impl Fn() -> Result<P, ebpf::Error>) -> Result<P, ebpf::Error> {
     let mut offers = 1;
     loop {
-        match EdgeProgram::load(plan, link) {
+        match load() {
             Err(ebpf::Error::Refused { why, .. }) if offers < OFFERS && why.contains(BUSY) => {
                 offers += 1;
                 std::thread::sleep(PEACE);
@@ -92,6 +99,27 @@ pub(crate) fn colors(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
         buckets: Vec::new(),
     };
     Some(there.counters(classes).ok()?.into_iter().map(of).collect())
+}
+
+/// Gives the kernel the program for early drops.
+pub(crate) fn prepare_early(plan: &EarlyPlan) -> Result<EarlyProgram, ebpf::Error> {
+    offered(|| EarlyProgram::load(plan))
+}
+
+/// Attaches it to the root of the device's queues.
+pub(crate) fn bring_early(program: &EarlyProgram, link: &Link) -> Result<(), ebpf::Error> {
+    program.attach(link.index, ROOT)
+}
+
+/// What it has done at a device: the handle of each queue, and its levels; empty if this process may not read that.
+pub(crate) fn early_levels(link: &Link) -> Vec<(u16, Vec<EarlyCounter>)> {
+    let found = early_counters(link.index, ROOT).unwrap_or_default();
+    found.into_iter().map(|(handle, levels)| ((handle >> 16) as u16, levels)).collect()
+}
+
+/// Whether the kernel takes the program for early drops.
+pub(crate) fn try_early() -> Result<(), ebpf::Error> {
+    prepare_early(&EarlyPlan::new(true)).map(|_| ())
 }
 
 /// Whether the kernel takes the program.

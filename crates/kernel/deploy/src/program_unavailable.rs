@@ -1,6 +1,7 @@
 //! Builds without eBPF.
 
 use shortflow_ebpf as ebpf;
+use shortflow_ebpf::early::{EarlyCounter, EarlyPlan, EarlyProgram};
 use shortflow_ebpf::edge::{EdgePlan, EdgeProgram};
 
 use crate::compile::Edge;
@@ -31,6 +32,26 @@ pub(crate) fn seen(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
 /// The colours alone: this build cannot look.
 pub(crate) fn colors(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
     None
+}
+
+/// Loads the program for early drops; not available in this build.
+pub(crate) fn prepare_early(plan: &EarlyPlan) -> Result<EarlyProgram, ebpf::Error> {
+    EarlyProgram::load(plan)
+}
+
+/// Attaches it to the root of the device's queues; not available in this build.
+pub(crate) fn bring_early(program: &EarlyProgram, _: &Link) -> Result<(), ebpf::Error> {
+    match *program {}
+}
+
+/// What it has done at a device: this build cannot look.
+pub(crate) fn early_levels(_: &Link) -> Vec<(u16, Vec<EarlyCounter>)> {
+    Vec::new()
+}
+
+/// Whether the kernel takes it; not available in this build.
+pub(crate) fn try_early() -> Result<(), ebpf::Error> {
+    prepare_early(&EarlyPlan::new(true)).map(|_| ())
 }
 
 /// Whether the kernel accepts the program; not available in this build.

@@ -314,6 +314,17 @@ impl DeviceStatus {
             let queue = queue?.clone();
             Some(ClassStatus { name, queue })
         });
+        let mut classes: Vec<ClassStatus> = classes.collect();
+        if observed.memo.as_ref().is_some_and(|memo| memo.has_early) {
+            let early =
+                link(device).map_or_else(|_| Vec::new(), |link| program::early_levels(&link));
+            for (handle, levels) in early {
+                let queue = classes.iter_mut().map(|class| &mut class.queue);
+                queue
+                    .filter(|queue| queue.handle == handle)
+                    .for_each(|queue| queue.add_early(&levels));
+            }
+        }
         let old = observed.live().map(|live| observed.classes_of(live.other()));
         DeviceStatus {
             device: device.to_owned(),
@@ -335,7 +346,7 @@ impl DeviceStatus {
             foreign: observed.edge.before(),
             tcx: tcx_before(device, &observed.edge),
             is_busy: DeviceLock::is_taken(device),
-            classes: classes.collect(),
+            classes,
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
         }
     }

@@ -209,6 +209,11 @@ impl Tc {
             }
             false => None,
         };
+        let early = steps.iter().find_map(|step| match step {
+            Step::Early(plan) => Some(program::prepare_early(plan)),
+            _ => None,
+        });
+        let early = early.transpose()?;
         let mut applied = Applied { commands: 0, waiting: 0 };
         let mut rest = steps;
         while let Some(first) = rest.first() {
@@ -228,6 +233,12 @@ impl Tc {
                 Step::Condition { .. } => {
                     rest = &rest[1..];
                     self.condition(program.as_ref().expect("a step asks for it"))?;
+                    applied.commands += 1;
+                }
+                Step::Early(_) => {
+                    rest = &rest[1..];
+                    let early = early.as_ref().expect("a step asks for it");
+                    program::bring_early(early, &link(&self.device)?)?;
                     applied.commands += 1;
                 }
                 Step::Fingerprint => {

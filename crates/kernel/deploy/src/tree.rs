@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use shortflow_units::{Bytes, LinkLayer, Rate};
 
 use crate::bytecode::Choice;
+use crate::early::Early;
 use crate::kernel::Kind;
 use crate::levels::indexes;
 use crate::memo::Instead;
@@ -64,6 +65,8 @@ pub struct Discipline {
     pub parts: Vec<String>,
     /// The level of each packet, where it drops by level.
     pub levels: Option<Choice<usize>>,
+    /// What the program does before it that drops packets early.
+    pub early: Option<Early>,
     /// Its classes.
     pub inner: Vec<Inner>,
     /// Which packets belong to which of them, where it has any.
@@ -91,6 +94,7 @@ impl Discipline {
             settings,
             parts,
             levels: None,
+            early: None,
             inner,
             choice: None,
         }
@@ -116,7 +120,10 @@ impl Discipline {
         };
         let inner: Vec<String> = self.inner.iter().map(inner).collect();
         let parts: String = self.parts.iter().map(|part| format!("; {part}")).collect();
-        format!("{}{parts} [{}]", self.settings, inner.join(" "))
+        let early =
+            self.early.iter().map(|early| format!(" early {:x}", fnv(&format!("{early:?}"))));
+        let early: String = early.collect();
+        format!("{}{parts}{early} [{}]", self.settings, inner.join(" "))
     }
 
     fn shape(&self) -> String {
@@ -142,7 +149,8 @@ impl Tree {
         let own = [Kind::Htb, Kind::Bpf, Kind::Pfifo];
         let of_levels = indexes(self).map(|_| Kind::Clsact);
         let queues = self.disciplines().into_iter().map(|queue| queue.kind);
-        queues.chain(of_levels).chain(own).collect()
+        let early = self.disciplines().into_iter().any(|queue| queue.early.is_some());
+        queues.chain(of_levels).chain(early.then_some(Kind::Early)).chain(own).collect()
     }
 
     /// The bytes by which the kernel's count of a packet is below the size on the link; negative if the device's

@@ -26,6 +26,11 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_XSKMAP = 17,
 };
 
+/* Where an offset in a packet counts from: its IP header. */
+enum bpf_hdr_start_off {
+	BPF_HDR_START_NET = 1,
+};
+
 /* Flags for writing to maps. */
 enum {
 	BPF_ANY = 0,
@@ -41,6 +46,8 @@ struct bpf_sock {
 struct __sk_buff {
 	__u32 len;
 	__u32 mark;
+	__u32 protocol;
+	__u32 tc_index;
 	__u32 cb[5];
 	__u32 data;
 	__u32 data_end;
@@ -48,6 +55,39 @@ struct __sk_buff {
 	__u32 gso_segs;
 	struct bpf_sock *sk;
 	__u32 gso_size;
+	__u32 wire_len;
+};
+
+/* What a device has of queueing disciplines: all but its root, by their handles. */
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
+struct net_device {
+	struct hlist_head qdisc_hash[16];
+};
+
+struct qdisc_skb_head {
+	__u32 qlen;
+};
+
+struct gnet_stats_queue {
+	__u32 backlog;
+};
+
+struct Qdisc {
+	struct hlist_node hash;
+	__u32 handle;
+	struct qdisc_skb_head q;
+	struct gnet_stats_queue qstats;
+};
+
+struct sk_buff {
+	struct net_device *dev;
 };
 
 struct xdp_md {
@@ -124,6 +164,7 @@ struct bpf_spin_lock {
 /* include/uapi/linux/if_ether.h */
 enum {
 	ETH_IPV4 = 0x0800,
+	ETH_ARP = 0x0806,
 	ETH_VLAN = 0x8100,
 	ETH_IPV6 = 0x86dd,
 	ETH_PROVIDER_VLAN = 0x88a8,

@@ -293,10 +293,9 @@ static __always_inline int is_bare_acknowledgement(struct __sk_buff *skb, const 
 	return packet->tcp_at && (packet->flags & (SYN | FIN | RST | ACK)) == ACK && !payload_of(skb, packet);
 }
 
-// Writes the code point into the DS field, which leaves ECN as it is.
-static __always_inline void write_code_point(struct __sk_buff *skb, const struct packet *packet, __u8 code_point)
+// Writes the DS field.
+static __always_inline void write_ds(struct __sk_buff *skb, const struct packet *packet, __u8 ds)
 {
-	__u8 ds = code_point << 2 | (packet->ds & 3);
 	__u32 head[3], sum;
 
 	if (ds == packet->ds)
@@ -317,6 +316,12 @@ static __always_inline void write_code_point(struct __sk_buff *skb, const struct
 	head[0] = bpf_htonl((bpf_ntohl(head[0]) & ~(0xffU << 16)) | (__u32)ds << 16);
 	head[2] = bpf_htonl((bpf_ntohl(head[2]) & ~0xffffU) | (~sum & 0xffff));
 	bpf_skb_store_bytes(skb, packet->ip_at, head, sizeof(head), 0);
+}
+
+// Writes the code point into the DS field, which leaves ECN as it is.
+static __always_inline void write_code_point(struct __sk_buff *skb, const struct packet *packet, __u8 code_point)
+{
+	write_ds(skb, packet, code_point << 2 | (packet->ds & 3));
 }
 
 #endif

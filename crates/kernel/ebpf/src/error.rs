@@ -9,6 +9,8 @@ pub enum Program {
     Sender,
     /// [`EdgeProgram`](crate::edge::EdgeProgram).
     Edge,
+    /// [`EarlyProgram`](crate::early::EarlyProgram).
+    Early,
     /// [`AggregateFair`](crate::AggregateFair).
     Growth,
     /// [`InlineProgram`](crate::InlineProgram).
@@ -20,7 +22,7 @@ impl Program {
     fn since(self) -> &'static str {
         match self {
             Program::Sender => "5.9",
-            Program::Edge => "5.17",
+            Program::Edge | Program::Early => "5.17",
             Program::Growth => "6.4",
             Program::Inline => "5.15",
         }
@@ -32,6 +34,7 @@ impl fmt::Display for Program {
         f.write_str(match self {
             Program::Sender => "the eBPF program that reads the kernel's TCP state",
             Program::Edge => "the eBPF program that classifies, marks and polices packets",
+            Program::Early => "the eBPF program that drops packets before they wait",
             Program::Growth => "the eBPF program for aggregate-fair congestion control",
             Program::Inline => "the XDP program that hands packets to the inline router",
         })

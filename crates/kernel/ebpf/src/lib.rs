@@ -1,5 +1,5 @@
 //! Programs that run in the kernel. At a device, one reports the kernel's state of a packet's sender, and one
-//! conditions packets ([`edge`]); in TCP, one is a congestion control ([`AggregateFair`]).
+//! conditions packets ([`edge`]), and one drops them before they wait ([`early`]); in TCP, one is a congestion control ([`AggregateFair`]).
 //!
 //! ```text
 //! kernel's TCP/IP ── packet ──▶ [sender.bpf.c] ── Record, packet ──▶ eth0 (TUN) ── Record::split ──▶ who reads
@@ -18,6 +18,7 @@
 
 #![cfg(target_os = "linux")]
 
+pub mod early;
 pub mod edge;
 mod error;
 #[cfg(feature = "ebpf")]

@@ -85,9 +85,10 @@ impl Compiler<'_> {
                     `dstf` before strict priority";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])
             }
-            QueuePlan::Sima(_) => {
-                let what = "no kernel has a queue that drops by SIMA's precedence";
-                Err(vec![Refusal::of_policy(path, what, None)])
+            QueuePlan::Sima(params) => {
+                let (classifier, buffers) = self.sima(params, path)?;
+                let each = buffers.map(|(name, queue)| (name.to_owned(), queue)).into();
+                self.prio(&classifier, each, 1, path)
             }
             QueuePlan::AggregateShaper(_) => {
                 let what = "it releases packets when TCP receives acknowledgements or an \

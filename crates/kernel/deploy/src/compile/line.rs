@@ -84,6 +84,7 @@ fn priorities(queue: &QueuePlan) -> usize {
             bands.classes().iter().map(|(_, queue)| priorities(queue)).sum()
         }
         QueuePlan::SharedPriority(params) => params.bands(),
+        QueuePlan::Sima(_) => 2,
         _ => 1,
     }
 }
@@ -167,6 +168,11 @@ impl Compiler<'_> {
                 Ok(Choice::among(bands.classifier(), &each, last))
             }
             QueuePlan::SharedPriority(params) => self.apart(params, path, ceiling, line),
+            QueuePlan::Sima(params) => {
+                let (classifier, buffers) = self.sima(params, path)?;
+                let each = buffers.map(|(name, queue)| line.add(name, ceiling, FRAME, queue));
+                Ok(Choice::among(&classifier, &each, 1))
+            }
             QueuePlan::Shaper(plan) => {
                 let (params, inner) = (plan.params(), plan.queue());
                 let path = format!("{path}.queue.{}", inner.scheme());

@@ -1,5 +1,6 @@
 //! Compiles a checked policy to the kernel's traffic control.
 
+mod early;
 mod edge;
 mod leaf;
 mod line;

@@ -4,6 +4,7 @@ use shortflow_elements::queue::Averages;
 use shortflow_policy::keys::RedPlan;
 
 use super::line::by_code_point;
+use super::red::is_of_kernel;
 use super::{Compiled, Compiler, Refusal};
 use crate::bytecode::Choice;
 use crate::kernel::Kind;
@@ -13,9 +14,22 @@ use crate::tree::Discipline;
 const MAX_LEVELS: usize = 15;
 
 impl Compiler<'_> {
+    /// `gred` where it does the same, else the program for early drops, or the nearest.
+    pub(super) fn multi_red(&mut self, plan: &RedPlan, path: &str) -> Compiled<Discipline> {
+        let count = plan.curves().len();
+        let one_average = plan.averages() == Averages::Shared || count == 1;
+        if !self.lacks(Kind::Gred) && one_average && count <= MAX_LEVELS && is_of_kernel(plan) {
+            return self.gred(plan, path);
+        }
+        match self.early_red(plan, path)? {
+            Some(queue) => Ok(queue),
+            None => self.gred(plan, path),
+        }
+    }
+
     /// `gred`, whose levels are numbered from 1 on. Packets without a level, which no filter of ours has seen, belong to the
     /// level of most code points.
-    pub(super) fn multi_red(&mut self, plan: &RedPlan, path: &str) -> Compiled<Discipline> {
+    fn gred(&mut self, plan: &RedPlan, path: &str) -> Compiled<Discipline> {
         self.there(Kind::Gred, "multi-red", path)?;
         self.there(Kind::Clsact, "multi-red", path)?;
         self.refuse_parts_of_red(Kind::Gred, plan, path)?;

@@ -11,6 +11,17 @@ use crate::tree::Discipline;
 
 impl Compiler<'_> {
     pub(super) fn red(&mut self, plan: &RedPlan, path: &str) -> Compiled<Discipline> {
+        if !self.lacks(Kind::Red) && is_of_kernel(plan) {
+            return self.red_of_kernel(plan, path);
+        }
+        match self.early_red(plan, path)? {
+            Some(queue) => Ok(queue),
+            None => self.red_of_kernel(plan, path),
+        }
+    }
+
+    /// The kernel's `red`, or why it is none.
+    fn red_of_kernel(&mut self, plan: &RedPlan, path: &str) -> Compiled<Discipline> {
         self.there(Kind::Red, "red", path)?;
         self.refuse_parts_of_red(Kind::Red, plan, path)?;
         let log = self.weight_log(plan.weight(), path);
@@ -114,6 +125,20 @@ impl Compiler<'_> {
         }
         log
     }
+}
+
+/// Whether the kernel's `red` has every key, and all its levels what the kernel's `gred` has.
+pub(super) fn is_of_kernel(plan: &RedPlan) -> bool {
+    let is_plain = |curve: &DropCurve| {
+        let probability = curve.max_probability();
+        curve.above_max() == AboveMax::Forced && probability > 0.0 && probability < 1.0
+    };
+    matches!(plan.limit(), Length::Bytes(_))
+        && plan.curves().iter().all(|curve| matches!(curve.max_threshold(), Length::Bytes(_)))
+        && plan.spacing() == Spacing::Uniform
+        && !plan.byte_mode()
+        && plan.spare_below() == 0
+        && plan.curves().iter().all(is_plain)
 }
 
 /// The least burst from which `tc` reckons this weight for the average.

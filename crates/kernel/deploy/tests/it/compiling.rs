@@ -23,6 +23,7 @@ fn reported(policy: &Policy) -> String {
         Kind::FqPie,
         Kind::Cake,
         Kind::CakeMq,
+        Kind::Early,
     ];
     let min = settings(&lacking, true);
     let mut text = String::new();
@@ -121,7 +122,8 @@ fn every_part_that_is_refused_is_named() {
         gentle = true, byte_mode = true } },
     ]"
     .replace('\n', " ");
-    let found = refused(&bands);
+    let found = compiled(&of_queue(&bands), &settings(&[Kind::Early], false)).unwrap_err();
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     let paths: Vec<&str> = found.iter().map(|it| it.split(": ").next().unwrap()).collect();
     let red = "roles.core.queue.strict-priority.bands.1.queue.red";
     assert_eq!(paths, ["roles.core.queue.strict-priority.bands.0.queue.stf", red, red]);

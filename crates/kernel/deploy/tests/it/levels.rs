@@ -1,4 +1,4 @@
-//! RED with several levels as the kernel's `gred`.
+//! RED with several levels as the kernel's `gred`, where there is no program for early drops or none is needed.
 
 use shortflow_deploy::{Kind, Listings, Step, Tc};
 
@@ -20,7 +20,7 @@ fn wred(more: &str) -> String {
 }
 
 fn commands(queue: &str, nearest: bool) -> Vec<String> {
-    let tree = compiled(&of_queue(queue), &settings(&[], nearest)).unwrap();
+    let tree = compiled(&of_queue(queue), &settings(&[Kind::Early], nearest)).unwrap();
     let steps = first_steps(&tree);
     steps
         .iter()
@@ -30,7 +30,7 @@ fn commands(queue: &str, nearest: bool) -> Vec<String> {
 }
 
 fn refused(queue: &str) -> Vec<String> {
-    let refusals = compiled(&of_queue(queue), &settings(&[], false)).unwrap_err();
+    let refusals = compiled(&of_queue(queue), &settings(&[Kind::Early], false)).unwrap_err();
     refusals.iter().map(ToString::to_string).collect()
 }
 
@@ -83,7 +83,8 @@ fn what_gred_does_not_do_is_refused_key_by_key() {
     assert_eq!(found, expected);
     let found = refused(&wred("").replace("max_probability = 0.1 }]", "max_probability = 1 }]"));
     assert!(found[0].starts_with("roles.core.queue.multi-red.levels.2:"), "{found:?}");
-    let lacking = compiled(&of_queue(&wred("")), &settings(&[Kind::Gred], true)).unwrap_err();
+    let lacking = [Kind::Gred, Kind::Early];
+    let lacking = compiled(&of_queue(&wred("")), &settings(&lacking, true)).unwrap_err();
     assert!(lacking[0].of_machine && lacking[0].what.contains("sch_gred"), "{lacking:?}");
 }
 

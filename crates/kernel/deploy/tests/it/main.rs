@@ -2,6 +2,7 @@
 
 mod classifying;
 mod compiling;
+mod early;
 mod kernel;
 mod levels;
 mod steps;

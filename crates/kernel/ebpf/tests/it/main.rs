@@ -5,6 +5,7 @@
 mod admission;
 mod aggregate;
 mod device;
+mod early;
 mod echo;
 mod edge;
 mod growth;

@@ -86,6 +86,11 @@ impl RedGate {
         }
     }
 
+    /// How many random numbers it has drawn.
+    pub fn draws(&self) -> u64 {
+        self.rng.position()
+    }
+
     /// The average for packets of `level`, in packets or bytes.
     fn average_of(&self, level: usize) -> f64 {
         let first = if self.rules.averages == Averages::Shared { 0 } else { level };
