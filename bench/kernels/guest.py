@@ -39,6 +39,7 @@ def run_guest(kernel, shortflow: Path, root: Path, cache: Path, *, verbose: bool
         try:
             for line in machine.stdout:
                 copy.write(line)
+                copy.flush()
                 if verbose:
                     print(line.rstrip())
                 # The firmware's last control characters stand before the first line.

@@ -24,7 +24,7 @@ pub enum Early {
     /// SIMA, whose buffers are two queues, that of real-time traffic first.
     Sima {
         /// Both buffers.
-        params: SimaQueueParams,
+        params: Box<SimaQueueParams>,
         /// Whether it is the first of them.
         is_first: bool,
     },

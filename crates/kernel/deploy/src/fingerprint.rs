@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::bytecode::Program;
 use crate::commands::{Generation, LINE, NEIGHBOURS, NEIGHBOURS_FILTER, OTHER, ROOT};
 use crate::converge::Step;
+use crate::early::is_program;
 use crate::tree::fnv;
 
 /// The place of the seal among the filters of the root, behind memo and record.
@@ -88,7 +89,9 @@ pub(crate) fn part_settings(
     let classes = classes.lines().filter_map(class);
     let mut part_settings: PartSettings = queues.chain(classes).collect();
     for (parent, filters) in filters {
-        for filter in filters.iter().filter(|filter| filter["options"].is_object()) {
+        // The program for early drops is known by its name: each reload brings another.
+        let is_setting = |filter: &&Value| filter["options"].is_object() && !is_program(filter);
+        for filter in filters.iter().filter(is_setting) {
             let Some(place) = filter["pref"].as_u64() else { continue };
             let settings: &mut String =
                 part_settings.entry(Part::Filter(*parent, place as u16)).or_default();

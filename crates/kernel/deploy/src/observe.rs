@@ -177,7 +177,7 @@ impl Observed {
         let has_found_place = memo.as_ref().map(|memo| memo.has_found_place);
         let mut edge = EdgeObserved::parse(&qdiscs, &egress, &ingress);
         edge.has_found_place = has_found_place;
-        let places = filters.iter().filter(|it| it["options"].is_object());
+        let places = filters.iter().filter(|it| it["options"].is_object() && !is_early(it));
         let queues: Vec<Queue> = qdiscs.iter().filter_map(queue_of).collect();
         edge.sent = (root == Root::Ours).then(|| sent_by(&queues));
         let foreign = filters.iter().filter_map(foreign).collect();
@@ -244,8 +244,8 @@ impl Observed {
         }
         if memo.levels.is_some() && memo.levels != self.edge.levels {
             damage.push(
-                "the filter that gives packets their level is missing or was changed: all have the \
-                    same"
+                "the filter that gives packets their level is missing or was changed: no packet has \
+                    one"
                     .to_owned(),
             );
         }

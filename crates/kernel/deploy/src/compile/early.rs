@@ -66,7 +66,7 @@ impl Compiler<'_> {
             let (classifier, rest) = by_code_point(code_points.len(), precedence);
             let classes: Vec<_> = (0..code_points.len()).map(Choice::Class).collect();
             let levels = Some(Choice::among(&classifier, &classes, rest));
-            let early = Some(Early::Sima { params: params.clone(), is_first });
+            let early = Some(Early::Sima { params: Box::new(params.clone()), is_first });
             Discipline { levels, early, ..waiting(Length::Bytes(buffer.limit())) }
         };
         let buffers = [("real time", buffer(first, true)), ("non-real time", buffer(other, false))];

@@ -1,6 +1,7 @@
 //! With a real kernel, between two network namespaces of the test's own.
 
 mod bench;
+mod early;
 mod edge;
 mod interruptions;
 mod life;
