@@ -83,8 +83,8 @@ pub(crate) fn advise(console: &Console, args: &Advise) -> Result<(), Failure> {
 /// Policies whose own rate is that of one line: what it is for, `deploy --rate` does.
 const OF_ONE_LINE: [&str; 1] = ["shaper"];
 
-/// Whether a shipped policy can be deployed at a gateway of any rate.
+/// Whether a shipped policy can be deployed at a gateway of any rate, with the kernel's own queues.
 fn fits_a_gateway((path, text): &shipped::Shipped) -> bool {
     let Ok(policy) = shortflow_policy::from_text("", text, &[]) else { return false };
-    !OF_ONE_LINE.contains(&shipped::stem(path)) && deployable::why_not(&policy).is_none()
+    !OF_ONE_LINE.contains(&shipped::stem(path)) && deployable::has_queues_of_kernel(&policy)
 }

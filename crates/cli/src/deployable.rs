@@ -42,10 +42,21 @@ pub(crate) fn link_layer_of(scenario: &Scenario) -> LinkLayer {
 /// Why no Linux can do at a device what a policy says, if none can.
 #[cfg(target_os = "linux")]
 pub(crate) fn why_not(policy: &Policy) -> Option<String> {
-    use shortflow_deploy::{Kernel, Owners, Settings, compile, compile_edge};
+    refusal(policy, shortflow_deploy::Kernel::default())
+}
+
+/// Whether it can be deployed with the kernel's own queues, without a program before them.
+#[cfg(target_os = "linux")]
+pub(crate) fn has_queues_of_kernel(policy: &Policy) -> bool {
+    use shortflow_deploy::{Kernel, Kind};
+    refusal(policy, Kernel::new([(Kind::Early, false)])).is_none()
+}
+
+#[cfg(target_os = "linux")]
+fn refusal(policy: &Policy, kernel: shortflow_deploy::Kernel) -> Option<String> {
+    use shortflow_deploy::{Owners, Settings, compile, compile_edge};
     use shortflow_units::Rate;
     let rate = Some(Rate::from_bits_per_sec(10_000_000));
-    let kernel = Kernel::default();
     let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
     policy.roles.iter().find_map(|role| {
         let refused = match (role.queues(), role.base_name()) {
@@ -58,6 +69,12 @@ pub(crate) fn why_not(policy: &Policy) -> Option<String> {
         };
         refused.and_then(|all| all.first().map(ToString::to_string))
     })
+}
+
+/// Elsewhere nothing is deployed, so nothing is said against it.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn has_queues_of_kernel(_: &Policy) -> bool {
+    true
 }
 
 /// Elsewhere nothing is deployed, so nothing is said against it.
