@@ -65,8 +65,13 @@ mod linux {
     pub(super) fn head(reference: &str) -> String {
         let of = format!("of {reference}");
         format!(
-            "{:<15}  {:>5}  {:>25}  {of:<20}  {:>13}  {of:<20}  {:>12}",
-            "way", "bytes", "packets/s (least to most)", "CPU ns/packet", "late p99, us"
+            "{:<15}  {:>5}  {:>25}  {of:<20}  {:>13}  {of:<20}  {:>12}  {:>28}",
+            "way",
+            "bytes",
+            "packets/s (least to most)",
+            "CPU ns/packet",
+            "late p99, us",
+            "delay p99, us (at half load)"
         )
     }
 
@@ -79,6 +84,7 @@ mod linux {
             of_reference,
             of_reference_by_cpu,
             late_nanos,
+            delay_nanos,
         } = row;
         let ratio = |of: &Option<Spread>| {
             of.map_or("–".to_owned(), |ratio| {
@@ -90,13 +96,14 @@ mod linux {
             spread.map_or("–".to_owned(), |spread| format!("{:.0}", spread.median / unit))
         };
         format!(
-            "{:<15}  {size:>5}  {:>25}  {:<20}  {:>13}  {:<20}  {:>12}",
+            "{:<15}  {size:>5}  {:>25}  {:<20}  {:>13}  {:<20}  {:>12}  {:>28}",
             way.name(),
             format!("{:.0} ({:.0} to {:.0})", per_second.median, per_second.min, per_second.max),
             ratio(of_reference),
             or_none(cpu_nanos, 1.0),
             ratio(of_reference_by_cpu),
             or_none(late_nanos, 1000.0),
+            or_none(delay_nanos, 1000.0),
         )
     }
 
@@ -110,6 +117,7 @@ mod linux {
             "of_reference_by_cpu": row.of_reference_by_cpu.as_ref().map(spread),
             "cpu_ns_per_packet": row.cpu_nanos.as_ref().map(spread),
             "late_p99_ns": row.late_nanos.as_ref().map(spread),
+            "delay_p99_ns_at_half_load": row.delay_nanos.as_ref().map(spread),
         })
     }
 }

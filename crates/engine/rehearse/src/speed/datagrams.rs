@@ -1,13 +1,16 @@
-//! A sender that sends as many datagrams as it can, and a receiver that counts them.
+//! A sender that sends as many datagrams as it can, or a given number each second; a receiver that counts them and
+//! measures their delay.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::Duration as Wall;
 
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, MultiHeaders, SockaddrIn, recvmmsg, sendmmsg};
+use shortflow_measure::Histogram;
+use shortflow_units::Duration;
 
 use crate::realtime::{Priority, prefer_this_thread};
 
@@ -18,7 +21,7 @@ const BATCH: usize = 32;
 pub(super) const FLOWS: usize = 16;
 
 /// How long the receiver waits before it looks whether it is to stop.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Wall = Wall::from_millis(20);
 
 /// Bytes of the headers of IPv4 and UDP.
 const HEADERS: u32 = 28;
@@ -46,13 +49,50 @@ pub(super) fn send(sockets: &[UdpSocket], size: u32, stop: &AtomicBool) -> Resul
     Ok(())
 }
 
-/// Counts received datagrams until stopped.
+/// Sends `per_second` datagrams of `size` bytes at equal intervals, each with the time at which it was due, until stopped.
+pub(super) fn send_paced(
+    sockets: &[UdpSocket],
+    size: u32,
+    per_second: f64,
+    stop: &AtomicBool,
+) -> Result<(), Errno> {
+    let _preferred = prefer_this_thread(Priority::Load);
+    let mut payload = vec![0; size.saturating_sub(HEADERS) as usize];
+    let begun = now()?;
+    for (number, socket) in sockets.iter().cycle().enumerate() {
+        let due = begun + (number as f64 / per_second * 1e9) as u64;
+        while now()? < due {
+            if stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            std::thread::yield_now();
+        }
+        payload[..STAMP].copy_from_slice(&due.to_le_bytes());
+        match nix::sys::socket::send(socket.as_raw_fd(), &payload, MsgFlags::empty()) {
+            Ok(_) | Err(Errno::ENOBUFS | Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
+            Err(errno) => return Err(errno),
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of a time in a datagram. It is 0 if the delay is not measured.
+const STAMP: usize = 8;
+
+/// Nanoseconds of the monotonic clock.
+fn now() -> Result<u64, Errno> {
+    let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC)?;
+    Ok(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+/// Counts received datagrams until stopped. Returns the delays, in nanoseconds, of those that carry a time.
 pub(super) fn receive(
     socket: &UdpSocket,
     came: &AtomicU64,
     stop: &AtomicBool,
-) -> Result<(), Errno> {
+) -> Result<Histogram, Errno> {
     let _preferred = prefer_this_thread(Priority::Load);
+    let mut delays = Histogram::default();
     let mut places = vec![[0; 2048]; BATCH];
     let mut headers: MultiHeaders<SockaddrIn> = MultiHeaders::preallocate(BATCH, None);
     while !stop.load(Ordering::Relaxed) {
@@ -60,12 +100,21 @@ pub(super) fn receive(
             places.iter_mut().map(|place| [IoSliceMut::new(place)]).collect();
         let flags = MsgFlags::MSG_WAITFORONE;
         match recvmmsg(socket.as_raw_fd(), &mut headers, &mut slices, flags, None) {
-            Ok(received) => came.fetch_add(received.count() as u64, Ordering::Relaxed),
-            Err(Errno::EAGAIN | Errno::EINTR) => 0,
+            Ok(received) => {
+                let (count, now) = (received.count(), now()?);
+                came.fetch_add(count as u64, Ordering::Relaxed);
+                for place in places.iter().take(count) {
+                    let stamp = u64::from_le_bytes(std::array::from_fn(|at| place[at]));
+                    if stamp > 0 {
+                        delays.record(Duration::from_nanos(now.saturating_sub(stamp)));
+                    }
+                }
+            }
+            Err(Errno::EAGAIN | Errno::EINTR) => {}
             Err(errno) => return Err(errno),
         };
     }
-    Ok(())
+    Ok(delays)
 }
 
 /// The sockets of the sender.

@@ -41,18 +41,19 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
         queue: 1000,
         ..HostSpec::default()
     });
-    let speed = |per_second, cpu_nanos, timing: Option<TimingError>| Speed {
+    let speed = |received: Received, cpu_nanos, timing: Option<TimingError>| Speed {
         way,
         size,
         round: 0,
-        per_second,
+        per_second: received.per_second,
         cpu_nanos,
         late_nanos: timing.map(|timing| timing.p99.nanos()),
+        delay_nanos: received.delay_nanos,
     };
     if let Some(policy) = way.inline() {
-        let (per_second, cpu) =
+        let (received, cpu) =
             inline::measure(home, policy, way == Way::InlineBare, &specs, to, size, seconds)?;
-        return Ok(speed(per_second, Some(cpu), None));
+        return Ok(speed(received, Some(cpu), None));
     }
     let Some(kind) = way.ports() else {
         let checksums = Checksums::LeftToDevices;
@@ -131,14 +132,24 @@ pub(super) fn sockets(
 /// Where the sender and the receiver run.
 pub(super) struct Processors(pub(super) usize, pub(super) usize);
 
-/// Sends as much as can be sent, and gives how many datagrams came per second.
+/// The datagrams that the receiver got.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Received {
+    /// Datagrams per second while the sender sent as many as it could.
+    pub(super) per_second: f64,
+    /// The 99th percentile of their delay, in nanoseconds, at half of that rate.
+    pub(super) delay_nanos: Option<f64>,
+}
+
+/// Sends as many datagrams as possible, then half as many.
 pub(super) fn flood(
     (senders, receiver): (Vec<UdpSocket>, UdpSocket),
     size: u32,
     seconds: f64,
     Processors(of_sender, of_receiver): Processors,
-) -> Result<f64, Error> {
+) -> Result<Received, Error> {
     let (stop, came) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (is_flooded, is_paced) = (AtomicBool::new(false), AtomicBool::new(false));
     // Whoever looks at the clock must come to it in time.
     let _preferred = prefer_this_thread(Priority::Router);
     std::thread::scope(|scope| {
@@ -148,7 +159,7 @@ pub(super) fn flood(
         });
         let sending = scope.spawn(|| {
             keep_on_processor(of_sender)?;
-            datagrams::send(&senders, size, &stop)
+            datagrams::send(&senders, size, &is_flooded)
         });
         let patient_until = WallClock::now() + FIRST_DATAGRAM_TIMEOUT;
         while came.load(Ordering::Relaxed) == 0 && WallClock::now() < patient_until {
@@ -159,9 +170,23 @@ pub(super) fn flood(
         std::thread::sleep(Wall::from_secs_f64(seconds));
         let found = came.load(Ordering::Relaxed) - before;
         let per_second = found as f64 / begun.elapsed().as_secs_f64();
-        stop.store(true, Ordering::Relaxed);
+        is_flooded.store(true, Ordering::Relaxed);
         sending.join().expect("the sender only sends").map_err(lacking)?;
-        receiving.join().expect("the receiver only counts").map_err(lacking)?;
-        Ok(per_second)
+        std::thread::sleep(DRAIN);
+        let (senders, is_over) = (&senders, &is_paced);
+        let pacing = scope.spawn(move || {
+            keep_on_processor(of_sender)?;
+            datagrams::send_paced(senders, size, per_second / 2.0, is_over)
+        });
+        std::thread::sleep(Wall::from_secs_f64(seconds));
+        is_paced.store(true, Ordering::Relaxed);
+        pacing.join().expect("the sender only sends").map_err(lacking)?;
+        std::thread::sleep(DRAIN);
+        stop.store(true, Ordering::Relaxed);
+        let delays = receiving.join().expect("the receiver only counts").map_err(lacking)?;
+        Ok(Received { per_second, delay_nanos: delays.quantile(0.99).map(|delay| delay * 1e9) })
     })
 }
+
+/// How long the last datagrams of a flood may take.
+const DRAIN: Wall = Wall::from_millis(100);

@@ -12,13 +12,13 @@ use shortflow_run::Error;
 use shortflow_testbed::{Checksums, Home, HostSpec, KernelPath};
 use shortflow_units::{Duration, LinkLayer, Rate};
 
-use super::forward::{Processors, flood, sockets};
+use super::forward::{Processors, Received, flood, sockets};
 use super::{keep_on_processor, lacking};
 
 /// The rate of the line, which never limits.
 const RATE: Rate = Rate::from_bits_per_sec(100_000_000_000);
 
-/// Datagrams that came per second, and nanoseconds of CPU time of the router for each packet that it sent. A bare router
+/// The datagrams that arrived, and nanoseconds of CPU time of the router for each packet that it sent. A bare router
 /// has no elements.
 pub(super) fn measure(
     home: &Home,
@@ -28,7 +28,7 @@ pub(super) fn measure(
     to: SocketAddr,
     size: u32,
     seconds: f64,
-) -> Result<(f64, f64), Error> {
+) -> Result<(Received, f64), Error> {
     let path = KernelPath::make(home, [&specs[0], &specs[1]], Checksums::ByHosts);
     let path = path.map_err(lacking)?;
     let sockets = sockets(home, [&path.hosts[0], &path.hosts[1]], to)?;
@@ -43,7 +43,7 @@ pub(super) fn measure(
         });
         let found = match ready.recv() {
             Ok(()) => flood(sockets, size, seconds, Processors(1, 2)),
-            Err(_) => Ok(0.0),
+            Err(_) => Ok(Received::default()),
         };
         stop.store(true, Ordering::Relaxed);
         let cpu = routing.join().expect("the router does not panic")?;

@@ -4,8 +4,9 @@
 //! sender (namespace) ══▶ the router's loop, or the kernel ══▶ receiver (namespace)
 //! ```
 //!
-//! The sender sends more than can be forwarded, and the receiver counts what arrives. Ways are measured in turn, once
-//! in each round, each between two measurements of the plain FIFO, or of the bare forwarder for the inline router. So a machine that is busy for a while slows the
+//! The sender sends more than can be forwarded, and the receiver counts what arrives. Then it sends half as many, and
+//! the receiver measures their delay. Ways are measured in turn, once in each round, each between two measurements of
+//! the plain FIFO, or of the bare forwarder for the inline router. So a machine that is busy for a while slows the
 //! compared ways equally.
 
 mod datagrams;
@@ -50,6 +51,8 @@ pub struct Speed {
     pub cpu_nanos: Option<f64>,
     /// The 99th percentile of how late packets were sent, in nanoseconds.
     pub late_nanos: Option<u64>,
+    /// The 99th percentile of the time from sender to receiver at half of the rate `per_second`, in nanoseconds.
+    pub delay_nanos: Option<f64>,
 }
 
 /// Measures everything that is planned, and shows each figure as soon as it is there. It ends early when

@@ -41,6 +41,8 @@ pub struct SpeedSummary {
     pub of_reference_by_cpu: Option<Spread>,
     /// The 99th percentile of how late packets were sent, in nanoseconds.
     pub late_nanos: Option<Spread>,
+    /// The 99th percentile of the delay at half of the rate, in nanoseconds.
+    pub delay_nanos: Option<Spread>,
 }
 
 /// The rounds together: one summary for each size and way, in the order in which they were measured.
@@ -74,6 +76,7 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
                 own.iter().filter_map(beside_by_cpu).collect(),
             ),
             late_nanos: of(|speed| speed.late_nanos.map(|nanos| nanos as f64)),
+            delay_nanos: of(|speed| speed.delay_nanos),
         })
     };
     kinds.into_iter().filter_map(of_kind).collect()
@@ -109,6 +112,7 @@ mod tests {
             per_second,
             cpu_nanos: Some(1e9 / per_second),
             late_nanos: None,
+            delay_nanos: Some(1e9 / per_second),
         };
         // The machine becomes slower in the second round, and is half as fast in the third.
         let rounds = [(100.0, 90.0, 100.0), (110.0, 90.0, 90.0), (50.0, 55.0, 50.0)];
@@ -130,5 +134,6 @@ mod tests {
         let by_cpu = measured[1].of_reference_by_cpu.map(|ratio| (ratio.median * 1000.0).round());
         assert_eq!(by_cpu, Some(909.0));
         assert_eq!(measured[1].late_nanos, None);
+        assert_eq!(measured[0].delay_nanos.map(|delay| delay.max), Some(1e9 / 50.0));
     }
 }
