@@ -21,7 +21,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -85,6 +85,9 @@ bench-inline: build ## Measure how fast the inline router forwards, compared wit
 
 soak-rehearse: build ## Rehearse ten minutes at 50 Mbit/s; fail if memory or descriptors grow (needs root)
 	$(PYTHON) -B bench/soak $(SOAK)
+
+soak-inline: build ## Flood the inline router for ten minutes; fail if memory or descriptors grow (needs root)
+	$(PYTHON) -B bench/soak --inline $(SOAK)
 
 # One part alone (growth, peers): python3 -B bench/performance --only growth
 bench-peers: setup-peers build ## Compare speed with ns-2, ns-3 (and HTSIM=checkout), measure growth; write docs/performance.md

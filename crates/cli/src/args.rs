@@ -645,6 +645,13 @@ pub(crate) struct BenchRouter {
     /// Duration of each measurement.
     #[arg(long, default_value = "0.5 s")]
     pub(crate) time: shortflow_units::Duration,
+    /// Measure only these ways, by the names in the table, separated by commas.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) ways: Vec<String>,
+    /// Size of the datagrams, with headers; several sizes are separated by commas.
+    #[arg(long, value_name = "BYTES", value_delimiter = ',', default_values_t = [64, 1500],
+          value_parser = clap::value_parser!(u32).range(64..=1500))]
+    pub(crate) sizes: Vec<u32>,
     /// Print one JSON object instead.
     #[arg(long)]
     pub(crate) json: bool,

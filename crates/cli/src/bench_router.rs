@@ -28,8 +28,12 @@ pub(crate) fn bench(console: &Console, which: Router, args: &BenchRouter) -> Res
         Router::OfRehearsals => (Way::ROUTER, "the FIFO"),
         Router::Inline => (Way::INLINE, "the bare one"),
     };
-    let plan =
-        SpeedPlan { ways: ways.to_vec(), sizes: SIZES.to_vec(), rounds: args.rounds, seconds };
+    let plan = SpeedPlan {
+        ways: linux::chosen(ways, &args.ways)?,
+        sizes: args.sizes.clone(),
+        rounds: args.rounds,
+        seconds,
+    };
     let stop = crate::interrupt::stop_on_interrupt()?;
     let going_on = || !stop.load(std::sync::atomic::Ordering::Relaxed);
     let found = measure_speed(&plan, &mut |_| going_on()).map_err(|error| match error {
@@ -53,14 +57,25 @@ pub(crate) fn bench(_: &Console, _: Router, _: &BenchRouter) -> Result<(), Failu
     Err(Failure::Machine(what.to_owned()))
 }
 
-/// Bytes of the datagrams that are sent, with their headers.
-#[cfg(target_os = "linux")]
-const SIZES: [u32; 2] = [64, 1500];
-
 #[cfg(target_os = "linux")]
 mod linux {
     use serde_json::{Value, json};
-    use shortflow_rehearse::{SpeedSummary, Spread};
+    use shortflow_rehearse::{SpeedSummary, Spread, Way};
+    use shortflow_text::suggestion;
+
+    use crate::failure::Failure;
+
+    /// The ways of these names, in the order of `all`; all of them without names.
+    pub(super) fn chosen(all: &[Way], names: &[String]) -> Result<Vec<Way>, Failure> {
+        let known: Vec<&str> = all.iter().map(|way| way.name()).collect();
+        if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+            let help = suggestion(unknown, "ways", &known);
+            return Err(Failure::Input(format!("unknown way `{unknown}` in --ways\n{help}")));
+        }
+        let is_chosen =
+            |way: &&Way| names.is_empty() || names.iter().any(|name| name == way.name());
+        Ok(all.iter().filter(is_chosen).copied().collect())
+    }
 
     pub(super) fn head(reference: &str) -> String {
         let of = format!("of {reference}");
