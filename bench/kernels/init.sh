@@ -113,7 +113,7 @@ loaded() {
   wait $generator
   longest=$(sort -n /tmp/waiting | tail -1)
   shortflow status --dev to-far >/tmp/status 2>&1 || { fail "status: $(cat /tmp/status)"; return; }
-  drops=$(awk '$1 == "level" { print $4 }' /tmp/status | tail -8 | tr '\n' ' ')
+  drops=$(awk '$1 == "level" { print $4 }' /tmp/status | tail -8 | tr '\n' ' ' | sed 's/ $//')
   all=$(dropped); before=$(received)
   load $2 $3 $4 300 12000000 &
   generator=$!

@@ -13,7 +13,8 @@ versions of IP pass between two network namespaces, with a delay of 5 ms by nete
 which the bridge must forward. Policies run without `--nearest`.
 
 Before that, four policies get twice the traffic that their line sends, from the kernel's packet generator, in three streams of
-which the first is the best protected; and then less than the line, with a `reload` meanwhile, of which no packet may be lost.
+which the first is the best protected; and then less than the line, with a `reload` meanwhile, of which every packet that no queue
+drops must arrive.
 
 - *yes*: all of that held.
 - *no*: refused by name, with the reason below the table. Nothing changed on the device.
@@ -22,11 +23,11 @@ which the first is the best protected; and then less than the line, with a `relo
 
 
 EXPLAINED = """
-- [`wred`](../bench/kernels/policies/wred.toml) is `gred`; its levels are counted by the kernel.
+- [`wred`](../bench/kernels/policies/wred.toml) is `gred`; its levels are counted by the kernel. The generator repeats a packet that
+  `gred` drops, so it can be dropped again.
 - [`exact`](../bench/kernels/policies/exact.toml) drops whatever finds 21 packets: the queue is never longer, so the program for
   early drops knows its true length.
-- `three-priority-red` and `sima` are that program, too. The levels of `sima` are its precedences, of which 6 is the best.
-"""
+- `three-priority-red` and `sima` are that program, too. The levels of `sima` are its precedences 0 to 7; the streams have 6, 3 and 0."""
 
 
 def write_page(page: Path, found: dict) -> None:
