@@ -21,7 +21,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -85,6 +85,9 @@ bench-inline: build ## Measure how fast the inline router forwards, compared wit
 
 soak-rehearse: build ## Rehearse ten minutes at 50 Mbit/s; fail if memory or descriptors grow (needs root)
 	$(PYTHON) -B bench/soak $(SOAK)
+
+bench-fail-open: build ## Kill the inline router a hundred times under traffic, and measure the gaps (needs root)
+	$(PYTHON) -B bench/fail_open
 
 soak-inline: build ## Flood the inline router for ten minutes; fail if memory or descriptors grow (needs root)
 	$(PYTHON) -B bench/soak --inline $(SOAK)
