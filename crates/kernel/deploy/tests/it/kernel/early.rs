@@ -42,9 +42,9 @@ fn highest(bench: &Bench, dscps: &[u32]) -> u64 {
     highest
 }
 
-/// The queue is never longer, and nearly as long: on a busy machine no look may come while it is longest.
+/// The queue is never longer, and more than half as long: on a busy machine no look may come while it is longest.
 fn is_at(found: u64, max: u64) {
-    assert!(found <= max && found > max * 3 / 4, "{found} of {max}");
+    assert!(found <= max && found > max / 2, "{found} of {max}");
 }
 
 /// Whether this machine runs the program; on CI it must.
