@@ -9,6 +9,7 @@ use std::time::Duration;
 use shortflow_deploy::{DeviceStatus, Kind, QueueLevel, Tree};
 
 use super::bench::{Bench, Destination, on_a_bench};
+use super::interruptions::end_after_each_step;
 use super::load::{SIZE, flood};
 use crate::support::{compiled, of_queue, settings};
 
@@ -112,5 +113,29 @@ fn levels_with_averages_of_their_own_lose_by_their_thresholds() {
         assert_eq!(levels.len(), 3);
         assert!(levels.iter().all(|level| level.packets > 20), "{levels:?}");
         assert!(levels[2].drops > 100 && levels[1].drops > 100, "{levels:?}");
+    });
+}
+
+#[test]
+fn wherever_a_reload_to_early_drops_or_from_them_ends_packets_flow_and_the_next_command_finishes_it()
+ {
+    if !is_there() {
+        return;
+    }
+    let red = "red = { limit = \"50 pkt\", min_threshold = \"10 pkt\", max_threshold = \"30 pkt\", \
+               max_probability = 0.1 }";
+    let bands = |first: &str| {
+        tree(&format!(
+            "strict-priority.bands = [{{ match = {{ dscp = \"EF\" }}, queue.{first} }}, {{ queue.{red} }}]"
+        ))
+    };
+    let (early, other) = (bands("fifo = { limit = \"20 pkt\" }"), bands(red));
+    let fifo = tree("fifo = { limit = \"50 pkt\" }");
+    on_a_bench(move |bench| {
+        end_after_each_step(bench, None, &early, &early);
+        end_after_each_step(bench, Some(&fifo), &early, &fifo);
+        end_after_each_step(bench, Some(&early), &fifo, &fifo);
+        // In place, for other queues.
+        end_after_each_step(bench, Some(&early), &other, &early);
     });
 }

@@ -25,7 +25,7 @@ fn three_bands() -> Tree {
 }
 
 /// Ends after each of the steps from `first` to `next`, sees packets come through, and goes on to `last`.
-fn end_after_each_step(bench: &Bench, first: Option<&Tree>, next: &Tree, last: &Tree) {
+pub(super) fn end_after_each_step(bench: &Bench, first: Option<&Tree>, next: &Tree, last: &Tree) {
     let tc = Tc::new(DEVICE);
     let before = bench.listings();
     let mut done = 0;
