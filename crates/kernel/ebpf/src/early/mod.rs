@@ -52,7 +52,6 @@ pub struct QueuePlace {
 
 /// The queues of a device.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody loads it"))]
 pub struct EarlyPlan {
     queues: Vec<layout::Queue>,
     /// Whether what is before packets of IP is a header of Ethernet.
