@@ -47,12 +47,36 @@ native() {
     *) report $name $role native failed "deploy ended with $code: $said"; return ;;
   esac
   reaches 5 || { report $name $role native failed "no packets pass"; shortflow undeploy --dev to-far; return; }
+  # Which of the two has the queues: the kernel's own, or a program.
+  way=""
+  /usr/sbin/tc qdisc show dev to-far | grep -q '^qdisc shortflow' && way="BPF qdisc"
   said=$(shortflow status --dev to-far 2>&1) || { report $name $role native failed "status: $said"; shortflow undeploy --dev to-far; return; }
+  # Packets while a program gets another plan: none may be lost.
+  [ -n "$way" ] && { /usr/sbin/ip netns exec near ping -c 150 -i 0.05 -W 3 10.5.0.2 >/tmp/ping 2>&1 & pings=$!; }
   said=$(shortflow reload $policy --role $role --dev to-far --rate '9 Mbit/s' 2>&1) || { report $name $role native failed "reload: $said"; shortflow undeploy --dev to-far; return; }
+  if [ -n "$way" ]; then
+    wait $pings
+    grep -q '150 packets received' /tmp/ping || { report $name $role native failed "a reload lost packets: $(tail -2 /tmp/ping)"; shortflow undeploy --dev to-far; return; }
+  fi
   reaches 3 || { report $name $role native failed "no packets pass after a reload"; shortflow undeploy --dev to-far; return; }
   said=$(shortflow undeploy --dev to-far 2>&1) || { report $name $role native failed "undeploy: $said"; return; }
   [ "$before" = "$(listing)" ] || { report $name $role native failed "undeploy left: $(listing)"; return; }
-  report $name $role native works ""
+  report $name $role native works "$way"
+}
+
+# Kills the command that deploys a policy, sooner and later: packets pass all the while, and nothing is left when it is taken away.
+killed() {
+  policy=$1; name=$(basename $policy .toml); before=$(listing)
+  for delay in 0.2 0.5 1 1.5 2 3 5; do
+    shortflow deploy $policy --role core --dev to-far --rate '10 Mbit/s' --nearest >/dev/null 2>&1 &
+    command=$!
+    sleep $delay
+    kill -9 $command 2>/dev/null; wait $command 2>/dev/null
+    reaches 3 || { report $name core killed failed "no packets pass after $delay s"; return; }
+    shortflow undeploy --dev to-far >/dev/null 2>&1
+    [ "$before" = "$(listing)" ] || { report $name core killed failed "after $delay s undeploy left: $(listing)"; return; }
+  done
+  report $name core killed works ""
 }
 
 inline() {
@@ -145,5 +169,6 @@ for policy in policies/*.toml; do
   for role in core edge,core; do native $policy $role; done
   inline $policy edge,core
 done
+killed policies/shared-priority.toml
 echo END
 poweroff -f

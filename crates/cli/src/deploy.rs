@@ -656,8 +656,13 @@ mod on_linux {
         #[test]
         fn nearest_is_advised_only_where_it_was_not_given() {
             let what = "the kernel has no pie".to_owned();
-            let refusals =
-                [Refusal { path: "queue".to_owned(), what, nearest: None, of_machine: true }];
+            let refusals = [Refusal {
+                path: "queue".to_owned(),
+                what,
+                nearest: None,
+                of_machine: true,
+                program: None,
+            }];
             let message = |is_nearest| match refused(&refusals, is_nearest) {
                 Failure::Machine(message) => message,
                 other => panic!("{other:?}"),

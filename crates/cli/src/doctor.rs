@@ -73,9 +73,10 @@ fn needs(policy: &Policy, names: &[String]) -> Result<Needs, Failure> {
         [] => policy.roles.iter().filter(|role| role.conditions() || role.queues()).collect(),
         names => roles_of(policy, names).map_err(|error| Failure::Input(error.to_string()))?,
     };
-    // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing.
+    // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing. It has programs as
+    // queueing disciplines too.
     let rate = Some(shortflow_units::Rate::from_bits_per_sec(10_000_000));
-    let kernel = Kernel::default();
+    let kernel = Kernel::new([(Kind::BpfQdisc, true)]);
     let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
     let mut needs = Needs::default();
     let refused = |refusals: Vec<Refusal>| {

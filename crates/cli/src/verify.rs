@@ -21,7 +21,7 @@ mod on_linux {
 
     use shortflow_deploy::{
         Astray, Edge, Endpoints, Owners, Settings, Tree, Wanted, astray, compile,
-        compile_edge_past, quoted,
+        compile_edge_past, compile_program, quoted,
     };
     use shortflow_policy::Policy;
     use shortflow_text::reason;
@@ -80,7 +80,8 @@ mod on_linux {
                     kernel: place.kernel.clone(),
                     nearest: false,
                 };
-                Some(Switch::new(tc, tree, one_queue(&settings)?))
+                let one_queue = one_queue(&settings, tree.program.is_some())?;
+                Some(Switch::new(tc, tree, one_queue))
             }
         };
         let stop = stop_on_interrupt()?;
@@ -255,9 +256,11 @@ mod on_linux {
     }
 
     /// What takes the policy's place: as many packets as a network device's own queue has.
-    fn one_queue(settings: &Settings) -> Result<Tree, Failure> {
+    fn one_queue(settings: &Settings, is_program: bool) -> Result<Tree, Failure> {
         const ONE: &str = "name = \"one queue, for verify\"\n[roles.core]\nqueue.fifo = { limit = \"1000 pkt\" }\n";
         let policy = shortflow_policy::from_text("one queue", ONE, &[])?;
+        // In the program that is there nothing is lost on the way.
+        let compile = if is_program { compile_program } else { compile };
         compile(&policy, &policy.roles[0], settings).map_err(|refusals| {
             let reasons: Vec<String> = refusals.iter().map(ToString::to_string).collect();
             Failure::Machine(reasons.join("\n"))

@@ -8,7 +8,7 @@ const COMPILERS: [&str; 7] =
     ["clang", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16"];
 
 /// Each is an object of its own, with its maps.
-const PROGRAMS: [&str; 6] = ["sender", "edge", "early", "growth", "inline", "nothing"];
+const PROGRAMS: [&str; 7] = ["sender", "edge", "early", "growth", "inline", "nothing", "qdisc"];
 
 fn main() {
     println!("cargo:rerun-if-changed=programs");
@@ -34,6 +34,21 @@ fn main() {
             Err(error) => panic!("{clang}: {error}"),
         }
     }
+    twin(&clang, &out);
+}
+
+/// Builds the decisions of the queueing discipline for this machine's processor, for tests alone.
+fn twin(clang: &str, out: &Path) {
+    let object = out.join("qdisc_twin.o");
+    let built = Command::new(clang)
+        .args(["-g", "-O2", "-Wall", "-Werror", "-fPIC", "-c", "programs/qdisc/twin.c", "-o"])
+        .arg(&object)
+        .status();
+    assert!(
+        built.is_ok_and(|status| status.success()),
+        "{clang} did not build programs/qdisc/twin.c"
+    );
+    println!("cargo:rustc-link-arg-tests={}", object.display());
 }
 
 /// What CLANG says, or the first that there is.

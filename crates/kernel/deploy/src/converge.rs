@@ -14,6 +14,7 @@ use crate::fingerprint::Part;
 use crate::levels::{self, indexes};
 use crate::memo::Memo;
 use crate::observe::{Observed, Root};
+use crate::queueing::{Queueing, QueueingWay};
 use crate::tree::Tree;
 
 /// Something that is done.
@@ -32,6 +33,8 @@ pub enum Step {
     },
     /// Attach the program for early drops to the root, in the place of an attached one.
     Early(EarlyPlan),
+    /// Give the queues to a program, or the program at the root another plan.
+    Queue(Box<Queueing>),
     /// Noting how the queues look to tc.
     Fingerprint,
 }
@@ -58,6 +61,14 @@ impl std::fmt::Display for Step {
                 f,
                 "# then attach the eBPF program for early drops at the queues with pref 1"
             ),
+            Step::Queue(queueing) => match queueing.way {
+                QueueingWay::Follow => {
+                    write!(f, "# then the queueing eBPF program at the root follows another plan")
+                }
+                QueueingWay::Add | QueueingWay::Replace => {
+                    write!(f, "# then put the queueing eBPF program at the root, as {ROOT:x}:")
+                }
+            },
             Step::Fingerprint => write!(
                 f,
                 "# then record tc's listing there, so that `status` detects later changes"
@@ -107,6 +118,19 @@ pub fn converge(
     if let Root::Other { kind, handle } = &observed.root {
         return Err(Obstacle::Other { kind: kind.clone(), handle: handle.clone() });
     }
+    let is_ours = observed.root == Root::Ours;
+    let has_found_place = observed.place_was_found();
+    let seen = observed.queueing.as_ref();
+    if let Some(queueing) = Queueing::from_tree(tree, is_ours, seen, has_found_place) {
+        return Ok(program_steps(device, observed, tree, queueing, others));
+    }
+    if seen.is_some() {
+        // Queues of the kernel take the place of the program.
+        let removed = clear(device, observed);
+        let cleared = observed.without_queues();
+        let steps = converge(device, &cleared, tree, others)?;
+        return Ok(removed.into_iter().chain(steps).collect());
+    }
     match early::queues(tree) {
         many if many > MAX_QUEUES => return Err(Obstacle::ManyLevels(many)),
         _ => {}
@@ -117,6 +141,25 @@ pub fn converge(
     }
 }
 
+/// The steps to a program at the root, which has all queues.
+fn program_steps(
+    device: &str,
+    observed: &Observed,
+    tree: &Tree,
+    queueing: Queueing,
+    mut others: Vec<Step>,
+) -> Vec<Step> {
+    // The kernel empties the queues when the place for filters comes, so that it comes before anything waits.
+    let place = gets_place(observed, tree).then(|| place(device));
+    let mut steps: Vec<Step> = place.into_iter().collect();
+    others.retain(|step| !steps.contains(step));
+    steps.push(Step::Queue(Box::new(queueing)));
+    // It tells queues of the kernel something that the program finds itself.
+    steps.extend(observed.edge.levels.map(|_| levels::remove(device)));
+    steps.extend(others);
+    steps
+}
+
 /// The commands that remove everything; none if nothing of ours is there.
 pub(crate) fn clear(device: &str, observed: &Observed) -> Option<Step> {
     let command = format!("qdisc del dev {device} root");
@@ -125,8 +168,8 @@ pub(crate) fn clear(device: &str, observed: &Observed) -> Option<Step> {
 
 /// Whether the device gets a place for filters when the tree comes there.
 pub(crate) fn gets_place(observed: &Observed, tree: &Tree) -> bool {
-    let is_needed = observed.live().is_none() || indexes(tree).is_some();
-    tree.has_place && !observed.edge.has_place && is_needed
+    let is_first = observed.live().is_none() && observed.queueing.is_none();
+    tree.has_place && !observed.edge.has_place && (is_first || indexes(tree).is_some())
 }
 
 struct Way<'w> {

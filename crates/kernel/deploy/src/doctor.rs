@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
 use shortflow_ebpf::early::EarlyProgram;
+use shortflow_ebpf::qdisc::QdiscProgram;
 
 use crate::bytecode::Program;
 use crate::edge::redirect;
@@ -218,6 +219,8 @@ fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
                 && tc("filter add dev lo parent 1: protocol all bpf bytecode '1,6 0 0 1'")
         }
         Kind::Early => return program::try_early().is_ok(),
+        // To load the program takes a second on a slow machine. Who deploys it is told before anything changes.
+        Kind::BpfQdisc => return QdiscProgram::is_possible(),
         Kind::Clsact => return tc("qdisc add dev lo clsact") && tc("qdisc del dev lo clsact"),
         Kind::Ifb => return ip("link add sf-trial type ifb") && ip("link del dev sf-trial"),
         Kind::Mirred => {
@@ -272,7 +275,7 @@ fn known(configuration: Option<&str>, modules: &str) -> Vec<(Kind, bool)> {
     let mut known = Vec::new();
     for (kind, _, option, module, _) in KINDS {
         // The option says nothing of a kind that came to its module later.
-        if kind == Kind::CakeMq {
+        if kind == Kind::CakeMq || (kind == Kind::BpfQdisc && !cfg!(feature = "ebpf")) {
             continue;
         }
         // Without the program in this build no kernel has it.

@@ -41,10 +41,12 @@ pub enum Kind {
     Mirred,
     /// The program that drops packets before they wait.
     Early,
+    /// Queueing disciplines that are programs.
+    BpfQdisc,
 }
 
 /// Every kind: its name for tc, the option of the kernel, the module, and what can be set on a trial.
-pub const KINDS: [(Kind, &str, &str, &str, &str); 18] = [
+pub const KINDS: [(Kind, &str, &str, &str, &str); 19] = [
     (Kind::Htb, "htb", "NET_SCH_HTB", "sch_htb", ""),
     (Kind::Bpf, "bpf", "NET_CLS_BPF", "cls_bpf", ""),
     (Kind::Clsact, "clsact", "NET_SCH_INGRESS", "sch_ingress", ""),
@@ -69,6 +71,7 @@ pub const KINDS: [(Kind, &str, &str, &str, &str); 18] = [
     (Kind::Ifb, "ifb", "IFB", "ifb", ""),
     (Kind::Mirred, "mirred", "NET_ACT_MIRRED", "act_mirred", ""),
     (Kind::Early, "early drops by eBPF", "BPF_SYSCALL", "", ""),
+    (Kind::BpfQdisc, "BPF qdisc", "NET_SCH_BPF", "", ""),
 ];
 
 impl Kind {

@@ -50,6 +50,7 @@ mod program;
 #[cfg(not(feature = "ebpf"))]
 #[path = "program_unavailable.rs"]
 mod program;
+mod queueing;
 mod repair;
 mod route;
 mod run_folder;
@@ -65,7 +66,8 @@ pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours
 pub use class_probe::{ClassProbe, Endpoints};
 pub use columns::columns;
 pub use compile::{
-    Edge, Past, Refusal, RolesError, Settings, compile, compile_edge, compile_edge_past, roles_of,
+    Edge, Past, Refusal, RolesError, Settings, compile, compile_edge, compile_edge_past,
+    compile_program, roles_of,
 };
 pub use converge::{Step, converge};
 pub use deployed::{Deployed, Options, quoted};
@@ -86,6 +88,7 @@ pub use owner::{
     GroupState, LabelError, Labelled, OwnedBy, OwnerError, OwnerText, Owners, any_owners,
     owner_text, owners,
 };
+pub use queueing::{Queueing, QueueingWay};
 pub use repair::Wrong;
 pub use route::{Astray, astray};
 pub use shortflow_ebpf::TcxProgram;

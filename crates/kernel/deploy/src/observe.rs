@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use shortflow_ebpf::early::EarlyCounter;
+use shortflow_ebpf::qdisc::QdiscProgram;
 
 use crate::bytecode::Program;
 use crate::commands::{
@@ -14,6 +15,7 @@ use crate::edge::EdgeObserved;
 use crate::fingerprint::{FINGERPRINT, Fingerprint, Part, PartSettings, part_settings};
 use crate::levels::LEVELS;
 use crate::memo::Memo;
+use crate::queueing::{QueueingSeen, QueueingWay};
 use crate::repair::lost;
 use crate::status::BESIDE;
 
@@ -62,6 +64,8 @@ pub struct Observed {
     pub(crate) filters: Vec<u16>,
     /// Positions and protocols of other owners' filters there.
     pub(crate) foreign: Vec<(u16, String)>,
+    /// The program that has the queues, where one stands at the root.
+    pub(crate) queueing: Option<QueueingSeen>,
     /// How the parts of it look.
     part_settings: PartSettings,
     /// How they looked when all was whole.
@@ -199,6 +203,7 @@ impl Observed {
             has_early: filters.iter().any(is_early),
             filters: places.filter_map(|it| it["pref"].as_u64()).map(|pref| pref as u16).collect(),
             foreign,
+            queueing: None,
             part_settings: part_settings(&qdiscs, listings.classes, &with_filters),
             fingerprint: filters.iter().find_map(Fingerprint::held),
             changed: Vec::new(),
@@ -208,6 +213,44 @@ impl Observed {
         let changed = fingerprint_now
             .map(|(fingerprint, live)| fingerprint.changes(&observed.part_settings, live));
         Ok(Observed { changed: changed.unwrap_or_default(), ..observed })
+    }
+
+    /// The kind of the program that is at the root, in what tc lists; `None` for another discipline.
+    pub(crate) fn program_kind(qdiscs: &str) -> Option<String> {
+        let listed: Vec<Value> = serde_json::from_str(qdiscs).ok()?;
+        let root = listed.iter().find(|it| it["root"] == true)?;
+        let kind = root["kind"].as_str().filter(|_| is_program(root))?;
+        Some(kind.to_owned())
+    }
+
+    /// The same, with what the program at the root says of itself.
+    pub(crate) fn with_queueing(mut self, seen: QueueingSeen) -> Observed {
+        let [memo, record] = seen.texts();
+        self.memo = Memo::parse(&memo);
+        self.record = Deployed::parse(&record);
+        if let Some(memo) = &self.memo {
+            self.edge.has_found_place = Some(memo.has_found_place);
+            self.queues.extend(seen.queues(memo));
+        }
+        self.edge.sent = Some(sent_by(&self.queues));
+        self.queueing = Some(seen);
+        self
+    }
+
+    /// The same, as if no queues of ours stood there.
+    pub(crate) fn without_queues(&self) -> Observed {
+        Observed {
+            root: Root::Default,
+            memo: None,
+            queues: Vec::new(),
+            classes: Vec::new(),
+            filters: Vec::new(),
+            foreign: Vec::new(),
+            has_early: false,
+            queueing: None,
+            changed: Vec::new(),
+            ..self.clone()
+        }
     }
 
     /// The seal of the current state; `None` if no filter sends packets into classes.
@@ -233,6 +276,14 @@ impl Observed {
     /// Changes of the complete deployment by others, each as a sentence.
     pub fn damage(&self) -> Vec<String> {
         let mut damage: Vec<String> = self.faults.iter().cloned().chain(self.removed()).collect();
+        if let Some(seen) = &self.queueing {
+            damage.extend(seen.program.is_none().then(|| {
+                "the program that queues packets cannot be read (without permission, or of another \
+                    version)"
+                    .to_owned()
+            }));
+            return damage;
+        }
         let Some(memo) = &self.memo else { return damage };
         let live = self.live();
         let is_live = |handle: u16| Generation::from_number(handle.wrapping_sub(ROOT)) == live;
@@ -435,8 +486,19 @@ impl Observed {
             .filter(|words| words[0] == "qdisc" && words[1] != "change")
             .filter(|words| ["root", "clsact"].contains(&words[4]))
             .collect();
-        let gives_way = of_device.iter().any(|words| words[1] == "add" && words[4] == "root");
-        if of_device.is_empty() || gives_way { 0 } else { self.backlog }
+        let replaces = steps.iter().any(|step| match step {
+            Step::Queue(queueing) => queueing.way == QueueingWay::Replace,
+            _ => false,
+        });
+        let adds = steps.iter().any(|step| match step {
+            Step::Queue(queueing) => queueing.way == QueueingWay::Add,
+            _ => false,
+        });
+        let is_root =
+            |verb: &str| of_device.iter().any(|words| words[1] == verb && words[4] == "root");
+        let gives_way = (adds || is_root("add")) && !is_root("del");
+        let is_emptied = replaces || !of_device.is_empty();
+        if is_emptied && !gives_way { self.backlog } else { 0 }
     }
 
     /// What there is to say of others, before these steps bring something there, a program that marks among it or not.
@@ -445,7 +507,7 @@ impl Observed {
             0 => None,
             lost => Some(format!(
                 "about {lost} waiting packets are lost: the kernel empties the queues of a device \
-                    when clsact is added"
+                    when clsact is added or the root is replaced"
             )),
         };
         let before = self.edge.earlier_filters_text(marks, has_levels(steps));
@@ -499,9 +561,16 @@ fn root_of(root: &Value) -> Root {
     let is_signed = options["r2q"] == SIGNATURE && options["default"] == format!("0x{OTHER:x}");
     match handle.as_str() {
         "0:" | "" => Root::Default,
+        _ if is_program(root) => Root::Ours,
         _ if kind == "htb" && handle == format!("{ROOT:x}:") && is_signed => Root::Ours,
         _ => Root::Other { kind, handle },
     }
+}
+
+/// Whether it is a program of ours.
+fn is_program(root: &Value) -> bool {
+    let kind = root["kind"].as_str().unwrap_or_default();
+    kind.starts_with(QdiscProgram::PREFIX) && root["handle"] == format!("{ROOT:x}:")
 }
 
 /// The place and protocol of a filter at our root that is not ours.

@@ -16,6 +16,7 @@ use crate::memo::{Memo, over};
 use crate::observe::{Observed, Queue, QueueLevel, Root};
 use crate::owner::{GroupState, Labelled};
 use crate::program;
+use crate::queueing::QueueingSeen;
 use crate::repair::Wrong;
 use crate::tc::Tc;
 use crate::times;
@@ -347,7 +348,8 @@ impl DeviceStatus {
             tcx: tcx_before(device, &observed.edge),
             is_busy: DeviceLock::is_taken(device),
             classes,
-            left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum(),
+            left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum::<u64>()
+                + observed.queueing.as_ref().map_or(0, QueueingSeen::left_over),
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use shortflow_ebpf::edge::EdgeProgram;
 
-use crate::commands::Generation;
+use crate::commands::{Generation, ROOT};
 use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
 use crate::deployed_file::read_deployed;
@@ -18,6 +18,7 @@ use crate::edge::{EdgeMemo, clear_edge};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, Root};
 use crate::program;
+use crate::queueing::{Queueing, QueueingSeen, QueueingWay};
 use crate::tree::Tree;
 
 /// How long packets of an earlier policy may take to leave, unless it is said otherwise.
@@ -136,6 +137,9 @@ impl Tc {
         if !observed.changed.is_empty() {
             observed.compared_by(&self.version()?);
         }
+        if let Some(kind) = Observed::program_kind(&qdiscs) {
+            observed = observed.with_queueing(QueueingSeen::find(&kind));
+        }
         if !observed.is_ours() {
             observed.lost = read_deployed(&self.device);
         }
@@ -241,6 +245,11 @@ impl Tc {
                     program::bring_early(early, &link(&self.device)?)?;
                     applied.commands += 1;
                 }
+                Step::Queue(queueing) => {
+                    rest = &rest[1..];
+                    self.queue(queueing)?;
+                    applied.commands += 1;
+                }
                 Step::Fingerprint => {
                     rest = &rest[1..];
                     self.fingerprint()?;
@@ -267,6 +276,23 @@ impl Tc {
     fn condition(&self, program: &EdgeProgram) -> Result<(), Error> {
         let link = link(&self.device)?;
         Ok(program::bring(program, &link, self.edge(), self.before.as_ref())?)
+    }
+
+    /// Gives the queues to a program: to the one that is there, or to another one, which the kernel knows before the one that
+    /// is there goes.
+    fn queue(&self, queueing: &Queueing) -> Result<(), Error> {
+        let observed = self.observe()?;
+        let seen = observed.queueing.as_ref();
+        if queueing.way == QueueingWay::Follow && queueing.follow(seen)? {
+            return Ok(());
+        }
+        let program = queueing.register(seen)?;
+        let device = &self.device;
+        let removal = format!("qdisc del dev {device} root");
+        let addition = format!("qdisc add dev {device} root handle {ROOT:x}: {}", program.kind());
+        let is_ours = observed.root == Root::Ours;
+        let commands = is_ours.then_some(removal.as_str()).into_iter().chain([addition.as_str()]);
+        self.run("tc", &commands.collect::<Vec<_>>())
     }
 
     fn edge(&self) -> &Edge {

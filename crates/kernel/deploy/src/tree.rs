@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use shortflow_ebpf::qdisc::QdiscPlan;
 use shortflow_units::{Bytes, LinkLayer, Rate};
 
 use crate::bytecode::Choice;
@@ -35,6 +36,8 @@ pub struct Tree {
     pub has_place: bool,
     /// Where the kernel does a little else than the policy says.
     pub notes: Vec<String>,
+    /// The plan of the program that has all of its queues; `None` for queues of the kernel.
+    pub program: Option<QdiscPlan>,
 }
 
 /// A class that shares the line: of HTB, the hierarchical token bucket.
@@ -146,6 +149,9 @@ impl Tree {
 
     /// The queueing disciplines that the kernel must have.
     pub fn needs(&self) -> BTreeSet<Kind> {
+        if self.program.is_some() {
+            return BTreeSet::from([Kind::BpfQdisc]);
+        }
         let own = [Kind::Htb, Kind::Bpf, Kind::Pfifo];
         let of_levels = indexes(self).map(|_| Kind::Clsact);
         let queues = self.disciplines().into_iter().map(|queue| queue.kind);
@@ -171,7 +177,8 @@ impl Tree {
     pub(crate) fn shape(&self) -> u64 {
         let leaves = self.leaves.iter();
         let each = leaves.map(|leaf| format!("{} {}", leaf.priority, leaf.queue.shape()));
-        fnv(&each.collect::<Vec<_>>().join("\n"))
+        let program = self.program.as_ref().map(|plan| format!("\n{}", plan.shape()));
+        fnv(&(each.collect::<Vec<_>>().join("\n") + &program.unwrap_or_default()))
     }
 
     /// The settings that can change without another shape, except the rate of the line.
@@ -186,7 +193,9 @@ impl Tree {
             LinkLayer::RAW => "0".to_owned(),
             layer => format!("{layer} {}", self.link_header),
         };
-        fnv(&format!("{} {link}\n{}", self.burst.0, leaves.join("\n")))
+        let program = self.program.as_ref().map(|plan| format!("\n{}", plan.number()));
+        let program = program.unwrap_or_default();
+        fnv(&format!("{} {link}\n{}{program}", self.burst.0, leaves.join("\n")))
     }
 
     /// The classification of packets.

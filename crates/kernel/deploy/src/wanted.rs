@@ -136,7 +136,15 @@ impl Wanted {
         let mut edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());
         edge.extend(self.records(observed, device)?);
         match &self.tree {
-            Some(tree) => tc.plan_with(observed, tree, edge),
+            Some(tree) => {
+                let mut steps = tc.plan_with(observed, tree, edge)?;
+                for step in &mut steps {
+                    if let Step::Queue(queueing) = step {
+                        queueing.record = Some(self.deployed(observed).text());
+                    }
+                }
+                Ok(steps)
+            }
             None if observed.root == Root::Ours => {
                 Err(Error::QueuesLeft { device: device.to_owned() })
             }
@@ -176,7 +184,9 @@ impl Wanted {
             return Err(Error::LongOptions { found, max });
         }
         let is_new = |record: &Option<Deployed>| record.as_ref() != Some(&deployed);
-        let has_root = tree.is_some() && is_new(&observed.record);
+        // A program keeps it itself.
+        let is_kernels = tree.as_ref().is_some_and(|tree| tree.program.is_none());
+        let has_root = is_kernels && (is_new(&observed.record) || observed.queueing.is_some());
         let gets_place = tree.as_ref().is_some_and(|tree| gets_place(observed, tree));
         let has_clsact = observed.edge.has_place || edge.is_some() || gets_place;
         let has_clsact = has_clsact && !observed.edge.record_is_taken();

@@ -37,7 +37,9 @@ enum {
 	BPF_NOEXIST = 1,
 };
 
+#ifdef __bpf__
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+#endif
 
 struct bpf_sock {
 	__u32 state;
@@ -76,18 +78,27 @@ struct qdisc_skb_head {
 };
 
 struct gnet_stats_queue {
+	__u32 qlen;
 	__u32 backlog;
+	__u32 drops;
+	__u32 requeues;
+	__u32 overlimits;
 };
 
 struct Qdisc {
 	struct hlist_node hash;
 	__u32 handle;
+	__u32 parent;
 	struct qdisc_skb_head q;
 	struct gnet_stats_queue qstats;
 };
 
 struct sk_buff {
 	struct net_device *dev;
+	__u32 len;
+	char cb[48];
+	unsigned char *head;
+	__u32 end;
 };
 
 struct xdp_md {
@@ -154,12 +165,50 @@ struct tcp_congestion_ops {
 	char name[16];
 };
 
+struct skb_shared_info {
+	unsigned short gso_segs;
+};
+
+/* What the kernel keeps of a packet in a queue, in `cb`. */
+struct qdisc_skb_cb {
+	__u32 pkt_len;
+};
+
+struct nlattr;
+struct netlink_ext_ack;
+
+/* Packets that are dropped when the queue's lock is free. */
+struct bpf_sk_buff_ptr {
+	struct sk_buff *skb;
+};
+
+/* A queueing discipline, as the kernel is given it. */
+struct Qdisc_ops {
+	int (*enqueue)(struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk_buff_ptr *to_free);
+	struct sk_buff *(*dequeue)(struct Qdisc *sch);
+	int (*init)(struct Qdisc *sch, struct nlattr *opt, struct netlink_ext_ack *extack);
+	void (*reset)(struct Qdisc *sch);
+	void (*destroy)(struct Qdisc *sch);
+	char id[16];
+};
+
+#ifdef __bpf__
 #pragma clang attribute pop
+#endif
 
 /* A lock in the value of a map, which the kernel knows by its name. */
 struct bpf_spin_lock {
 	__u32 val;
 };
+
+/* A view of a packet, and a count of a loop, which the kernel knows by their names. */
+struct bpf_dynptr {
+	__u64 opaque[2];
+} __attribute__((aligned(8)));
+
+struct bpf_iter_num {
+	__u64 opaque[1];
+} __attribute__((aligned(8)));
 
 /* include/uapi/linux/if_ether.h */
 enum {

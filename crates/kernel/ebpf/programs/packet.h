@@ -8,6 +8,9 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+// Who reads packets in another way than a program of traffic control defines `PACKET_SOURCE`, with `packet_source`, a structure that has
+// `len` and `gso_segs`, `load` and `load_rarely`; and `PACKET_IS_READ_ONLY`, where it writes none.
+
 // What stands before IP packets: nothing, as at a TUN device, or the header of Ethernet.
 enum { LINK_NONE, LINK_ETHERNET };
 
@@ -61,6 +64,11 @@ enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
 // Before which headers begin that are read without asking the kernel; a power of 2.
 #define MAX_AT (1 << 14)
 
+#ifndef PACKET_SOURCE
+#define PACKET_SOURCE
+
+#define packet_source struct __sk_buff
+
 // Reads words of 32 bits, as they are in the packet. Most packets have their headers in one piece, where they are read as they
 // stand; of the others the kernel fetches the pieces.
 static __always_inline int load(struct __sk_buff *skb, __u32 at, __u32 *words, __u32 count)
@@ -79,6 +87,11 @@ static __always_inline int load(struct __sk_buff *skb, __u32 at, __u32 *words, _
 		words[i] = there[i];
 	return 0;
 }
+
+// Asks the kernel, which the verifier has less to look at in.
+#define load_rarely(skb, at, word) bpf_skb_load_bytes(skb, at, word, sizeof(*(word)))
+
+#endif
 
 static __always_inline __u64 two_words(const __u32 *words)
 {
@@ -100,7 +113,7 @@ static __always_inline int has_ports(__u8 protocol)
 }
 
 // Walks extension headers from `*at` to `end`; false where there are no ports to be read behind them.
-static __always_inline int skip_extensions(struct __sk_buff *skb, struct packet *packet, __u32 *at, __u32 end)
+static __always_inline int skip_extensions(packet_source *skb, struct packet *packet, __u32 *at, __u32 end)
 {
 	for (int walked = 0; walked < MAX_EXTENSIONS; walked++) {
 		__u8 kind = packet->protocol;
@@ -112,7 +125,7 @@ static __always_inline int skip_extensions(struct __sk_buff *skb, struct packet 
 		if (kind == HOP_BY_HOP && walked > 0)
 			return 0;
 		// Every extension header has eight bytes at least.
-		if (*at + 8 > end || bpf_skb_load_bytes(skb, *at, &head, sizeof(head)))
+		if (*at + 8 > end || load_rarely(skb, *at, &head))
 			return 0;
 		head = bpf_ntohl(head);
 		length = head >> 16 & 0xff;
@@ -144,7 +157,7 @@ static __always_inline __u32 header_of_segments(const struct packet *packet, __u
 }
 
 // Reads a header of TCP that is whole: the first four words have all that is looked at.
-static __always_inline void read_tcp(struct __sk_buff *skb, struct packet *packet, __u32 at, __u32 end)
+static __always_inline void read_tcp(packet_source *skb, struct packet *packet, __u32 at, __u32 end)
 {
 	__u32 head[4], length;
 
@@ -161,11 +174,11 @@ static __always_inline void read_tcp(struct __sk_buff *skb, struct packet *packe
 }
 
 // Reads the ports at `at`, and counts the segments of a packet that a device will cut.
-APART int read_transport(struct __sk_buff *skb, struct packet *packet, __u32 at, __u32 end)
+APART int read_transport(packet_source *skb, struct packet *packet, __u32 at, __u32 end)
 {
 	__u32 ports;
 
-	if (!packet)
+	if (!skb || !packet)
 		return 0;
 	if (has_ports(packet->protocol) && at + 4 <= end && !load(skb, at, &ports, 1)) {
 		packet->source_port = bpf_ntohl(ports) >> 16;
@@ -180,7 +193,7 @@ APART int read_transport(struct __sk_buff *skb, struct packet *packet, __u32 at,
 	return 0;
 }
 
-static __always_inline int read_ipv4(struct __sk_buff *skb, struct packet *packet)
+static __always_inline int read_ipv4(packet_source *skb, struct packet *packet)
 {
 	__u32 at = packet->ip_at, length, claimed, there;
 	__u32 head[IPV4_LEAST / 4];
@@ -216,7 +229,7 @@ static __always_inline int read_ipv4(struct __sk_buff *skb, struct packet *packe
 	return 1;
 }
 
-static __always_inline int read_ipv6(struct __sk_buff *skb, struct packet *packet)
+static __always_inline int read_ipv6(packet_source *skb, struct packet *packet)
 {
 	__u32 at = packet->ip_at, claimed, there;
 	__u32 head[IPV6_LENGTH / 4];
@@ -248,7 +261,7 @@ static __always_inline int read_ipv6(struct __sk_buff *skb, struct packet *packe
 }
 
 // Whether it is a packet of IP whose header can be read; `packet` is all zeros before.
-static __always_inline int read_packet(struct __sk_buff *skb, __u32 link, struct packet *packet)
+static __always_inline int read_packet(packet_source *skb, __u32 link, struct packet *packet)
 {
 	__u32 kind = 0, at = 0, head;
 
@@ -278,6 +291,8 @@ static __always_inline int read_packet(struct __sk_buff *skb, __u32 link, struct
 		return read_ipv4(skb, packet);
 	return kind == ETH_IPV6 && read_ipv6(skb, packet);
 }
+
+#ifndef PACKET_IS_READ_ONLY
 
 // Bytes of data behind a TCP header that is whole, as far as IP tells of them.
 static __always_inline __u32 payload_of(struct __sk_buff *skb, const struct packet *packet)
@@ -323,5 +338,7 @@ static __always_inline void write_code_point(struct __sk_buff *skb, const struct
 {
 	write_ds(skb, packet, code_point << 2 | (packet->ds & 3));
 }
+
+#endif
 
 #endif

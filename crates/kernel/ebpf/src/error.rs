@@ -15,6 +15,8 @@ pub enum Program {
     Growth,
     /// [`InlineProgram`](crate::InlineProgram).
     Inline,
+    /// [`QdiscProgram`](crate::qdisc::QdiscProgram).
+    Qdisc,
 }
 
 impl Program {
@@ -25,6 +27,7 @@ impl Program {
             Program::Edge | Program::Early => "5.17",
             Program::Growth => "6.4",
             Program::Inline => "5.15",
+            Program::Qdisc => "6.16",
         }
     }
 }
@@ -37,6 +40,7 @@ impl fmt::Display for Program {
             Program::Early => "the eBPF program that drops packets before they wait",
             Program::Growth => "the eBPF program for aggregate-fair congestion control",
             Program::Inline => "the XDP program that hands packets to the inline router",
+            Program::Qdisc => "the eBPF program that queues packets (BPF qdisc)",
         })
     }
 }

@@ -31,6 +31,7 @@ mod inline;
 #[cfg(not(feature = "ebpf"))]
 #[path = "inline_unavailable.rs"]
 mod inline;
+pub mod qdisc;
 mod record;
 #[cfg(feature = "ebpf")]
 mod sender;

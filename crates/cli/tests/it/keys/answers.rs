@@ -1,6 +1,6 @@
 //! What each engine makes of a policy and a scenario, as texts that can be compared.
 
-use shortflow_deploy::{Kernel, Owners, Settings, Tree, compile, compile_edge};
+use shortflow_deploy::{Kernel, Kind, Owners, Settings, Tree, compile, compile_edge};
 use shortflow_policy::Policy;
 use shortflow_predict::Prediction;
 use shortflow_rehearse::Rehearsal;
@@ -77,7 +77,7 @@ pub(crate) fn deployed(policy: &Policy) -> Answer {
         rate: Some(Rate::from_bits_per_sec(10_000_000)),
         link_header: 14,
         link_layer: None,
-        kernel: Kernel::default(),
+        kernel: Kernel::new([(Kind::BpfQdisc, true)]),
         nearest: true,
     };
     let (mut text, mut notes) = (String::new(), Vec::new());

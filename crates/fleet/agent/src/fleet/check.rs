@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shortflow_deploy::{
-    Kernel, RolesError, Site, Unwanted, Wanted, any_owners, is_plain, may_be_device, roles_of,
+    Kernel, Kind, RolesError, Site, Unwanted, Wanted, any_owners, is_plain, may_be_device, roles_of,
 };
 use shortflow_policy::Policy;
 use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, nearest};
@@ -303,7 +303,8 @@ impl<'f> Checker<'f> {
             speed: None,
             link_layer: None,
             link_header: 14,
-            kernel: Kernel::default(),
+            // Some machine may take programs as queueing disciplines.
+            kernel: Kernel::new([(Kind::BpfQdisc, true)]),
             nearest: false,
         };
         // Whose connections they are is for the machine to find.

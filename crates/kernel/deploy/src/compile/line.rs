@@ -29,30 +29,8 @@ pub(super) fn compile(
 ) -> Compiled<Tree> {
     let mut compiler = Compiler { settings, notes: Vec::new() };
     let path = format!("roles.{}.queue.{}", role.name, queue.scheme());
-    let (own, queue, path) = match queue {
-        QueuePlan::Shaper(plan) => {
-            let inner = plan.queue();
-            (Some(plan.params()), inner, format!("{path}.queue.{}", inner.scheme()))
-        }
-        other => (None, other, path),
-    };
-    let rates = [settings.rate, own.map(|own| own.rate())];
-    let Some(rate) = rates.into_iter().flatten().min() else {
-        let what = "the rate of the line is unknown, because the device reports no speed";
-        let hint = "give a rate a little below that of the bottleneck, such as --rate '95 Mbit/s' for 100 Mbit/s";
-        return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
-    };
-    if let (Some(asked), Some(own)) = (settings.rate, own)
-        && own.rate() != asked
-    {
-        let [own, asked] = [own.rate(), asked];
-        let which = if own < asked { "its own" } else { "that of --rate" };
-        let path = format!("roles.{}.queue.shaper", role.name);
-        compiler.note(
-            &path,
-            &format!("its rate is {own}, but --rate is {asked}; the lower one is used, {which}"),
-        );
-    }
+    let (own, queue, path) = behind_shaper(queue, path);
+    let rate = compiler.rate(own, &role.name)?;
     let burst = compiler.burst(&path, rate, own.map(|own| own.burst()));
     let link_layer = compiler.link_layer(&path, own.map(|own| own.link_layer()));
     let mut line = Line { leaves: Vec::new(), priority: 0 };
@@ -74,7 +52,22 @@ pub(super) fn compile(
         choice,
         has_place: !settings.kernel.lacks(Kind::Clsact),
         notes: compiler.notes,
+        program: None,
     })
+}
+
+/// The outermost shaper, if there is one, and the queue in it with its path.
+pub(super) fn behind_shaper(
+    queue: &QueuePlan,
+    path: String,
+) -> (Option<&ShaperParams>, &QueuePlan, String) {
+    match queue {
+        QueuePlan::Shaper(plan) => {
+            let inner = plan.queue();
+            (Some(plan.params()), inner, format!("{path}.queue.{}", inner.scheme()))
+        }
+        other => (None, other, path),
+    }
 }
 
 /// The number of priorities of a queue, if those inside a priority count as parts of it.
@@ -112,8 +105,33 @@ impl Line {
 }
 
 impl Compiler<'_> {
+    /// The rate of the line: the lower one of what was given and what the policy's shaper says.
+    pub(super) fn rate(&mut self, own: Option<&ShaperParams>, role: &str) -> Compiled<Rate> {
+        let given = self.settings.rate;
+        let rates = [given, own.map(ShaperParams::rate)];
+        let Some(rate) = rates.into_iter().flatten().min() else {
+            let what = "the rate of the line is unknown, because the device reports no speed";
+            let hint = "give a rate a little below that of the bottleneck, such as --rate '95 Mbit/s' for 100 Mbit/s";
+            return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
+        };
+        if let (Some(asked), Some(own)) = (given, own)
+            && own.rate() != asked
+        {
+            let [own, asked] = [own.rate(), asked];
+            let which = if own < asked { "its own" } else { "that of --rate" };
+            let path = format!("roles.{role}.queue.shaper");
+            self.note(
+                &path,
+                &format!(
+                    "its rate is {own}, but --rate is {asked}; the lower one is used, {which}"
+                ),
+            );
+        }
+        Ok(rate)
+    }
+
     /// What may leave at once: as much as the policy says, or what the kernel's timers need.
-    fn burst(&mut self, path: &str, rate: Rate, asked: Option<Bytes>) -> Bytes {
+    pub(super) fn burst(&mut self, path: &str, rate: Rate, asked: Option<Bytes>) -> Bytes {
         let asked = asked.unwrap_or(Bytes::ZERO);
         // A timer may be late by a fraction of a millisecond, and what it is late by must not be lost.
         let min = Bytes(rate.bits_per_sec() / 8 / 1000).max(MIN_BURST);
@@ -128,12 +146,7 @@ impl Compiler<'_> {
     fn link_layer(&mut self, path: &str, own: Option<LinkLayer>) -> LinkLayer {
         let own = own.filter(|own| *own != LinkLayer::RAW);
         let layer = self.settings.link_layer.or(own).unwrap_or_default();
-        if let Some(own) = own.filter(|own| *own != layer) {
-            self.note(
-                path,
-                &format!("its link layer is {own}, but --link-layer is {layer}, which is used"),
-            );
-        }
+        self.note_other_layer(path, own, layer);
         if layer.framing() == Framing::Ptm {
             let what = "the kernel's HTB does not support PTM: frames get 64/65 of the rate, and \
                 each counts one byte more";
@@ -145,6 +158,16 @@ impl Compiler<'_> {
             self.note(path, what);
         }
         layer
+    }
+
+    /// Notes that another link layer is used than the policy's shaper has.
+    pub(super) fn note_other_layer(&mut self, path: &str, own: Option<LinkLayer>, used: LinkLayer) {
+        if let Some(own) = own.filter(|own| *own != used) {
+            self.note(
+                path,
+                &format!("its link layer is {own}, but --link-layer is {used}, which is used"),
+            );
+        }
     }
 
     /// Classes of the line for a queue, from the next priority on.

@@ -6,6 +6,7 @@ mod leaf;
 mod line;
 mod multi_red;
 mod names;
+mod program;
 mod red;
 mod roles;
 
@@ -44,6 +45,8 @@ pub struct Refusal {
     pub nearest: Option<(String, bool)>,
     /// Whether the machine is to blame, and not the policy.
     pub of_machine: bool,
+    /// What there is to say of a program as the queueing discipline, as a clause.
+    pub program: Option<String>,
 }
 
 impl std::fmt::Display for Refusal {
@@ -54,8 +57,12 @@ impl std::fmt::Display for Refusal {
         }
         f.write_str(&self.what)?;
         match &self.nearest {
-            Some((nearest, true)) => write!(f, "; nearest: {nearest} (to use it, add --nearest)"),
-            Some((nearest, false)) => write!(f, "; {nearest}"),
+            Some((nearest, true)) => write!(f, "; nearest: {nearest} (to use it, add --nearest)")?,
+            Some((nearest, false)) => write!(f, "; {nearest}")?,
+            None => {}
+        }
+        match &self.program {
+            Some(program) => write!(f, "; {program}"),
             None => Ok(()),
         }
     }
@@ -64,18 +71,72 @@ impl std::fmt::Display for Refusal {
 /// The result for a part.
 type Compiled<T> = Result<T, Vec<Refusal>>;
 
-/// What the kernel is to do with packets that wait at a device that plays `role`, which has a queue.
+/// What the kernel is to do with packets that wait at a device that plays `role`, which has a queue: by its own queues where
+/// they do what the policy says, else by a program, where the kernel takes one as a queueing discipline.
 ///
 /// # Errors
 /// What of it cannot be done, part by part.
 pub fn compile(policy: &Policy, role: &Role, settings: &Settings) -> Result<Tree, Vec<Refusal>> {
     match &role.queue {
-        Some(queue) => fitting(line::compile(policy, role, queue, settings)?),
+        Some(queue) => {
+            let exact = Settings { nearest: false, ..settings.clone() };
+            let refused = match line::compile(policy, role, queue, &exact).and_then(fitting) {
+                Ok(tree) => return Ok(tree),
+                Err(refused) => refused,
+            };
+            let program = program::compile(policy, role, queue, settings);
+            if settings.kernel.has(Kind::BpfQdisc) == Some(true)
+                && let Ok(tree) = program
+            {
+                return fitting(tree);
+            }
+            if settings.nearest {
+                return line::compile(policy, role, queue, settings).and_then(fitting);
+            }
+            let has_program = settings.kernel.has(Kind::BpfQdisc) == Some(true);
+            Err(with_program(refused, program.err(), has_program))
+        }
         None => {
             let what = "it has no queue, so there is nothing to deploy";
             Err(vec![Refusal::of_policy(&format!("roles.{}", role.name), what, None)])
         }
     }
+}
+
+/// The queues of `role` in a program, whatever the kernel's own queues do.
+///
+/// # Errors
+/// What of it the program cannot do, part by part.
+pub fn compile_program(
+    policy: &Policy,
+    role: &Role,
+    settings: &Settings,
+) -> Result<Tree, Vec<Refusal>> {
+    match &role.queue {
+        Some(queue) => fitting(program::compile(policy, role, queue, settings)?),
+        None => compile(policy, role, settings),
+    }
+}
+
+/// What the kernel's queues do not do, with what a program would do of it.
+fn with_program(
+    mut refused: Vec<Refusal>,
+    of_program: Option<Vec<Refusal>>,
+    has_program: bool,
+) -> Vec<Refusal> {
+    // What is not of a kernel's queues, such as a rate, is the same for a program.
+    let is_same = of_program.as_ref() == Some(&refused);
+    if let Some(first) = refused.first_mut().filter(|_| !is_same) {
+        first.program = match of_program {
+            None => Some(format!(
+                "a BPF qdisc does it (Linux 6.16 or newer, CONFIG_{})",
+                Kind::BpfQdisc.option()
+            )),
+            Some(of_program) if has_program => of_program.into_iter().next().map(|why| why.what),
+            Some(_) => None,
+        };
+    }
+    refused
 }
 
 /// The rate up to which a millisecond's bytes fit into the kernel's 32 bits, and some.
@@ -111,7 +172,8 @@ impl Refusal {
     /// The policy asks for what no kernel does.
     fn of_policy(path: &str, what: &str, hint: Option<&str>) -> Refusal {
         let nearest = hint.map(|hint| (hint.to_owned(), false));
-        Refusal { path: path.to_owned(), what: what.to_owned(), nearest, of_machine: false }
+        let (path, what) = (path.to_owned(), what.to_owned());
+        Refusal { path, what, nearest, of_machine: false, program: None }
     }
 
     /// This kernel lacks what others have.
@@ -125,7 +187,7 @@ impl Refusal {
             kind.name(),
             kind.option()
         );
-        Refusal { path: path.to_owned(), what, nearest: None, of_machine: true }
+        Refusal { path: path.to_owned(), what, nearest: None, of_machine: true, program: None }
     }
 }
 

@@ -6,12 +6,14 @@ use std::path::Path;
 use shortflow_deploy::{Kind, Owners, Refusal, Settings, compile, compile_edge};
 use shortflow_policy::Policy;
 
-use crate::support::{compiled, first_steps, of_queue, policies, settings, shipped};
+use crate::support::{
+    compiled, first_steps, of_queue, policies, settings, settings_with_program, shipped,
+};
 
 /// All that a policy comes to, role by role: on a kernel that has everything, and with the nearest on one that has
 /// little.
 fn reported(policy: &Policy) -> String {
-    let max = settings(&[], false);
+    let max = settings_with_program(false);
     let lacking = [
         Kind::Prio,
         Kind::Drr,
@@ -108,10 +110,35 @@ fn what_no_kernel_does_is_refused_with_the_nearest_that_it_does() {
     assert_eq!(
         found,
         ["roles.core.queue.wrr: no kernel takes turns by packets; nearest: turns by bytes, a \
-                full packet for each packet of the weight (to use it, add --nearest)"]
+                full packet for each packet of the weight (to use it, add --nearest); a BPF qdisc \
+                does it (Linux 6.16 or newer, CONFIG_NET_SCH_BPF)"]
     );
     let found = refused("stf = { limit = \"9 pkt\", flows = 10, idle_timeout = \"1 s\" }");
     assert!(found[0].contains("nearest are `fq-codel`"), "{found:?}");
+}
+
+#[test]
+fn a_program_has_the_queues_that_the_kernel_has_not_and_no_others() {
+    let tree = |queue: &str, nearest| {
+        compiled(&of_queue(queue), &settings_with_program(nearest))
+            .map(|tree| (tree.program.is_some(), tree.leaves.len()))
+            .map_err(|refused| refused[0].to_string())
+    };
+    let fifo = "queue.fifo = { limit = \"9 pkt\" }";
+    let two = format!("classes = [{{ match = {{ dscp = \"EF\" }}, {fifo} }}, {{ {fifo} }}]");
+    // The kernel's own turns by bytes are exact; those by packets are not, whether the nearest was asked for or not.
+    assert_eq!(tree(&format!("drr.{two}"), false), Ok((false, 1)));
+    assert_eq!(tree(&format!("wrr.{two}"), false), Ok((true, 2)));
+    assert_eq!(tree(&format!("wrr.{two}"), true), Ok((true, 2)));
+    let ef = "match = { dscp = \"EF\" }";
+    let mixed =
+        format!("wrr.classes = [{{ {ef}, {fifo} }}, {{ queue.pie = {{ limit = \"9 pkt\" }} }}]");
+    let refused = tree(&mixed, false).unwrap_err();
+    assert!(refused.contains("the BPF queueing discipline has no `pie` here"), "{refused}");
+    let red = "queue.red = { limit = \"90 pkt\", min_threshold = \"9 pkt\", max_threshold = \"30 pkt\", max_probability = 0.1, ecn = true }";
+    let marks = format!("wrr.classes = [{{ {ef}, {fifo} }}, {{ {red} }}]");
+    let refused = tree(&marks, false).unwrap_err();
+    assert!(refused.contains("cannot write ECN marks into packets"), "{refused}");
 }
 
 #[test]

@@ -78,8 +78,9 @@ fn what_gred_does_not_do_is_refused_key_by_key() {
         "byte_mode = true",
         "spare_below above 0",
     ];
-    let expected = keys
+    let mut expected = keys
         .map(|key| format!("roles.core.queue.multi-red: the kernel's gred does not support {key}"));
+    expected[0] += "; a BPF qdisc does it (Linux 6.16 or newer, CONFIG_NET_SCH_BPF)";
     assert_eq!(found, expected);
     let found = refused(&wred("").replace("max_probability = 0.1 }]", "max_probability = 1 }]"));
     assert!(found[0].starts_with("roles.core.queue.multi-red.levels.2:"), "{found:?}");

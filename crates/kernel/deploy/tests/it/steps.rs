@@ -37,6 +37,7 @@ fn words(steps: &[Step]) -> Vec<String> {
         Step::Condition { .. } => "condition".to_owned(),
         Step::Early(_) => "early".to_owned(),
         Step::Fingerprint => "seal".to_owned(),
+        Step::Queue(queueing) => format!("program {:?}", queueing.way),
     };
     steps.iter().map(short).collect()
 }

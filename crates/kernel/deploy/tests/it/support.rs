@@ -11,10 +11,16 @@ pub(crate) fn kernel_without(lacking: &[Kind]) -> Kernel {
     Kernel::new(shortflow_deploy::KINDS.iter().map(|row| (row.0, !lacking.contains(&row.0))))
 }
 
-/// On a line of 10 Mbit/s, with a kernel that has everything but these.
+/// On a line of 10 Mbit/s, with a kernel that has every queue of its own but these, and takes none that is a program.
 pub(crate) fn settings(lacking: &[Kind], nearest: bool) -> Settings {
+    let kernel = kernel_without(&[lacking, &[Kind::BpfQdisc]].concat());
+    Settings { kernel, ..settings_with_program(nearest) }
+}
+
+/// On a line of 10 Mbit/s, with a kernel that has everything.
+pub(crate) fn settings_with_program(nearest: bool) -> Settings {
     let rate = Some(Rate::from_bits_per_sec(10_000_000));
-    let kernel = kernel_without(lacking);
+    let kernel = kernel_without(&[]);
     Settings { rate, link_layer: None, link_header: 14, kernel, nearest }
 }
 

@@ -41,6 +41,7 @@ use shortflow_units::{Duration, Rate};
 #[cfg(feature = "ebpf")]
 pub use device::EdgeAtDevice;
 pub use program::EdgeProgram;
+pub(crate) use rules::Rules;
 pub use speed::Effort;
 pub use times::EdgeTimes;
 

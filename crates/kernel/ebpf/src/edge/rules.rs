@@ -27,15 +27,14 @@ enum Field {
 }
 
 /// The rules of a plan.
-#[derive(Debug, Clone)]
-#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody loads them"))]
-pub(super) struct Rules {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rules {
     /// `struct rules`.
-    pub(super) bytes: Vec<u8>,
-    /// Which fields any of them asks for: `settings.asks`.
-    pub(super) asks: u32,
+    pub(crate) bytes: Vec<u8>,
+    /// Which fields any of them asks for.
+    pub(crate) asks: u32,
     /// The fields that distinguish them from rules for other packets.
-    pub(super) shape: String,
+    pub(crate) shape: String,
 }
 
 /// A rule, with what a field that it does not ask for may be. The tables hold lists of ports, protocols and code points as
@@ -82,7 +81,13 @@ struct Masked {
 }
 
 impl Rules {
-    pub(super) fn new(
+    /// Whether any of them asks for more than headers have.
+    pub(crate) fn asks_sockets(&self) -> bool {
+        let of_sockets = [Field::Mark, Field::Group, Field::Progress];
+        of_sockets.into_iter().any(|field| self.asks >> (field as u32) & 1 == 1)
+    }
+
+    pub(crate) fn new(
         rules: &[(MultiField, usize)],
         owners: &[(Label, Owner)],
     ) -> Result<Rules, Unsupported> {

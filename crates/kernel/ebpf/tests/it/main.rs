@@ -13,6 +13,7 @@ mod hosts;
 mod owners;
 mod packets;
 mod progress;
+mod qdisc;
 mod recording;
 mod rules;
 mod sender;

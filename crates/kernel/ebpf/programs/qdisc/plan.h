@@ -1,0 +1,160 @@
+// What crates/kernel/ebpf/src/qdisc writes and reads: how packets wait, and those that do. Every field stands where its size
+// would have it.
+//
+// The files of this folder know no packet of the kernel: they decide about places that packets have. Who includes them provides
+//
+//   struct waiting *waiting_at(__u32)     what waits at a place; 0 where there is no such place
+//   __u64 draw(void)                      64 random bits
+//   void give_up(struct holder *, __u32)  drops the packet at a place
+//   EACH(i, n)                            a loop over 0 to n - 1
+
+#ifndef SHORTFLOW_QDISC_PLAN_H
+#define SHORTFLOW_QDISC_PLAN_H
+
+#include "../kernel.h"
+
+// The queues of a plan; a bit of a word each.
+#define MAX_QUEUES 64
+// The queues with RED, and the levels of each.
+#define MAX_REDS 8
+#define MAX_LEVELS_OF_RED 8
+// No place.
+#define NONE (~0U)
+
+enum { SCHEDULER_STRICT, SCHEDULER_SHARED, SCHEDULER_WEIGHTED };
+enum { GATE_TAIL, GATE_RED };
+enum { AVERAGES_SHARED, AVERAGES_PER_LEVEL, AVERAGES_COUPLED };
+enum { SPACING_UNIFORM, SPACING_WAIT, SPACING_UNCLAMPED };
+enum { PLAIN, ATM, PTM };
+
+// `parts`*2^-`shift`; `parts` has 32 bits, of which the highest is set, or is 0.
+struct factor {
+	__u64 parts;
+	__u32 shift, unused;
+};
+
+// Thresholds of an average, in parts of 2^32; probabilities are in parts of 2^56.
+struct curve {
+	__u64 min, max, forced_from, max_probability;
+	struct factor early, gentle;
+};
+
+struct red_plan {
+	struct factor weight;
+	// How an average falls, and the time of a mean packet: decay of programs/sima.h.
+	__u64 decay_parts;
+	__s32 decay_shift;
+	__u32 levels;
+	__u64 packet_time, spare_below;
+	// The bytes of a mean packet, where the size of a packet matters, else 0.
+	__u64 mean_packet;
+	__u32 in_bytes, averages, spacing, unused;
+	__u8 level_of[64];
+	struct curve curves[MAX_LEVELS_OF_RED];
+};
+
+struct queue_plan {
+	__u64 limit;
+	__u32 in_bytes, gate, red;
+	// Packets in its turn.
+	__u32 weight;
+};
+
+struct plan {
+	// Bits per second; tokens of programs/buckets.h.
+	__u64 rate, depth;
+	// What a packet has on the link besides what the kernel counts; and the bytes before IP, which the kernel counts.
+	__s32 overhead;
+	__u32 mpu, framing, header;
+	__u32 scheduler, queues;
+	// Of a shared buffer.
+	__u64 limit;
+	__u32 in_bytes, otherwise;
+	// What rules ask for, and what stands before IP packets.
+	__u32 asks, link;
+	// Plans of one shape differ in numbers alone, so that packets stay where they are.
+	__u64 shape;
+	__u64 powers[64];
+	struct queue_plan each[MAX_QUEUES];
+	struct red_plan reds[MAX_REDS];
+};
+
+// Packets in their order.
+struct list {
+	__u64 bytes;
+	__u32 head, tail, packets, unused;
+};
+
+struct average {
+	// In parts of 2^32.
+	__u64 value;
+	__u64 length, idle_since, empty;
+};
+
+struct level {
+	struct average average;
+	// Packets or bytes since the last drop.
+	__u64 passed;
+};
+
+struct red {
+	struct level levels[MAX_LEVELS_OF_RED];
+};
+
+enum { OVERLIMIT, EARLY, FORCED, PUSHED_OUT, REASONS };
+
+// What a queue has done.
+struct count {
+	__u64 packets, bytes;
+	__u64 drops[REASONS];
+};
+
+// What comes before all, what an earlier plan left, and what cannot be read, whatever the plan.
+enum { NEIGHBOURS, LEFT, UNREADABLE, LISTS_BESIDE };
+// How many neighbours in a row are served before others, and after how many others one more is.
+#define NEIGHBOURS_IN_A_ROW 10
+#define OTHERS_PER_NEIGHBOUR 10
+// After how many others one that cannot be read is served.
+#define OTHERS_PER_UNREADABLE 99
+// Packets beside the plan, of each kind.
+#define MAX_BESIDE 1000
+// Packets that one pushes out at most: as many of the smallest as the largest has bytes for.
+#define MAX_PUSHED_OUT 4096
+
+struct machine {
+	__u64 generation, shape;
+	// Places that are free, in a list, and how many were ever used; all places.
+	__u32 free, fresh, places, is_used;
+	// Packets of the plan.
+	__u64 packets, bytes;
+	// The queues with packets, a bit each.
+	__u64 occupied;
+	// Of the shaper.
+	__u64 held, owed, earned_at, free_at;
+	// Whose turn it is, and for how many more packets.
+	__u32 turn, left;
+	__u32 neighbours_in_a_row, since_neighbour, since_unreadable, unused;
+	struct list queues[MAX_QUEUES];
+	struct list beside[LISTS_BESIDE];
+	struct red reds[MAX_REDS];
+	struct count counts[MAX_QUEUES];
+	struct count counts_beside[LISTS_BESIDE];
+};
+
+// What is known of a packet that comes.
+struct arrival {
+	// From IP on, and what the kernel counts; how many packets a device makes of it.
+	__u32 size, length, segments;
+	// Its queue, or one beside those of the plan.
+	__u32 queue, is_beside;
+	__u32 code_point;
+};
+
+// A packet that waits.
+struct waiting {
+	__u32 next, previous;
+	__u32 size, length, segments;
+	__u32 queue, is_beside, code_point;
+};
+
+#endif

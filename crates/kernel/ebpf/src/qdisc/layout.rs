@@ -1,0 +1,318 @@
+//! Plans and counters as the program has them: the structures of programs/qdisc/plan.h in bytes.
+
+use shortflow_elements::meter::POWERS;
+use shortflow_elements::queue::{
+    AboveMax, Averages, DropCurve, EcnMode, RedParams, RedSettings, ShaperParams, ShaperSettings,
+    Spacing,
+};
+use shortflow_packet::Dscp;
+use shortflow_units::{Framing, Length, LinkLayer};
+
+use super::{
+    BESIDE, MAX_BYTES, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_REDS, QdiscCount, QdiscCounts,
+    QdiscQueue, QdiscSchedule, SMALLEST, Unplannable,
+};
+
+/// Bytes of `struct plan`, `struct red_plan` and `struct machine`.
+pub(super) const PLAN: usize = 7304;
+const RED_PLAN: usize = 648;
+#[cfg(feature = "ebpf")]
+pub(super) const MACHINE: usize = 7496;
+/// Where lists of queues, lists beside them, and their counters stand in `struct machine`, and the sizes of such.
+const LISTS: usize = 112;
+const LISTS_BESIDE: usize = LISTS + MAX_QUEUES * LIST;
+const COUNTS: usize = LISTS_BESIDE + 3 * LIST + MAX_REDS * MAX_LEVELS * 40;
+const LIST: usize = 24;
+const COUNT: usize = 48;
+/// Where `places` stands in `struct machine`.
+#[cfg(feature = "ebpf")]
+pub(super) const PLACES: usize = 24;
+
+/// A probability of one.
+const ONE: f64 = (1_u64 << 56) as f64;
+
+/// Tokens of a byte.
+const PER_BYTE: u64 = 8_000_000_000;
+
+/// Numbers one after the other, as the machine has them.
+#[derive(Default)]
+struct Packed(Vec<u8>);
+
+impl Packed {
+    fn bytes(mut self, bytes: &[u8]) -> Packed {
+        self.0.extend(bytes);
+        self
+    }
+
+    fn long(self, value: u64) -> Packed {
+        self.bytes(&value.to_ne_bytes())
+    }
+
+    fn int(self, value: u32) -> Packed {
+        self.bytes(&value.to_ne_bytes())
+    }
+
+    /// `struct factor` for a number from zero on.
+    fn factor(self, value: f64) -> Packed {
+        let (mantissa, power) = libm::frexp(value);
+        let parts = libm::round(libm::ldexp(mantissa, 32)) as u64;
+        self.long(parts).int((32 - power).unsigned_abs()).int(0)
+    }
+
+    fn padded(mut self, length: usize) -> Packed {
+        debug_assert!(self.0.len() <= length, "it has room");
+        self.0.resize(length, 0);
+        self
+    }
+}
+
+/// A plan before its rules.
+pub(super) struct Layout<'p> {
+    shaper: ShaperSettings,
+    header: u64,
+    schedule: &'p QdiscSchedule,
+    reds: Vec<&'p RedParams>,
+    /// Packets that may wait.
+    pub(super) places: u32,
+    /// What differs in more than numbers.
+    pub(super) shape: String,
+}
+
+impl<'p> Layout<'p> {
+    pub(super) fn new(
+        shaper: &ShaperParams,
+        header: u64,
+        schedule: &'p QdiscSchedule,
+    ) -> Result<Layout<'p>, Unplannable> {
+        let (settings, queues) = (shaper.settings(), queues(schedule));
+        at_most("queues", schedule.queues() as u64, MAX_QUEUES as u64)?;
+        at_most("bytes in a burst", settings.burst.0, MAX_BYTES)?;
+        let of_red = |queue: &&'p QdiscQueue| match queue {
+            QdiscQueue::Red(params) => Some(params),
+            QdiscQueue::Fifo(_) => None,
+        };
+        let reds: Vec<&RedParams> = queues.iter().filter_map(of_red).collect();
+        at_most("queues with RED", reds.len() as u64, MAX_REDS as u64)?;
+        for red in &reds {
+            at_most("levels of RED", red.curves().len() as u64, MAX_LEVELS as u64)?;
+            if red.settings().ecn != EcnMode::Drop {
+                return Err(Unplannable::Ecn);
+            }
+        }
+        let limits = match schedule {
+            QdiscSchedule::Shared { limit, .. } => vec![*limit],
+            _ => queues.iter().map(|queue| queue.limit()).collect(),
+        };
+        let mut places = BESIDE;
+        for limit in limits {
+            places += match limit {
+                Length::Packets(packets) => packets,
+                Length::Bytes(bytes) => {
+                    at_most("bytes in a queue", bytes.0, MAX_BYTES)?;
+                    bytes.0 / SMALLEST
+                }
+            };
+        }
+        // Twice, since those of the plan before may all still wait.
+        at_most("waiting packets", 2 * places, MAX_PLACES)?;
+        let shape = match schedule {
+            QdiscSchedule::Strict(_) => "strict",
+            QdiscSchedule::Shared { .. } => "shared",
+            QdiscSchedule::Weighted(_) => "weighted",
+        };
+        let each = queues.iter().map(|queue| queue.shape()).collect::<Vec<_>>();
+        let shape = format!("{shape} {} {}", schedule.queues(), each.join(" "));
+        let places = (2 * places) as u32;
+        Ok(Layout { shaper: settings, header, schedule, reds, places, shape })
+    }
+
+    /// `struct plan`.
+    pub(super) fn bytes(&self, asks: u32, otherwise: usize, shape: u64) -> Vec<u8> {
+        let ShaperSettings { rate, burst, link_layer } = self.shaper;
+        let (overhead, mpu, framing) = match link_layer {
+            LinkLayer::RAW => (0, 0, Framing::Plain),
+            layer => {
+                (i64::from(layer.overhead()) - self.header as i64, layer.mpu().0, layer.framing())
+            }
+        };
+        let framing = match framing {
+            Framing::Plain => 0,
+            Framing::Atm => 1,
+            Framing::Ptm => 2,
+        };
+        let (scheduler, shared) = match self.schedule {
+            QdiscSchedule::Strict(_) => (0, None),
+            QdiscSchedule::Shared { limit, .. } => (1, Some(*limit)),
+            QdiscSchedule::Weighted(_) => (2, None),
+        };
+        let (limit, in_bytes) = shared.map_or((0, 0), numbers);
+        let mut packed = Packed::default()
+            .long(rate.bits_per_sec())
+            .long(burst.0 * PER_BYTE)
+            .bytes(&(overhead as i32).to_ne_bytes())
+            .int(mpu as u32)
+            .int(framing)
+            .int(self.header as u32)
+            .int(scheduler)
+            .int(self.schedule.queues() as u32)
+            .long(limit)
+            .int(in_bytes)
+            .int(otherwise as u32)
+            .int(asks)
+            .int(u32::from(self.header > 0))
+            .long(shape);
+        packed = POWERS.into_iter().fold(packed, Packed::long);
+        let mut number = 0;
+        let weights = weights(self.schedule);
+        for (queue, weight) in queues(self.schedule).into_iter().zip(weights) {
+            let (limit, in_bytes) = numbers(queue.limit());
+            let is_red = matches!(queue, QdiscQueue::Red(_));
+            packed = packed.long(limit).int(in_bytes).int(is_red.into()).int(number).int(weight);
+            number += u32::from(is_red);
+        }
+        packed = packed.padded(PLAN - MAX_REDS * RED_PLAN);
+        for red in &self.reds {
+            packed = packed.bytes(&red_plan(red));
+        }
+        packed.padded(PLAN).0
+    }
+}
+
+impl QdiscQueue {
+    fn limit(&self) -> Length {
+        match self {
+            QdiscQueue::Fifo(params) => params.limit(),
+            QdiscQueue::Red(params) => params.settings().limit,
+        }
+    }
+
+    fn shape(&self) -> String {
+        match self {
+            QdiscQueue::Fifo(_) => "fifo".to_owned(),
+            QdiscQueue::Red(params) => {
+                let unit = numbers(params.curves()[0].max_threshold()).1;
+                format!("red {} {:?} {unit}", params.curves().len(), params.averages())
+            }
+        }
+    }
+}
+
+/// The queues with limits of their own.
+fn queues(schedule: &QdiscSchedule) -> Vec<&QdiscQueue> {
+    match schedule {
+        QdiscSchedule::Strict(queues) => queues.iter().collect(),
+        QdiscSchedule::Shared { .. } => Vec::new(),
+        QdiscSchedule::Weighted(queues) => queues.iter().map(|(_, queue)| queue).collect(),
+    }
+}
+
+fn weights(schedule: &QdiscSchedule) -> Vec<u32> {
+    match schedule {
+        QdiscSchedule::Weighted(queues) => queues.iter().map(|(weight, _)| *weight).collect(),
+        other => vec![0; other.queues()],
+    }
+}
+
+fn at_most(what: &'static str, found: u64, max: u64) -> Result<(), Unplannable> {
+    if found > max { Err(Unplannable::TooMany { what, found, max }) } else { Ok(()) }
+}
+
+/// A length, and whether it is in bytes.
+fn numbers(length: Length) -> (u64, u32) {
+    match length {
+        Length::Packets(packets) => (packets, 0),
+        Length::Bytes(bytes) => (bytes.0, 1),
+    }
+}
+
+/// `struct red_plan`.
+fn red_plan(params: &RedParams) -> Vec<u8> {
+    let RedSettings { weight, idle_packet, rate, mean_packet, spacing, spare_below, .. } =
+        params.settings();
+    let packet_time = rate.time_for(*idle_packet).nanos().max(1);
+    let averages = match params.averages() {
+        Averages::Shared => 0,
+        Averages::PerLevel => 1,
+        Averages::Coupled => 2,
+    };
+    let spacing = match spacing {
+        Spacing::Uniform => 0,
+        Spacing::Wait => 1,
+        Spacing::Unclamped => 2,
+    };
+    let (decay_parts, decay_shift) = decay(*weight, packet_time);
+    let levels: Vec<u8> =
+        (0..64).filter_map(Dscp::new).map(|dscp| params.level_of(dscp) as u8).collect();
+    let mut packed = Packed::default()
+        .factor(*weight)
+        .long(decay_parts)
+        .bytes(&decay_shift.to_ne_bytes())
+        .int(params.curves().len() as u32)
+        .long(packet_time)
+        .long(*spare_below)
+        .long(mean_packet.map_or(0, |mean| mean.0))
+        .int(numbers(params.curves()[0].max_threshold()).1)
+        .int(averages)
+        .int(spacing)
+        .int(0)
+        .bytes(&levels);
+    for each in params.curves() {
+        packed = curve(packed, each);
+    }
+    packed.padded(RED_PLAN).0
+}
+
+/// `struct curve`, whose slopes lead from parts of 2⁻³² to parts of 2⁻⁵⁶.
+fn curve(packed: Packed, curve: &DropCurve) -> Packed {
+    let [min, max] = [curve.min_threshold(), curve.max_threshold()].map(|length| numbers(length).0);
+    let probability = curve.max_probability();
+    let forced_from = match curve.above_max() {
+        AboveMax::Forced => max,
+        AboveMax::Gentle => 2 * max,
+    };
+    packed
+        .long(min << 32)
+        .long(max << 32)
+        .long(forced_from << 32)
+        .long((probability * ONE) as u64)
+        .factor(probability / (max - min) as f64 * f64::from(1 << 24))
+        .factor((1.0 - probability) / max as f64 * f64::from(1 << 24))
+}
+
+/// How an average falls in idle time: halvings of a nanosecond, as `parts`·2^−`shift` parts of 2⁻⁴⁴.
+fn decay(weight: f64, packet_time: u64) -> (u64, i32) {
+    let halvings = -libm::log1p(-weight) / core::f64::consts::LN_2 / packet_time as f64;
+    if !halvings.is_finite() {
+        // With the weight 1 nothing is left: all that a halving can count, each nanosecond.
+        return (u32::MAX.into(), -31);
+    }
+    let (mantissa, power) = libm::frexp(halvings);
+    (libm::round(libm::ldexp(mantissa, 32)) as u64, 32 - 44 - power)
+}
+
+/// The counters in `struct machine`.
+#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody reads them"))]
+pub(super) fn counts(machine: &[u8], queues: usize) -> QdiscCounts {
+    let long = |at: usize| {
+        let bytes = machine.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    };
+    let count = |list: usize, count: usize| QdiscCount {
+        packets: long(count),
+        bytes: long(count + 8),
+        overlimit: long(count + 16),
+        early: long(count + 24),
+        forced: long(count + 32),
+        pushed_out: long(count + 40),
+        // After the bytes, the head and the tail stand before the packets.
+        waiting: long(list + 16) & u64::from(u32::MAX),
+        waiting_bytes: long(list),
+    };
+    let queue = |number: usize| count(LISTS + LIST * number, COUNTS + COUNT * number);
+    let beside =
+        |number: usize| count(LISTS_BESIDE + LIST * number, COUNTS + COUNT * (MAX_QUEUES + number));
+    QdiscCounts {
+        queues: (0..queues.min(MAX_QUEUES)).map(queue).collect(),
+        beside: [0, 1, 2].map(beside),
+    }
+}

@@ -1,0 +1,240 @@
+//! The papers' queues as a queueing discipline of the kernel: its plan, and the program that follows it at a device.
+//!
+//! The program holds the packets of a device and decides as the queues of `shortflow-elements` do, in whole numbers
+//! (programs/qdisc). Tests compare both, packet by packet. It needs Linux 6.16 built with CONFIG_NET_SCH_BPF.
+
+mod layout;
+#[cfg(feature = "ebpf")]
+mod program;
+#[cfg(not(feature = "ebpf"))]
+#[path = "program_unavailable.rs"]
+mod program;
+
+use std::fmt;
+
+use shortflow_elements::classifier::Classifier;
+use shortflow_elements::queue::{FifoParams, RedParams, ShaperParams};
+use shortflow_units::Length;
+
+pub use program::{QdiscAtDevice, QdiscProgram};
+
+use crate::edge::{self, Rules};
+
+/// The maximum number of queues.
+pub const MAX_QUEUES: usize = 64;
+/// The maximum number of queues with RED.
+pub const MAX_REDS: usize = 8;
+/// The maximum number of levels of such a queue.
+pub const MAX_LEVELS: usize = 8;
+/// The maximum number of waiting packets, with those of the plan before.
+pub const MAX_PLACES: u64 = 1 << 17;
+/// The maximum limit of a queue in bytes, and the maximum burst.
+pub const MAX_BYTES: u64 = 1 << 30;
+/// The smallest packet: an IPv4 header.
+const SMALLEST: u64 = 20;
+/// Packets beside the plan: of neighbour discovery, and unreadable ones.
+const BESIDE: u64 = 2_000;
+
+/// In which order queues are served.
+#[derive(Debug, Clone)]
+pub enum QdiscSchedule {
+    /// The first one that has packets.
+    Strict(Vec<QdiscQueue>),
+    /// The same, with one buffer for all: an arrival pushes out packets of later queues.
+    Shared {
+        /// The limit of the buffer.
+        limit: Length,
+        /// The number of queues.
+        queues: usize,
+    },
+    /// In turn, each up to its weight in packets.
+    Weighted(Vec<(u32, QdiscQueue)>),
+}
+
+/// The queue of a class.
+#[derive(Debug, Clone)]
+pub enum QdiscQueue {
+    /// First in, first out.
+    Fifo(FifoParams),
+    /// Random early detection, at the rate of the line.
+    Red(RedParams),
+}
+
+/// How packets of a device wait.
+#[derive(Clone, PartialEq, Eq)]
+pub struct QdiscPlan {
+    /// `struct plan`.
+    bytes: Vec<u8>,
+    rules: Rules,
+    otherwise: usize,
+    places: u32,
+    shape: u64,
+    queues: usize,
+}
+
+/// Why a plan is not possible.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unplannable {
+    /// More of something than there is room for.
+    #[error("the BPF queueing discipline has at most {max} {what}; found {found}")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there are.
+        found: u64,
+        /// How many there may be.
+        max: u64,
+    },
+    /// A queue marks packets.
+    #[error("a BPF queueing discipline cannot write ECN marks into packets")]
+    Ecn,
+    /// A class asks for the state of the sending host.
+    #[error("the BPF queueing discipline does not ask the sockets of this host")]
+    Sender,
+    /// The rules have no tables.
+    #[error(transparent)]
+    Rules(#[from] edge::Unsupported),
+}
+
+impl QdiscPlan {
+    /// Queues behind a shaper. `classifier` gives the queue of a packet; one that matches no rule is for the queue
+    /// `otherwise`. The device puts `header` bytes before each IP packet.
+    ///
+    /// # Errors
+    /// When the program has no room for it, or the kernel does not allow it.
+    pub fn new(
+        shaper: &ShaperParams,
+        header: u64,
+        schedule: &QdiscSchedule,
+        classifier: &Classifier,
+        otherwise: usize,
+    ) -> Result<QdiscPlan, Unplannable> {
+        let rules = Rules::new(classifier.rules(), &[])?;
+        if rules.asks_sockets() {
+            return Err(Unplannable::Sender);
+        }
+        QdiscPlan::with_rules(shaper, header, schedule, rules, otherwise)
+    }
+
+    /// Other queues, with the same rules for packets.
+    ///
+    /// # Errors
+    /// When the program has no room for them, or the kernel does not allow them.
+    #[doc(hidden)]
+    pub fn with_schedule(
+        &self,
+        shaper: &ShaperParams,
+        schedule: &QdiscSchedule,
+    ) -> Result<QdiscPlan, Unplannable> {
+        QdiscPlan::with_rules(shaper, 0, schedule, self.rules.clone(), self.otherwise)
+    }
+
+    fn with_rules(
+        shaper: &ShaperParams,
+        header: u64,
+        schedule: &QdiscSchedule,
+        rules: Rules,
+        otherwise: usize,
+    ) -> Result<QdiscPlan, Unplannable> {
+        let layout = layout::Layout::new(shaper, header, schedule)?;
+        let shape = fnv(&format!("{:?} {} {otherwise}", layout.shape, rules.shape));
+        Ok(QdiscPlan {
+            bytes: layout.bytes(rules.asks, otherwise, shape),
+            rules,
+            otherwise,
+            places: layout.places,
+            shape,
+            queues: schedule.queues(),
+        })
+    }
+
+    /// The number of queues.
+    pub fn queues(&self) -> usize {
+        self.queues
+    }
+
+    /// The number of packets that it can hold.
+    pub fn places(&self) -> u32 {
+        self.places
+    }
+
+    /// What must be alike in two plans for packets to stay in their queues when one follows the other.
+    pub fn shape(&self) -> u64 {
+        self.shape
+    }
+
+    /// The plan as the program reads it.
+    #[doc(hidden)]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// All of it in a number.
+    pub fn number(&self) -> u64 {
+        let text: String =
+            self.bytes.iter().chain(&self.rules.bytes).map(|byte| char::from(*byte)).collect();
+        fnv(&text)
+    }
+}
+
+/// Its tables would fill a book.
+impl fmt::Debug for QdiscPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "QdiscPlan({} queues, {:016x})", self.queues, self.number())
+    }
+}
+
+impl QdiscSchedule {
+    /// The number of queues.
+    pub fn queues(&self) -> usize {
+        match self {
+            QdiscSchedule::Strict(queues) => queues.len(),
+            QdiscSchedule::Shared { queues, .. } => *queues,
+            QdiscSchedule::Weighted(queues) => queues.len(),
+        }
+    }
+}
+
+/// The counters of a queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QdiscCount {
+    /// Packets that have left it.
+    pub packets: u64,
+    /// Their bytes, as the kernel counts them.
+    pub bytes: u64,
+    /// Packets dropped because there was no room.
+    pub overlimit: u64,
+    /// Packets dropped early, by RED.
+    pub early: u64,
+    /// Packets dropped because the average of RED was too high.
+    pub forced: u64,
+    /// Packets pushed out by packets of an earlier queue.
+    pub pushed_out: u64,
+    /// Packets that wait.
+    pub waiting: u64,
+    /// Their bytes from IP on.
+    pub waiting_bytes: u64,
+}
+
+impl QdiscCount {
+    /// Packets dropped, for whatever reason.
+    pub fn drops(&self) -> u64 {
+        self.overlimit + self.early + self.forced + self.pushed_out
+    }
+}
+
+/// The counters of all queues.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QdiscCounts {
+    /// Of each queue of the plan.
+    pub queues: Vec<QdiscCount>,
+    /// Of neighbour discovery, of packets that an earlier plan left, and of unreadable packets.
+    pub beside: [QdiscCount; 3],
+}
+
+/// Fowler, Noll and Vo's hash (FNV-1a).
+fn fnv(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
