@@ -25,7 +25,7 @@ pub(crate) fn lacking_for_ingress(kernel: &Kernel) -> Vec<Kind> {
 pub(crate) fn doctor(console: &Console, args: &Doctor) -> Result<(), Failure> {
     let report = examine();
     let Needs { kinds, program, reported } = match &args.policy {
-        Some(path) => needs(&read(console, path, &[])?, &args.role)?,
+        Some(path) => needs(&read(console, path, &[])?, &args.role, &report.kernel)?,
         None => Needs { kinds: [Kind::Htb, Kind::Bpf, Kind::Pfifo].into(), ..Needs::default() },
     };
     let kinds: BTreeSet<Kind> = match args.ingress {
@@ -68,7 +68,14 @@ struct Needs {
     reported: Vec<String>,
 }
 
-fn needs(policy: &Policy, names: &[String]) -> Result<Needs, Failure> {
+/// The queues of the kernel in whose place the program for early drops comes here.
+fn replaced(here: &Kernel) -> impl Iterator<Item = (Kind, bool)> {
+    let has_program = [Kind::Early, Kind::Clsact].map(|kind| here.has(kind)) == [Some(true); 2];
+    let is_replaced = move |kind: &Kind| has_program && here.lacks(*kind);
+    [Kind::Red, Kind::Gred].into_iter().filter(is_replaced).map(|kind| (kind, false))
+}
+
+fn needs(policy: &Policy, names: &[String], here: &Kernel) -> Result<Needs, Failure> {
     let roles = match names {
         [] => policy.roles.iter().filter(|role| role.conditions() || role.queues()).collect(),
         names => roles_of(policy, names).map_err(|error| Failure::Input(error.to_string()))?,
@@ -76,7 +83,7 @@ fn needs(policy: &Policy, names: &[String]) -> Result<Needs, Failure> {
     // The rate has no part in what is needed, and a kernel of which nothing is known lacks nothing. It has programs as
     // queueing disciplines too.
     let rate = Some(shortflow_units::Rate::from_bits_per_sec(10_000_000));
-    let kernel = Kernel::new([(Kind::BpfQdisc, true)]);
+    let kernel = Kernel::new(std::iter::once((Kind::BpfQdisc, true)).chain(replaced(here)));
     let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
     let mut needs = Needs::default();
     let refused = |refusals: Vec<Refusal>| {

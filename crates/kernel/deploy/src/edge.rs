@@ -169,6 +169,11 @@ impl EdgeObserved {
         at_egress.chain(at_ingress).next().copied()
     }
 
+    /// The position that the filter of levels needs, if another owner's filter uses it.
+    pub(crate) fn taken_by_others_for_levels(&self) -> Option<u64> {
+        self.others[0].contains(&LEVELS).then_some(LEVELS)
+    }
+
     /// The position that a redirect of received packets needs, where another owner's filter uses it.
     pub(crate) fn taken_by_others_for_redirect(&self) -> Option<u64> {
         self.others[1].contains(&REDIRECT).then_some(REDIRECT)
@@ -205,11 +210,13 @@ impl EdgeObserved {
         Some(match marks {
             true => format!(
                 "filters of other programs at the egress (pref {places}) may keep packets from \
-                    being marked, and from getting a level of the queue"
+                    being marked, and from early drops: a packet that such a filter accepts has no \
+                    level, so only a full queue drops it"
             ),
             false => format!(
                 "filters of other programs at the egress (pref {places}) may keep packets from \
-                    getting a level of the queue"
+                    early drops: a packet that such a filter accepts has no level, so only a full \
+                    queue drops it"
             ),
         })
     }

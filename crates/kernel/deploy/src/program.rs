@@ -111,10 +111,11 @@ pub(crate) fn bring_early(program: &EarlyProgram, link: &Link) -> Result<(), ebp
     program.attach(link.index, ROOT)
 }
 
-/// What it has done at a device: the handle of each queue, and its levels; empty if this process may not read that.
-pub(crate) fn early_levels(link: &Link) -> Vec<(u16, Vec<EarlyCounter>)> {
-    let found = early_counters(link.index, ROOT).unwrap_or_default();
-    found.into_iter().map(|(handle, levels)| ((handle >> 16) as u16, levels)).collect()
+/// Its counters at a device: the handle of each queue, and its levels; `None` if this process may not read them.
+pub(crate) fn early_levels(link: &Link) -> Option<Vec<(u16, Vec<EarlyCounter>)>> {
+    // Without privileges the kernel lists no programs.
+    let found = early_counters(link.index, ROOT).ok().filter(|found| !found.is_empty())?;
+    Some(found.into_iter().map(|(handle, levels)| ((handle >> 16) as u16, levels)).collect())
 }
 
 /// Whether the kernel takes the program for early drops.

@@ -45,8 +45,8 @@ pub(crate) fn bring_early(program: &EarlyProgram, _: &Link) -> Result<(), ebpf::
 }
 
 /// What it has done at a device: this build cannot look.
-pub(crate) fn early_levels(_: &Link) -> Vec<(u16, Vec<EarlyCounter>)> {
-    Vec::new()
+pub(crate) fn early_levels(_: &Link) -> Option<Vec<(u16, Vec<EarlyCounter>)>> {
+    None
 }
 
 /// Whether the kernel takes it; not available in this build.

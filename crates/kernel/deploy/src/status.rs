@@ -52,6 +52,8 @@ pub struct DeviceStatus {
     pub is_busy: bool,
     /// The classes of queues, those served first before others.
     pub classes: Vec<ClassStatus>,
+    /// Whether early drops are missing in the counters of `classes`, because the process may not read them.
+    pub lacks_early_drops: bool,
     /// Packets of an earlier policy that still wait.
     pub left_over: u64,
 }
@@ -316,9 +318,11 @@ impl DeviceStatus {
             Some(ClassStatus { name, queue })
         });
         let mut classes: Vec<ClassStatus> = classes.collect();
-        if observed.memo.as_ref().is_some_and(|memo| memo.has_early) {
-            let early =
-                link(device).map_or_else(|_| Vec::new(), |link| program::early_levels(&link));
+        let has_early =
+            observed.has_early && observed.memo.as_ref().is_some_and(|memo| memo.has_early);
+        let early = has_early.then(|| program::early_levels(&link(device).ok()?)).flatten();
+        let lacks_early_drops = has_early && early.is_none();
+        if let Some(early) = early {
             for (handle, levels) in early {
                 let queue = classes.iter_mut().map(|class| &mut class.queue);
                 queue
@@ -348,6 +352,7 @@ impl DeviceStatus {
             tcx: tcx_before(device, &observed.edge),
             is_busy: DeviceLock::is_taken(device),
             classes,
+            lacks_early_drops,
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum::<u64>()
                 + observed.queueing.as_ref().map_or(0, QueueingSeen::left_over),
         }
@@ -421,6 +426,9 @@ impl DeviceStatus {
         if !self.classes.is_empty() {
             text += &columns(&self.rows(), 2);
         }
+        if self.lacks_early_drops {
+            text += "  the number of dropped packets requires root and a build with eBPF\n";
+        }
         if self.left_over > 0 {
             text += &format!("  {} packets of the previous policy still wait\n", self.left_over);
         }
@@ -428,11 +436,15 @@ impl DeviceStatus {
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
+        const DROPPED: usize = 4;
         let head = ["class", "queue", "packets", "bytes", "dropped", "marked", "waiting"];
         let rows = self.classes.iter().flat_map(|ClassStatus { name, queue }| {
             let counts = [queue.packets, queue.bytes, queue.drops, queue.marks, queue.waiting];
             let texts = [name.clone(), queue.kind.clone()].into_iter();
-            let all = texts.chain(counts.map(|count| count.to_string())).collect::<Vec<_>>();
+            let mut all = texts.chain(counts.map(|count| count.to_string())).collect::<Vec<_>>();
+            if self.lacks_early_drops {
+                all[DROPPED] = "?".to_owned();
+            }
             let levels = queue.levels.iter().enumerate().map(|(level, counts)| {
                 let [packets, drops, marks] =
                     [counts.packets, counts.drops, counts.marks].map(|count| count.to_string());
@@ -451,10 +463,12 @@ impl DeviceStatus {
         let class = |ClassStatus { name, queue }: &ClassStatus| {
             json!({
                 "class": name, "handle": format!("{:x}:", queue.handle), "queue": queue.kind,
-                "packets": queue.packets, "bytes": queue.bytes, "dropped": queue.drops,
+                "packets": queue.packets, "bytes": queue.bytes,
+                "dropped": (!self.lacks_early_drops).then_some(queue.drops),
                 "marked": queue.marks, "waiting": queue.waiting, "waiting_bytes": queue.waiting_bytes,
                 "delay_s": queue.delay_us.map(|delay| delay as f64 / 1e6), "flows": queue.flows,
-                "levels": queue.levels.iter().map(level).collect::<Vec<_>>(),
+                "levels": (!self.lacks_early_drops)
+                    .then(|| queue.levels.iter().map(level).collect::<Vec<_>>()),
             })
         };
         let memo = self.memo.as_ref();

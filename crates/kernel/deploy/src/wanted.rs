@@ -11,6 +11,7 @@ use crate::edge::{converge_edge, is_edge};
 use crate::environment::Translation;
 use crate::error::Error;
 use crate::kernel::{Kernel, Kind};
+use crate::levels::indexes;
 use crate::memo::{over, short};
 use crate::observe::{Observed, Root};
 use crate::owner::Owners;
@@ -131,6 +132,13 @@ impl Wanted {
         let taken = self.edge.as_ref().and_then(|edge| observed.edge.taken(edge));
         if let Some(place) = taken {
             let (what, point) = ("the marking program", "egress");
+            return Err(Error::PlaceTaken { device: device.to_owned(), what, point, place });
+        }
+        let of_kernel = self.tree.as_ref().filter(|tree| tree.program.is_none());
+        if of_kernel.is_some_and(|tree| indexes(tree).is_some())
+            && let Some(place) = observed.edge.taken_by_others_for_levels()
+        {
+            let (what, point) = ("the filter that gives packets their levels", "egress");
             return Err(Error::PlaceTaken { device: device.to_owned(), what, point, place });
         }
         let mut edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());

@@ -222,6 +222,29 @@ fn where_somebody_else_stands_at_the_place_of_the_program_it_is_refused_and_noth
 }
 
 #[test]
+fn where_a_filter_of_others_has_the_place_of_levels_a_queue_with_levels_is_refused_and_it_stays() {
+    let red = "red = { limit = \"200 pkt\", min_threshold = \"20 pkt\", max_threshold = \"80 pkt\", max_probability = 0.1, \
+               weight = 0.002 }";
+    on_a_bench(|bench| {
+        run("tc", "qdisc add dev sf0 clsact").unwrap();
+        for theirs in ["protocol all pref 65535 handle 1", "protocol ip pref 65535 handle 1"] {
+            let mut words = vec!["filter", "add", "dev", "sf0", "egress"];
+            words.extend(theirs.split(' ').chain(["bpf", "bytecode", "1,6 0 0 7"]));
+            assert!(std::process::Command::new("tc").args(&words).status().unwrap().success());
+            let seen = || run("tc", "filter show dev sf0 egress").unwrap() + &bench.listings();
+            let before = seen();
+            let tc = Tc::new(DEVICE);
+            let refused =
+                wanted(&of_queue(red), &["core"]).steps(&tc, &tc.observe().unwrap(), DEVICE);
+            let Err(error @ Error::PlaceTaken { .. }) = refused else { panic!("{refused:?}") };
+            assert!(error.to_string().contains("65535"), "{error}");
+            assert_eq!(seen(), before);
+            run("tc", "filter del dev sf0 egress pref 65535").unwrap();
+        }
+    });
+}
+
+#[test]
 fn who_comes_to_the_place_of_the_program_afterwards_is_left_there() {
     with_the_program(|bench| {
         bring(&marks());
