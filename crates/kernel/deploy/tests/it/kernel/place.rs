@@ -63,20 +63,22 @@ fn bring(wanted: &Wanted) {
 /// Numbered datagrams of two flows, as fast as their sockets take them.
 struct Numbered {
     stop: Arc<AtomicBool>,
+    /// Whether nothing more is sent.
+    is_sent: Arc<AtomicBool>,
     sent: [JoinHandle<u64>; 2],
     came: [JoinHandle<BTreeSet<u64>>; 2],
 }
 
 impl Numbered {
     fn begin(bench: &Bench) -> Numbered {
-        let stop = Arc::new(AtomicBool::new(false));
+        let [stop, is_sent] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let ports = [6100, 6101];
         let came = ports.map(|port| {
-            let (receiver, stop) = (bench.receiver(port), stop.clone());
+            let (receiver, is_sent) = (bench.receiver(port), is_sent.clone());
             std::thread::spawn(move || {
                 let mut came = BTreeSet::new();
                 loop {
-                    let is_last = stop.load(Ordering::Relaxed);
+                    let is_last = is_sent.load(Ordering::Relaxed);
                     let number =
                         |bytes: Vec<u8>| u64::from_be_bytes(bytes[..8].try_into().unwrap());
                     came.extend(receiver.all().into_iter().map(|(_, bytes)| number(bytes)));
@@ -98,13 +100,14 @@ impl Numbered {
             })
         });
         std::thread::sleep(Duration::from_millis(200));
-        Numbered { stop, sent, came }
+        Numbered { stop, is_sent, sent, came }
     }
 
     /// The numbers of each flow that were sent and did not come, and how many were sent.
     fn end(self) -> [(Vec<u64>, u64); 2] {
         self.stop.store(true, Ordering::Relaxed);
         let sent = self.sent.map(|sent| sent.join().unwrap());
+        self.is_sent.store(true, Ordering::Relaxed);
         let mut sent = sent.into_iter();
         self.came.map(|came| {
             let (came, sent) = (came.join().unwrap(), sent.next().unwrap());
