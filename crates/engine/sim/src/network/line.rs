@@ -45,8 +45,9 @@ impl Line {
     #[inline(always)]
     pub(crate) fn plan(&self, starts: Instant, size: u32) -> Planned {
         let before = if starts > self.free_at { Remainder::NONE } else { self.rate.remainder() };
-        debug_assert!(size > 0, "a packet has bytes");
-        let size = if self.is_raw { size } else { self.wire_size(size) };
+        // A packet without headers may have no bytes, but takes one on the wire.
+        let is_own_size = self.is_raw && size > 0;
+        let size = if is_own_size { size } else { self.wire_size(size) };
         let (time, remainder) = self.rate.time_after(before, size);
         Planned { time, ends: starts + time, remainder }
     }
