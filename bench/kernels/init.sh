@@ -146,7 +146,7 @@ loaded() {
   wait $generator
   sleep 2
   arrived=$(($(received) - before)); missed=$(($(dropped) - all))
-  # The generator repeats what it is told of as dropped.
+  # The generator repeats packets that are reported to it as dropped.
   [ $arrived -le 900 ] && [ $((arrived + missed)) -ge 900 ] || { fail "of 900 packets $arrived arrived and $missed were dropped during a reload"; return; }
   said=$(shortflow undeploy --dev to-far 2>&1) || { fail "undeploy: $said"; return; }
   what="$all dropped${drops:+, by level: $drops}; longest queue $longest"

@@ -219,7 +219,7 @@ fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
                 && tc("filter add dev lo parent 1: protocol all bpf bytecode '1,6 0 0 1'")
         }
         Kind::Early => return program::try_early().is_ok(),
-        // To load the program takes a second on a slow machine. Who deploys it is told before anything changes.
+        // Loading the program takes a second on a slow machine. `deploy` reports a refusal before it changes anything.
         Kind::BpfQdisc => return QdiscProgram::is_possible(),
         Kind::Clsact => return tc("qdisc add dev lo clsact") && tc("qdisc del dev lo clsact"),
         Kind::Ifb => return ip("link add sf-trial type ifb") && ip("link del dev sf-trial"),

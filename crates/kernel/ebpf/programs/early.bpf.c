@@ -17,7 +17,7 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define MAX_QUEUES 16
 // Disciplines of a device that have the same place in its table, at most.
 #define MAX_ALIKE 64
-// Packets of a queue that are told by their levels; a power of 2.
+// The maximum number of waiting packets of a queue whose levels are noted; a power of 2.
 #define MAX_WAITING (1 << 14)
 // Bits of the level in `tc_index`.
 #define LEVEL_BITS 7

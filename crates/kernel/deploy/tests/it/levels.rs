@@ -100,7 +100,7 @@ fn levels_of_two_bands_are_given_by_one_filter() {
     assert!(tree.needs().contains(&Kind::Clsact));
     let steps: Vec<String> = first_steps(&tree).iter().map(Step::to_string).collect();
     assert_eq!(steps.iter().filter(|step| step.contains("pref 65535")).count(), 1);
-    // It is there before packets come into the classes, and after they can be told what to do.
+    // It is attached before packets reach the classes, and after their levels exist.
     let place = |part: &str| steps.iter().position(|step| step.contains(part)).unwrap();
     assert!(place("handle 5f02: gred DP 3") < place("pref 65535"));
     assert!(place("pref 65535") < place("parent 5f00: protocol all pref 2 "));

@@ -24,7 +24,7 @@ const MAX_BITS: u32 = 62;
 pub(super) struct Queue {
     /// `struct queue`; empty for a queue about which the program does nothing.
     pub(super) bytes: Vec<u8>,
-    /// Whether its packets are told by their levels.
+    /// Whether the levels of its packets are noted.
     pub(super) counts_levels: bool,
 }
 

@@ -195,7 +195,7 @@ fn compare_red(
 ) -> [u64; 5] {
     let mut rng = seed.beside("traffic");
     let mut gaps = Gaps { rng: seed.beside("gaps"), mean: 1.0, left: 0 };
-    // The program is told what the element draws next.
+    // The program gets the element's next draw.
     let mut mirror = seed.beside("draws");
     let rate = params.settings().rate;
     let gate = RedGate::new(params.clone(), mirror.clone());
