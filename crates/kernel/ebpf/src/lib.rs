@@ -31,6 +31,7 @@ mod inline;
 #[cfg(not(feature = "ebpf"))]
 #[path = "inline_unavailable.rs"]
 mod inline;
+mod packed;
 pub mod qdisc;
 mod record;
 #[cfg(feature = "ebpf")]

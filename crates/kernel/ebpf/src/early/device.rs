@@ -43,7 +43,7 @@ impl EarlyProgram {
 /// # Errors
 /// When the kernel does not show it.
 pub fn early_counters(device: u32, root: u16) -> Result<Vec<(u32, Vec<EarlyCounter>)>, Error> {
-    // That there is none is no news.
+    // A device without the program is not an error.
     libbpf_rs::set_print(None);
     // Who asks needs no program, so any file stands for one.
     let Ok(id) = hook(io::stdin().as_fd(), device, root).query() else { return Ok(Vec::new()) };

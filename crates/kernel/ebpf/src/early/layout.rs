@@ -6,6 +6,7 @@ use shortflow_elements::queue::{
 use shortflow_units::Length;
 
 use super::{MAX_AVERAGES, MAX_LEVELS, QueuePlace, amount};
+use crate::packed::Packed;
 
 /// Bytes of `struct queue`.
 #[cfg(feature = "ebpf")]
@@ -28,24 +29,7 @@ pub(super) struct Queue {
     pub(super) counts_levels: bool,
 }
 
-/// Numbers one after the other, as the machine has them.
-#[derive(Default)]
-struct Packed(Vec<u8>);
-
 impl Packed {
-    fn bytes(mut self, bytes: &[u8]) -> Packed {
-        self.0.extend(bytes);
-        self
-    }
-
-    fn long(self, value: u64) -> Packed {
-        self.bytes(&value.to_ne_bytes())
-    }
-
-    fn four(self, value: u32) -> Packed {
-        self.bytes(&value.to_ne_bytes())
-    }
-
     fn signed(self, value: i32) -> Packed {
         self.bytes(&value.to_ne_bytes())
     }
@@ -60,7 +44,7 @@ impl Packed {
     }
 
     /// `struct decay`: halvings in a nanosecond, of which 2⁻⁶⁰ is the least that counts.
-    fn decay(self, halvings: f64) -> Packed {
+    fn halvings(self, halvings: f64) -> Packed {
         let (mantissa, power) = libm::frexp(halvings.clamp(libm::ldexp(1.0, -60), 1.0));
         self.long(libm::ldexp(mantissa, 32) as u64).signed(32 - FRACTION - power).four(0)
     }
@@ -87,7 +71,7 @@ impl Red {
         let halvings = -libm::log1p(-self.weight) / std::f64::consts::LN_2;
         packed
             .long(libm::ldexp(self.weight, 32) as u64)
-            .decay(halvings / self.packet_time.max(1) as f64)
+            .halvings(halvings / self.packet_time.max(1) as f64)
             .long(self.packet_time)
             .four(self.shift)
             .four(self.mean_packet)

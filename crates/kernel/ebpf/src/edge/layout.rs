@@ -15,6 +15,7 @@ use shortflow_units::{Bytes, Duration, Rate};
 use super::aggregate;
 use super::{EdgeClass, EdgeMeter, MAX_DEPTH, MAX_ENTRIES, MAX_LOAD, Unsupported};
 use crate::edge;
+use crate::packed::Packed;
 
 /// Bytes of `struct class`.
 #[cfg(feature = "ebpf")]
@@ -29,20 +30,7 @@ const LARGEST_PACKET: u64 = 65_535;
 /// Tokens of a byte.
 pub(super) const PER_BYTE: u64 = 8_000_000_000;
 
-/// Numbers one after the other, as the machine has them.
-#[derive(Default)]
-struct Packed(Vec<u8>);
-
 impl Packed {
-    fn bytes(mut self, bytes: &[u8]) -> Packed {
-        self.0.extend(bytes);
-        self
-    }
-
-    fn long(self, value: u64) -> Packed {
-        self.bytes(&value.to_ne_bytes())
-    }
-
     fn longs(self, values: [u64; 2]) -> Packed {
         self.long(values[0]).long(values[1])
     }
@@ -50,10 +38,6 @@ impl Packed {
     /// Something for each colour, where there is room for four.
     fn colors(self, each: [u8; 3]) -> Packed {
         self.bytes(&each).bytes(&[0])
-    }
-
-    fn four(self, value: u32) -> Packed {
-        self.bytes(&value.to_ne_bytes())
     }
 
     fn decay(self, decay: Decay) -> Packed {

@@ -12,6 +12,7 @@ use super::{
     BESIDE, MAX_BYTES, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_REDS, QdiscCount, QdiscCounts,
     QdiscQueue, QdiscSchedule, SMALLEST, Unplannable,
 };
+use crate::packed::Packed;
 
 /// Bytes of `struct plan`, `struct red_plan` and `struct machine`.
 pub(super) const PLAN: usize = 7304;
@@ -34,29 +35,12 @@ const ONE: f64 = (1_u64 << 56) as f64;
 /// Tokens of a byte.
 const PER_BYTE: u64 = 8_000_000_000;
 
-/// Numbers one after the other, as the machine has them.
-#[derive(Default)]
-struct Packed(Vec<u8>);
-
 impl Packed {
-    fn bytes(mut self, bytes: &[u8]) -> Packed {
-        self.0.extend(bytes);
-        self
-    }
-
-    fn long(self, value: u64) -> Packed {
-        self.bytes(&value.to_ne_bytes())
-    }
-
-    fn int(self, value: u32) -> Packed {
-        self.bytes(&value.to_ne_bytes())
-    }
-
     /// `struct factor` for a number from zero on.
     fn factor(self, value: f64) -> Packed {
         let (mantissa, power) = libm::frexp(value);
         let parts = libm::round(libm::ldexp(mantissa, 32)) as u64;
-        self.long(parts).int((32 - power).unsigned_abs()).int(0)
+        self.long(parts).four((32 - power).unsigned_abs()).four(0)
     }
 
     fn padded(mut self, length: usize) -> Packed {
@@ -150,16 +134,16 @@ impl<'p> Layout<'p> {
             .long(rate.bits_per_sec())
             .long(burst.0 * PER_BYTE)
             .bytes(&(overhead as i32).to_ne_bytes())
-            .int(mpu as u32)
-            .int(framing)
-            .int(self.header as u32)
-            .int(scheduler)
-            .int(self.schedule.queues() as u32)
+            .four(mpu as u32)
+            .four(framing)
+            .four(self.header as u32)
+            .four(scheduler)
+            .four(self.schedule.queues() as u32)
             .long(limit)
-            .int(in_bytes)
-            .int(otherwise as u32)
-            .int(asks)
-            .int(u32::from(self.header > 0))
+            .four(in_bytes)
+            .four(otherwise as u32)
+            .four(asks)
+            .four(u32::from(self.header > 0))
             .long(shape);
         packed = POWERS.into_iter().fold(packed, Packed::long);
         let mut number = 0;
@@ -167,7 +151,8 @@ impl<'p> Layout<'p> {
         for (queue, weight) in queues(self.schedule).into_iter().zip(weights) {
             let (limit, in_bytes) = numbers(queue.limit());
             let is_red = matches!(queue, QdiscQueue::Red(_));
-            packed = packed.long(limit).int(in_bytes).int(is_red.into()).int(number).int(weight);
+            packed =
+                packed.long(limit).four(in_bytes).four(is_red.into()).four(number).four(weight);
             number += u32::from(is_red);
         }
         packed = packed.padded(PLAN - MAX_REDS * RED_PLAN);
@@ -247,14 +232,14 @@ fn red_plan(params: &RedParams) -> Vec<u8> {
         .factor(*weight)
         .long(decay_parts)
         .bytes(&decay_shift.to_ne_bytes())
-        .int(params.curves().len() as u32)
+        .four(params.curves().len() as u32)
         .long(packet_time)
         .long(*spare_below)
         .long(mean_packet.map_or(0, |mean| mean.0))
-        .int(numbers(params.curves()[0].max_threshold()).1)
-        .int(averages)
-        .int(spacing)
-        .int(0)
+        .four(numbers(params.curves()[0].max_threshold()).1)
+        .four(averages)
+        .four(spacing)
+        .four(0)
         .bytes(&levels);
     for each in params.curves() {
         packed = curve(packed, each);

@@ -52,7 +52,7 @@ impl QdiscAtDevice {
     /// Lets it follow another plan.
     ///
     /// # Errors
-    /// Never: there is none.
+    /// Never: this build has no such program.
     pub fn follow(&self, _plan: &QdiscPlan, _texts: [&str; 2]) -> Result<(), Error> {
         match *self {}
     }
@@ -60,7 +60,7 @@ impl QdiscAtDevice {
     /// The two texts that stay with it.
     ///
     /// # Errors
-    /// Never: there is none.
+    /// Never: this build has no such program.
     pub fn texts(&self) -> Result<[String; 2], Error> {
         match *self {}
     }
@@ -68,7 +68,7 @@ impl QdiscAtDevice {
     /// The counters of so many queues.
     ///
     /// # Errors
-    /// Never: there is none.
+    /// Never: this build has no such program.
     pub fn counts(&self, _queues: usize) -> Result<Option<QdiscCounts>, Error> {
         match *self {}
     }
