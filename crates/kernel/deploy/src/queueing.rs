@@ -74,7 +74,7 @@ impl QueueingSeen {
             waiting: count.waiting,
             waiting_bytes: count.waiting_bytes,
             delay_us: None,
-            flows: None,
+            flows: count.flows,
             levels: Vec::new(),
         };
         let named = memo.queues.iter().zip(&self.counts.queues);

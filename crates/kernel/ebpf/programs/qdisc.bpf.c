@@ -79,6 +79,29 @@ struct {
 	__type(value, struct slot);
 } slots SEC(".maps");
 
+// As many flows as the queues of a plan remember, the numbers by which they are found, and the entries of all rankings; one of
+// each where no queue knows flows. The kernel compares whole keys, and seeds its hash with a random number.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct flow);
+} flows SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct flow_key);
+	__type(value, __u32);
+} numbers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ranked);
+} ranked SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -108,11 +131,17 @@ struct {
 	__type(value, __u64);
 } live SEC(".maps");
 
+// What is known of the packet that comes: more than the stack has room for.
+struct read {
+	struct headers headers;
+	struct arrival arrival;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct headers);
+	__type(value, struct read);
 } scratch SEC(".maps");
 
 // What who loaded it keeps here: which discipline it is, and what is deployed.
@@ -140,6 +169,33 @@ static __always_inline struct waiting *waiting_at(__u32 place)
 	struct slot *slot = bpf_map_lookup_elem(&slots, &place);
 
 	return slot ? &slot->waiting : NULL;
+}
+
+static __always_inline struct flow *flow_at(__u32 number)
+{
+	return bpf_map_lookup_elem(&flows, &number);
+}
+
+static __always_inline struct ranked *ranked_at(__u32 place)
+{
+	return bpf_map_lookup_elem(&ranked, &place);
+}
+
+static __always_inline __u32 find_flow(const struct flow_key *key)
+{
+	__u32 *number = bpf_map_lookup_elem(&numbers, key);
+
+	return number ? *number : NONE;
+}
+
+static __always_inline int keep_flow(const struct flow_key *key, __u32 number)
+{
+	return bpf_map_update_elem(&numbers, key, &number, BPF_ANY);
+}
+
+static __always_inline void drop_flow(const struct flow_key *key)
+{
+	bpf_map_delete_elem(&numbers, key);
 }
 
 static __always_inline __u64 draw(void)
@@ -179,13 +235,14 @@ static __always_inline __u32 segments_of(struct sk_buff *skb)
 	return segments > 1 ? segments : 1;
 }
 
-static __always_inline struct headers *read_headers(struct sk_buff *skb)
+static __always_inline struct read *read_headers(struct sk_buff *skb)
 {
 	__u32 zero = 0, there = skb->len;
-	struct headers *headers = bpf_map_lookup_elem(&scratch, &zero);
+	struct read *read = bpf_map_lookup_elem(&scratch, &zero);
+	struct headers *headers = &read->headers;
 	struct bpf_dynptr bytes;
 
-	if (!headers)
+	if (!read)
 		return NULL;
 	headers->len = there;
 	headers->gso_segs = segments_of(skb);
@@ -193,10 +250,10 @@ static __always_inline struct headers *read_headers(struct sk_buff *skb)
 	if (there > MAX_HEADERS)
 		there = MAX_HEADERS;
 	if (!there || bpf_dynptr_from_skb((struct __sk_buff *)skb, 0, &bytes))
-		return headers;
+		return read;
 	if (!bpf_dynptr_read(headers->bytes, there, &bytes, 0, 0))
 		headers->there = there;
-	return headers;
+	return read;
 }
 
 // Whether it finds neighbours, without which nothing else arrives.
@@ -237,6 +294,12 @@ APART int classify(struct headers *headers, const struct plan *plan, const struc
 	arrival->code_point = packet.ds >> 2;
 	allowed = by_headers(known, &packet, plan->asks);
 	arrival->queue = allowed ? known->class[place_of_first(allowed)] : plan->otherwise;
+	__builtin_memcpy(arrival->key.source, packet.source, sizeof(packet.source));
+	__builtin_memcpy(arrival->key.destination, packet.destination, sizeof(packet.destination));
+	arrival->key.source_port = packet.source_port;
+	arrival->key.destination_port = packet.destination_port;
+	arrival->key.protocol = packet.protocol;
+	arrival->key.queue = arrival->queue;
 	return 0;
 }
 
@@ -260,24 +323,22 @@ SEC("struct_ops")
 int BPF_PROG(shortflow_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk_buff_ptr *to_free)
 {
 	struct holder holder = { .discipline = sch, .to_free = to_free };
-	struct arrival arrival = {};
 	__u32 zero = 0, which = 0, place = NONE, length = length_of(skb);
 	const struct rules *known = NULL;
 	const struct plan *plan = NULL;
-	struct headers *headers;
 	struct machine *machine;
+	struct read *read;
 	struct slot *slot;
 
-	headers = read_headers(skb);
+	read = read_headers(skb);
 	machine = bpf_map_lookup_elem(&machines, &zero);
 	if (machine)
 		plan = followed(machine, &which);
 	known = bpf_map_lookup_elem(&rules, &which);
-	if (headers && machine && plan && known) {
-		arrival.length = length;
-		arrival.segments = headers->gso_segs;
-		classify(headers, plan, known, &arrival);
-		place = arrive(&holder, plan, machine, &arrival, bpf_ktime_get_ns());
+	if (read && machine && plan && known) {
+		read->arrival = (struct arrival){ .length = length, .segments = read->headers.gso_segs };
+		classify(&read->headers, plan, known, &read->arrival);
+		place = arrive(&holder, plan, machine, &read->arrival, bpf_ktime_get_ns());
 	}
 	slot = place == NONE ? NULL : bpf_map_lookup_elem(&slots, &place);
 	if (!slot) {
@@ -360,7 +421,7 @@ void BPF_PROG(shortflow_reset, struct Qdisc *sch)
 
 	if (!machine)
 		return;
-	bpf_for(i, 0, machine->fresh) {
+	bpf_for(i, 0, machine->places.fresh) {
 		__u32 place = i;
 
 		slot = bpf_map_lookup_elem(&slots, &place);

@@ -3,7 +3,12 @@
 //
 // The files of this folder know no packet of the kernel: they decide about places that packets have. Who includes them provides
 //
-//   struct waiting *waiting_at(__u32)     what waits at a place; 0 where there is no such place
+//   struct waiting *waiting_at(__u32)     the packet at a place; 0 where there is no such place
+//   struct flow *flow_at(__u32)           the flow with this number; 0 where there is no such number
+//   struct ranked *ranked_at(__u32)       an entry of the array in which all rankings are; 0 behind its end
+//   __u32 find_flow(const struct flow_key *)          the number under which a key was kept; none where it was not
+//   int keep_flow(const struct flow_key *, __u32)     keeps a number under a key, in place of another; not 0 where it cannot
+//   void drop_flow(const struct flow_key *)           keeps none under a key
 //   __u64 draw(void)                      64 random bits
 //   void give_up(struct holder *, __u32)  drops the packet at a place
 //   EACH(i, n)                            a loop over 0 to n - 1
@@ -18,11 +23,15 @@
 // The queues with RED, and the levels of each.
 #define MAX_REDS 8
 #define MAX_LEVELS_OF_RED 8
-// No place.
+// The queues that know flows.
+#define MAX_STFS 8
+// The rankings that a flow can be in.
+#define RANKINGS_OF_FLOW 4
+// No place, and no flow.
 #define NONE (~0U)
 
 enum { SCHEDULER_STRICT, SCHEDULER_SHARED, SCHEDULER_WEIGHTED };
-enum { GATE_TAIL, GATE_RED };
+enum { GATE_TAIL, GATE_RED, GATE_STF };
 enum { AVERAGES_SHARED, AVERAGES_PER_LEVEL, AVERAGES_COUPLED };
 enum { SPACING_UNIFORM, SPACING_WAIT, SPACING_UNCLAMPED };
 enum { PLAIN, ATM, PTM };
@@ -53,9 +62,17 @@ struct red_plan {
 	struct curve curves[MAX_LEVELS_OF_RED];
 };
 
+struct stf_plan {
+	// In nanoseconds.
+	__u64 idle_timeout;
+	__u32 max_flows, unused;
+};
+
 struct queue_plan {
 	__u64 limit;
-	__u32 in_bytes, gate, red;
+	__u32 in_bytes, gate;
+	// Its number among the queues with the same gate.
+	__u32 of_gate;
 	// Packets in its turn.
 	__u32 weight;
 };
@@ -74,15 +91,76 @@ struct plan {
 	__u32 asks, link;
 	// Plans of one shape differ in numbers alone, so that packets stay where they are.
 	__u64 shape;
+	// All rankings of the queues.
+	__u32 rankings, unused;
 	__u64 powers[64];
 	struct queue_plan each[MAX_QUEUES];
 	struct red_plan reds[MAX_REDS];
+	struct stf_plan stfs[MAX_STFS];
 };
 
-// Packets in their order.
+// The neighbours in a list.
+struct link {
+	__u32 next, previous;
+};
+
+// Packets, or flows, in their order.
 struct list {
 	__u64 bytes;
-	__u32 head, tail, packets, unused;
+	__u32 head, tail, count, unused;
+};
+
+// Numbers that are free, in a list, and how many were ever used; all of them.
+struct pool {
+	__u32 free, fresh, all, unused;
+};
+
+// What packets of a flow have in common, and the queue that knows the flow. Addresses are those of programs/packet.h.
+struct flow_key {
+	__u64 source[2], destination[2];
+	__u16 source_port, destination_port, protocol, queue;
+};
+
+// The first has the lowest first part; where that is equal, the lowest second part, and so on.
+struct rank {
+	__u64 parts[3];
+};
+
+// A flow in a ranking.
+struct ranked {
+	struct rank rank;
+	__u32 flow, unused;
+};
+
+// Number `number` of the plan's rankings, in which flows keep their places as the entry `of_flow` of their `places`.
+struct ranking {
+	__u32 number, rankings, of_flow, count;
+};
+
+struct flow {
+	struct flow_key key;
+	// In a list of flows, or in that of free numbers.
+	struct link link;
+	// In which epoch of the table the key was written.
+	__u32 epoch, unused;
+	// Its place in each ranking, plus 1; 0 where it is in none.
+	__u32 places[RANKINGS_OF_FLOW];
+	// Its packets.
+	struct list packets;
+	// Bytes that have left; since when it has no packet.
+	__u64 served, silent_since;
+};
+
+// Flows by least attained service.
+struct stf {
+	// Flows without a packet, the longest silent first.
+	struct list silent;
+	// Packets accepted: the number of the next one.
+	__u64 taken;
+	// Flows with packets: which is served next, and which loses a packet next.
+	struct ranking next, last;
+	// Flows that are remembered.
+	__u32 flows, unused;
 };
 
 struct average {
@@ -123,8 +201,11 @@ enum { NEIGHBOURS, LEFT, UNREADABLE, LISTS_BESIDE };
 
 struct machine {
 	__u64 generation, shape;
-	// Places that are free, in a list, and how many were ever used; all places.
-	__u32 free, fresh, places, is_used;
+	struct pool places, flows;
+	// How often all flows were forgotten.
+	__u32 epoch;
+	// The plan's rankings, and the entries that there are for all of them.
+	__u32 rankings, ranked, is_used;
 	// Packets of the plan.
 	__u64 packets, bytes;
 	// The queues with packets, a bit each.
@@ -139,6 +220,7 @@ struct machine {
 	struct red reds[MAX_REDS];
 	struct count counts[MAX_QUEUES];
 	struct count counts_beside[LISTS_BESIDE];
+	struct stf stfs[MAX_STFS];
 };
 
 // What is known of a packet that comes.
@@ -148,13 +230,17 @@ struct arrival {
 	// Its queue, or one beside those of the plan.
 	__u32 queue, is_beside;
 	__u32 code_point;
+	struct flow_key key;
 };
 
 // A packet that waits.
 struct waiting {
-	__u32 next, previous;
+	struct link in_queue, in_flow;
 	__u32 size, length, segments;
 	__u32 queue, is_beside, code_point;
+	// Where its queue knows flows: its own, and the packet's number in the order of arrival.
+	__u32 flow, unused;
+	__u64 number;
 };
 
 #endif

@@ -1,6 +1,6 @@
 // Which packets wait, and which leaves next. The twins are the queues and schedulers of crates/node/elements, with the same
-// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, scheduler/strict_priority.rs and weighted_round_robin.rs behind
-// queue/shaper.rs.
+// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, queue/stf.rs, scheduler/strict_priority.rs and
+// weighted_round_robin.rs behind queue/shaper.rs.
 
 #ifndef SHORTFLOW_QDISC_QUEUE_H
 #define SHORTFLOW_QDISC_QUEUE_H
@@ -16,6 +16,7 @@ static __always_inline int has_room(__u64 limit, __u32 in_bytes, __u64 packets, 
 #include "lists.h"
 #include "red.h"
 #include "shaper.h"
+#include "stf.h"
 
 static __always_inline __u32 lowest(__u64 bits_set)
 {
@@ -27,13 +28,28 @@ static __always_inline void count_drop(struct machine *machine, __u32 queue, __u
 	machine->counts[queue & (MAX_QUEUES - 1)].drops[reason & (REASONS - 1)]++;
 }
 
-// A packet of the plan is no longer in its queue.
-static __always_inline void count_out(struct machine *machine, __u32 queue, const struct waiting *waiting)
+// Takes a packet of the plan out of its queue.
+static __always_inline void leave(struct machine *machine, __u32 queue, __u32 place, const struct waiting *waiting)
 {
+	take_out(&machine->queues[queue & (MAX_QUEUES - 1)], place, waiting, in_queue);
 	machine->packets--;
 	machine->bytes -= waiting->size;
-	if (!machine->queues[queue & (MAX_QUEUES - 1)].packets)
+	if (!machine->queues[queue & (MAX_QUEUES - 1)].count)
 		machine->occupied &= ~(1ULL << (queue & (MAX_QUEUES - 1)));
+}
+
+// Drops a packet that waits; false where there is none.
+static __always_inline int push_out(struct holder *holder, struct machine *machine, __u32 queue, __u32 place)
+{
+	struct waiting *waiting = waiting_at(place);
+
+	if (!waiting)
+		return 0;
+	leave(machine, queue, place, waiting);
+	count_drop(machine, queue, PUSHED_OUT);
+	give_up(holder, place);
+	free_place(machine, place);
+	return 1;
 }
 
 // Pushes out packets of later queues than `queue` until one of `size` bytes has room in the shared buffer (Guo et al. 2005,
@@ -54,33 +70,60 @@ static __always_inline int make_room(struct holder *holder, const struct plan *p
 			return 0;
 	}
 	EACH(i, MAX_PUSHED_OUT) {
-		struct waiting *waiting;
-		__u32 last, at;
+		__u32 last;
 
 		if (has_room(plan->limit, plan->in_bytes, machine->packets, machine->bytes, size))
 			return 1;
 		last = (bits(machine->occupied) - 1) & (MAX_QUEUES - 1);
-		at = pop_back(&machine->queues[last]);
-		waiting = waiting_at(at);
-		if (!waiting)
+		if (!machine->queues[last].count || !push_out(holder, machine, last, machine->queues[last].tail))
 			return 0;
-		count_out(machine, last, waiting);
-		count_drop(machine, last, PUSHED_OUT);
-		give_up(holder, at);
-		free_place(machine, at);
 	}
 	return has_room(plan->limit, plan->in_bytes, machine->packets, machine->bytes, size);
 }
 
+// Pushes out packets of flows that have sent more than `served` until the arrival has room.
+static __always_inline int make_room_among_flows(struct holder *holder, const struct plan *plan, struct machine *machine,
+						 const struct arrival *arrival, __u64 served, __u64 now)
+{
+	__u32 number = arrival->queue & (MAX_QUEUES - 1), place;
+	const struct queue_plan *queue = &plan->each[number];
+	struct list *list = &machine->queues[number];
+	int i;
+
+	if (queue->in_bytes && arrival->size > queue->limit)
+		return 0;
+	EACH(i, MAX_PUSHED_OUT) {
+		if (has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size))
+			return 1;
+		place = stf_lose(plan, machine, number, served, now);
+		if (!push_out(holder, machine, number, place))
+			return 0;
+	}
+	return has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size);
+}
+
+// Whether a packet joins its flow, whose number is `*flow` then: a reason why not, or `REASONS`.
+static __always_inline __u32 stf_admits(struct holder *holder, const struct plan *plan, struct machine *machine,
+					const struct arrival *arrival, __u64 now, __u32 *flow)
+{
+	struct stf_asked asked = { .flow = NONE };
+
+	stf_ask(plan, machine, arrival, now, &asked);
+	if (!asked.is_admitted || !make_room_among_flows(holder, plan, machine, arrival, asked.served, now))
+		return OVERLIMIT;
+	*flow = stf_enter(plan, machine, arrival, now, &asked);
+	return *flow == NONE ? OVERLIMIT : REASONS;
+}
+
 // Whether a packet joins its queue: a reason why not, or `REASONS`.
 static __always_inline __u32 admits(struct holder *holder, const struct plan *plan, struct machine *machine,
-				    const struct arrival *arrival, __u64 now)
+				    const struct arrival *arrival, __u64 now, __u32 *flow)
 {
 	__u32 number = arrival->queue & (MAX_QUEUES - 1), red;
 	const struct queue_plan *queue = &plan->each[number];
 	struct list *list = &machine->queues[number];
 
-	if (!has_place(machine))
+	if (!has_number(&machine->places))
 		return OVERLIMIT;
 	if (plan->scheduler == SCHEDULER_SHARED) {
 		if (has_room(plan->limit, plan->in_bytes, machine->packets, machine->bytes, arrival->size))
@@ -88,10 +131,12 @@ static __always_inline __u32 admits(struct holder *holder, const struct plan *pl
 		return make_room(holder, plan, machine, number, arrival->size) ? REASONS : OVERLIMIT;
 	}
 	if (queue->gate == GATE_RED) {
-		red = queue->red & (MAX_REDS - 1);
+		red = queue->of_gate & (MAX_REDS - 1);
 		return red_admits(plan, &plan->reds[red], &machine->reds[red], queue, list, arrival, now);
 	}
-	return has_room(queue->limit, queue->in_bytes, list->packets, list->bytes, arrival->size) ? REASONS : OVERLIMIT;
+	if (queue->gate == GATE_STF)
+		return stf_admits(holder, plan, machine, arrival, now, flow);
+	return has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size) ? REASONS : OVERLIMIT;
 }
 
 // What comes before all that a plan speaks of, or cannot be read.
@@ -100,7 +145,7 @@ static __always_inline __u32 admit_beside(struct machine *machine, const struct 
 	__u32 number = arrival->queue == NEIGHBOURS ? NEIGHBOURS : UNREADABLE;
 
 	*list = &machine->beside[number];
-	if ((*list)->packets < MAX_BESIDE && has_place(machine))
+	if ((*list)->count < MAX_BESIDE && has_number(&machine->places))
 		return REASONS;
 	machine->counts_beside[number].drops[OVERLIMIT]++;
 	return OVERLIMIT;
@@ -110,7 +155,7 @@ static __always_inline __u32 admit_beside(struct machine *machine, const struct 
 static __always_inline __u32 arrive(struct holder *holder, const struct plan *plan, struct machine *machine,
 				    const struct arrival *arrival, __u64 now)
 {
-	__u32 number = arrival->queue & (MAX_QUEUES - 1), verdict, at;
+	__u32 number = arrival->queue & (MAX_QUEUES - 1), flow = NONE, verdict, at;
 	struct waiting *waiting;
 	struct list *list;
 
@@ -118,14 +163,14 @@ static __always_inline __u32 arrive(struct holder *holder, const struct plan *pl
 		if (admit_beside(machine, arrival, &list) != REASONS)
 			return NONE;
 	} else {
-		verdict = admits(holder, plan, machine, arrival, now);
+		verdict = admits(holder, plan, machine, arrival, now, &flow);
 		if (verdict != REASONS) {
 			count_drop(machine, number, verdict);
 			return NONE;
 		}
 		list = &machine->queues[number];
 	}
-	at = take_place(machine);
+	at = take_number(&machine->places, in_queue);
 	waiting = waiting_at(at);
 	if (!waiting)
 		return NONE;
@@ -135,9 +180,11 @@ static __always_inline __u32 arrive(struct holder *holder, const struct plan *pl
 	waiting->queue = arrival->queue;
 	waiting->is_beside = arrival->is_beside;
 	waiting->code_point = arrival->code_point;
-	push_back(list, at, waiting);
+	push_back(list, at, waiting, in_queue);
 	if (arrival->is_beside)
 		return at;
+	if (flow != NONE)
+		stf_hold(plan, machine, number, flow, at);
 	machine->packets++;
 	machine->bytes += arrival->size;
 	machine->occupied |= 1ULL << number;
@@ -170,9 +217,9 @@ static __always_inline __u32 next_queue(const struct plan *plan, struct machine 
 // what cannot be read one in a hundred; none while others are.
 static __always_inline __u32 next_beside(struct machine *machine)
 {
-	int others = machine->packets || machine->beside[LEFT].packets;
+	int others = machine->packets || machine->beside[LEFT].count;
 
-	if (machine->beside[NEIGHBOURS].packets) {
+	if (machine->beside[NEIGHBOURS].count) {
 		if (!others || machine->neighbours_in_a_row < NEIGHBOURS_IN_A_ROW) {
 			machine->neighbours_in_a_row++;
 			return NEIGHBOURS;
@@ -183,12 +230,20 @@ static __always_inline __u32 next_beside(struct machine *machine)
 		if (machine->neighbours_in_a_row)
 			machine->neighbours_in_a_row--;
 	}
-	if (machine->beside[UNREADABLE].packets && (!others || machine->since_unreadable >= OTHERS_PER_UNREADABLE)) {
+	if (machine->beside[UNREADABLE].count && (!others || machine->since_unreadable >= OTHERS_PER_UNREADABLE)) {
 		machine->since_unreadable = 0;
 		return UNREADABLE;
 	}
 	machine->since_unreadable++;
-	return machine->beside[LEFT].packets ? LEFT : LISTS_BESIDE;
+	return machine->beside[LEFT].count ? LEFT : LISTS_BESIDE;
+}
+
+// The place of the packet of a queue that is next; none where there is none.
+static __always_inline __u32 next_place(const struct plan *plan, struct machine *machine, __u32 number, __u64 now)
+{
+	if (plan->each[number].gate == GATE_STF)
+		return stf_serve(plan, machine, number, now);
+	return machine->queues[number].count ? machine->queues[number].head : NONE;
 }
 
 // The place of the packet that leaves now; none where no packet waits, or where none may leave before `*until`. The place is
@@ -200,8 +255,8 @@ static __always_inline __u32 serve(const struct plan *plan, struct machine *mach
 	struct count *count;
 
 	*until = 0;
-	if (!machine->packets && !machine->beside[NEIGHBOURS].packets && !machine->beside[LEFT].packets &&
-	    !machine->beside[UNREADABLE].packets)
+	if (!machine->packets && !machine->beside[NEIGHBOURS].count && !machine->beside[LEFT].count &&
+	    !machine->beside[UNREADABLE].count)
 		return NONE;
 	if (now < machine->free_at) {
 		*until = machine->free_at;
@@ -209,20 +264,21 @@ static __always_inline __u32 serve(const struct plan *plan, struct machine *mach
 	}
 	beside = next_beside(machine);
 	if (beside < LISTS_BESIDE) {
-		at = pop_front(&machine->beside[beside]);
+		at = machine->beside[beside].head;
 		count = &machine->counts_beside[beside];
 		waiting = waiting_at(at);
 		if (!waiting)
 			return NONE;
+		take_out(&machine->beside[beside], at, waiting, in_queue);
 	} else {
 		number = next_queue(plan, machine) & (MAX_QUEUES - 1);
-		at = pop_front(&machine->queues[number]);
+		at = next_place(plan, machine, number, now);
 		count = &machine->counts[number];
 		waiting = waiting_at(at);
 		if (!waiting)
 			return NONE;
-		count_out(machine, number, waiting);
-		red = plan->each[number].red & (MAX_REDS - 1);
+		leave(machine, number, at, waiting);
+		red = plan->each[number].of_gate & (MAX_REDS - 1);
 		if (plan->each[number].gate == GATE_RED)
 			red_served(&plan->reds[red], &machine->reds[red], waiting->code_point, waiting->size, now);
 	}
@@ -230,6 +286,13 @@ static __always_inline __u32 serve(const struct plan *plan, struct machine *mach
 	count->bytes += waiting->length;
 	pay(plan, machine, now, price_of(plan, waiting->length, waiting->segments));
 	return at;
+}
+
+// No flow is remembered any more.
+static __always_inline void forget_flows(struct machine *machine)
+{
+	forget_all_flows(machine);
+	forget_stfs(machine);
 }
 
 // No packet waits any more.
@@ -244,12 +307,12 @@ static __always_inline void forget_packets(struct machine *machine)
 	EACH(i, MAX_REDS)
 		machine->reds[i & (MAX_REDS - 1)] = (struct red){};
 	machine->packets = machine->bytes = machine->occupied = 0;
-	machine->free = NONE;
-	machine->fresh = 0;
+	empty(&machine->places);
+	forget_flows(machine);
 }
 
 // Goes on with another plan. Where it has another shape, packets that wait leave before all that come later, in the order of
-// their queues.
+// their queues, and flows are forgotten.
 static __always_inline void take_over(const struct plan *plan, struct machine *machine, __u64 generation)
 {
 	int i;
@@ -266,9 +329,11 @@ static __always_inline void take_over(const struct plan *plan, struct machine *m
 		machine->packets = machine->bytes = machine->occupied = 0;
 		machine->turn = 0;
 		machine->left = plan->each[0].weight;
+		machine->rankings = plan->rankings;
+		forget_flows(machine);
 	}
 	if (!machine->generation) {
-		machine->free = NONE;
+		empty(&machine->places);
 		machine->held = plan->depth;
 	}
 	machine->shape = plan->shape;

@@ -156,11 +156,11 @@ static __always_inline __u32 red_admits(const struct plan *plan, const struct re
 	average = &state->levels[counting.first & (MAX_LEVELS_OF_RED - 1)].average;
 	if (average->value >= curve->min)
 		fall(plan, red, average);
-	if (average->value < curve->min || list->packets < red->spare_below)
+	if (average->value < curve->min || list->count < red->spare_below)
 		state->levels[level].passed = 0;
 	else
 		verdict = judge(red, curve, average->value, &state->levels[level].passed, arrival->size);
-	if (verdict == REASONS && !has_room(queue->limit, queue->in_bytes, list->packets, list->bytes, arrival->size))
+	if (verdict == REASONS && !has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size))
 		verdict = OVERLIMIT;
 	if (verdict == REASONS)
 		return verdict;

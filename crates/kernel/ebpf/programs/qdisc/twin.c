@@ -2,6 +2,7 @@
 // and random bits of their own. Packets are the numbers of their places.
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "plan.h"
 
@@ -16,6 +17,16 @@ struct twin {
 	__u64 (*draw)(void *);
 	void *of;
 	struct waiting *waiting;
+	struct flow *flows;
+	struct ranked *ranked;
+	// A list for each hash of a key, by the number under which it was kept.
+	__u32 *firsts;
+	struct kept *kept;
+};
+
+struct kept {
+	struct flow_key key;
+	__u32 next;
 };
 
 // Those that were given up while one came.
@@ -30,7 +41,62 @@ static _Thread_local struct twin *current;
 
 static __always_inline struct waiting *waiting_at(__u32 place)
 {
-	return place < current->machine.places ? &current->waiting[place] : 0;
+	return place < current->machine.places.all ? &current->waiting[place] : 0;
+}
+
+static __always_inline struct flow *flow_at(__u32 number)
+{
+	return number < current->machine.flows.all ? &current->flows[number] : 0;
+}
+
+static __always_inline struct ranked *ranked_at(__u32 place)
+{
+	return place < current->machine.ranked ? &current->ranked[place] : 0;
+}
+
+// Where the list of a key begins.
+static __u32 *first_like(const struct flow_key *key)
+{
+	const __u8 *bytes = (const void *)key;
+	__u64 hash = 0xcbf29ce484222325ULL;
+
+	for (__u32 i = 0; i < sizeof(*key); i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ULL;
+	return &current->firsts[hash % (current->machine.flows.all + 1)];
+}
+
+// Where the number of a key stands, or the end of its list.
+static __u32 *number_of(const struct flow_key *key)
+{
+	__u32 *number = first_like(key);
+
+	while (*number != NONE && memcmp(&current->kept[*number].key, key, sizeof(*key)))
+		number = &current->kept[*number].next;
+	return number;
+}
+
+static __u32 find_flow(const struct flow_key *key)
+{
+	return *number_of(key);
+}
+
+static void drop_flow(const struct flow_key *key)
+{
+	__u32 *number = number_of(key);
+
+	if (*number != NONE)
+		*number = current->kept[*number].next;
+}
+
+static int keep_flow(const struct flow_key *key, __u32 number)
+{
+	__u32 *first;
+
+	drop_flow(key);
+	first = first_like(key);
+	current->kept[number] = (struct kept){ .key = *key, .next = *first };
+	*first = number;
+	return 0;
 }
 
 static __always_inline __u64 draw(void)
@@ -51,12 +117,19 @@ void shortflow_twin_sizes(__u64 *sizes)
 	sizes[1] = sizeof(struct machine);
 }
 
-struct twin *shortflow_twin_new(const struct plan *plan, __u32 places, __u64 (*draw)(void *), void *of)
+struct twin *shortflow_twin_new(const struct plan *plan, const __u32 sizes[3], __u64 (*draw)(void *), void *of)
 {
 	struct twin *twin = calloc(1, sizeof(*twin));
 
-	twin->machine.places = places;
-	twin->waiting = calloc(places, sizeof(*twin->waiting));
+	twin->machine.places.all = sizes[0];
+	twin->machine.flows.all = sizes[1];
+	twin->machine.ranked = sizes[2];
+	twin->waiting = calloc(sizes[0], sizeof(*twin->waiting));
+	twin->flows = calloc(sizes[1], sizeof(*twin->flows));
+	twin->ranked = calloc(sizes[2], sizeof(*twin->ranked));
+	twin->kept = calloc(sizes[1], sizeof(*twin->kept));
+	twin->firsts = malloc((sizes[1] + 1) * sizeof(*twin->firsts));
+	memset(twin->firsts, 0xff, (sizes[1] + 1) * sizeof(*twin->firsts));
 	twin->plan = *plan;
 	twin->generation = 1;
 	twin->draw = draw;
@@ -67,6 +140,10 @@ struct twin *shortflow_twin_new(const struct plan *plan, __u32 places, __u64 (*d
 void shortflow_twin_drop(struct twin *twin)
 {
 	free(twin->waiting);
+	free(twin->flows);
+	free(twin->ranked);
+	free(twin->kept);
+	free(twin->firsts);
 	free(twin);
 }
 

@@ -3,31 +3,46 @@
 use shortflow_elements::meter::POWERS;
 use shortflow_elements::queue::{
     AboveMax, Averages, DropCurve, EcnMode, RedParams, RedSettings, ShaperParams, ShaperSettings,
-    Spacing,
+    Spacing, StfParams, StfSettings,
 };
 use shortflow_packet::Dscp;
 use shortflow_units::{Framing, Length, LinkLayer};
 
 use super::{
-    BESIDE, MAX_BYTES, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_REDS, QdiscCount, QdiscCounts,
-    QdiscQueue, QdiscSchedule, SMALLEST, Unplannable,
+    BESIDE, MAX_BYTES, MAX_FLOWS, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_REDS, MAX_STFS,
+    QdiscCount, QdiscCounts, QdiscQueue, QdiscSchedule, SMALLEST, Sizes, Unplannable,
 };
 use crate::packed::Packed;
 
-/// Bytes of `struct plan`, `struct red_plan` and `struct machine`.
-pub(super) const PLAN: usize = 7304;
+/// Bytes of `struct plan`, `struct red_plan`, `struct stf_plan` and `struct machine`.
+pub(super) const PLAN: usize = 7440;
 const RED_PLAN: usize = 648;
+const STF_PLAN: usize = 16;
+/// Where the queues stand in `struct plan`, the size of such, and how the program knows those with flows.
+const QUEUE_PLANS: usize = 592;
+const QUEUE_PLAN: usize = 24;
+const GATE_STF: u32 = 2;
 #[cfg(feature = "ebpf")]
-pub(super) const MACHINE: usize = 7496;
+pub(super) const MACHINE: usize = STFS + MAX_STFS * STF;
 /// Where lists of queues, lists beside them, and their counters stand in `struct machine`, and the sizes of such.
-const LISTS: usize = 112;
+const LISTS: usize = 144;
 const LISTS_BESIDE: usize = LISTS + MAX_QUEUES * LIST;
 const COUNTS: usize = LISTS_BESIDE + 3 * LIST + MAX_REDS * MAX_LEVELS * 40;
 const LIST: usize = 24;
 const COUNT: usize = 48;
-/// Where `places` stands in `struct machine`.
+/// Where its queues that know flows stand, the size of such, and where the number of those with packets stands in it.
+const STFS: usize = COUNTS + (MAX_QUEUES + 3) * COUNT;
+const STF: usize = 72;
+const FLOWS_OF_STF: usize = 44;
+/// Where the numbers of all places, flows and entries of rankings stand in `struct machine`.
 #[cfg(feature = "ebpf")]
 pub(super) const PLACES: usize = 24;
+#[cfg(feature = "ebpf")]
+pub(super) const FLOWS: usize = 40;
+#[cfg(feature = "ebpf")]
+pub(super) const RANKED: usize = 60;
+/// The rankings of a queue that knows flows.
+const RANKINGS_OF_STF: usize = 2;
 
 /// A probability of one.
 const ONE: f64 = (1_u64 << 56) as f64;
@@ -56,8 +71,9 @@ pub(super) struct Layout<'p> {
     header: u64,
     schedule: &'p QdiscSchedule,
     reds: Vec<&'p RedParams>,
-    /// Packets that may wait.
-    pub(super) places: u32,
+    stfs: Vec<&'p StfParams>,
+    /// What it needs room for.
+    pub(super) sizes: Sizes,
     /// What differs in more than numbers.
     pub(super) shape: String,
 }
@@ -71,11 +87,17 @@ impl<'p> Layout<'p> {
         let (settings, queues) = (shaper.settings(), queues(schedule));
         at_most("queues", schedule.queues() as u64, MAX_QUEUES as u64)?;
         at_most("bytes in a burst", settings.burst.0, MAX_BYTES)?;
-        let of_red = |queue: &&'p QdiscQueue| match queue {
-            QdiscQueue::Red(params) => Some(params),
-            QdiscQueue::Fifo(_) => None,
-        };
-        let reds: Vec<&RedParams> = queues.iter().filter_map(of_red).collect();
+        let (mut reds, mut stfs): (Vec<&RedParams>, Vec<&StfParams>) = (Vec::new(), Vec::new());
+        for queue in &queues {
+            match queue {
+                QdiscQueue::Fifo(_) => {}
+                QdiscQueue::Red(params) => reds.push(params),
+                QdiscQueue::Stf(params) => stfs.push(params),
+            }
+        }
+        at_most("queues with flows", stfs.len() as u64, MAX_STFS as u64)?;
+        let flows = stfs.iter().map(|params| params.max_flows() as u64).sum();
+        at_most("flows", flows, MAX_FLOWS)?;
         at_most("queues with RED", reds.len() as u64, MAX_REDS as u64)?;
         for red in &reds {
             at_most("levels of RED", red.curves().len() as u64, MAX_LEVELS as u64)?;
@@ -106,8 +128,14 @@ impl<'p> Layout<'p> {
         };
         let each = queues.iter().map(|queue| queue.shape()).collect::<Vec<_>>();
         let shape = format!("{shape} {} {}", schedule.queues(), each.join(" "));
-        let places = (2 * places) as u32;
-        Ok(Layout { shaper: settings, header, schedule, reds, places, shape })
+        // A flow with a packet has a place in a ranking.
+        let ranked = 2 * places * rankings(&stfs) as u64;
+        let sizes = Sizes {
+            places: (2 * places) as u32,
+            flows: (flows as u32).max(1),
+            ranked: (ranked as u32).max(1),
+        };
+        Ok(Layout { shaper: settings, header, schedule, reds, stfs, sizes, shape })
     }
 
     /// `struct plan`.
@@ -144,20 +172,28 @@ impl<'p> Layout<'p> {
             .four(otherwise as u32)
             .four(asks)
             .four(u32::from(self.header > 0))
-            .long(shape);
+            .long(shape)
+            .four(rankings(&self.stfs) as u32)
+            .four(0);
         packed = POWERS.into_iter().fold(packed, Packed::long);
-        let mut number = 0;
+        // How many there are so far of each kind.
+        let mut of_gate = [0; 3];
         let weights = weights(self.schedule);
         for (queue, weight) in queues(self.schedule).into_iter().zip(weights) {
             let (limit, in_bytes) = numbers(queue.limit());
-            let is_red = matches!(queue, QdiscQueue::Red(_));
-            packed =
-                packed.long(limit).four(in_bytes).four(is_red.into()).four(number).four(weight);
-            number += u32::from(is_red);
+            let gate = queue.gate();
+            let number = &mut of_gate[gate as usize];
+            packed = packed.long(limit).four(in_bytes).four(gate).four(*number).four(weight);
+            *number += 1;
         }
-        packed = packed.padded(PLAN - MAX_REDS * RED_PLAN);
+        packed = packed.padded(PLAN - MAX_STFS * STF_PLAN - MAX_REDS * RED_PLAN);
         for red in &self.reds {
             packed = packed.bytes(&red_plan(red));
+        }
+        packed = packed.padded(PLAN - MAX_STFS * STF_PLAN);
+        for stf in &self.stfs {
+            let StfSettings { limit: _, max_flows, idle_timeout } = stf.settings();
+            packed = packed.long(idle_timeout.nanos()).four(max_flows as u32).four(0);
         }
         packed.padded(PLAN).0
     }
@@ -168,6 +204,16 @@ impl QdiscQueue {
         match self {
             QdiscQueue::Fifo(params) => params.limit(),
             QdiscQueue::Red(params) => params.settings().limit,
+            QdiscQueue::Stf(params) => params.limit(),
+        }
+    }
+
+    /// How the program knows its kind.
+    fn gate(&self) -> u32 {
+        match self {
+            QdiscQueue::Fifo(_) => 0,
+            QdiscQueue::Red(_) => 1,
+            QdiscQueue::Stf(_) => GATE_STF,
         }
     }
 
@@ -178,6 +224,7 @@ impl QdiscQueue {
                 let unit = numbers(params.curves()[0].max_threshold()).1;
                 format!("red {} {:?} {unit}", params.curves().len(), params.averages())
             }
+            QdiscQueue::Stf(_) => "stf".to_owned(),
         }
     }
 }
@@ -196,6 +243,11 @@ fn weights(schedule: &QdiscSchedule) -> Vec<u32> {
         QdiscSchedule::Weighted(queues) => queues.iter().map(|(weight, _)| *weight).collect(),
         other => vec![0; other.queues()],
     }
+}
+
+/// All rankings of flows.
+fn rankings(stfs: &[&StfParams]) -> usize {
+    RANKINGS_OF_STF * stfs.len()
 }
 
 fn at_most(what: &'static str, found: u64, max: u64) -> Result<(), Unplannable> {
@@ -275,12 +327,21 @@ fn decay(weight: f64, packet_time: u64) -> (u64, i32) {
     (libm::round(libm::ldexp(mantissa, 32)) as u64, 32 - 44 - power)
 }
 
-/// The counters in `struct machine`.
+/// The counters in `struct machine`, whose queues are those of a `struct plan`.
 #[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody reads them"))]
-pub(super) fn counts(machine: &[u8], queues: usize) -> QdiscCounts {
-    let long = |at: usize| {
-        let bytes = machine.get(at..).and_then(|rest| rest.first_chunk());
+pub(super) fn counts(machine: &[u8], plan: &[u8], queues: usize) -> QdiscCounts {
+    let long_of = |bytes: &[u8], at: usize| {
+        let bytes = bytes.get(at..).and_then(|rest| rest.first_chunk());
         bytes.map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+    };
+    let long = |at: usize| long_of(machine, at);
+    let low = |word: u64| word & u64::from(u32::MAX);
+    let flows = |queue: usize| {
+        // After the limit and its unit, the gate stands before the number among its like.
+        let at = QUEUE_PLANS + QUEUE_PLAN * queue;
+        let (gate, of_gate) = (long_of(plan, at + 8) >> 32, low(long_of(plan, at + 16)));
+        (gate == u64::from(GATE_STF))
+            .then(|| low(long(STFS + STF * of_gate as usize + FLOWS_OF_STF)))
     };
     let count = |list: usize, count: usize| QdiscCount {
         packets: long(count),
@@ -290,10 +351,14 @@ pub(super) fn counts(machine: &[u8], queues: usize) -> QdiscCounts {
         forced: long(count + 32),
         pushed_out: long(count + 40),
         // After the bytes, the head and the tail stand before the packets.
-        waiting: long(list + 16) & u64::from(u32::MAX),
+        waiting: low(long(list + 16)),
         waiting_bytes: long(list),
+        flows: None,
     };
-    let queue = |number: usize| count(LISTS + LIST * number, COUNTS + COUNT * number);
+    let queue = |number: usize| QdiscCount {
+        flows: flows(number),
+        ..count(LISTS + LIST * number, COUNTS + COUNT * number)
+    };
     let beside =
         |number: usize| count(LISTS_BESIDE + LIST * number, COUNTS + COUNT * (MAX_QUEUES + number));
     QdiscCounts {

@@ -13,7 +13,7 @@ mod program;
 use std::fmt;
 
 use shortflow_elements::classifier::Classifier;
-use shortflow_elements::queue::{FifoParams, RedParams, ShaperParams};
+use shortflow_elements::queue::{FifoParams, RedParams, ShaperParams, StfParams};
 use shortflow_units::Length;
 
 pub use program::{QdiscAtDevice, QdiscProgram};
@@ -26,6 +26,10 @@ pub const MAX_QUEUES: usize = 64;
 pub const MAX_REDS: usize = 8;
 /// The maximum number of levels of such a queue.
 pub const MAX_LEVELS: usize = 8;
+/// The maximum number of queues that know flows.
+pub const MAX_STFS: usize = 8;
+/// The maximum number of flows that all queues remember.
+pub const MAX_FLOWS: u64 = 1 << 20;
 /// The maximum number of waiting packets, with those of the plan before.
 pub const MAX_PLACES: u64 = 1 << 17;
 /// The maximum limit of a queue in bytes, and the maximum burst.
@@ -58,6 +62,19 @@ pub enum QdiscQueue {
     Fifo(FifoParams),
     /// Random early detection, at the rate of the line.
     Red(RedParams),
+    /// Least attained service: the flow that has sent the fewest bytes first.
+    Stf(StfParams),
+}
+
+/// What the program has room for, which is fixed when it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Packets that wait.
+    pub places: u32,
+    /// Flows that are remembered.
+    pub flows: u32,
+    /// Flows with packets, in all rankings.
+    pub ranked: u32,
 }
 
 /// How packets of a device wait.
@@ -67,7 +84,7 @@ pub struct QdiscPlan {
     bytes: Vec<u8>,
     rules: Rules,
     otherwise: usize,
-    places: u32,
+    sizes: Sizes,
     shape: u64,
     queues: usize,
 }
@@ -142,7 +159,7 @@ impl QdiscPlan {
             bytes: layout.bytes(rules.asks, otherwise, shape),
             rules,
             otherwise,
-            places: layout.places,
+            sizes: layout.sizes,
             shape,
             queues: schedule.queues(),
         })
@@ -153,9 +170,9 @@ impl QdiscPlan {
         self.queues
     }
 
-    /// The number of packets that it can hold.
-    pub fn places(&self) -> u32 {
-        self.places
+    /// What it needs room for.
+    pub fn sizes(&self) -> Sizes {
+        self.sizes
     }
 
     /// What must be alike in two plans for packets to stay in their queues when one follows the other.
@@ -214,6 +231,8 @@ pub struct QdiscCount {
     pub waiting: u64,
     /// Their bytes from IP on.
     pub waiting_bytes: u64,
+    /// Flows with packets that wait, where it knows flows.
+    pub flows: Option<u64>,
 }
 
 impl QdiscCount {

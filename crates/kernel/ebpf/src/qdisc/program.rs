@@ -8,8 +8,8 @@ use libbpf_rs::btf::types::Struct;
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenMapMut};
 
-use super::layout::{self, MACHINE, PLACES, PLAN};
-use super::{QdiscCounts, QdiscPlan, fnv};
+use super::layout::{self, FLOWS, MACHINE, PLACES, PLAN, RANKED};
+use super::{QdiscCounts, QdiscPlan, Sizes, fnv};
 use crate::Error;
 use crate::error::Program;
 
@@ -85,9 +85,14 @@ impl QdiscProgram {
         libbpf_rs::set_print(None);
         let opened = ObjectBuilder::default().open_memory(BUILT);
         let mut opened = opened.map_err(Program::Qdisc.at("opening it"))?;
-        let mut slots = opened.maps_mut().find(|map| map.name() == "slots");
-        let slots = slots.as_mut().expect("the map is in what was built");
-        slots.set_max_entries(plan.places).map_err(Program::Qdisc.at("setting it up"))?;
+        let Sizes { places, flows, ranked } = plan.sizes;
+        for (name, entries) in
+            [("slots", places), ("flows", flows), ("numbers", flows), ("ranked", ranked)]
+        {
+            let mut map = opened.maps_mut().find(|map| map.name() == name);
+            let map = map.as_mut().expect("the map is in what was built");
+            map.set_max_entries(entries).map_err(Program::Qdisc.at("setting it up"))?;
+        }
         let mut discipline = opened.maps_mut().find(|map| map.name() == BUILT_AS);
         let value = discipline.as_mut().and_then(OpenMapMut::initial_value_mut);
         let name = &mut value.expect("the discipline is in what was built")[KIND..][..KIND_BYTES];
@@ -98,7 +103,9 @@ impl QdiscProgram {
         let maps = maps.map_err(Program::Qdisc.at("finding its maps"))?;
         let there = QdiscAtDevice { maps, is_of_this_version: true };
         let mut machine = vec![0; MACHINE];
-        machine[PLACES..][..4].copy_from_slice(&plan.places.to_ne_bytes());
+        for (at, entries) in [(PLACES, places), (FLOWS, flows), (RANKED, ranked)] {
+            machine[at..][..4].copy_from_slice(&entries.to_ne_bytes());
+        }
         there.write("machines", 0, &machine)?;
         there.write_note(0, &signature(&kind))?;
         there.follow_from(plan, texts, 0)?;
@@ -140,10 +147,14 @@ impl QdiscAtDevice {
         Ok(None)
     }
 
-    /// Whether it can follow this plan: it is of this version, and has places for as many packets.
+    /// Whether it can follow this plan: it is of this version, and has room for as many packets and flows.
     pub fn can_follow(&self, plan: &QdiscPlan) -> bool {
-        let places = self.long("machines", PLACES).map(|places| places as u32);
-        self.is_of_this_version && places.is_ok_and(|places| places >= plan.places)
+        let Sizes { places, flows, ranked } = plan.sizes;
+        let room = [(PLACES, places), (FLOWS, flows), (RANKED, ranked)];
+        let has_room = |(at, entries): (usize, u32)| {
+            self.long("machines", at).is_ok_and(|there| there as u32 >= entries)
+        };
+        self.is_of_this_version && room.into_iter().all(has_room)
     }
 
     /// Lets it follow another plan. Packets that wait stay where they are if both have one shape; otherwise they leave first.
@@ -186,7 +197,9 @@ impl QdiscAtDevice {
         if !self.is_of_this_version {
             return Ok(None);
         }
-        Ok(Some(layout::counts(&self.read("machines", 0)?, queues)))
+        let which = (self.long("live", 0)? & 1) as u32;
+        let (machine, plan) = (self.read("machines", 0)?, self.read("plans", which)?);
+        Ok(Some(layout::counts(&machine, &plan, queues)))
     }
 
     /// Whether its maps have the sizes of this version.

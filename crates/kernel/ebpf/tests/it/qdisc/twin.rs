@@ -1,0 +1,214 @@
+//! The discipline without a kernel (programs/qdisc/twin.c), and what it is asked.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+
+use shortflow_ebpf::qdisc::{QdiscPlan, Sizes};
+use shortflow_packet::{FlowKey, Packet};
+use shortflow_units::{Instant, Rng};
+
+/// No place.
+const NONE: u32 = u32::MAX;
+/// Where averages stand in `struct machine`, and the size of what a level keeps.
+const REDS: usize = 1752;
+const LEVEL: usize = 40;
+/// Where the numbers of places and of flows that were ever used stand.
+const FRESH_PLACES: usize = 20;
+const FRESH_FLOWS: usize = 36;
+
+/// `struct arrival`.
+#[repr(C)]
+struct Arrival {
+    size: u32,
+    length: u32,
+    segments: u32,
+    queue: u32,
+    is_beside: u32,
+    code_point: u32,
+    key: Key,
+}
+
+/// `struct flow_key`.
+#[repr(C)]
+struct Key {
+    source: [u64; 2],
+    destination: [u64; 2],
+    source_port: u16,
+    destination_port: u16,
+    protocol: u16,
+    queue: u16,
+}
+
+impl Key {
+    fn new(flow: &FlowKey, queue: usize) -> Key {
+        Key {
+            source: flow.src.halves(),
+            destination: flow.dst.halves(),
+            source_port: flow.src_port,
+            destination_port: flow.dst_port,
+            protocol: flow.protocol.0.into(),
+            queue: queue as u16,
+        }
+    }
+}
+
+#[repr(C)]
+struct Opaque {
+    _nothing: [u8; 0],
+}
+
+#[allow(unsafe_code)]
+unsafe extern "C" {
+    fn shortflow_twin_sizes(sizes: *mut u64);
+    fn shortflow_twin_new(
+        plan: *const u8,
+        sizes: *const u32,
+        draw: extern "C" fn(*mut c_void) -> u64,
+        of: *mut c_void,
+    ) -> *mut Opaque;
+    fn shortflow_twin_drop(twin: *mut Opaque);
+    fn shortflow_twin_reload(twin: *mut Opaque, plan: *const u8);
+    fn shortflow_twin_arrive(
+        twin: *mut Opaque,
+        now: u64,
+        arrival: *const Arrival,
+        given_up: *mut u32,
+        count: *mut u32,
+    ) -> u32;
+    fn shortflow_twin_serve(twin: *mut Opaque, now: u64, until: *mut u64) -> u32;
+    fn shortflow_twin_reset(twin: *mut Opaque);
+    fn shortflow_twin_machine(twin: *const Opaque) -> *const u8;
+}
+
+/// As many bits as a uniform number has.
+extern "C" fn draw(of: *mut c_void) -> u64 {
+    // SAFETY: it is the generator that `Twin` owns, and nobody else has it during a call.
+    #[allow(unsafe_code)]
+    let rng = unsafe { &mut *of.cast::<Rng>() };
+    ((rng.uniform() * (1_u64 << 53) as f64) as u64) << 11
+}
+
+/// The discipline without a kernel.
+pub(crate) struct Twin {
+    there: *mut Opaque,
+    _rng: Box<Rng>,
+    /// The packets that wait, by their places.
+    pub(crate) waiting: BTreeMap<u32, u32>,
+    sizes: Sizes,
+    /// Room for the places of packets that are pushed out.
+    given_up: Vec<u32>,
+}
+
+#[allow(unsafe_code)]
+impl Twin {
+    pub(crate) fn new(plan: &QdiscPlan, rng: Rng) -> Twin {
+        let mut sizes = [0; 2];
+        // SAFETY: it writes two numbers.
+        unsafe { shortflow_twin_sizes(sizes.as_mut_ptr()) };
+        assert_eq!(sizes[0], plan.bytes().len() as u64, "both have one layout");
+        let mut rng = Box::new(rng);
+        let of = (&raw mut *rng).cast();
+        let Sizes { places, flows, ranked } = plan.sizes();
+        let sizes = [places, flows, ranked];
+        // SAFETY: the plan is as long as it must be and is copied; the generator lives as long as the twin.
+        let there = unsafe { shortflow_twin_new(plan.bytes().as_ptr(), sizes.as_ptr(), draw, of) };
+        Twin {
+            there,
+            _rng: rng,
+            waiting: BTreeMap::new(),
+            sizes: plan.sizes(),
+            given_up: vec![0; places as usize],
+        }
+    }
+
+    pub(crate) fn reload(&mut self, plan: &QdiscPlan) {
+        // SAFETY: the plan is as long as it must be and is copied.
+        unsafe { shortflow_twin_reload(self.there, plan.bytes().as_ptr()) };
+    }
+
+    /// The packets that are dropped when this one comes.
+    pub(crate) fn arrive(&mut self, now: Instant, packet: &Packet, queue: usize) -> Vec<u32> {
+        let number = number(packet);
+        let arrival = Arrival {
+            size: packet.size,
+            length: packet.size,
+            segments: 1,
+            queue: queue as u32,
+            is_beside: 0,
+            code_point: packet.dscp.value().into(),
+            key: Key::new(&packet.key, queue),
+        };
+        let mut count = 0;
+        // SAFETY: no more are given up than wait, each of which has a place.
+        let place = unsafe {
+            let given_up = self.given_up.as_mut_ptr();
+            shortflow_twin_arrive(
+                self.there,
+                now.nanos(),
+                &raw const arrival,
+                given_up,
+                &raw mut count,
+            )
+        };
+        let pushed_out = self.given_up[..count as usize].iter();
+        let mut dropped: Vec<u32> =
+            pushed_out.map(|place| self.waiting.remove(place).expect("it waited")).collect();
+        if place == NONE {
+            dropped.push(number);
+        } else {
+            let other = self.waiting.insert(place, number);
+            assert_eq!(other, None, "the place was free");
+        }
+        dropped
+    }
+
+    /// The packet that leaves, or until when none does.
+    pub(crate) fn serve(&mut self, now: Instant) -> Result<u32, u64> {
+        let mut until = 0;
+        // SAFETY: it writes one number.
+        let place = unsafe { shortflow_twin_serve(self.there, now.nanos(), &raw mut until) };
+        if place == NONE {
+            return Err(until);
+        }
+        Ok(self.waiting.remove(&place).expect("it waited"))
+    }
+
+    fn machine(&self, at: usize) -> u64 {
+        // SAFETY: `at` is within the machine, which has whole numbers there.
+        unsafe { shortflow_twin_machine(self.there).add(at).cast::<u64>().read() }
+    }
+
+    /// Whether it has never used more places and flows than there are.
+    pub(crate) fn is_bounded(&self) -> bool {
+        let Sizes { places, flows, .. } = self.sizes;
+        self.machine(FRESH_PLACES) as u32 <= places && self.machine(FRESH_FLOWS) as u32 <= flows
+    }
+
+    /// The average with this number of the only RED; `None` while it has not fallen yet for idle time.
+    pub(crate) fn average(&self, number: usize) -> Option<f64> {
+        let at = REDS + LEVEL * number;
+        let is_settled = self.machine(at + 24) == 0;
+        is_settled.then(|| self.machine(at) as f64 / (1_u64 << 32) as f64)
+    }
+
+    /// The kernel empties the queue.
+    pub(crate) fn reset(&mut self) {
+        // SAFETY: it is there.
+        unsafe { shortflow_twin_reset(self.there) };
+        self.waiting.clear();
+    }
+}
+
+impl Drop for Twin {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it any more.
+        #[allow(unsafe_code)]
+        unsafe {
+            shortflow_twin_drop(self.there);
+        }
+    }
+}
+
+pub(crate) fn number(packet: &Packet) -> u32 {
+    packet.bytes.expect("each has a number").number()
+}
