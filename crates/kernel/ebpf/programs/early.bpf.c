@@ -25,7 +25,6 @@ char LICENSE[] SEC("license") = "Dual MIT/GPL";
 #define MAX_SIZE ((1 << 16) - 1)
 
 enum { NO_QUEUE, RED_QUEUE, SIMA_QUEUE };
-enum { CEILING_OF_GREATER, FLOOR_OF_GREATER, CEILING_OF_MEAN, FLOOR_OF_MEAN };
 
 struct queue {
 	// The discipline in which its packets wait.
@@ -297,40 +296,6 @@ APART int admit(const struct queue *queue, struct state *state, const struct arr
 	return 0;
 }
 
-// Of an occupancy of one of the buffers, or of both, of which `whole` is all: the allowed precedence.
-static __always_inline __u64 ceiling_of(__u64 held, __u64 whole)
-{
-	return (7 * held + whole - 1) / whole;
-}
-
-static __always_inline __u64 floor_of(__u64 held, __u64 whole)
-{
-	return 8 * held / whole;
-}
-
-static __always_inline __u64 allowed(__u32 map, const __u64 *held, const __u64 *limits)
-{
-	__u64 both, whole, found[2];
-
-	switch (map) {
-	case CEILING_OF_GREATER:
-		found[0] = ceiling_of(held[0], limits[0]);
-		found[1] = ceiling_of(held[1], limits[1]);
-		break;
-	case FLOOR_OF_GREATER:
-		found[0] = floor_of(held[0], limits[0]);
-		found[1] = floor_of(held[1], limits[1]);
-		break;
-	default:
-		both = held[0] * limits[1] + held[1] * limits[0];
-		whole = 2 * limits[0] * limits[1];
-		found[0] = map == CEILING_OF_MEAN ? ceiling_of(both, whole) : floor_of(both, whole);
-		found[1] = 0;
-	}
-	both = found[0] > found[1] ? found[0] : found[1];
-	return both < 7 ? both : 7;
-}
-
 APART __u32 by_sima(struct __sk_buff *skb, const struct queue *queue, const struct arrival *arrival)
 {
 	__u64 held[2], limits[2], waiting[2];
@@ -354,7 +319,7 @@ APART __u32 by_sima(struct __sk_buff *skb, const struct queue *queue, const stru
 		if (number == arrival->queue)
 			which = i;
 	}
-	if ((arrival->level & 7) < allowed(queue->map, held, limits))
+	if ((arrival->level & 7) < allowed_precedence(queue->map, held, limits))
 		return FORCED;
 	return waiting[which & 1] + arrival->size > limits[which & 1] ? OVERLIMIT : PASS;
 }

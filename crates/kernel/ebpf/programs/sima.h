@@ -1,5 +1,5 @@
 // The momentary bit rate of SIMA in whole numbers: crates/node/elements/src/meter/momentary_rate, bit for bit. What is rounded
-// is stated there.
+// is stated there. And the precedence that its core node allows: crates/node/elements/src/queue/sima.rs.
 
 #ifndef SHORTFLOW_SIMA_H
 #define SHORTFLOW_SIMA_H
@@ -19,6 +19,9 @@
 
 // The drop precedences are 0 to 6.
 #define BEST 6
+
+// How a core node makes the allowed precedence of the occupancies of its buffers.
+enum { CEILING_OF_GREATER, FLOOR_OF_GREATER, CEILING_OF_MEAN, FLOOR_OF_MEAN };
 
 // How fast a load decays: in each nanosecond, or with each byte, by `parts`*2^-`shift` parts of a halving.
 struct decay {
@@ -132,6 +135,40 @@ static __always_inline __u32 precedence_of(const volatile __u64 *powers, const s
 			found += step;
 	}
 	return found;
+}
+
+// Of an occupancy of one of the buffers, or of both, of which `whole` is all: the allowed precedence.
+static __always_inline __u64 ceiling_of(__u64 held, __u64 whole)
+{
+	return (7 * held + whole - 1) / whole;
+}
+
+static __always_inline __u64 floor_of(__u64 held, __u64 whole)
+{
+	return 8 * held / whole;
+}
+
+static __always_inline __u64 allowed_precedence(__u32 map, const __u64 *held, const __u64 *limits)
+{
+	__u64 both, whole, found[2];
+
+	switch (map) {
+	case CEILING_OF_GREATER:
+		found[0] = ceiling_of(held[0], limits[0]);
+		found[1] = ceiling_of(held[1], limits[1]);
+		break;
+	case FLOOR_OF_GREATER:
+		found[0] = floor_of(held[0], limits[0]);
+		found[1] = floor_of(held[1], limits[1]);
+		break;
+	default:
+		both = held[0] * limits[1] + held[1] * limits[0];
+		whole = 2 * limits[0] * limits[1];
+		found[0] = map == CEILING_OF_MEAN ? ceiling_of(both, whole) : floor_of(both, whole);
+		found[1] = 0;
+	}
+	both = found[0] > found[1] ? found[0] : found[1];
+	return both < 7 ? both : 7;
 }
 
 #endif

@@ -14,6 +14,8 @@ use crate::early::Early;
 use crate::kernel::Kind;
 use crate::tree::Discipline;
 
+/// The names of SIMA's buffers.
+pub(super) const BUFFERS: [&str; 2] = ["real time", "non-real time"];
 /// No packet of IP is shorter.
 const MIN_PACKET: u64 = 20;
 /// More than any header of a device has.
@@ -58,8 +60,6 @@ impl Compiler<'_> {
             return Err(vec![Refusal::of_policy(path, &why, None)]);
         }
         let (first, other) = (params.real_time(), params.non_real_time());
-        let of: DscpSet = first.code_points().iter().copied().collect();
-        let rule = MultiField { dscps: Some(of), ..MultiField::default() };
         let buffer = |buffer: &SimaBuffer, is_first| {
             let code_points = buffer.code_points();
             let precedence = |dscp| code_points.iter().position(|one| *one == dscp).unwrap_or(0);
@@ -69,9 +69,17 @@ impl Compiler<'_> {
             let early = Some(Early::Sima { params: Box::new(params.clone()), is_first });
             Discipline { levels, early, ..waiting(Length::Bytes(buffer.limit())) }
         };
-        let buffers = [("real time", buffer(first, true)), ("non-real time", buffer(other, false))];
-        Ok((Classifier::new(vec![(rule, 0)]), buffers))
+        let [of_first, of_other] = BUFFERS;
+        let buffers = [(of_first, buffer(first, true)), (of_other, buffer(other, false))];
+        Ok((real_time(params), buffers))
     }
+}
+
+/// The packets of SIMA's first buffer, as class 0.
+pub(super) fn real_time(params: &SimaQueueParams) -> Classifier {
+    let of: DscpSet = params.real_time().code_points().iter().copied().collect();
+    let rule = MultiField { dscps: Some(of), ..MultiField::default() };
+    Classifier::new(vec![(rule, 0)])
 }
 
 /// The FIFO behind the program, which counts bytes of IP; the kernel counts the device's header too.

@@ -7,6 +7,7 @@ use shortflow_policy::keys::Turns;
 use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_units::{LinkLayer, Rate};
 
+use super::early::{BUFFERS, real_time};
 use super::line::{FRAME, by_code_point};
 use super::names::names;
 use super::{Compiled, Compiler, Refusal, Settings, gather};
@@ -40,18 +41,19 @@ pub(super) fn compile(
     let shaper = shaper.with_link_layer(link_layer);
     let plan = QdiscPlan::new(&shaper, settings.link_header, &schedule, &classifier, otherwise);
     let plan = plan.map_err(|why| refused(why.to_string()))?;
-    let count = schedule.queues();
+    let (count, classes) = (schedule.queues(), schedule.classes());
     let leaf = |(priority, name): (usize, String)| {
         // Nobody else's queue comes of it: the program has it.
         let queue = Discipline::plain(Kind::BpfQdisc, String::new());
         let name = if count == 1 { "all".to_owned() } else { name };
         Leaf { name, priority, ceiling: None, quantum: FRAME, queue }
     };
-    let names = names(&classifier, count, otherwise);
-    let classes: Vec<_> = (0..count).map(Choice::Class).collect();
-    let choice = match count {
-        1 => Choice::Class(0),
-        _ => Choice::among(&classifier, &classes, otherwise),
+    let of_class = names(&classifier, classes, otherwise);
+    let named = (0..classes).flat_map(|class| names_within(&schedule, class, &of_class[class]));
+    let each: Vec<_> = (0..classes).map(|class| choice_within(&schedule, class)).collect();
+    let choice = match &each[..] {
+        [only] => only.clone(),
+        each => Choice::among(&classifier, each, otherwise),
     };
     Ok(Tree {
         policy: policy.name.clone(),
@@ -61,12 +63,32 @@ pub(super) fn compile(
         burst,
         link_layer,
         link_header: settings.link_header,
-        leaves: names.into_iter().enumerate().map(leaf).collect(),
+        leaves: named.enumerate().map(leaf).collect(),
         choice,
         has_place: !settings.kernel.lacks(Kind::Clsact),
         notes: compiler.notes,
         program: Some(plan),
     })
+}
+
+/// The names of a class's queues.
+fn names_within(schedule: &QdiscSchedule, class: usize, name: &str) -> Vec<String> {
+    match (schedule.queue(class), schedule.classes()) {
+        (Some(QdiscQueue::Sima(_)), 1) => BUFFERS.map(str::to_owned).into(),
+        (Some(QdiscQueue::Sima(_)), _) => BUFFERS.map(|buffer| format!("{name}, {buffer}")).into(),
+        _ => vec![name.to_owned()],
+    }
+}
+
+/// Which packets of a class belong to which of its queues.
+fn choice_within(schedule: &QdiscSchedule, class: usize) -> Choice<usize> {
+    let first = schedule.first_queue(class);
+    match schedule.queue(class) {
+        Some(QdiscQueue::Sima(params)) => {
+            Choice::among(&real_time(params), &[first, first + 1].map(Choice::Class), 1)
+        }
+        _ => Choice::Class(first),
+    }
 }
 
 fn queues(queue: &QueuePlan, rate: Rate, path: &str) -> Compiled<Queues> {
@@ -79,6 +101,9 @@ fn queues(queue: &QueuePlan, rate: Rate, path: &str) -> Compiled<Queues> {
         }
         QueuePlan::Wrr(turns) => {
             in_turn(turns, QdiscSchedule::Weighted(each(turns, "classes", rate, path)?))
+        }
+        QueuePlan::Drr(turns) => {
+            in_turn(turns, QdiscSchedule::Deficit(each(turns, "classes", rate, path)?))
         }
         QueuePlan::SharedPriority(params) => {
             let (classifier, otherwise) = match params.band_of() {
@@ -121,6 +146,7 @@ fn one(queue: &QueuePlan, rate: Rate, path: &str) -> Compiled<QdiscQueue> {
     match queue {
         QueuePlan::Fifo(params) => Ok(QdiscQueue::Fifo(params.clone())),
         QueuePlan::Red(plan) | QueuePlan::MultiRed(plan) => Ok(QdiscQueue::Red(plan.params(rate))),
+        QueuePlan::Sima(params) => Ok(QdiscQueue::Sima(params.clone())),
         other => {
             let what = format!("the BPF queueing discipline has no `{}` here", other.scheme());
             Err(vec![Refusal::of_policy(path, &what, None)])

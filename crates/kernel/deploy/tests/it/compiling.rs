@@ -7,7 +7,8 @@ use shortflow_deploy::{Kind, Owners, Refusal, Settings, compile, compile_edge};
 use shortflow_policy::Policy;
 
 use crate::support::{
-    compiled, first_steps, of_queue, policies, settings, settings_with_program, shipped,
+    compiled, first_steps, kernel_without, of_queue, policies, settings, settings_with_program,
+    shipped,
 };
 
 /// All that a policy comes to, role by role: on a kernel that has everything, and with the nearest on one that has
@@ -130,7 +131,23 @@ fn a_program_has_the_queues_that_the_kernel_has_not_and_no_others() {
     assert_eq!(tree(&format!("drr.{two}"), false), Ok((false, 1)));
     assert_eq!(tree(&format!("wrr.{two}"), false), Ok((true, 2)));
     assert_eq!(tree(&format!("wrr.{two}"), true), Ok((true, 2)));
+    // Early drops are exact, but stand in no turn by packets. Both buffers of SIMA are shown.
     let ef = "match = { dscp = \"EF\" }";
+    let sima = "sima = { real_time = { limit = \"9 KB\" }, non_real_time = { limit = \"9 KB\" } }";
+    assert_eq!(tree(sima, false), Ok((false, 2)));
+    let turns = format!("wrr.classes = [{{ {ef}, {fifo} }}, {{ queue.{sima} }}]");
+    assert_eq!(tree(&turns, false), Ok((true, 3)));
+    let tree_of_turns = compiled(&of_queue(&turns), &settings_with_program(false)).unwrap();
+    let names: Vec<_> = tree_of_turns.leaves.iter().map(|leaf| &leaf.name[..]).collect();
+    assert_eq!(names, ["EF", "the rest, real time", "the rest, non-real time"]);
+    // A kernel without early drops takes turns by bytes itself, but has no such RED.
+    let red = "queue.red = { limit = \"90 KB\", min_threshold = \"9 KB\", max_threshold = \"30 KB\", max_probability = 0.1, \
+        byte_mode = true }";
+    let turns = of_queue(&format!("drr.classes = [{{ {ef}, {fifo} }}, {{ {red} }}]"));
+    let without_early =
+        Settings { kernel: kernel_without(&[Kind::Early]), ..settings_with_program(false) };
+    let by_bytes = |settings| compiled(&turns, settings).unwrap().program.is_some();
+    assert!(by_bytes(&without_early) && !by_bytes(&settings_with_program(false)));
     let mixed =
         format!("wrr.classes = [{{ {ef}, {fifo} }}, {{ queue.pie = {{ limit = \"9 pkt\" }} }}]");
     let refused = tree(&mixed, false).unwrap_err();

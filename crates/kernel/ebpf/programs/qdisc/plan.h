@@ -17,12 +17,16 @@
 #define SHORTFLOW_QDISC_PLAN_H
 
 #include "../kernel.h"
+#include "../real.h"
 
 // The queues of a plan; a bit of a word each.
 #define MAX_QUEUES 64
 // The queues with RED, and the levels of each.
 #define MAX_REDS 8
 #define MAX_LEVELS_OF_RED 8
+// The queues of SIMA's core node, and the buffers of each, which are a queue of the plan each.
+#define MAX_SIMAS 16
+#define BUFFERS 2
 // The queues that know flows.
 #define MAX_STFS 8
 // The rankings that a flow can be in.
@@ -30,8 +34,8 @@
 // No place, and no flow.
 #define NONE (~0U)
 
-enum { SCHEDULER_STRICT, SCHEDULER_SHARED, SCHEDULER_WEIGHTED };
-enum { GATE_TAIL, GATE_RED, GATE_STF };
+enum { SCHEDULER_STRICT, SCHEDULER_SHARED, SCHEDULER_WEIGHTED, SCHEDULER_DEFICIT };
+enum { GATE_TAIL, GATE_RED, GATE_STF, GATE_SIMA };
 enum { AVERAGES_SHARED, AVERAGES_PER_LEVEL, AVERAGES_COUPLED };
 enum { SPACING_UNIFORM, SPACING_WAIT, SPACING_UNCLAMPED };
 enum { PLAIN, ATM, PTM };
@@ -68,13 +72,25 @@ struct stf_plan {
 	__u32 max_flows, unused;
 };
 
+// Two buffers in a row, of which the first is served first.
+struct sima_plan {
+	struct real weights[BUFFERS];
+	// As programs/sima.h has it.
+	__u64 limits[BUFFERS];
+	__u32 map, unused;
+	// Of each code point: the precedence, and by how many times 8 more the buffer.
+	__u8 place_of[64];
+};
+
 struct queue_plan {
 	__u64 limit;
 	__u32 in_bytes, gate;
 	// Its number among the queues with the same gate.
 	__u32 of_gate;
-	// Packets in its turn.
+	// Packets or bytes in its turn; 0 where it has the turn of the queue before.
 	__u32 weight;
+	// The first queue of its class.
+	__u32 first, unused;
 };
 
 struct plan {
@@ -97,6 +113,7 @@ struct plan {
 	struct queue_plan each[MAX_QUEUES];
 	struct red_plan reds[MAX_REDS];
 	struct stf_plan stfs[MAX_STFS];
+	struct sima_plan simas[MAX_SIMAS];
 };
 
 // The neighbours in a list.
@@ -179,6 +196,11 @@ struct red {
 	struct level levels[MAX_LEVELS_OF_RED];
 };
 
+// The averages of the buffers, in bytes.
+struct sima {
+	struct real averages[BUFFERS];
+};
+
 enum { OVERLIMIT, EARLY, FORCED, PUSHED_OUT, REASONS };
 
 // What a queue has done.
@@ -214,10 +236,13 @@ struct machine {
 	__u64 held, owed, earned_at, free_at;
 	// Whose turn it is, and for how many more packets.
 	__u32 turn, left;
+	// What each may send of its turns, in bytes; below 0 where it has sent more.
+	__s64 deficits[MAX_QUEUES];
 	__u32 neighbours_in_a_row, since_neighbour, since_unreadable, unused;
 	struct list queues[MAX_QUEUES];
 	struct list beside[LISTS_BESIDE];
 	struct red reds[MAX_REDS];
+	struct sima simas[MAX_SIMAS];
 	struct count counts[MAX_QUEUES];
 	struct count counts_beside[LISTS_BESIDE];
 	struct stf stfs[MAX_STFS];

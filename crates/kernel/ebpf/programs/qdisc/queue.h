@@ -1,6 +1,6 @@
 // Which packets wait, and which leaves next. The twins are the queues and schedulers of crates/node/elements, with the same
-// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, queue/stf.rs, scheduler/strict_priority.rs and
-// weighted_round_robin.rs behind queue/shaper.rs.
+// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, queue/sima.rs, queue/stf.rs, scheduler/strict_priority.rs,
+// weighted_round_robin.rs and deficit_round_robin.rs behind queue/shaper.rs.
 
 #ifndef SHORTFLOW_QDISC_QUEUE_H
 #define SHORTFLOW_QDISC_QUEUE_H
@@ -13,15 +13,12 @@ static __always_inline int has_room(__u64 limit, __u32 in_bytes, __u64 packets, 
 	return in_bytes ? bytes + size <= limit : packets < limit;
 }
 
+#include "deficit.h"
 #include "lists.h"
 #include "red.h"
 #include "shaper.h"
+#include "sima.h"
 #include "stf.h"
-
-static __always_inline __u32 lowest(__u64 bits_set)
-{
-	return bits(bits_set & -bits_set) - 1;
-}
 
 static __always_inline void count_drop(struct machine *machine, __u32 queue, __u32 reason)
 {
@@ -117,9 +114,9 @@ static __always_inline __u32 stf_admits(struct holder *holder, const struct plan
 
 // Whether a packet joins its queue: a reason why not, or `REASONS`.
 static __always_inline __u32 admits(struct holder *holder, const struct plan *plan, struct machine *machine,
-				    const struct arrival *arrival, __u64 now, __u32 *flow)
+				    const struct arrival *arrival, __u32 number, __u64 now, __u32 *flow)
 {
-	__u32 number = arrival->queue & (MAX_QUEUES - 1), red;
+	__u32 red;
 	const struct queue_plan *queue = &plan->each[number];
 	struct list *list = &machine->queues[number];
 
@@ -136,6 +133,8 @@ static __always_inline __u32 admits(struct holder *holder, const struct plan *pl
 	}
 	if (queue->gate == GATE_STF)
 		return stf_admits(holder, plan, machine, arrival, now, flow);
+	if (queue->gate == GATE_SIMA)
+		return sima_admits(plan, machine, queue, arrival);
 	return has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size) ? REASONS : OVERLIMIT;
 }
 
@@ -151,11 +150,22 @@ static __always_inline __u32 admit_beside(struct machine *machine, const struct 
 	return OVERLIMIT;
 }
 
+// The queue of a packet within its class.
+static __always_inline __u32 queue_within(const struct plan *plan, const struct arrival *arrival)
+{
+	const struct queue_plan *queue = &plan->each[arrival->queue & (MAX_QUEUES - 1)];
+	__u32 more = 0;
+
+	if (queue->gate == GATE_SIMA)
+		more = plan->simas[queue->of_gate & (MAX_SIMAS - 1)].place_of[arrival->code_point & 63] / 8;
+	return (arrival->queue + more) & (MAX_QUEUES - 1);
+}
+
 // The place at which a packet that comes waits from now on; none where it is dropped.
 static __always_inline __u32 arrive(struct holder *holder, const struct plan *plan, struct machine *machine,
 				    const struct arrival *arrival, __u64 now)
 {
-	__u32 number = arrival->queue & (MAX_QUEUES - 1), flow = NONE, verdict, at;
+	__u32 number = queue_within(plan, arrival), flow = NONE, verdict, at;
 	struct waiting *waiting;
 	struct list *list;
 
@@ -163,7 +173,9 @@ static __always_inline __u32 arrive(struct holder *holder, const struct plan *pl
 		if (admit_beside(machine, arrival, &list) != REASONS)
 			return NONE;
 	} else {
-		verdict = admits(holder, plan, machine, arrival, now, &flow);
+		if (plan->scheduler == SCHEDULER_DEFICIT && !machine->packets)
+			forgive_debts(machine);
+		verdict = admits(holder, plan, machine, arrival, number, now, &flow);
 		if (verdict != REASONS) {
 			count_drop(machine, number, verdict);
 			return NONE;
@@ -177,7 +189,7 @@ static __always_inline __u32 arrive(struct holder *holder, const struct plan *pl
 	waiting->size = arrival->size;
 	waiting->length = arrival->length;
 	waiting->segments = arrival->segments;
-	waiting->queue = arrival->queue;
+	waiting->queue = arrival->is_beside ? arrival->queue : number;
 	waiting->is_beside = arrival->is_beside;
 	waiting->code_point = arrival->code_point;
 	push_back(list, at, waiting, in_queue);
@@ -194,17 +206,23 @@ static __always_inline __u32 arrive(struct holder *holder, const struct plan *pl
 // The queue of the plan whose packet is next; at least one has some.
 static __always_inline __u32 next_queue(const struct plan *plan, struct machine *machine)
 {
+	__u64 occupied;
 	__u32 turn;
 	int i;
 
+	if (plan->scheduler == SCHEDULER_DEFICIT) {
+		turn = turn_by_bytes(plan, machine);
+		return turn + lowest(occupied_from(plan, machine, turn));
+	}
 	if (plan->scheduler != SCHEDULER_WEIGHTED)
 		return lowest(machine->occupied);
 	// In turn, each as many packets as its weight (Katevenis et al. 1991). The first is asked once more at its next turn.
 	EACH(i, MAX_QUEUES + 1) {
 		turn = machine->turn & (MAX_QUEUES - 1);
-		if (machine->left && machine->occupied >> turn & 1) {
+		occupied = occupied_from(plan, machine, turn);
+		if (machine->left && occupied) {
 			machine->left--;
-			return turn;
+			return turn + lowest(occupied);
 		}
 		turn = turn + 1 >= plan->queues ? 0 : turn + 1;
 		machine->turn = turn;
@@ -278,6 +296,8 @@ static __always_inline __u32 serve(const struct plan *plan, struct machine *mach
 		if (!waiting)
 			return NONE;
 		leave(machine, number, at, waiting);
+		if (plan->scheduler == SCHEDULER_DEFICIT)
+			machine->deficits[plan->each[number].first & (MAX_QUEUES - 1)] -= waiting->size;
 		red = plan->each[number].of_gate & (MAX_REDS - 1);
 		if (plan->each[number].gate == GATE_RED)
 			red_served(&plan->reds[red], &machine->reds[red], waiting->code_point, waiting->size, now);
@@ -306,6 +326,8 @@ static __always_inline void forget_packets(struct machine *machine)
 		machine->beside[i] = (struct list){};
 	EACH(i, MAX_REDS)
 		machine->reds[i & (MAX_REDS - 1)] = (struct red){};
+	EACH(i, MAX_SIMAS)
+		machine->simas[i & (MAX_SIMAS - 1)] = (struct sima){};
 	machine->packets = machine->bytes = machine->occupied = 0;
 	empty(&machine->places);
 	forget_flows(machine);
@@ -326,11 +348,16 @@ static __always_inline void take_over(const struct plan *plan, struct machine *m
 		}
 		EACH(i, MAX_REDS)
 			machine->reds[i & (MAX_REDS - 1)] = (struct red){};
+		EACH(i, MAX_SIMAS)
+			machine->simas[i & (MAX_SIMAS - 1)] = (struct sima){};
 		machine->packets = machine->bytes = machine->occupied = 0;
 		machine->turn = 0;
 		machine->left = plan->each[0].weight;
 		machine->rankings = plan->rankings;
 		forget_flows(machine);
+		EACH(i, MAX_QUEUES)
+			machine->deficits[i & (MAX_QUEUES - 1)] = 0;
+		machine->deficits[0] = plan->each[0].weight;
 	}
 	if (!machine->generation) {
 		empty(&machine->places);

@@ -2,32 +2,39 @@
 
 use shortflow_elements::meter::POWERS;
 use shortflow_elements::queue::{
-    AboveMax, Averages, DropCurve, EcnMode, RedParams, RedSettings, ShaperParams, ShaperSettings,
-    Spacing, StfParams, StfSettings,
+    AboveMax, Averages, DropCurve, EcnMode, PrecedenceMap, RedParams, RedSettings, ShaperParams,
+    ShaperSettings, SimaBuffer, SimaQueueParams, Spacing, StfParams, StfSettings,
 };
 use shortflow_packet::Dscp;
 use shortflow_units::{Framing, Length, LinkLayer};
 
 use super::{
-    BESIDE, MAX_BYTES, MAX_FLOWS, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_REDS, MAX_STFS,
-    QdiscCount, QdiscCounts, QdiscQueue, QdiscSchedule, SMALLEST, Sizes, Unplannable,
+    BESIDE, MAX_BYTES, MAX_FLOWS, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_REDS, MAX_SIMA_BYTES,
+    MAX_SIMAS, MAX_STFS, QdiscCount, QdiscCounts, QdiscQueue, QdiscSchedule, SMALLEST, Sizes,
+    Unplannable,
 };
 use crate::packed::Packed;
 
-/// Bytes of `struct plan`, `struct red_plan`, `struct stf_plan` and `struct machine`.
-pub(super) const PLAN: usize = 7440;
+/// Bytes of `struct plan`, `struct red_plan`, `struct stf_plan`, `struct sima_plan` and `struct machine`.
+pub(super) const PLAN: usize = SIMA_PLANS + MAX_SIMAS * SIMA_PLAN;
 const RED_PLAN: usize = 648;
 const STF_PLAN: usize = 16;
-/// Where the queues stand in `struct plan`, the size of such, and how the program knows those with flows.
+const SIMA_PLAN: usize = 120;
+/// Where the queues, and those of each kind, stand in `struct plan`; the size of such, and how the program knows those with flows.
 const QUEUE_PLANS: usize = 592;
-const QUEUE_PLAN: usize = 24;
-const GATE_STF: u32 = 2;
+const RED_PLANS: usize = QUEUE_PLANS + MAX_QUEUES * QUEUE_PLAN;
+const STF_PLANS: usize = RED_PLANS + MAX_REDS * RED_PLAN;
+const SIMA_PLANS: usize = STF_PLANS + MAX_STFS * STF_PLAN;
+const QUEUE_PLAN: usize = 32;
+const GATE_STF: usize = 2;
+const GATES: usize = 4;
 #[cfg(feature = "ebpf")]
 pub(super) const MACHINE: usize = STFS + MAX_STFS * STF;
 /// Where lists of queues, lists beside them, and their counters stand in `struct machine`, and the sizes of such.
-const LISTS: usize = 144;
+const LISTS: usize = 144 + MAX_QUEUES * 8;
 const LISTS_BESIDE: usize = LISTS + MAX_QUEUES * LIST;
-const COUNTS: usize = LISTS_BESIDE + 3 * LIST + MAX_REDS * MAX_LEVELS * 40;
+const COUNTS: usize = LISTS_BESIDE + 3 * LIST + MAX_REDS * MAX_LEVELS * 40 + MAX_SIMAS * SIMA;
+const SIMA: usize = 32;
 const LIST: usize = 24;
 const COUNT: usize = 48;
 /// Where its queues that know flows stand, the size of such, and where the number of those with packets stands in it.
@@ -58,6 +65,14 @@ impl Packed {
         self.long(parts).four((32 - power).unsigned_abs()).four(0)
     }
 
+    /// `struct real` for a number above zero.
+    fn real(self, value: f64) -> Packed {
+        let (mantissa, power) = libm::frexp(value);
+        let parts = libm::ldexp(mantissa, f64::MANTISSA_DIGITS as i32) as u64;
+        let power = power - f64::MANTISSA_DIGITS as i32;
+        self.long(parts).bytes(&power.to_ne_bytes()).four(0)
+    }
+
     fn padded(mut self, length: usize) -> Packed {
         debug_assert!(self.0.len() <= length, "it has room");
         self.0.resize(length, 0);
@@ -70,8 +85,7 @@ pub(super) struct Layout<'p> {
     shaper: ShaperSettings,
     header: u64,
     schedule: &'p QdiscSchedule,
-    reds: Vec<&'p RedParams>,
-    stfs: Vec<&'p StfParams>,
+    classes: Vec<Class<'p>>,
     /// What it needs room for.
     pub(super) sizes: Sizes,
     /// What differs in more than numbers.
@@ -84,30 +98,26 @@ impl<'p> Layout<'p> {
         header: u64,
         schedule: &'p QdiscSchedule,
     ) -> Result<Layout<'p>, Unplannable> {
-        let (settings, queues) = (shaper.settings(), queues(schedule));
+        let (settings, classes) = (shaper.settings(), classes(schedule));
         at_most("queues", schedule.queues() as u64, MAX_QUEUES as u64)?;
         at_most("bytes in a burst", settings.burst.0, MAX_BYTES)?;
-        let (mut reds, mut stfs): (Vec<&RedParams>, Vec<&StfParams>) = (Vec::new(), Vec::new());
-        for queue in &queues {
-            match queue {
-                QdiscQueue::Fifo(_) => {}
-                QdiscQueue::Red(params) => reds.push(params),
-                QdiscQueue::Stf(params) => stfs.push(params),
-            }
-        }
-        at_most("queues with flows", stfs.len() as u64, MAX_STFS as u64)?;
-        let flows = stfs.iter().map(|params| params.max_flows() as u64).sum();
+        at_most("queues with flows", stfs(&classes).count() as u64, MAX_STFS as u64)?;
+        let flows = stfs(&classes).map(|params| params.max_flows() as u64).sum();
         at_most("flows", flows, MAX_FLOWS)?;
-        at_most("queues with RED", reds.len() as u64, MAX_REDS as u64)?;
-        for red in &reds {
+        at_most("queues with RED", reds(&classes).count() as u64, MAX_REDS as u64)?;
+        for red in reds(&classes) {
             at_most("levels of RED", red.curves().len() as u64, MAX_LEVELS as u64)?;
             if red.settings().ecn != EcnMode::Drop {
                 return Err(Unplannable::Ecn);
             }
         }
+        at_most("queues with SIMA", simas(&classes).count() as u64, MAX_SIMAS as u64)?;
+        for buffer in simas(&classes).flat_map(buffers) {
+            at_most("bytes in a buffer of SIMA", buffer.limit().0, MAX_SIMA_BYTES)?;
+        }
         let limits = match schedule {
             QdiscSchedule::Shared { limit, .. } => vec![*limit],
-            _ => queues.iter().map(|queue| queue.limit()).collect(),
+            _ => classes.iter().flat_map(|class| class.queue.limits()).collect(),
         };
         let mut places = BESIDE;
         for limit in limits {
@@ -125,17 +135,18 @@ impl<'p> Layout<'p> {
             QdiscSchedule::Strict(_) => "strict",
             QdiscSchedule::Shared { .. } => "shared",
             QdiscSchedule::Weighted(_) => "weighted",
+            QdiscSchedule::Deficit(_) => "deficit",
         };
-        let each = queues.iter().map(|queue| queue.shape()).collect::<Vec<_>>();
+        let each = classes.iter().map(|class| class.queue.shape()).collect::<Vec<_>>();
         let shape = format!("{shape} {} {}", schedule.queues(), each.join(" "));
         // A flow with a packet has a place in a ranking.
-        let ranked = 2 * places * rankings(&stfs) as u64;
+        let ranked = 2 * places * rankings(&classes) as u64;
         let sizes = Sizes {
             places: (2 * places) as u32,
             flows: (flows as u32).max(1),
             ranked: (ranked as u32).max(1),
         };
-        Ok(Layout { shaper: settings, header, schedule, reds, stfs, sizes, shape })
+        Ok(Layout { shaper: settings, header, schedule, classes, sizes, shape })
     }
 
     /// `struct plan`.
@@ -156,6 +167,7 @@ impl<'p> Layout<'p> {
             QdiscSchedule::Strict(_) => (0, None),
             QdiscSchedule::Shared { limit, .. } => (1, Some(*limit)),
             QdiscSchedule::Weighted(_) => (2, None),
+            QdiscSchedule::Deficit(_) => (3, None),
         };
         let (limit, in_bytes) = shared.map_or((0, 0), numbers);
         let mut packed = Packed::default()
@@ -169,51 +181,63 @@ impl<'p> Layout<'p> {
             .four(self.schedule.queues() as u32)
             .long(limit)
             .four(in_bytes)
-            .four(otherwise as u32)
+            .four(self.schedule.first_queue(otherwise) as u32)
             .four(asks)
             .four(u32::from(self.header > 0))
             .long(shape)
-            .four(rankings(&self.stfs) as u32)
+            .four(rankings(&self.classes) as u32)
             .four(0);
         packed = POWERS.into_iter().fold(packed, Packed::long);
         // How many there are so far of each kind.
-        let mut of_gate = [0; 3];
-        let weights = weights(self.schedule);
-        for (queue, weight) in queues(self.schedule).into_iter().zip(weights) {
-            let (limit, in_bytes) = numbers(queue.limit());
+        let (mut of_gate, mut first) = ([0; GATES], 0);
+        for Class { weight, queue } in &self.classes {
             let gate = queue.gate();
-            let number = &mut of_gate[gate as usize];
-            packed = packed.long(limit).four(in_bytes).four(gate).four(*number).four(weight);
-            *number += 1;
+            for (buffer, limit) in queue.limits().into_iter().enumerate() {
+                let (limit, in_bytes) = numbers(limit);
+                let turn = if buffer == 0 { *weight } else { 0 };
+                packed = packed.long(limit).four(in_bytes).four(gate as u32).four(of_gate[gate]);
+                packed = packed.four(turn).four(first).four(0);
+            }
+            of_gate[gate] += 1;
+            first += queue.queues() as u32;
         }
-        packed = packed.padded(PLAN - MAX_STFS * STF_PLAN - MAX_REDS * RED_PLAN);
-        for red in &self.reds {
-            packed = packed.bytes(&red_plan(red));
-        }
-        packed = packed.padded(PLAN - MAX_STFS * STF_PLAN);
-        for stf in &self.stfs {
+        packed = packed.padded(RED_PLANS);
+        packed = reds(&self.classes).fold(packed, |packed, red| packed.bytes(&red_plan(red)));
+        packed = packed.padded(STF_PLANS);
+        for stf in stfs(&self.classes) {
             let StfSettings { limit: _, max_flows, idle_timeout } = stf.settings();
             packed = packed.long(idle_timeout.nanos()).four(max_flows as u32).four(0);
         }
-        packed.padded(PLAN).0
+        packed = packed.padded(SIMA_PLANS);
+        simas(&self.classes).fold(packed, sima_plan).padded(PLAN).0
     }
 }
 
+/// A class: what it may send in its turn, and its queue.
+struct Class<'p> {
+    weight: u32,
+    queue: &'p QdiscQueue,
+}
+
 impl QdiscQueue {
-    fn limit(&self) -> Length {
+    fn limits(&self) -> Vec<Length> {
         match self {
-            QdiscQueue::Fifo(params) => params.limit(),
-            QdiscQueue::Red(params) => params.settings().limit,
-            QdiscQueue::Stf(params) => params.limit(),
+            QdiscQueue::Fifo(params) => vec![params.limit()],
+            QdiscQueue::Red(params) => vec![params.settings().limit],
+            QdiscQueue::Stf(params) => vec![params.limit()],
+            QdiscQueue::Sima(params) => {
+                buffers(params).map(|buffer| Length::Bytes(buffer.limit())).into()
+            }
         }
     }
 
     /// How the program knows its kind.
-    fn gate(&self) -> u32 {
+    fn gate(&self) -> usize {
         match self {
             QdiscQueue::Fifo(_) => 0,
             QdiscQueue::Red(_) => 1,
             QdiscQueue::Stf(_) => GATE_STF,
+            QdiscQueue::Sima(_) => 3,
         }
     }
 
@@ -225,29 +249,60 @@ impl QdiscQueue {
                 format!("red {} {:?} {unit}", params.curves().len(), params.averages())
             }
             QdiscQueue::Stf(_) => "stf".to_owned(),
+            QdiscQueue::Sima(_) => "sima".to_owned(),
         }
     }
 }
 
-/// The queues with limits of their own.
-fn queues(schedule: &QdiscSchedule) -> Vec<&QdiscQueue> {
+/// The classes whose queues have limits of their own.
+fn classes(schedule: &QdiscSchedule) -> Vec<Class<'_>> {
     match schedule {
-        QdiscSchedule::Strict(queues) => queues.iter().collect(),
+        QdiscSchedule::Strict(queues) => {
+            queues.iter().map(|queue| Class { weight: 0, queue }).collect()
+        }
         QdiscSchedule::Shared { .. } => Vec::new(),
-        QdiscSchedule::Weighted(queues) => queues.iter().map(|(_, queue)| queue).collect(),
+        QdiscSchedule::Weighted(queues) => {
+            queues.iter().map(|(weight, queue)| Class { weight: *weight, queue }).collect()
+        }
+        // A quantum is at most 1 GB.
+        QdiscSchedule::Deficit(queues) => queues
+            .iter()
+            .map(|(quantum, queue)| Class { weight: quantum.0 as u32, queue })
+            .collect(),
     }
 }
 
-fn weights(schedule: &QdiscSchedule) -> Vec<u32> {
-    match schedule {
-        QdiscSchedule::Weighted(queues) => queues.iter().map(|(weight, _)| *weight).collect(),
-        other => vec![0; other.queues()],
-    }
+fn reds<'a, 'p>(classes: &'a [Class<'p>]) -> impl Iterator<Item = &'p RedParams> + use<'a, 'p> {
+    classes.iter().filter_map(|class| match class.queue {
+        QdiscQueue::Red(params) => Some(params),
+        _ => None,
+    })
+}
+
+fn stfs<'a, 'p>(classes: &'a [Class<'p>]) -> impl Iterator<Item = &'p StfParams> + use<'a, 'p> {
+    classes.iter().filter_map(|class| match class.queue {
+        QdiscQueue::Stf(params) => Some(params),
+        _ => None,
+    })
+}
+
+fn simas<'a, 'p>(
+    classes: &'a [Class<'p>],
+) -> impl Iterator<Item = &'p SimaQueueParams> + use<'a, 'p> {
+    classes.iter().filter_map(|class| match class.queue {
+        QdiscQueue::Sima(params) => Some(&**params),
+        _ => None,
+    })
+}
+
+/// The buffers of SIMA, in the order in which they are served.
+fn buffers(params: &SimaQueueParams) -> [&SimaBuffer; 2] {
+    [params.real_time(), params.non_real_time()]
 }
 
 /// All rankings of flows.
-fn rankings(stfs: &[&StfParams]) -> usize {
-    RANKINGS_OF_STF * stfs.len()
+fn rankings(classes: &[Class<'_>]) -> usize {
+    RANKINGS_OF_STF * stfs(classes).count()
 }
 
 fn at_most(what: &'static str, found: u64, max: u64) -> Result<(), Unplannable> {
@@ -299,6 +354,27 @@ fn red_plan(params: &RedParams) -> Vec<u8> {
     packed.padded(RED_PLAN).0
 }
 
+/// `struct sima_plan`.
+fn sima_plan(packed: Packed, params: &SimaQueueParams) -> Packed {
+    let map = match params.map() {
+        PrecedenceMap::CeilingOfGreater => 0,
+        PrecedenceMap::FloorOfGreater => 1,
+        PrecedenceMap::CeilingOfMean => 2,
+        PrecedenceMap::FloorOfMean => 3,
+    };
+    let buffers = buffers(params);
+    // Other code points are non-real-time traffic of precedence 0.
+    let mut place_of = [8; 64];
+    for (at, buffer) in (0..).zip(buffers) {
+        for (precedence, dscp) in (0..).zip(buffer.code_points()) {
+            place_of[usize::from(dscp.value())] = 8 * at + precedence;
+        }
+    }
+    let packed = buffers.iter().fold(packed, |packed, buffer| packed.real(buffer.weight()));
+    let packed = buffers.iter().fold(packed, |packed, buffer| packed.long(buffer.limit().0));
+    packed.four(map).four(0).bytes(&place_of)
+}
+
 /// `struct curve`, whose slopes lead from parts of 2⁻³² to parts of 2⁻⁵⁶.
 fn curve(packed: Packed, curve: &DropCurve) -> Packed {
     let [min, max] = [curve.min_threshold(), curve.max_threshold()].map(|length| numbers(length).0);
@@ -340,8 +416,7 @@ pub(super) fn counts(machine: &[u8], plan: &[u8], queues: usize) -> QdiscCounts 
         // After the limit and its unit, the gate stands before the number among its like.
         let at = QUEUE_PLANS + QUEUE_PLAN * queue;
         let (gate, of_gate) = (long_of(plan, at + 8) >> 32, low(long_of(plan, at + 16)));
-        (gate == u64::from(GATE_STF))
-            .then(|| low(long(STFS + STF * of_gate as usize + FLOWS_OF_STF)))
+        (gate == GATE_STF as u64).then(|| low(long(STFS + STF * of_gate as usize + FLOWS_OF_STF)))
     };
     let count = |list: usize, count: usize| QdiscCount {
         packets: long(count),

@@ -12,9 +12,9 @@ mod program;
 
 use std::fmt;
 
-use shortflow_elements::classifier::Classifier;
-use shortflow_elements::queue::{FifoParams, RedParams, ShaperParams, StfParams};
-use shortflow_units::Length;
+use shortflow_elements::classifier::{Classifier, MultiField};
+use shortflow_elements::queue::{FifoParams, RedParams, ShaperParams, SimaQueueParams, StfParams};
+use shortflow_units::{Bytes, Length};
 
 pub use program::{QdiscAtDevice, QdiscProgram};
 
@@ -30,6 +30,10 @@ pub const MAX_LEVELS: usize = 8;
 pub const MAX_STFS: usize = 8;
 /// The maximum number of flows that all queues remember.
 pub const MAX_FLOWS: u64 = 1 << 20;
+/// The maximum number of queues with SIMA.
+pub const MAX_SIMAS: usize = 16;
+/// The maximum limit of a buffer of SIMA in bytes.
+pub const MAX_SIMA_BYTES: u64 = 1 << 29;
 /// The maximum number of waiting packets, with those of the plan before.
 pub const MAX_PLACES: u64 = 1 << 17;
 /// The maximum limit of a queue in bytes, and the maximum burst.
@@ -53,6 +57,9 @@ pub enum QdiscSchedule {
     },
     /// In turn, each up to its weight in packets.
     Weighted(Vec<(u32, QdiscQueue)>),
+    /// In turn, each up to its quantum in bytes, which is at most
+    /// [a gigabyte](shortflow_elements::scheduler::checked_quantum).
+    Deficit(Vec<(Bytes, QdiscQueue)>),
 }
 
 /// The queue of a class.
@@ -64,6 +71,8 @@ pub enum QdiscQueue {
     Red(RedParams),
     /// Least attained service: the flow that has sent the fewest bytes first.
     Stf(StfParams),
+    /// The core node of SIMA: two queues, real-time traffic first.
+    Sima(Box<SimaQueueParams>),
 }
 
 /// What the program has room for, which is fixed when it is loaded.
@@ -126,7 +135,10 @@ impl QdiscPlan {
         classifier: &Classifier,
         otherwise: usize,
     ) -> Result<QdiscPlan, Unplannable> {
-        let rules = Rules::new(classifier.rules(), &[])?;
+        let queue_of =
+            |(rule, class): &(MultiField, usize)| (rule.clone(), schedule.first_queue(*class));
+        let rules: Vec<_> = classifier.rules().iter().map(queue_of).collect();
+        let rules = Rules::new(&rules, &[])?;
         if rules.asks_sockets() {
             return Err(Unplannable::Sender);
         }
@@ -204,10 +216,41 @@ impl fmt::Debug for QdiscPlan {
 impl QdiscSchedule {
     /// The number of queues.
     pub fn queues(&self) -> usize {
+        self.first_queue(self.classes())
+    }
+
+    /// The number of classes.
+    pub fn classes(&self) -> usize {
         match self {
             QdiscSchedule::Strict(queues) => queues.len(),
             QdiscSchedule::Shared { queues, .. } => *queues,
             QdiscSchedule::Weighted(queues) => queues.len(),
+            QdiscSchedule::Deficit(queues) => queues.len(),
+        }
+    }
+
+    /// What the packets of a class wait in; `None` in a shared buffer.
+    pub fn queue(&self, class: usize) -> Option<&QdiscQueue> {
+        match self {
+            QdiscSchedule::Strict(queues) => queues.get(class),
+            QdiscSchedule::Shared { .. } => None,
+            QdiscSchedule::Weighted(queues) => queues.get(class).map(|(_, queue)| queue),
+            QdiscSchedule::Deficit(queues) => queues.get(class).map(|(_, queue)| queue),
+        }
+    }
+
+    /// The number of the first queue of a class, where classes may have several.
+    pub fn first_queue(&self, class: usize) -> usize {
+        (0..class).map(|class| self.queue(class).map_or(1, QdiscQueue::queues)).sum()
+    }
+}
+
+impl QdiscQueue {
+    /// The number of queues that it counts as.
+    pub fn queues(&self) -> usize {
+        match self {
+            QdiscQueue::Fifo(_) | QdiscQueue::Red(_) | QdiscQueue::Stf(_) => 1,
+            QdiscQueue::Sima(_) => 2,
         }
     }
 }

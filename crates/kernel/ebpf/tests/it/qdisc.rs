@@ -8,12 +8,13 @@ mod twin;
 use std::sync::OnceLock;
 
 use shortflow_ebpf::qdisc::{QdiscPlan, QdiscQueue, QdiscSchedule};
-use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField};
+use shortflow_elements::classifier::{Classifier, DscpSet, DscpTable, MultiField, SimaClass};
 use shortflow_elements::queue::{
-    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, Red, RedParams, RedSettings, Shaper,
-    ShaperParams, SharedPriority, SharedPriorityParams, Spacing,
+    AboveMax, Averages, DropCurve, EcnMode, Fifo, FifoParams, PrecedenceMap, Red, RedParams,
+    RedSettings, Shaper, ShaperParams, SharedPriority, SharedPriorityParams, Sima, SimaBuffer,
+    SimaQueueParams, Spacing,
 };
-use shortflow_elements::scheduler::{StrictPriority, WeightedRoundRobin};
+use shortflow_elements::scheduler::{DeficitRoundRobin, StrictPriority, WeightedRoundRobin};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
 use shortflow_packet::{Dscp, FrameId, Packet};
 use shortflow_units::{Bytes, Duration, Instant, Length, LinkLayer, Probability, Rate, Rng};
@@ -95,6 +96,10 @@ fn child(rng: &mut Rng, rate: Rate, may_be_red: bool) -> (QdiscQueue, Box<dyn Qu
         let draws = rng.beside("draws");
         return (QdiscQueue::Red(params.clone()), Box::new(Red::new(params, draws)));
     }
+    if rng.below(4) == 0 {
+        let params = sima_params(rng);
+        return (QdiscQueue::Sima(Box::new(params.clone())), Box::new(Sima::new(params)));
+    }
     let params = FifoParams::new(limit(rng)).unwrap();
     (QdiscQueue::Fifo(params.clone()), Box::new(Fifo::new(params)))
 }
@@ -126,6 +131,27 @@ fn weighted(rng: &mut Rng) -> Scheme {
     let inner = WeightedRoundRobin::new(classifier, children, otherwise).unwrap();
     let element = Box::new(Shaper::new(shaper.clone(), Box::new(inner)));
     let schedule = QdiscSchedule::Weighted(of_plan);
+    Scheme { shaper, schedule, queue_of, element }
+}
+
+fn deficit(rng: &mut Rng) -> Scheme {
+    let queues = 1 + rng.below(16) as usize;
+    let (shaper, queue_of) = (shaper(rng), queue_of(rng, queues));
+    // Only one of them draws: both sides have one generator.
+    let red = rng.below(2 * queues as u64) as usize;
+    // A class of the least quantum is in debt for many rounds.
+    let least = pick(rng, &[1, 50, 1_500]);
+    let (mut of_plan, mut children) = (Vec::new(), Vec::new());
+    for class in 0..queues {
+        let quantum = Bytes(least + rng.below(least + 1_000));
+        let (queue, child) = child(rng, shaper.rate(), class == red);
+        of_plan.push((quantum, queue));
+        children.push((quantum, child));
+    }
+    let (classifier, otherwise) = rules(&queue_of, queues);
+    let inner = DeficitRoundRobin::new(classifier, children, otherwise).unwrap();
+    let element = Box::new(Shaper::new(shaper.clone(), Box::new(inner)));
+    let schedule = QdiscSchedule::Deficit(of_plan);
     Scheme { shaper, schedule, queue_of, element }
 }
 
@@ -170,6 +196,36 @@ fn red(rng: &mut Rng) -> Scheme {
     Scheme { shaper, schedule, queue_of: DscpTable::filled(0), element }
 }
 
+fn sima_params(rng: &mut Rng) -> SimaQueueParams {
+    let mut code_points: Vec<Dscp> = (0..64).filter_map(Dscp::new).collect();
+    let mut buffer = |rng: &mut Rng| {
+        let mut draw = || code_points.swap_remove(rng.below(code_points.len() as u64) as usize);
+        let code_points: [Dscp; SimaClass::PRECEDENCES] = std::array::from_fn(|_| draw());
+        let weight = pick(rng, &[1.0, 0.5, 0.3, 0.1, 0.02]);
+        SimaBuffer::new(Bytes(100 + rng.below(30_000)), weight, code_points).unwrap()
+    };
+    let buffers = [buffer(rng), buffer(rng)];
+    let map = pick(
+        rng,
+        &[
+            PrecedenceMap::CeilingOfGreater,
+            PrecedenceMap::FloorOfGreater,
+            PrecedenceMap::CeilingOfMean,
+            PrecedenceMap::FloorOfMean,
+        ],
+    );
+    let [real_time, non_real_time] = buffers;
+    SimaQueueParams::new(real_time, non_real_time, map).unwrap()
+}
+
+fn sima(rng: &mut Rng) -> Scheme {
+    let shaper = shaper(rng);
+    let params = sima_params(rng);
+    let schedule = QdiscSchedule::Strict(vec![QdiscQueue::Sima(Box::new(params.clone()))]);
+    let element = Box::new(Shaper::new(shaper.clone(), Box::new(Sima::new(params))));
+    Scheme { shaper, schedule, queue_of: DscpTable::filled(0), element }
+}
+
 /// What happened in a sequence.
 #[derive(Default)]
 struct Tally {
@@ -202,7 +258,8 @@ fn compare(scheme: fn(&mut Rng) -> Scheme, seed: u64, tally: &mut Tally) {
                 key: flows.pick(),
                 ..Packet::default()
             };
-            let queue = usize::from(scheme.queue_of.get(packet.dscp));
+            let class = usize::from(scheme.queue_of.get(packet.dscp));
+            let queue = scheme.schedule.first_queue(class);
             let found = twin.arrive(now, &packet, queue);
             scheme.element.enqueue(now, packet, &mut drops);
             let mut expected = Vec::new();
@@ -280,10 +337,23 @@ fn turns_by_packets_are_those_of_the_element() {
 }
 
 #[test]
+fn turns_by_bytes_are_those_of_the_element_however_small_their_quanta_are() {
+    let tally = compare_all(deficit);
+    assert!(tally.left > 100_000 && dropped(&tally, DropReason::Overlimit) > 10_000);
+}
+
+#[test]
 fn red_of_all_averages_and_spacings_drops_what_the_element_does() {
     let tally = compare_all(red);
     let early = dropped(&tally, DropReason::Early);
     assert!(tally.left > 100_000 && early > 10_000 && dropped(&tally, DropReason::Forced) > 10_000);
+}
+
+#[test]
+fn the_core_node_of_sima_allows_the_precedences_that_the_element_does() {
+    let tally = compare_all(sima);
+    assert!(tally.left > 100_000 && dropped(&tally, DropReason::Forced) > 10_000);
+    assert!(dropped(&tally, DropReason::Overlimit) > 10_000);
 }
 
 fn packet(number: u32, code_point: u8) -> Packet {

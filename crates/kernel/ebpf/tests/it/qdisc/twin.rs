@@ -10,7 +10,7 @@ use shortflow_units::{Instant, Rng};
 /// No place.
 const NONE: u32 = u32::MAX;
 /// Where averages stand in `struct machine`, and the size of what a level keeps.
-const REDS: usize = 1752;
+const REDS: usize = 2264;
 const LEVEL: usize = 40;
 /// Where the numbers of places and of flows that were ever used stand.
 const FRESH_PLACES: usize = 20;
