@@ -47,7 +47,7 @@ pub(super) const PLACES: usize = 24;
 #[cfg(feature = "ebpf")]
 pub(super) const FLOWS: usize = 40;
 #[cfg(feature = "ebpf")]
-pub(super) const RANKED: usize = 60;
+pub(super) const RANKED: usize = 56;
 /// The rankings of a queue that knows flows.
 const RANKINGS_OF_STF: usize = 2;
 
