@@ -248,15 +248,6 @@ struct machine {
 	struct stf stfs[MAX_STFS];
 };
 
-// Where src/qdisc/layout.rs reads and writes.
-#define STANDS_AT(field, at) _Static_assert(__builtin_offsetof(struct machine, field) == (at), "src/qdisc/layout.rs has it elsewhere")
-STANDS_AT(places.all, 24);
-STANDS_AT(flows.all, 40);
-STANDS_AT(ranked, 56);
-STANDS_AT(queues, 144);
-STANDS_AT(counts, 4312);
-STANDS_AT(stfs, 7528);
-
 // What is known of a packet that comes.
 struct arrival {
 	// From IP on, and what the kernel counts; how many packets a device makes of it.

@@ -111,10 +111,17 @@ static __always_inline void give_up(struct holder *holder, __u32 place)
 
 #include "queue.h"
 
-void shortflow_twin_sizes(__u64 *sizes)
+// What src/qdisc/layout.rs knows of the structures, in its order.
+void shortflow_twin_layout(__u64 layout[8])
 {
-	sizes[0] = sizeof(struct plan);
-	sizes[1] = sizeof(struct machine);
+	layout[0] = sizeof(struct plan);
+	layout[1] = sizeof(struct machine);
+	layout[2] = __builtin_offsetof(struct machine, places.all);
+	layout[3] = __builtin_offsetof(struct machine, flows.all);
+	layout[4] = __builtin_offsetof(struct machine, ranked);
+	layout[5] = __builtin_offsetof(struct machine, queues);
+	layout[6] = __builtin_offsetof(struct machine, counts);
+	layout[7] = __builtin_offsetof(struct machine, stfs);
 }
 
 struct twin *shortflow_twin_new(const struct plan *plan, const __u32 sizes[3], __u64 (*draw)(void *), void *of)

@@ -51,6 +51,10 @@ pub(super) const RANKED: usize = 56;
 /// The rankings of a queue that knows flows.
 const RANKINGS_OF_STF: usize = 2;
 
+/// The sizes of both structures, and where the fields stand that are read and written here.
+#[cfg(feature = "ebpf")]
+pub(super) const LAYOUT: [usize; 8] = [PLAN, MACHINE, PLACES, FLOWS, RANKED, LISTS, COUNTS, STFS];
+
 /// A probability of one.
 const ONE: f64 = (1_u64 << 56) as f64;
 

@@ -20,6 +20,11 @@ pub use program::{QdiscAtDevice, QdiscProgram};
 
 use crate::edge::{self, Rules};
 
+/// What is known here of the program's structures, for tests to compare.
+#[cfg(feature = "ebpf")]
+#[doc(hidden)]
+pub const LAYOUT: [usize; 8] = layout::LAYOUT;
+
 /// The maximum number of queues.
 pub const MAX_QUEUES: usize = 64;
 /// The maximum number of queues with RED.

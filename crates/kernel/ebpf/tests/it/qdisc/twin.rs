@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use shortflow_ebpf::qdisc::{QdiscPlan, Sizes};
+use shortflow_ebpf::qdisc::{LAYOUT, QdiscPlan, Sizes};
 use shortflow_packet::{FlowKey, Packet};
 use shortflow_units::{Instant, Rng};
 
@@ -59,7 +59,7 @@ struct Opaque {
 
 #[allow(unsafe_code)]
 unsafe extern "C" {
-    fn shortflow_twin_sizes(sizes: *mut u64);
+    fn shortflow_twin_layout(layout: *mut u64);
     fn shortflow_twin_new(
         plan: *const u8,
         sizes: *const u32,
@@ -102,10 +102,11 @@ pub(crate) struct Twin {
 #[allow(unsafe_code)]
 impl Twin {
     pub(crate) fn new(plan: &QdiscPlan, rng: Rng) -> Twin {
-        let mut sizes = [0; 2];
-        // SAFETY: it writes two numbers.
-        unsafe { shortflow_twin_sizes(sizes.as_mut_ptr()) };
-        assert_eq!(sizes[0], plan.bytes().len() as u64, "both have one layout");
+        let mut layout = [0; LAYOUT.len()];
+        // SAFETY: it writes as many numbers.
+        unsafe { shortflow_twin_layout(layout.as_mut_ptr()) };
+        assert_eq!(layout, LAYOUT.map(|at| at as u64), "both have one layout");
+        assert_eq!(layout[0], plan.bytes().len() as u64);
         let mut rng = Box::new(rng);
         let of = (&raw mut *rng).cast();
         let Sizes { places, flows, ranked } = plan.sizes();
