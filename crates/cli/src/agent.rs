@@ -158,11 +158,11 @@ mod on_linux {
         })?;
         let listeners = Listeners { control, metrics, page };
         // Of each thread on its own, so before there are others.
-        give_up_privileges().map_err(|error| {
+        give_up_privileges(args.inline).map_err(|error| {
             Failure::Machine(format!("cannot drop unneeded capabilities: {}", reason(&error)))
         })?;
         let stop = stop_on_interrupt()?;
-        let plane = KernelPlane::of_this_machine();
+        let plane = KernelPlane::of_this_machine(args.inline);
         let console = *console;
         let tell = move |event: &Event| console.happened(&event.at, &event.who, &event.what);
         Ok(shortflow_agent::run(&machine, source, &args.state, &listeners, plane, stop, tell)?)

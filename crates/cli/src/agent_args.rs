@@ -128,6 +128,11 @@ pub(crate) struct Run {
     /// Serve Prometheus metrics at this loopback address, such as 127.0.0.1:9855; default: off.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
+    /// Route packets between two devices where the repository says so (`between`); the agent then keeps three more
+    /// capabilities: CAP_NET_RAW, CAP_IPC_LOCK, CAP_SYS_NICE
+    #[arg(long)]
+    pub(crate) inline: bool,
+
     /// Show the live console in the browser, at 127.0.0.1:9856 or at `--console=ADDRESS:PORT`. At addresses that
     /// other machines can reach it requires the token.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]

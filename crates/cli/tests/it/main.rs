@@ -7,6 +7,8 @@ mod agent_demo;
 #[cfg(target_os = "linux")]
 mod agent_faults;
 mod agent_folder;
+#[cfg(all(target_os = "linux", feature = "ebpf"))]
+mod agent_inline;
 mod arguments;
 mod check;
 mod deploy;

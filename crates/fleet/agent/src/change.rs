@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Value, json};
+use shortflow_units::Rate;
 
 use crate::fleet::{Machine, Target};
 
@@ -105,14 +106,24 @@ pub fn changes(before: Option<&Machine>, after: Option<&Machine>) -> Vec<Change>
 }
 
 impl Target {
+    fn rate_back(&self) -> Option<Rate> {
+        self.between.as_ref().and_then(|between| between.rate_back)
+    }
+
     /// Its policy, roles and rate.
     pub fn summary(&self) -> String {
         let mut message = format!("{:?}", self.policy.name);
         if !self.roles.is_empty() {
             message += &format!(", roles {}", self.roles.join(", "));
         }
+        if self.between.is_some() {
+            message += ", inline";
+        }
         if let Some(rate) = self.rate {
             message += &format!(", {rate}");
+        }
+        if let Some(rate) = self.rate_back() {
+            message += &format!(", back {rate}");
         }
         if let Some(layer) = self.link_layer {
             message += &format!(" over {layer}");
@@ -138,6 +149,12 @@ impl Target {
         let rate = |target: &Target| target.rate.map_or("none".to_owned(), |rate| rate.to_string());
         if old.rate != self.rate {
             found.push(format!("rate {} → {}", rate(old), rate(self)));
+        }
+        let back = |target: &Target| {
+            target.rate_back().map_or("as there".to_owned(), |rate| rate.to_string())
+        };
+        if old.rate_back() != self.rate_back() {
+            found.push(format!("rate back {} → {}", back(old), back(self)));
         }
         let layer = |target: &Target| {
             target.link_layer.map_or("none".to_owned(), |layer| layer.to_string())

@@ -13,14 +13,20 @@ const AGENT: [Capability; 4] = [
     Capability::CAP_SYS_ADMIN,
 ];
 
-/// Gives up all capabilities of this thread but those that an agent needs, for it and whatever it starts from now on.
+/// What routers between two devices ask for besides: their sockets, the memory of these, and their priority.
+const ROUTERS: [Capability; 3] =
+    [Capability::CAP_NET_RAW, Capability::CAP_IPC_LOCK, Capability::CAP_SYS_NICE];
+
+/// Gives up all capabilities of this thread but those that an agent needs, for it and whatever it starts from now on. It keeps
+/// those of routers where it may route.
 ///
 /// Threads that are there already keep theirs, so this comes before them.
 ///
 /// # Errors
 /// When the kernel does not let it.
-pub fn give_up_privileges() -> io::Result<()> {
-    keep(&AGENT)
+pub fn give_up_privileges(may_route: bool) -> io::Result<()> {
+    let routers = if may_route { &ROUTERS[..] } else { &[] };
+    keep(&[&AGENT[..], routers].concat())
 }
 
 /// Gives up all capabilities.

@@ -195,6 +195,8 @@ fn place(machine: &str, status: &Value, device: &Value, growth: &mut Growth<'_>)
     let classes: Vec<&Value> = list(&stands["classes"]).collect();
     let is_of_policy = |class: &&&Value| !BESIDE.iter().any(|name| class["class"] == *name);
     let last = classes.iter().filter(is_of_policy).count().checked_sub(1);
+    // The directions of a router are no classes, of which one is served first.
+    let last = last.filter(|_| stands["direction"] != "inline");
     let numbered = classes.iter().enumerate();
     let streams = numbered.map(|(at, class)| stream(name, at, last, class, rate, growth)).collect();
     let number = status["version"]["number"].as_u64();

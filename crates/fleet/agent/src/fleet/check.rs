@@ -4,17 +4,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use shortflow_deploy::{
-    Kernel, Kind, RolesError, Site, Unwanted, Wanted, any_owners, is_plain, may_be_device, roles_of,
-};
+use shortflow_deploy::{Kernel, Kind, RolesError, Site, Unwanted, Wanted, any_owners, roles_of};
+use shortflow_inline::{Plan, acting_roles};
 use shortflow_policy::Policy;
 use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, nearest};
-use shortflow_units::Rate;
+use shortflow_units::{LinkLayer, Rate};
 
 use super::file::{AssignFile, FleetFile, InterfaceFile, MachineFile, RolloutFile};
 use super::remarks::Remarks;
 use super::select::Missed;
-use super::{Fleet, Machine, Target, labels, rollout};
+use super::{Fleet, Machine, Target, interface, labels, rollout};
 use crate::bundle::{Bundle, FLEET, is_inner};
 
 /// Holds a fleet that was read against the policies of a repository. Where `only` one machine is wanted, that of the others is
@@ -65,9 +64,6 @@ struct Assigned {
     has_queue: bool,
 }
 
-/// What names of devices are, for messages.
-const DEVICE_RULE: &str = "use a name as in `ip link`: 1 to 15 letters, digits and . _ - @ +";
-
 struct Checker<'f> {
     remarks: Remarks<'f>,
     file: &'f FleetFile,
@@ -89,28 +85,10 @@ impl<'f> Checker<'f> {
             self.name(name, || format!("machines.{name}"));
             labels::check(name, machine, &mut self.remarks);
             let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
-            for (interface, InterfaceFile { device, rate, link_layer: _ }) in
-                machine.interfaces.iter()
-            {
+            for (interface, of) in machine.interfaces.iter() {
                 let path = || format!("machines.{name}.interfaces.{interface}");
                 self.name(interface, path);
-                if !is_plain(device) || !may_be_device(device) {
-                    let message = format!("invalid device name {device:?}");
-                    self.remarks.mistake(&format!("{}.device", path()), message, DEVICE_RULE);
-                } else if machine.interfaces.0.len() > 1
-                    && let Some(other) = seen.insert(device, interface)
-                {
-                    let message =
-                        format!("the interface `{other}` already uses the device `{device}`");
-                    let help = "a device can belong to one interface: remove one of them";
-                    self.remarks.mistake(&format!("{}.device", path()), message, help);
-                }
-                if let Some(rate) = rate.filter(|rate| *rate < Wanted::MIN_RATE) {
-                    let message =
-                        format!("rate {rate} is too low: the minimum is {}", Wanted::MIN_RATE);
-                    let help = "give a rate slightly below that of the bottleneck";
-                    self.remarks.mistake(&format!("{}.rate", path()), message, help);
-                }
+                interface::check(&path, (interface, of), &mut seen, &mut self.remarks);
             }
         }
     }
@@ -168,6 +146,8 @@ impl<'f> Checker<'f> {
         let policy = policy?;
         let has_queue = match roles_of(&policy, &assign.roles) {
             Ok(roles) => roles.iter().any(|role| role.queues()),
+            // A router between two devices has all roles.
+            Err(RolesError::Several { .. }) if self.is_inline(assign) => false,
             Err(error) => {
                 let what = error.to_string();
                 let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
@@ -183,6 +163,20 @@ impl<'f> Checker<'f> {
         };
         let set = overrides.into_iter().map(|change| (change.key, change.value)).collect();
         Some(Assigned { policy, text: text.into(), set, has_queue })
+    }
+
+    /// Whether an assignment reaches interfaces between two devices, and no others.
+    fn is_inline(&self, assign: &AssignFile) -> bool {
+        let all = self.file.machines.iter().flat_map(|(name, machine)| {
+            machine.interfaces.iter().map(move |(interface, of)| (name, machine, interface, of))
+        });
+        let mut reached =
+            all.filter(|(name, machine, interface, _)| assign.reaches(name, machine, interface));
+        let mut found = false;
+        reached.all(|(_, _, _, of)| {
+            found = true;
+            of.between.is_some()
+        }) && found
     }
 
     /// The policy of a text, with changes; `None` if it has errors, which are recorded.
@@ -213,7 +207,7 @@ impl<'f> Checker<'f> {
     fn assigned(&mut self, policies: &[Option<Assigned>], only: Option<&str>) -> Vec<Machine> {
         let file = self.file;
         let mut reached = vec![false; policies.len()];
-        let mut tried: BTreeSet<(usize, Option<Rate>, Vec<&str>)> = BTreeSet::new();
+        let mut tried: BTreeSet<(usize, bool, Option<Rate>, Vec<&str>)> = BTreeSet::new();
         let (mut fit, mut matched) = (Vec::new(), Vec::new());
         let mut machines = Vec::new();
         for (name, machine) in file.machines.iter() {
@@ -233,7 +227,8 @@ impl<'f> Checker<'f> {
                     matched.push(&*assigned.policy);
                     let labels =
                         labels::of_machine(machine, &assigned.policy).map(|(name, _)| name);
-                    let is_new = tried.insert((index, assigned.rate(of), labels.collect()));
+                    let way = (index, of.between.is_some(), assigned.rate(of), labels.collect());
+                    let is_new = tried.insert(way);
                     let target = || assigned.at(assign, machine, (interface, of));
                     if is_new {
                         let path = format!("machines.{name}.interfaces.{interface}");
@@ -243,7 +238,7 @@ impl<'f> Checker<'f> {
                 });
                 if let Some(devices) = &mut kept {
                     let target = target.map(|target| target());
-                    devices.push((interface.to_owned(), of.device.clone(), target));
+                    devices.push((interface.to_owned(), of.name(), target));
                 }
             }
             labels::matched(name, machine, &matched, &mut self.remarks);
@@ -296,8 +291,34 @@ impl<'f> Checker<'f> {
         }
     }
 
+    /// Refuses what cannot be routed inline, before any machine tries.
+    fn fits_between(&mut self, index: usize, target: &Target) {
+        let roles = match acting_roles(&target.policy, &target.roles) {
+            Ok(roles) => roles,
+            Err(error) => {
+                return self.remarks.mistake(
+                    &format!("assign.{index}.roles"),
+                    error.to_string(),
+                    "",
+                );
+            }
+        };
+        let rates = [Wanted::MIN_RATE; 2];
+        if let Err(refused) = Plan::new(roles, rates, LinkLayer::default(), 0) {
+            let what = refused.to_string();
+            let (message, _) = what.split_once('\n').unwrap_or((&what, ""));
+            let help =
+                "deploy this role at the hosts, and name the other roles here: roles = [\"NAME\"]";
+            let message = format!("cannot route this policy between two devices: {message}");
+            self.remarks.mistake(&format!("assign.{index}.policy"), message, help);
+        }
+    }
+
     /// Refuses what no kernel can do, before any machine tries.
     fn fits_a_device(&mut self, index: usize, target: &Target, interface: &str) {
+        if target.between.is_some() {
+            return self.fits_between(index, target);
+        }
         let site = Site {
             rate: None,
             speed: None,
@@ -356,9 +377,14 @@ impl<'f> Checker<'f> {
 }
 
 impl Assigned {
-    /// The effective rate of an interface, if it has a queue.
+    /// Whether the rate of an interface limits what leaves: that between two devices always does.
+    fn is_limited(&self, of: &InterfaceFile) -> bool {
+        self.has_queue || of.between.is_some()
+    }
+
+    /// The effective rate of an interface, if it limits what leaves.
     fn rate(&self, of: &InterfaceFile) -> Option<Rate> {
-        of.rate.filter(|_| self.has_queue)
+        of.rate.filter(|_| self.is_limited(of))
     }
 
     /// The target of an interface of a machine.
@@ -371,9 +397,10 @@ impl Assigned {
         let labels = labels::of_machine(machine, &self.policy);
         Target {
             interface: interface.to_owned(),
-            device: of.device.clone(),
+            device: of.name(),
+            between: of.between(),
             rate: self.rate(of),
-            link_layer: of.link_layer.filter(|_| self.has_queue),
+            link_layer: of.link_layer.filter(|_| self.is_limited(of)),
             file: assign.policy.clone(),
             text: self.text.clone(),
             set: self.set.clone(),

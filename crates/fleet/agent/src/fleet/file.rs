@@ -59,14 +59,18 @@ pub(super) struct MachineFile {
     pub(super) interfaces: Named<InterfaceFile>,
 }
 
-/// A device of a machine.
+/// A device of a machine, or two devices between which packets are routed inline.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterfaceFile {
     /// The device that sends the packets, as `eth0`.
-    pub(super) device: String,
-    /// The rate at which packets leave: a little below that of the bottleneck.
+    pub(super) device: Option<String>,
+    /// The two devices, as `["eth1", "eth2"]`.
+    pub(super) between: Option<Vec<String>>,
+    /// The rate at which packets leave, of two devices from the first to the second: a little below that of the bottleneck.
     pub(super) rate: Option<Rate>,
+    /// The rate from the second of two devices to the first; by default the same.
+    pub(super) rate_back: Option<Rate>,
     /// What a packet takes on the link of the bottleneck, such as `docsis`; by default as the policy's shaper says.
     pub(super) link_layer: Option<LinkLayer>,
 }

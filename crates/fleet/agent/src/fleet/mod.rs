@@ -2,6 +2,7 @@
 
 mod check;
 mod file;
+mod interface;
 mod labels;
 mod remarks;
 mod rollout;
@@ -58,8 +59,10 @@ pub struct Machine {
 pub struct Target {
     /// The name of the interface: what the device is for, as `wan` (a role of RFC 3460, §5.4).
     pub interface: String,
-    /// The device.
+    /// The device; of two devices both, as `eth1,eth2`.
     pub device: String,
+    /// The two devices between which packets are routed inline; `None` for one device at which the policy is deployed.
+    pub between: Option<Between>,
     /// The rate at which packets leave, where the policy has a queue there.
     pub rate: Option<Rate>,
     /// What a packet takes on the link of the bottleneck, where the policy has a queue there.
@@ -80,6 +83,15 @@ pub struct Target {
     pub priority: i64,
     /// Labels of connections that the policy matches, and whose they are on this machine.
     pub labels: Vec<(String, String)>,
+}
+
+/// Two devices between which packets are routed inline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Between {
+    /// The devices.
+    pub devices: [String; 2],
+    /// The rate from the second to the first; by default that from the first to the second.
+    pub rate_back: Option<Rate>,
 }
 
 impl Fleet {

@@ -9,6 +9,7 @@ use shortflow_deploy::{
     Wanted, Warning, examine_kernel, forget_deployed, link, numbers, owners,
 };
 
+use super::inline::{Routers, is_between};
 use super::{DataPlane, Installed, Trouble};
 use crate::fleet::Target;
 
@@ -19,12 +20,20 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub struct KernelPlane {
     kernel: Kernel,
+    /// The routers between devices; `None` if this agent may not route.
+    routers: Option<Routers>,
 }
 
 impl KernelPlane {
-    /// That of this machine, whose kernel is tried out once.
-    pub fn of_this_machine() -> KernelPlane {
-        KernelPlane { kernel: examine_kernel().0 }
+    /// That of this machine, whose kernel is tried out once. `may_route`: it may route packets between two devices.
+    pub fn of_this_machine(may_route: bool) -> KernelPlane {
+        let routers = may_route.then(Routers::default);
+        KernelPlane { kernel: examine_kernel().0, routers }
+    }
+
+    /// How a router between two devices stands.
+    fn router(&self, devices: &str) -> Value {
+        self.routers.as_ref().map_or(Value::Null, |routers| routers.status(devices))
     }
 
     fn wanted(&self, target: &Target, link: &Link) -> Result<Wanted, Trouble> {
@@ -56,12 +65,19 @@ impl From<Error> for Trouble {
     }
 }
 
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.replace('\n', "; ")
 }
 
 impl DataPlane for KernelPlane {
     fn install(&mut self, target: &Target) -> Result<Installed, Trouble> {
+        if let Some(between) = &target.between {
+            let refused = || {
+                let what = "this agent does not route between two devices; start it with --inline";
+                Trouble(what.to_owned())
+            };
+            return self.routers.as_mut().ok_or_else(refused)?.install(target, between);
+        }
         let device = &target.device;
         let wanted = self.wanted(target, &link(device)?)?;
         let tc = Tc::new(device).with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?);
@@ -78,11 +94,18 @@ impl DataPlane for KernelPlane {
     }
 
     fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble> {
+        if target.between.is_some() {
+            return self.routers.as_ref().map_or(Ok(false), |routers| routers.is_running(target));
+        }
         let wanted = self.wanted(target, &link(&target.device)?)?;
         Ok(wanted.is_deployed(&Tc::new(&target.device))?)
     }
 
     fn remove(&mut self, device: &str) -> Result<(), Trouble> {
+        if is_between(device) {
+            self.routers.iter_mut().for_each(|routers| routers.stop(device));
+            return Ok(());
+        }
         match link(device) {
             Err(Error::NoDevice { .. }) => return Ok(()),
             other => other?,
@@ -103,10 +126,16 @@ impl DataPlane for KernelPlane {
     }
 
     fn counters(&mut self, device: &str) -> Result<Value, Trouble> {
+        if is_between(device) {
+            return Ok(self.router(device));
+        }
         Ok(DeviceStatus::of_counters(device)?.map_or(Value::Null, |status| status.json()))
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {
+        if is_between(device) {
+            return Ok(self.router(device));
+        }
         Ok(DeviceStatus::read(device)?.map_or(Value::Null, |status| status.json()))
     }
 }

@@ -1,5 +1,6 @@
 //! The data plane on which an agent deploys policies.
 
+mod inline;
 mod kernel;
 mod stub;
 

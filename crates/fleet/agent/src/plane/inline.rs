@@ -1,0 +1,199 @@
+//! Routers between two devices, each on a thread of the agent.
+//!
+//! A router ends with the agent. The bridge that it leaves forwards all packets, unshaped, until the agent is back.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use shortflow_deploy::{Warning, link};
+use shortflow_inline::{Bridge, DirectionReport, Error, Inline, Plan, Report, acting_roles};
+use shortflow_units::{Duration, Rate};
+
+use super::kernel::one_line;
+use super::{Installed, Trouble};
+use crate::fleet::{Between, Target};
+
+/// How often a router reports.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Whether a name stands for two devices: no device has a comma in its name.
+pub(super) fn is_between(device: &str) -> bool {
+    device.contains(',')
+}
+
+/// The routers of a machine, by the names of both devices.
+#[derive(Debug, Default)]
+pub(super) struct Routers(BTreeMap<String, Router>);
+
+#[derive(Debug)]
+struct Router {
+    target: Target,
+    rates: [Rate; 2],
+    stop: Arc<AtomicBool>,
+    seen: Arc<Mutex<Seen>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What a router has said.
+#[derive(Debug, Default)]
+struct Seen {
+    report: Option<Report>,
+    /// Why it has ended.
+    ended: Option<String>,
+}
+
+impl Routers {
+    /// Starts a router with the policy of the target, after the one that runs there has ended.
+    pub(super) fn install(
+        &mut self,
+        target: &Target,
+        between: &Between,
+    ) -> Result<Installed, Trouble> {
+        self.stop(&target.device);
+        let rates = rates(target, between)?;
+        let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::default()));
+        let (begun, begins) = channel();
+        let (of, devices) = (target.clone(), between.devices.clone());
+        let (stops, sees) = (stop.clone(), Arc::clone(&seen));
+        let work = move || {
+            let done = route(&of, &devices, rates, &stops, &sees, &begun);
+            let why = done.err().map_or("it was stopped".to_owned(), |trouble| trouble.0);
+            lock(&sees).ended = Some(why);
+        };
+        let thread = Builder::new().name("inline".to_owned()).spawn(work);
+        let thread = thread.map_err(|error| Trouble(format!("cannot start a thread: {error}")))?;
+        let mut router = Router { target: target.clone(), rates, stop, seen, thread: Some(thread) };
+        // A thread that does not begin says why as its end.
+        let Ok((bridge, is_preferred)) = begins.recv() else {
+            router.end();
+            let why = lock(&router.seen).ended.take();
+            return Err(Trouble(why.unwrap_or_else(|| "the router has ended".to_owned())));
+        };
+        self.0.insert(target.device.clone(), router);
+        let summary = format!("inline, {} there and {} back, bridge {bridge}", rates[0], rates[1]);
+        let slow = Warning {
+            what: "the router has no real-time priority, so other programs may delay packets"
+                .to_owned(),
+            remedy: "give the agent CAP_SYS_NICE".to_owned(),
+        };
+        Ok(Installed { summary, warnings: Vec::from_iter((!is_preferred).then_some(slow)) })
+    }
+
+    /// Whether a router runs as the target says.
+    pub(super) fn is_running(&self, target: &Target) -> Result<bool, Trouble> {
+        let Some(router) = self.0.get(&target.device) else { return Ok(false) };
+        match &lock(&router.seen).ended {
+            Some(why) => Err(Trouble(why.clone())),
+            None => Ok(router.target.differences(target).is_empty()),
+        }
+    }
+
+    /// Ends the router at two devices, if there is one.
+    pub(super) fn stop(&mut self, devices: &str) {
+        self.0.remove(devices);
+    }
+
+    /// How a router stands: its directions take the place of the classes of a device.
+    pub(super) fn status(&self, devices: &str) -> Value {
+        let Some(router) = self.0.get(devices) else { return Value::Null };
+        let seen = lock(&router.seen);
+        let Some(report) = &seen.report else { return Value::Null };
+        json!({
+            "device": devices, "direction": "inline", "policy": router.target.policy.name,
+            "rate_bit_per_s": router.rates[0].bits_per_sec(),
+            "rate_back_bit_per_s": router.rates[1].bits_per_sec(),
+            "real_time": report.is_preferred, "ended": seen.ended,
+            "classes": report.directions.iter().map(direction).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Router {
+    fn end(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has ended, too.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Router {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// Routes packets until `stop`. Says when it has begun, at which bridge, and whether it runs before other threads.
+fn route(
+    target: &Target,
+    devices: &[String; 2],
+    rates: [Rate; 2],
+    stop: &AtomicBool,
+    seen: &Mutex<Seen>,
+    begun: &Sender<(String, bool)>,
+) -> Result<(), Trouble> {
+    let names = [devices[0].as_str(), devices[1].as_str()];
+    let roles = acting_roles(&target.policy, &target.roles);
+    let roles = roles.map_err(|error| Trouble(one_line(&error.to_string())))?;
+    // Elements of two runs decide differently.
+    let seed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_nanos() as u64);
+    let plan = Plan::new(roles, rates, target.link_layer.unwrap_or_default(), seed);
+    let plan = plan.map_err(|refused| Trouble(one_line(&refused.to_string())))?;
+    let bridge = Bridge::join(names)?;
+    let mut router = match Inline::attach(&bridge, names, &plan) {
+        Ok(router) => router,
+        Err(error) => {
+            bridge.undo();
+            return Err(error.into());
+        }
+    };
+    let first = router.report();
+    let is_preferred = first.is_preferred;
+    lock(seen).report = Some(first);
+    // Who started it waits for this.
+    let _ = begun.send((bridge.name.clone(), is_preferred));
+    router.run(stop, INTERVAL, |report| {
+        lock(seen).report = Some(report.clone());
+        ControlFlow::Continue(())
+    })?;
+    Ok(())
+}
+
+/// The rates from the first device to the second, and back.
+fn rates(target: &Target, between: &Between) -> Result<[Rate; 2], Trouble> {
+    let speed = |device: &str| -> Result<Rate, Trouble> {
+        let unknown = || Error::NoRate { device: device.to_owned() };
+        Ok(link(device)?.speed.ok_or_else(unknown)?)
+    };
+    let [first, second] = &between.devices;
+    let there = target.rate.map_or_else(|| speed(second), Ok)?;
+    Ok([there, between.rate_back.or(target.rate).map_or_else(|| speed(first), Ok)?])
+}
+
+fn direction(way: &DirectionReport) -> Value {
+    let dropped: u64 = way.dropped.iter().map(|(_, count)| count).sum();
+    json!({
+        "class": way.name, "packets": way.packets, "bytes": way.bytes, "dropped": dropped,
+        "marked": way.ecn_marks, "waiting": way.backlog.packets,
+        "waiting_bytes": way.backlog.bytes.0, "delay_s": null,
+        "to_bridge": way.to_bridge, "unshaped": way.while_silent + way.no_socket + way.too_long,
+        "lost": way.lost,
+    })
+}
+
+fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble(one_line(&error.to_string()))
+    }
+}
