@@ -58,7 +58,7 @@ pub(crate) enum What {
     Plan(Plan),
     /// Keep the devices of this machine as the repository says, until SIGTERM or Ctrl-C.
     ///
-    /// Deployments stay when the agent exits. A repository with an error is refused as a whole, and the last good
+    /// Deployments stay when the agent exits; routers (--inline) end. A repository with an error is refused as a whole, and the last good
     /// version stays. Each event is a line on standard error and in the log.
     Run(Box<Run>),
     /// Show the version that this machine's agent has applied, and the state of its devices.
@@ -128,11 +128,6 @@ pub(crate) struct Run {
     /// Serve Prometheus metrics at this loopback address, such as 127.0.0.1:9855; default: off.
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<SocketAddr>,
-    /// Route packets between two devices where the repository says so (`between`); the agent then keeps three more
-    /// capabilities: CAP_NET_RAW, CAP_IPC_LOCK, CAP_SYS_NICE
-    #[arg(long)]
-    pub(crate) inline: bool,
-
     /// Show the live console in the browser, at 127.0.0.1:9856 or at `--console=ADDRESS:PORT`. At addresses that
     /// other machines can reach it requires the token.
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true)]
@@ -140,6 +135,10 @@ pub(crate) struct Run {
     pub(crate) console: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) console_token: TokenFile,
+    /// Route packets between two devices where the repository says so (`between`). The agent then keeps three more
+    /// capabilities: CAP_NET_RAW, CAP_IPC_LOCK and CAP_SYS_NICE.
+    #[arg(long)]
+    pub(crate) inline: bool,
     /// The name of this machine in the fleet; default: its host name up to the first dot.
     #[arg(long, value_name = "NAME")]
     pub(crate) machine: Option<String>,

@@ -76,7 +76,8 @@ impl Routers {
             return Err(Trouble(why.unwrap_or_else(|| "the router has ended".to_owned())));
         };
         self.0.insert(target.device.clone(), router);
-        let summary = format!("inline, {} there and {} back, bridge {bridge}", rates[0], rates[1]);
+        let summary =
+            format!(", inline, {} there and {} back, bridge {bridge}", rates[0], rates[1]);
         let slow = Warning {
             what: "the router has no real-time priority, so other programs may delay packets"
                 .to_owned(),
