@@ -10,7 +10,7 @@ use shortflow_measure::Replica;
 use shortflow_scenario::{Overrides, from_texts};
 use shortflow_sim::run_replica;
 
-use crate::args::{Bench, OtherBench, Work};
+use crate::bench_args::{Bench, OtherBench, Work};
 use crate::bench_router::Router;
 use crate::console::Console;
 use crate::failure::Failure;

@@ -1,6 +1,6 @@
 //! `bench ebpf`: the marking program's time per packet.
 
-use crate::args::BenchEbpf;
+use crate::bench_args::BenchEbpf;
 use crate::console::Console;
 use crate::failure::Failure;
 

@@ -1,6 +1,6 @@
 //! `bench router` and `bench inline`: how fast packets are forwarded.
 
-use crate::args::BenchRouter;
+use crate::bench_args::BenchRouter;
 use crate::console::Console;
 use crate::failure::Failure;
 

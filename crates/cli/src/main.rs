@@ -25,6 +25,7 @@ mod agent_status;
 mod args;
 mod background;
 mod bench;
+mod bench_args;
 mod bench_ebpf;
 mod bench_router;
 mod check;

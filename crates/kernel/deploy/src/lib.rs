@@ -50,6 +50,7 @@ mod program;
 #[cfg(not(feature = "ebpf"))]
 #[path = "program_unavailable.rs"]
 mod program;
+mod queue;
 mod queueing;
 mod repair;
 mod route;
@@ -83,11 +84,12 @@ pub use ingress::{Received, refuse_ifb};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
 pub use namespace::namespace_id;
-pub use observe::{Listings, Observed, QueueLevel, Root};
+pub use observe::{Listings, Observed, Root};
 pub use owner::{
     GroupState, LabelError, Labelled, OwnedBy, OwnerError, OwnerText, Owners, any_owners,
     owner_text, owners,
 };
+pub use queue::QueueLevel;
 pub use queueing::{Queueing, QueueingWay};
 pub use repair::Wrong;
 pub use route::{Astray, astray};

@@ -12,7 +12,7 @@ use shortflow_ebpf::qdisc::{
 use crate::commands::{Generation, NEIGHBOURS, OTHER, ROOT};
 use crate::error::Error;
 use crate::memo::Memo;
-use crate::observe::Queue;
+use crate::queue::Queue;
 use crate::tree::Tree;
 
 /// A discipline of ours at a device.
