@@ -39,10 +39,29 @@ pub(crate) fn link_layer_of(scenario: &Scenario) -> LinkLayer {
     }
 }
 
-/// Why no Linux can do at a device what a policy says, if none can.
+/// Which Linux can do at a device what a policy says.
+pub(crate) enum Deployable {
+    /// All, as far as queues go.
+    Anywhere,
+    /// One that takes a program as a queueing discipline.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is deployed there"))]
+    WithBpfQdisc,
+    /// None, and why.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is deployed there"))]
+    Nowhere(String),
+}
+
+/// Which Linux can deploy a policy.
 #[cfg(target_os = "linux")]
-pub(crate) fn why_not(policy: &Policy) -> Option<String> {
-    refusal(policy, shortflow_deploy::Kernel::default())
+pub(crate) fn deployable(policy: &Policy) -> Deployable {
+    use shortflow_deploy::{Kernel, Kind};
+    if refusal(policy, Kernel::default()).is_none() {
+        return Deployable::Anywhere;
+    }
+    match refusal(policy, Kernel::new([(Kind::BpfQdisc, true)])) {
+        None => Deployable::WithBpfQdisc,
+        Some(why) => Deployable::Nowhere(why),
+    }
 }
 
 /// Whether it can be deployed with the kernel's own queues, without a program before them.
@@ -79,8 +98,8 @@ pub(crate) fn has_queues_of_kernel(_: &Policy) -> bool {
 
 /// Elsewhere nothing is deployed, so nothing is said against it.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn why_not(_: &Policy) -> Option<String> {
-    None
+pub(crate) fn deployable(_: &Policy) -> Deployable {
+    Deployable::Anywhere
 }
 
 /// Whether a policy tells the hosts that receive packets, so that at a gateway its incoming direction belongs behind the

@@ -19,7 +19,7 @@ use shortflow_tune::{
 };
 
 use crate::console::Console;
-use crate::deployable;
+use crate::deployable::{self, Deployable, deployable};
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
@@ -329,7 +329,7 @@ impl TuneReport<'_> {
         assumed_congestion_control(self.found.all.first()?.scenario())
     }
 
-    /// What to type next; where no device can do what the winner says, who can of those that were confirmed beside it.
+    /// What to type next; where not every device can do what the winner says, who can of those that were confirmed beside it.
     fn next(&self, columns: usize, winner: &str) -> String {
         let policy_of = |label: &str| {
             let mut all = self.found.all.iter().chain(self.references);
@@ -340,23 +340,31 @@ impl TuneReport<'_> {
         let Some((found, policy)) = standings.first().and_then(|one| policy_of(&one.label)) else {
             return String::new();
         };
-        let Some(why) = deployable::why_not(policy) else {
-            let roles = deployable::roles(policy);
-            let layer = deployable::link_layer(deployable::link_layer_of(found.scenario()));
-            return format!(
-                "Next: shortflow deploy {winner} {roles}--dev DEVICE --rate RATE{layer} --dry-run\n"
-            );
+        let roles = deployable::roles(policy);
+        let layer = deployable::link_layer(deployable::link_layer_of(found.scenario()));
+        let next = format!(
+            "Next: shortflow deploy {winner} {roles}--dev DEVICE --rate RATE{layer} --dry-run\n"
+        );
+        let (next, mut message) = match deployable(policy) {
+            Deployable::Anywhere => return next,
+            Deployable::WithBpfQdisc => (
+                next,
+                "It needs a BPF qdisc (Linux 6.16 or newer, CONFIG_NET_SCH_BPF).\n".to_owned(),
+            ),
+            Deployable::Nowhere(why) => {
+                (String::new(), format!("No device can deploy {}: {why}.\n", standings[0].label))
+            }
         };
-        let mut message = format!("No device can deploy {}: {why}.\n", standings[0].label);
         let others = standings[1..].iter().filter(|one| one.keeps || self.limits.is_empty());
         let can = others.filter(|one| {
-            policy_of(&one.label).is_some_and(|(_, policy)| deployable::why_not(policy).is_none())
+            let policy = policy_of(&one.label);
+            policy.is_some_and(|(_, policy)| matches!(deployable(policy), Deployable::Anywhere))
         });
         // As it is searched for, less is better.
         let figure = |one: &Standing| one.goals[0].map_or(f64::INFINITY, |found| found.mean);
         message += &match can.min_by(|a, b| figure(a).total_cmp(&figure(b))) {
             Some(one) => format!(
-                "Among the deployable candidates {} is first by {}.\n",
+                "Among the candidates that any Linux can deploy {} is first by {}.\n",
                 one.label, self.goals[0].text
             ),
             None => {
@@ -364,6 +372,6 @@ impl TuneReport<'_> {
                     .to_owned()
             }
         };
-        wrapped(&message, columns)
+        next + &wrapped(&message, columns)
     }
 }

@@ -79,14 +79,16 @@ fn what_to_type_next_is_told_where_a_device_can_do_what_the_winner_says_and_why_
     );
     let message = next("fq-codel");
     assert!(message.contains("winner.toml --dev DEVICE --rate RATE --dry-run\n"), "{message}");
-    let message = next("stf");
-    let why =
-        "No device can deploy Smallest Transmitted Flow first: roles.core.queue.stf: no kernel has";
-    let message = message.replace("\n  ", " ");
-    assert!(message.contains(why) && !message.contains("--dry-run"), "{message}");
     // A plain queue of 200 packets waits longer, though it stands before.
-    let who = "Among the deployable candidates FQ-CoDel is first by mean:packets.\n";
-    assert!(message.contains(who), "{message}");
+    let others =
+        "Among the candidates that any Linux can deploy FQ-CoDel is first by mean:packets.\n";
+    let message = next("stf");
+    let needs = "--dry-run\nIt needs a BPF qdisc (Linux 6.16 or newer, CONFIG_NET_SCH_BPF).\n";
+    assert!(message.contains(&format!("{needs}{others}")), "{message}");
+    let message = next("source-scheduler");
+    let why = "No device can deploy Source Scheduler: ";
+    assert!(message.contains(why) && !message.contains("--dry-run"), "{message}");
+    assert!(message.contains(others), "{message}");
 }
 
 #[test]

@@ -79,8 +79,8 @@ impl Compiler<'_> {
             }
             QueuePlan::MultiRed(plan) => self.multi_red(plan, path),
             QueuePlan::Stf(_) => {
-                let what = "no kernel has a queue that serves first the flow with the fewest bytes \
-                    sent";
+                let what = "the kernel has no queue that serves the flow with the fewest bytes sent \
+                    first";
                 let hint = "nearest are `fq-codel`, which serves new flows first, and the marker \
                     `dstf` before strict priority";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])

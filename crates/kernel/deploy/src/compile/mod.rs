@@ -85,15 +85,18 @@ pub fn compile(policy: &Policy, role: &Role, settings: &Settings) -> Result<Tree
                 Err(refused) => refused,
             };
             let program = program::compile(policy, role, queue, settings);
-            if settings.kernel.has(Kind::BpfQdisc) == Some(true)
-                && let Ok(tree) = program
-            {
+            let has_program = settings.kernel.has(Kind::BpfQdisc) == Some(true);
+            if has_program && let Ok(tree) = program {
                 return fitting(tree);
             }
-            if settings.nearest {
-                return line::compile(policy, role, queue, settings).and_then(fitting);
-            }
-            let has_program = settings.kernel.has(Kind::BpfQdisc) == Some(true);
+            let refused = if settings.nearest {
+                match line::compile(policy, role, queue, settings).and_then(fitting) {
+                    Ok(tree) => return Ok(tree),
+                    Err(refused) => refused,
+                }
+            } else {
+                refused
+            };
             Err(with_program(refused, program.err(), has_program))
         }
         None => {

@@ -147,6 +147,7 @@ fn one(queue: &QueuePlan, rate: Rate, path: &str) -> Compiled<QdiscQueue> {
         QueuePlan::Fifo(params) => Ok(QdiscQueue::Fifo(params.clone())),
         QueuePlan::Red(plan) | QueuePlan::MultiRed(plan) => Ok(QdiscQueue::Red(plan.params(rate))),
         QueuePlan::Sima(params) => Ok(QdiscQueue::Sima(params.clone())),
+        QueuePlan::Stf(params) => Ok(QdiscQueue::Stf(params.clone())),
         other => {
             let what = format!("the BPF queueing discipline has no `{}` here", other.scheme());
             Err(vec![Refusal::of_policy(path, &what, None)])

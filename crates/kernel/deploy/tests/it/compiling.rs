@@ -114,8 +114,14 @@ fn what_no_kernel_does_is_refused_with_the_nearest_that_it_does() {
                 full packet for each packet of the weight (to use it, add --nearest); a BPF qdisc \
                 does it (Linux 6.16 or newer, CONFIG_NET_SCH_BPF)"]
     );
-    let found = refused("stf = { limit = \"9 pkt\", flows = 10, idle_timeout = \"1 s\" }");
+    let stf = "stf = { limit = \"9 pkt\", flows = 10, idle_timeout = \"1 s\" }";
+    let found = refused(stf);
     assert!(found[0].contains("nearest are `fq-codel`"), "{found:?}");
+    let program = "a BPF qdisc does it (Linux 6.16 or newer, CONFIG_NET_SCH_BPF)";
+    assert!(found[0].ends_with(program), "{found:?}");
+    // Nothing is near enough to take, and the program is named then too.
+    let found = compiled(&of_queue(stf), &settings(&[], true)).unwrap_err();
+    assert!(found[0].to_string().ends_with(program), "{found:?}");
 }
 
 #[test]
@@ -148,6 +154,16 @@ fn a_program_has_the_queues_that_the_kernel_has_not_and_no_others() {
         Settings { kernel: kernel_without(&[Kind::Early]), ..settings_with_program(false) };
     let by_bytes = |settings| compiled(&turns, settings).unwrap().program.is_some();
     assert!(by_bytes(&without_early) && !by_bytes(&settings_with_program(false)));
+    let stf = "stf = { limit = \"9 pkt\", flows = 10, idle_timeout = \"1 s\" }";
+    assert_eq!(tree(stf, false), Ok((true, 1)));
+    for scheme in ["strict-priority.bands", "wrr.classes"] {
+        let behind = format!("{scheme} = [{{ {ef}, {fifo} }}, {{ queue.{stf} }}]");
+        assert_eq!(tree(&behind, false), Ok((true, 2)));
+    }
+    let million = stf.replace("flows = 10", "flows = 1_048_577");
+    let refused = tree(&million, false).unwrap_err();
+    let most = "the BPF queueing discipline has at most 1048576 flows; found 1048577";
+    assert!(refused.contains(most), "{refused}");
     let mixed =
         format!("wrr.classes = [{{ {ef}, {fifo} }}, {{ queue.pie = {{ limit = \"9 pkt\" }} }}]");
     let refused = tree(&mixed, false).unwrap_err();

@@ -3,7 +3,7 @@
 use shortflow_ebpf::qdisc::{QdiscPlan, QdiscQueue, QdiscSchedule};
 use shortflow_elements::classifier::{Classifier, DscpTable};
 use shortflow_elements::queue::{Fifo, FifoParams, Shaper, ShaperParams, Stf, StfParams};
-use shortflow_elements::scheduler::{StrictPriority, WeightedRoundRobin};
+use shortflow_elements::scheduler::{DeficitRoundRobin, StrictPriority, WeightedRoundRobin};
 use shortflow_elements::{DropReason, Drops, QueueDiscipline};
 use shortflow_packet::{Address, FlowKey, FrameId, Packet, Protocol};
 use shortflow_units::{Bytes, Duration, Length, Rate, Rng};
@@ -73,11 +73,10 @@ fn stf(rng: &mut Rng) -> Scheme {
     Scheme { shaper, schedule, queue_of: DscpTable::filled(0), element }
 }
 
-/// Several such queues among others, in strict priority or in turn.
+/// Several such queues among others.
 fn stf_among_others(rng: &mut Rng) -> Scheme {
-    let queues = 1 + rng.below(4) as usize;
-    let (shaper, queue_of) = (shaper(rng), queue_of(rng, queues));
-    let child = |rng: &mut Rng| -> (QdiscQueue, Box<dyn QueueDiscipline>) {
+    let (shaper, queues) = (shaper(rng), 1 + rng.below(4));
+    let child = |rng: &mut Rng| -> Child {
         if rng.below(3) == 0 {
             let params = FifoParams::new(limit(rng)).unwrap();
             return (QdiscQueue::Fifo(params.clone()), Box::new(Fifo::new(params)));
@@ -86,20 +85,37 @@ fn stf_among_others(rng: &mut Rng) -> Scheme {
         let hash = rng.beside("hash");
         (QdiscQueue::Stf(params.clone()), Box::new(Stf::new(params, hash)))
     };
+    let children = (0..queues).map(|_| child(rng)).collect();
+    in_classes(rng, shaper, children)
+}
+
+/// A queue, as both have it.
+pub(super) type Child = (QdiscQueue, Box<dyn QueueDiscipline>);
+
+/// Queues in strict priority, or in turn by packets or bytes.
+pub(super) fn in_classes(rng: &mut Rng, shaper: ShaperParams, children: Vec<Child>) -> Scheme {
+    let queues = children.len();
+    let queue_of = queue_of(rng, queues);
+    let weights: Vec<u32> = (0..queues).map(|_| 1 + rng.below(5) as u32).collect();
+    let quanta = || weights.iter().map(|weight| Bytes(u64::from(*weight) * 700));
+    let weights = || weights.iter().copied();
     let (classifier, otherwise) = rules(&queue_of, queues);
-    let (schedule, inner): (_, Box<dyn QueueDiscipline>) = if rng.below(2) == 0 {
-        let (plans, children) = (0..queues).map(|_| child(rng)).unzip();
-        let inner = StrictPriority::new(classifier, children, otherwise).unwrap();
-        (QdiscSchedule::Strict(plans), Box::new(inner))
-    } else {
-        let (mut plans, mut children) = (Vec::new(), Vec::new());
-        for _ in 0..queues {
-            let (weight, (plan, element)) = (1 + rng.below(5) as u32, child(rng));
-            plans.push((weight, plan));
-            children.push((weight, element));
+    let (plans, children): (Vec<_>, Vec<_>) = children.into_iter().unzip();
+    let (schedule, inner): (_, Box<dyn QueueDiscipline>) = match rng.below(3) {
+        0 => {
+            let inner = StrictPriority::new(classifier, children, otherwise).unwrap();
+            (QdiscSchedule::Strict(plans), Box::new(inner))
         }
-        let inner = WeightedRoundRobin::new(classifier, children, otherwise).unwrap();
-        (QdiscSchedule::Weighted(plans), Box::new(inner))
+        1 => {
+            let children = weights().zip(children).collect();
+            let inner = WeightedRoundRobin::new(classifier, children, otherwise).unwrap();
+            (QdiscSchedule::Weighted(weights().zip(plans).collect()), Box::new(inner))
+        }
+        _ => {
+            let children = quanta().zip(children).collect();
+            let inner = DeficitRoundRobin::new(classifier, children, otherwise).unwrap();
+            (QdiscSchedule::Deficit(quanta().zip(plans).collect()), Box::new(inner))
+        }
     };
     let element = Box::new(Shaper::new(shaper.clone(), inner));
     Scheme { shaper, schedule, queue_of, element }
