@@ -148,6 +148,28 @@ fn an_agent_routes_between_two_devices_and_what_it_leaves_forwards_all_packets()
 }
 
 #[test]
+fn a_router_that_ends_by_itself_is_in_the_log_with_the_reason_and_another_one_starts() {
+    between_two_hosts(|hosts| {
+        let folder = tempfile::tempdir().unwrap();
+        let (at, from) = (folder.path(), source(folder.path()));
+        let _agent = start_from(at, &["--source", &from, "--inline"]);
+        until(at, &["back 2 Mbit/s: done"]);
+        assert!(passes(&hosts), "the router forwards packets");
+
+        ip("link del sfbr0").unwrap();
+        until(at, &["back 2 Mbit/s: done", "another process changed it once"]);
+        assert!(passes(&hosts), "another router forwards packets over another bridge");
+        let journal = std::fs::read_to_string(at.join("journal")).unwrap();
+        assert!(journal.contains("near,far: the router has ended: "), "{journal}");
+
+        // As when a device is taken out of the bridge by mistake.
+        ip("link set near nomaster").unwrap();
+        until(at, &["back 2 Mbit/s: done", "another process changed it 2 times"]);
+        assert!(passes(&hosts), "the device comes back to the bridge");
+    });
+}
+
+#[test]
 fn an_agent_that_may_not_route_says_what_to_type() {
     between_two_hosts(|_| {
         let folder = tempfile::tempdir().unwrap();

@@ -7,6 +7,8 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 use shortflow_deploy::Warning;
 
+use crate::fleet::is_between;
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
@@ -153,6 +155,13 @@ pub enum What {
         /// The name that it has.
         to: String,
     },
+    /// A router between two devices has ended by itself, and the agent starts another.
+    Ended {
+        /// The devices.
+        device: String,
+        /// Why.
+        why: String,
+    },
     /// Something could not be done at a device, which stays as it was; it is tried again.
     Failed {
         /// The device.
@@ -288,6 +297,7 @@ impl What {
             }
             What::Removed { device } => ("removed", json!({ "device": device })),
             What::Renamed { from, to } => ("renamed", json!({ "from": from, "to": to })),
+            What::Ended { device, why } => ("ended", json!({ "device": device, "why": why })),
             What::Failed { device, why } => ("failed", json!({ "device": device, "why": why })),
             What::Changed { device, times } => {
                 ("changed", json!({ "device": device, "times": times }))
@@ -335,6 +345,7 @@ impl fmt::Display for What {
             | What::Warned { .. }
             | What::Removed { .. }
             | What::Renamed { .. }
+            | What::Ended { .. }
             | What::Failed { .. }
             | What::Changed { .. } => self.fmt_of_device(f),
             What::Repaired { what } => write!(f, "state repaired: {what}"),
@@ -408,6 +419,17 @@ impl What {
                 write!(f, "{device}: policy {policy:?}{summary}")
             }
             What::Warned { device, warning } => write!(f, "{device}: warning: {warning}"),
+            What::Removed { device } if is_between(device) => write!(
+                f,
+                "{device}: the router has ended; its bridge stays and forwards all packets"
+            ),
+            What::Ended { device, why } => {
+                write!(f, "{device}: the router has ended: {why}; the agent starts another")
+            }
+            What::Failed { device, why } if is_between(device) => write!(
+                f,
+                "{device}: {why}; no packets are shaped there, and the agent will try again"
+            ),
             What::Removed { device } => write!(
                 f,
                 "{device}: policy removed; the device is as it \

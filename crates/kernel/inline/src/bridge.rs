@@ -40,18 +40,27 @@ impl Bridge {
         let [one, two] = [described(first)?, described(second)?];
         ethernet(first, &one)?;
         ethernet(second, &two)?;
+        may_join(first, &one)?;
+        may_join(second, &two)?;
         let master = |device: &Value| device["master"].as_str().map(str::to_owned);
         let (name, is_new) = match (master(&one), master(&two)) {
             (Some(one), Some(two)) if one == two => (one, false),
+            // A device that was removed and made again comes back to the bridge that was made here.
+            (Some(bridge), None) if is_left_by(&bridge, first)? => {
+                ip(&["link", "set", second, "master", &bridge])?;
+                ip(&["link", "set", second, "up"])?;
+                (bridge, false)
+            }
+            (None, Some(bridge)) if is_left_by(&bridge, second)? => {
+                ip(&["link", "set", first, "master", &bridge])?;
+                ip(&["link", "set", first, "up"])?;
+                (bridge, false)
+            }
             (Some(master), _) => return Err(Error::InAnother { device: first.to_owned(), master }),
             (_, Some(master)) => {
                 return Err(Error::InAnother { device: second.to_owned(), master });
             }
-            (None, None) => {
-                may_join(first, &one)?;
-                may_join(second, &two)?;
-                (made(devices)?, true)
-            }
+            (None, None) => (made(devices)?, true),
         };
         let found = Bridge::examine(&name, devices, is_new);
         if found.is_err() && is_new {
@@ -140,6 +149,13 @@ fn made(devices: [&str; 2]) -> Result<String, Error> {
             Err(error)
         }
     }
+}
+
+/// Whether a bridge that was made here has this device, and no other one.
+fn is_left_by(bridge: &str, device: &str) -> Result<bool, Error> {
+    let is_ours = bridge.strip_prefix(PREFIX).is_some_and(|number| number.parse::<u32>().is_ok());
+    let ports = listed(&["-j", "link", "show", "master", bridge])?;
+    Ok(is_ours && ports.len() == 1 && ports[0]["ifname"] == device)
 }
 
 fn free_name() -> Result<String, Error> {

@@ -105,7 +105,7 @@ pub enum Error {
     /// A socket cannot be made.
     #[error(
         "cannot open an AF_XDP socket at queue {queue} of {device}: {why}\n\
-         run it as root, on a kernel with CONFIG_XDP_SOCKETS; another program may use the queue"
+         it requires CAP_NET_RAW, CAP_IPC_LOCK and a kernel with CONFIG_XDP_SOCKETS; another program may use the queue"
     )]
     Socket {
         /// The device.

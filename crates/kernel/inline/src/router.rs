@@ -109,10 +109,8 @@ impl Inline {
     /// If the machine lacks something.
     pub fn attach(bridge: &Bridge, devices: [&str; 2], plan: &Plan<'_>) -> Result<Inline, Error> {
         for device in devices {
-            if let Some(policy) = Tc::new(device).observe().ok().as_ref().and_then(Observed::policy)
-            {
-                let (device, policy) = (device.to_owned(), policy.to_owned());
-                return Err(Error::Deployed { device, policy });
+            if let Some(policy) = deployed_on(device) {
+                return Err(Error::Deployed { device: device.to_owned(), policy });
             }
         }
         let clock = Clock::new().map_err(Error::kernel("cannot read the clock"))?;
@@ -317,6 +315,11 @@ impl Side {
             lost: sockets.iter().map(Socket::lost).sum(),
         }
     }
+}
+
+/// The policy that is deployed on a device, which packets of a router would bypass.
+pub(crate) fn deployed_on(device: &str) -> Option<String> {
+    Tc::new(device).observe().ok().as_ref().and_then(Observed::policy).map(str::to_owned)
 }
 
 /// The number of receive queues of a device, if the program knows as many.

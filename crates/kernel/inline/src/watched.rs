@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::bridge::Bridge;
+use crate::router::deployed_on;
 
 /// How often the bridge is examined.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -64,6 +65,12 @@ impl Watched {
     fn change(&self) -> Option<String> {
         let Watched { bridge, devices } = self;
         let devices = [devices[0].as_str(), devices[1].as_str()];
+        let deployed = |device: &str| {
+            deployed_on(device).map(|policy| format!("policy {policy:?} was deployed on {device}"))
+        };
+        if let Some(found) = devices.into_iter().find_map(deployed) {
+            return Some(found);
+        }
         match Bridge::examine(&bridge.name, devices, bridge.is_new) {
             Ok(now) if now == *bridge => None,
             Ok(now) if now.devices != bridge.devices => Some("a device was replaced".to_owned()),

@@ -26,11 +26,24 @@ impl<P: DataPlane> Agent<P> {
             self.rollout.devices.get(*device).is_none_or(|state| state.is_due(now))
         };
         let due: Vec<String> = self.store.devices().iter().filter(is_due).cloned().collect();
-        for device in due {
+        // What goes makes room for what comes.
+        let (come, go): (Vec<String>, Vec<String>) =
+            due.into_iter().partition(|device| targets.contains_key(device));
+        for device in go.into_iter().chain(come) {
             match targets.get(&device) {
                 Some(target) => self.install(now, target),
                 None => self.remove(now, &device),
             }
+        }
+    }
+
+    /// Notices routers that have ended by themselves.
+    pub(super) fn notice_ends(&mut self, now: Instant) {
+        for (device, why) in self.plane.ended() {
+            if let Some(state) = self.rollout.devices.get_mut(&device) {
+                state.changed(now);
+            }
+            self.happened("agent", What::Ended { device, why });
         }
     }
 

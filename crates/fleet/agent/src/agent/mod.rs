@@ -150,6 +150,7 @@ impl<P: DataPlane> Agent<P> {
         if let Some(waiting) = self.rollout.candidate.waiting_mut() {
             waiting.look(now);
         }
+        self.notice_ends(now);
         if self.next_look <= now {
             self.follow_names();
             self.look(now);

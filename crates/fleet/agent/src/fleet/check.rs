@@ -149,20 +149,25 @@ impl<'f> Checker<'f> {
             // A router between two devices has all roles.
             Err(RolesError::Several { .. }) if self.is_inline(assign) => false,
             Err(error) => {
-                let what = error.to_string();
-                let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
-                let help = match &error {
-                    RolesError::Several { example, .. } => {
-                        format!("name those for this device: roles = {example:?}")
-                    }
-                    _ => help.to_owned(),
-                };
-                self.remarks.mistake(&format!("{path}.roles"), message, help);
+                self.roles(index, &error);
                 return None;
             }
         };
         let set = overrides.into_iter().map(|change| (change.key, change.value)).collect();
         Some(Assigned { policy, text: text.into(), set, has_queue })
+    }
+
+    /// Notes that the roles of an assignment are wrong.
+    fn roles(&mut self, index: usize, error: &RolesError) {
+        let what = error.to_string();
+        let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
+        let help = match error {
+            RolesError::Several { example, .. } => {
+                format!("name those for this device: roles = {example:?}")
+            }
+            _ => help.to_owned(),
+        };
+        self.remarks.mistake(&format!("assign.{index}.roles"), message, help);
     }
 
     /// Whether an assignment reaches interfaces between two devices, and no others.
@@ -296,11 +301,7 @@ impl<'f> Checker<'f> {
         let roles = match acting_roles(&target.policy, &target.roles) {
             Ok(roles) => roles,
             Err(error) => {
-                return self.remarks.mistake(
-                    &format!("assign.{index}.roles"),
-                    error.to_string(),
-                    "",
-                );
+                return self.roles(index, &error);
             }
         };
         let rates = [Wanted::MIN_RATE; 2];

@@ -68,6 +68,11 @@ pub(super) fn check<'f>(
             remarks.mistake(&at(), what, help);
         }
     }
+    if between.is_some() && device.is_none() && rate.is_none() {
+        let what = "an interface between two devices needs a `rate`";
+        let help = "set it slightly below that of the bottleneck: rate = \"95 Mbit/s\"";
+        remarks.mistake_in_key(&path(), what, help);
+    }
     if rate_back.is_some() && between.is_none() {
         let help = "omit it: `deploy` shapes the packets that a device sends";
         let what = "`rate_back` belongs to an interface with `between`";

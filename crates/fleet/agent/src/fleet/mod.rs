@@ -94,6 +94,11 @@ pub struct Between {
     pub rate_back: Option<Rate>,
 }
 
+/// Whether the name of a device stands for two devices: no device has a comma in its name.
+pub(crate) fn is_between(device: &str) -> bool {
+    device.contains(',')
+}
+
 impl Fleet {
     /// What the texts of a repository come to.
     ///

@@ -86,7 +86,7 @@ pub(super) static UNFINISHED: Family = counter(
 );
 
 /// What the queue of each class has done.
-pub(super) static CLASS: [Keyed; 8] = [
+pub(super) static CLASS: [Keyed; 10] = [
     ("packets", counter("shortflow_class_packets_total", "Packets sent by the class's queue.")),
     ("bytes", counter("shortflow_class_bytes_total", "Bytes sent by the class's queue.")),
     (
@@ -107,6 +107,20 @@ pub(super) static CLASS: [Keyed; 8] = [
         gauge(
             "shortflow_class_queue_delay_seconds",
             "Queueing delay of the class, as estimated by its queue.",
+        ),
+    ),
+    (
+        "unshaped",
+        counter(
+            "shortflow_class_unshaped_packets_total",
+            "Packets of a direction that passed a router between two devices without its policy.",
+        ),
+    ),
+    (
+        "lost",
+        counter(
+            "shortflow_class_lost_packets_total",
+            "Packets of a direction that came faster than a router between two devices took them.",
         ),
     ),
     ("flows", gauge("shortflow_class_queue_flows", "Flows that the class's queue serves now.")),

@@ -11,7 +11,7 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use shortflow_deploy::{Warning, link};
+use shortflow_deploy::Warning;
 use shortflow_inline::{Bridge, DirectionReport, Error, Inline, Plan, Report, acting_roles};
 use shortflow_units::{Duration, Rate};
 
@@ -21,11 +21,6 @@ use crate::fleet::{Between, Target};
 
 /// How often a router reports.
 const INTERVAL: Duration = Duration::from_secs(1);
-
-/// Whether a name stands for two devices: no device has a comma in its name.
-pub(super) fn is_between(device: &str) -> bool {
-    device.contains(',')
-}
 
 /// The routers of a machine, by the names of both devices.
 #[derive(Debug, Default)]
@@ -55,8 +50,10 @@ impl Routers {
         target: &Target,
         between: &Between,
     ) -> Result<Installed, Trouble> {
+        // A fleet without this rate is refused.
+        let there = target.rate.ok_or_else(|| Trouble("no rate is set".to_owned()))?;
+        let rates = [there, between.rate_back.unwrap_or(there)];
         self.stop(&target.device);
-        let rates = rates(target, between)?;
         let (stop, seen) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::default()));
         let (begun, begins) = channel();
         let (of, devices) = (target.clone(), between.devices.clone());
@@ -87,12 +84,18 @@ impl Routers {
     }
 
     /// Whether a router runs as the target says.
-    pub(super) fn is_running(&self, target: &Target) -> Result<bool, Trouble> {
-        let Some(router) = self.0.get(&target.device) else { return Ok(false) };
-        match &lock(&router.seen).ended {
-            Some(why) => Err(Trouble(why.clone())),
-            None => Ok(router.target.differences(target).is_empty()),
-        }
+    pub(super) fn is_running(&self, target: &Target) -> bool {
+        let router = self.0.get(&target.device);
+        router.is_some_and(|router| router.target.differences(target).is_empty())
+    }
+
+    /// The routers that have ended by themselves, and why; reported once.
+    pub(super) fn ended(&mut self) -> Vec<(String, String)> {
+        let why = |router: &Router| lock(&router.seen).ended.clone();
+        let ended = self.0.iter().filter_map(|(devices, it)| Some((devices.clone(), why(it)?)));
+        let ended: Vec<(String, String)> = ended.collect();
+        ended.iter().for_each(|(devices, _)| self.stop(devices));
+        ended
     }
 
     /// Ends the router at two devices, if there is one.
@@ -148,13 +151,8 @@ fn route(
     let plan = Plan::new(roles, rates, target.link_layer.unwrap_or_default(), seed);
     let plan = plan.map_err(|refused| Trouble(one_line(&refused.to_string())))?;
     let bridge = Bridge::join(names)?;
-    let mut router = match Inline::attach(&bridge, names, &plan) {
-        Ok(router) => router,
-        Err(error) => {
-            bridge.undo();
-            return Err(error.into());
-        }
-    };
+    // If that fails, the bridge stays: it carries the line.
+    let mut router = Inline::attach(&bridge, names, &plan)?;
     let first = router.report();
     let is_preferred = first.is_preferred;
     lock(seen).report = Some(first);
@@ -165,17 +163,6 @@ fn route(
         ControlFlow::Continue(())
     })?;
     Ok(())
-}
-
-/// The rates from the first device to the second, and back.
-fn rates(target: &Target, between: &Between) -> Result<[Rate; 2], Trouble> {
-    let speed = |device: &str| -> Result<Rate, Trouble> {
-        let unknown = || Error::NoRate { device: device.to_owned() };
-        Ok(link(device)?.speed.ok_or_else(unknown)?)
-    };
-    let [first, second] = &between.devices;
-    let there = target.rate.map_or_else(|| speed(second), Ok)?;
-    Ok([there, between.rate_back.or(target.rate).map_or_else(|| speed(first), Ok)?])
 }
 
 fn direction(way: &DirectionReport) -> Value {

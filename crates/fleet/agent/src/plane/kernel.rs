@@ -9,9 +9,9 @@ use shortflow_deploy::{
     Wanted, Warning, examine_kernel, forget_deployed, link, numbers, owners,
 };
 
-use super::inline::{Routers, is_between};
+use super::inline::Routers;
 use super::{DataPlane, Installed, Trouble};
-use crate::fleet::Target;
+use crate::fleet::{Target, is_between};
 
 /// How long one waits for another command that works on the device.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -95,7 +95,7 @@ impl DataPlane for KernelPlane {
 
     fn is_deployed(&mut self, target: &Target) -> Result<bool, Trouble> {
         if target.between.is_some() {
-            return self.routers.as_ref().map_or(Ok(false), |routers| routers.is_running(target));
+            return Ok(self.routers.as_ref().is_some_and(|routers| routers.is_running(target)));
         }
         let wanted = self.wanted(target, &link(&target.device)?)?;
         Ok(wanted.is_deployed(&Tc::new(&target.device))?)
@@ -119,6 +119,10 @@ impl DataPlane for KernelPlane {
             steps => drop(tc.apply(&steps?)?),
         }
         Ok(())
+    }
+
+    fn ended(&mut self) -> Vec<(String, String)> {
+        self.routers.as_mut().map(Routers::ended).unwrap_or_default()
     }
 
     fn numbers(&mut self) -> Result<BTreeMap<String, u32>, Trouble> {

@@ -48,6 +48,11 @@ pub trait DataPlane {
     /// When that cannot be done.
     fn remove(&mut self, device: &str) -> Result<(), Trouble>;
 
+    /// What has ended by itself at devices, and why; reported once.
+    fn ended(&mut self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// The interface numbers of devices by name; a renamed device keeps its number and its deployment. `None` if they
     /// are unknown.
     ///

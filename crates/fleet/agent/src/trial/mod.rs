@@ -196,6 +196,10 @@ impl Trial {
                 "too little traffic: {packets} packets {when}, and each window needs {MIN_PACKETS}"
             ),
         };
+        if self.before.is_empty() {
+            let why = "trials measure deployments, and this machine lacks them".to_owned();
+            return Outcome::Inconclusive { why, is_decidable: false };
+        }
         if pairs.is_empty() {
             let packets = self.before.values().map(given).sum();
             return Outcome::Inconclusive { why: few("before", packets), is_decidable: false };

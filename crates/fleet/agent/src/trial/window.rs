@@ -156,10 +156,6 @@ impl Sub for Counts {
 /// The delay of a packet that arrives now in each class, in seconds, from a device's status. If the queue has no
 /// estimate of its own, it is the backlog over the device's rate, for the class served first.
 pub(crate) fn waits(stands: &Value) -> Vec<(&str, f64)> {
-    // What waits in a router is of all classes together.
-    if stands["direction"] == "inline" {
-        return Vec::new();
-    }
     let rate = stands["rate_bit_per_s"].as_f64().filter(|rate| *rate > 0.0);
     let classes = stands["classes"].as_array().into_iter().flatten().enumerate();
     let known = classes.filter_map(|(number, class)| {
@@ -177,10 +173,7 @@ fn sample(at: Instant, stands: &Value) -> Option<Sample> {
     if queues.is_empty() && edge.is_empty() {
         return None;
     }
-    let first = json!({
-        "direction": stands["direction"], "rate_bit_per_s": stands["rate_bit_per_s"],
-        "classes": queues.get(..1),
-    });
+    let first = json!({ "rate_bit_per_s": stands["rate_bit_per_s"], "classes": queues.get(..1) });
     let delay = waits(&first).first().map(|(_, wait)| *wait);
     let count = |class: &Value, key: &str| class[key].as_u64().unwrap_or_default();
     let first = |key: &str| queues.first().map_or(0, |class| count(class, key));

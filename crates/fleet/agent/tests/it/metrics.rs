@@ -52,6 +52,13 @@ pub(crate) fn status() -> Value {
                 },
             },
             { "device": "ppp0", "interface": null, "policy": null, "done": false, "stands": null },
+            {
+                "device": "eth1,eth2", "interface": "line", "policy": "STF", "done": true,
+                "stands": {
+                    "direction": "inline", "rate_bit_per_s": 20_000_000,
+                    "classes": [{ "class": "eth1->eth2", "packets": 70, "unshaped": 3, "lost": 2 }],
+                },
+            },
         ],
     })
 }
