@@ -12,8 +12,9 @@ export REASON ?=
 PYTHON := python3
 
 FEATURES = --features $(shell setup/features)
-# CI's steps with the release build need no LDAP directory, and CI has little time.
-BUILD_FEATURES = $(if $(CI),$(if $(HAS_EBPF),--features ebpf),$(FEATURES))
+# Simulations, studies and counts need no commands for live machines, and without them a build is faster. A program that
+# has these commands keeps them.
+SMALL = $(if $(shell $(SHORTFLOW) --version 2>/dev/null | grep -w live),$(FEATURES),--no-default-features)
 HAS_EBPF = $(findstring ebpf,$(FEATURES))
 # CI builds everything once and needs no back traces.
 ifdef CI
@@ -21,19 +22,22 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
 
 build: toolchain ## Build target/release/shortflow
 	@$(if $(HAS_EBPF),:,echo "left out: rehearsing policies that ask for the state of TCP, which needs clang, pkg-config, libelf and zlib: make setup" >&2)
-	cargo build --release --locked $(BUILD_FEATURES)
+	cargo build --release --locked $(FEATURES)
+
+small: toolchain
+	cargo build --release --locked $(SMALL)
 
 SYMBOLS := target/symbols/release/shortflow
 
 symbols: build ## Write the symbols of target/release/shortflow into shortflow.debug beside it, for debuggers and profilers
-	CARGO_PROFILE_RELEASE_STRIP=none cargo build --release --locked --target-dir target/symbols $(BUILD_FEATURES)
+	CARGO_PROFILE_RELEASE_STRIP=none cargo build --release --locked --target-dir target/symbols $(FEATURES)
 	objcopy --only-keep-debug $(SYMBOLS) $(SHORTFLOW).debug
 
 RUST_VERSION := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
@@ -46,8 +50,7 @@ PREFIX ?= $(HOME)/.local
 install: build ## Install shortflow, its man pages and completions below PREFIX (~/.local)
 	@DESTDIR=$(DESTDIR) setup/install $(SHORTFLOW) $(PREFIX)
 
-demo: toolchain ## Rank four policies on an office line; then show what a contract protects and costs
-	cargo build --release --locked # the demo needs neither eBPF nor directories
+demo: small ## Rank four policies on an office line; then show what a contract protects and costs
 	@echo
 	@echo "Pages, calls and downloads share an office line of 20 Mbit/s (scenarios/office.toml)"
 	@echo
@@ -57,6 +60,7 @@ demo: toolchain ## Rank four policies on an office line; then show what a contra
 	@echo
 	@$(SHORTFLOW) compare scenarios/contract.toml --no-transfers --brief --out results/demo-contract \
 		--policies policies/best-effort.toml,policies/fair-marker.toml
+	@$(if $(findstring no-default,$(SMALL)),printf '\nThis build has no rehearse, inline, verify or agent; `make build` adds them\n')
 
 # STAY=1 keeps the console and metrics running at the printed addresses until Ctrl-C.
 agent-demo: build ## Run three agents with an LDAP directory and traffic: a change, a worse change, a rollback (needs root and slapd)
@@ -67,7 +71,7 @@ picture: demo ## Redraw the README's picture from the demo
 
 test: setup tidy format lint unit doc smoke peers-test manual attack-short bench-guard ## Run everything that CI runs; `setup` first lists the packages to install (SKIP_SETUP=1: skip it)
 
-bench: build ## Measure the simulator's speed on six workloads
+bench: small ## Measure the simulator's speed on six workloads
 	@for work in A B S D H H1; do $(SHORTFLOW) bench $$work; done
 
 # Writes the table in docs/performance.md. Takes about a minute on an idle machine.
@@ -103,7 +107,7 @@ test-kernels: build ## Try every shipped policy on Debian's stock kernels in vir
 	@setup/packages kernels
 	$(PYTHON) -B bench/kernels $(foreach suite,$(KERNELS),--kernel $(suite))
 
-bench-guard: build ## Count instructions; fail if more than 3 % above the recorded figures (RENEW=1 REASON='…' records new ones)
+bench-guard: small ## Count instructions; fail if more than 3 % above the recorded figures (RENEW=1 REASON='…' records new ones)
 	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
 
 validate: setup-peers build ## Compare the simulator with ns-2, ns-3 and theory; write their chapters of docs/validation
@@ -158,15 +162,24 @@ unit: ## Run the tests of all crates
 doc: ## Build the documentation with warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(FEATURES)
 
-smoke: build ## Reproduce the studies in their short forms; fail if verdicts differ from the recorded ones
+smoke: small ## Reproduce the studies in their short forms; fail if verdicts differ from the recorded ones
 	cargo xtask smoke
 
 reference: build ## Write docs/reference from the code
 	$(PYTHON) -B bench/docs reference
 
-manual: build ## Check docs/reference, run the commands of the documentation, check its TOML blocks
-	@setup/python bench/docs reference --check
-	@setup/python bench/docs examples
+# In `make test` these steps take the program that the tests have built; alone they build it for users.
+ifneq ($(filter test,$(MAKECMDGOALS)),)
+TESTED := target/debug/shortflow
+tested: unit
+else
+TESTED := $(SHORTFLOW)
+tested: build
+endif
+
+manual: tested ## Check docs/reference, run the commands of the documentation, check its TOML blocks
+	@setup/python bench/docs reference --check --shortflow $(TESTED)
+	@setup/python bench/docs examples --shortflow $(TESTED)
 
 site: ## Build the documentation site into target/site (needs packages from PyPI)
 	@$(PYTHON) -B bench/docs site
@@ -180,9 +193,8 @@ ATTACK_SECONDS ?= 600
 attack: build ## Attack the program as local users, servers and files could; mutate inputs for ATTACK_SECONDS
 	$(PYTHON) -B bench/attack --seconds $(ATTACK_SECONDS)
 
-# CI's release build lacks LDAP support; its test build has it.
-attack-short: build ## Run the part of `attack` that `make test` includes
-	@SHORTFLOW=$(if $(CI),target/debug/shortflow,$(SHORTFLOW)) setup/python bench/attack --short --seconds 20 --seed 1
+attack-short: tested ## Run the part of `attack` that `make test` includes
+	@SHORTFLOW=$(TESTED) setup/python bench/attack --short --seconds 20 --seed 1
 
 FUZZ_SECONDS ?= 60
 

@@ -1,4 +1,5 @@
-//! `cargo xtask smoke`: reproduces the studies in their short forms and compares the verdicts with the recorded ones.
+//! `cargo xtask smoke`: reproduces the studies in their short forms and compares the verdicts with the recorded ones. Asks a
+//! small build for what it lacks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,9 +22,38 @@ pub(crate) fn run() -> Result<Vec<String>, String> {
         }
         _ => {}
     }
-    let mut differences = Vec::new();
+    let mut differences = refusals()?;
     for study in STUDIES {
         differences.extend(one(study)?);
+    }
+    Ok(differences)
+}
+
+/// The commands that a build without the feature `live` lacks.
+const LIVE: [&[&str]; 6] = [
+    &["rehearse", "scenarios/office.toml"],
+    &["compare", "scenarios/office.toml", "--engines", "simulate,rehearse"],
+    &["inline", "policies/best-effort.toml", "--between", "a,b"],
+    &["verify", "--listen"],
+    &["agent", "status"],
+    &["bench", "router"],
+];
+
+/// Returns the commands that a small build refuses otherwise than with how to build them.
+fn refusals() -> Result<Vec<String>, String> {
+    let ask = |arguments: &[&str]| {
+        Command::new(PROGRAM).args(arguments).output().map_err(|error| format!("{PROGRAM}: {error}"))
+    };
+    if String::from_utf8_lossy(&ask(&["--version"])?.stdout).contains("live") {
+        return Ok(Vec::new());
+    }
+    let mut differences = Vec::new();
+    for arguments in LIVE {
+        let output = ask(arguments)?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.code() != Some(3) || !said.contains("`make build`") {
+            differences.push(format!("`{}` ended with {}: {said}", arguments.join(" "), output.status));
+        }
     }
     Ok(differences)
 }

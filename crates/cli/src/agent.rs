@@ -1,18 +1,18 @@
 //! `agent`: policies from one repository to the devices of many machines.
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) use on_linux::agent;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(live))]
 pub(crate) fn agent(
     _: &crate::console::Console,
     _: &crate::agent_args::Agent,
 ) -> Result<(), crate::failure::Failure> {
     let what = "the agent requires Linux\nrun it on a Linux machine";
-    Err(crate::failure::Failure::Machine(what.to_owned()))
+    Err(crate::failure::Failure::not_built("agent", what))
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod on_linux {
     use std::io::ErrorKind;
     use std::net::SocketAddr;

@@ -1,12 +1,12 @@
 //! The command line of the policy agent.
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 use shortflow_agent::DEFAULT_SOCKET as SOCKET;
 
 use crate::console_args::{CONSOLE, TokenFile};
@@ -34,7 +34,7 @@ Examples:
   shortflow agent plan fleet --machine gw1 --json";
 
 /// The default control socket of an agent.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(live))]
 const SOCKET: &str = "/run/shortflow/agent.sock";
 /// Where it keeps its state.
 const STATE: &str = "/var/lib/shortflow";
@@ -89,7 +89,7 @@ pub(crate) enum What {
     /// Write the repository from LDAP entries (LDIF) into a new folder.
     Import(Import),
     /// Read a source for the agent that started this process, and exit with it.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     #[command(hide = true)]
     Read(Box<Read>),
 }
@@ -158,7 +158,7 @@ pub(crate) struct From {
 }
 
 /// `agent read`.
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 #[derive(Debug, Args)]
 pub(crate) struct Read {
     #[command(flatten)]
@@ -208,10 +208,10 @@ pub(crate) struct Server {
 }
 
 /// An option that was given, and its value where it has one.
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) type Given = (&'static str, Option<OsString>);
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 impl Directory {
     /// The options that were given.
     pub(crate) fn given(&self) -> Vec<Given> {
@@ -229,7 +229,7 @@ impl Directory {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 impl Server {
     /// The options that were given.
     pub(crate) fn given(&self) -> Vec<Given> {
@@ -243,7 +243,7 @@ impl Server {
     }
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 fn path(value: &Option<PathBuf>) -> Option<Option<OsString>> {
     value.as_ref().map(|value| Some(value.into()))
 }

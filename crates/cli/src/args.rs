@@ -18,9 +18,6 @@ use crate::deploy_args;
 use crate::inline_args;
 use crate::tune_args;
 
-/// The version and, if it was built in a checkout, the commit.
-const VERSION: &str = env!("SHORTFLOW_VERSION");
-
 /// Keep interactive traffic fast on congested links: choose, test and deploy policies for packets.
 ///
 /// A policy says what hosts and routers do to packets: mark, police, queue, drop. A scenario describes hosts,
@@ -28,7 +25,9 @@ const VERSION: &str = env!("SHORTFLOW_VERSION");
 /// packet, `rehearse` runs it over the kernel's TCP, and `deploy` applies a policy to a network device. `advise`
 /// and `tune` choose a policy; `agent` brings policies to many machines.
 #[derive(Debug, Parser)]
-#[command(name = "shortflow", version = VERSION, propagate_version = true, after_help = EXAMPLES)]
+#[command(name = "shortflow", version = env!("SHORTFLOW_VERSION"), propagate_version = true)]
+#[command(long_version = concat!(env!("SHORTFLOW_VERSION"), "\nfeatures: ", env!("SHORTFLOW_FEATURES")))]
+#[command(after_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
     /// What to do.

@@ -14,7 +14,7 @@ pub(crate) enum Router {
 }
 
 /// `shortflow bench router` and `shortflow bench inline`.
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) fn bench(console: &Console, which: Router, args: &BenchRouter) -> Result<(), Failure> {
     use serde_json::json;
     use shortflow_rehearse::{SpeedPlan, Way, measure_speed, summary};
@@ -51,13 +51,17 @@ pub(crate) fn bench(console: &Console, which: Router, args: &BenchRouter) -> Res
 }
 
 /// `shortflow bench router` and `shortflow bench inline`.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn bench(_: &Console, _: Router, _: &BenchRouter) -> Result<(), Failure> {
+#[cfg(not(live))]
+pub(crate) fn bench(_: &Console, which: Router, _: &BenchRouter) -> Result<(), Failure> {
     let what = "hosts are network namespaces, which require Linux\nmeasure it on a Linux machine";
-    Err(Failure::Machine(what.to_owned()))
+    let command = match which {
+        Router::OfRehearsals => "bench router",
+        Router::Inline => "bench inline",
+    };
+    Err(Failure::not_built(command, what))
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod linux {
     use serde_json::{Value, json};
     use shortflow_rehearse::{SpeedSummary, Spread, Way};

@@ -1,8 +1,12 @@
 //! Standard output and standard error: terminal detection and formatting.
 
 use std::io::{self, IsTerminal, Write};
+#[cfg(target_os = "linux")]
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
+use nix::{errno::Errno, libc, pty::Winsize};
 use shortflow_text::Diagnostics;
 
 use crate::args::ColorWhen;
@@ -42,11 +46,13 @@ impl Console {
     }
 
     /// The same, where others write to standard error too.
+    #[cfg(live)]
     pub(crate) fn shared(self) -> Console {
         Console { is_shared: true, ..self }
     }
 
     /// A line that a program on a host has written, as it is shown.
+    #[cfg(live)]
     pub(crate) fn line_of(&self, host: &str, line: &[u8]) -> Vec<u8> {
         let (dim, plain) = if self.color_err { ("\x1b[2m", "\x1b[0m") } else { ("", "") };
         [format!("{dim}{host} |{plain} ").as_bytes(), line].concat()
@@ -111,7 +117,7 @@ impl Console {
     }
 
     /// Says what has happened to an agent.
-    #[cfg(target_os = "linux")]
+    #[cfg(live)]
     pub(crate) fn happened(&self, at: &str, who: &str, what: &dyn std::fmt::Display) {
         if !self.quiet {
             say(&shortflow_agent::sanitize_lines(&format!("{at} {who}: {what}")));
@@ -131,6 +137,7 @@ impl Console {
             }
             Failure::TooLate => self.failure(&Failure::Machine(TOO_LATE.to_owned())),
             Failure::Interrupted(what) => say(what),
+            #[cfg(live)]
             Failure::Programs(what) => {
                 what.lines()
                     .for_each(|what| say(&format!("{red}error{plain}{bold}: {what}{plain}")));
@@ -157,7 +164,18 @@ fn columns() -> usize {
 
 #[cfg(target_os = "linux")]
 fn width() -> Option<usize> {
-    crate::live::size(io::stdout()).map(|size| size.ws_col.into())
+    size(io::stdout()).map(|size| size.ws_col.into())
+}
+
+/// The size of a terminal; `None` if unknown.
+#[cfg(target_os = "linux")]
+#[allow(unsafe_code)]
+pub(crate) fn size(terminal: impl AsFd) -> Option<Winsize> {
+    let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: the kernel writes one `winsize`, which lives until it returns.
+    let asked =
+        unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
+    (Errno::result(asked).is_ok() && size.ws_row > 0 && size.ws_col > 0).then_some(size)
 }
 
 #[cfg(not(target_os = "linux"))]

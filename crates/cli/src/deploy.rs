@@ -2,8 +2,10 @@
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) use elsewhere::{deploy, doctor, reload, status, undeploy};
+#[cfg(live)]
+pub(crate) use on_linux::{Place, Spot, labelled, reload_command, wanted};
 #[cfg(target_os = "linux")]
-pub(crate) use on_linux::{Standing, deploy, labelled, load, read, reload, standing, way};
+pub(crate) use on_linux::{deploy, load, read, reload, way};
 
 #[cfg(target_os = "linux")]
 pub(crate) use crate::{deploy_status::status, doctor::doctor, undeploy::undeploy};
@@ -185,17 +187,17 @@ mod on_linux {
     }
 
     /// A device, the commands to it, and its state.
-    struct Spot {
-        place: Place,
-        tc: Tc,
-        observed: Observed,
+    pub(crate) struct Spot {
+        pub(crate) place: Place,
+        pub(crate) tc: Tc,
+        pub(crate) observed: Observed,
         /// The way of what the device receives, where this is about that.
         received: Option<Received>,
     }
 
     impl Spot {
         /// By one who may change the device.
-        fn new(args: &Deploy, place: Place, tc: Tc) -> Result<Spot, Failure> {
+        pub(crate) fn new(args: &Deploy, place: Place, tc: Tc) -> Result<Spot, Failure> {
             if args.ingress {
                 let received = match &place.link {
                     Some(_) => Received::observe(&args.dev)?,
@@ -378,70 +380,8 @@ mod on_linux {
         }
     }
 
-    /// What stands at a device, and should.
-    pub(crate) struct Standing {
-        /// The way there, which no other command takes meanwhile.
-        pub(crate) tc: Tc,
-        /// Its state.
-        pub(crate) observed: Observed,
-        /// The wanted state of the policy.
-        pub(crate) wanted: Wanted,
-        pub(crate) place: Place,
-        pub(crate) policy: Policy,
-    }
-
-    /// The state of a device, and the wanted state of the policy there; with the deployed options if none are given.
-    pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing, Failure> {
-        let place = Place::from_args(args)?;
-        let Spot { place, tc, observed, received: _ } =
-            Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
-        let (Some(name), Some(deployed)) = (observed.policy(), observed.deployed()) else {
-            return Err(Error::NotDeployed { device: args.dev.clone() }.into());
-        };
-        if let Some(damage) = observed.damage().first() {
-            return Err(Failure::Input(format!(
-                "the deployment on {} was changed from outside: {damage}\nrepair it with `{}`",
-                args.dev,
-                reload_command(args)
-            )));
-        }
-        if !observed.is_whole() && !observed.is_for_verify() {
-            return Err(Failure::Input(format!(
-                "the deployment on {} is incomplete\ncomplete it with `{}`",
-                args.dev,
-                reload_command(args)
-            )));
-        }
-        plays(args, &observed)?;
-        let (policy, _) = keep(console, args, &deployed)?;
-        console.warnings(&policy.warnings);
-        if name != short(&policy.name) {
-            return Err(another(args, name));
-        }
-        let wanted = wanted(&policy, args, &place)?;
-        if let Some(lost) = observed.lost_labels().first() {
-            console.print(&format!("{}: WRONG: {lost}\n", args.dev))?;
-            return Err(Failure::Check);
-        }
-        match wanted.is_deployed_except_verify(&observed) {
-            true => Ok(Standing { tc, observed, wanted, place, policy }),
-            false => Err(another(args, name)),
-        }
-    }
-
-    /// Something else is deployed there.
-    fn another(args: &Deploy, name: &str) -> Failure {
-        Failure::Input(format!(
-            "{} runs policy {name:?}, not {} with these roles, keys and labels\ngive the options that `deploy` got, \
-             or apply this policy with `{}`",
-            args.dev,
-            args.policy.display(),
-            reload_command(args)
-        ))
-    }
-
     /// The command that deploys the policy with the same options in place of another one.
-    fn reload_command(args: &Deploy) -> String {
+    pub(crate) fn reload_command(args: &Deploy) -> String {
         let policy = quoted(&args.policy.to_string_lossy());
         let mut words = vec![format!("shortflow reload {policy} --dev {}", quoted(&args.dev))];
         let roles = (!args.role.is_empty()).then(|| quoted(&args.role.join(",")));
@@ -456,31 +396,6 @@ mod on_linux {
             words.extend(pairs.iter().map(|one| format!("{option} {}", pair(one))));
         }
         words.join(" ")
-    }
-
-    /// Defaults to the roles that the device has, and refuses others: a deployment is one unit.
-    fn plays(args: &mut Deploy, observed: &Observed) -> Result<(), Failure> {
-        let played = observed.roles();
-        if args.role.is_empty() {
-            args.role = played;
-            return Ok(());
-        }
-        let all = |some: &[String], others: &[String]| some.iter().all(|it| others.contains(it));
-        if all(&args.role, &played) && all(&played, &args.role) {
-            return Ok(());
-        }
-        Err(Failure::Input(format!(
-            "{} has {}, but --role names {}\nomit --role, or use --role {}",
-            args.dev,
-            roles_text(&played),
-            roles_text(&args.role),
-            played.join(",")
-        )))
-    }
-
-    fn roles_text(names: &[String]) -> String {
-        let word = if names.len() == 1 { "the role" } else { "the roles" };
-        format!("{word} `{}`", names.join("`, `"))
     }
 
     /// The way to a device. Two commands at once would each be surprised by what the other does, unless it is nothing.
@@ -510,7 +425,7 @@ mod on_linux {
     }
 
     impl Place {
-        fn from_args(args: &Deploy) -> Result<Place, Failure> {
+        pub(crate) fn from_args(args: &Deploy) -> Result<Place, Failure> {
             let place = match link(&args.dev) {
                 Ok(found) => {
                     refuse_ifb(&args.dev)?;
@@ -570,7 +485,7 @@ mod on_linux {
     }
 
     /// What the roles come to, or all that is refused of them.
-    fn wanted(policy: &Policy, args: &Deploy, place: &Place) -> Result<Wanted, Failure> {
+    pub(crate) fn wanted(policy: &Policy, args: &Deploy, place: &Place) -> Result<Wanted, Failure> {
         let rate_option = match (&args.whole, args.ingress) {
             (None, _) => "--rate",
             (Some(_), false) => "--up",

@@ -24,6 +24,7 @@ pub(crate) enum Failure {
     /// Everything was run, and a check did not hold.
     Check,
     /// Everything was run, and programs beside it have failed: a line on each.
+    #[cfg(live)]
     Programs(String),
     /// Ctrl-C.
     Interrupted(String),
@@ -36,12 +37,24 @@ impl Failure {
     /// for SIGINT.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Check | Failure::Programs(_) => 1,
+            Failure::Check => 1,
+            #[cfg(live)]
+            Failure::Programs(_) => 1,
             Failure::Mistakes(_) | Failure::Input(_) => 2,
             Failure::Machine(_) | Failure::TooLate => 3,
             Failure::Interrupted(_) => INTERRUPTED,
             Failure::NobodyReads => 0,
         }
+    }
+
+    /// A command that this program lacks: on Linux it was left out of the build, elsewhere it requires Linux.
+    #[cfg(not(live))]
+    pub(crate) fn not_built(command: &str, requires_linux: &str) -> Failure {
+        Failure::Machine(if cfg!(target_os = "linux") {
+            format!("this build has no `{command}`\nbuild all commands with `make build`")
+        } else {
+            requires_linux.to_owned()
+        })
     }
 
     /// Standard output did not take what was written.

@@ -1,18 +1,18 @@
 //! `inline`: a policy's elements between two devices of this machine.
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(live))]
 pub(crate) fn inline(
     _: &crate::console::Console,
     _: &crate::inline_args::Inline,
 ) -> Result<(), crate::failure::Failure> {
     let what = "`inline` requires Linux\nsimulate the policy, or run it on a Linux machine";
-    Err(crate::failure::Failure::Machine(what.to_owned()))
+    Err(crate::failure::Failure::not_built("inline", what))
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) use on_linux::inline;
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod on_linux {
     use std::ops::ControlFlow;
     use std::time::SystemTime;

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The flag that Ctrl-C and a request to terminate set from the first [`stop_on_interrupt`] on, which starts a thread.
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) fn stop_flag() -> &'static AtomicBool {
     &STOP
 }

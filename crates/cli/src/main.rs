@@ -18,9 +18,9 @@ mod advise_questions;
 mod advise_text;
 mod agent;
 mod agent_args;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod agent_source;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod agent_status;
 mod args;
 mod background;
@@ -45,10 +45,10 @@ mod init;
 mod inline;
 mod inline_args;
 mod interrupt;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod live;
 mod page;
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod programs;
 mod progress;
 mod rehearse;
@@ -59,6 +59,8 @@ mod report;
 mod reproduce;
 mod shipped;
 mod simulate;
+#[cfg(live)]
+mod standing;
 mod tune;
 mod tune_args;
 #[cfg(target_os = "linux")]

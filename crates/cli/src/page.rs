@@ -61,7 +61,7 @@ impl Page {
 }
 
 /// What is wrong with a token where there is no page.
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) const NO_CONSOLE: &str = "--console-token-file requires --console\nadd --console";
 
 /// The token of the file, if one is given. If other users can read it, a warning says so.

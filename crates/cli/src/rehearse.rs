@@ -4,22 +4,22 @@ use crate::args::Rehearse;
 use crate::console::Console;
 use crate::failure::Failure;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(live))]
 pub(crate) fn rehearse(_: &Console, _: &Rehearse) -> Result<(), Failure> {
     rehearsal_over_ipv4().map(|_| ())
 }
 
 /// The engine whose workloads speak IPv4.
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(live))]
 pub(crate) fn rehearsal_over_ipv4() -> Result<&'static dyn shortflow_run::Engine, Failure> {
     let what = "hosts are network namespaces, which require Linux\nsimulate it, or rehearse it on a Linux machine";
-    Err(Failure::Machine(what.to_owned()))
+    Err(Failure::not_built("rehearse", what))
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) use on_linux::{rehearsal_over_ipv4, rehearse};
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod on_linux {
     use std::io::{self, IsTerminal};
     use std::path::{Path, PathBuf};

@@ -4,16 +4,16 @@ use crate::console::Console;
 use crate::deploy_args::Verify;
 use crate::failure::Failure;
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(live))]
 pub(crate) fn verify(_: &Console, _: &Verify) -> Result<(), Failure> {
     let what = "`verify` requires Linux\nverify a policy on the Linux machine where it is deployed";
-    Err(Failure::Machine(what.to_owned()))
+    Err(Failure::not_built("verify", what))
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 pub(crate) use on_linux::verify;
 
-#[cfg(target_os = "linux")]
+#[cfg(live)]
 mod on_linux {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
     use std::path::PathBuf;
@@ -28,10 +28,11 @@ mod on_linux {
     use shortflow_verify::{Error, MarkingBypass, PORT, Peer, Plan, Switch};
 
     use super::{Console, Failure, Verify};
-    use crate::deploy::{Standing, labelled, standing};
+    use crate::deploy::labelled;
     use crate::deploy_args::Deploy;
     use crate::interrupt::stop_on_interrupt;
     use crate::progress::Spinner;
+    use crate::standing::{Standing, standing};
 
     impl From<Error> for Failure {
         fn from(error: Error) -> Self {

@@ -9,5 +9,4 @@ mod watch;
 
 pub(crate) use screen::Screen;
 pub(crate) use shell::Shell;
-pub(crate) use terminal::size;
 pub(crate) use watch::Watch;

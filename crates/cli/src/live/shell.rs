@@ -19,8 +19,9 @@ use shortflow_rehearse::{End, Monitor, ProgramObserver, Streams, Terminal};
 
 use super::keys::{Prefixed, Wish};
 use super::line::Window;
-use super::terminal::{Keys, Taken, readable, set_size, size};
+use super::terminal::{Keys, Taken, readable, set_size};
 use super::watch::{INTERVAL, POLL_TIMEOUT_MS};
+use crate::console::size;
 use crate::failure::Failure;
 use crate::programs::ProgramOutput;
 

@@ -1,10 +1,9 @@
-//! The user's terminal: its size, and its keys one by one.
+//! The user's terminal: its keys one by one; and the size of the terminal of a shell.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::io::OwnedFd;
 
-use nix::errno::Errno;
 use nix::libc;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::Winsize;
@@ -60,16 +59,6 @@ pub(crate) fn readable<const N: usize>(fds: [BorrowedFd<'_>; N], millis: u8) -> 
     // An interruption is as good as nothing to read.
     let _ = poll(&mut polled, PollTimeout::from(millis));
     polled.map(|fd| fd.any().unwrap_or(false))
-}
-
-/// The size of a terminal; `None` if unknown.
-#[allow(unsafe_code)]
-pub(crate) fn size(terminal: impl AsFd) -> Option<Winsize> {
-    let mut size = Winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
-    // SAFETY: the kernel writes one `winsize`, which lives until it returns.
-    let asked =
-        unsafe { libc::ioctl(terminal.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &raw mut size) };
-    (Errno::result(asked).is_ok() && size.ws_row > 0 && size.ws_col > 0).then_some(size)
 }
 
 /// Tells a terminal how large it is.

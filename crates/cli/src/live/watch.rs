@@ -10,7 +10,8 @@ use shortflow_rehearse::Monitor;
 use super::Screen;
 use super::keys::Wish;
 use super::line::Window;
-use super::terminal::{Keys, Taken, readable, size};
+use super::terminal::{Keys, Taken, readable};
+use crate::console::size;
 
 /// How often the line is drawn.
 pub(super) const INTERVAL: Duration = Duration::from_millis(500);

@@ -86,13 +86,27 @@ fn examples_of_the_agent_fit_into_80_columns() {
 
 #[test]
 fn the_version_names_the_commit_if_it_was_built_in_a_checkout() {
-    let message = run(&["--version"]).out;
+    let message = run(&["-V"]).out;
     let version = concat!("shortflow ", env!("CARGO_PKG_VERSION"));
     let rest = message.trim_end().strip_prefix(version).unwrap();
     let commit = rest.strip_prefix(" (").and_then(|rest| rest.strip_suffix(')'));
     assert_eq!(commit.is_none(), rest.is_empty(), "{message}");
     let is_checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.git").exists();
     assert_eq!(commit.is_some_and(|commit| !commit.is_empty()), is_checkout, "{message}");
+}
+
+#[test]
+fn the_long_version_adds_the_features_that_were_built() {
+    let features: Vec<&str> = [
+        ("live", cfg!(feature = "live")),
+        ("ebpf", cfg!(feature = "ebpf")),
+        ("network", cfg!(feature = "network")),
+    ]
+    .into_iter()
+    .filter_map(|(name, is_built)| is_built.then_some(name))
+    .collect();
+    let features = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
+    assert_eq!(run(&["--version"]).out, format!("{}features: {features}\n", run(&["-V"]).out));
 }
 
 #[test]
