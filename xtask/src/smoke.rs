@@ -42,7 +42,10 @@ const LIVE: [&[&str]; 6] = [
 /// Returns the commands that a small build refuses otherwise than with how to build them.
 fn refusals() -> Result<Vec<String>, String> {
     let ask = |arguments: &[&str]| {
-        Command::new(PROGRAM).args(arguments).output().map_err(|error| format!("{PROGRAM}: {error}"))
+        Command::new(PROGRAM)
+            .args(arguments)
+            .output()
+            .map_err(|error| format!("{PROGRAM}: {error}"))
     };
     if String::from_utf8_lossy(&ask(&["--version"])?.stdout).contains("live") {
         return Ok(Vec::new());
@@ -52,7 +55,11 @@ fn refusals() -> Result<Vec<String>, String> {
         let output = ask(arguments)?;
         let said = String::from_utf8_lossy(&output.stderr);
         if output.status.code() != Some(3) || !said.contains("`make build`") {
-            differences.push(format!("`{}` ended with {}: {said}", arguments.join(" "), output.status));
+            differences.push(format!(
+                "`{}` ended with {}: {said}",
+                arguments.join(" "),
+                output.status
+            ));
         }
     }
     Ok(differences)

@@ -67,6 +67,7 @@
 //!   more in a [`SenderView`](shortflow_packet::SenderView); elements also work without it.
 
 mod aggregate;
+mod boxed;
 mod chains;
 pub mod classifier;
 mod color;

@@ -46,18 +46,17 @@ impl<P: Clone> Metered<P> {
     }
 
     /// One meter for all packets, or one for each aggregate.
-    pub(crate) fn build<M: Settling + 'static>(
-        &self,
-        new: impl Fn(P) -> M,
-        rng: Rng,
-    ) -> Box<dyn Meter> {
+    pub(crate) fn build<M: Settling>(&self, new: impl Fn(P) -> M, rng: Rng) -> Box<dyn Meter>
+    where
+        Box<dyn Meter>: From<M> + From<PerAggregate<M>>,
+    {
         let meter = new(self.params.clone());
         match self.per {
             Some(per) => {
                 let users = PerAggregate::new(per, meter, rng);
-                Box::new(users.expect("a checked policy has a timeout in which buckets fill"))
+                users.expect("a checked policy has a timeout in which buckets fill").into()
             }
-            None => Box::new(meter),
+            None => meter.into(),
         }
     }
 }

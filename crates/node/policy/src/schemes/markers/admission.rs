@@ -100,7 +100,7 @@ police = { red = "drop" }
     }
 
     fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(AdmissionControl::new(plan.clone(), rng))
+        AdmissionControl::new(plan.clone(), rng).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -36,7 +36,7 @@ marker.aggregate = { rate = "5 Mbit/s", depth = "200 KB", sharing = "logical" }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(AggregateMarker::new(plan.clone(), code_points, rng))
+        AggregateMarker::new(plan.clone(), code_points, rng).into()
     }
 
     fn asks(plan: &Plan) -> Asked {

@@ -76,7 +76,7 @@ marker.dstf = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12",
     }
 
     fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(DstfMarker::new(plan.clone(), rng))
+        DstfMarker::new(plan.clone(), rng).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

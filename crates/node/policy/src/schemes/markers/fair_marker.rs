@@ -60,7 +60,7 @@ marker.fair-marker = { cir = "6.4 Mbit/s", threshold = 7, table_size = 30 }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(Box::new(FairMarker::new(plan.clone(), rng)), code_points))
+        ColorMarker::new(FairMarker::new(plan.clone(), rng).into(), code_points).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

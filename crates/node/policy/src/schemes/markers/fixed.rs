@@ -63,9 +63,9 @@ marker.fixed = { dscp = "EF" }
 
     fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
         match &plan.bucket {
-            None => Box::new(FixedMarker::new(plan.dscp, Color::Green)),
+            None => FixedMarker::new(plan.dscp, Color::Green).into(),
             Some(bucket) => {
-                Box::new(ColorMarker::new(bucket.build(TokenBucket::new, rng), [plan.dscp; 3]))
+                ColorMarker::new(bucket.build(TokenBucket::new, rng), [plan.dscp; 3]).into()
             }
         }
     }

@@ -94,7 +94,7 @@ marker.sima = { nbr = "300 kbit/s", class = "real-time", link = "10 Mbit/s" }
     }
 
     fn build(plan: &Plan, _: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(SimaMarker::new(plan.clone(), rng))
+        SimaMarker::new(plan.clone(), rng).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

@@ -48,7 +48,7 @@ marker.srpt = { thresholds = ["10 KB", "100 KB"], code_points = ["AF11", "AF12",
     }
 
     fn build(plan: &Plan, _: [Dscp; 3], _: Rng) -> Box<dyn Marker> {
-        Box::new(SrptMarker::new(plan.clone()))
+        SrptMarker::new(plan.clone()).into()
     }
 
     fn asks(_: &Plan) -> Asked {

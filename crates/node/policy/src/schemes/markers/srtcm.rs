@@ -56,7 +56,7 @@ marker.srtcm = { cir = "5 Mbit/s", cbs = "15 KB", ebs = "30 KB" }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(SrTcm::new, rng), code_points))
+        ColorMarker::new(plan.build(SrTcm::new, rng), code_points).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

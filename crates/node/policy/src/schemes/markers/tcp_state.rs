@@ -69,7 +69,7 @@ marker.tcp-state = { high = 4, medium = 8 }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(TcpStateMarker::new(plan.clone(), code_points, rng))
+        TcpStateMarker::new(plan.clone(), code_points, rng).into()
     }
 
     fn asks(_: &Plan) -> Asked {

@@ -46,7 +46,7 @@ marker.token-bucket = { rate = "5 Mbit/s", depth = "15 KB", per = "source" }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(TokenBucket::new, rng), code_points))
+        ColorMarker::new(plan.build(TokenBucket::new, rng), code_points).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

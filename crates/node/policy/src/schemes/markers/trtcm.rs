@@ -59,7 +59,7 @@ marker.trtcm = { cir = "5 Mbit/s", cbs = "15 KB", pir = "8 Mbit/s", pbs = "30 KB
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(TrTcm::new, rng), code_points))
+        ColorMarker::new(plan.build(TrTcm::new, rng), code_points).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

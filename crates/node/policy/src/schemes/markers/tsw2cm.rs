@@ -33,7 +33,7 @@ marker.tsw2cm = { cir = "6.4 Mbit/s" }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(Box::new(Tsw2Cm::new(plan.clone(), rng)), code_points))
+        ColorMarker::new(Tsw2Cm::new(plan.clone(), rng).into(), code_points).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

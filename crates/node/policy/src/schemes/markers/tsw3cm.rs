@@ -38,7 +38,7 @@ marker.tsw3cm = { cir = "5 Mbit/s", pir = "8 Mbit/s" }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(Box::new(Tsw3Cm::new(plan.clone(), rng)), code_points))
+        ColorMarker::new(Tsw3Cm::new(plan.clone(), rng).into(), code_points).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

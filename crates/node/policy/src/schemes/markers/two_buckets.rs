@@ -50,7 +50,7 @@ marker.two-buckets.yellow = { rate = "2 Mbit/s", depth = "15 KB" }
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
-        Box::new(ColorMarker::new(plan.build(TwoBuckets::new, rng), code_points))
+        ColorMarker::new(plan.build(TwoBuckets::new, rng), code_points).into()
     }
 
     fn colors(_: &Plan) -> &'static [Color] {

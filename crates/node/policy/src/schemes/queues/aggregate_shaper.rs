@@ -110,7 +110,7 @@ limit = "1000 pkt"
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(AggregateShaper::new((**plan).clone(), port.stream()))
+        AggregateShaper::new((**plan).clone(), port.stream()).into()
     }
 
     fn asks(plan: &Plan) -> Asked {

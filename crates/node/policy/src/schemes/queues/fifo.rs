@@ -35,7 +35,7 @@ queue.fifo = { limit = "100 pkt" }
     }
 
     fn build(plan: &Plan, _: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Fifo::new(plan.clone()))
+        Fifo::new(plan.clone()).into()
     }
 
     fn gate(plan: &Plan, _: &Port<'_>) -> Option<AnyGate> {

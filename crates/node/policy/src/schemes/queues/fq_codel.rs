@@ -33,6 +33,6 @@ queue.fq-codel = { target = "5 ms", interval = "100 ms" }
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(FqCodel::new(plan.clone(), port.stream()))
+        FqCodel::new(plan.clone(), port.stream()).into()
     }
 }

@@ -55,6 +55,6 @@ queue.host-fair = { by = "both" }
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(HostFair::new(plan.clone(), port.stream()))
+        HostFair::new(plan.clone(), port.stream()).into()
     }
 }

@@ -100,7 +100,7 @@ max_probability = 0.2
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Red::new(plan.params(port.rate), port.stream()))
+        Red::new(plan.params(port.rate), port.stream()).into()
     }
 
     fn gate(plan: &Plan, port: &Port<'_>) -> Option<AnyGate> {

@@ -89,6 +89,6 @@ queue.pie = { limit = "1000 pkt", target = "15 ms", ecn = true }
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Pie::new(plan.clone(), port.stream()))
+        Pie::new(plan.clone(), port.stream()).into()
     }
 }

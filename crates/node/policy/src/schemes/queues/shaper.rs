@@ -88,7 +88,7 @@ queue.fq-codel = {}
         let inner = Port { rate: port.rate.min(plan.params.rate()), ..inner };
         let mut shaper = Shaper::new(plan.params.clone(), plan.queue.build(&inner));
         shaper.set_rate(Instant::START, port.rate);
-        Box::new(shaper)
+        shaper.into()
     }
 
     fn shaped_to(plan: &Plan) -> Option<Rate> {

@@ -66,7 +66,7 @@ bands = ["EF", ["AF11", "AF12"], "rest"]
     }
 
     fn build(plan: &Plan, _: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(SharedPriority::new(plan.clone()))
+        SharedPriority::new(plan.clone()).into()
     }
 }
 

@@ -88,7 +88,7 @@ allowed = "floor-of-greater"
     }
 
     fn build(plan: &Plan, _: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Sima::new(plan.as_ref().clone()))
+        Sima::new(plan.as_ref().clone()).into()
     }
 }
 

@@ -115,7 +115,7 @@ class = 2
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(SourceScheduler::new(Arc::clone(plan), port.stream()))
+        SourceScheduler::new(Arc::clone(plan), port.stream()).into()
     }
 
     fn writes(plan: &Plan) -> Vec<Dscp> {

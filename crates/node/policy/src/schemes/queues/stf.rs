@@ -55,6 +55,6 @@ queue.stf = { limit = "100 pkt" }
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Stf::new(plan.clone(), port.stream()))
+        Stf::new(plan.clone(), port.stream()).into()
     }
 }

@@ -55,7 +55,7 @@ queue.fifo = { limit = "100 pkt" }
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         let queues = plan.build(port).into_iter().map(|((), queue)| queue).collect();
         let scheduler = StrictPriority::new(plan.classifier().clone(), queues, plan.last());
-        Box::new(scheduler.expect("a checked policy has a band for every class"))
+        scheduler.expect("a checked policy has a band for every class").into()
     }
 
     fn inner(plan: &Plan) -> Vec<&QueuePlan> {

@@ -130,7 +130,7 @@ weight = 1
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
-        Box::new(Wfq::new(plan.clone(), port.rate, port.stream()))
+        Wfq::new(plan.clone(), port.rate, port.stream()).into()
     }
 }
 

@@ -67,7 +67,7 @@ queue.fifo = { limit = "50 pkt" }
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
         let queues = plan.build(port);
         let scheduler = WeightedRoundRobin::new(plan.classifier().clone(), queues, plan.last());
-        Box::new(scheduler.expect("a checked policy has weights above zero"))
+        scheduler.expect("a checked policy has weights above zero").into()
     }
 
     fn inner(plan: &Plan) -> Vec<&QueuePlan> {
