@@ -18,6 +18,7 @@
 
 #include "../kernel.h"
 #include "../real.h"
+#include "../wide.h"
 
 // The queues of a plan; a bit of a word each.
 #define MAX_QUEUES 64
@@ -34,7 +35,7 @@
 // No place, and no flow.
 #define NONE (~0U)
 
-enum { SCHEDULER_STRICT, SCHEDULER_SHARED, SCHEDULER_WEIGHTED, SCHEDULER_DEFICIT };
+enum { SCHEDULER_STRICT, SCHEDULER_SHARED, SCHEDULER_WEIGHTED, SCHEDULER_DEFICIT, SCHEDULER_FAIR };
 enum { GATE_TAIL, GATE_RED, GATE_STF, GATE_SIMA };
 enum { AVERAGES_SHARED, AVERAGES_PER_LEVEL, AVERAGES_COUPLED };
 enum { SPACING_UNIFORM, SPACING_WAIT, SPACING_UNCLAMPED };
@@ -82,6 +83,25 @@ struct sima_plan {
 	__u8 place_of[64];
 };
 
+// A limit, which one class has or several share; whether the flow that holds most loses packets where it is reached.
+struct room {
+	__u64 limit;
+	__u32 in_bytes, pushes_out;
+};
+
+// What a class of weighted fair queueing has.
+struct share {
+	// The virtual time of a byte, and the relative length of a packet or byte.
+	struct wide per_byte, per_length;
+	__u64 weight;
+	// Of each flow; 0 where it has no limit of its own.
+	__u64 flow_limit;
+	__u32 flow_in_bytes;
+	// Whether each 5-tuple is a flow, and whether the limit is the one that classes share.
+	__u32 has_flows, is_shared, unused;
+	struct room own;
+};
+
 struct queue_plan {
 	__u64 limit;
 	__u32 in_bytes, gate;
@@ -114,6 +134,8 @@ struct plan {
 	struct red_plan reds[MAX_REDS];
 	struct stf_plan stfs[MAX_STFS];
 	struct sima_plan simas[MAX_SIMAS];
+	struct room shared;
+	struct share shares[MAX_QUEUES];
 };
 
 // The neighbours in a list.
@@ -159,7 +181,10 @@ struct flow {
 	// In a list of flows, or in that of free numbers.
 	struct link link;
 	// In which epoch of the table the key was written.
-	__u32 epoch, unused;
+	__u32 epoch;
+	// Of weighted fair queueing: its class, and the virtual time at which the fluid server finishes its last packet.
+	__u32 class;
+	struct wide finish;
 	// Its place in each ranking, plus 1; 0 where it is in none.
 	__u32 places[RANKINGS_OF_FLOW];
 	// Its packets.
@@ -178,6 +203,32 @@ struct stf {
 	struct ranking next, last;
 	// Flows that are remembered.
 	__u32 flows, unused;
+};
+
+// The fluid server: virtual time, work that has not moved it yet, and the weights of the flows that it serves.
+struct gps {
+	struct wide virtual_time, remainder;
+	__u64 weights;
+	struct ranking backlogged;
+};
+
+// What is held under a limit, and the flows by upper bounds of what they hold.
+struct held {
+	__u64 packets, bytes;
+	struct ranking longest;
+};
+
+struct wfq {
+	struct gps gps;
+	// Flows by the packet that the fluid server would finish first.
+	struct ranking next;
+	// Packets accepted: the number of the next one.
+	__u64 taken;
+	// The work of the line on the packet that left last, in nanobits, and when it was looked at.
+	__u64 left, at;
+	__u32 classes, unused;
+	struct held shared;
+	struct held own[MAX_QUEUES];
 };
 
 struct average {
@@ -246,6 +297,7 @@ struct machine {
 	struct count counts[MAX_QUEUES];
 	struct count counts_beside[LISTS_BESIDE];
 	struct stf stfs[MAX_STFS];
+	struct wfq wfq;
 };
 
 // What is known of a packet that comes.
@@ -266,6 +318,8 @@ struct waiting {
 	// Where its queue knows flows: its own, and the packet's number in the order of arrival.
 	__u32 flow, unused;
 	__u64 number;
+	// The virtual time at which the fluid server finishes it.
+	struct wide finish;
 };
 
 #endif

@@ -1,6 +1,6 @@
 // Which packets wait, and which leaves next. The twins are the queues and schedulers of crates/node/elements, with the same
-// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, queue/sima.rs, queue/stf.rs, scheduler/strict_priority.rs,
-// weighted_round_robin.rs and deficit_round_robin.rs behind queue/shaper.rs.
+// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, queue/sima.rs, queue/stf.rs, queue/wfq,
+// scheduler/strict_priority.rs, weighted_round_robin.rs and deficit_round_robin.rs behind queue/shaper.rs.
 
 #ifndef SHORTFLOW_QDISC_QUEUE_H
 #define SHORTFLOW_QDISC_QUEUE_H
@@ -19,6 +19,7 @@ static __always_inline int has_room(__u64 limit, __u32 in_bytes, __u64 packets, 
 #include "shaper.h"
 #include "sima.h"
 #include "stf.h"
+#include "wfq.h"
 
 static __always_inline void count_drop(struct machine *machine, __u32 queue, __u32 reason)
 {
@@ -112,6 +113,33 @@ static __always_inline __u32 stf_admits(struct holder *holder, const struct plan
 	return *flow == NONE ? OVERLIMIT : REASONS;
 }
 
+// Whether a packet joins its flow, whose number is `*flow` then: a reason why not, or `REASONS`.
+static __always_inline __u32 wfq_admits(struct holder *holder, const struct plan *plan, struct machine *machine,
+					const struct arrival *arrival, __u64 now, __u32 *flow)
+{
+	const struct room *room = room_of(plan, arrival->queue);
+	struct held *held = held_of(plan, machine, arrival->queue);
+	__u32 place, number = NONE;
+	struct waiting *waiting;
+	int i;
+
+	wfq_follow_line(plan, machine, now, 0);
+	if (!wfq_ask(plan, machine, arrival, &number) || !has_room(room->limit, room->in_bytes, 0, 0, arrival->size))
+		return OVERLIMIT;
+	EACH(i, MAX_PUSHED_OUT) {
+		if (has_room_for(room, held, arrival->size))
+			break;
+		place = wfq_lose(plan, machine, arrival, number);
+		waiting = waiting_at(place);
+		if (!waiting || !push_out(holder, machine, waiting->queue, place))
+			return OVERLIMIT;
+	}
+	if (!has_room_for(room, held, arrival->size))
+		return OVERLIMIT;
+	*flow = wfq_enter(plan, machine, arrival, number);
+	return *flow == NONE ? OVERLIMIT : REASONS;
+}
+
 // Whether a packet joins its queue: a reason why not, or `REASONS`.
 static __always_inline __u32 admits(struct holder *holder, const struct plan *plan, struct machine *machine,
 				    const struct arrival *arrival, __u32 number, __u64 now, __u32 *flow)
@@ -127,6 +155,8 @@ static __always_inline __u32 admits(struct holder *holder, const struct plan *pl
 			return REASONS;
 		return make_room(holder, plan, machine, number, arrival->size) ? REASONS : OVERLIMIT;
 	}
+	if (plan->scheduler == SCHEDULER_FAIR)
+		return wfq_admits(holder, plan, machine, arrival, now, flow);
 	if (queue->gate == GATE_RED) {
 		red = queue->of_gate & (MAX_REDS - 1);
 		return red_admits(plan, &plan->reds[red], &machine->reds[red], queue, list, arrival, now);
@@ -195,7 +225,9 @@ static __always_inline __u32 arrive(struct holder *holder, const struct plan *pl
 	push_back(list, at, waiting, in_queue);
 	if (arrival->is_beside)
 		return at;
-	if (flow != NONE)
+	if (plan->scheduler == SCHEDULER_FAIR)
+		wfq_hold(plan, machine, flow, at);
+	else if (flow != NONE)
 		stf_hold(plan, machine, number, flow, at);
 	machine->packets++;
 	machine->bytes += arrival->size;
@@ -256,9 +288,14 @@ static __always_inline __u32 next_beside(struct machine *machine)
 	return machine->beside[LEFT].count ? LEFT : LISTS_BESIDE;
 }
 
-// The place of the packet of a queue that is next; none where there is none.
-static __always_inline __u32 next_place(const struct plan *plan, struct machine *machine, __u32 number, __u64 now)
+// The place of the packet of the plan that is next; at least one waits.
+static __always_inline __u32 next_place(const struct plan *plan, struct machine *machine, __u64 now)
 {
+	__u32 number;
+
+	if (plan->scheduler == SCHEDULER_FAIR)
+		return wfq_serve(plan, machine, now);
+	number = next_queue(plan, machine) & (MAX_QUEUES - 1);
 	if (plan->each[number].gate == GATE_STF)
 		return stf_serve(plan, machine, number, now);
 	return machine->queues[number].count ? machine->queues[number].head : NONE;
@@ -289,12 +326,12 @@ static __always_inline __u32 serve(const struct plan *plan, struct machine *mach
 			return NONE;
 		take_out(&machine->beside[beside], at, waiting, in_queue);
 	} else {
-		number = next_queue(plan, machine) & (MAX_QUEUES - 1);
-		at = next_place(plan, machine, number, now);
-		count = &machine->counts[number];
+		at = next_place(plan, machine, now);
 		waiting = waiting_at(at);
 		if (!waiting)
 			return NONE;
+		number = waiting->queue & (MAX_QUEUES - 1);
+		count = &machine->counts[number];
 		leave(machine, number, at, waiting);
 		if (plan->scheduler == SCHEDULER_DEFICIT)
 			machine->deficits[plan->each[number].first & (MAX_QUEUES - 1)] -= waiting->size;
@@ -313,6 +350,7 @@ static __always_inline void forget_flows(struct machine *machine)
 {
 	forget_all_flows(machine);
 	forget_stfs(machine);
+	forget_wfq(machine);
 }
 
 // No packet waits any more.
@@ -354,6 +392,7 @@ static __always_inline void take_over(const struct plan *plan, struct machine *m
 		machine->turn = 0;
 		machine->left = plan->each[0].weight;
 		machine->rankings = plan->rankings;
+		machine->wfq.classes = plan->scheduler == SCHEDULER_FAIR ? plan->queues : 0;
 		forget_flows(machine);
 		EACH(i, MAX_QUEUES)
 			machine->deficits[i & (MAX_QUEUES - 1)] = 0;

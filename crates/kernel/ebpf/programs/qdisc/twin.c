@@ -111,6 +111,18 @@ static __always_inline void give_up(struct holder *holder, __u32 place)
 
 #include "queue.h"
 
+// Results of the arithmetic of 128 bits: a sum, a difference, a product of two words, a product, a quotient, and whether one is below
+// the other.
+void shortflow_twin_wide(struct wide a, struct wide b, struct wide results[6])
+{
+	results[0] = wide_sum(a, b);
+	results[1] = wide_difference(a, b);
+	results[2] = wide_product(a.low, b.low);
+	results[3] = wide_times(a, b.low);
+	results[4] = wide_quotient(a, b.low);
+	results[5] = wide_of(wide_is_below(a, b));
+}
+
 // What src/qdisc/layout.rs knows of the structures, in its order.
 void shortflow_twin_layout(__u64 layout[8])
 {

@@ -3,33 +3,39 @@
 use shortflow_elements::meter::POWERS;
 use shortflow_elements::queue::{
     AboveMax, Averages, DropCurve, EcnMode, PrecedenceMap, RedParams, RedSettings, ShaperParams,
-    ShaperSettings, SimaBuffer, SimaQueueParams, Spacing, StfParams, StfSettings,
+    ShaperSettings, Share, SimaBuffer, SimaQueueParams, Spacing, StfParams, StfSettings, WfqClass,
+    WfqClassSettings, WfqParams, WfqSettings, WhenFull,
 };
 use shortflow_packet::Dscp;
 use shortflow_units::{Framing, Length, LinkLayer};
 
 use super::{
-    BESIDE, MAX_BYTES, MAX_FLOWS, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_REDS, MAX_SIMA_BYTES,
-    MAX_SIMAS, MAX_STFS, QdiscCount, QdiscCounts, QdiscQueue, QdiscSchedule, SMALLEST, Sizes,
-    Unplannable,
+    BESIDE, MAX_BYTES, MAX_FLOWS, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_RANKED, MAX_REDS,
+    MAX_SIMA_BYTES, MAX_SIMAS, MAX_STFS, QdiscCount, QdiscCounts, QdiscQueue, QdiscSchedule,
+    SMALLEST, Sizes, Unplannable,
 };
 use crate::packed::Packed;
 
 /// Bytes of `struct plan`, `struct red_plan`, `struct stf_plan`, `struct sima_plan` and `struct machine`.
-pub(super) const PLAN: usize = SIMA_PLANS + MAX_SIMAS * SIMA_PLAN;
+pub(super) const PLAN: usize = SHARED_ROOM + ROOM + MAX_QUEUES * SHARE;
 const RED_PLAN: usize = 648;
 const STF_PLAN: usize = 16;
 const SIMA_PLAN: usize = 120;
+/// Virtual time of weighted fair queueing: nanobits in parts of 2⁻³².
+const VIRTUAL_BYTE: u128 = (PER_BYTE as u128) << 32;
 /// Where the queues, and those of each kind, stand in `struct plan`; the size of such, and how the program knows those with flows.
 const QUEUE_PLANS: usize = 592;
 const RED_PLANS: usize = QUEUE_PLANS + MAX_QUEUES * QUEUE_PLAN;
 const STF_PLANS: usize = RED_PLANS + MAX_REDS * RED_PLAN;
 const SIMA_PLANS: usize = STF_PLANS + MAX_STFS * STF_PLAN;
+const SHARED_ROOM: usize = SIMA_PLANS + MAX_SIMAS * SIMA_PLAN;
 const QUEUE_PLAN: usize = 32;
+const ROOM: usize = 16;
+const SHARE: usize = 80;
 const GATE_STF: usize = 2;
 const GATES: usize = 4;
 #[cfg(feature = "ebpf")]
-pub(super) const MACHINE: usize = STFS + MAX_STFS * STF;
+pub(super) const MACHINE: usize = STFS + MAX_STFS * STF + WFQ;
 /// Where lists of queues, lists beside them, and their counters stand in `struct machine`, and the sizes of such.
 const LISTS: usize = 144 + MAX_QUEUES * 8;
 const LISTS_BESIDE: usize = LISTS + MAX_QUEUES * LIST;
@@ -41,6 +47,8 @@ const COUNT: usize = 48;
 const STFS: usize = COUNTS + (MAX_QUEUES + 3) * COUNT;
 const STF: usize = 72;
 const FLOWS_OF_STF: usize = 44;
+#[cfg(feature = "ebpf")]
+const WFQ: usize = 104 + (MAX_QUEUES + 1) * 32;
 /// Where the numbers of all places, flows and entries of rankings stand in `struct machine`.
 #[cfg(feature = "ebpf")]
 pub(super) const PLACES: usize = 24;
@@ -77,6 +85,11 @@ impl Packed {
         self.long(parts).bytes(&power.to_ne_bytes()).four(0)
     }
 
+    /// `struct wide`.
+    fn wide(self, value: u128) -> Packed {
+        self.long((value >> 64) as u64).long(value as u64)
+    }
+
     fn padded(mut self, length: usize) -> Packed {
         debug_assert!(self.0.len() <= length, "it has room");
         self.0.resize(length, 0);
@@ -106,8 +119,6 @@ impl<'p> Layout<'p> {
         at_most("queues", schedule.queues() as u64, MAX_QUEUES as u64)?;
         at_most("bytes in a burst", settings.burst.0, MAX_BYTES)?;
         at_most("queues with flows", stfs(&classes).count() as u64, MAX_STFS as u64)?;
-        let flows = stfs(&classes).map(|params| params.max_flows() as u64).sum();
-        at_most("flows", flows, MAX_FLOWS)?;
         at_most("queues with RED", reds(&classes).count() as u64, MAX_REDS as u64)?;
         for red in reds(&classes) {
             at_most("levels of RED", red.curves().len() as u64, MAX_LEVELS as u64)?;
@@ -121,6 +132,10 @@ impl<'p> Layout<'p> {
         }
         let limits = match schedule {
             QdiscSchedule::Shared { limit, .. } => vec![*limit],
+            QdiscSchedule::Fair(params) => {
+                let own = params.classes().iter().filter_map(WfqClass::limit);
+                own.chain(params.shared_limit()).collect()
+            }
             _ => classes.iter().flat_map(|class| class.queue.limits()).collect(),
         };
         let mut places = BESIDE;
@@ -136,15 +151,24 @@ impl<'p> Layout<'p> {
         // Twice, since those of the plan before may all still wait.
         at_most("waiting packets", 2 * places, MAX_PLACES)?;
         let shape = match schedule {
-            QdiscSchedule::Strict(_) => "strict",
-            QdiscSchedule::Shared { .. } => "shared",
-            QdiscSchedule::Weighted(_) => "weighted",
-            QdiscSchedule::Deficit(_) => "deficit",
+            QdiscSchedule::Strict(_) => "strict".to_owned(),
+            QdiscSchedule::Shared { .. } => "shared".to_owned(),
+            QdiscSchedule::Weighted(_) => "weighted".to_owned(),
+            QdiscSchedule::Deficit(_) => "deficit".to_owned(),
+            QdiscSchedule::Fair(params) => fair_shape(params),
         };
         let each = classes.iter().map(|class| class.queue.shape()).collect::<Vec<_>>();
         let shape = format!("{shape} {} {}", schedule.queues(), each.join(" "));
-        // A flow with a packet has a place in a ranking.
-        let ranked = 2 * places * rankings(&classes) as u64;
+        let (flows, ranked) = match schedule {
+            QdiscSchedule::Fair(params) => fair_flows(params, 2 * places),
+            _ => {
+                let flows = stfs(&classes).map(|params| params.max_flows() as u64).sum();
+                // A flow with a packet has a place in a ranking.
+                (flows, 2 * places * rankings(&classes))
+            }
+        };
+        at_most("flows", flows, MAX_FLOWS)?;
+        at_most("ranked flows", ranked, MAX_RANKED)?;
         let sizes = Sizes {
             places: (2 * places) as u32,
             flows: (flows as u32).max(1),
@@ -172,6 +196,7 @@ impl<'p> Layout<'p> {
             QdiscSchedule::Shared { limit, .. } => (1, Some(*limit)),
             QdiscSchedule::Weighted(_) => (2, None),
             QdiscSchedule::Deficit(_) => (3, None),
+            QdiscSchedule::Fair(_) => (4, None),
         };
         let (limit, in_bytes) = shared.map_or((0, 0), numbers);
         let mut packed = Packed::default()
@@ -189,7 +214,10 @@ impl<'p> Layout<'p> {
             .four(asks)
             .four(u32::from(self.header > 0))
             .long(shape)
-            .four(rankings(&self.classes) as u32)
+            .four(match self.schedule {
+                QdiscSchedule::Fair(params) => fair_rankings(params),
+                _ => rankings(&self.classes),
+            } as u32)
             .four(0);
         packed = POWERS.into_iter().fold(packed, Packed::long);
         // How many there are so far of each kind.
@@ -213,7 +241,11 @@ impl<'p> Layout<'p> {
             packed = packed.long(idle_timeout.nanos()).four(max_flows as u32).four(0);
         }
         packed = packed.padded(SIMA_PLANS);
-        simas(&self.classes).fold(packed, sima_plan).padded(PLAN).0
+        packed = simas(&self.classes).fold(packed, sima_plan).padded(SHARED_ROOM);
+        match self.schedule {
+            QdiscSchedule::Fair(params) => fair(packed, params).padded(PLAN).0,
+            _ => packed.padded(PLAN).0,
+        }
     }
 }
 
@@ -264,7 +296,7 @@ fn classes(schedule: &QdiscSchedule) -> Vec<Class<'_>> {
         QdiscSchedule::Strict(queues) => {
             queues.iter().map(|queue| Class { weight: 0, queue }).collect()
         }
-        QdiscSchedule::Shared { .. } => Vec::new(),
+        QdiscSchedule::Shared { .. } | QdiscSchedule::Fair(_) => Vec::new(),
         QdiscSchedule::Weighted(queues) => {
             queues.iter().map(|(weight, queue)| Class { weight: *weight, queue }).collect()
         }
@@ -305,8 +337,8 @@ fn buffers(params: &SimaQueueParams) -> [&SimaBuffer; 2] {
 }
 
 /// All rankings of flows.
-fn rankings(classes: &[Class<'_>]) -> usize {
-    RANKINGS_OF_STF * stfs(classes).count()
+fn rankings(classes: &[Class<'_>]) -> u64 {
+    (RANKINGS_OF_STF * stfs(classes).count()) as u64
 }
 
 fn at_most(what: &'static str, found: u64, max: u64) -> Result<(), Unplannable> {
@@ -377,6 +409,79 @@ fn sima_plan(packed: Packed, params: &SimaQueueParams) -> Packed {
     let packed = buffers.iter().fold(packed, |packed, buffer| packed.real(buffer.weight()));
     let packed = buffers.iter().fold(packed, |packed, buffer| packed.long(buffer.limit().0));
     packed.four(map).four(0).bytes(&place_of)
+}
+
+/// Whether the flow that holds most loses packets where this class's limit, or the shared one, is reached.
+fn pushes_out(params: &WfqParams, class: Option<&WfqClass>) -> bool {
+    let has_flows = |class: &WfqClass| class.share() != Share::Class;
+    let has_several = match class {
+        Some(class) => has_flows(class),
+        None => {
+            let sharing = || params.classes().iter().filter(|class| class.limit().is_none());
+            sharing().count() > 1 || sharing().any(has_flows)
+        }
+    };
+    has_several && params.when_full() == WhenFull::PushOut
+}
+
+/// The rankings of weighted fair queueing: two of all flows, and one for each limit up to the last one at which flows lose packets.
+fn fair_rankings(params: &WfqParams) -> u64 {
+    let of_class = |class: &WfqClass| class.limit().is_some() && pushes_out(params, Some(class));
+    match params.classes().iter().rposition(of_class) {
+        Some(last) => 4 + last as u64,
+        None => 2 + u64::from(pushes_out(params, None)),
+    }
+}
+
+/// How many flows may be known, and the entries of all rankings, where so many packets may wait. A flow is known a little longer
+/// than its packets wait.
+fn fair_flows(params: &WfqParams, places: u64) -> (u64, u64) {
+    let classes = params.classes();
+    let has_flows = classes.iter().any(|class| class.share() != Share::Class);
+    let flows = classes.len() as u64 + if has_flows { places } else { 0 };
+    (flows, flows * fair_rankings(params))
+}
+
+/// What must be alike for packets to stay: virtual times are in the units of weights.
+fn fair_shape(params: &WfqParams) -> String {
+    let class = |class: &WfqClass| {
+        let WfqClassSettings { weight, share, limit } = class.settings();
+        let limit = limit.map(|limit| numbers(limit).1);
+        format!("{} {} {limit:?}", weight.value(), share != Share::Class)
+    };
+    let classes = params.classes().iter().map(class).collect::<Vec<_>>();
+    let shared = params.shared_limit().map(|limit| numbers(limit).1);
+    format!("fair {} {shared:?} {:?}", classes.join(", "), params.when_full())
+}
+
+/// `struct room` of the classes that share a limit, and a `struct share` for each class.
+fn fair(packed: Packed, params: &WfqParams) -> Packed {
+    // Of all settings, the packets of classes are in the rules.
+    let WfqSettings { classes, classifier: _, otherwise: _, shared_limit, when_full: _ } =
+        params.settings();
+    let room = |packed: Packed, limit: Option<Length>, class| {
+        let (most, in_bytes) = limit.map_or((0, 0), numbers);
+        packed.long(most).four(in_bytes).four(pushes_out(params, class).into())
+    };
+    classes.iter().fold(room(packed, shared_limit, None), |packed, class| {
+        let WfqClassSettings { weight, share, limit } = class.settings();
+        let weight = weight.value();
+        let (has_flows, flow_limit) = match share {
+            Share::Class => (false, None),
+            Share::Flow { limit } => (true, limit),
+        };
+        let (flow_limit, flow_in_bytes) = flow_limit.map_or((0, 0), numbers);
+        let packed = packed
+            .wide(VIRTUAL_BYTE / u128::from(weight))
+            .wide((1 << 64) / u128::from(weight))
+            .long(weight)
+            .long(flow_limit)
+            .four(flow_in_bytes)
+            .four(has_flows.into())
+            .four(limit.is_none().into())
+            .four(0);
+        room(packed, limit, Some(class))
+    })
 }
 
 /// `struct curve`, whose slopes lead from parts of 2⁻³² to parts of 2⁻⁵⁶.

@@ -13,7 +13,9 @@ mod program;
 use std::fmt;
 
 use shortflow_elements::classifier::{Classifier, MultiField};
-use shortflow_elements::queue::{FifoParams, RedParams, ShaperParams, SimaQueueParams, StfParams};
+use shortflow_elements::queue::{
+    FifoParams, RedParams, ShaperParams, SimaQueueParams, StfParams, WfqParams,
+};
 use shortflow_units::{Bytes, Length};
 
 pub use program::{QdiscAtDevice, QdiscProgram};
@@ -35,6 +37,8 @@ pub const MAX_LEVELS: usize = 8;
 pub const MAX_STFS: usize = 8;
 /// The maximum number of flows that all queues remember.
 pub const MAX_FLOWS: u64 = 1 << 20;
+/// The maximum number of entries of all rankings of flows.
+pub const MAX_RANKED: u64 = 1 << 22;
 /// The maximum number of queues with SIMA.
 pub const MAX_SIMAS: usize = 16;
 /// The maximum limit of a buffer of SIMA in bytes.
@@ -65,6 +69,8 @@ pub enum QdiscSchedule {
     /// In turn, each up to its quantum in bytes, which is at most
     /// [a gigabyte](shortflow_elements::scheduler::checked_quantum).
     Deficit(Vec<(Bytes, QdiscQueue)>),
+    /// Weighted fair queueing, in which each class is a queue. Packets belong to the classes that the plan's classifier names.
+    Fair(WfqParams),
 }
 
 /// The queue of a class.
@@ -231,14 +237,15 @@ impl QdiscSchedule {
             QdiscSchedule::Shared { queues, .. } => *queues,
             QdiscSchedule::Weighted(queues) => queues.len(),
             QdiscSchedule::Deficit(queues) => queues.len(),
+            QdiscSchedule::Fair(params) => params.classes().len(),
         }
     }
 
-    /// What the packets of a class wait in; `None` in a shared buffer.
+    /// What the packets of a class wait in; `None` where the schedule has all packets.
     pub fn queue(&self, class: usize) -> Option<&QdiscQueue> {
         match self {
             QdiscSchedule::Strict(queues) => queues.get(class),
-            QdiscSchedule::Shared { .. } => None,
+            QdiscSchedule::Shared { .. } | QdiscSchedule::Fair(_) => None,
             QdiscSchedule::Weighted(queues) => queues.get(class).map(|(_, queue)| queue),
             QdiscSchedule::Deficit(queues) => queues.get(class).map(|(_, queue)| queue),
         }

@@ -52,6 +52,30 @@ impl Key {
     }
 }
 
+/// `struct wide`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Wide {
+    high: u64,
+    low: u64,
+}
+
+impl Wide {
+    fn new(value: u128) -> Wide {
+        Wide { high: (value >> 64) as u64, low: value as u64 }
+    }
+}
+
+/// What programs/wide.h makes of two numbers: their sum and difference; the products of the low word of the second with the low
+/// word of the first, and with all of it; the quotient by it; and whether the first is below the second.
+#[allow(unsafe_code)]
+pub(crate) fn wide_results(a: u128, b: u128) -> [u128; 6] {
+    let mut results = [Wide::default(); 6];
+    // SAFETY: it writes six numbers.
+    unsafe { shortflow_twin_wide(Wide::new(a), Wide::new(b), results.as_mut_ptr()) };
+    results.map(|wide| u128::from(wide.high) << 64 | u128::from(wide.low))
+}
+
 #[repr(C)]
 struct Opaque {
     _nothing: [u8; 0],
@@ -60,6 +84,7 @@ struct Opaque {
 #[allow(unsafe_code)]
 unsafe extern "C" {
     fn shortflow_twin_layout(layout: *mut u64);
+    fn shortflow_twin_wide(a: Wide, b: Wide, results: *mut Wide);
     fn shortflow_twin_new(
         plan: *const u8,
         sizes: *const u32,
