@@ -19,14 +19,4 @@ pub const WITHOUT_EFFECT: &[WithoutEffect] = &[
         key: "ipv6_prefix",
         reason: "the kernel's cake identifies an IPv6 host by its whole address",
     },
-    WithoutEffect {
-        scheme: "queue.wfq",
-        key: "classes[].flow_limit",
-        reason: "at a device, the flows of a class share one turn and one limit",
-    },
-    WithoutEffect {
-        scheme: "queue.wfq",
-        key: "full",
-        reason: "in the kernel, each class has its own buffer",
-    },
 ];

@@ -146,7 +146,7 @@ impl Compiler<'_> {
         } = params.settings();
         let classes: Vec<_> = classes.iter().map(WfqClass::settings).collect();
         if classes.iter().any(|class| class.share != Share::Class) {
-            nearest += ", where the flows of a class share its turn";
+            nearest += ", where the flows of a class share its turn and its limit";
         }
         let without_limit = classes.iter().filter(|class| class.limit.is_none());
         if let (2.., Some(limit)) = (without_limit.count(), shared_limit) {

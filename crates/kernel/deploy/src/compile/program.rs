@@ -105,6 +105,11 @@ fn queues(queue: &QueuePlan, rate: Rate, path: &str) -> Compiled<Queues> {
         QueuePlan::Drr(turns) => {
             in_turn(turns, QdiscSchedule::Deficit(each(turns, "classes", rate, path)?))
         }
+        QueuePlan::Wfq(params) => Queues {
+            schedule: QdiscSchedule::Fair(params.clone()),
+            classifier: params.classifier().clone(),
+            otherwise: params.otherwise(),
+        },
         QueuePlan::SharedPriority(params) => {
             let (classifier, otherwise) = match params.band_of() {
                 BandOf::Rules { classifier, otherwise } => (classifier.clone(), *otherwise),
