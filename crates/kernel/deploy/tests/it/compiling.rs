@@ -137,6 +137,9 @@ fn a_program_has_the_queues_that_the_kernel_has_not_and_no_others() {
     assert_eq!(tree(&format!("drr.{two}"), false), Ok((false, 1)));
     assert_eq!(tree(&format!("wrr.{two}"), false), Ok((true, 2)));
     assert_eq!(tree(&format!("wrr.{two}"), true), Ok((true, 2)));
+    let fair = "wfq = { limit = \"9 pkt\", classes = [{ match = { dscp = \"EF\" }, weight = 3, per = \"flow\" }, { weight = 1 }] }";
+    assert_eq!(tree(fair, false), Ok((true, 2)));
+    assert!(refused(fair)[0].contains("a BPF qdisc does it (Linux 6.16"), "{:?}", refused(fair));
     // Early drops are exact, but stand in no turn by packets. Both buffers of SIMA are shown.
     let ef = "match = { dscp = \"EF\" }";
     let sima = "sima = { real_time = { limit = \"9 KB\" }, non_real_time = { limit = \"9 KB\" } }";
