@@ -15,15 +15,21 @@ pub(super) fn chance_of_so_much(before: &[f64], after: &[f64]) -> f64 {
     let seen: usize =
         all.iter().zip(&ranks).filter(|((_, is_after), _)| *is_after).map(|(_, rank)| rank).sum();
     // ways[k][s]: how many choices of k of the values so far have doubled ranks that sum to s.
-    let max: usize = ranks.iter().sum();
-    let mut ways = vec![vec![0.0_f64; max + 1]; after.len() + 1];
+    let mut sums = vec![0];
+    sums.extend(ranks.iter().scan(0, |sum, rank| {
+        *sum += rank;
+        Some(*sum)
+    }));
+    let mut ways = vec![vec![0.0_f64; sums[ranks.len()] + 1]; after.len() + 1];
     ways[0][0] = 1.0;
-    for rank in &ranks {
-        for taken in (0..after.len()).rev() {
+    for (number, rank) in ranks.iter().enumerate() {
+        for taken in (0..after.len().min(number + 1)).rev() {
+            // Ranks rise: so many of them sum to no less than the first ones, and to no more than the last ones.
+            let (least, most) = (sums[taken], sums[number] - sums[number - taken]);
             let (fewer, more) = ways.split_at_mut(taken + 1);
-            for (sum, count) in fewer[taken].iter().enumerate().filter(|(_, count)| **count > 0.0) {
-                more[0][sum + rank] += count;
-            }
+            let from = &fewer[taken][least..=most];
+            let to = &mut more[0][least + rank..=most + rank];
+            to.iter_mut().zip(from).for_each(|(more, count)| *more += count);
         }
     }
     let chosen = &ways[after.len()];
