@@ -50,6 +50,8 @@ PREFIX ?= $(HOME)/.local
 install: build ## Install shortflow, its man pages and completions below PREFIX (~/.local)
 	@DESTDIR=$(DESTDIR) setup/install $(SHORTFLOW) $(PREFIX)
 
+SMALLER := This build has no rehearse, inline, verify or agent; `make build` adds them
+
 demo: small ## Rank four policies on an office line; then show what a contract protects and costs
 	@echo
 	@echo "Pages, calls and downloads share an office line of 20 Mbit/s (scenarios/office.toml)"
@@ -60,7 +62,7 @@ demo: small ## Rank four policies on an office line; then show what a contract p
 	@echo
 	@$(SHORTFLOW) compare scenarios/contract.toml --no-transfers --brief --out results/demo-contract \
 		--policies policies/best-effort.toml,policies/fair-marker.toml
-	@$(if $(findstring no-default,$(SMALL)),printf '\nThis build has no rehearse, inline, verify or agent; `make build` adds them\n')
+	@$(if $(findstring no-default,$(SMALL)),printf '\n%s\n' '$(SMALLER)')
 
 # STAY=1 keeps the console and metrics running at the printed addresses until Ctrl-C.
 agent-demo: build ## Run three agents with an LDAP directory and traffic: a change, a worse change, a rollback (needs root and slapd)
@@ -162,7 +164,7 @@ unit: ## Run the tests of all crates
 doc: ## Build the documentation with warnings as errors
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked $(FEATURES)
 
-smoke: small ## Reproduce the studies in their short forms; fail if verdicts differ from the recorded ones
+smoke: demo ## Reproduce the studies in their short forms; fail if verdicts differ from the recorded ones
 	cargo xtask smoke
 
 reference: build ## Write docs/reference from the code

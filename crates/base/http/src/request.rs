@@ -112,6 +112,9 @@ impl Request {
         let [method, target, version @ ("HTTP/1.1" | "HTTP/1.0")] = line[..] else {
             return Err(BAD);
         };
+        if !is_token(method) || target.is_empty() {
+            return Err(BAD);
+        }
         let fields = lines.map(field).collect::<Option<Vec<_>>>().ok_or(BAD)?;
         let (path, query) = target.split_once('?').unwrap_or((target, ""));
         let [method, path, query] = [method, path, query].map(str::to_owned);
@@ -159,8 +162,13 @@ impl Request {
 /// A line of a head. A name of a field ends at its colon, without a space (RFC 9112, §5.1).
 fn field(line: &str) -> Option<(String, String)> {
     let (name, value) = line.split_once(':')?;
-    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic());
-    is_name.then(|| (name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()))
+    is_token(name).then(|| (name.to_ascii_lowercase(), value.trim_matches([' ', '\t']).to_owned()))
+}
+
+/// Whether this can be a method or a field's name (a token of RFC 9110, §5.6.2).
+fn is_token(text: &str) -> bool {
+    let in_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !text.is_empty() && text.bytes().all(in_token)
 }
 
 /// Whether a `Host` is this machine, by a name or address that no other host's DNS entry can redirect here.
@@ -208,6 +216,10 @@ mod tests {
             ("GET /metrics\r\n\r\n", "400"),
             ("GET  /metrics HTTP/1.1\r\n\r\n", "400"),
             ("GET /metrics HTTP/2\r\n\r\n", "400"),
+            ("GET  HTTP/1.0\r\n\r\n", "400"),
+            (" /metrics HTTP/1.0\r\n\r\n", "400"),
+            ("Host: /metrics HTTP/1.0\r\n\r\n", "400"),
+            ("GET /metrics HTTP/1.0\r\nHost\"@: a\r\n\r\n", "400"),
             ("GET /metrics HTTP/1.0\r\n", "400"),
             ("GET /metrics HTTP/1.0\r\nno colon\r\n\r\n", "400"),
             ("GET /metrics HTTP/1.0\r\nA: b\nHost: a\r\n\r\n", "400"),
