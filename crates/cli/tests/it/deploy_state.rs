@@ -2,7 +2,7 @@
 
 #![cfg(target_os = "linux")]
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::deploy::{AT, STRICT, done, queues, tc, with_a_cable, wrong};
 use crate::support::run;
@@ -342,8 +342,8 @@ fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
         ] {
             let mut child = Command::new("python3")
                 .args(["-c", TCX, by])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::piped())
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::process::Stdio::piped())
                 .spawn()
                 .expect("python3 is there");
             let mut line = String::new();
