@@ -22,7 +22,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -109,6 +109,11 @@ test-kernels: build ## Try every shipped policy on Debian's stock kernels in vir
 	@setup/packages kernels
 	$(PYTHON) -B bench/kernels $(foreach suite,$(KERNELS),--kernel $(suite))
 
+# Takes about ten minutes. In CI it follows `make test`, whose program it takes.
+test-kernels-short: tested ## Try every shipped policy once on the stock kernels of Debian 13 and sid
+	@setup/packages kernels
+	$(PYTHON) -B bench/kernels --short --kernel trixie --kernel sid --shortflow $(TESTED)
+
 bench-guard: small ## Count instructions; fail if more than 3 % above the recorded figures (RENEW=1 REASON='…' records new ones)
 	cargo xtask guard $(if $(RENEW),--renew "$$REASON")
 
@@ -154,7 +159,7 @@ format: ## Check the formatting
 
 lint: ## Run clippy with warnings as errors
 	cargo clippy --workspace --all-targets --locked $(FEATURES) -- -D warnings
-	cargo clippy -p shortflow-cli --locked -- -D warnings # what is left where clang and a kernel's headers are missing
+	$(if $(HAS_EBPF),cargo clippy --workspace --all-targets --locked --features network -- -D warnings) # where clang is missing
 
 unit: ## Run the tests of all crates
 	@$(if $(HAS_EBPF),:,echo "skipped: needs clang, pkg-config, libelf and zlib: rehearsals of policies that ask for the state of TCP" >&2; \
