@@ -245,7 +245,7 @@ pub(crate) struct Check {
     /// Also check the scenarios with this binding, as in `simulate`: `core=east->west`.
     #[arg(long, value_name = "ROLE=PLACE")]
     pub(crate) bind: Vec<String>,
-    /// Check the scenarios with this policy instead of their own.
+    /// Check the scenarios with this policy instead of their own: a file, or the name of a shipped policy.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
     /// Refuse a run that needs more memory than this, such as `4 GB` or `500 MB`; default: the machine's memory.
@@ -262,7 +262,7 @@ pub(crate) struct RunOne {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// Use this policy instead of the scenario's own.
+    /// Use this policy instead of the scenario's own: a file, or the name of a shipped policy such as `fq-codel`.
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) policy: Option<PathBuf>,
     /// How to run it.
@@ -341,7 +341,8 @@ pub(crate) struct Rehearse {
     pub(crate) console: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) console_token: console_args::TokenFile,
-    /// Policies to switch between, separated by commas; the run begins with the first.
+    /// Policies to switch between, separated by commas: files, or names of shipped policies. The run begins with the
+    /// first.
     #[arg(long, value_name = "FILE,FILE…", value_delimiter = ',', conflicts_with = "policy")]
     #[arg(value_hint = ValueHint::FilePath, value_parser = policy_file(), allow_hyphen_values = true)]
     pub(crate) policies: Vec<PathBuf>,
@@ -390,8 +391,8 @@ pub(crate) struct Compare {
     /// The scenario.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
-    /// The policies, separated by commas; the first is the reference. With several engines one is enough; default:
-    /// the scenario's own.
+    /// The policies, separated by commas: files, or names of shipped policies. The first is the reference. With several
+    /// engines one is enough; default: the scenario's own.
     #[arg(long, short, required_unless_present = "engines", value_name = "FILE,FILE…")]
     #[arg(value_delimiter = ',', value_hint = ValueHint::FilePath, value_parser = policy_file())]
     #[arg(allow_hyphen_values = true)]

@@ -10,11 +10,12 @@ use shortflow_text::{Diagnostic, Diagnostics, InputFiles, Override, name_of};
 use crate::args::Check;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::shipped;
 use crate::wrong_file::{self, Given};
 
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {
-    let inputs = InputFiles::default();
+    let inputs = shipped::inputs();
     refuse_without_scenario(&inputs, args)?;
     let mut mistakes = Vec::new();
     let mut too_large = None;

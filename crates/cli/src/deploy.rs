@@ -53,13 +53,14 @@ mod on_linux {
         owners, quoted, refuse_ifb, short,
     };
     use shortflow_policy::Policy;
-    use shortflow_text::{InputFiles, Override};
+    use shortflow_text::Override;
 
     use crate::console::Console;
     use crate::deploy_args::{Deploy, Reload};
     use crate::doctor::lacking_for_ingress;
     use crate::failure::Failure;
     use crate::reload_options::{KeptOptions, keep, options};
+    use crate::shipped;
     use crate::wrong_file::{self, Given};
 
     impl From<Error> for Failure {
@@ -474,7 +475,7 @@ mod on_linux {
             prefix: "",
             origin: "--set".to_owned(),
         });
-        let inputs = InputFiles::default();
+        let inputs = shipped::inputs();
         wrong_file::refuse(&inputs, path, Given::Policy)?;
         Ok(shortflow_policy::load_from(&inputs, path, &set.collect::<Vec<_>>())?)
     }

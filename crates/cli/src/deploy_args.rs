@@ -21,7 +21,7 @@ Examples:
 /// `deploy`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Deploy {
-    /// The policy.
+    /// The policy: a file, or the name of a shipped policy such as `fq-codel`.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
     /// The device that sends the packets, such as `eth0`; with --ingress the one that receives them, with --up and --down

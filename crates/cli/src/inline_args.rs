@@ -17,7 +17,7 @@ Examples:
 /// `inline`.
 #[derive(Debug, Args)]
 pub(crate) struct Inline {
-    /// The policy.
+    /// The policy: a file, or the name of a shipped policy such as `fq-codel`.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
     /// The two devices, such as `eth1,eth2`. They join a new bridge if they belong to none.

@@ -31,7 +31,6 @@ mod on_linux {
     };
     use shortflow_run::{Case, Engine, Error, StartTap, Tap};
     use shortflow_scenario::{Overrides, Scenario};
-    use shortflow_text::InputFiles;
     use shortflow_trace::Request;
 
     use super::{Console, Failure, Rehearse};
@@ -41,6 +40,7 @@ mod on_linux {
     use crate::live::{Shell, Watch};
     use crate::page::{NO_CONSOLE, Page};
     use crate::programs::{ProgramOutput, host, programs, refuse_several};
+    use crate::shipped;
     use crate::simulate::{Looking, case_with, conduct, overrides, refuse_others, request, target};
 
     /// The duration of endless traffic.
@@ -146,7 +146,7 @@ mod on_linux {
         is_measured: bool,
     ) -> Result<Vec<Case<'e>>, Failure> {
         let RunOne { scenario, policy, options } = &args.run;
-        let inputs = InputFiles::default();
+        let inputs = shipped::inputs();
         let set: &[(&str, &str)] = if is_measured { &[] } else { &[("duration", ENDLESS)] };
         let case = |policy: Option<&Path>| {
             let chosen = overrides(options, policy)?;

@@ -1,5 +1,9 @@
 //! The scenarios and policies embedded in the program.
 
+use std::path::Path;
+
+use shortflow_text::InputFiles;
+
 /// A shipped file, by its path in the repository, and its text.
 pub(crate) type Shipped = (&'static str, &'static str);
 
@@ -63,4 +67,17 @@ pub(crate) fn policies() -> impl Iterator<Item = Shipped> {
 pub(crate) fn stem(path: &'static str) -> &'static str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.strip_suffix(".toml").unwrap_or(name)
+}
+
+/// The files that a user names, where the name of a shipped policy stands for its text: `fq-codel`. A file of this
+/// name comes first, and one whose ending was left out is not passed over in silence.
+pub(crate) fn inputs() -> InputFiles {
+    let inputs = InputFiles::default();
+    for (path, text) in policies() {
+        let name = Path::new(stem(path));
+        if !name.exists() && !name.with_extension("toml").exists() {
+            inputs.give(name, text);
+        }
+    }
+    inputs
 }

@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::rehearse::rehearsal_over_ipv4;
+use crate::shipped;
 use crate::wrong_file::{self, Given, POLICIES};
 
 /// The option that takes one policy.
@@ -31,7 +32,7 @@ const POLICY: &str = "--policy";
 /// `shortflow simulate`.
 pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure> {
     let RunOne { scenario, policy, options } = &args.run;
-    let inputs = InputFiles::default();
+    let inputs = shipped::inputs();
     let case = case(&inputs, &Simulator, scenario, policy.as_deref(), options, &[])?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
@@ -42,7 +43,7 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
 /// `shortflow predict`.
 pub(crate) fn predict(console: &Console, args: &Predict) -> Result<(), Failure> {
     let RunOne { scenario, policy, options } = &args.run;
-    let inputs = InputFiles::default();
+    let inputs = shipped::inputs();
     // Means are the same in each replica.
     let set: &[(&str, &str)] = if options.replicas.is_some() { &[] } else { &[("replicas", "1")] };
     let case = case(&inputs, &Prediction, scenario, policy.as_deref(), options, set)?;
@@ -72,7 +73,7 @@ pub(crate) fn request(
 /// `shortflow compare`.
 pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> {
     let Compare { scenario, policies, options, .. } = args;
-    let inputs = InputFiles::default();
+    let inputs = shipped::inputs();
     if let Some(folder) = policies.iter().find(|path| path.is_dir()) {
         wrong_file::refuse(&inputs, folder, Given::PolicyOf(POLICIES))?;
     }

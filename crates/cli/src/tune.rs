@@ -40,7 +40,7 @@ const WINNER: &str = "winner.toml";
 
 /// `shortflow tune`.
 pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
-    let inputs = InputFiles::default();
+    let inputs = shipped::inputs();
     let varied = Varied::all(&args.vary)?;
     let overrides = overrides(&args.options, None)?;
     wrong_file::refuse(&inputs, &args.scenario, Given::Scenario { policies: POLICIES })?;

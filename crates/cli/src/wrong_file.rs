@@ -145,6 +145,9 @@ fn instead_of_missing(path: &Path, given: Given) -> String {
     let near = || nearest(&stem, shipped.iter().map(|path| shipped::stem(path))).and_then(of);
     match of(&stem).or_else(|| if scheme.is_some() { None } else { near() }) {
         Some(found) if Path::new(found).is_file() => format!("did you mean {found}?"),
+        Some(found) if shipped::policy(found).is_some() => {
+            format!("did you mean the shipped policy `{}`?", shipped::stem(found))
+        }
         Some(found) => format!("did you mean {found}? `shortflow init` writes it here"),
         None => scheme.unwrap_or_default(),
     }
@@ -279,10 +282,10 @@ mod tests {
         let help = |file: &str, given: Given| refused(file, None, given).1;
         let policy = Given::PolicyOf("--policy");
         // Tests run in the folder of the crate, where no shipped file lies.
-        let red = "did you mean policies/red.toml? `shortflow init` writes it here";
+        let red = "did you mean the shipped policy `red`?";
         assert_eq!(help("red", policy), red);
         assert_eq!(help("red.toml", policy), red);
-        assert!(help("fqcodel", policy).starts_with("did you mean policies/fq-codel.toml?"));
+        assert_eq!(help("fqcodel", policy), "did you mean the shipped policy `fq-codel`?");
         assert!(help("pie", policy).contains("as `shortflow explain pie` shows"));
         assert!(help("office", SCENARIO).starts_with("did you mean scenarios/office.toml?"));
         assert_eq!(help("red", SCENARIO), "");
@@ -296,7 +299,7 @@ mod tests {
             fs::write(home.path().join(name), "").unwrap();
         }
         let other = refuse(&InputFiles::default(), &home.path().join("fqcodel"), Given::Policy);
-        assert!(other.unwrap_err().help.starts_with("did you mean policies/fq-codel.toml?"));
+        assert_eq!(other.unwrap_err().help, "did you mean the shipped policy `fq-codel`?");
         let wrong = refuse(&InputFiles::default(), &home.path().join("my-lime.toml"), SCENARIO);
         let expected = format!("did you mean {}/my-line.toml?", home.path().display());
         assert_eq!(wrong.unwrap_err().help, expected);

@@ -29,6 +29,27 @@ fn help_reads_as_it_should() {
 }
 
 #[test]
+fn a_shipped_policy_is_named_without_its_file_unless_a_file_here_could_be_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    let in_folder = |words: &[&str]| {
+        let ended = shortflow(words).current_dir(folder.path()).output().unwrap();
+        let err = String::from_utf8_lossy(&ended.stderr).into_owned();
+        (ended.status.code(), err)
+    };
+    let (code, err) = in_folder(&["check", "calls-first", "fq-codel"]);
+    assert_eq!(code, Some(0), "{err}");
+    let (code, err) = in_folder(&["check", "calls-frist"]);
+    assert!(
+        code == Some(2) && err.contains("did you mean the shipped policy `calls-first`?"),
+        "{err}"
+    );
+    // Whoever has a file of nearly this name may mean it.
+    std::fs::write(folder.path().join("fq-codel.toml"), "[roles.core]\n").unwrap();
+    let (code, err) = in_folder(&["check", "fq-codel"]);
+    assert!(code == Some(2) && err.contains("did you mean fq-codel.toml?"), "{err}");
+}
+
+#[test]
 #[cfg(unix)]
 fn arguments_that_are_no_text_are_refused_with_code_2() {
     use std::os::unix::ffi::OsStrExt;
