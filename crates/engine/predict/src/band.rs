@@ -193,6 +193,7 @@ impl Band {
             spacing: match spacing {
                 queue::Spacing::Uniform | queue::Spacing::Unclamped => Spacing::Uniform,
                 queue::Spacing::Wait => Spacing::Wait,
+                queue::Spacing::Geometric => Spacing::Independent,
             },
             marks: ecn.marks(),
             averages: red.averages(),

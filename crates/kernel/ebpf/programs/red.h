@@ -15,7 +15,7 @@
 // Of which part the ends of ranges are taken for reached.
 #define ROUNDING 24
 
-enum { SPACING_UNIFORM, SPACING_WAIT, SPACING_UNCLAMPED };
+enum { SPACING_UNIFORM, SPACING_WAIT, SPACING_UNCLAMPED, SPACING_GEOMETRIC };
 enum { ECN_DROP, ECN_MARK, ECN_MARK_ABOVE_MAX };
 enum { SHARED, PER_LEVEL, COUPLED };
 
@@ -145,6 +145,8 @@ static __always_inline int chooses(const struct red *red, struct gap *gap, __u64
 			return 0;
 		}
 		remaining = reached < 2 * ONE ? 2 * ONE - reached : 0;
+	} else if (red->spacing == SPACING_GEOMETRIC) {
+		remaining = ONE;
 	} else {
 		remaining = reached < ONE ? ONE - reached : 0;
 		is_missed = red->spacing == SPACING_UNCLAMPED && reached > ONE + (ONE >> ROUNDING);

@@ -87,6 +87,8 @@ static __always_inline int chooses(const struct red_plan *red, __u64 *passed, __
 			return 0;
 		}
 		remaining = (__s64)(2 * ONE) - (__s64)reached;
+	} else if (red->spacing == SPACING_GEOMETRIC) {
+		remaining = ONE;
 	} else {
 		remaining = (__s64)ONE - (__s64)reached_after(*passed, probability);
 	}

@@ -142,6 +142,7 @@ pub(super) fn red(params: &RedParams, place: QueuePlace) -> Queue {
             Spacing::Uniform => 0,
             Spacing::Wait => 1,
             Spacing::Unclamped => 2,
+            Spacing::Geometric => 3,
         },
         ecn: match settings.ecn {
             EcnMode::Drop => 0,

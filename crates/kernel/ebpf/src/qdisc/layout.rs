@@ -367,6 +367,7 @@ fn red_plan(params: &RedParams) -> Vec<u8> {
         Spacing::Uniform => 0,
         Spacing::Wait => 1,
         Spacing::Unclamped => 2,
+        Spacing::Geometric => 3,
     };
     let (decay_parts, decay_shift) = decay(*weight, packet_time);
     let levels: Vec<u8> =

@@ -76,7 +76,10 @@ fn red_by_chance(rng: &mut Rng) -> RedParams {
         idle_packet: Bytes(one_of(rng, &[500, 1000])),
         rate,
         mean_packet: (rng.below(2) == 0).then_some(Bytes(one_of(rng, &[500, 777]))),
-        spacing: one_of(rng, &[Spacing::Uniform, Spacing::Wait, Spacing::Unclamped]),
+        spacing: one_of(
+            rng,
+            &[Spacing::Uniform, Spacing::Wait, Spacing::Unclamped, Spacing::Geometric],
+        ),
         ecn: one_of(rng, &[EcnMode::Drop, EcnMode::Mark, EcnMode::MarkAboveMax]),
         spare_below: one_of(rng, &[0, 0, 2, 9]),
     };

@@ -179,7 +179,10 @@ fn red_params(rng: &mut Rng, rate: Rate) -> RedParams {
         idle_packet: Bytes(pick(rng, &[500, 1000, 1500])),
         rate,
         mean_packet: pick(rng, &[None, None, Some(Bytes(500)), Some(Bytes(1500))]),
-        spacing: pick(rng, &[Spacing::Uniform, Spacing::Wait, Spacing::Unclamped]),
+        spacing: pick(
+            rng,
+            &[Spacing::Uniform, Spacing::Wait, Spacing::Unclamped, Spacing::Geometric],
+        ),
         ecn: EcnMode::Drop,
         spare_below: pick(rng, &[0, 2]),
     };

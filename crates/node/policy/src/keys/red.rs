@@ -19,6 +19,9 @@ choices!(Spacing as "Spacing" {
     /// As "uniform". But if p rises until a drop is overdue, no packet is dropped before the average leaves
     /// the thresholds, as in ns-2's dsRED.
     "unclamped" => Spacing::Unclamped,
+    /// Each packet is dropped with probability p, whatever happened to the ones before it; so are those of ns-2's
+    /// dsRED, if each accepted packet resets its count.
+    "geometric" => Spacing::Geometric,
 });
 
 /// Defines a table of keys: RED's common keys, and more.

@@ -40,7 +40,7 @@ fn red_is_explained_with_its_defaults_and_ranges() {
         "Source: Floyd & Jacobson 1993",
         "weight: a number, above 0, at most 1; default: 0.002",
         "mean_packet: a size, such as `\"64 KB\"`, above zero; default: \"500 B\"",
-        "spacing: `\"uniform\"` or `\"wait\"` or `\"unclamped\"`; default: \"uniform\"",
+        "spacing: `\"uniform\"` or `\"wait\"` or `\"unclamped\"` or `\"geometric\"`; default: \"uniform\"",
         "max_probability = 0.1",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -12,6 +12,9 @@ pub enum Spacing {
     /// As `Uniform`. But if p_b rises until a drop is overdue, no packet is dropped before the average leaves
     /// the thresholds. This is ns-2's dsRED, whose p_b/(1 − count·p_b) is then negative.
     Unclamped,
+    /// Each packet with probability p_b, whatever happened to those before it: distances are geometric (Floyd &
+    /// Jacobson 1993, §7, method 1). So does ns-2's dsRED if each accepted packet resets its count.
+    Geometric,
 }
 
 /// Counts packets since the last drop, and chooses the next one.
@@ -45,6 +48,7 @@ impl Gap {
     ) -> bool {
         let remaining = match spacing {
             Spacing::Uniform | Spacing::Unclamped => 1.0 - self.passed * probability,
+            Spacing::Geometric => 1.0,
             Spacing::Wait => match (self.passed + share) * probability {
                 reached if reached < 1.0 - ROUNDING => f64::INFINITY,
                 reached => 2.0 - reached,
@@ -81,5 +85,45 @@ mod tests {
         };
         assert_eq!(chosen_of_thousand(Spacing::Unclamped), 0);
         assert!(chosen_of_thousand(Spacing::Uniform) >= 100);
+    }
+
+    #[test]
+    fn distances_between_drops_vary_as_their_spacing_says() {
+        // At p = 1/20: mean and squared coefficient of variation of the distances.
+        let distances = |spacing| {
+            let (mut gap, mut rng) = (Gap::default(), Rng::stream(2, "spacing"));
+            let chosen: Vec<usize> =
+                (0..400_000).filter(|_| gap.chooses(&mut rng, spacing, 0.05, 1.0)).collect();
+            let each: Vec<f64> = chosen.windows(2).map(|two| (two[1] - two[0]) as f64).collect();
+            let mean = each.iter().sum::<f64>() / each.len() as f64;
+            let square = each.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
+            (mean, square / each.len() as f64 / (mean * mean))
+        };
+        // Uniform from 1 to 20, uniform from 20 to 39, geometric.
+        for (spacing, mean, variation) in [
+            (Spacing::Uniform, 10.5, (20.0 * 20.0 - 1.0) / 12.0 / (10.5 * 10.5)),
+            (Spacing::Wait, 29.5, (20.0 * 20.0 - 1.0) / 12.0 / (29.5 * 29.5)),
+            (Spacing::Geometric, 20.0, 0.95),
+        ] {
+            let found = distances(spacing);
+            let is_near = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 0.05;
+            assert!(
+                is_near(found.0, mean) && is_near(found.1, variation),
+                "{spacing:?}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn geometric_distances_hold_by_bytes_and_a_certain_drop_is_one() {
+        let (mut gap, mut rng) = (Gap::default(), Rng::stream(3, "spacing"));
+        let mut chosen = |probability: f64, share: f64| {
+            (0..100_000)
+                .filter(|_| gap.chooses(&mut rng, Spacing::Geometric, probability, share))
+                .count()
+        };
+        // A packet of twice the mean size has twice the probability.
+        assert!((chosen(0.05, 2.0) as f64 / 10_000.0 - 1.0).abs() < 0.05);
+        assert_eq!((chosen(0.5, 2.0), chosen(0.0, 1.0)), (100_000, 0));
     }
 }
