@@ -155,9 +155,12 @@ pub enum Stop {
     Extensions,
     /// A fragment other than the first has no transport header.
     LaterFragment,
-    /// A protocol other than TCP, UDP and ICMP.
+    /// A protocol other than TCP, UDP and ICMP. Of SCTP, DCCP and UDP-Lite the ports were read.
     OtherProtocol,
 }
+
+/// The two ports of TCP, UDP, SCTP, DCCP and UDP-Lite, in bytes.
+const PORTS_LENGTH: usize = 4;
 
 impl Layers {
     /// Parses an Ethernet frame without its check sequence.
@@ -329,6 +332,10 @@ impl Layers {
                 let header = IcmpHeader::parse(rest).map_err(Stop::Malformed)?;
                 self.transport = Transport::Icmp(header);
                 IcmpHeader::LENGTH
+            }
+            _ if protocol.has_ports() && self.ports.is_none() => {
+                let cut = WireError::Truncated { needed: PORTS_LENGTH, found: rest.len() };
+                return Err(Stop::Malformed(cut));
             }
             _ => return Err(Stop::OtherProtocol),
         };

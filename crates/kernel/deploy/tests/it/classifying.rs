@@ -220,11 +220,7 @@ pub(crate) const OTHERWISE: u32 = 0xffff_fff0;
 pub(crate) fn expected(rules: &[MultiField], packet: &[u8]) -> Option<u32> {
     let layers = Layers::of_ip(packet);
     let is_whole = layers.ip.is_some_and(|ip| ip.packet_length() == packet.len());
-    // SCTP and its like, of which only the ports are read, may end before them.
-    let lacks_ports = matches!(layers.stop, Some(Stop::OtherProtocol))
-        && layers.protocol.is_some_and(|protocol| protocol.has_ports())
-        && layers.ports.is_none();
-    if !is_whole || lacks_ports || matches!(layers.stop, Some(Stop::Malformed(_))) {
+    if !is_whole || matches!(layers.stop, Some(Stop::Malformed(_))) {
         return None;
     }
     let descriptor = layers.descriptor(None)?;

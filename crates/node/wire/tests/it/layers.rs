@@ -98,6 +98,16 @@ fn the_ports_of_a_segment_are_known_even_if_its_header_is_cut_off() {
 }
 
 #[test]
+fn a_packet_that_should_have_ports_and_ends_before_them_is_malformed() {
+    let stop = |protocol, payload: &[u8]| Layers::of_ip(&ipv4(header(protocol), payload)).stop;
+    let cut = Some(Stop::Malformed(WireError::Truncated { needed: 4, found: 3 }));
+    for protocol in [IpProtocol::SCTP, IpProtocol::DCCP, IpProtocol::UDP_LITE] {
+        assert_eq!(stop(protocol, &[0, 7, 0]), cut, "{protocol:?}");
+        assert_eq!(stop(protocol, &[0, 7, 0, 9]), Some(Stop::OtherProtocol), "{protocol:?}");
+    }
+}
+
+#[test]
 fn lengths_that_claim_more_than_there_is_are_told_and_those_below_the_header_stop_the_walk() {
     let mut bytes = ipv4(header(IpProtocol::UDP), &datagram(20));
     bytes[3] = 60;
