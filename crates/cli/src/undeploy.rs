@@ -1,6 +1,6 @@
 //! `undeploy`: removes what is deployed on a device.
 
-use shortflow_deploy::{Error, Received, forget_deployed, link, refuse_ifb};
+use shortflow_deploy::{Error, Received, link, refuse_ifb};
 
 use crate::console::Console;
 use crate::deploy::way;
@@ -31,14 +31,10 @@ pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure
     if is_sent {
         // The place for filters may be gone with the redirect.
         let observed = if args.dry_run { observed.without_redirect() } else { tc.observe()? };
-        let steps = if observed.is_lost() { Vec::new() } else { tc.plan_removal(&observed)? };
+        let steps = tc.plan_removal(&observed)?;
         match args.dry_run {
             true => steps.iter().for_each(|step| printed += &format!("{step}\n")),
-            false => {
-                // If this is killed now, the kernel's records say what is left.
-                forget_deployed(&args.dev);
-                tc.apply(&steps)?;
-            }
+            false => tc.remove(&observed, &steps)?,
         }
         lost += observed.lost_by(&steps);
     }

@@ -360,9 +360,16 @@ impl Observed {
         self.root == Root::Ours || self.edge.is_ours() || self.edge.has_record
     }
 
+    /// Whether the place for filters is there for a deployment of which nothing else is left, and for nobody else.
+    pub(crate) fn has_place_of_lost(&self) -> bool {
+        let is_needed = self.edge.has_others() || self.edge.redirect.is_some();
+        let was_found = self.lost.as_ref().is_none_or(|lost| lost.has_found_place);
+        self.edge.has_place && !is_needed && !was_found
+    }
+
     /// Whether the place for filters was there before anything of ours.
     pub(crate) fn place_was_found(&self) -> bool {
-        let is_free = !self.is_ours() && self.edge.redirect.is_none();
+        let is_free = !self.is_ours() && self.edge.redirect.is_none() && !self.has_place_of_lost();
         (is_free && self.edge.has_place) || self.edge.found_place()
     }
 

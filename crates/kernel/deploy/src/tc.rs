@@ -11,10 +11,10 @@ use shortflow_ebpf::edge::EdgeProgram;
 use crate::commands::{Generation, ROOT};
 use crate::compile::Edge;
 use crate::converge::{Step, clear, converge};
-use crate::deployed_file::read_deployed;
+use crate::deployed_file::{forget_deployed, read_deployed};
 use crate::device::link;
 use crate::device_lock::DeviceLock;
-use crate::edge::{EdgeMemo, clear_edge};
+use crate::edge::{EdgeMemo, clear_edge, remove_place};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, Root};
 use crate::program;
@@ -190,11 +190,30 @@ impl Tc {
     pub fn plan_removal(&self, observed: &Observed) -> Result<Vec<Step>, Error> {
         let queues = clear(&self.device, observed);
         if !observed.is_ours() {
-            return Err(Error::NotDeployed { device: self.device.clone() });
+            // A deployment that was killed at its first steps has left nothing but its place for filters.
+            let place = || observed.has_place_of_lost().then(|| remove_place(&self.device));
+            return match observed.is_lost() {
+                true => Ok(place().into_iter().collect()),
+                false => Err(Error::NotDeployed { device: self.device.clone() }),
+            };
         }
         // What marks goes first, so that marks never come to queues that do not know them.
         let edge = clear_edge(&self.device, &observed.edge);
         Ok(edge.into_iter().chain(queues).collect())
+    }
+
+    /// Removes everything by these steps, and forgets it.
+    ///
+    /// # Errors
+    /// As of [`Tc::apply`].
+    pub fn remove(&self, observed: &Observed, steps: &[Step]) -> Result<(), Error> {
+        // If this is killed now, the kernel's records say what is left. Of what is lost only the file does.
+        if !observed.is_lost() {
+            forget_deployed(&self.device);
+        }
+        self.apply(steps)?;
+        forget_deployed(&self.device);
+        Ok(())
     }
 
     /// Does it. When it fails or is interrupted, packets flow, and a new plan leads on.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use shortflow_deploy::{
     DeviceLock, DeviceStatus, Environment, Error, Kernel, Link, Root, Site, Tc, Translation,
-    Wanted, Warning, examine_kernel, forget_deployed, link, numbers, owners,
+    Wanted, Warning, examine_kernel, link, numbers, owners,
 };
 
 use super::inline::Routers;
@@ -112,13 +112,10 @@ impl DataPlane for KernelPlane {
         };
         let tc = Tc::new(device).with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?);
         let observed = tc.observe()?;
-        // If this is killed now, the kernel's records say what is left.
-        forget_deployed(device);
         match tc.plan_removal(&observed) {
-            Err(Error::NotDeployed { .. }) => {}
-            steps => drop(tc.apply(&steps?)?),
+            Err(Error::NotDeployed { .. }) => Ok(()),
+            steps => Ok(tc.remove(&observed, &steps?)?),
         }
-        Ok(())
     }
 
     fn ended(&mut self) -> Vec<(String, String)> {

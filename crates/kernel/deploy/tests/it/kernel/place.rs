@@ -60,6 +60,48 @@ fn bring(wanted: &Wanted) {
     assert_eq!(wanted.apply(Tc::new(DEVICE), &observed, &steps).unwrap().waiting, 0);
 }
 
+/// A filter of somebody else at this place.
+fn foreign(place: u16) -> String {
+    format!("filter add dev sf0 egress protocol all pref {place} handle 800::1 u32 match u32 0 0")
+}
+
+#[test]
+fn the_place_of_a_deployment_that_was_killed_at_its_first_step_goes_with_it() {
+    on_a_bench(|bench| {
+        let before = bench.listings();
+        let killed = || {
+            let (observed, steps) = plan(&marks_only());
+            assert!(steps[0].to_string().contains("clsact"), "{steps:?}");
+            marks_only().apply(Tc::new(DEVICE), &observed, &steps[..1]).unwrap();
+            assert_ne!(bench.listings(), before);
+        };
+        let remove = || {
+            let tc = Tc::new(DEVICE);
+            let observed = tc.observe().unwrap();
+            let steps = tc.plan_removal(&observed).unwrap();
+            tc.remove(&observed, &steps).unwrap();
+            assert!(matches!(
+                tc.plan_removal(&tc.observe().unwrap()),
+                Err(Error::NotDeployed { .. })
+            ));
+        };
+        killed();
+        remove();
+        assert_eq!(bench.listings(), before);
+        // Whoever deploys again knows that the place was not there before.
+        killed();
+        bring(&queues_only());
+        remove();
+        assert_eq!(bench.listings(), before);
+        // A filter of somebody else needs the place.
+        killed();
+        run("tc", &foreign(7)).unwrap();
+        let with_other = bench.listings();
+        remove();
+        assert_eq!(bench.listings(), with_other);
+    });
+}
+
 /// Numbered datagrams of two flows, as fast as their sockets take them.
 struct Numbered {
     stop: Arc<AtomicBool>,
@@ -197,14 +239,9 @@ fn where_somebody_else_stands_at_the_place_of_the_program_it_is_refused_and_noth
 {
     on_a_bench(|bench| {
         run("tc", "qdisc add dev sf0 clsact").unwrap();
-        let ours = |place: u16| {
-            format!(
-                "filter add dev sf0 egress protocol all pref {place} handle 800::1 u32 match u32 0 0"
-            )
-        };
         let seen = || run("tc", "filter show dev sf0 egress").unwrap() + &bench.listings();
         for place in [21318, 21319] {
-            run("tc", &ours(place)).unwrap();
+            run("tc", &foreign(place)).unwrap();
             let before = seen();
             let tc = Tc::new(DEVICE);
             let observed = tc.observe().unwrap();
