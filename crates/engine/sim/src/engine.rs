@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 
 use shortflow_measure::{End, Recorder};
-use shortflow_packet::{Dscp, Ecn, SenderView};
+use shortflow_packet::{Dscp, Ecn, Label, SenderView};
 use shortflow_sessions::{ConnectionId, Sessions};
-use shortflow_tcp::TcpHeader;
+use shortflow_tcp::{Extent, TcpHeader};
 use shortflow_units::Instant;
 
 use crate::event::calendar::Entity;
 use crate::event::entities::EntityKind;
 use crate::event::timers::Timers;
 use crate::host::application::Progress;
-use crate::host::flow::{Flow, FlowId, Flows, Side, endpoint_of, owner};
+use crate::host::flow::{Endpoint, Flow, FlowId, Flows, Side, endpoint_of, owner};
 use crate::host::ports::EphemeralPorts;
 use crate::host::sender_events::{Before, notify_if_blocked, notify_of_segment};
 use crate::host::session::{PendingSend, World};
@@ -430,6 +430,12 @@ fn transmit_by_call(
     transmit(flow, id, side, fabric, timers)
 }
 
+/// What a marker at the host sees of the sender of a segment. Few hosts have markers.
+#[inline(never)]
+fn sender_view(end: &Endpoint, label: Label, segment: Extent) -> SenderView {
+    SenderView { received_dscp: Some(end.received_dscp), label, ..end.tcp.view_of(segment) }
+}
+
 /// Sends the segments of an endpoint, and sets its timer. Returns true if the engine must handle the
 /// connection.
 #[inline(always)]
@@ -446,11 +452,12 @@ fn transmit(
         flow.tally.sent += 1;
         let (outlet, shown) = fabric.outlet(end.key.src, end.key.dst);
         let is_echo = shown == Shown::AllButEchoes && segment.is_bare_acknowledgement();
-        let sender = (shown != Shown::Nothing && !is_echo).then(|| SenderView {
-            received_dscp: Some(end.received_dscp),
-            label: fabric.network.label(flow.application.workload()),
-            ..end.tcp.view_of(&segment)
-        });
+        let sender = if shown == Shown::Nothing || is_echo {
+            None
+        } else {
+            let label = fabric.network.label(flow.application.workload());
+            Some(sender_view(end, label, segment.extent()))
+        };
         let packet = Resident {
             sent_at: now,
             flow: id,

@@ -41,8 +41,9 @@ impl AckDelay {
         false
     }
 
-    /// Data have been sent.
-    #[inline]
+    /// Data have been sent. Not inlined: the compiler would compute the millisecond, a division, for every
+    /// call of the sender, even if no data have arrived.
+    #[inline(never)]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
         self.answers |= self.since(now) < self.timeout;
     }

@@ -10,7 +10,7 @@ use crate::receiver::{AckDue, Receiver};
 use crate::recovery::LossPhase;
 use crate::sender::Sender;
 use crate::state::{Failure, Role, State};
-use crate::{Config, Segment, Stats};
+use crate::{Config, Extent, Stats};
 
 /// One endpoint. The host calls it with segments, expired deadlines and the application's requests. After
 /// each call it takes segments from [`poll_transmit`](Self::poll_transmit) until that returns `None`. The
@@ -252,14 +252,14 @@ impl Connection {
         }
     }
 
-    /// The state that a marker at this host sees for `segment`, which [`poll_transmit`](Self::poll_transmit)
-    /// has just returned. `sent` and `remaining` are the values before it.
+    /// The state that a marker at this host sees for a segment of this extent, which
+    /// [`poll_transmit`](Self::poll_transmit) has just returned. `sent` and `remaining` are the values before it.
     #[inline]
-    pub fn view_of(&self, segment: &Segment) -> SenderView {
+    pub fn view_of(&self, segment: Extent) -> SenderView {
         let mut view = self.sender_view();
         view.is_retransmission = Some(segment.is_retransmission);
         // A window probe is beyond what counts as sent.
-        let behind = self.sequence_of(self.sender.max).wrapping_sub(segment.header.seq);
+        let behind = self.sequence_of(self.sender.max).wrapping_sub(segment.seq);
         if !segment.is_retransmission && behind >= u32::from(segment.payload) {
             let payload = Bytes(u64::from(segment.payload)).min(view.sent);
             view.sent -= payload;

@@ -96,7 +96,7 @@ pub use connection::{Connection, ENDLESS};
 pub use era::Era;
 pub use header::{SackBlocks, Stamps, TcpHeader};
 pub use recovery::LossPhase;
-pub use segment::Segment;
+pub use segment::{Extent, Segment};
 pub use state::{Failure, Role, State};
 pub use stats::Stats;
 pub use timestamps::Tsecr;

@@ -30,10 +30,8 @@ impl Connection {
         if self.control != Control::Nothing {
             return Some(self.control_segment(now));
         }
-        if self.receiver.due == AckDue::Bare {
-            return Some(self.acknowledgement_segment());
-        }
-        if self.state.may_transmit()
+        if self.receiver.due != AckDue::Bare
+            && self.state.may_transmit()
             && let Some(chunk) = self.sender.poll(now, &self.config)
         {
             if chunk.payload > 0 {
@@ -68,7 +66,7 @@ impl Connection {
         Segment { payload: chunk.payload, ecn, is_retransmission, ..segment }
     }
 
-    #[inline]
+    #[inline(always)]
     fn acknowledgement_segment(&mut self) -> Segment {
         let flags = TcpFlags::ACK.with(self.sender.ecn.flags());
         let segment = self.segment(self.sequence_of(self.sender.max), flags);

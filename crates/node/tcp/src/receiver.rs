@@ -135,7 +135,9 @@ impl Receiver {
     /// A segment with data is sent.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {
-        self.delay.on_data_sent(now);
+        if self.delay.has_begun() {
+            self.delay.on_data_sent(now);
+        }
     }
 
     /// Whether a segment of `length` sequence numbers from `start` touches the window, or lies completely

@@ -17,7 +17,25 @@ pub struct Segment {
     pub is_retransmission: bool,
 }
 
+/// The place of a segment in its stream, as a host shows it to a marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Sequence number of the first byte.
+    pub seq: u32,
+    /// Bytes of payload.
+    pub payload: u16,
+    /// Whether it, or its first byte, is a retransmission.
+    pub is_retransmission: bool,
+}
+
 impl Segment {
+    /// Its place in the stream.
+    #[inline]
+    pub fn extent(&self) -> Extent {
+        let Segment { payload, is_retransmission, .. } = *self;
+        Extent { seq: self.header.seq, payload, is_retransmission }
+    }
+
     /// Whether it is a pure acknowledgement: no data, no SYN, FIN or RST.
     #[inline]
     pub fn is_bare_acknowledgement(&self) -> bool {

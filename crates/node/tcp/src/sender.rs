@@ -315,7 +315,7 @@ impl Sender {
     }
 
     /// Sends `payload` bytes from `offset`, and the FIN where they reach it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn emit(
         &mut self,
         now: Instant,
@@ -375,6 +375,7 @@ impl Sender {
         chunk
     }
 
+    #[cold]
     pub(crate) fn emit_between(
         &mut self,
         now: Instant,

@@ -71,8 +71,9 @@ impl Tsecr {
         Tsecr::echo(now, TsRecent::new(sent_at))
     }
 
-    /// For a segment that is sent `now`.
-    #[inline]
+    /// For a segment that is sent `now`. Not inlined: the compiler would compute the tick, a division, for
+    /// every call of the sender, with timestamps or without.
+    #[inline(never)]
     pub(crate) fn echo(now: Instant, recent: TsRecent) -> Tsecr {
         let age = recent.age(now);
         if age > MAX_TSECR_AGE {

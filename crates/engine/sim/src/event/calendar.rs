@@ -74,9 +74,8 @@ impl Calendar {
                 return; // nothing changes further up
             }
             group[place] = winner;
-            // Compares only siblings, so that no level waits for the store of the level below.
-            let siblings = group[place ^ 1].min(group[place ^ 2]).min(group[place ^ 3]);
-            winner = winner.min(siblings);
+            let [a, b, c, d] = *group;
+            winner = a.min(b).min(c.min(d));
             node = (node / 4).wrapping_sub(1);
         }
         self.first = winner;

@@ -141,7 +141,10 @@ impl Fabric {
             next_at = next.arrives;
             if next.parcel.to == node {
                 self.pool.prefetch(&next.parcel);
-                flows.prefetch(next.parcel.flow);
+                // The connection of this packet is accessed now anyway.
+                if next.parcel.flow != parcel.flow {
+                    flows.prefetch(next.parcel.flow);
+                }
             } else {
                 prefetch_element(ports, self.network.routes.last_hop(next.parcel.to).index());
             }

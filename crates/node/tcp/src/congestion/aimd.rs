@@ -55,6 +55,7 @@ impl Aimd {
         Aimd { in_whole_segments: true, ..self }
     }
 
+    #[inline]
     fn avoid_congestion(&mut self, acknowledged: u32) {
         if self.growth == Growth::Acknowledgements {
             // RFC 5681 §3.1: a formula that yields 0 is rounded up to a byte.

@@ -23,7 +23,11 @@ impl CongestionControl for Controller {
     fn on_ack(&mut self, now: Instant, ack: &Ack) {
         match self {
             Controller::Aimd(aimd) => aimd.on_ack(now, ack),
-            Controller::Other(other) => other.on_ack(now, ack),
+            Controller::Other(other) => {
+                // Only this copy has an address, so that the common control reads registers.
+                let copy = *ack;
+                other.on_ack(now, &copy);
+            }
         }
     }
 

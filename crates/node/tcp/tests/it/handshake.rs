@@ -256,7 +256,7 @@ fn a_marker_sees_what_was_sent_and_what_remains_before_each_segment() {
     client.close(now);
     let mut views = Vec::new();
     while let Some(segment) = client.poll_transmit(now) {
-        let view = client.view_of(&segment);
+        let view = client.view_of(segment.extent());
         views.push((segment.payload, view.sent.0, view.remaining.map(|bytes| bytes.0)));
         server.on_segment(now, now, &segment.header, segment.payload, segment.ecn);
         while let Some(reply) = server.poll_transmit(now) {
@@ -299,7 +299,7 @@ fn a_marker_sees_the_same_before_and_after_a_retransmission() {
     let later = client.deadline();
     client.on_timer(later);
     let again = client.poll_transmit(later).unwrap();
-    let view = client.view_of(&again);
+    let view = client.view_of(again.extent());
     assert!(view.is_retransmission == Some(true) && again.payload == 1000);
     assert_eq!((view.sent, view.remaining), (before.sent, before.remaining));
     assert_eq!((view.phase, view.window_segments), (Some(Phase::LossRecovery), Some(1)));
