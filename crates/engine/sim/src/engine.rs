@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use shortflow_measure::{End, Recorder};
-use shortflow_packet::{Dscp, Ecn, Label, SenderView};
+use shortflow_packet::{Dscp, Ecn, SenderView};
 use shortflow_sessions::{ConnectionId, Sessions};
 use shortflow_tcp::{Extent, TcpHeader};
 use shortflow_units::Instant;
@@ -12,7 +12,7 @@ use shortflow_units::Instant;
 use crate::event::calendar::Entity;
 use crate::event::entities::EntityKind;
 use crate::event::timers::Timers;
-use crate::host::application::Progress;
+use crate::host::application::{Application, Progress};
 use crate::host::flow::{Endpoint, Flow, FlowId, Flows, Side, endpoint_of, owner};
 use crate::host::ports::EphemeralPorts;
 use crate::host::sender_events::{Before, notify_if_blocked, notify_of_segment};
@@ -150,16 +150,14 @@ impl Engine {
         let now = self.fabric.now;
         flow.tally.marked[self.fabric.network.colors.place(packet.dscp)] += 1;
         let end = &mut flow.ends[side];
-        if packet.payload > 0 || !packet.tcp.flags.only_acknowledge() {
+        let is_bare = packet.payload == 0 && packet.tcp.flags.only_acknowledge();
+        if !is_bare {
             end.received_dscp = packet.dscp;
         }
         if end.latest.is_before(packet) {
             *self.reordered.entry(flow.application.workload()).or_default() += 1;
         }
-        let heard = self.fabric.listens().then(|| {
-            let is_bare = packet.payload == 0 && packet.tcp.flags.only_acknowledge();
-            (Before::new(&end.tcp), is_bare)
-        });
+        let before = self.fabric.listens().then(|| Before::new(&end.tcp));
         end.tcp.on_segment(now, packet.sent_at, &packet.tcp, packet.payload, packet.ecn);
         let acknowledges_first = end.tcp.acknowledges_first();
         self.fabric.pool.release(parcel);
@@ -170,10 +168,9 @@ impl Engine {
             self.recorder.goodput(now, flow.application.workload(), to, bytes);
             end.delivered = received;
         }
-        if let Some((before, is_bare)) = heard {
+        if let Some(before) = before {
             notify_of_segment(&mut self.fabric, flow, side, before, is_bare);
         }
-        let before = heard.map(|(before, _)| before);
         if acknowledges_first {
             acknowledge_first(flow, id, side, &mut self.fabric, &mut self.timers);
         }
@@ -257,7 +254,7 @@ impl Engine {
             if end.tcp.deadline() <= now {
                 end.tcp.on_timer(now);
             }
-            if transmit_by_call(flow, id, side, &mut self.fabric, &mut self.timers) {
+            if transmit(flow, id, side, &mut self.fabric, &mut self.timers) {
                 self.care_for(id);
             }
         }
@@ -280,7 +277,7 @@ impl Engine {
                 }
                 flow.open(now);
                 let needs_care =
-                    transmit_by_call(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
+                    transmit(flow, id, Side::Client, &mut self.fabric, &mut self.timers);
                 self.after_transmit(id, needs_care);
             }
             Some(Emission::Wake) => {
@@ -339,7 +336,7 @@ impl Engine {
     /// Sends the segments of one end of a connection.
     fn flush(&mut self, id: FlowId, side: Side, before: Option<Before>) {
         if let Some(flow) = self.flows.get_mut(id) {
-            let needs_care = transmit_by_call(flow, id, side, &mut self.fabric, &mut self.timers);
+            let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
             if let Some(before) = &before {
                 notify_if_blocked(&mut self.fabric, flow, side, before);
             }
@@ -415,30 +412,27 @@ fn acknowledge_first(
     fabric: &mut Fabric,
     timers: &mut Timers,
 ) {
-    transmit_by_call(flow, id, side, fabric, timers);
-}
-
-/// [`transmit`], which is large, without a copy of it at the caller.
-#[inline(never)]
-fn transmit_by_call(
-    flow: &mut Flow,
-    id: FlowId,
-    side: Side,
-    fabric: &mut Fabric,
-    timers: &mut Timers,
-) -> bool {
-    transmit(flow, id, side, fabric, timers)
+    transmit(flow, id, side, fabric, timers);
 }
 
 /// What a marker at the host sees of the sender of a segment. Few hosts have markers.
 #[inline(never)]
-fn sender_view(end: &Endpoint, label: Label, segment: Extent) -> SenderView {
-    SenderView { received_dscp: Some(end.received_dscp), label, ..end.tcp.view_of(segment) }
+fn sender_view(
+    end: &Endpoint,
+    application: &Application,
+    network: &Network,
+    segment: Extent,
+) -> SenderView {
+    SenderView {
+        received_dscp: Some(end.received_dscp),
+        label: network.label(application.workload()),
+        ..end.tcp.view_of(segment)
+    }
 }
 
 /// Sends the segments of an endpoint, and sets its timer. Returns true if the engine must handle the
-/// connection.
-#[inline(always)]
+/// connection. A function of its own, where its values have registers to themselves.
+#[inline(never)]
 fn transmit(
     flow: &mut Flow,
     id: FlowId,
@@ -455,8 +449,7 @@ fn transmit(
         let sender = if shown == Shown::Nothing || is_echo {
             None
         } else {
-            let label = fabric.network.label(flow.application.workload());
-            Some(sender_view(end, label, segment.extent()))
+            Some(sender_view(end, &flow.application, &fabric.network, segment.extent()))
         };
         let packet = Resident {
             sent_at: now,
