@@ -33,8 +33,7 @@ impl CoDelParams {
     /// The time of the next signal after `from`, for signal number `count`. The rate of signals grows with
     /// the square root of their number, which makes the rate of TCP fall linearly (RFC 8289 §3.3).
     fn next_signal(&self, from: Instant, count: u64) -> Instant {
-        // Square roots are exactly rounded on every machine.
-        from + Duration::from_secs_f64(self.interval.as_secs_f64() / (count as f64).sqrt())
+        from + over_root(self.interval, count)
     }
 
     /// How long a queue may be above the target.
@@ -46,6 +45,15 @@ impl CoDelParams {
     pub fn mtu(&self) -> Bytes {
         self.mtu
     }
+}
+
+/// `interval` over the square root of `count`, rounded to the nearest nanosecond. Whole numbers, so that a kernel's
+/// program decides alike.
+fn over_root(interval: Duration, count: u64) -> Duration {
+    // In half nanoseconds. More than 146 years count as 146 years, so that the square fits.
+    let doubled = 2 * u128::from(interval.nanos().min(1 << 62));
+    let halves = (doubled * doubled / u128::from(count)).isqrt();
+    Duration::from_nanos(halves.div_ceil(2) as u64)
 }
 
 /// The state of CoDel for one queue (RFC 8289 §5.3).
@@ -129,5 +137,28 @@ impl CoDel {
         self.count_before = self.count;
         self.is_dropping = true;
         self.next_signal = params.next_signal(now, self.count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_over_square_roots_are_the_nearest_nanoseconds() {
+        let cases = [(100, 1, 100), (100, 4, 50), (101, 4, 51), (100, 2, 71), (100, 3, 58)];
+        for (interval, count, expected) in cases {
+            let found = over_root(Duration::from_nanos(interval), count);
+            assert_eq!(found.nanos(), expected, "{interval} over the root of {count}");
+        }
+    }
+
+    #[test]
+    fn intervals_over_square_roots_are_those_of_floating_point() {
+        for count in 1..100_000_u64 {
+            let found = over_root(Duration::from_millis(100), count).nanos() as f64;
+            let expected = 1e8 / (count as f64).sqrt();
+            assert!((found - expected).abs() < 0.500_001, "{count}: {found} and {expected}");
+        }
     }
 }
