@@ -137,4 +137,14 @@ static __always_inline void remove_rank(struct ranking *ranking, __u32 number)
 		sink(ranking, place - 1, &moved);
 }
 
+// The oldest packet of the first flow; 0 where there is none.
+static __always_inline struct waiting *oldest_of_first(const struct ranking *ranking, __u32 *number, struct flow **flow)
+{
+	struct ranked *first = first_of(ranking);
+
+	*number = first ? first->flow : NONE;
+	*flow = flow_at(*number);
+	return *flow && (*flow)->packets.count ? waiting_at((*flow)->packets.head) : 0;
+}
+
 #endif

@@ -175,7 +175,6 @@ APART int stf_hold(const struct plan *plan, struct machine *machine, __u32 queue
 APART __u32 stf_serve(const struct plan *plan, struct machine *machine, __u32 queue, __u64 now)
 {
 	struct waiting *waiting;
-	struct ranked *first;
 	__u32 number, place;
 	struct flow *flow;
 	struct stf *stf;
@@ -183,17 +182,10 @@ APART __u32 stf_serve(const struct plan *plan, struct machine *machine, __u32 qu
 	if (!plan || !machine)
 		return NONE;
 	stf = stf_of(plan, machine, queue);
-	first = first_of(&stf->next);
-	if (!first)
-		return NONE;
-	number = first->flow;
-	flow = flow_at(number);
-	if (!flow || !flow->packets.count)
+	waiting = oldest_of_first(&stf->next, &number, &flow);
+	if (!waiting || !flow)
 		return NONE;
 	place = flow->packets.head;
-	waiting = waiting_at(place);
-	if (!waiting)
-		return NONE;
 	take_out(&flow->packets, place, waiting, in_flow);
 	flow->served += waiting->size;
 	waiting = flow->packets.count ? waiting_at(flow->packets.head) : 0;

@@ -199,7 +199,6 @@ APART int wfq_hold(const struct plan *plan, struct machine *machine, __u32 numbe
 APART __u32 wfq_serve(const struct plan *plan, struct machine *machine, __u64 now)
 {
 	struct waiting *waiting, *next;
-	struct ranked *first;
 	struct flow *flow;
 	struct held *held;
 	struct rank rank;
@@ -211,15 +210,10 @@ APART __u32 wfq_serve(const struct plan *plan, struct machine *machine, __u64 no
 	wfq = &machine->wfq;
 	// What asks for the next packet has sent the one before.
 	wfq_follow_line(plan, machine, now, 1);
-	first = first_of(&wfq->next);
-	number = first ? first->flow : NONE;
-	flow = flow_at(number);
-	if (!flow || !flow->packets.count)
+	waiting = oldest_of_first(&wfq->next, &number, &flow);
+	if (!waiting || !flow)
 		return NONE;
 	place = flow->packets.head;
-	waiting = waiting_at(place);
-	if (!waiting)
-		return NONE;
 	held = held_of(plan, machine, flow->class);
 	take_out(&flow->packets, place, waiting, in_flow);
 	held->packets--;

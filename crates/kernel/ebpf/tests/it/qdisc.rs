@@ -2,9 +2,9 @@
 //! packets are dropped and which leave in which order, for random sequences of arrivals under a clock and random bits of the
 //! test. Needs no right.
 
-mod fair;
 mod flows;
 mod twin;
+mod wfq;
 
 use std::sync::OnceLock;
 
