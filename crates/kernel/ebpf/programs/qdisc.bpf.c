@@ -102,6 +102,14 @@ struct {
 	__type(value, struct ranked);
 } ranked SEC(".maps");
 
+// As many as there are queues of flows in turn, or one.
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct flow_queue);
+} flow_queues SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -156,7 +164,7 @@ struct {
 	__type(value, struct note);
 } notes SEC(".maps");
 
-// Who holds packets, on the way to giving some up.
+// Who holds packets, on the way to giving some up: while one comes by a list, else at once.
 struct holder {
 	struct Qdisc *discipline;
 	struct bpf_sk_buff_ptr *to_free;
@@ -181,6 +189,11 @@ static __always_inline struct ranked *ranked_at(__u32 place)
 	return bpf_map_lookup_elem(&ranked, &place);
 }
 
+static __always_inline struct flow_queue *flow_queue_at(__u32 number)
+{
+	return bpf_map_lookup_elem(&flow_queues, &number);
+}
+
 static __always_inline __u32 find_flow(const struct flow_key *key)
 {
 	__u32 *number = bpf_map_lookup_elem(&numbers, key);
@@ -203,6 +216,11 @@ static __always_inline __u64 draw(void)
 	return (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
 }
 
+static __always_inline __u64 seed_of(__u32 number)
+{
+	return draw();
+}
+
 static __always_inline __u32 length_of(const struct sk_buff *skb)
 {
 	return ((struct qdisc_skb_cb *)skb->cb)->pkt_len;
@@ -221,7 +239,10 @@ static __always_inline void give_up(struct holder *holder, __u32 place)
 	holder->discipline->qstats.backlog -= length_of(packet);
 	holder->discipline->q.qlen--;
 	holder->discipline->qstats.drops++;
-	bpf_qdisc_skb_drop(packet, holder->to_free);
+	if (holder->to_free)
+		bpf_qdisc_skb_drop(packet, holder->to_free);
+	else
+		bpf_kfree_skb(packet);
 }
 
 #include "qdisc/queue.h"
@@ -358,6 +379,7 @@ int BPF_PROG(shortflow_enqueue, struct sk_buff *skb, struct Qdisc *sch, struct b
 SEC("struct_ops")
 struct sk_buff *BPF_PROG(shortflow_dequeue, struct Qdisc *sch)
 {
+	struct holder holder = { .discipline = sch };
 	__u32 zero = 0, which = 0, place;
 	const struct plan *plan = NULL;
 	struct machine *machine;
@@ -372,7 +394,7 @@ struct sk_buff *BPF_PROG(shortflow_dequeue, struct Qdisc *sch)
 		plan = followed(machine, &which);
 	if (!plan)
 		return NULL;
-	place = serve(plan, machine, bpf_ktime_get_ns(), &until);
+	place = serve(&holder, plan, machine, bpf_ktime_get_ns(), &until);
 	if (until) {
 		sch->qstats.overlimits++;
 		bpf_qdisc_watchdog_schedule(sch, until, 0);

@@ -5,6 +5,7 @@
 #ifndef SHORTFLOW_TABLE_H
 #define SHORTFLOW_TABLE_H
 
+#include "hash.h"
 #include "kernel.h"
 #include "packet.h"
 #include "sima.h"
@@ -101,15 +102,6 @@ struct seen {
 	__u8 is_new, has_displaced;
 };
 
-// The finalizer of SplitMix64 (Steele, Lea & Flood 2014, Figure 17).
-static __always_inline __u64 mix(__u64 x)
-{
-	x += 0x9e3779b97f4a7c15ULL;
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebULL;
-	return x ^ x >> 31;
-}
-
 static __always_inline __u32 *bucket_of(struct table *table, const struct name *name, __u64 seed)
 {
 	__u64 hash = mix(seed ^ name->source[0]);
@@ -134,15 +126,6 @@ static __always_inline struct neighbours *neighbours_of(struct table *table, __u
 static __always_inline struct tally *tally_of(struct table *table, __u32 place)
 {
 	return &table->tallies[(place - 1) & (MAX_ENTRIES - 1)];
-}
-
-static __always_inline void name_host(__u64 *name, const __u64 *address, const struct accounts *accounts)
-{
-	// An IPv4 address is a host's own.
-	int is_v4 = !address[0] && address[1] >> 32 == 0xffff;
-
-	name[0] = is_v4 ? address[0] : address[0] & accounts->ipv6_mask[0];
-	name[1] = is_v4 ? address[1] : address[1] & accounts->ipv6_mask[1];
 }
 
 static __always_inline struct name name_between(const __u64 *source, __u16 source_port, const __u64 *destination,
@@ -176,9 +159,9 @@ static __always_inline struct name name_of(const struct packet *packet, const st
 	if (accounts->by == BY_FLOW)
 		return name_of_flow(packet);
 	if (accounts->by != BY_DESTINATION)
-		name_host(name.source, packet->source, accounts);
+		name_host(name.source, packet->source, accounts->ipv6_mask);
 	if (accounts->by != BY_SOURCE)
-		name_host(name.destination, packet->destination, accounts);
+		name_host(name.destination, packet->destination, accounts->ipv6_mask);
 	return name;
 }
 

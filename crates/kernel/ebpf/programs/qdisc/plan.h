@@ -5,11 +5,13 @@
 //
 //   struct waiting *waiting_at(__u32)     the packet at a place; 0 where there is no such place
 //   struct flow *flow_at(__u32)           the flow with this number; 0 where there is no such number
+//   struct flow_queue *flow_queue_at(__u32)  the queue of flows with this number; 0 where there is no such number
 //   struct ranked *ranked_at(__u32)       an entry of the array in which all rankings are; 0 behind its end
 //   __u32 find_flow(const struct flow_key *)          the number under which a key was kept; none where it was not
 //   int keep_flow(const struct flow_key *, __u32)     keeps a number under a key, in place of another; not 0 where it cannot
 //   void drop_flow(const struct flow_key *)           keeps none under a key
 //   __u64 draw(void)                      64 random bits
+//   __u64 seed_of(__u32)                  the same for the hash of flows in turn with this number
 //   void give_up(struct holder *, __u32)  drops the packet at a place
 //   EACH(i, n)                            a loop over 0 to n - 1
 
@@ -30,16 +32,22 @@
 #define BUFFERS 2
 // The queues that know flows.
 #define MAX_STFS 8
+// Those that serve flows in turn, and the queues of flows of all.
+#define MAX_FQS 16
+#define MAX_FLOW_QUEUES (1 << 14)
 // The rankings that a flow can be in.
 #define RANKINGS_OF_FLOW 4
 // No place, and no flow.
 #define NONE (~0U)
 
 enum { SCHEDULER_STRICT, SCHEDULER_SHARED, SCHEDULER_WEIGHTED, SCHEDULER_DEFICIT, SCHEDULER_FAIR };
-enum { GATE_TAIL, GATE_RED, GATE_STF, GATE_SIMA };
+enum { GATE_TAIL, GATE_RED, GATE_STF, GATE_SIMA, GATE_FQ };
 enum { AVERAGES_SHARED, AVERAGES_PER_LEVEL, AVERAGES_COUPLED };
 enum { SPACING_UNIFORM, SPACING_WAIT, SPACING_UNCLAMPED, SPACING_GEOMETRIC };
 enum { PLAIN, ATM, PTM };
+enum { FAIR_AMONG_FLOWS, FAIR_AMONG_SOURCES, FAIR_AMONG_DESTINATIONS, FAIR_AMONG_BOTH };
+// The list of a queue of flows; a resting one is old, and has no packets.
+enum { UNLISTED, FRESH, OLD, RESTING };
 
 // `parts`*2^-`shift`; `parts` has 32 bits, of which the highest is set, or is 0.
 struct factor {
@@ -81,6 +89,19 @@ struct sima_plan {
 	__u32 map, unused;
 	// Of each code point: the precedence, and by how many times 8 more the buffer.
 	__u8 place_of[64];
+};
+
+// Flows in turn, with CoDel for each queue, and BLUE where hosts share the link fairly.
+struct fq_plan {
+	// Of CoDel, in nanoseconds and bytes.
+	__u64 target, interval, mtu;
+	// What a queue, or a host, may send in its turn, in parts of 2^-16 of a byte.
+	__u64 quantum;
+	// What a host of IPv6 is known by.
+	__u64 ipv6_mask[2];
+	// Its queues of flows: the first, and how many.
+	__u32 first, queues;
+	__u32 fairness, unused;
 };
 
 // A limit, which one class has or several share; whether the flow that holds most loses packets where it is reached.
@@ -127,8 +148,8 @@ struct plan {
 	__u32 asks, link;
 	// Plans of one shape differ in numbers alone, so that packets stay where they are.
 	__u64 shape;
-	// All rankings of the queues.
-	__u32 rankings, unused;
+	// All rankings of the queues; and the classes, of which each has a queue or several.
+	__u32 rankings, classes;
 	__u64 powers[64];
 	struct queue_plan each[MAX_QUEUES];
 	struct red_plan reds[MAX_REDS];
@@ -136,6 +157,7 @@ struct plan {
 	struct sima_plan simas[MAX_SIMAS];
 	struct room shared;
 	struct share shares[MAX_QUEUES];
+	struct fq_plan fqs[MAX_FQS];
 };
 
 // The neighbours in a list.
@@ -189,8 +211,51 @@ struct flow {
 	__u32 places[RANKINGS_OF_FLOW];
 	// Its packets.
 	struct list packets;
-	// Bytes that have left; since when it has no packet.
-	__u64 served, silent_since;
+	union {
+		// Bytes that have left; since when it has no packet.
+		struct {
+			__u64 served, silent_since;
+		};
+		// Of a host: its queues that are listed, and those that always have something to send.
+		struct {
+			__u32 listed, bulk;
+		};
+	};
+};
+
+// Of one queue: when packets will have waited for too long, the next signal, and how many there were.
+struct codel {
+	__u64 late_at, next_signal, count, count_before;
+	__u32 is_above, is_dropping;
+};
+
+struct blue {
+	__u64 changed_at;
+	// The probability of a drop, in parts of 2^-12.
+	__u32 parts, has_changed;
+};
+
+// Flows with the same hash, or one of these.
+struct flow_queue {
+	// Its flow, where hosts share the link fairly, with the numbers of its hosts; whether other flows have packets here.
+	struct flow_key key;
+	__u32 source, destination;
+	__u32 has_guests, listed;
+	// In which epoch of the table of flows it was used, as `epoch` of a flow.
+	__u32 epoch, unused;
+	struct link link;
+	struct list packets;
+	// What it may send of its turn, below 0 where it has sent more.
+	__s64 deficit;
+	struct codel codel;
+	struct blue blue;
+};
+
+// Queues of flows in the order in which they are served, new ones before old ones, and those with packets.
+struct fq {
+	struct list fresh, old;
+	__u64 seed;
+	__u32 flows, unused;
 };
 
 // Flows by least attained service.
@@ -269,6 +334,8 @@ enum { NEIGHBOURS, LEFT, UNREADABLE, LISTS_BESIDE };
 #define OTHERS_PER_UNREADABLE 99
 // Packets beside the plan, of each kind.
 #define MAX_BESIDE 1000
+// How often queues are asked for one packet: they may drop all that wait.
+#define MAX_ASKED (1 << 18)
 // Packets that one pushes out at most: as many of the smallest as the largest has bytes for.
 #define MAX_PUSHED_OUT 4096
 
@@ -289,7 +356,9 @@ struct machine {
 	__u32 turn, left;
 	// What each may send of its turns, in bytes; below 0 where it has sent more.
 	__s64 deficits[MAX_QUEUES];
-	__u32 neighbours_in_a_row, since_neighbour, since_unreadable, unused;
+	__u32 neighbours_in_a_row, since_neighbour, since_unreadable;
+	// All queues of flows.
+	__u32 flow_queues;
 	struct list queues[MAX_QUEUES];
 	struct list beside[LISTS_BESIDE];
 	struct red reds[MAX_REDS];
@@ -298,6 +367,7 @@ struct machine {
 	struct count counts_beside[LISTS_BESIDE];
 	struct stf stfs[MAX_STFS];
 	struct wfq wfq;
+	struct fq fqs[MAX_FQS];
 };
 
 // What is known of a packet that comes.
@@ -318,6 +388,8 @@ struct waiting {
 	// Where its queue knows flows: its own, and the packet's number in the order of arrival.
 	__u32 flow, unused;
 	__u64 number;
+	// When it came.
+	__u64 since;
 	// The virtual time at which the fluid server finishes it.
 	struct wide finish;
 };

@@ -1,6 +1,6 @@
 // Which packets wait, and which leaves next. The twins are the queues and schedulers of crates/node/elements, with the same
-// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, queue/sima.rs, queue/stf.rs, queue/wfq,
-// scheduler/strict_priority.rs, weighted_round_robin.rs and deficit_round_robin.rs behind queue/shaper.rs.
+// decisions: queue/shared_priority.rs, queue/fifo.rs, queue/red, queue/sima.rs, queue/stf.rs, queue/wfq, queue/fq_codel.rs,
+// queue/host_fair, scheduler/strict_priority.rs, weighted_round_robin.rs and deficit_round_robin.rs behind queue/shaper.rs.
 
 #ifndef SHORTFLOW_QDISC_QUEUE_H
 #define SHORTFLOW_QDISC_QUEUE_H
@@ -13,12 +13,13 @@ static __always_inline int has_room(__u64 limit, __u32 in_bytes, __u64 packets, 
 	return in_bytes ? bytes + size <= limit : packets < limit;
 }
 
-#include "deficit.h"
+#include "fq.h"
 #include "lists.h"
 #include "red.h"
 #include "shaper.h"
 #include "sima.h"
 #include "stf.h"
+#include "turns.h"
 #include "wfq.h"
 
 static __always_inline void count_drop(struct machine *machine, __u32 queue, __u32 reason)
@@ -37,14 +38,14 @@ static __always_inline void leave(struct machine *machine, __u32 queue, __u32 pl
 }
 
 // Drops a packet that waits; false where there is none.
-static __always_inline int push_out(struct holder *holder, struct machine *machine, __u32 queue, __u32 place)
+static __always_inline int drop_at(struct holder *holder, struct machine *machine, __u32 queue, __u32 place, __u32 reason)
 {
 	struct waiting *waiting = waiting_at(place);
 
 	if (!waiting)
 		return 0;
 	leave(machine, queue, place, waiting);
-	count_drop(machine, queue, PUSHED_OUT);
+	count_drop(machine, queue, reason);
 	give_up(holder, place);
 	free_place(machine, place);
 	return 1;
@@ -73,7 +74,7 @@ static __always_inline int make_room(struct holder *holder, const struct plan *p
 		if (has_room(plan->limit, plan->in_bytes, machine->packets, machine->bytes, size))
 			return 1;
 		last = (bits(machine->occupied) - 1) & (MAX_QUEUES - 1);
-		if (!machine->queues[last].count || !push_out(holder, machine, last, machine->queues[last].tail))
+		if (!machine->queues[last].count || !drop_at(holder, machine, last, machine->queues[last].tail, PUSHED_OUT))
 			return 0;
 	}
 	return has_room(plan->limit, plan->in_bytes, machine->packets, machine->bytes, size);
@@ -94,7 +95,7 @@ static __always_inline int make_room_among_flows(struct holder *holder, const st
 		if (has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size))
 			return 1;
 		place = stf_lose(plan, machine, number, served, now);
-		if (!push_out(holder, machine, number, place))
+		if (!drop_at(holder, machine, number, place, PUSHED_OUT))
 			return 0;
 	}
 	return has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size);
@@ -131,7 +132,7 @@ static __always_inline __u32 wfq_admits(struct holder *holder, const struct plan
 			break;
 		place = wfq_lose(plan, machine, arrival, number);
 		waiting = waiting_at(place);
-		if (!waiting || !push_out(holder, machine, waiting->queue, place))
+		if (!waiting || !drop_at(holder, machine, waiting->queue, place, PUSHED_OUT))
 			return OVERLIMIT;
 	}
 	if (!has_room_for(room, held, arrival->size))
@@ -140,13 +141,31 @@ static __always_inline __u32 wfq_admits(struct holder *holder, const struct plan
 	return *flow == NONE ? OVERLIMIT : REASONS;
 }
 
+// Whether a packet joins its queue, in which none makes room for it: a reason why not, or `REASONS`.
+APART __u32 gate_admits(const struct plan *plan, struct machine *machine, const struct arrival *arrival, __u32 number, __u64 now)
+{
+	const struct queue_plan *queue;
+	struct list *list;
+	__u32 red;
+
+	if (!plan || !machine || !arrival)
+		return OVERLIMIT;
+	queue = &plan->each[number & (MAX_QUEUES - 1)];
+	list = &machine->queues[number & (MAX_QUEUES - 1)];
+	if (queue->gate == GATE_RED) {
+		red = queue->of_gate & (MAX_REDS - 1);
+		return red_admits(plan, &plan->reds[red], &machine->reds[red], queue, list, arrival, now);
+	}
+	if (queue->gate == GATE_SIMA)
+		return sima_admits(plan, machine, queue, arrival);
+	return has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size) ? REASONS : OVERLIMIT;
+}
+
 // Whether a packet joins its queue: a reason why not, or `REASONS`.
 static __always_inline __u32 admits(struct holder *holder, const struct plan *plan, struct machine *machine,
 				    const struct arrival *arrival, __u32 number, __u64 now, __u32 *flow)
 {
-	__u32 red;
 	const struct queue_plan *queue = &plan->each[number];
-	struct list *list = &machine->queues[number];
 
 	if (!has_number(&machine->places))
 		return OVERLIMIT;
@@ -157,15 +176,14 @@ static __always_inline __u32 admits(struct holder *holder, const struct plan *pl
 	}
 	if (plan->scheduler == SCHEDULER_FAIR)
 		return wfq_admits(holder, plan, machine, arrival, now, flow);
-	if (queue->gate == GATE_RED) {
-		red = queue->of_gate & (MAX_REDS - 1);
-		return red_admits(plan, &plan->reds[red], &machine->reds[red], queue, list, arrival, now);
-	}
 	if (queue->gate == GATE_STF)
 		return stf_admits(holder, plan, machine, arrival, now, flow);
-	if (queue->gate == GATE_SIMA)
-		return sima_admits(plan, machine, queue, arrival);
-	return has_room(queue->limit, queue->in_bytes, list->count, list->bytes, arrival->size) ? REASONS : OVERLIMIT;
+	if (queue->gate == GATE_FQ) {
+		// Others may be lost for it when it has joined.
+		*flow = fq_choose(plan, machine, arrival);
+		return *flow == NONE ? OVERLIMIT : REASONS;
+	}
+	return gate_admits(plan, machine, arrival, number, now);
 }
 
 // What comes before all that a plan speaks of, or cannot be read.
@@ -189,6 +207,35 @@ static __always_inline __u32 queue_within(const struct plan *plan, const struct 
 	if (queue->gate == GATE_SIMA)
 		more = plan->simas[queue->of_gate & (MAX_SIMAS - 1)].place_of[arrival->code_point & 63] / 8;
 	return (arrival->queue + more) & (MAX_QUEUES - 1);
+}
+
+// Drops packets of flows in turn until the limit is kept; false where the one that came at a place is among those.
+static __always_inline int keep_limit(struct holder *holder, const struct plan *plan, struct machine *machine, __u32 queue, __u32 came,
+				      __u64 now)
+{
+	struct fq_losing losing = {};
+	int i, is_there = 1;
+	__u32 place;
+
+	EACH(i, MAX_PUSHED_OUT) {
+		place = fq_lose(plan, machine, queue, now, &losing);
+		if (place != came) {
+			if (!drop_at(holder, machine, queue, place, OVERLIMIT))
+				break;
+			continue;
+		}
+		// Nobody holds it yet: who brings it drops it.
+		struct waiting *waiting = waiting_at(place);
+
+		if (!waiting)
+			break;
+		leave(machine, queue, place, waiting);
+		count_drop(machine, queue, OVERLIMIT);
+		free_place(machine, place);
+		is_there = 0;
+		came = NONE;
+	}
+	return is_there;
 }
 
 // The place at which a packet that comes waits from now on; none where it is dropped.
@@ -222,45 +269,37 @@ static __always_inline __u32 arrive(struct holder *holder, const struct plan *pl
 	waiting->queue = arrival->is_beside ? arrival->queue : number;
 	waiting->is_beside = arrival->is_beside;
 	waiting->code_point = arrival->code_point;
+	waiting->since = now;
 	push_back(list, at, waiting, in_queue);
 	if (arrival->is_beside)
 		return at;
 	if (plan->scheduler == SCHEDULER_FAIR)
 		wfq_hold(plan, machine, flow, at);
+	else if (plan->each[number].gate == GATE_FQ)
+		fq_hold(plan, machine, number, flow, at);
 	else if (flow != NONE)
 		stf_hold(plan, machine, number, flow, at);
 	machine->packets++;
 	machine->bytes += arrival->size;
 	machine->occupied |= 1ULL << number;
+	if (plan->scheduler != SCHEDULER_FAIR && plan->each[number].gate == GATE_FQ &&
+	    !keep_limit(holder, plan, machine, number, at, now))
+		return NONE;
 	return at;
 }
 
-// The queue of the plan whose packet is next; at least one has some.
-static __always_inline __u32 next_queue(const struct plan *plan, struct machine *machine)
+// The queue of the plan whose packet is next; none where none has some.
+static __always_inline __u32 next_queue(const struct plan *plan, struct machine *machine, struct round *round)
 {
-	__u64 occupied;
 	__u32 turn;
-	int i;
 
-	if (plan->scheduler == SCHEDULER_DEFICIT) {
-		turn = turn_by_bytes(plan, machine);
-		return turn + lowest(occupied_from(plan, machine, turn));
-	}
-	if (plan->scheduler != SCHEDULER_WEIGHTED)
-		return lowest(machine->occupied);
-	// In turn, each as many packets as its weight (Katevenis et al. 1991). The first is asked once more at its next turn.
-	EACH(i, MAX_QUEUES + 1) {
-		turn = machine->turn & (MAX_QUEUES - 1);
-		occupied = occupied_from(plan, machine, turn);
-		if (machine->left && occupied) {
-			machine->left--;
-			return turn + lowest(occupied);
-		}
-		turn = turn + 1 >= plan->queues ? 0 : turn + 1;
-		machine->turn = turn;
-		machine->left = plan->each[turn & (MAX_QUEUES - 1)].weight;
-	}
-	return lowest(machine->occupied);
+	if (plan->scheduler == SCHEDULER_STRICT || plan->scheduler == SCHEDULER_SHARED)
+		return machine->occupied ? lowest(machine->occupied) : NONE;
+	if (plan->scheduler == SCHEDULER_DEFICIT)
+		turn = turn_by_bytes(plan, machine, round);
+	else
+		turn = turn_by_packets(plan, machine, round);
+	return turn == NONE ? NONE : turn + lowest(occupied_from(plan, machine, turn));
 }
 
 // Which list beside the plan is next, if one is: what finds neighbours in its measure, then what an earlier plan left, and of
@@ -288,30 +327,54 @@ static __always_inline __u32 next_beside(struct machine *machine)
 	return machine->beside[LEFT].count ? LEFT : LISTS_BESIDE;
 }
 
-// The place of the packet of the plan that is next; at least one waits.
-static __always_inline __u32 next_place(const struct plan *plan, struct machine *machine, __u64 now)
+// The place of the packet of the plan that is next; none where all that wait are dropped.
+static __always_inline __u32 next_place(struct holder *holder, const struct plan *plan, struct machine *machine, __u64 now)
 {
-	__u32 number;
+	struct fq_turn turn = { .flow = NONE };
+	__u32 number = NONE, verdict;
+	struct round round = {};
+	int i;
 
 	if (plan->scheduler == SCHEDULER_FAIR)
 		return wfq_serve(plan, machine, now);
-	number = next_queue(plan, machine) & (MAX_QUEUES - 1);
-	if (plan->each[number].gate == GATE_STF)
-		return stf_serve(plan, machine, number, now);
-	return machine->queues[number].count ? machine->queues[number].head : NONE;
+	EACH(i, MAX_ASKED) {
+		if (number == NONE)
+			number = next_queue(plan, machine, &round);
+		if (number == NONE)
+			return NONE;
+		number &= MAX_QUEUES - 1;
+		if (plan->each[number].gate == GATE_STF)
+			return stf_serve(plan, machine, number, now);
+		if (plan->each[number].gate != GATE_FQ)
+			return machine->queues[number].count ? machine->queues[number].head : NONE;
+		verdict = fq_serve(plan, machine, number, now, &turn);
+		if (verdict == SENDS)
+			return turn.place;
+		// A class of which all packets are dropped is served no more, and another has its turn.
+		if (verdict != DROPS)
+			number = NONE;
+		else if (!drop_at(holder, machine, number, turn.place, EARLY))
+			return NONE;
+	}
+	return NONE;
+}
+
+static __always_inline int is_empty(const struct machine *machine)
+{
+	return !machine->packets && !machine->beside[NEIGHBOURS].count && !machine->beside[LEFT].count &&
+	       !machine->beside[UNREADABLE].count;
 }
 
 // The place of the packet that leaves now; none where no packet waits, or where none may leave before `*until`. The place is
 // free when its packet is taken.
-static __always_inline __u32 serve(const struct plan *plan, struct machine *machine, __u64 now, __u64 *until)
+static __always_inline __u32 serve(struct holder *holder, const struct plan *plan, struct machine *machine, __u64 now, __u64 *until)
 {
 	__u32 beside, number, at, red;
 	struct waiting *waiting;
 	struct count *count;
 
 	*until = 0;
-	if (!machine->packets && !machine->beside[NEIGHBOURS].count && !machine->beside[LEFT].count &&
-	    !machine->beside[UNREADABLE].count)
+	if (is_empty(machine))
 		return NONE;
 	if (now < machine->free_at) {
 		*until = machine->free_at;
@@ -326,15 +389,20 @@ static __always_inline __u32 serve(const struct plan *plan, struct machine *mach
 			return NONE;
 		take_out(&machine->beside[beside], at, waiting, in_queue);
 	} else {
-		at = next_place(plan, machine, now);
+		at = next_place(holder, plan, machine, now);
 		waiting = waiting_at(at);
-		if (!waiting)
+		if (!waiting) {
+			// Of what is beside the plan, some may still wait.
+			*until = is_empty(machine) ? 0 : now;
 			return NONE;
+		}
 		number = waiting->queue & (MAX_QUEUES - 1);
 		count = &machine->counts[number];
 		leave(machine, number, at, waiting);
 		if (plan->scheduler == SCHEDULER_DEFICIT)
 			machine->deficits[plan->each[number].first & (MAX_QUEUES - 1)] -= waiting->size;
+		if (plan->scheduler == SCHEDULER_WEIGHTED)
+			machine->left--;
 		red = plan->each[number].of_gate & (MAX_REDS - 1);
 		if (plan->each[number].gate == GATE_RED)
 			red_served(&plan->reds[red], &machine->reds[red], waiting->code_point, waiting->size, now);
@@ -351,6 +419,7 @@ static __always_inline void forget_flows(struct machine *machine)
 	forget_all_flows(machine);
 	forget_stfs(machine);
 	forget_wfq(machine);
+	forget_fqs(machine);
 }
 
 // No packet waits any more.

@@ -16,9 +16,12 @@ struct twin {
 	__u64 generation;
 	__u64 (*draw)(void *);
 	void *of;
+	// Of the hashes.
+	__u64 seeds[MAX_FQS];
 	struct waiting *waiting;
 	struct flow *flows;
 	struct ranked *ranked;
+	struct flow_queue *flow_queues;
 	// A list for each hash of a key, by the number under which it was kept.
 	__u32 *firsts;
 	struct kept *kept;
@@ -29,7 +32,7 @@ struct kept {
 	__u32 next;
 };
 
-// Those that were given up while one came.
+// Those that were given up while one came, or left.
 struct holder {
 	__u32 *given_up;
 	__u32 count;
@@ -52,6 +55,11 @@ static __always_inline struct flow *flow_at(__u32 number)
 static __always_inline struct ranked *ranked_at(__u32 place)
 {
 	return place < current->machine.ranked ? &current->ranked[place] : 0;
+}
+
+static __always_inline struct flow_queue *flow_queue_at(__u32 number)
+{
+	return number < current->machine.flow_queues ? &current->flow_queues[number] : 0;
 }
 
 // Where the list of a key begins.
@@ -104,6 +112,11 @@ static __always_inline __u64 draw(void)
 	return current->draw(current->of);
 }
 
+static __always_inline __u64 seed_of(__u32 number)
+{
+	return current->seeds[number];
+}
+
 static __always_inline void give_up(struct holder *holder, __u32 place)
 {
 	holder->given_up[holder->count++] = place;
@@ -124,7 +137,7 @@ void shortflow_twin_wide(struct wide a, struct wide b, struct wide results[6])
 }
 
 // What src/qdisc/layout.rs knows of the structures, in its order.
-void shortflow_twin_layout(__u64 layout[8])
+void shortflow_twin_layout(__u64 layout[9])
 {
 	layout[0] = sizeof(struct plan);
 	layout[1] = sizeof(struct machine);
@@ -134,18 +147,23 @@ void shortflow_twin_layout(__u64 layout[8])
 	layout[5] = __builtin_offsetof(struct machine, queues);
 	layout[6] = __builtin_offsetof(struct machine, counts);
 	layout[7] = __builtin_offsetof(struct machine, stfs);
+	layout[8] = __builtin_offsetof(struct machine, flow_queues);
 }
 
-struct twin *shortflow_twin_new(const struct plan *plan, const __u32 sizes[3], __u64 (*draw)(void *), void *of)
+struct twin *shortflow_twin_new(const struct plan *plan, const __u32 sizes[4], __u64 (*draw)(void *), void *of,
+				const __u64 *seeds)
 {
 	struct twin *twin = calloc(1, sizeof(*twin));
 
 	twin->machine.places.all = sizes[0];
 	twin->machine.flows.all = sizes[1];
 	twin->machine.ranked = sizes[2];
+	twin->machine.flow_queues = sizes[3];
 	twin->waiting = calloc(sizes[0], sizeof(*twin->waiting));
 	twin->flows = calloc(sizes[1], sizeof(*twin->flows));
 	twin->ranked = calloc(sizes[2], sizeof(*twin->ranked));
+	twin->flow_queues = calloc(sizes[3], sizeof(*twin->flow_queues));
+	memcpy(twin->seeds, seeds, sizeof(twin->seeds));
 	twin->kept = calloc(sizes[1], sizeof(*twin->kept));
 	twin->firsts = malloc((sizes[1] + 1) * sizeof(*twin->firsts));
 	memset(twin->firsts, 0xff, (sizes[1] + 1) * sizeof(*twin->firsts));
@@ -161,6 +179,7 @@ void shortflow_twin_drop(struct twin *twin)
 	free(twin->waiting);
 	free(twin->flows);
 	free(twin->ranked);
+	free(twin->flow_queues);
 	free(twin->kept);
 	free(twin->firsts);
 	free(twin);
@@ -186,14 +205,16 @@ __u32 shortflow_twin_arrive(struct twin *twin, __u64 now, const struct arrival *
 	return place;
 }
 
-// The place of what leaves, or none.
-__u32 shortflow_twin_serve(struct twin *twin, __u64 now, __u64 *until)
+// The place of what leaves, or none; and the places of those that are dropped.
+__u32 shortflow_twin_serve(struct twin *twin, __u64 now, __u64 *until, __u32 *given_up, __u32 *count)
 {
+	struct holder holder = { .given_up = given_up };
 	__u32 place;
 
 	current = twin;
 	take_over(&twin->plan, &twin->machine, twin->generation);
-	place = serve(&twin->plan, &twin->machine, now, until);
+	place = serve(&holder, &twin->plan, &twin->machine, now, until);
+	*count = holder.count;
 	if (place != NONE)
 		free_place(&twin->machine, place);
 	return place;

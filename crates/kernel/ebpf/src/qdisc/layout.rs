@@ -2,23 +2,21 @@
 
 use shortflow_elements::meter::POWERS;
 use shortflow_elements::queue::{
-    AboveMax, Averages, DropCurve, EcnMode, PrecedenceMap, RedParams, RedSettings, ShaperParams,
-    ShaperSettings, Share, SimaBuffer, SimaQueueParams, Spacing, StfParams, StfSettings, WfqClass,
-    WfqClassSettings, WfqParams, WfqSettings, WhenFull,
+    EcnMode, FlowQueueSettings, RedParams, ShaperParams, ShaperSettings, Share, SimaQueueParams,
+    StfParams, StfSettings, WfqClass, WfqClassSettings, WfqParams, WfqSettings, WhenFull,
 };
-use shortflow_packet::Dscp;
 use shortflow_units::{Framing, Length, LinkLayer};
 
+use super::gates::{Hosts, RED_PLAN, buffers, fq_plan, numbers, red_plan, sima_plan};
 use super::{
-    BESIDE, MAX_BYTES, MAX_FLOWS, MAX_LEVELS, MAX_PLACES, MAX_QUEUES, MAX_RANKED, MAX_REDS,
-    MAX_SIMA_BYTES, MAX_SIMAS, MAX_STFS, QdiscCount, QdiscCounts, QdiscQueue, QdiscSchedule,
-    SMALLEST, Sizes, Unplannable,
+    BESIDE, MAX_BYTES, MAX_FLOW_QUEUES, MAX_FLOWS, MAX_FQS, MAX_INTERVAL, MAX_LEVELS, MAX_PLACES,
+    MAX_QUEUES, MAX_RANKED, MAX_REDS, MAX_SIMA_BYTES, MAX_SIMAS, MAX_STFS, QdiscCount, QdiscCounts,
+    QdiscQueue, QdiscSchedule, SMALLEST, Sizes, Unplannable,
 };
 use crate::packed::Packed;
 
-/// Bytes of `struct plan`, `struct red_plan`, `struct stf_plan`, `struct sima_plan` and `struct machine`.
-pub(super) const PLAN: usize = SHARED_ROOM + ROOM + MAX_QUEUES * SHARE;
-const RED_PLAN: usize = 648;
+/// Bytes of `struct plan`, `struct stf_plan` and `struct sima_plan`.
+pub(super) const PLAN: usize = FQ_PLANS + MAX_FQS * FQ_PLAN;
 const STF_PLAN: usize = 16;
 const SIMA_PLAN: usize = 120;
 /// Virtual time of weighted fair queueing: nanobits in parts of 2⁻³².
@@ -29,13 +27,17 @@ const RED_PLANS: usize = QUEUE_PLANS + MAX_QUEUES * QUEUE_PLAN;
 const STF_PLANS: usize = RED_PLANS + MAX_REDS * RED_PLAN;
 const SIMA_PLANS: usize = STF_PLANS + MAX_STFS * STF_PLAN;
 const SHARED_ROOM: usize = SIMA_PLANS + MAX_SIMAS * SIMA_PLAN;
+const FQ_PLANS: usize = SHARED_ROOM + ROOM + MAX_QUEUES * SHARE;
 const QUEUE_PLAN: usize = 32;
 const ROOM: usize = 16;
 const SHARE: usize = 80;
+const FQ_PLAN: usize = 64;
 const GATE_STF: usize = 2;
-const GATES: usize = 4;
+const GATE_FQ: usize = 4;
+const GATES: usize = 5;
+/// Bytes of `struct machine`.
 #[cfg(feature = "ebpf")]
-pub(super) const MACHINE: usize = STFS + MAX_STFS * STF + WFQ;
+pub(super) const MACHINE: usize = FQS + MAX_FQS * FQ;
 /// Where lists of queues, lists beside them, and their counters stand in `struct machine`, and the sizes of such.
 const LISTS: usize = 144 + MAX_QUEUES * 8;
 const LISTS_BESIDE: usize = LISTS + MAX_QUEUES * LIST;
@@ -47,55 +49,34 @@ const COUNT: usize = 48;
 const STFS: usize = COUNTS + (MAX_QUEUES + 3) * COUNT;
 const STF: usize = 72;
 const FLOWS_OF_STF: usize = 44;
-#[cfg(feature = "ebpf")]
+/// Bytes of `struct wfq`.
 const WFQ: usize = 104 + (MAX_QUEUES + 1) * 32;
-/// Where the numbers of all places, flows and entries of rankings stand in `struct machine`.
+/// The same for its queues that serve flows in turn.
+const FQS: usize = STFS + MAX_STFS * STF + WFQ;
+const FQ: usize = 64;
+const FLOWS_OF_FQ: usize = 56;
+/// Where the numbers of all places, flows, entries of rankings and queues of flows stand in `struct machine`.
 #[cfg(feature = "ebpf")]
 pub(super) const PLACES: usize = 24;
 #[cfg(feature = "ebpf")]
 pub(super) const FLOWS: usize = 40;
 #[cfg(feature = "ebpf")]
 pub(super) const RANKED: usize = 56;
+#[cfg(feature = "ebpf")]
+pub(super) const FLOW_QUEUES: usize = 652;
 /// The rankings of a queue that knows flows.
 const RANKINGS_OF_STF: usize = 2;
 
 /// The sizes of both structures, and where the fields stand that are read and written here.
 #[cfg(feature = "ebpf")]
-pub(super) const LAYOUT: [usize; 8] = [PLAN, MACHINE, PLACES, FLOWS, RANKED, LISTS, COUNTS, STFS];
+pub(super) const LAYOUT: [usize; 9] =
+    [PLAN, MACHINE, PLACES, FLOWS, RANKED, LISTS, COUNTS, STFS, FLOW_QUEUES];
 
-/// A probability of one.
-const ONE: f64 = (1_u64 << 56) as f64;
+/// Queues of flows stand in groups of so many, as many as a hash allows.
+const WAYS: usize = 8;
 
 /// Tokens of a byte.
 const PER_BYTE: u64 = 8_000_000_000;
-
-impl Packed {
-    /// `struct factor` for a number from zero on.
-    fn factor(self, value: f64) -> Packed {
-        let (mantissa, power) = libm::frexp(value);
-        let parts = libm::round(libm::ldexp(mantissa, 32)) as u64;
-        self.long(parts).four((32 - power).unsigned_abs()).four(0)
-    }
-
-    /// `struct real` for a number above zero.
-    fn real(self, value: f64) -> Packed {
-        let (mantissa, power) = libm::frexp(value);
-        let parts = libm::ldexp(mantissa, f64::MANTISSA_DIGITS as i32) as u64;
-        let power = power - f64::MANTISSA_DIGITS as i32;
-        self.long(parts).bytes(&power.to_ne_bytes()).four(0)
-    }
-
-    /// `struct wide`.
-    fn wide(self, value: u128) -> Packed {
-        self.long((value >> 64) as u64).long(value as u64)
-    }
-
-    fn padded(mut self, length: usize) -> Packed {
-        debug_assert!(self.0.len() <= length, "it has room");
-        self.0.resize(length, 0);
-        self
-    }
-}
 
 /// A plan before its rules.
 pub(super) struct Layout<'p> {
@@ -118,18 +99,7 @@ impl<'p> Layout<'p> {
         let (settings, classes) = (shaper.settings(), classes(schedule));
         at_most("queues", schedule.queues() as u64, MAX_QUEUES as u64)?;
         at_most("bytes in a burst", settings.burst.0, MAX_BYTES)?;
-        at_most("queues with flows", stfs(&classes).count() as u64, MAX_STFS as u64)?;
-        at_most("queues with RED", reds(&classes).count() as u64, MAX_REDS as u64)?;
-        for red in reds(&classes) {
-            at_most("levels of RED", red.curves().len() as u64, MAX_LEVELS as u64)?;
-            if red.settings().ecn != EcnMode::Drop {
-                return Err(Unplannable::Ecn);
-            }
-        }
-        at_most("queues with SIMA", simas(&classes).count() as u64, MAX_SIMAS as u64)?;
-        for buffer in simas(&classes).flat_map(buffers) {
-            at_most("bytes in a buffer of SIMA", buffer.limit().0, MAX_SIMA_BYTES)?;
-        }
+        let flow_queues = check_queues(&classes)?;
         let limits = match schedule {
             QdiscSchedule::Shared { limit, .. } => vec![*limit],
             QdiscSchedule::Fair(params) => {
@@ -138,7 +108,8 @@ impl<'p> Layout<'p> {
             }
             _ => classes.iter().flat_map(|class| class.queue.limits()).collect(),
         };
-        let mut places = BESIDE;
+        // Flows in turn exceed the limit by a packet, until one is lost.
+        let mut places = BESIDE + fqs(&classes).count() as u64;
         for limit in limits {
             places += match limit {
                 Length::Packets(packets) => packets,
@@ -162,7 +133,11 @@ impl<'p> Layout<'p> {
         let (flows, ranked) = match schedule {
             QdiscSchedule::Fair(params) => fair_flows(params, 2 * places),
             _ => {
-                let flows = stfs(&classes).map(|params| params.max_flows() as u64).sum();
+                let of_stfs = stfs(&classes).map(|params| params.max_flows());
+                // A queue of flows has two hosts.
+                let of_fqs = fqs(&classes).filter(|(_, hosts)| hosts.is_some());
+                let of_fqs = of_fqs.map(|(settings, _)| 2 * settings.queues);
+                let flows = of_stfs.chain(of_fqs).sum::<usize>() as u64;
                 // A flow with a packet has a place in a ranking.
                 (flows, 2 * places * rankings(&classes))
             }
@@ -173,6 +148,7 @@ impl<'p> Layout<'p> {
             places: (2 * places) as u32,
             flows: (flows as u32).max(1),
             ranked: (ranked as u32).max(1),
+            flow_queues: (flow_queues as u32).max(1),
         };
         Ok(Layout { shaper: settings, header, schedule, classes, sizes, shape })
     }
@@ -218,7 +194,7 @@ impl<'p> Layout<'p> {
                 QdiscSchedule::Fair(params) => fair_rankings(params),
                 _ => rankings(&self.classes),
             } as u32)
-            .four(0);
+            .four(self.schedule.classes() as u32);
         packed = POWERS.into_iter().fold(packed, Packed::long);
         // How many there are so far of each kind.
         let (mut of_gate, mut first) = ([0; GATES], 0);
@@ -233,7 +209,11 @@ impl<'p> Layout<'p> {
             of_gate[gate] += 1;
             first += queue.queues() as u32;
         }
-        packed = packed.padded(RED_PLANS);
+        self.kinds(packed.padded(RED_PLANS))
+    }
+
+    /// Its rest: the settings of queues of each kind.
+    fn kinds(&self, mut packed: Packed) -> Vec<u8> {
         packed = reds(&self.classes).fold(packed, |packed, red| packed.bytes(&red_plan(red)));
         packed = packed.padded(STF_PLANS);
         for stf in stfs(&self.classes) {
@@ -242,10 +222,16 @@ impl<'p> Layout<'p> {
         }
         packed = packed.padded(SIMA_PLANS);
         packed = simas(&self.classes).fold(packed, sima_plan).padded(SHARED_ROOM);
-        match self.schedule {
-            QdiscSchedule::Fair(params) => fair(packed, params).padded(PLAN).0,
-            _ => packed.padded(PLAN).0,
+        if let QdiscSchedule::Fair(params) = self.schedule {
+            packed = fair(packed, params);
         }
+        packed = packed.padded(FQ_PLANS);
+        let mut first = 0;
+        for (settings, hosts) in fqs(&self.classes) {
+            packed = fq_plan(packed, settings, hosts, first);
+            first += in_groups(settings.queues);
+        }
+        packed.padded(PLAN).0
     }
 }
 
@@ -261,6 +247,8 @@ impl QdiscQueue {
             QdiscQueue::Fifo(params) => vec![params.limit()],
             QdiscQueue::Red(params) => vec![params.settings().limit],
             QdiscQueue::Stf(params) => vec![params.limit()],
+            QdiscQueue::FqCodel(params) => vec![params.settings().limit],
+            QdiscQueue::HostFair(params) => vec![params.settings().limit],
             QdiscQueue::Sima(params) => {
                 buffers(params).map(|buffer| Length::Bytes(buffer.limit())).into()
             }
@@ -274,6 +262,7 @@ impl QdiscQueue {
             QdiscQueue::Red(_) => 1,
             QdiscQueue::Stf(_) => GATE_STF,
             QdiscQueue::Sima(_) => 3,
+            QdiscQueue::FqCodel(_) | QdiscQueue::HostFair(_) => GATE_FQ,
         }
     }
 
@@ -286,6 +275,11 @@ impl QdiscQueue {
             }
             QdiscQueue::Stf(_) => "stf".to_owned(),
             QdiscQueue::Sima(_) => "sima".to_owned(),
+            QdiscQueue::FqCodel(params) => format!("fq-codel {}", params.settings().queues),
+            QdiscQueue::HostFair(params) => {
+                let hosts = format!("{:?} {}", params.fairness(), params.ipv6_prefix());
+                format!("host-fair {} {hosts}", params.settings().queues)
+            }
         }
     }
 }
@@ -331,9 +325,48 @@ fn simas<'a, 'p>(
     })
 }
 
-/// The buffers of SIMA, in the order in which they are served.
-fn buffers(params: &SimaQueueParams) -> [&SimaBuffer; 2] {
-    [params.real_time(), params.non_real_time()]
+/// Flows in turn, and which hosts share the link fairly.
+fn fqs<'a, 'p>(
+    classes: &'a [Class<'p>],
+) -> impl Iterator<Item = (&'p FlowQueueSettings, Option<Hosts>)> + use<'a, 'p> {
+    classes.iter().filter_map(|class| match class.queue {
+        QdiscQueue::FqCodel(params) => Some((params.settings(), None)),
+        QdiscQueue::HostFair(params) => {
+            Some((params.settings(), Some((params.fairness(), params.ipv6_prefix()))))
+        }
+        _ => None,
+    })
+}
+
+fn in_groups(queues: usize) -> usize {
+    queues.next_multiple_of(WAYS)
+}
+
+/// Checks the queues of all classes; the number of queues of flows.
+fn check_queues(classes: &[Class<'_>]) -> Result<usize, Unplannable> {
+    at_most("queues with flows", stfs(classes).count() as u64, MAX_STFS as u64)?;
+    at_most("queues with RED", reds(classes).count() as u64, MAX_REDS as u64)?;
+    for red in reds(classes) {
+        at_most("levels of RED", red.curves().len() as u64, MAX_LEVELS as u64)?;
+        if red.settings().ecn != EcnMode::Drop {
+            return Err(Unplannable::Ecn);
+        }
+    }
+    at_most("queues with SIMA", simas(classes).count() as u64, MAX_SIMAS as u64)?;
+    for buffer in simas(classes).flat_map(buffers) {
+        at_most("bytes in a buffer of SIMA", buffer.limit().0, MAX_SIMA_BYTES)?;
+    }
+    at_most("queues with flows in turn", fqs(classes).count() as u64, MAX_FQS as u64)?;
+    for (settings, _) in fqs(classes) {
+        if settings.ecn.marks() {
+            return Err(Unplannable::Ecn);
+        }
+        let interval = settings.codel.interval().nanos();
+        at_most("nanoseconds in CoDel's interval", interval, MAX_INTERVAL)?;
+    }
+    let flow_queues: usize = fqs(classes).map(|(settings, _)| in_groups(settings.queues)).sum();
+    at_most("queues of flows", flow_queues as u64, MAX_FLOW_QUEUES as u64)?;
+    Ok(flow_queues)
 }
 
 /// All rankings of flows.
@@ -343,73 +376,6 @@ fn rankings(classes: &[Class<'_>]) -> u64 {
 
 fn at_most(what: &'static str, found: u64, max: u64) -> Result<(), Unplannable> {
     if found > max { Err(Unplannable::TooMany { what, found, max }) } else { Ok(()) }
-}
-
-/// A length, and whether it is in bytes.
-fn numbers(length: Length) -> (u64, u32) {
-    match length {
-        Length::Packets(packets) => (packets, 0),
-        Length::Bytes(bytes) => (bytes.0, 1),
-    }
-}
-
-/// `struct red_plan`.
-fn red_plan(params: &RedParams) -> Vec<u8> {
-    let RedSettings { weight, idle_packet, rate, mean_packet, spacing, spare_below, .. } =
-        params.settings();
-    let packet_time = rate.time_for(*idle_packet).nanos().max(1);
-    let averages = match params.averages() {
-        Averages::Shared => 0,
-        Averages::PerLevel => 1,
-        Averages::Coupled => 2,
-    };
-    let spacing = match spacing {
-        Spacing::Uniform => 0,
-        Spacing::Wait => 1,
-        Spacing::Unclamped => 2,
-        Spacing::Geometric => 3,
-    };
-    let (decay_parts, decay_shift) = decay(*weight, packet_time);
-    let levels: Vec<u8> =
-        (0..64).filter_map(Dscp::new).map(|dscp| params.level_of(dscp) as u8).collect();
-    let mut packed = Packed::default()
-        .factor(*weight)
-        .long(decay_parts)
-        .bytes(&decay_shift.to_ne_bytes())
-        .four(params.curves().len() as u32)
-        .long(packet_time)
-        .long(*spare_below)
-        .long(mean_packet.map_or(0, |mean| mean.0))
-        .four(numbers(params.curves()[0].max_threshold()).1)
-        .four(averages)
-        .four(spacing)
-        .four(0)
-        .bytes(&levels);
-    for each in params.curves() {
-        packed = curve(packed, each);
-    }
-    packed.padded(RED_PLAN).0
-}
-
-/// `struct sima_plan`.
-fn sima_plan(packed: Packed, params: &SimaQueueParams) -> Packed {
-    let map = match params.map() {
-        PrecedenceMap::CeilingOfGreater => 0,
-        PrecedenceMap::FloorOfGreater => 1,
-        PrecedenceMap::CeilingOfMean => 2,
-        PrecedenceMap::FloorOfMean => 3,
-    };
-    let buffers = buffers(params);
-    // Other code points are non-real-time traffic of precedence 0.
-    let mut place_of = [8; 64];
-    for (at, buffer) in (0..).zip(buffers) {
-        for (precedence, dscp) in (0..).zip(buffer.code_points()) {
-            place_of[usize::from(dscp.value())] = 8 * at + precedence;
-        }
-    }
-    let packed = buffers.iter().fold(packed, |packed, buffer| packed.real(buffer.weight()));
-    let packed = buffers.iter().fold(packed, |packed, buffer| packed.long(buffer.limit().0));
-    packed.four(map).four(0).bytes(&place_of)
 }
 
 /// Whether the flow that holds most loses packets where this class's limit, or the shared one, is reached.
@@ -485,34 +451,6 @@ fn fair(packed: Packed, params: &WfqParams) -> Packed {
     })
 }
 
-/// `struct curve`, whose slopes lead from parts of 2⁻³² to parts of 2⁻⁵⁶.
-fn curve(packed: Packed, curve: &DropCurve) -> Packed {
-    let [min, max] = [curve.min_threshold(), curve.max_threshold()].map(|length| numbers(length).0);
-    let probability = curve.max_probability();
-    let forced_from = match curve.above_max() {
-        AboveMax::Forced => max,
-        AboveMax::Gentle => 2 * max,
-    };
-    packed
-        .long(min << 32)
-        .long(max << 32)
-        .long(forced_from << 32)
-        .long((probability * ONE) as u64)
-        .factor(probability / (max - min) as f64 * f64::from(1 << 24))
-        .factor((1.0 - probability) / max as f64 * f64::from(1 << 24))
-}
-
-/// How an average falls in idle time: halvings of a nanosecond, as `parts`·2^−`shift` parts of 2⁻⁴⁴.
-fn decay(weight: f64, packet_time: u64) -> (u64, i32) {
-    let halvings = -libm::log1p(-weight) / core::f64::consts::LN_2 / packet_time as f64;
-    if !halvings.is_finite() {
-        // With the weight 1 nothing is left: all that a halving can count, each nanosecond.
-        return (u32::MAX.into(), -31);
-    }
-    let (mantissa, power) = libm::frexp(halvings);
-    (libm::round(libm::ldexp(mantissa, 32)) as u64, 32 - 44 - power)
-}
-
 /// The counters in `struct machine`, whose queues are those of a `struct plan`.
 #[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody reads them"))]
 pub(super) fn counts(machine: &[u8], plan: &[u8], queues: usize) -> QdiscCounts {
@@ -526,7 +464,11 @@ pub(super) fn counts(machine: &[u8], plan: &[u8], queues: usize) -> QdiscCounts 
         // After the limit and its unit, the gate stands before the number among its like.
         let at = QUEUE_PLANS + QUEUE_PLAN * queue;
         let (gate, of_gate) = (long_of(plan, at + 8) >> 32, low(long_of(plan, at + 16)));
-        (gate == GATE_STF as u64).then(|| low(long(STFS + STF * of_gate as usize + FLOWS_OF_STF)))
+        match gate as usize {
+            GATE_STF => Some(low(long(STFS + STF * of_gate as usize + FLOWS_OF_STF))),
+            GATE_FQ => Some(low(long(FQS + FQ * of_gate as usize + FLOWS_OF_FQ))),
+            _ => None,
+        }
     };
     let count = |list: usize, count: usize| QdiscCount {
         packets: long(count),

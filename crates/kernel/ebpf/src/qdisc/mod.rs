@@ -3,6 +3,7 @@
 //! The program holds the packets of a device and decides as the queues of `shortflow-elements` do, in whole numbers
 //! (programs/qdisc). Tests compare both, packet by packet. It needs Linux 6.16 built with CONFIG_NET_SCH_BPF.
 
+mod gates;
 mod layout;
 #[cfg(feature = "ebpf")]
 mod program;
@@ -14,7 +15,8 @@ use std::fmt;
 
 use shortflow_elements::classifier::{Classifier, MultiField};
 use shortflow_elements::queue::{
-    FifoParams, RedParams, ShaperParams, SimaQueueParams, StfParams, WfqParams,
+    Fairness, FifoParams, FqCodelParams, HostFairParams, RedParams, ShaperParams, SimaQueueParams,
+    StfParams, WfqParams,
 };
 use shortflow_units::{Bytes, Length};
 
@@ -25,7 +27,7 @@ use crate::edge::{self, Rules};
 /// What is known here of the program's structures, for tests to compare.
 #[cfg(feature = "ebpf")]
 #[doc(hidden)]
-pub const LAYOUT: [usize; 8] = layout::LAYOUT;
+pub const LAYOUT: [usize; 9] = layout::LAYOUT;
 
 /// The maximum number of queues.
 pub const MAX_QUEUES: usize = 64;
@@ -35,6 +37,12 @@ pub const MAX_REDS: usize = 8;
 pub const MAX_LEVELS: usize = 8;
 /// The maximum number of queues that know flows.
 pub const MAX_STFS: usize = 8;
+/// The maximum number of queues that serve flows in turn.
+pub const MAX_FQS: usize = 16;
+/// The maximum number of queues of flows, of all of those.
+pub const MAX_FLOW_QUEUES: usize = 1 << 14;
+/// The maximum interval of CoDel in nanoseconds.
+pub const MAX_INTERVAL: u64 = (1 << 42) - 1;
 /// The maximum number of flows that all queues remember.
 pub const MAX_FLOWS: u64 = 1 << 20;
 /// The maximum number of entries of all rankings of flows.
@@ -84,6 +92,10 @@ pub enum QdiscQueue {
     Stf(StfParams),
     /// The core node of SIMA: two queues, real-time traffic first.
     Sima(Box<SimaQueueParams>),
+    /// Flows in turn, each with CoDel.
+    FqCodel(FqCodelParams),
+    /// Hosts in turn, then their flows.
+    HostFair(HostFairParams),
 }
 
 /// What the program has room for, which is fixed when it is loaded.
@@ -95,6 +107,8 @@ pub struct Sizes {
     pub flows: u32,
     /// Flows with packets, in all rankings.
     pub ranked: u32,
+    /// Queues of flows in turn.
+    pub flow_queues: u32,
 }
 
 /// How packets of a device wait.
@@ -107,6 +121,7 @@ pub struct QdiscPlan {
     sizes: Sizes,
     shape: u64,
     queues: usize,
+    tells_hosts_apart: [bool; 2],
 }
 
 /// Why a plan is not possible.
@@ -185,12 +200,18 @@ impl QdiscPlan {
             sizes: layout.sizes,
             shape,
             queues: schedule.queues(),
+            tells_hosts_apart: schedule.tells_hosts_apart(),
         })
     }
 
     /// The number of queues.
     pub fn queues(&self) -> usize {
         self.queues
+    }
+
+    /// Whether hosts that send share the line fairly, and whether those that receive do.
+    pub fn tells_hosts_apart(&self) -> [bool; 2] {
+        self.tells_hosts_apart
     }
 
     /// What it needs room for.
@@ -251,6 +272,16 @@ impl QdiscSchedule {
         }
     }
 
+    fn tells_hosts_apart(&self) -> [bool; 2] {
+        [Fairness::Destination, Fairness::Source].map(|other| {
+            let mut queues = (0..self.classes()).filter_map(|class| self.queue(class));
+            queues.any(|queue| match queue {
+                QdiscQueue::HostFair(params) => params.fairness() != other,
+                _ => false,
+            })
+        })
+    }
+
     /// The number of the first queue of a class, where classes may have several.
     pub fn first_queue(&self, class: usize) -> usize {
         (0..class).map(|class| self.queue(class).map_or(1, QdiscQueue::queues)).sum()
@@ -261,7 +292,11 @@ impl QdiscQueue {
     /// The number of queues that it counts as.
     pub fn queues(&self) -> usize {
         match self {
-            QdiscQueue::Fifo(_) | QdiscQueue::Red(_) | QdiscQueue::Stf(_) => 1,
+            QdiscQueue::Fifo(_)
+            | QdiscQueue::Red(_)
+            | QdiscQueue::Stf(_)
+            | QdiscQueue::FqCodel(_)
+            | QdiscQueue::HostFair(_) => 1,
             QdiscQueue::Sima(_) => 2,
         }
     }
@@ -276,7 +311,7 @@ pub struct QdiscCount {
     pub bytes: u64,
     /// Packets dropped because there was no room.
     pub overlimit: u64,
-    /// Packets dropped early, by RED.
+    /// Packets dropped early, by RED, CoDel or BLUE.
     pub early: u64,
     /// Packets dropped because the average of RED was too high.
     pub forced: u64,

@@ -8,7 +8,7 @@ use libbpf_rs::btf::types::Struct;
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenMapMut};
 
-use super::layout::{self, FLOWS, MACHINE, PLACES, PLAN, RANKED};
+use super::layout::{self, FLOW_QUEUES, FLOWS, MACHINE, PLACES, PLAN, RANKED};
 use super::{QdiscCounts, QdiscPlan, Sizes, fnv};
 use crate::Error;
 use crate::error::Program;
@@ -85,10 +85,14 @@ impl QdiscProgram {
         libbpf_rs::set_print(None);
         let opened = ObjectBuilder::default().open_memory(BUILT);
         let mut opened = opened.map_err(Program::Qdisc.at("opening it"))?;
-        let Sizes { places, flows, ranked } = plan.sizes;
-        for (name, entries) in
-            [("slots", places), ("flows", flows), ("numbers", flows), ("ranked", ranked)]
-        {
+        let Sizes { places, flows, ranked, flow_queues } = plan.sizes;
+        for (name, entries) in [
+            ("slots", places),
+            ("flows", flows),
+            ("numbers", flows),
+            ("ranked", ranked),
+            ("flow_queues", flow_queues),
+        ] {
             let mut map = opened.maps_mut().find(|map| map.name() == name);
             let map = map.as_mut().expect("the map is in what was built");
             map.set_max_entries(entries).map_err(Program::Qdisc.at("setting it up"))?;
@@ -103,7 +107,7 @@ impl QdiscProgram {
         let maps = maps.map_err(Program::Qdisc.at("finding its maps"))?;
         let there = QdiscAtDevice { maps, is_of_this_version: true };
         let mut machine = vec![0; MACHINE];
-        for (at, entries) in [(PLACES, places), (FLOWS, flows), (RANKED, ranked)] {
+        for (at, entries) in room(plan.sizes) {
             machine[at..][..4].copy_from_slice(&entries.to_ne_bytes());
         }
         there.write("machines", 0, &machine)?;
@@ -149,12 +153,10 @@ impl QdiscAtDevice {
 
     /// Whether it can follow this plan: it is of this version, and has room for as many packets and flows.
     pub fn can_follow(&self, plan: &QdiscPlan) -> bool {
-        let Sizes { places, flows, ranked } = plan.sizes;
-        let room = [(PLACES, places), (FLOWS, flows), (RANKED, ranked)];
         let has_room = |(at, entries): (usize, u32)| {
             self.long("machines", at).is_ok_and(|there| there as u32 >= entries)
         };
-        self.is_of_this_version && room.into_iter().all(has_room)
+        self.is_of_this_version && room(plan.sizes).into_iter().all(has_room)
     }
 
     /// Lets it follow another plan. Packets that wait stay where they are if both have one shape; otherwise they leave first.
@@ -247,6 +249,11 @@ impl QdiscAtDevice {
         bytes[NOTE - 1] = 0;
         self.write("notes", number, &bytes)
     }
+}
+
+/// What there is room for, and where that stands in `struct machine`.
+fn room(Sizes { places, flows, ranked, flow_queues }: Sizes) -> [(usize, u32); 4] {
+    [(PLACES, places), (FLOWS, flows), (RANKED, ranked), (FLOW_QUEUES, flow_queues)]
 }
 
 /// By which a discipline is known, and the version of its program.

@@ -3,6 +3,7 @@
 //! test. Needs no right.
 
 mod flows;
+mod fq;
 mod twin;
 mod wfq;
 
@@ -33,9 +34,25 @@ struct Scheme {
     schedule: QdiscSchedule,
     queue_of: DscpTable<u8>,
     element: Box<dyn QueueDiscipline>,
+    /// The draws of the only queue that draws, and the seeds of all hashes.
+    draws: Rng,
+    seeds: Vec<u64>,
 }
 
 impl Scheme {
+    /// A queue behind a shaper, with the draws of a test.
+    fn new(
+        rng: &Rng,
+        shaper: ShaperParams,
+        schedule: QdiscSchedule,
+        queue_of: DscpTable<u8>,
+        inner: Box<dyn QueueDiscipline>,
+    ) -> Scheme {
+        let element = Box::new(Shaper::new(shaper.clone(), inner));
+        let (draws, seeds) = (rng.beside("draws"), Vec::new());
+        Scheme { shaper, schedule, queue_of, element, draws, seeds }
+    }
+
     /// Rules do not matter: the test says to which queue a packet belongs.
     fn plan(&self) -> QdiscPlan {
         static BASE: OnceLock<QdiscPlan> = OnceLock::new();
@@ -86,8 +103,7 @@ fn shared(rng: &mut Rng) -> Scheme {
     let queues = params.bands();
     let schedule = QdiscSchedule::Shared { limit, queues };
     let inner = Box::new(SharedPriority::new(params));
-    let element = Box::new(Shaper::new(shaper.clone(), inner));
-    Scheme { shaper, schedule, queue_of, element }
+    Scheme::new(rng, shaper, schedule, queue_of, inner)
 }
 
 /// A queue, as both have it.
@@ -113,10 +129,9 @@ fn strict(rng: &mut Rng) -> Scheme {
     let each = (0..queues).map(|queue| child(rng, shaper.rate(), queue == red));
     let (queues_of_plan, children): (Vec<_>, Vec<_>) = each.unzip();
     let (classifier, otherwise) = rules(&queue_of, queues);
-    let inner = StrictPriority::new(classifier, children, otherwise).unwrap();
-    let element = Box::new(Shaper::new(shaper.clone(), Box::new(inner)));
+    let inner = Box::new(StrictPriority::new(classifier, children, otherwise).unwrap());
     let schedule = QdiscSchedule::Strict(queues_of_plan);
-    Scheme { shaper, schedule, queue_of, element }
+    Scheme::new(rng, shaper, schedule, queue_of, inner)
 }
 
 fn weighted(rng: &mut Rng) -> Scheme {
@@ -129,10 +144,9 @@ fn weighted(rng: &mut Rng) -> Scheme {
         children.push((weight, child));
     }
     let (classifier, otherwise) = rules(&queue_of, queues);
-    let inner = WeightedRoundRobin::new(classifier, children, otherwise).unwrap();
-    let element = Box::new(Shaper::new(shaper.clone(), Box::new(inner)));
+    let inner = Box::new(WeightedRoundRobin::new(classifier, children, otherwise).unwrap());
     let schedule = QdiscSchedule::Weighted(of_plan);
-    Scheme { shaper, schedule, queue_of, element }
+    Scheme::new(rng, shaper, schedule, queue_of, inner)
 }
 
 fn deficit(rng: &mut Rng) -> Scheme {
@@ -150,10 +164,9 @@ fn deficit(rng: &mut Rng) -> Scheme {
         children.push((quantum, child));
     }
     let (classifier, otherwise) = rules(&queue_of, queues);
-    let inner = DeficitRoundRobin::new(classifier, children, otherwise).unwrap();
-    let element = Box::new(Shaper::new(shaper.clone(), Box::new(inner)));
+    let inner = Box::new(DeficitRoundRobin::new(classifier, children, otherwise).unwrap());
     let schedule = QdiscSchedule::Deficit(of_plan);
-    Scheme { shaper, schedule, queue_of, element }
+    Scheme::new(rng, shaper, schedule, queue_of, inner)
 }
 
 fn red_params(rng: &mut Rng, rate: Rate) -> RedParams {
@@ -196,8 +209,7 @@ fn red(rng: &mut Rng) -> Scheme {
     let params = red_params(rng, shaper.rate());
     let schedule = QdiscSchedule::Strict(vec![QdiscQueue::Red(params.clone())]);
     let inner = Box::new(Red::new(params, rng.beside("draws")));
-    let element = Box::new(Shaper::new(shaper.clone(), inner));
-    Scheme { shaper, schedule, queue_of: DscpTable::filled(0), element }
+    Scheme::new(rng, shaper, schedule, DscpTable::filled(0), inner)
 }
 
 fn sima_params(rng: &mut Rng) -> SimaQueueParams {
@@ -226,8 +238,8 @@ fn sima(rng: &mut Rng) -> Scheme {
     let shaper = shaper(rng);
     let params = sima_params(rng);
     let schedule = QdiscSchedule::Strict(vec![QdiscQueue::Sima(Box::new(params.clone()))]);
-    let element = Box::new(Shaper::new(shaper.clone(), Box::new(Sima::new(params))));
-    Scheme { shaper, schedule, queue_of: DscpTable::filled(0), element }
+    let inner = Box::new(Sima::new(params));
+    Scheme::new(rng, shaper, schedule, DscpTable::filled(0), inner)
 }
 
 /// What happened in a sequence.
@@ -235,16 +247,35 @@ fn sima(rng: &mut Rng) -> Scheme {
 struct Tally {
     arrived: u64,
     left: u64,
+    /// How often all that waited was dropped.
+    emptied: u64,
     dropped: [u64; 6],
+}
+
+impl Tally {
+    /// Packets that do not wait any more.
+    fn gone(&self) -> u64 {
+        self.left + self.dropped.iter().sum::<u64>()
+    }
+
+    fn count(&mut self, drops: &mut Drops) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        for dropped in drops.drain() {
+            numbers.push(number(&dropped.packet));
+            self.dropped[dropped.reason as usize] += 1;
+        }
+        numbers
+    }
 }
 
 /// Shows one random sequence to both.
 fn compare(scheme: fn(&mut Rng) -> Scheme, seed: u64, tally: &mut Tally) {
     let mut rng = Rng::stream(seed, "sequence");
     let mut scheme = scheme(&mut rng);
-    let mut twin = Twin::new(&scheme.plan(), rng.beside("draws"));
+    let mut twin = Twin::with_seeds(&scheme.plan(), scheme.draws.clone(), &scheme.seeds);
     let mut flows = flows::Flows::new(seed);
     let (mut now, mut drops) = (Instant::START, Drops::default());
+    let (arrived_before, gone_before) = (tally.arrived, tally.gone());
     let packet_time = scheme.shaper.rate().time_for(Bytes(800)).nanos();
     for event in 0..EVENTS {
         now += Duration::from_nanos(match rng.below(8) {
@@ -266,30 +297,32 @@ fn compare(scheme: fn(&mut Rng) -> Scheme, seed: u64, tally: &mut Tally) {
             let queue = scheme.schedule.first_queue(class);
             let found = twin.arrive(now, &packet, queue);
             scheme.element.enqueue(now, packet, &mut drops);
-            let mut expected = Vec::new();
-            for dropped in drops.drain() {
-                expected.push(number(&dropped.packet));
-                tally.dropped[dropped.reason as usize] += 1;
-            }
+            let expected = tally.count(&mut drops);
             assert_eq!(found, expected, "seed {seed}, event {event}: what is dropped");
             tally.arrived += 1;
         } else {
-            let found = twin.serve(now);
+            let (found, dropped) = twin.serve_or_drop(now);
             let expected = match scheme.element.ready_at() {
                 None => Err(0),
                 Some(ready) if ready > now => Err(ready.nanos()),
+                // It may drop all that wait.
                 Some(_) => {
-                    let queued = scheme.element.dequeue(now, &mut drops).expect("it is ready");
-                    Ok(number(&queued.packet))
+                    let queued = scheme.element.dequeue(now, &mut drops);
+                    queued.map(|queued| number(&queued.packet)).ok_or(0)
                 }
             };
+            let expected_drops = tally.count(&mut drops);
+            assert_eq!(dropped, expected_drops, "seed {seed}, event {event}: what is dropped");
             assert_eq!(found, expected, "seed {seed}, event {event}: what leaves");
             tally.left += u64::from(found.is_ok());
+            tally.emptied += u64::from(found.is_err() && !dropped.is_empty());
         }
         assert_eq!(twin.waiting.len() as u64, scheme.element.backlog().packets);
         compare_averages(&scheme, &twin, seed);
     }
     assert!(twin.is_bounded(), "no more places and flows than there are");
+    let gone = tally.gone() - gone_before;
+    assert_eq!(tally.arrived - arrived_before, gone + twin.waiting.len() as u64);
 }
 
 /// Holds the average of the last level against the bound that programs/qdisc/red.h states.

@@ -32,7 +32,7 @@ impl Flows {
 }
 
 /// Flows of both versions of IP, of which many differ in one field only.
-fn flow(number: u32) -> FlowKey {
+pub(super) fn flow(number: u32) -> FlowKey {
     let mut flow = FlowKey {
         src: Address::v4(0x0a00_0001),
         dst: Address::v4(0x0a00_0002),
@@ -69,8 +69,7 @@ fn stf(rng: &mut Rng) -> Scheme {
     let params = stf_params(rng, shaper.rate());
     let schedule = QdiscSchedule::Strict(vec![QdiscQueue::Stf(params.clone())]);
     let inner = Box::new(Stf::new(params, rng.beside("hash")));
-    let element = Box::new(Shaper::new(shaper.clone(), inner));
-    Scheme { shaper, schedule, queue_of: DscpTable::filled(0), element }
+    Scheme::new(rng, shaper, schedule, DscpTable::filled(0), inner)
 }
 
 /// Several such queues among others.
@@ -117,8 +116,7 @@ pub(super) fn in_classes(rng: &mut Rng, shaper: ShaperParams, children: Vec<Chil
             (QdiscSchedule::Deficit(quanta().zip(plans).collect()), Box::new(inner))
         }
     };
-    let element = Box::new(Shaper::new(shaper.clone(), inner));
-    Scheme { shaper, schedule, queue_of, element }
+    Scheme::new(rng, shaper, schedule, queue_of, inner)
 }
 
 #[test]
@@ -144,7 +142,7 @@ fn one_queue(limit: u64, max_flows: usize) -> (QdiscPlan, StfParams) {
     (QdiscPlan::new(&shaper, 0, &schedule, &Classifier::default(), 0).unwrap(), params)
 }
 
-fn of_flow(number: u32, key: FlowKey) -> Packet {
+pub(super) fn of_flow(number: u32, key: FlowKey) -> Packet {
     Packet { size: 1_000, key, bytes: FrameId::new(number), ..Packet::default() }
 }
 
@@ -218,9 +216,19 @@ fn after_the_kernel_has_emptied_it_flows_start_again() {
 /// Shows both a sequence of arrivals and departures, of which a third leave.
 fn compare_many(limit: u64, max_flows: usize, flows: u32, events: u32) {
     let (plan, params) = one_queue(limit, max_flows);
-    let mut twin = Twin::new(&plan, Rng::stream(1, "none"));
+    let twin = Twin::new(&plan, Rng::stream(1, "none"));
+    compare_long(twin, Box::new(Stf::new(params, Rng::stream(1, "hash"))), flows, events);
+}
+
+/// The same for any queue behind a shaper of 8 Mbit/s.
+pub(super) fn compare_long(
+    mut twin: Twin,
+    inner: Box<dyn QueueDiscipline>,
+    flows: u32,
+    events: u32,
+) {
     let shaper = ShaperParams::new(Rate::from_bits_per_sec(8_000_000), Bytes::ZERO).unwrap();
-    let mut element = Shaper::new(shaper, Box::new(Stf::new(params, Rng::stream(1, "hash"))));
+    let mut element = Shaper::new(shaper, inner);
     let (mut rng, mut drops) = (Rng::stream(1, "flows"), Drops::default());
     for event in 0..events {
         let now = at(u64::from(event));
@@ -230,9 +238,11 @@ fn compare_many(limit: u64, max_flows: usize, flows: u32, events: u32) {
         let expected: Vec<u32> = drops.drain().map(|dropped| number(&dropped.packet)).collect();
         assert_eq!(found, expected, "event {event}: what is dropped");
         if rng.below(3) == 0 {
-            let found = twin.serve(now);
+            let (found, dropped) = twin.serve_or_drop(now);
             let expected = element.dequeue(now, &mut drops).map(|queued| number(&queued.packet));
             assert_eq!(found.ok(), expected, "event {event}: what leaves");
+            let expected = drops.drain().map(|dropped| number(&dropped.packet));
+            assert!(dropped.into_iter().eq(expected), "event {event}: what is dropped");
         }
     }
     assert_eq!(twin.waiting.len() as u64, element.backlog().packets);

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use shortflow_ebpf::qdisc::{LAYOUT, QdiscPlan, Sizes};
+use shortflow_ebpf::qdisc::{LAYOUT, MAX_FQS, QdiscPlan, Sizes};
 use shortflow_packet::{FlowKey, Packet};
 use shortflow_units::{Instant, Rng};
 
 /// No place.
 const NONE: u32 = u32::MAX;
+/// The list beside the plan of packets that cannot be read.
+const UNREADABLE: usize = 2;
 /// Where averages stand in `struct machine`, and the size of what a level keeps.
 const REDS: usize = 2264;
 const LEVEL: usize = 40;
@@ -90,6 +92,7 @@ unsafe extern "C" {
         sizes: *const u32,
         draw: extern "C" fn(*mut c_void) -> u64,
         of: *mut c_void,
+        seeds: *const u64,
     ) -> *mut Opaque;
     fn shortflow_twin_drop(twin: *mut Opaque);
     fn shortflow_twin_reload(twin: *mut Opaque, plan: *const u8);
@@ -100,7 +103,13 @@ unsafe extern "C" {
         given_up: *mut u32,
         count: *mut u32,
     ) -> u32;
-    fn shortflow_twin_serve(twin: *mut Opaque, now: u64, until: *mut u64) -> u32;
+    fn shortflow_twin_serve(
+        twin: *mut Opaque,
+        now: u64,
+        until: *mut u64,
+        given_up: *mut u32,
+        count: *mut u32,
+    ) -> u32;
     fn shortflow_twin_reset(twin: *mut Opaque);
     fn shortflow_twin_machine(twin: *const Opaque) -> *const u8;
 }
@@ -127,6 +136,13 @@ pub(crate) struct Twin {
 #[allow(unsafe_code)]
 impl Twin {
     pub(crate) fn new(plan: &QdiscPlan, rng: Rng) -> Twin {
+        Twin::with_seeds(plan, rng, &[])
+    }
+
+    /// With the seeds of its hashes.
+    pub(crate) fn with_seeds(plan: &QdiscPlan, rng: Rng, seeds: &[u64]) -> Twin {
+        let mut all_seeds = [0; MAX_FQS];
+        all_seeds[..seeds.len()].copy_from_slice(seeds);
         let mut layout = [0; LAYOUT.len()];
         // SAFETY: it writes as many numbers.
         unsafe { shortflow_twin_layout(layout.as_mut_ptr()) };
@@ -134,10 +150,11 @@ impl Twin {
         assert_eq!(layout[0], plan.bytes().len() as u64);
         let mut rng = Box::new(rng);
         let of = (&raw mut *rng).cast();
-        let Sizes { places, flows, ranked } = plan.sizes();
-        let sizes = [places, flows, ranked];
-        // SAFETY: the plan is as long as it must be and is copied; the generator lives as long as the twin.
-        let there = unsafe { shortflow_twin_new(plan.bytes().as_ptr(), sizes.as_ptr(), draw, of) };
+        let Sizes { places, flows, ranked, flow_queues } = plan.sizes();
+        let sizes = [places, flows, ranked, flow_queues];
+        let (plan_bytes, seeds) = (plan.bytes().as_ptr(), all_seeds.as_ptr());
+        // SAFETY: plan and seeds are as long as they must be and are copied; the generator lives as long as the twin.
+        let there = unsafe { shortflow_twin_new(plan_bytes, sizes.as_ptr(), draw, of, seeds) };
         Twin {
             there,
             _rng: rng,
@@ -154,13 +171,28 @@ impl Twin {
 
     /// The packets that are dropped when this one comes.
     pub(crate) fn arrive(&mut self, now: Instant, packet: &Packet, queue: usize) -> Vec<u32> {
+        self.arrive_at(now, packet, queue, false)
+    }
+
+    /// The same for a packet that cannot be read.
+    pub(crate) fn arrive_unreadable(&mut self, now: Instant, packet: &Packet) -> Vec<u32> {
+        self.arrive_at(now, packet, UNREADABLE, true)
+    }
+
+    fn arrive_at(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        queue: usize,
+        is_beside: bool,
+    ) -> Vec<u32> {
         let number = number(packet);
         let arrival = Arrival {
             size: packet.size,
             length: packet.size,
             segments: 1,
             queue: queue as u32,
-            is_beside: 0,
+            is_beside: is_beside.into(),
             code_point: packet.dscp.value().into(),
             key: Key::new(&packet.key, queue),
         };
@@ -176,9 +208,7 @@ impl Twin {
                 &raw mut count,
             )
         };
-        let pushed_out = self.given_up[..count as usize].iter();
-        let mut dropped: Vec<u32> =
-            pushed_out.map(|place| self.waiting.remove(place).expect("it waited")).collect();
+        let mut dropped = self.given_up(count);
         if place == NONE {
             dropped.push(number);
         } else {
@@ -188,15 +218,31 @@ impl Twin {
         dropped
     }
 
-    /// The packet that leaves, or until when none does.
+    fn given_up(&mut self, count: u32) -> Vec<u32> {
+        let places = self.given_up[..count as usize].iter();
+        places.map(|place| self.waiting.remove(place).expect("it waited")).collect()
+    }
+
+    /// The packet that leaves, or until when none does; none is dropped.
     pub(crate) fn serve(&mut self, now: Instant) -> Result<u32, u64> {
-        let mut until = 0;
-        // SAFETY: it writes one number.
-        let place = unsafe { shortflow_twin_serve(self.there, now.nanos(), &raw mut until) };
+        let (served, dropped) = self.serve_or_drop(now);
+        assert!(dropped.is_empty(), "{dropped:?}");
+        served
+    }
+
+    /// The packet that leaves, or until when none does; and those that are dropped.
+    pub(crate) fn serve_or_drop(&mut self, now: Instant) -> (Result<u32, u64>, Vec<u32>) {
+        let (mut until, mut count) = (0, 0);
+        // SAFETY: it writes two numbers, and no more places are given up than there are.
+        let place = unsafe {
+            let given_up = self.given_up.as_mut_ptr();
+            shortflow_twin_serve(self.there, now.nanos(), &raw mut until, given_up, &raw mut count)
+        };
+        let dropped = self.given_up(count);
         if place == NONE {
-            return Err(until);
+            return (Err(until), dropped);
         }
-        Ok(self.waiting.remove(&place).expect("it waited"))
+        (Ok(self.waiting.remove(&place).expect("it waited")), dropped)
     }
 
     fn machine(&self, at: usize) -> u64 {

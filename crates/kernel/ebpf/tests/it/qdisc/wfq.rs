@@ -3,9 +3,7 @@
 use shortflow_ebpf::qdisc::{QdiscPlan, QdiscSchedule};
 use shortflow_elements::DropReason;
 use shortflow_elements::classifier::Classifier;
-use shortflow_elements::queue::{
-    Shaper, ShaperParams, Share, Weight, Wfq, WfqClass, WfqParams, WhenFull,
-};
+use shortflow_elements::queue::{ShaperParams, Share, Weight, Wfq, WfqClass, WfqParams, WhenFull};
 use shortflow_units::{Bytes, Length, Rate, Rng};
 
 use super::twin::{Twin, wide_results};
@@ -50,9 +48,8 @@ fn fair_among(rng: &mut Rng, has_flows: bool, are_alike: bool) -> Scheme {
         0 => params.clone().with_when_full(WhenFull::TailDrop).unwrap_or(params),
         _ => params,
     };
-    let inner = Wfq::new(params.clone(), shaper.rate(), rng.beside("hash"));
-    let element = Box::new(Shaper::new(shaper.clone(), Box::new(inner)));
-    Scheme { shaper, schedule: QdiscSchedule::Fair(params), queue_of, element }
+    let inner = Box::new(Wfq::new(params.clone(), shaper.rate(), rng.beside("hash")));
+    Scheme::new(rng, shaper, QdiscSchedule::Fair(params), queue_of, inner)
 }
 
 fn fair_classes(rng: &mut Rng) -> Scheme {
