@@ -61,7 +61,6 @@ mod times;
 mod tree;
 mod wanted;
 mod warning;
-mod without_effect;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use class_probe::{ClassProbe, Endpoints};
@@ -100,4 +99,3 @@ pub use tc::{Applied, Tc};
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted};
 pub use warning::{Warning, tells_receivers};
-pub use without_effect::WITHOUT_EFFECT;

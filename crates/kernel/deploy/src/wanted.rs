@@ -1,6 +1,6 @@
 //! The wanted state of a device under a policy, and the steps to reach it.
 
-use shortflow_policy::{Policy, QueuePlan, Role, WithoutEffect};
+use shortflow_policy::{Policy, QueuePlan};
 use shortflow_units::{LinkLayer, Rate};
 
 use crate::compile::{Edge, Refusal, RolesError, Settings, compile, compile_edge, roles_of};
@@ -17,7 +17,6 @@ use crate::observe::{Observed, Root};
 use crate::owner::Owners;
 use crate::tc::{Applied, Tc};
 use crate::tree::Tree;
-use crate::without_effect::WITHOUT_EFFECT;
 
 /// Where something is to stand, and how it is to be made.
 #[derive(Debug, Clone)]
@@ -114,8 +113,7 @@ impl Wanted {
         }
         match refusals.is_empty() {
             true => {
-                let mut notes = tree.as_ref().map_or(Vec::new(), |tree| tree.notes.clone());
-                notes.extend(without_effect(policy, &roles));
+                let notes = tree.as_ref().map_or(Vec::new(), |tree| tree.notes.clone());
                 let options = Options::default();
                 Ok(Wanted { policy: policy.name.clone(), edge, tree, options, notes })
             }
@@ -298,13 +296,4 @@ impl Wanted {
         });
         edge.chain(tree).collect()
     }
-}
-
-/// The keys of `roles` that have no effect on a device.
-fn without_effect(policy: &Policy, roles: &[&Role]) -> Vec<String> {
-    let is_of_role = |path: &str| {
-        let role = path.strip_prefix("roles.").and_then(|path| path.split('.').next());
-        role.is_none_or(|name| roles.iter().any(|role| role.name == name))
-    };
-    WithoutEffect::notes(WITHOUT_EFFECT, "deploy", [&policy.written], |key| is_of_role(&key.path))
 }

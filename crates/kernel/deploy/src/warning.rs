@@ -50,6 +50,8 @@ impl Warning {
         let pieces = wanted.tree.as_ref().and_then(|tree| of_pieces(tree, device, environment));
         let wrapped = of_wrapping(wanted, device, environment);
         let translated = of_translation(policy, wanted, device, environment);
+        let hosts = of_fair_hosts(wanted, device, environment);
+        let translated = translated.into_iter().chain(hosts);
         // What it receives it does not give to the provider.
         let marks = wanted.edge.as_ref().filter(|_| !environment.is_received);
         let written = marks.and_then(|_| of_network_control(policy, device));
@@ -154,7 +156,8 @@ fn of_translation(
         Translation::Unknown | Translation::None => return Vec::new(),
     };
     let remedy = "mark at the hosts or at a router before the translation, classify by ports or \
-        code points, or use `host-fair`, whose CAKE sees the addresses behind the NAT";
+        code points, or use `host-fair` with `ecn = true`, whose CAKE sees the addresses behind \
+        the NAT";
     let of_host = by_host.filter(|_| environment.translation == Translation::Seen).map(|name| Warning {
         what: format!(
             "source addresses {word} (NAT) before packets reach {device}: class `{name}` has one \
@@ -172,6 +175,25 @@ fn of_translation(
         remedy: remedy.to_owned(),
     });
     of_host.into_iter().chain(of_rule).collect()
+}
+
+/// Hosts that are to share the line fairly, but have one address at the device. CAKE sees behind it.
+fn of_fair_hosts(wanted: &Wanted, device: &str, environment: &Environment) -> Option<Warning> {
+    let plan = wanted.tree.as_ref()?.program.as_ref()?;
+    let [by_senders, by_receivers] = plan.tells_hosts_apart();
+    let (is_fair, what) = match environment.is_received {
+        false => (by_senders, "source addresses are translated (NAT) before packets reach"),
+        true => (by_receivers, "destination addresses are translated (NAT) after packets come to"),
+    };
+    (is_fair && environment.translation == Translation::Seen).then(|| Warning {
+        what: format!(
+            "{what} {device}: to `host-fair` in a BPF qdisc all hosts behind the NAT are one"
+        ),
+        remedy:
+            "set `ecn = true`, whose CAKE sees the addresses behind the NAT, or deploy on what \
+            the device towards these hosts sends"
+                .to_owned(),
+    })
 }
 
 /// A rule on addresses of the LAN, which packets that arrive do not have yet.
@@ -311,7 +333,7 @@ mod tests {
             speed: None,
             link_layer: None,
             link_header: 14,
-            kernel: Kernel::default(),
+            kernel: Kernel::new([(Kind::BpfQdisc, true)]),
             nearest: false,
         };
         let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
@@ -387,6 +409,34 @@ marker.token-bucket = { rate = "250 kbit/s", depth = "6 KB", per = "source" }
         assert_eq!(of(&all, &["edge", "core"], Translation::Unknown), "");
         let flows = all.replace("\"source\"", "\"flow\"");
         assert_eq!(of(&flows, &["edge", "core"], Translation::Seen), "");
+    }
+
+    #[test]
+    fn hosts_that_a_bpf_qdisc_cannot_tell_apart_behind_a_translation_are_told() {
+        let of = |by: &str, ecn: bool, translation| {
+            let text = format!("roles.core.queue.host-fair = {{ by = \"{by}\", ecn = {ecn} }}");
+            let environment = Environment { translation, ..KNOWN };
+            warnings_text(&warnings(&text, &[], "100 Mbit/s", environment))
+        };
+        let text = of("source", false, Translation::Seen);
+        assert!(text.contains("to `host-fair` in a BPF qdisc all hosts behind the NAT are one"));
+        assert!(text.contains("set `ecn = true`, whose CAKE sees"), "{text}");
+        // Hosts that receive have addresses of their own, and CAKE looks behind the translation.
+        assert_eq!(of("destination", false, Translation::Seen), "");
+        assert_eq!(of("source", true, Translation::Seen), "");
+        assert_eq!(of("source", false, Translation::None), "");
+    }
+
+    #[test]
+    fn received_packets_have_one_destination_before_a_translation() {
+        let of = |by: &str| {
+            let text = format!("roles.core.queue.host-fair = {{ by = \"{by}\", ecn = false }}");
+            let translation = Translation::Seen;
+            let environment = Environment { is_received: true, translation, ..KNOWN };
+            warnings_text(&warnings(&text, &[], "100 Mbit/s", environment))
+        };
+        assert!(of("both").contains("after packets come to wan: to `host-fair`"), "{}", of("both"));
+        assert_eq!(of("source"), "");
     }
 
     #[test]

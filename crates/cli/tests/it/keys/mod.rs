@@ -178,7 +178,7 @@ fn declared(engine: usize, scheme: &str, key: &str) -> Option<&'static str> {
         [shortflow_sim::WITHOUT_EFFECT, &[]],
         [shortflow_predict::WITHOUT_EFFECT, shortflow_predict::SCENARIO_KEYS_WITHOUT_EFFECT],
         [shortflow_rehearse::WITHOUT_EFFECT, &[]],
-        [shortflow_deploy::WITHOUT_EFFECT, &[]],
+        [&[], &[]],
     ][engine];
     let found = table.into_iter().find_map(|table| WithoutEffect::find(table, scheme, key));
     found.map(|one| one.reason)

@@ -327,7 +327,7 @@ impl Compiler<'_> {
 
     fn cake(&mut self, params: &HostFairParams, path: &str) -> Compiled<Discipline> {
         self.there(Kind::Cake, "host-fair", path)?;
-        let FlowQueueSettings { limit, queues, quantum: _, codel, ecn } = params.settings();
+        let FlowQueueSettings { limit, queues, quantum, codel, ecn } = params.settings();
         if !ecn.marks() {
             let what = "the kernel's cake marks ECN-capable packets, but the policy drops them";
             let nearest = "cake, which marks them";
@@ -350,6 +350,14 @@ impl Compiler<'_> {
                 its own quantum"
         );
         self.note(path, &what);
+        let without_effect = [
+            (*quantum != FRAME, "quantum", "derives its own from the rate of the line"),
+            (codel.mtu() != FRAME, "mtu", "derives its drop threshold from the rate"),
+            (params.ipv6_prefix() != 64, "ipv6_prefix", "uses the whole address"),
+        ];
+        for (_, key, why) in without_effect.iter().filter(|(is_set, ..)| *is_set) {
+            self.note(path, &format!("`{key}` has no effect in the kernel's cake, which {why}"));
+        }
         let hosts = match params.fairness() {
             Fairness::Source => "dual-srchost",
             Fairness::Destination => "dual-dsthost",

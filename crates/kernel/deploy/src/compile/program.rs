@@ -153,6 +153,8 @@ fn one(queue: &QueuePlan, rate: Rate, path: &str) -> Compiled<QdiscQueue> {
         QueuePlan::Red(plan) | QueuePlan::MultiRed(plan) => Ok(QdiscQueue::Red(plan.params(rate))),
         QueuePlan::Sima(params) => Ok(QdiscQueue::Sima(params.clone())),
         QueuePlan::Stf(params) => Ok(QdiscQueue::Stf(params.clone())),
+        QueuePlan::FqCodel(params) => Ok(QdiscQueue::FqCodel(params.clone())),
+        QueuePlan::HostFair(params) => Ok(QdiscQueue::HostFair(params.clone())),
         other => {
             let what = format!("the BPF queueing discipline has no `{}` here", other.scheme());
             Err(vec![Refusal::of_policy(path, &what, None)])
