@@ -339,13 +339,16 @@ fn a_profile_is_kept_to_the_last_packet_where_processors_work_on_it_at_once() {
         let sockets = [5001, 5002, 5003, 5004].map(|port| {
             first.within(&home, || UdpSocket::bind(("10.0.0.1", port))).unwrap().unwrap()
         });
+        // What the device has no room for is lost behind the program.
+        let send = |socket: &UdpSocket| drop(socket.send_to(&[7; 72], "10.0.0.2:9"));
+        // Each has its share before one of them sends all it has.
+        sockets.iter().for_each(send);
         let begin = &Barrier::new(4);
         std::thread::scope(|scope| {
             for socket in &sockets {
                 scope.spawn(move || {
                     begin.wait();
-                    // What the device has no room for is lost behind the program.
-                    (0..10_000).for_each(|_| drop(socket.send_to(&[7; 72], "10.0.0.2:9")));
+                    (1..10_000).for_each(|_| send(socket));
                 });
             }
         });
