@@ -29,7 +29,7 @@ pub(crate) fn class<'s>(visit: &Visit, named: &'s [SizeClass]) -> Option<&'s Siz
 fn parts(visit: &Visit) -> Option<(Option<&Message>, &Message)> {
     numbers(visit)?;
     let (object, before) = visit.messages.split_last()?;
-    Some((before.get(1), object)).filter(|_| !object.sizes.is_empty())
+    (!object.sizes.is_empty()).then_some((before.get(1), object))
 }
 
 fn numbers(visit: &Visit) -> Option<&[(f64, f64)]> {

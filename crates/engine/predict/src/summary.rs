@@ -161,7 +161,7 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
         (Demand::Packets { per_second, sizes, .. }, _) => {
             let is_one_size = sizes.len() == 1;
             let min = Estimate::at_least(lower_bound::min_delay(network, source, sizes));
-            let at_least = Some(min).filter(|_| is_one_size);
+            let at_least = is_one_size.then_some(min);
             found.datagrams = Some(DatagramSummary {
                 sent: (per_second * seconds).round() as u64,
                 delay: Some(Estimate::at_least(lower_bound::delay(network, source, sizes))),
