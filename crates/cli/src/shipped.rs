@@ -75,9 +75,14 @@ pub(crate) fn inputs() -> InputFiles {
     let inputs = InputFiles::default();
     for (path, text) in policies() {
         let name = Path::new(stem(path));
-        if !name.exists() && !name.with_extension("toml").exists() {
+        if !may_be_file(name) {
             inputs.give(name, text);
         }
     }
     inputs
+}
+
+/// Whether a file may be meant: one of this name is here, or one whose ending was left out.
+pub(crate) fn may_be_file(name: &Path) -> bool {
+    name.exists() || name.with_extension("toml").exists()
 }

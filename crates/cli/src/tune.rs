@@ -139,7 +139,7 @@ fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure
 
 /// A policy by its file, or by the name of a shipped one.
 fn file(inputs: &InputFiles, path: &Path) -> Result<CandidateFile, Failure> {
-    if path == Path::new("-") || path.exists() {
+    if path == Path::new("-") || shipped::may_be_file(path) {
         wrong_file::refuse(inputs, path, Given::PolicyOf(POLICIES))?;
         return Ok(CandidateFile {
             path: Some(path.to_owned()),

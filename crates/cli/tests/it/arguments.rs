@@ -45,8 +45,13 @@ fn a_shipped_policy_is_named_without_its_file_unless_a_file_here_could_be_meant(
     );
     // Whoever has a file of nearly this name may mean it.
     std::fs::write(folder.path().join("fq-codel.toml"), "[roles.core]\n").unwrap();
-    let (code, err) = in_folder(&["check", "fq-codel"]);
-    assert!(code == Some(2) && err.contains("did you mean fq-codel.toml?"), "{err}");
+    let scenario = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/small.toml");
+    let scenario = scenario.to_str().unwrap();
+    let tune = ["tune", scenario, "--for", "p99:web", "--policies", "fq-codel"];
+    for words in [&["check", "fq-codel"][..], &tune] {
+        let (code, err) = in_folder(words);
+        assert!(code == Some(2) && err.contains("did you mean fq-codel.toml?"), "{err}");
+    }
 }
 
 #[test]
