@@ -14,14 +14,20 @@ pub(crate) fn options(args: &Deploy) -> Options {
         policy: _,
         dev: _,
         role: _,
+        ingress: _,
         rate,
+        // Of both directions together each is a command line of its own, with its rate and keys.
+        up: _,
+        down: _,
+        set_up: _,
+        set_down: _,
+        whole: _,
         link,
         set,
         label,
         nearest,
         dry_run: _,
         json: _,
-        ..
     } = args;
     Options {
         rate: *rate,
