@@ -22,7 +22,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
+.PHONY: manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live validate-stock live-lhl03 rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -128,7 +128,7 @@ validate-predict: build ## Compare predictions with simulations of random scenar
 	$(PYTHON) -B bench/predictions
 
 judge-predict: build ## Judge predictions of random scenarios of every kind, in the models' range or not; write that chapter (SEED=…: print others)
-	$(PYTHON) -B bench/predictions --mixed $(if $(SEED),--seed $(SEED),--write)
+	$(PYTHON) -B bench/predictions --mixed $(if $(SEED),--seed $(SEED),--seed 20261128 11 12 13 --write)
 
 # Runs in real time: about 35 minutes, as root, on an otherwise idle machine.
 validate-rehearse: build ## Compare the simulator with this kernel's TCP; write that chapter of docs/validation
@@ -137,6 +137,15 @@ validate-rehearse: build ## Compare the simulator with this kernel's TCP; write 
 validate-live: build ## Compare deployed policies with predictions, simulations and rehearsals; write that table of docs/deploy.md (needs root)
 	unshare -n $(PYTHON) -B bench/live
 	unshare -n $(PYTHON) -B bench/live/split.py
+
+# In virtual machines with clocks of their own: two to three minutes of CPU time for a policy and replica.
+validate-stock: build ## Compare every shipped policy on a stock kernel's live line with its simulation; write docs/live.md
+	@setup/packages kernels
+	$(PYTHON) -B bench/live/stock.py
+
+# Runs in real time: about 15 minutes, as root.
+live-lhl03: build ## Run the testbed of papers/lhl03 live, on a line with `deploy`; write papers/lhl03/live.md
+	unshare -n $(PYTHON) -B bench/agreement/live_testbed.py
 
 rehearse-lhl03: build ## Rehearse and simulate the testbed of papers/lhl03; write papers/lhl03/rehearsed.md
 	$(PYTHON) -B bench/agreement/testbed.py

@@ -16,6 +16,7 @@ SUITES = {
     "peers/tests": ["peers/validate", "peers/theory"],
     "performance/tests": ["performance"],
     "predictions/tests": ["predictions", "peers/validate"],
+    "live/tests": ["live"],
     "agreement/tests": ["agreement", "peers/validate"],
 }
 

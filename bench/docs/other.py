@@ -13,6 +13,7 @@ FLEET = ROOT / "crates/fleet/agent/src/fleet/file.rs"
 # The tables of a fleet, by the struct that reads them.
 TABLES = {
     "FleetFile": "`fleet.toml`", "MachineFile": "`[machines.NAME]`", "InterfaceFile": "`[machines.NAME.interfaces.NAME]`",
+    "TcpFile": "`[machines.NAME.interfaces.NAME.tcp]`",
     "AssignFile": "`[[assign]]`", "RolloutFile": "`[rollout]`",
 }  # fmt: skip
 
@@ -44,6 +45,8 @@ def kind_of(kind: str) -> str:
     kind = kind.removeprefix("Option<").removesuffix(">") if kind.startswith("Option<") else kind
     words = {"String": "text", "bool": "`true` or `false`", "i64": "whole number", "Duration": "duration, such as `\"30 min\"`",
              "Rate": "rate, such as `\"95 Mbit/s\"`", "LinkLayer": "link layer, such as `\"docsis\"`", "Vec<String>": "list of texts",
+             "u16": "port number", "u32": "whole number", "PathBuf": "path",
+             "GrowthFile": "`\"reno\"`, `\"aggregate-fair\"`, `\"constant-rate\"` or `\"increase-by-k\"`",
              "Named<Scalar>": "table of values by name", "Named<String>": "table of texts by name"}  # fmt: skip
     if kind in words:
         return words[kind]

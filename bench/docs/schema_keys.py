@@ -46,8 +46,13 @@ class Schema:
 
     def values(self) -> list[list[str]]:
         """The named values without keys of their own."""
-        return [[f"`{shown(name)}`", self.kind(part), self.about(part)]
+        return [[f"`{shown(name)}`", self.kind(part), self.about(part) or self.meanings(part)]
                 for name, part in sorted(self.named.items()) if "properties" not in part and not name.startswith(GENERIC)]  # fmt: skip
+
+    def meanings(self, part: dict[str, Any]) -> str:
+        """What each of the names means that a value may be."""
+        named = [each for each in part.get("anyOf", part.get("oneOf", [])) if "const" in each and "description" in each]
+        return " ".join(f"`{json.dumps(each['const'])}`: {self.about(each)}" for each in named)
 
     def rows(self, part: dict[str, Any]) -> list[list[str]]:
         """The keys of an object; nested objects without a name follow with their path."""

@@ -12,19 +12,16 @@ and three inline. Machines with different kernels run side by side. Exit codes: 
 """
 
 import argparse
-import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from debian import SUITES, Kernel, fetch
-from guest import Lacking, run_guest
+from machines import SUITES, Kernel, Lacking, fetch, missing_tools
 from page import write_page
+from trial import run_trial
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "target" / "kernels"
-TOOLS = {"qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "cpio": "cpio", "depmod": "kmod",
-         "zstd": "zstd", "xz": "xz-utils", "ip": "iproute2", "apt-get": "apt", "dpkg-deb": "dpkg"}  # fmt: skip
 
 
 def main() -> int:
@@ -34,12 +31,12 @@ def main() -> int:
     parser.add_argument("--short", action="store_true", help="try less of each policy")
     parser.add_argument("--verbose", action="store_true", help="show the machines' consoles")
     arguments = parser.parse_args()
-    if missing := sorted({package for tool, package in TOOLS.items() if not shutil.which(tool)}):
+    if missing := missing_tools():
         print(f"skipped: needs {', '.join(missing)}: apt-get install {' '.join(missing)}", file=sys.stderr)
         return 3
 
     def tried(kernel: Kernel) -> list[dict]:
-        return run_guest(kernel, arguments.shortflow.resolve(), ROOT, CACHE, short=arguments.short, verbose=arguments.verbose)
+        return run_trial(kernel, arguments.shortflow.resolve(), ROOT, CACHE, short=arguments.short, verbose=arguments.verbose)
 
     try:
         kernels = [fetch(suite, CACHE) for suite in arguments.kernel or SUITES]

@@ -81,6 +81,8 @@ killed() {
 
 inline() {
   policy=$1; role=$2; name=$(basename $policy .toml)
+  # What the last one has said would be taken for this one's.
+  rm -f /tmp/inline.json
   shortflow -q inline $policy --role $role --between to-near,to-far --rate '10 Mbit/s' --json >/tmp/inline.json 2>/tmp/inline.err &
   router=$!
   for try in $(seq 120); do
@@ -101,7 +103,7 @@ inline() {
   packets=$(tail -1 /tmp/inline.json | sed 's/.*"packets":\([0-9]*\).*/\1/')
   kill -9 $router; wait $router 2>/dev/null
   reaches 3 || { report $name $role inline failed "the bridge does not forward after kill -9"; return; }
-  grep -q '"packets":[1-9]' /tmp/inline.json || { report $name $role inline failed "packets passed it by: $(tail -1 /tmp/inline.json)"; return; }
+  grep -q '"packets":[1-9]' /tmp/inline.json || { report $name $role inline failed "packets passed it by: $(tail -1 /tmp/inline.json) $(tail -3 /tmp/inline.err)"; return; }
   report $name $role inline works ""
 }
 

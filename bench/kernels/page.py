@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from guest import LOADED
+from trial import LOADED
 
 HEAD = """# Which policy runs on which kernel
 

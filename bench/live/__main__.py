@@ -11,28 +11,21 @@ are requested at the times of the simulation. Each policy's figures are kept in 
 Exit codes: 0 the table is written; 2 a run failed; 3 the machine lacks something.
 """
 
-import argparse
 import csv
 import json
-import subprocess
 import sys
-import threading
 import tomllib
-from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from hosts import Failed, foreign_devices, host, run
+from deploy_page import fill, parser
+from hosts import run
 from shared import ROOT, Estimate, grid
+from ways import Page, Times, Way, deployed, inline, listen
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE / "line.toml"
 RESULTS = ROOT / "target" / "live"
-PAGE = ROOT / "docs" / "deploy.md"
-BEGIN, END = "<!-- begin: live -->", "<!-- end: live -->"
-RATE = "10 Mbit/s"
-SITE, READER = "10.77.1.2", "10.77.2.2"
 ENGINES = {"predict": "predicted", "simulate": "simulated", "rehearse": "rehearsed"}
 POLICIES = {
     "Best effort": ROOT / "policies" / "best-effort.toml",
@@ -86,65 +79,26 @@ def of_summary(folder: Path) -> dict[str, Figure | None]:
     return figures | {"calls": estimate(calls["datagrams"]["delay"]), "calls lost": estimate(calls["datagrams"]["loss"])}
 
 
-def arrivals(folder: Path, replica: int) -> list[tuple[float, int, None]]:
+def arrivals(folder: Path, replica: int) -> list[Page]:
     """The times and sizes of the pages in a simulated replica; one reader requests all."""
     with (folder / f"transfers-000-{replica:03}.csv").open() as rows:
         found = [(float(row["start_s"]), int(row["reply_bytes"]), None) for row in csv.DictReader(rows)]
     return sorted(found)
 
 
-def deployed(shortflow: Path, name: str, stack: ExitStack) -> tuple[list[str], list[str]]:
-    """A line of the kernel's queues; returns how to run commands at the site and at the reader."""
-    Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
-    hosts = stack.enter_context(host(SITE, "sites")), stack.enter_context(host(READER, "readers"))
-    run(shortflow, "-q", "deploy", POLICIES[name], "--role", "edge,core", "--dev", "readers", "--rate", RATE)
-    stack.callback(run, shortflow, "-q", "undeploy", "--dev", "readers")
-    return hosts
-
-
-def inline(shortflow: Path, name: str, stack: ExitStack) -> tuple[list[str], list[str]]:
-    """A line of our router between two devices; returns how to run commands at the site and at the reader."""
-    hosts = tuple(stack.enter_context(host(address, end, bridged=True))
-                  for address, end in [(SITE, "sites"), (READER, "readers")])  # fmt: skip
-    command = [shortflow, "-q", "inline", POLICIES[name], "--role", "edge,core", "--between", "sites,readers",
-               "--rate", RATE, "--rate-back", "1 Gbit/s", "--overhead", "14 B", "--seed", "1", "--json"]  # fmt: skip
-    router = subprocess.Popen(command, stdout=subprocess.PIPE)
-    stack.callback(router.wait)
-    stack.callback(router.terminate)
-    if not router.stdout.readline():
-        raise Failed(f"the router under {name} does not start")
-    # Nobody reads what it prints from now on, and it must not wait for that.
-    threading.Thread(target=router.stdout.read, daemon=True).start()
-    return hosts
-
-
-def live(shortflow: Path, way: Callable, name: str, simulated: Path, replicas: int) -> dict[str, Figure | None]:
+def live(shortflow: Path, way: Way, name: str, simulated: Path, replicas: int) -> dict[str, Figure | None]:
     """The figures of a policy on a live line."""
     plan = tomllib.loads(SCENARIO.read_text())
-    seconds, warm_up, drain = (float(plan[key].split()[0]) for key in ("duration", "warm_up", "drain"))
+    times = Times(*(float(plan[key].split()[0]) for key in ("duration", "warm_up", "drain")))
     found: dict[str, list[float]] = {figure: [] for figure in FIGURES}
-    with ExitStack() as stack:
-        at_site, at_reader = way(shortflow, name, stack)
-        traffic = [sys.executable, "-B", str(HERE / "traffic.py")]
-        site = subprocess.Popen([*at_site, *traffic, "site", SITE], stdout=subprocess.PIPE)
-        stack.callback(site.wait)
-        stack.callback(site.kill)
-        if not site.stdout.readline():
-            raise Failed("the site does not answer")
-        for replica in range(replicas):
-            asked = {"seconds": seconds, "drain": drain, "pages": arrivals(simulated, replica)}
-            heard = json.loads(run(*at_reader, *traffic, "reader", SITE, given=json.dumps(asked)))
-            pages = [(size, time) for when, size, time in heard["pages"]
-                     if warm_up <= when < seconds and time is not None]  # fmt: skip
-            calls = [(number, delay) for number, when, delay in heard["calls"] if warm_up <= when < seconds]
-            numbers = [number for number, _ in calls]
-            sent = max(numbers) - min(numbers) + 1
-            for label, size in SIZES.items():
-                of_size = [time for one, time in pages if one == size]
-                found[f"pages of {label}"].append(sum(of_size) / len(of_size))
-            found["all pages"].append(sum(time for _, time in pages) / len(pages))
-            found["calls"].append(sum(delay for _, delay in calls) / len(calls))
-            found["calls lost"].append(1 - len(calls) / sent)
+    pages = [arrivals(simulated, replica) for replica in range(replicas)]
+    for heard in listen(shortflow, way, POLICIES[name], times, pages):
+        for label, size in SIZES.items():
+            of_size = [time for one, time in heard.pages if one == size]
+            found[f"pages of {label}"].append(sum(of_size) / len(of_size))
+        found["all pages"].append(sum(time for _, time in heard.pages) / len(heard.pages))
+        found["calls"].append(sum(heard.calls) / len(heard.calls))
+        found["calls lost"].append(heard.lost)
     estimates = {figure: Estimate.over(values) for figure, values in found.items()}
     return {figure: Figure(one.mean, one.half_width) for figure, one in estimates.items()}
 
@@ -195,36 +149,20 @@ def table(found: dict[str, Columns]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="live", description=__doc__.splitlines()[0])
-    parser.add_argument("--shortflow", type=Path, default=ROOT / "target" / "release" / "shortflow")
-    parser.add_argument("--replicas", type=int, default=3)
-    parser.add_argument("--only", choices=POLICIES, help="one policy, whose table is printed instead")
-    parser.add_argument("--resume", action="store_true", help="take the figures of policies that an earlier run has kept")
-    arguments = parser.parse_args()
+    options = parser("live", __doc__, POLICIES)
+    options.add_argument("--resume", action="store_true", help="take the figures of policies that an earlier run has kept")
+    arguments = options.parse_args()
     shortflow = arguments.shortflow.resolve()
-    if found := foreign_devices():
-        print(f"needs a network namespace of its own: unshare -n …; found {found}", file=sys.stderr)
-        return 3
-    found = {}
-    try:
-        for name in [arguments.only] if arguments.only else POLICIES:
-            if arguments.resume and kept(name).exists():
-                found[name] = read_kept(name)
-                continue
-            found[name] = figures(shortflow, name, arguments.replicas)
-            keep(name, found[name])
-            print(f"{name}: done", file=sys.stderr)
-    except Failed as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if arguments.only:
-        print(table(found))
-        return 0
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(found)}\n{END}{rest.split(END)[1]}")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 0
+
+    def measure(name: str) -> Columns:
+        if arguments.resume and kept(name).exists():
+            return read_kept(name)
+        columns = figures(shortflow, name, arguments.replicas)
+        keep(name, columns)
+        return columns
+
+    names = [arguments.only] if arguments.only else POLICIES
+    return fill("live", names, measure, table, is_printed=bool(arguments.only))
 
 
 if __name__ == "__main__":

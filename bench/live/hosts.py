@@ -58,5 +58,7 @@ def host(address: str, end: str, more: Sequence[str] = (), *, bridged: bool = Fa
         run(*within, "sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_no_metrics_save")
         yield within
     finally:
+        # The kernel takes away a namespace's devices some time after its last process.
+        subprocess.run(["ip", "link", "del", end], capture_output=True, check=False)
         holder.kill()
         holder.wait()

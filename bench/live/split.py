@@ -8,7 +8,6 @@ machine's kernel with `shortflow deploy` on it. Users' pages are requested at th
 Exit codes: 0 the table is written; 2 a run failed; 3 the machine lacks something.
 """
 
-import argparse
 import csv
 import json
 import subprocess
@@ -18,14 +17,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from hosts import Failed, foreign_devices, host, run
+from deploy_page import fill, parser
+from hosts import Failed, host, run
 from shared import ROOT, Estimate, grid
 
 HERE = Path(__file__).resolve().parent
 SCENARIO = HERE / "split.toml"
 RESULTS = ROOT / "target" / "live"
-PAGE = ROOT / "docs" / "deploy.md"
-BEGIN, END = "<!-- begin: split -->", "<!-- end: split -->"
 RATE = "10 Mbit/s"
 SITE, GATE = "10.77.1.2", "10.77.2.2"
 USERS = [f"10.77.2.{10 + user}" for user in range(8)]
@@ -142,30 +140,12 @@ def table(found: dict[str, dict[str, dict[int, list[float]]]]) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="split", description=__doc__.splitlines()[0])
-    parser.add_argument("--shortflow", type=Path, default=ROOT / "target" / "release" / "shortflow")
-    parser.add_argument("--replicas", type=int, default=3)
-    parser.add_argument("--only", choices=POLICIES, help="one policy, whose table is printed instead")
-    arguments = parser.parse_args()
-    if found := foreign_devices():
-        print(f"needs a network namespace of its own: unshare -n …; found {found}", file=sys.stderr)
-        return 3
-    try:
-        found = {}
-        for name in [arguments.only] if arguments.only else POLICIES:
-            found[name] = measured(arguments.shortflow.resolve(), name, arguments.replicas)
-            print(f"{name}: done", file=sys.stderr)
-    except Failed as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    if arguments.only:
-        print(table(found))
-        return 0
-    text = PAGE.read_text()
-    before, rest = text.split(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table(found)}\n{END}{rest.split(END)[1]}")
-    print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 0
+    arguments = parser("split", __doc__, POLICIES).parse_args()
+    names = [arguments.only] if arguments.only else POLICIES
+    shortflow = arguments.shortflow.resolve()
+    return fill(
+        "split", names, lambda name: measured(shortflow, name, arguments.replicas), table, is_printed=bool(arguments.only)
+    )
 
 
 if __name__ == "__main__":

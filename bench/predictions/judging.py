@@ -116,10 +116,16 @@ def simulation(drawn: Drawn, shortflow: Path, folder: Path, seconds: float) -> d
     except subprocess.TimeoutExpired:
         return f"simulated for more than {seconds:.0f} s"
     if ended.returncode != 0:
-        return f"not simulated: {ended.stderr.strip()}"
+        return f"not simulated: {error_of(ended.stderr)}"
     summary = json.loads(ended.stdout)["runs"][0]["points"][0]["summary"]
     kept.write_text(json.dumps({"key": key, "summary": summary}))
     return summary
+
+
+def error_of(stderr: str) -> str:
+    """The error of a command, without the warnings before it."""
+    lines = stderr.strip().splitlines()
+    return "\n".join(lines[next((at for at, line in enumerate(lines) if line.startswith("error:")), 0) :])
 
 
 def call(

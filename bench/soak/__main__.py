@@ -58,7 +58,9 @@ def show_rehearsal(results: dict) -> None:
 def show_flood(results: dict) -> None:
     (way,) = results["ways"]
     print(f"packets per second: {way['packets_per_second']['median']:.0f} in the first half")
-    print(f"delay at half load, 99th percentile: {way['delay_p99_ns_at_half_load']['median'] / 1000:.0f} us")
+    delay, late = (way[key]["median"] / 1000 for key in ("delay_p99_ns_at_half_load", "sender_late_p99_ns_at_half_load"))
+    print(f"delay at half load, 99th percentile: {delay:.0f} us; the sender itself was {late:.0f} us late")
+    print("warnings:", json.dumps(results["warnings"]))
 
 
 def soak(command: list, show, folder: str) -> int:

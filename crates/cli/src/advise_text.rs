@@ -30,7 +30,7 @@ fn without_advice(folder: &Path) -> String {
     let scenario = shell_word(folder.join(SCENARIO).as_os_str());
     format!(
         "Ask again with less traffic or a faster line: fewer --users, fewer --uses, a smaller --sizes, or higher --up \
-         and --down. To change single assumptions, edit {scenario} and run `shortflow simulate {scenario}`.\n"
+         and --down. On a line that is idle for most of the time, ask with more --users. To change single assumptions, edit {scenario} and run `shortflow simulate {scenario}`.\n"
     )
 }
 
@@ -118,7 +118,8 @@ impl AdviceText<'_> {
         let why = match (&self.advised.scenario().policy, &self.narrow) {
             _ if self.useless.is_some() => self.useless.clone().unwrap_or_default(),
             _ if !self.is_advice() => format!(
-                "The line is too slow for this traffic: {} could not be measured under any policy.",
+                "Some replicas have too few of them to measure {}: the line is too slow for this traffic, or this traffic \
+                 is too little to compare policies.",
                 self.network.goals()[0]
             ),
             (_, None) if self.is_today => "No policy is significantly better than the current queue.".to_owned(),

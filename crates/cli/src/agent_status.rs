@@ -115,9 +115,12 @@ fn changed_text(device: &str, changed: &Value) -> String {
     let Some(times) = changed["times"].as_u64() else { return String::new() };
     let at = changed["at"].as_str().unwrap_or("?");
     if changed["again_and_again"] == true {
+        // No device has a parenthesis in its name.
+        let which =
+            if device.contains('(') { "--tcp".to_owned() } else { format!("--dev {device}") };
         return format!(
             "    another process changes it repeatedly, {times} times by {at}: is another agent running here?\n    \
-             its current state: shortflow status --dev {device}\n"
+             its current state: shortflow status {which}\n"
         );
     }
     let times = if times == 1 { "once".to_owned() } else { format!("{times} times") };

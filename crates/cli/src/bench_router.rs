@@ -40,14 +40,19 @@ pub(crate) fn bench(console: &Console, which: Router, args: &BenchRouter) -> Res
         Error::Interrupted => Failure::Interrupted("interrupted; no figures are kept".to_owned()),
         other => other.into(),
     })?;
-    let message = summary(&found);
+    let ways = summary(&found);
+    let warnings: Vec<String> = ways.iter().filter_map(linux::warning).collect();
     if args.json {
-        let rows: Vec<_> = message.iter().map(linux::row_as_json).collect();
-        return console
-            .print_json(&json!({ "rounds": args.rounds, "seconds": seconds, "ways": rows }));
+        let rows: Vec<_> = ways.iter().map(linux::row_as_json).collect();
+        let found = json!({
+            "rounds": args.rounds, "seconds": seconds, "ways": rows, "warnings": warnings,
+        });
+        return console.print_json(&found);
     }
     console.print(&format!("{}\n", linux::head(reference)))?;
-    message.iter().try_for_each(|row| console.print(&format!("{}\n", linux::row(row))))
+    ways.iter().try_for_each(|row| console.print(&format!("{}\n", linux::row(row))))?;
+    warnings.iter().for_each(|warning| console.warning(warning, linux::REMEDY));
+    Ok(())
 }
 
 /// `shortflow bench router` and `shortflow bench inline`.
@@ -104,6 +109,7 @@ mod linux {
             of_reference_by_cpu,
             late_nanos,
             delay_nanos,
+            sender_late_nanos: _,
         } = row;
         let ratio = |of: &Option<Spread>| {
             of.map_or("–".to_owned(), |ratio| {
@@ -126,6 +132,25 @@ mod linux {
         )
     }
 
+    /// What to do about a warning.
+    pub(super) const REMEDY: &str =
+        "other programs kept a processor busy; measure again on an idle machine";
+
+    /// What a reader of the row must know.
+    pub(super) fn warning(row: &SpeedSummary) -> Option<String> {
+        row.is_delay_of_sender().then(|| {
+            let micros = |spread: Option<Spread>| spread.map_or(0.0, |it| it.median / 1000.0);
+            format!(
+                "{} with {} bytes: the sender itself sent {:.0} us late, so the delay of {:.0} us says little about the \
+                 router",
+                row.way.name(),
+                row.size,
+                micros(row.sender_late_nanos),
+                micros(row.delay_nanos)
+            )
+        })
+    }
+
     pub(super) fn row_as_json(row: &SpeedSummary) -> Value {
         let spread = |spread: &Spread| json!({ "median": spread.median, "least": spread.min, "most": spread.max });
         json!({
@@ -137,6 +162,7 @@ mod linux {
             "cpu_ns_per_packet": row.cpu_nanos.as_ref().map(spread),
             "late_p99_ns": row.late_nanos.as_ref().map(spread),
             "delay_p99_ns_at_half_load": row.delay_nanos.as_ref().map(spread),
+            "sender_late_p99_ns_at_half_load": row.sender_late_nanos.as_ref().map(spread),
         })
     }
 }

@@ -92,7 +92,7 @@ impl Console {
 
     /// Shows warnings on standard error.
     pub(crate) fn warnings(&self, warnings: &Diagnostics) {
-        if !self.quiet && !warnings.is_empty() {
+        if !warnings.is_empty() {
             say(&warnings.render(self.color_err));
         }
     }
@@ -106,9 +106,7 @@ impl Console {
 
     /// Something that nothing refuses, and that is likely to go wrong; with what to do.
     pub(crate) fn warning(&self, what: &str, remedy: &str) {
-        if !self.quiet {
-            say(&format!("warning: {what}\n  = help: {remedy}"));
-        }
+        say(&format!("warning: {what}\n  = help: {remedy}"));
     }
 
     /// A note as it is shown, if it is.

@@ -49,8 +49,8 @@ mod on_linux {
     use serde_json::{Value, json};
     use shortflow_deploy::{
         DeviceLock, DeviceStatus, Environment, Error, Kernel, Link, Listings, Observed, Owners,
-        Received, Refusal, Root, Site, Step, Tc, Unwanted, Wanted, Warning, examine_kernel, link,
-        owners, quoted, refuse_ifb, short,
+        Received, Refusal, Root, Site, Step, Tc, Unwanted, Wanted, Warning, examine_kernel,
+        inline_router, link, owners, quoted, refuse_ifb, short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -74,6 +74,9 @@ mod on_linux {
 
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
+        if args.tcp.tcp {
+            return crate::deploy_tcp::deploy(console, args);
+        }
         let whole = args;
         let Some([up, down]) = args.directions() else {
             let policy = read(console, &args.policy, &args.set)?;
@@ -112,9 +115,15 @@ mod on_linux {
     /// `shortflow reload`.
     pub(crate) fn reload(console: &Console, args: &Reload) -> Result<(), Failure> {
         let Reload { deploy: args, reset } = args;
+        if args.tcp.tcp {
+            return crate::deploy_tcp::reload(console, args);
+        }
         let not_deployed =
             |args: &Deploy| Failure::from(Error::NotDeployed { device: name_of(args) });
-        let Some([up, down]) = args.directions() else {
+        let there = DirectionsThere::observe(args)?;
+        let of_both =
+            || matches!(there, DirectionsThere::Same).then(|| args.with_rates(None, None));
+        let Some([up, down]) = args.directions().or_else(of_both) else {
             let place = Place::from_args(args)?;
             let spot = Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
             if !spot.is_known() {
@@ -127,7 +136,13 @@ mod on_linux {
                     false => not_deployed(args),
                 });
             }
-            let change = Change::of_reload(console, args, spot, *reset)?;
+            let mut change = Change::of_reload(console, args, spot, *reset)?;
+            if let DirectionsThere::Other { policy } = there {
+                change.wanted.notes.push(format!(
+                    "this does not change what {} receives, which has policy {policy:?}: add --ingress to reload that",
+                    args.dev
+                ));
+            }
             return show_done(console, args, &[change.apply(console, &[])?]);
         };
         let place = Place::from_args(&up)?;
@@ -141,6 +156,31 @@ mod on_linux {
         let sent = Change::of_reload(console, &up, sent, *reset)?;
         let received = Change::of_reload(console, &down, received, *reset)?;
         both(console, args, sent, received)
+    }
+
+    /// What a reload that names no direction finds on what the device receives.
+    enum DirectionsThere {
+        /// The policy that is also on what it sends, where no rate says which of both is meant.
+        Same,
+        /// A policy that this reload does not change.
+        Other { policy: String },
+        /// Nothing, or the command names the direction.
+        One,
+    }
+
+    impl DirectionsThere {
+        fn observe(args: &Deploy) -> Result<DirectionsThere, Failure> {
+            if args.ingress || args.up.is_some() || link(&args.dev).is_err() {
+                return Ok(DirectionsThere::One);
+            }
+            let received = Received::observe(&args.dev)?.observed;
+            let Some(policy) = received.policy() else { return Ok(DirectionsThere::One) };
+            let sent = Tc::new(&args.dev).observe()?;
+            Ok(match sent.policy() == Some(policy) && args.rate.is_none() {
+                true => DirectionsThere::Same,
+                false => DirectionsThere::Other { policy: policy.to_owned() },
+            })
+        }
     }
 
     /// Changes what a device sends and what it receives. What is refused of either is refused before anything is changed.
@@ -289,9 +329,16 @@ mod on_linux {
             Ok(Change::new(&args, policy, wanted, spot, kept))
         }
 
-        /// Refuses a device on which something is deployed already. What was begun and not finished is gone on with.
+        /// Refuses a device that a router has, or on which something is deployed already. What was begun and not finished
+        /// is gone on with.
         fn is_free(&self) -> Result<(), Error> {
-            let Change { args, policy, spot: Spot { observed, .. }, .. } = self;
+            let Change { args, policy, spot: Spot { place, observed, .. }, .. } = self;
+            // A dry run may be for a device of another machine.
+            if place.link.is_some()
+                && let Some(router) = inline_router(&args.dev)?
+            {
+                return Err(Error::Routed { device: args.dev.clone(), router });
+            }
             let is_same = |there: &str| there == short(&policy.name);
             let there = observed.policy().filter(|_| observed.is_ours()).filter(|policy| {
                 observed.is_whole()
@@ -347,7 +394,10 @@ mod on_linux {
             if args.whole.is_some() {
                 notes.iter_mut().for_each(|note| *note = format!("{name}: {note}"));
             }
-            let warnings = Warning::all(policy, wanted, &args.dev, &place.environment);
+            let mut warnings = Warning::all(policy, wanted, &args.dev, &place.environment);
+            if let (None, Some(link)) = (received, &place.link) {
+                warnings.extend(wanted.tcx_warnings(link, &args.dev));
+            }
             if args.dry_run {
                 notes.extend(warnings.iter().map(|warning| format!("warning: {warning}")));
                 let text = dry_run(args, place, &notes, &steps);
@@ -435,7 +485,7 @@ mod on_linux {
                     Place { link: Some(found), kernel, environment }
                 }
                 Err(Error::NoDevice { .. }) if args.dry_run => {
-                    let (kernel, environment) = (Kernel::default(), Environment::UNKNOWN);
+                    let (kernel, environment) = (Kernel::with_everything(), Environment::UNKNOWN);
                     Place { link: None, kernel, environment }
                 }
                 Err(error) => return Err(error.into()),
@@ -531,6 +581,12 @@ mod on_linux {
                 "{option} applies to a queue, but no named role has one\nomit it, or also name a role that queues"
             )));
         }
+        let wanted = match &args.tcp.cgroup {
+            // Of both directions, what is received has no sockets.
+            Some(_) if args.whole.is_some() && args.ingress => wanted,
+            Some(cgroup) => wanted.at_cgroup(cgroup)?,
+            None => wanted,
+        };
         Ok(wanted.with_options(options(args)).behind(place.environment.translation))
     }
 
@@ -543,9 +599,9 @@ mod on_linux {
         };
         match refusals.iter().all(|refusal| refusal.of_machine) {
             true => {
-                let nearest = if is_nearest { "" } else { "; --nearest may find a way" };
+                let nearest = if is_nearest { "" } else { ", --nearest may find a way" };
                 Failure::Machine(format!(
-                    "{what}\n`shortflow doctor` shows what this kernel has{nearest}"
+                    "{what}\n`shortflow doctor` shows what this kernel has{nearest}; `shortflow inline` has every queue, on any kernel"
                 ))
             }
             false => Failure::Input(what),
@@ -558,7 +614,7 @@ mod on_linux {
             None => String::new(),
         };
         if place.link.is_none() {
-            text += "# No such device here; assuming untouched Ethernet and a kernel with every queue.\n";
+            text += "# No such device here; assuming untouched Ethernet and a kernel with every queue and BPF qdiscs.\n";
         }
         notes.iter().for_each(|note| text += &format!("# {note}\n"));
         steps.iter().for_each(|step| text += &format!("{step}\n"));
@@ -583,8 +639,12 @@ mod on_linux {
                 Failure::Machine(message) => message,
                 other => panic!("{other:?}"),
             };
-            assert!(message(false).ends_with("; --nearest may find a way"), "{}", message(false));
-            assert!(message(true).ends_with("`shortflow doctor` shows what this kernel has"));
+            assert!(
+                message(false).contains("has, --nearest may find a way; "),
+                "{}",
+                message(false)
+            );
+            assert!(message(true).contains("shows what this kernel has; `shortflow inline`"));
         }
     }
 }

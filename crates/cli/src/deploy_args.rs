@@ -1,9 +1,11 @@
 //! The command line of commands on a device of this machine.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
-use shortflow_units::{Bytes, LinkLayer, ParseQuantityError, Rate, SignedBytes};
+use clap::{ArgGroup, Args, ValueEnum, ValueHint};
+use shortflow_deploy::TcpGrowthRule;
+use shortflow_units::{Bytes, Duration, LinkLayer, ParseQuantityError, Rate, SignedBytes};
 
 use crate::args::key_and_value;
 
@@ -16,18 +18,28 @@ Examples:
   sudo shortflow deploy policies/dstf.toml --role edge,core --dev eth0 --rate '95 Mbit/s'
   shortflow status --watch
   sudo shortflow reload policies/strict-priority.toml --dev eth0
-  sudo shortflow undeploy --dev eth0";
+  sudo shortflow undeploy --dev eth0
+  sudo shortflow deploy policies/aggregate.toml --tcp --local-port 443
+  sudo shortflow undeploy --tcp";
+
+/// A policy is at a device or in TCP.
+fn place() -> ArgGroup {
+    ArgGroup::new("place").args(["dev", "tcp"]).required(true)
+}
 
 /// `deploy`.
 #[derive(Debug, Clone, Args)]
+#[command(group = place())]
 pub(crate) struct Deploy {
     /// The policy: a file, or the name of a shipped policy such as `fq-codel`.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
     /// The device that sends the packets, such as `eth0`; with --ingress the one that receives them, with --up and --down
     /// both.
-    #[arg(long, short, value_name = "DEVICE")]
+    #[arg(long, short, value_name = "DEVICE", default_value = "", hide_default_value = true)]
     pub(crate) dev: String,
+    #[command(flatten)]
+    pub(crate) tcp: TcpArgs,
     /// The role that the device plays, or two separated by a comma: one that marks and one that queues. Not needed
     /// if only one role does anything.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
@@ -58,14 +70,14 @@ pub(crate) struct Deploy {
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value, requires = "down", conflicts_with_all = ["rate", "ingress"])]
     pub(crate) set_down: Vec<(String, String)>,
     /// The connections of this host that have a label of the policy: sockets with a mark (SO_MARK), as in
-    /// `telnet=mark:7`, or a group of processes, as in `backup=cgroup:system.slice/backup.service`. Repeatable,
-    /// once per label.
+    /// `telnet=mark:7`, or with a priority (SO_PRIORITY), as in `pages=priority:5`, or a group of processes, as in
+    /// `backup=cgroup:system.slice/backup.service`. Repeatable, once per label.
     #[arg(long, value_name = "LABEL=OWNER", value_parser = label_and_owner)]
     pub(crate) label: Vec<(String, String)>,
     /// Use the nearest equivalent for features that this kernel lacks, and report it.
     #[arg(long)]
     pub(crate) nearest: bool,
-    /// Print the commands without running them.
+    /// Print the commands without running them; with --tcp, check the policy and print what would be deployed.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print one JSON object instead: actions, notes and warnings.
@@ -79,9 +91,13 @@ pub(crate) struct Deploy {
 impl Deploy {
     /// What the device sends and what it receives, each as a command of its own, where both are asked for.
     pub(crate) fn directions(&self) -> Option<[Deploy; 2]> {
-        let (up, down) = (self.up?, self.down?);
+        Some(self.with_rates(Some(self.up?), Some(self.down?)))
+    }
+
+    /// The same with these rates; without one, the rate comes from the policy, the device or the earlier deployment.
+    pub(crate) fn with_rates(&self, up: Option<Rate>, down: Option<Rate>) -> [Deploy; 2] {
         let one = |rate, ingress, set: &[(String, String)]| Deploy {
-            rate: Some(rate),
+            rate,
             ingress,
             up: None,
             down: None,
@@ -98,8 +114,80 @@ impl Deploy {
             whole: Some(Box::new(self.clone())),
             ..self.clone()
         };
-        Some([one(up, false, &self.set_up), one(down, true, &self.set_down)])
+        [one(up, false, &self.set_up), one(down, true, &self.set_down)]
     }
+}
+
+/// A policy's `aggregate-shaper` in this host's TCP.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TcpArgs {
+    /// Put the policy's `aggregate-shaper` into this host's TCP, instead of onto a device: connections of this network
+    /// namespace keep together to its profile, live ones and new ones.
+    #[arg(long, conflicts_with_all = ["rate", "ingress", "up", "down", "link_layer", "overhead", "mpu", "label", "nearest"])]
+    pub(crate) tcp: bool,
+    /// With --tcp: only connections from this address of this host, or from this network.
+    #[arg(long, value_name = "ADDRESS[/BITS]", requires = "tcp", conflicts_with = "dev", value_parser = network)]
+    pub(crate) local: Option<(IpAddr, u8)>,
+    /// With --tcp: only connections to this address, or to this network.
+    #[arg(long, value_name = "ADDRESS[/BITS]", requires = "tcp", conflicts_with = "dev", value_parser = network)]
+    pub(crate) peer: Option<(IpAddr, u8)>,
+    /// With --tcp: only connections with this port here, such as 443 at a web server.
+    #[arg(long, value_name = "PORT", requires = "tcp", conflicts_with = "dev", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) local_port: Option<u16>,
+    /// With --tcp: only connections with this port at the other host.
+    #[arg(long, value_name = "PORT", requires = "tcp", conflicts_with = "dev", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) peer_port: Option<u16>,
+    /// With --tcp: select new connections of the processes in this cgroup only, a folder of a cgroup of version 2. With
+    /// --dev and a role with `thresholds = "application"`: let only these processes set thresholds. Default: all processes.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) cgroup: Option<PathBuf>,
+    /// With --tcp: how windows grow in congestion avoidance.
+    #[arg(long, value_name = "RULE", requires = "tcp", conflicts_with = "dev", value_enum)]
+    pub(crate) growth: Option<GrowthRule>,
+    /// With --growth constant-rate and increase-by-k: the reference round-trip time.
+    #[arg(long, value_name = "TIME", requires = "growth")]
+    pub(crate) reference_rtt: Option<Duration>,
+    /// With --growth increase-by-k: segments per round trip above the reference.
+    #[arg(long, value_name = "SEGMENTS", requires = "growth", value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) increase: Option<u32>,
+    /// With --tcp: limit each window to this rate times the round-trip time.
+    #[arg(long, value_name = "RATE", requires = "tcp", conflicts_with = "dev")]
+    pub(crate) window_rate: Option<Rate>,
+}
+
+/// How windows grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GrowthRule {
+    /// One segment per round trip (the default).
+    Reno,
+    /// By rtt²/rtt_av², where rtt_av is the mean of the profile's connections.
+    AggregateFair,
+    /// By rtt²/reference².
+    ConstantRate,
+    /// By `increase` segments where the round-trip time is above the reference.
+    IncreaseByK,
+}
+
+impl GrowthRule {
+    pub(crate) fn rule(self) -> TcpGrowthRule {
+        match self {
+            GrowthRule::Reno => TcpGrowthRule::Reno,
+            GrowthRule::AggregateFair => TcpGrowthRule::AggregateFair,
+            GrowthRule::ConstantRate => TcpGrowthRule::ConstantRate,
+            GrowthRule::IncreaseByK => TcpGrowthRule::IncreaseByK,
+        }
+    }
+}
+
+/// An address, and how many bits of it count.
+fn network(text: &str) -> Result<(IpAddr, u8), String> {
+    let example = || "write an address or a network, as in 192.0.2.7 or 192.0.2.0/24".to_owned();
+    let (address, bits) =
+        text.split_once('/').map_or((text, None), |(one, bits)| (one, Some(bits)));
+    let address: IpAddr = address.parse().map_err(|_| example())?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let bits = bits.map_or(Ok(most), |bits| bits.parse().map_err(|_| example()))?;
+    if bits > most { Err(example()) } else { Ok((address, bits)) }
 }
 
 /// `reload`.
@@ -162,7 +250,8 @@ fn mpu(text: &str) -> Result<u32, String> {
 
 fn label_and_owner(text: &str) -> Result<(String, String), String> {
     // A label may hold an equals sign, which what owns it begins behind.
-    let owners = ["=mark:", "=cgroup:"].into_iter().filter_map(|owner| text.find(owner));
+    let owners =
+        ["=mark:", "=priority:", "=cgroup:"].into_iter().filter_map(|owner| text.find(owner));
     if let Some((label, owner)) = owners.min().and_then(|at| text.split_at_checked(at))
         && !label.trim().is_empty()
     {
@@ -179,6 +268,9 @@ pub(crate) struct Status {
     /// Show this device only; default: all devices with a deployment.
     #[arg(long, short, value_name = "DEVICE")]
     pub(crate) dev: Option<String>,
+    /// Show only what is in this host's TCP.
+    #[arg(long, conflicts_with = "dev")]
+    pub(crate) tcp: bool,
     /// Refresh every second, until Ctrl-C.
     #[arg(long)]
     pub(crate) watch: bool,
@@ -189,10 +281,14 @@ pub(crate) struct Status {
 
 /// `undeploy`.
 #[derive(Debug, Args)]
+#[command(group = place())]
 pub(crate) struct Undeploy {
     /// The device.
-    #[arg(long, short, value_name = "DEVICE")]
+    #[arg(long, short, value_name = "DEVICE", default_value = "", hide_default_value = true)]
     pub(crate) dev: String,
+    /// Remove what is deployed in this host's TCP; connections get back the congestion control that they had.
+    #[arg(long, conflicts_with_all = ["ingress", "dry_run"])]
+    pub(crate) tcp: bool,
     /// Remove only what is deployed on the packets that the device receives; default: both directions.
     #[arg(long)]
     pub(crate) ingress: bool,

@@ -5,10 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shortflow_deploy::{DeviceStatus, Error, link, refuse_ifb};
+use shortflow_deploy::{DeviceStatus, Error, TcpStatus, link, refuse_ifb};
 
 use crate::console::Console;
 use crate::deploy_args::Status;
+use crate::deploy_tcp;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 
@@ -16,8 +17,10 @@ use crate::interrupt::stop_on_interrupt;
 pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
     if !args.watch {
         let found = look(args)?;
-        show(console, args, &found)?;
-        let is_well = found.iter().all(|status| status.wrongs().is_empty());
+        let tcp = deploy_tcp::look(args)?;
+        show(console, args, &found, tcp.as_ref())?;
+        let is_well = tcp.is_none_or(|tcp| tcp.state.is_some() && tcp.is_attached);
+        let is_well = is_well && found.iter().all(|status| status.wrongs().is_empty());
         return if is_well { Ok(()) } else { Err(Failure::Check) };
     }
     let stop = stop_on_interrupt()?;
@@ -27,7 +30,7 @@ pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
         if clear {
             console.print("\x1b[H\x1b[2J")?;
         }
-        show(console, args, &found)?;
+        show(console, args, &found, deploy_tcp::look(args)?.as_ref())?;
         let next = Instant::now() + Duration::from_secs(1);
         while Instant::now() < next && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
@@ -37,7 +40,9 @@ pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
 }
 
 fn look(args: &Status) -> Result<Vec<DeviceStatus>, Failure> {
-    let Some(device) = &args.dev else { return Ok(DeviceStatus::all()?) };
+    let Some(device) = &args.dev else {
+        return if args.tcp { Ok(Vec::new()) } else { Ok(DeviceStatus::all()?) };
+    };
     link(device)?;
     refuse_ifb(device)?;
     match DeviceStatus::both(device)? {
@@ -47,18 +52,26 @@ fn look(args: &Status) -> Result<Vec<DeviceStatus>, Failure> {
 }
 
 const NOTHING_DEPLOYED: &str = "no policy is deployed on this machine\n";
+const NOTHING_IN_TCP: &str = "no policy is deployed in TCP\n";
 
-fn show(console: &Console, args: &Status, found: &[DeviceStatus]) -> Result<(), Failure> {
+fn show(
+    console: &Console,
+    args: &Status,
+    found: &[DeviceStatus],
+    tcp: Option<&TcpStatus>,
+) -> Result<(), Failure> {
     if args.json {
         let found: Vec<Value> = found.iter().map(DeviceStatus::json).collect();
-        let value = json!({ "devices": found });
+        let value = json!({ "devices": found, "tcp": tcp.map(TcpStatus::json) });
         return match args.watch {
             true => console.print(&format!("{value}\n")),
             false => console.print_json(&value),
         };
     }
-    let texts: Vec<String> = found.iter().map(DeviceStatus::text).collect();
+    let mut texts: Vec<String> = found.iter().map(DeviceStatus::text).collect();
+    texts.extend(tcp.map(deploy_tcp::text));
     match texts.is_empty() {
+        true if args.tcp => console.print(NOTHING_IN_TCP),
         true => console.print(NOTHING_DEPLOYED),
         false => console.print(&texts.join("\n")),
     }

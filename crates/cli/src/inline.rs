@@ -18,8 +18,10 @@ mod on_linux {
     use std::time::SystemTime;
 
     use serde_json::{Value, json};
-    use shortflow_deploy::link;
-    use shortflow_inline::{Bridge, DirectionReport, Error, Plan, Report, acting_roles};
+    use shortflow_deploy::{Warning, link};
+    use shortflow_inline::{
+        Bridge, Change, DirectionReport, Error, Plan, Report, acting_roles, warnings,
+    };
     use shortflow_policy::QueuePlan;
     use shortflow_units::{Duration, Rate};
 
@@ -49,18 +51,14 @@ mod on_linux {
         let roles = roles.map_err(|error| Failure::Input(error.to_string()))?;
         let [first, second] = &args.between[..] else {
             let what = format!(
-                "--between has {} devices\nname two: --between eth1,eth2",
-                args.between.len()
+                "--between has {} device{}\nname two: --between eth1,eth2",
+                args.between.len(),
+                if args.between.len() == 1 { "" } else { "s" }
             );
             return Err(Failure::Input(what));
         };
         let devices = [first.as_str(), second.as_str()];
-        if roles.iter().any(|role| matches!(role.queue, Some(QueuePlan::Shaper(_)))) {
-            console.warning(
-                "the policy has a shaper of its own, whose rate and link layer limit packets besides --rate",
-                "set its rate above --rate, or take a policy without it",
-            );
-        }
+        let has_shaper = roles.iter().any(|role| matches!(role.queue, Some(QueuePlan::Shaper(_))));
         let rates = rates(args, devices)?;
         let layer = args.link.layer().unwrap_or_default();
         let plan = Plan::new(roles, rates, layer, args.seed.unwrap_or_else(any_seed));
@@ -69,14 +67,17 @@ mod on_linux {
         let bridge = Bridge::join(devices)?;
         let router = shortflow_inline::Inline::attach(&bridge, devices, &plan);
         let mut router = router.inspect_err(|_| bridge.undo())?;
-        announce(console, &policy.name, &bridge, rates, &router.report())?;
+        let mut warned = warnings(&plan, devices)?;
+        warned.extend(has_shaper.then(shaper_warning));
+        announce(console, &policy.name, &bridge, rates, &router.report());
+        warned.iter().for_each(|warning| console.warning(&warning.what, &warning.remedy));
         let screen = Screen::default();
         let (mut before, mut intervals) = (None::<Report>, 0);
         let done = router.run(stop, INTERVAL, |report| {
             intervals += 1;
             if args.json {
                 // If the reader has gone, there is nobody to route for.
-                if console.print(&format!("{}\n", as_json(report))).is_err() {
+                if console.print(&format!("{}\n", as_json(report, &warned))).is_err() {
                     return ControlFlow::Break(());
                 }
             } else if console.shows_progress() {
@@ -88,18 +89,45 @@ mod on_linux {
                 _ => ControlFlow::Continue(()),
             }
         })?;
+        let change = router.change();
         drop(router);
         if args.json {
-            return console.print(&format!("{}\n", as_json(&done)));
+            return console.print(&format!("{}\n", as_json(&done, &warned)));
         }
         if console.shows_progress() {
             screen.set_foot(String::new());
         }
-        console.note(&format!(
-            "the router has ended; the bridge {} forwards all packets (`ip link del {0}` removes it)",
-            bridge.name
-        ));
+        tell_end(console, &bridge, change.as_ref());
         console.print(&text(&done))
+    }
+
+    fn shaper_warning() -> Warning {
+        Warning {
+            what: "the policy has a shaper of its own, whose rate and link layer limit packets besides --rate"
+                .to_owned(),
+            remedy: "set its rate above --rate, or take a policy without it".to_owned(),
+        }
+    }
+
+    /// What becomes of packets now.
+    fn tell_end(console: &Console, bridge: &Bridge, change: Option<&Change>) {
+        let name = &bridge.name;
+        if let Some(Change { what, undo, .. }) = change {
+            let what =
+                format!("the router has ended, and the bridge {name} or its ports changed: {what}");
+            return match undo.as_str() {
+                "" => console.note(&what),
+                undo => console.warning(&what, undo),
+            };
+        }
+        // A bridge of the user's own is the user's affair.
+        let removal = match bridge.is_made_here() {
+            true => format!(" (`ip link del {name}` removes it)"),
+            false => String::new(),
+        };
+        console.note(&format!(
+            "the router has ended; the bridge {name} forwards all packets{removal}"
+        ));
     }
 
     /// The rates from the first device to the second, and back.
@@ -128,7 +156,7 @@ mod on_linux {
         bridge: &Bridge,
         rates: [Rate; 2],
         report: &Report,
-    ) -> Result<(), Failure> {
+    ) {
         let made = if bridge.is_new { "new " } else { "" };
         let ways = report
             .directions
@@ -146,7 +174,6 @@ mod on_linux {
                 "run it as root, or give it CAP_SYS_NICE",
             );
         }
-        Ok(())
     }
 
     /// One line on what passes now.
@@ -214,7 +241,7 @@ mod on_linux {
         text
     }
 
-    fn as_json(report: &Report) -> Value {
+    fn as_json(report: &Report, warned: &[Warning]) -> Value {
         let ways = report.directions.iter().map(|way| {
             let dropped =
                 way.dropped.iter().map(|(reason, count)| ((*reason).to_owned(), json!(count)));
@@ -244,6 +271,10 @@ mod on_linux {
                 "lost": way.lost,
             })
         });
-        json!({ "directions": ways.collect::<Vec<_>>(), "real_time": report.is_preferred })
+        json!({
+            "directions": ways.collect::<Vec<_>>(),
+            "real_time": report.is_preferred,
+            "warnings": warned.iter().map(Warning::json).collect::<Vec<_>>(),
+        })
     }
 }

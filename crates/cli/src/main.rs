@@ -35,6 +35,8 @@ mod deploy;
 mod deploy_args;
 #[cfg(target_os = "linux")]
 mod deploy_status;
+#[cfg(target_os = "linux")]
+mod deploy_tcp;
 mod deployable;
 #[cfg(target_os = "linux")]
 mod doctor;

@@ -87,7 +87,7 @@ impl Spinner {
     /// Shows what is done now.
     pub(crate) fn at(&self, what: &str) {
         self.0.set_message(what.to_owned());
-        self.0.enable_steady_tick(Duration::from_millis(200));
+        tick(&self.0);
     }
 
     pub(crate) fn end(&self) {
@@ -102,6 +102,13 @@ fn read<T>(lock: &RwLock<T>) -> RwLockReadGuard<'_, T> {
 
 fn written<T>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     lock.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Draws it again from time to time, which takes a thread, if anybody sees it.
+fn tick(bar: &ProgressBar) {
+    if !bar.is_hidden() {
+        bar.enable_steady_tick(Duration::from_millis(200));
+    }
 }
 
 impl Drawn {
@@ -121,7 +128,7 @@ impl Drawn {
         let (complete, done) = (AtomicUsize::new(0), AtomicU64::new(0));
         let drawn = Drawn { bar, stage, replicas, kept, complete, done };
         drawn.count(0);
-        drawn.bar.enable_steady_tick(Duration::from_millis(200));
+        tick(&drawn.bar);
         drawn
     }
 

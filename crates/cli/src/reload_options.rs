@@ -1,6 +1,8 @@
 //! The options that `reload` keeps: all that are not given again.
 
-use shortflow_deploy::{Deployed, Options, roles_of, short};
+use std::path::PathBuf;
+
+use shortflow_deploy::{Deployed, Options, has_shaper, roles_of, short};
 use shortflow_policy::Policy;
 
 use crate::console::Console;
@@ -13,6 +15,8 @@ pub(crate) fn options(args: &Deploy) -> Options {
     let Deploy {
         policy: _,
         dev: _,
+        // What is in TCP is reloaded by itself.
+        tcp,
         role: _,
         ingress: _,
         rate,
@@ -34,6 +38,7 @@ pub(crate) fn options(args: &Deploy) -> Options {
         link_layer: link.layer(),
         set: set.clone(),
         labels: label.clone(),
+        cgroup: tcp.cgroup.as_ref().map(|cgroup| cgroup.display().to_string()),
         nearest: *nearest,
     }
 }
@@ -68,17 +73,26 @@ pub(crate) fn keep(
     args: &mut Deploy,
     deployed: &Deployed,
 ) -> Result<(Policy, KeptOptions), Failure> {
-    let Options { rate, link_layer, set, labels, nearest } = &deployed.options;
+    let Options { set, labels, nearest, .. } = &deployed.options;
     let mut kept = KeptOptions::default();
     let policy = keep_keys(console, args, deployed, set, &mut kept)?;
     keep_roles(args, deployed, &policy, &mut kept);
-    let queues =
-        roles_of(&policy, &args.role).is_ok_and(|roles| roles.iter().any(|role| role.queues()));
+    let roles = roles_of(&policy, &args.role).unwrap_or_default();
+    let queues = roles.iter().any(|role| role.queues());
+    let Options { rate, link_layer, .. } = match roles.iter().any(|role| has_shaper(role)) {
+        true => deployed.options.clone(),
+        // What the earlier policy's shaper gave is kept where the new policy gives nothing.
+        false => Options {
+            rate: deployed.options.rate.or(deployed.from_shaper.rate),
+            link_layer: deployed.options.link_layer.or(deployed.from_shaper.link_layer),
+            ..Options::default()
+        },
+    };
     if let (Some(rate), None) = (rate, args.rate) {
-        let one = Options { rate: Some(*rate), ..Options::default() };
+        let one = Options { rate: Some(rate), ..Options::default() };
         match queues {
             true => {
-                args.rate = Some(*rate);
+                args.rate = Some(rate);
                 kept.kept.extend(one.words());
             }
             false => {
@@ -87,10 +101,10 @@ pub(crate) fn keep(
         }
     }
     if let (Some(layer), None) = (link_layer, args.link.link_layer) {
-        let words = Options { link_layer: Some(*layer), ..Options::default() }.words().join(" ");
+        let words = Options { link_layer: Some(layer), ..Options::default() }.words().join(" ");
         match queues {
             true => {
-                args.link.link_layer = Some(*layer);
+                args.link.link_layer = Some(layer);
                 kept.kept.push(words);
             }
             false => kept.dropped.push(format!("{words}, because no role queues")),
@@ -109,11 +123,30 @@ pub(crate) fn keep(
             false => kept.dropped.push(format!("{words}, which the policy does not use")),
         }
     }
+    let asks_applications = roles.iter().any(|role| role.asks_applications());
+    keep_cgroup(args, deployed, asks_applications, &mut kept);
     if *nearest && !args.nearest {
         args.nearest = true;
         kept.kept.push("--nearest".to_owned());
     }
     Ok((policy, kept))
+}
+
+fn keep_cgroup(
+    args: &mut Deploy,
+    deployed: &Deployed,
+    asks_applications: bool,
+    kept: &mut KeptOptions,
+) {
+    let (Some(cgroup), None) = (&deployed.options.cgroup, &args.tcp.cgroup) else { return };
+    let one = Options { cgroup: Some(cgroup.clone()), ..Options::default() };
+    let words = one.words().join(" ");
+    if asks_applications {
+        args.tcp.cgroup = Some(PathBuf::from(cgroup));
+        kept.kept.push(words);
+    } else {
+        kept.dropped.push(format!("{words}, because no role lets applications set thresholds"));
+    }
 }
 
 /// Keys that were changed are those of one policy: another one does not get them.

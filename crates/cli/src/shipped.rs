@@ -82,7 +82,7 @@ pub(crate) fn inputs() -> InputFiles {
     inputs
 }
 
-/// Whether a file may be meant: one of this name is here, or one whose ending was left out.
+/// Whether a file may be meant: one of this name is here, be it a link to nothing, or one whose ending was left out.
 pub(crate) fn may_be_file(name: &Path) -> bool {
-    name.exists() || name.with_extension("toml").exists()
+    name.symlink_metadata().is_ok() || name.with_extension("toml").symlink_metadata().is_ok()
 }

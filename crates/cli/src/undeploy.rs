@@ -9,6 +9,9 @@ use crate::failure::Failure;
 
 /// `shortflow undeploy`.
 pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure> {
+    if args.tcp {
+        return crate::deploy_tcp::undeploy(console);
+    }
     link(&args.dev)?;
     refuse_ifb(&args.dev)?;
     let tc = way(&args.dev, args.dry_run)?;

@@ -29,7 +29,7 @@ mod on_linux {
 
     use super::{Console, Failure, Verify};
     use crate::deploy::labelled;
-    use crate::deploy_args::Deploy;
+    use crate::deploy_args::{Deploy, TcpArgs};
     use crate::interrupt::stop_on_interrupt;
     use crate::progress::Spinner;
     use crate::standing::{Standing, standing};
@@ -60,7 +60,7 @@ mod on_linux {
             wanted.apply(tc.clone(), &observed, &steps)?;
             console.note("an earlier `verify` was killed; what it left is removed");
         }
-        let Wanted { policy: name, edge, tree, options: _, notes: _ } = wanted;
+        let Wanted { policy: name, edge, tree, .. } = wanted;
         let mut plan = plan(args, peer, tree.as_ref())?;
         let owners = labelled(&policy, &args.label)?;
         let passing = edge.map(|marking| passing(&policy, &owners, marking, peer.ip(), &mut plan));
@@ -117,6 +117,7 @@ mod on_linux {
         Deploy {
             policy,
             dev,
+            tcp: TcpArgs::default(),
             role: role.clone(),
             rate: *rate,
             link: link.clone(),

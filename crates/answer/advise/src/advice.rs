@@ -115,6 +115,7 @@ impl Advice<'_> {
             "assumes": assumed_congestion_control(self.advised.scenario()),
             "policy": (!self.is_today && self.is_advice()).then_some(&self.advised.label),
             "keeps_limits": self.narrow.is_none(),
+            "broken_limits": self.narrow, "unusable": self.useless,
             "goals": self.goals, "limits": self.limits,
             "uses": figures,
             "found": self.tuned,

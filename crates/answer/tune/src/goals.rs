@@ -5,7 +5,7 @@ use shortflow_measure::{Better, Estimate, Measure, Replica, Subject, Summary, Un
 use shortflow_text::{nearest, suggestion};
 use shortflow_units::{Duration, Rate};
 
-use crate::offered::Offered;
+use crate::offered::{Offered, name};
 use crate::option_error::OptionError;
 use crate::synonyms::{goal_meant, measure_meant};
 
@@ -45,11 +45,11 @@ const DISTRIBUTIONS: [&str; 3] = ["completion", "delay", "jitter"];
 
 /// What limits may be of, where it is one figure.
 const FIGURES: [Measure; 4] =
-    [Measure::Goodput, Measure::DatagramLoss, Measure::PacketLoss, Measure::Fairness];
+    [Measure::DataGoodput, Measure::DatagramLoss, Measure::PacketLoss, Measure::Fairness];
 
 /// What goals may be that are one figure.
 const WHOLE_GOALS: [(&str, Measure); 2] =
-    [("goodput", Measure::Goodput), ("loss", Measure::DatagramLoss)];
+    [("goodput", Measure::DataGoodput), ("loss", Measure::DatagramLoss)];
 
 const HOW_GOAL: &str = "write WHAT:WORKLOAD, such as `p99:web` or `goodput:backup`";
 const HOW_LIMIT: &str = "write WORKLOAD.MEASURE.STAT <= VALUE, such as `voice.delay.p99 <= 30 ms`";
@@ -183,10 +183,9 @@ impl Limit {
                 format!("its measures are {has}"),
             ));
         }
-        let about = measure.about();
+        let (about, name) = (measure.about(), name(measure));
         if (about.better == Better::Higher) == at_most {
             let sign = if at_most { ">=" } else { "<=" };
-            let name = about.name;
             return Err(OptionError::new(
                 format!("`{text}` would prevent `{name}` from improving"),
                 format!("write it with `{sign}`"),
@@ -195,12 +194,11 @@ impl Limit {
         let bound = bound(value.trim(), about.unit)?;
         let is_share = about.unit == Unit::Share || measure == Measure::Fairness;
         if is_share && at_most && bound >= 1.0 {
-            let (name, meant) = (about.name, meant(value.trim()));
+            let meant = meant(value.trim());
             let what = format!("`{text}` has no effect: `{name}` never exceeds 100 %");
             return Err(OptionError::new(what, meant));
         }
         if is_share && !(0.0..=1.0).contains(&bound) {
-            let name = about.name;
             return Err(OptionError::new(
                 format!("`{text}` has no effect: `{name}` is always between 0 and 1"),
                 "write a number from 0 to 1, or 0 % to 100 %",
@@ -313,7 +311,7 @@ fn goal_measures(what: &str) -> Result<Vec<Measure>, OptionError> {
 
 /// What `delay.p99` or `goodput` names.
 fn measure(what: &str, offered: &Offered) -> Result<Measure, OptionError> {
-    if let Some(measure) = FIGURES.into_iter().find(|measure| measure.about().name == what) {
+    if let Some(measure) = FIGURES.into_iter().find(|measure| name(*measure) == what) {
         return Ok(measure);
     }
     match what.split_once('.') {
@@ -324,7 +322,7 @@ fn measure(what: &str, offered: &Offered) -> Result<Measure, OptionError> {
         )),
         _ => {
             let (of, statistic) = what.split_once('.').unwrap_or((what, "p99"));
-            let figures = FIGURES.map(|one| one.about().name);
+            let figures = FIGURES.map(name);
             let names: Vec<&str> = DISTRIBUTIONS.into_iter().chain(figures).collect();
             let meant = measure_meant(of, offered).or_else(|| nearest(of, names));
             let meant = meant.map_or(String::new(), |meant| match DISTRIBUTIONS.contains(&meant) {
@@ -390,7 +388,7 @@ mod tests {
         let goal = Goal::parse("mean:voice", &workloads()).unwrap();
         assert_eq!(goal.measures, [Measure::Delay]);
         let goal = Goal::parse("goodput:backup", &workloads()).unwrap();
-        assert_eq!((goal.sign(), &goal.measures[..]), (-1.0, &[Measure::Goodput][..]));
+        assert_eq!((goal.sign(), &goal.measures[..]), (-1.0, &[Measure::DataGoodput][..]));
     }
 
     #[test]
@@ -398,7 +396,7 @@ mod tests {
         let limit =
             |text| Limit::parse(text, &workloads()).map(|limit| (limit.measure, limit.bound));
         assert_eq!(limit("voice.delay.p99 <= 30 ms"), Ok((Measure::DelayP99, 0.03)));
-        assert_eq!(limit("backup.goodput>=1.5 Mbit/s"), Ok((Measure::Goodput, 1.5)));
+        assert_eq!(limit("backup.goodput>=1.5 Mbit/s"), Ok((Measure::DataGoodput, 1.5)));
         assert_eq!(limit("voice.datagram-loss <= 1 %"), Ok((Measure::DatagramLoss, 0.01)));
         assert_eq!(limit("web.completion.mean <= 2 s"), Ok((Measure::Completion, 2.0)));
     }

@@ -17,10 +17,10 @@ pub struct Offered {
 
 /// The measures of items that end.
 const ENDING: [Measure; 6] =
-    [Completion, CompletionMedian, CompletionP95, CompletionP99, Goodput, PacketLoss];
+    [Completion, CompletionMedian, CompletionP95, CompletionP99, DataGoodput, PacketLoss];
 
 /// What is measured of flows without end.
-const ENDLESS: [Measure; 2] = [Goodput, Fairness];
+const ENDLESS: [Measure; 2] = [DataGoodput, Fairness];
 
 /// The measures of datagrams. Their throughput is measured as loss, since the network does not decide what is sent.
 const DATAGRAMS: [Measure; 9] = [
@@ -35,6 +35,15 @@ const DATAGRAMS: [Measure; 9] = [
     DatagramLoss,
 ];
 
+/// The name of a measure in goals and limits. Their `goodput` is that of replies and of long flows: it never exceeds the rate of a
+/// line, as the sum of both directions may.
+pub(crate) fn name(measure: Measure) -> &'static str {
+    match measure {
+        DataGoodput => "goodput",
+        _ => measure.about().name,
+    }
+}
+
 impl Offered {
     /// Of each workload of a scenario.
     pub fn by(scenario: &Scenario) -> Vec<Offered> {
@@ -43,7 +52,7 @@ impl Offered {
             let measures = match (&workload.kind, traffic.endless_flows()) {
                 _ if traffic.datagrams().is_some() => DATAGRAMS.to_vec(),
                 // Of bulk that comes to an end nobody takes the time.
-                (WorkloadKind::Bulk(_), 0) => vec![Goodput],
+                (WorkloadKind::Bulk(_), 0) => vec![DataGoodput],
                 (_, 0) => ENDING.to_vec(),
                 _ => ENDLESS.to_vec(),
             };
@@ -59,14 +68,14 @@ impl Offered {
 
     /// These measures as limits name them, each once: distributions with what may be said of them.
     pub(crate) fn as_limits(&self) -> String {
-        let name = |measure: &Measure| match measure.about() {
+        let listed = |measure: &Measure| match measure.about() {
             about if about.unit == Unit::Seconds => {
                 let of = about.name.split('-').next().unwrap_or(about.name);
                 format!("`{of}` (`.mean`, `.median`, `.p95`, `.p99`)")
             }
-            about => format!("`{}`", about.name),
+            _ => format!("`{}`", name(*measure)),
         };
-        let mut names: Vec<String> = self.measures.iter().map(name).collect();
+        let mut names: Vec<String> = self.measures.iter().map(listed).collect();
         names.dedup();
         names.join(", ")
     }

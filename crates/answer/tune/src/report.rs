@@ -104,7 +104,8 @@ impl Tuned {
         if !self.is_measured() {
             let what = &goals[0].text;
             return format!(
-                "{what} could not be measured: {} has no such traffic, or too little.",
+                "{what} could not be measured: {} has no such traffic, too little, or transfers that are open at the \
+                 end. A longer `drain` lets them complete.",
                 goals[0].workload
             );
         }

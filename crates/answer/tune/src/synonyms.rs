@@ -1,6 +1,6 @@
 //! Other words for goals and measures, so that a message can name the one that is meant.
 
-use crate::offered::Offered;
+use crate::offered::{Offered, name};
 
 /// Words for measures of limits, and what they may mean, the likelier first.
 const OF_LIMITS: [(&[&str], &[&str]); 4] = [
@@ -20,8 +20,7 @@ const OF_GOALS: [(&[&str], &str); 4] = [
 
 /// The measure of a workload that a word of a limit means, if it has one.
 pub(crate) fn measure_meant(word: &str, offered: &Offered) -> Option<&'static str> {
-    let is_measured =
-        |name: &&&str| offered.measures.iter().any(|measure| measure.about().name == **name);
+    let is_measured = |word: &&&str| offered.measures.iter().any(|one| name(*one) == **word);
     let (_, meant) = OF_LIMITS.iter().find(|(words, _)| words.contains(&word))?;
     meant.iter().find(is_measured).copied()
 }

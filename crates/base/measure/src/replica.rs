@@ -176,9 +176,9 @@ impl WorkloadResult {
         self.delivered_bytes - self.delivered_request_bytes
     }
 
-    /// Whether it asked for something and got nothing at all through.
+    /// Whether it asked for something, perhaps before the warm-up, and got nothing at all through.
     pub fn is_starved(&self) -> bool {
-        let asks = self.long_flows.is_some() || self.all.n() > 0;
+        let asks = self.long_flows.is_some() || self.all.n() > 0 || self.open > 0;
         let sends = self.datagrams.is_some_and(|datagrams| datagrams.sent > 0);
         let arrives = self.datagrams.is_some_and(|datagrams| datagrams.delivered > 0);
         (asks || sends) && self.all.completion.n() == 0 && self.delivered_bytes == 0 && !arrives

@@ -83,6 +83,11 @@ impl Range {
         Range { from: Bound::Excluded(low), to: Bound::Excluded(high) }
     }
 
+    /// Above `low`, up to `high`, which is included.
+    pub const fn above_up_to(low: f64, high: f64) -> Range {
+        Range { from: Bound::Excluded(low), to: Bound::Included(high) }
+    }
+
     /// From `low`, included, to below `high`.
     pub const fn from_to_below(low: f64, high: f64) -> Range {
         Range { from: Bound::Included(low), to: Bound::Excluded(high) }

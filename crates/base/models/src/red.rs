@@ -50,7 +50,7 @@ impl Level {
     fn check(&self) -> Result<(), ModelError> {
         Range::at_least(0.0).check("min_threshold in packets", self.min_threshold)?;
         Range::above(self.min_threshold).check("max_threshold in packets", self.max_threshold)?;
-        Range::from_to(f64::MIN_POSITIVE, 1.0).check("max_probability", self.max_probability)?;
+        Range::above_up_to(0.0, 1.0).check("max_probability", self.max_probability)?;
         Ok(())
     }
 

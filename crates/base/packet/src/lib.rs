@@ -27,4 +27,4 @@ pub use address::{Address, ParseAddressError, Prefix, PrefixError};
 pub use code_point::{Dscp, Ecn, ParseDscpError, TrafficClass};
 pub use flow::{FlowKey, Protocol};
 pub use packet::{FrameId, Packet, TcpFlags};
-pub use sender::{Label, Phase, SenderEvent, SenderUpdate, SenderView};
+pub use sender::{Label, ObjectView, Phase, SenderEvent, SenderUpdate, SenderView};

@@ -48,10 +48,35 @@ pub struct SenderView {
     /// Application bytes that were never sent before this packet, unless the stream is endless: the rest of
     /// the written messages.
     pub remaining: Option<Bytes>,
+    /// The object to which the packet belongs, if the application reports where objects start.
+    pub object: Option<ObjectView>,
     /// The code point of the last data packet, SYN or FIN from the peer.
     pub received_dscp: Option<Dscp>,
     /// The connection's label.
     pub label: Label,
+}
+
+/// A packet's position in an object: a part of what a connection sends, such as one reply of several (Noureddine & Tobagi
+/// 2002, §6.1.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ObjectView {
+    /// Bytes of the object before this packet. A retransmission has the position of the first transmission.
+    pub sent: Bytes,
+    /// How many of the application's thresholds the packet has reached, from 0 on. `None` if the application sets none, so
+    /// that the policy's apply.
+    pub level: Option<u8>,
+}
+
+impl ObjectView {
+    /// The level of a packet that has reached all thresholds: the last level of the policy.
+    pub const LAST: u8 = 64;
+
+    /// A packet at `sent` bytes of an object with these `thresholds`: the bytes of the first level, of the first two, and so on.
+    pub fn new(sent: Bytes, thresholds: &[Bytes]) -> ObjectView {
+        let reached = thresholds.iter().filter(|threshold| **threshold <= sent).count();
+        let level = if reached == thresholds.len() { ObjectView::LAST } else { reached as u8 };
+        ObjectView { sent, level: (!thresholds.is_empty()).then_some(level) }
+    }
 }
 
 /// A report about a connection from a source host's kernel to its queue.

@@ -82,9 +82,12 @@ impl Diagnostic {
         };
         let title = level.primary_title(&self.message);
         let renderer = if colored { Renderer::styled() } else { Renderer::plain() };
+        // Whoever names a file may give it a name that a terminal would obey.
+        let name =
+            shortflow_files::without_control_chars(&self.source.name).replace('\n', "\u{fffd}");
         if self.span == (0..0) {
             // A finding about the whole text has no excerpt.
-            let mut group = title.element(Origin::path(&self.source.name));
+            let mut group = title.element(Origin::path(&name));
             if let Some(help) = &self.help {
                 group = group.element(Level::HELP.message(help));
             }
@@ -102,7 +105,7 @@ impl Diagnostic {
         let snippet = Snippet::source(&text).annotation(annotation);
         let mut group = title.element(match option {
             Some(_) => snippet,
-            None => snippet.path(&self.source.name),
+            None => snippet.path(&name),
         });
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help));
@@ -184,5 +187,21 @@ mod tests {
         let all = document.checked().unwrap_err();
         let severities: Vec<_> = all.0.iter().map(|found| found.severity).collect();
         assert_eq!(severities, [Severity::Error, Severity::Warning]);
+    }
+
+    #[test]
+    fn a_file_s_name_gives_a_terminal_no_orders() {
+        let name = "x\u{1b}]0;title\u{7}\nerror: all is lost.toml";
+        let whole = Diagnostic::of_whole(name, "it does not exist".to_owned(), None);
+        let source = Arc::new(Source { name: name.to_owned(), text: "x = 1".to_owned() });
+        let mut document = Document::parse(source, &[]).unwrap();
+        document.warning("x", "x is 1", "say 2");
+        for shown in [Diagnostics::one(whole).to_string(), document.warnings().to_string()] {
+            assert!(!shown.contains(['\u{1b}', '\u{7}']), "{shown:?}");
+            assert!(
+                shown.contains("x\u{fffd}]0;title\u{fffd}\u{fffd}error: all is lost.toml"),
+                "{shown:?}"
+            );
+        }
     }
 }

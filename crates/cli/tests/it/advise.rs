@@ -116,6 +116,9 @@ fn where_a_call_does_not_fit_there_is_no_advice_and_no_winner_and_the_reason_is_
     assert!(words.contains(&next), "{}", ended.out);
     assert!(!ended.out.contains("deploy"), "{}", ended.out);
     assert_eq!(files(&out), ["plain-queue.toml", "scenario.toml", "tune.json"]);
+    let found = fs::read_to_string(out.join("tune.json")).unwrap();
+    let found: serde_json::Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["unusable"], "80 kbit/s of a call do not fit 64 kbit/s.");
     let policy = fs::read_to_string(out.join("plain-queue.toml")).unwrap();
     assert!(policy.starts_with("# No advice. scenario.toml needs a policy"), "{policy}");
     let scenario = out.join("scenario.toml");
@@ -127,7 +130,7 @@ fn where_a_call_does_not_fit_there_is_no_advice_and_no_winner_and_the_reason_is_
 fn a_policy_with_the_rate_of_one_line_is_not_advised_for_another() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
-    let network = ["--up", "50 Mbit/s", "--down", "3 Mbit/s", "--users", "1", "--link", "cable"];
+    let network = ["--up", "4 Mbit/s", "--down", "3 Mbit/s", "--users", "1", "--link", "cable"];
     let place = ["--uses", "voice,backup", "--json", "--out", out.to_str().unwrap()];
     let ended = run(&[&["advise"], &network[..], &place].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);

@@ -14,7 +14,7 @@ use shortflow_agent::{
 
 use crate::agent::{Running, fleet, repository, start_from, until};
 use crate::support::{command, files, run, shortflow};
-use crate::tracer::{Fate, changes_files, killed_where};
+use crate::tracer::{CHANGING_FILES, Fate, changes_files, killed_where};
 
 /// More than taking a version has steps.
 const MOST: usize = 300;
@@ -82,7 +82,8 @@ fn killed_at_any_change_of_its_state_it_has_one_version_or_the_other_and_goes_on
         let _ = fs::remove_dir_all(&state);
         copy(&path("before"), &state);
         let link = state.join("current");
-        let fate = killed_where(&arguments, nth, &|pid| changes_files(pid, &state), |pid| {
+        let counts = |pid| changes_files(pid, &state);
+        let fate = killed_where(&arguments, nth, &CHANGING_FILES, &counts, |pid| {
             // It is asked to end when it has taken the version, which it may not live to see.
             std::thread::spawn(move || {
                 let until = Instant::now() + Duration::from_secs(20);

@@ -172,6 +172,15 @@ fn without_the_device_and_without_rights_a_dry_run_says_what_would_be_done() {
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let last = "tc filter add dev faraway0 parent 5f00: protocol all pref 100";
     assert!(ended.out.lines().last().unwrap().starts_with(last), "{}", ended.out);
+    let words =
+        ["deploy", "policies/stf.toml", "--dev", "faraway0", "--rate", "10 Mbit/s", "--dry-run"];
+    let ended = run(&words);
+    assert_eq!(ended.code, Some(0), "another kernel may have BPF qdiscs: {}", ended.err);
+    assert!(
+        ended.out.contains("# then put the queueing eBPF program at the root"),
+        "{}",
+        ended.out
+    );
 }
 
 #[test]
@@ -190,6 +199,26 @@ fn without_the_right_to_change_devices_it_says_what_is_lacking() {
 }
 
 #[test]
+#[cfg(feature = "ebpf")]
+fn without_free_descriptors_the_limit_is_named_and_nothing_is_to_be_installed() {
+    with_a_cable(|| {
+        let limited = |arguments: &[&str]| -> Ended {
+            let mut shell = command("sh");
+            let script = "ulimit -n 8 && exec \"$@\"";
+            shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_shortflow")]).args(arguments);
+            shell.output().expect("there is sh").into()
+        };
+        let ended = limited(&[&["deploy", STRICT][..], &AT].concat());
+        assert_eq!(ended.code, Some(3), "{}", ended.err);
+        assert!(ended.err.contains("ulimit -n"), "{}", ended.err);
+        assert!(!ended.err.contains("install"), "{}", ended.err);
+        let text = limited(&["doctor"]).out;
+        assert!(!text.contains("install iproute2"), "{text}");
+        assert!(text.contains("unknown  early drops by eBPF (CONFIG_"), "{text}");
+    });
+}
+
+#[test]
 fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
     for (arguments, message) in [
         (&["policies/dstf.toml"][..], "name those for this device: --role edge,core"),
@@ -201,7 +230,6 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
         ),
         (&["policies/dstf.toml", "--role", "cores"], "its roles are `source`, `edge`, `core`"),
         (&["policies/tsw2cm.toml", "--role", "edge"], "--rate applies to a queue"),
-        (&["policies/stf.toml"], "nearest are `fq-codel`"),
         (&[STRICT, "--rate", "9 kbit/s"], "--rate must be 64 kbit/s or more"),
         (&[STRICT, "--set", "parameters.limit=0 pkt"], "limit"),
         (&["policies/none.toml"], "cannot read policies/none.toml"),
@@ -467,6 +495,39 @@ marker.tcp-state = { high = 4, medium = 8 }
 "#;
 
 #[test]
+fn an_ingress_qdisc_of_another_program_is_named_before_anything_changes() {
+    with_a_cable(|| {
+        let tc = |words: &str| {
+            let ran = std::process::Command::new("tc").args(words.split(' ')).output().unwrap();
+            String::from_utf8(ran.stdout).unwrap()
+        };
+        tc("qdisc add dev sf0 ingress");
+        let listings = || (tc("qdisc show dev sf0"), tc("filter show dev sf0 ingress"));
+        let before = listings();
+        for more in [&[][..], &["--ingress"], &["--dry-run"]] {
+            let words =
+                ["deploy", "policies/best-effort.toml", "--dev", "sf0", "--rate", "10Mbit/s"];
+            let ended = run(&[&words[..], more].concat());
+            assert_eq!(ended.code, Some(3), "{more:?}: {}", ended.err);
+            let message =
+                "sf0 has an ingress qdisc of another program where this needs a clsact qdisc";
+            assert!(ended.err.contains(message), "{more:?}: {}", ended.err);
+            assert!(
+                ended.err.contains("`tc qdisc del dev sf0 ingress`"),
+                "{more:?}: {}",
+                ended.err
+            );
+            assert_eq!(listings(), before, "{more:?}");
+        }
+        let ended = run(&["status", "--dev", "sf0"]);
+        assert!(!ended.out.contains("WRONG"), "{}", ended.out);
+        tc("qdisc del dev sf0 ingress");
+        let words = ["deploy", "policies/best-effort.toml", "--dev", "sf0", "--rate", "10Mbit/s"];
+        assert_eq!(run(&words).code, Some(0), "the remedy works");
+    });
+}
+
+#[test]
 fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_of_processes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("thresholds.toml");
@@ -485,14 +546,15 @@ fn connections_have_the_labels_that_the_command_line_gives_to_marks_and_groups_o
         ),
         (
             &["shell=mark:7"],
-            "set it with `--label backup=mark:NUMBER` or `--label backup=cgroup:PATH`",
+            "set it with `--label backup=OWNER`, where OWNER is mark:NUMBER, priority:NUMBER or cgroup:PATH",
         ),
         (&["=mark:7"], "write LABEL=OWNER, as in `telnet=mark:7`"),
         (&["a=b=mark:7"], "--label a=b: the policy \"Thresholds\" does not match this label"),
         (&["web=mark:7"], "does not match this label\n  its labels are `shell`, `backup`"),
         (&["shell=mark:7", "shell=mark:8"], "--label shell: the label is given twice"),
+        (&["shell=priority:16"], "--label shell: a priority must be a number from 1 to 15"),
         (&["shell=mark:0"], "--label shell: a mark must be a number from 1 to 4294967295"),
-        (&["shell=port:23"], "an owner must be `mark:NUMBER` or `cgroup:PATH`"),
+        (&["shell=port:23"], "an owner must be `mark:NUMBER`, `priority:NUMBER` or `cgroup:PATH`"),
         (&["shell"], "write LABEL=OWNER, as in `telnet=mark:7`"),
     ] {
         let ended = with(labels);
@@ -509,4 +571,37 @@ fn a_label_may_hold_an_equals_sign() {
     let at = ["deploy", file.to_str().unwrap(), "--dev", "faraway0", "--dry-run"];
     let ended = run(&[&at[..], &["--label", "a=b=mark:7", "--label", "backup=mark:8"]].concat());
     assert_eq!(ended.code, Some(0), "{}", ended.err);
+}
+
+#[test]
+fn what_a_hosts_tcp_cannot_do_of_a_policy_is_refused_by_name() {
+    let refused = |words: &[&str], expected: &str| {
+        let all = [&["deploy"], words].concat();
+        let ended = run(&all);
+        assert_eq!(ended.code, Some(2), "{words:?}: {}", ended.err);
+        assert!(ended.err.contains(expected), "{words:?}: {}", ended.err);
+    };
+    let key = |key: &str| format!("roles.source.queue.aggregate-shaper.{key}");
+    let common = key("sharing=common");
+    refused(&["fq-codel", "--tcp"], "no role has the queue `aggregate-shaper`");
+    refused(&["aggregate", "--tcp", "--role", "core"], "roles with one: `source`");
+    let sequential = key("order=sequential");
+    let words = ["aggregate", "--tcp", "--set", &common, "--set", &sequential];
+    refused(&words, ".order: the kernel wakes each connection by itself");
+    let overtake = key("fresh=overtake");
+    refused(&["aggregate", "--tcp", "--set", &common, "--set", &overtake], "use \"in-turn\"");
+    let behind = key("place=queue");
+    refused(
+        &["aggregate", "--tcp", "--set", &behind],
+        ".place: the policy holds packets in a queue",
+    );
+    let too_many = key("connections=5000");
+    refused(&["aggregate", "--tcp", "--set", &too_many], "connections must be 1 to 4096");
+    refused(&["aggregate", "--tcp", "--growth", "constant-rate"], "requires --reference-rtt");
+    refused(&["aggregate", "--tcp", "--growth", "reno", "--increase", "4"], "omit");
+    refused(&["aggregate", "--tcp", "--local", "10.0.0.0/33"], "192.0.2.0/24");
+    refused(&["aggregate", "--tcp", "--dev", "eth0"], "cannot be used with");
+    refused(&["aggregate", "--local-port", "80", "--dev", "eth0"], "cannot be used with");
+    let ended = run(&["deploy", "aggregate"]);
+    assert!(ended.code == Some(2) && ended.err.contains("--dev"), "{}", ended.err);
 }

@@ -64,6 +64,32 @@ fn both_directions_are_deployed_shown_reloaded_and_taken_away_in_one_command() {
 }
 
 #[test]
+fn a_reload_without_a_direction_reloads_both_of_a_policy_and_says_which_it_leaves() {
+    with_a_cable(|| {
+        done(&[&["deploy", STRICT][..], &BOTH].concat());
+        let reload = |arguments: &[&str]| {
+            let ended = run(&[&["reload", "--dev", "sf0"][..], arguments].concat());
+            assert_eq!(ended.code, Some(0), "{}", ended.err);
+            (ended.out, ended.err)
+        };
+        let other = "policies/best-effort.toml";
+        let (out, _) = reload(&[other]);
+        let expected = "sf0: policy \"Best Effort\", role core, 10 Mbit/s, 1 class\n\
+                        sf0 (received): policy \"Best Effort\", role core, 50 Mbit/s, 1 class\n";
+        assert_eq!(out, expected);
+        let left = "this does not change what sf0 receives, which has policy \"Best Effort\": add --ingress";
+        let (out, err) = reload(&[STRICT, "--rate", "9 Mbit/s"]);
+        assert!(!out.contains("(received)") && err.contains(left), "{out}{err}");
+        // The two directions have different policies by now.
+        let (out, err) = reload(&[STRICT]);
+        assert!(!out.contains("(received)") && err.contains(left), "{out}{err}");
+        let (out, err) = reload(&[STRICT, "--ingress"]);
+        assert!(out.starts_with("sf0 (received)") && !err.contains(left), "{out}{err}");
+        done(&["undeploy", "--dev", "sf0"]);
+    });
+}
+
+#[test]
 fn a_dry_run_of_both_directions_prints_what_is_then_done() {
     with_a_cable(|| {
         let before = queues();

@@ -111,6 +111,35 @@ fn a_link_layer_is_shown_where_the_rate_is_as_the_policy_or_an_option_gave_it() 
 }
 
 #[test]
+fn a_reload_keeps_the_rate_and_link_layer_of_a_shaper_where_the_new_policy_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, shaper: &str| {
+        let path = folder.path().join(name);
+        let text = format!(
+            "name = {name:?}\n[roles.core]\nqueue.shaper = {{ {shaper}, queue.fifo = {{ limit = \"100 pkt\" }} }}\n"
+        );
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let slow = file("slow", "rate = \"7 Mbit/s\", link_layer = \"overhead 12 atm\"");
+    let fast = file("fast", "rate = \"9 Mbit/s\"");
+    with_a_cable(move || {
+        done(&["deploy", &slow, "--dev", "sf0"]);
+        // A policy with a shaper brings its own rate.
+        let out = done(&["reload", &fast, "--dev", "sf0"]);
+        assert_eq!(out, "sf0: policy \"fast\", role core, 9 Mbit/s, 1 class\n");
+        done(&["reload", &slow, "--dev", "sf0"]);
+        let ended = run(&["reload", "policies/best-effort.toml", "--dev", "sf0"]);
+        let expected =
+            "sf0: policy \"Best Effort\", role core, 7 Mbit/s over overhead 12 atm, 1 class\n";
+        assert_eq!((ended.code, &*ended.out), (Some(0), expected), "{}", ended.err);
+        let kept = "--rate '7 Mbit/s' --link-layer 'overhead 12 atm' (--reset keeps nothing)";
+        assert!(ended.err.contains(kept), "{}", ended.err);
+        done(&["undeploy", "--dev", "sf0"]);
+    });
+}
+
+#[test]
 fn what_is_changed_by_hand_is_told_and_the_command_that_is_told_puts_it_right() {
     with_a_cable(|| {
         done(&[&["deploy", STRICT][..], &AT].concat());
@@ -200,6 +229,7 @@ fn what_is_likely_to_go_wrong_is_told_on_the_terminal_and_in_json_alike() {
     let checked = run(&["check", &file]);
     assert!(checked.err.contains(bucket), "{}{}", checked.out, checked.err);
     assert!(done(&["check", &file, "--json"]).contains(bucket));
+    assert!(run(&["check", &file, "-q"]).err.contains(bucket), "-q keeps warnings");
     with_a_cable(move || {
         let at = ["--role", "core", "--dev", "sf0", "--rate", "1 Mbit/s"];
         let pieces = "can delay packets of higher priority by 524 ms at 1 Mbit/s";
@@ -208,6 +238,8 @@ fn what_is_likely_to_go_wrong_is_told_on_the_terminal_and_in_json_alike() {
         for message in [bucket, pieces, "disable it with `ethtool -K sf0 tso off gso off`"] {
             assert!(ended.err.contains(message), "{}", ended.err);
         }
+        let quiet = run(&[&["reload", &file, "-q"][..], &at].concat()).err;
+        assert!(quiet.contains(bucket) && quiet.contains(pieces), "{quiet}");
         let json = done(&[&["reload", &file, "--json"][..], &at].concat());
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let warning = json["warnings"][0]["what"].as_str().unwrap();
@@ -307,8 +339,28 @@ fn a_new_namespace_knows_nothing_of_what_was_deployed_in_one_that_is_gone() {
     }
 }
 
-/// Ends the chain of programs before `clsact` for every packet at the egress of sf0, until its standard input ends. Its argument
-/// says how it is attached.
+#[test]
+#[cfg(feature = "ebpf")]
+fn the_command_that_brings_a_marker_back_leaves_the_root_of_others() {
+    with_a_cable(|| {
+        tc("qdisc add dev sf0 root handle 7: pfifo limit 9");
+        let marker = ["policies/dstf.toml", "--role", "edge", "--dev", "sf0"];
+        let ended = run(&[&["deploy"][..], &marker].concat());
+        if ended.code == Some(3) && std::env::var_os("CI").is_none() {
+            return eprintln!("skipped: needs eBPF: {}", ended.err);
+        }
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        tc("qdisc del dev sf0 clsact");
+        let status = wrong();
+        assert!(!status.contains("tc qdisc del"), "{status}");
+        put_right(&status, "policies/dstf.toml");
+        is_well();
+        assert!(queues().contains("pfifo 7: dev sf0 root"), "{}", queues());
+    });
+}
+
+/// Ends the chain of programs before `clsact` for every packet of sf0, until its standard input ends. Its arguments say how
+/// it is attached, and to which direction.
 #[cfg(feature = "ebpf")]
 const TCX: &str = r"
 import ctypes, struct, socket, sys
@@ -318,20 +370,40 @@ def bpf(command, attr):
     result = libc.syscall(321, command, buffer, len(attr))
     if result < 0: sys.exit('bpf(%d): errno %d' % (command, ctypes.get_errno()))
     return result
+point = 47 if sys.argv[2] == 'egress' else 46
 code = struct.pack('<BBhi', 0xb7, 0, 0, 0) + struct.pack('<BBhi', 0x95, 0, 0, 0)
 code = ctypes.create_string_buffer(code); gpl = ctypes.create_string_buffer(b'GPL\0')
-program = bpf(5, struct.pack('<IIQQIIQII16sII', 3, 2, ctypes.addressof(code), ctypes.addressof(gpl), 0, 0, 0, 0, 0, b'other_program', 0, 47))
+program = bpf(5, struct.pack('<IIQQIIQII16sII', 3, 2, ctypes.addressof(code), ctypes.addressof(gpl), 0, 0, 0, 0, 0, b'other_program', 0, point))
 device, by_link = socket.if_nametoindex('sf0'), sys.argv[1] == 'link'
-if by_link: link = bpf(28, struct.pack('<IIIIIIQ', program, device, 47, 0, 0, 0, 0))
-else: bpf(8, struct.pack('<IIIIIIQ', device, program, 47, 0, 0, 0, 0))
+if by_link: link = bpf(28, struct.pack('<IIIIIIQ', program, device, point, 0, 0, 0, 0))
+else: bpf(8, struct.pack('<IIIIIIQ', device, program, point, 0, 0, 0, 0))
 print('attached', flush=True); sys.stdin.read()
-if not by_link: bpf(9, struct.pack('<IIIIIIQ', device, program, 47, 0, 0, 0, 0))
+if not by_link: bpf(9, struct.pack('<IIIIIIQ', device, program, point, 0, 0, 0, 0))
 ";
+
+/// Runs something while such a program is there; `None` if the kernel has no tcx.
+#[cfg(all(feature = "ebpf", target_arch = "x86_64"))]
+fn with_tcx<T>(by: &str, direction: &str, look: impl FnOnce() -> T) -> Option<T> {
+    use std::io::BufRead;
+    let mut child = Command::new("python3")
+        .args(["-c", TCX, by, direction])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("python3 is there");
+    let mut line = String::new();
+    std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let is_attached = line == "attached\n";
+    let found = is_attached.then(look);
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success() || line.is_empty());
+    assert!(is_attached || std::env::var_os("CI").is_none(), "the kernel has no tcx");
+    found
+}
 
 #[test]
 #[cfg(all(feature = "ebpf", target_arch = "x86_64"))]
 fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
-    use std::io::BufRead;
     with_a_cable(|| {
         if !is_marking() {
             return;
@@ -340,20 +412,15 @@ fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
             ("link", "repair it with `bpftool link detach id "),
             ("program", "repair it with `bpftool net detach tcx_egress dev sf0`"),
         ] {
-            let mut child = Command::new("python3")
-                .args(["-c", TCX, by])
-                .stdin(std::process::Stdio::piped())
-                .stdout(std::process::Stdio::piped())
-                .spawn()
-                .expect("python3 is there");
-            let mut line = String::new();
-            std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-            let status = run(&["status", "--dev", "sf0"]);
-            drop(child.stdin.take());
-            assert!(child.wait().unwrap().success() || line.is_empty());
-            if line != "attached\n" && std::env::var_os("CI").is_none() {
+            let look = || {
+                let reload = [&["reload"][..], &BOTH, &AT, &["--quiet"]].concat();
+                (run(&["status", "--dev", "sf0"]), run(&reload))
+            };
+            let Some((status, reload)) = with_tcx(by, "egress", look) else {
                 return eprintln!("skipped: needs a kernel with tcx (6.6)");
-            }
+            };
+            let warned = "warning: another owner's program `other_program` (id ";
+            assert!(reload.code == Some(0) && reload.err.contains(warned), "{}", reload.err);
             assert_eq!(status.code, Some(1), "{}", status.out);
             for message in [
                 "WRONG: another owner's program `other_program` (id ",
@@ -364,5 +431,28 @@ fn a_program_before_ours_at_tcx_is_named_and_wrong_until_it_is_gone() {
             }
             is_well();
         }
+    });
+}
+
+#[test]
+#[cfg(all(feature = "ebpf", target_arch = "x86_64"))]
+fn a_program_before_the_redirect_at_tcx_is_wrong_and_a_reload_names_it() {
+    with_a_cable(|| {
+        let at = ["--dev", "sf0", "--ingress", "--rate", "10 Mbit/s"];
+        done(&[&["deploy", STRICT][..], &at].concat());
+        let found = with_tcx("program", "ingress", || {
+            (run(&["status"]), run(&["reload", STRICT, "--dev", "sf0", "--ingress"]))
+        });
+        let Some((status, reload)) = found else {
+            return eprintln!("skipped: needs a kernel with tcx (6.6)");
+        };
+        let what = "runs before Shortflow's at the ingress (tcx): received packets are not shaped";
+        assert_eq!(status.code, Some(1), "{}", status.out);
+        assert!(status.out.contains(what), "{}", status.out);
+        let command = "repair it with `bpftool net detach tcx_ingress dev sf0`";
+        assert!(status.out.contains(command), "{}", status.out);
+        assert!(reload.code == Some(0) && reload.err.contains(what), "{}", reload.err);
+        is_well();
+        done(&["undeploy", "--dev", "sf0"]);
     });
 }

@@ -23,7 +23,7 @@ pub(crate) fn stopped_for(time: Duration, arguments: &[&str], is_time: impl Fn()
     child.wait_with_output().unwrap().into()
 }
 
-fn signal(child: &Child, name: &str) {
+pub(crate) fn signal(child: &Child, name: &str) {
     let kill = Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status();
     assert!(kill.unwrap().success());
 }

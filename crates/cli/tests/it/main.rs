@@ -9,12 +9,15 @@ mod agent_faults;
 mod agent_folder;
 #[cfg(all(target_os = "linux", feature = "ebpf"))]
 mod agent_inline;
+#[cfg(all(target_os = "linux", feature = "ebpf"))]
+mod agent_tcp;
 mod arguments;
 mod check;
 mod deploy;
 mod deploy_received;
 mod deploy_removed;
 mod deploy_state;
+mod deploy_tcp;
 #[cfg(all(feature = "network", target_os = "linux"))]
 mod directory;
 mod disk;
@@ -22,6 +25,8 @@ mod engines;
 mod explain;
 #[cfg(all(feature = "network", target_os = "linux"))]
 mod https;
+#[cfg(all(target_os = "linux", feature = "ebpf"))]
+mod inline;
 mod inputs;
 mod interrupt;
 #[cfg(target_os = "linux")]
@@ -29,6 +34,10 @@ mod keys;
 mod killed;
 #[cfg(all(target_os = "linux", feature = "ebpf"))]
 mod labels;
+#[cfg(target_os = "linux")]
+mod mechanisms;
+#[cfg(all(target_os = "linux", feature = "ebpf"))]
+mod objects;
 mod predict;
 mod programs;
 mod rehearse;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use shortflow_deploy::{Kernel, Kind, Owners, Refusal, Settings, compile, compile_edge};
 use shortflow_inline::Plan;
-use shortflow_policy::explain::{Scheme, SchemeKind, schemes};
+use shortflow_policy::explain::{SchemeKind, schemes};
 use shortflow_policy::{Policy, from_text};
 use shortflow_predict::Prediction;
 use shortflow_rehearse::Rehearsal;
@@ -59,17 +59,15 @@ queue.fifo = { limit = "50 pkt" }
 "#;
 
 /// What an engine says of a scheme: nothing where it carries it.
-type Answer = Result<(), String>;
+pub(crate) type Answer = Result<(), String>;
 
-/// The policy of a scheme's example, and the network under it.
-fn placed(scheme: &Scheme) -> (Policy, Scenario) {
+/// A policy with one role, a marker or a queue, and the network under it. `name` is for mistakes.
+pub(crate) fn placed(name: &str, example: &str, is_marker: bool) -> (Policy, Scenario) {
     let role = ["servers", "edge", "core"]
         .into_iter()
-        .find(|role| scheme.example.contains(&format!("roles.{role}")))
-        .unwrap_or_else(|| panic!("{}: an example is at a server, an edge or a line", scheme.name));
-    let is_marker = scheme.kind == SchemeKind::Marker;
-    let policy =
-        if is_marker { scheme.example.to_owned() + LINE } else { scheme.example.to_owned() };
+        .find(|role| example.contains(&format!("roles.{role}")))
+        .unwrap_or_else(|| panic!("{name}: an example is at a server, an edge or a line"));
+    let policy = if is_marker { example.to_owned() + LINE } else { example.to_owned() };
     let place = match role {
         "servers" => "at = \"servers\"\nto = \"far\"",
         "edge" => "at = \"far\"\nfrom = \"servers\"",
@@ -83,8 +81,8 @@ fn placed(scheme: &Scheme) -> (Policy, Scenario) {
     std::fs::write(folder.path().join("policy.toml"), &policy).unwrap();
     let file = folder.path().join("network.toml");
     std::fs::write(&file, network).unwrap();
-    let loaded = load(&file, &Overrides::default())
-        .unwrap_or_else(|mistakes| panic!("{}\n{mistakes}", scheme.name));
+    let loaded =
+        load(&file, &Overrides::default()).unwrap_or_else(|mistakes| panic!("{name}\n{mistakes}"));
     let policy = from_text("policy.toml", &policy, &[]).unwrap();
     (policy, loaded.points()[0].scenario.clone())
 }
@@ -137,22 +135,26 @@ fn inline(policy: &Policy) -> Answer {
     })
 }
 
+/// What each engine says of a policy of one role.
+pub(crate) fn answers(policy: &Policy, scenario: &Scenario) -> [(&'static str, Answer); 5] {
+    [
+        ("simulate", by_engine(&Simulator, scenario)),
+        ("predict", predicted(scenario)),
+        ("rehearse", by_engine(&Rehearsal::OVER_IPV4, scenario)),
+        ("deploy", deployed(policy)),
+        ("inline", inline(policy)),
+    ]
+}
+
 fn page() -> String {
     let mut table = String::new();
     let mut reasons = String::new();
     for scheme in schemes() {
-        let (policy, scenario) = placed(&scheme);
-        let rehearsal = Rehearsal::OVER_IPV4;
-        let answers = [
-            ("simulate", by_engine(&Simulator, &scenario)),
-            ("predict", predicted(&scenario)),
-            ("rehearse", by_engine(&rehearsal, &scenario)),
-            ("deploy", deployed(&policy)),
-            ("inline", inline(&policy)),
-        ];
+        let is_marker = scheme.kind == SchemeKind::Marker;
+        let (policy, scenario) = placed(&scheme.name, scheme.example, is_marker);
         let (name, kind) = (&scheme.name, scheme.kind.name());
         let _ = write!(table, "| `{name}` | {kind} |");
-        for (engine, answer) in &answers {
+        for (engine, answer) in &answers(&policy, &scenario) {
             let _ = write!(table, " {} |", if answer.is_ok() { "yes" } else { "no" });
             if let Err(why) = answer {
                 let _ = writeln!(

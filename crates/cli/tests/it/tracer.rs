@@ -4,8 +4,9 @@
 
 use std::collections::BTreeSet;
 use std::io::IoSliceMut;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use nix::libc;
 use nix::sys::ptrace::{self, Options};
@@ -14,7 +15,7 @@ use nix::sys::uio::{RemoteIoVec, process_vm_readv};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-use crate::support::command;
+use crate::support::shortflow;
 
 /// How it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,38 +32,76 @@ pub(crate) enum Fate {
 /// What goes with the process that asks for it is no change: the loading of a program that is at no device yet, or what
 /// programs that it starts try out in a namespace of their own.
 pub(crate) fn killed_at(arguments: &[&str], nth: usize) -> Fate {
-    killed_where(arguments, nth, &is_change, |_| ())
+    killed_where(arguments, nth, &SENDING, &is_change, |_| ())
 }
 
-/// The same for whatever counts as a change, where somebody is told which process it is that has begun.
+/// The system calls that send to a socket.
+const SENDING: [i64; 2] = [libc::SYS_sendto, libc::SYS_sendmsg];
+
+/// The same for whatever counts as a change among these system calls. `began` receives the process that has begun.
 pub(crate) fn killed_where(
     arguments: &[&str],
     nth: usize,
+    calls: &[i64],
     counts: &dyn Fn(Pid) -> bool,
     began: impl FnOnce(Pid),
 ) -> Fate {
-    // The shell waits until it is looked at, and becomes the program.
-    let mut shell = command("sh");
-    shell.args(["-c", "kill -STOP $$; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_shortflow")]);
-    let shell = shell.args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let first = Pid::from_raw(shell.id().cast_signed());
-    let stopped = waitpid(first, Some(WaitPidFlag::WUNTRACED)).unwrap();
-    assert_eq!(stopped, WaitStatus::Stopped(first, Signal::SIGSTOP));
+    let mut victim = shortflow(arguments);
+    stop_at(&mut victim, calls);
+    let victim = victim.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let first = Pid::from_raw(victim.id().cast_signed());
+    let stopped = waitpid(first, None).unwrap();
+    assert_eq!(stopped, WaitStatus::Stopped(first, Signal::SIGTRAP), "it stops where it begins");
     let follow = Options::PTRACE_O_TRACECLONE
         | Options::PTRACE_O_TRACEFORK
         | Options::PTRACE_O_TRACEVFORK
         | Options::PTRACE_O_TRACEEXEC
-        | Options::PTRACE_O_TRACESYSGOOD
+        | Options::PTRACE_O_TRACESECCOMP
         | Options::PTRACE_O_EXITKILL;
-    ptrace::seize(first, follow).unwrap();
-    kill(first, Signal::SIGCONT).unwrap();
+    ptrace::setoptions(first, follow).unwrap();
+    ptrace::cont(first, None).unwrap();
     began(first);
     let fate = trace(first, nth, counts);
-    drop(shell);
+    drop(victim);
     fate
 }
 
-/// Lets all run from system call to system call until none is left; those elsewhere without a stop.
+/// Lets this thread trace the process, and has the kernel stop it and all that it starts at these system calls alone. A
+/// stop at every call would take most of the time of a test.
+#[expect(unsafe_code, reason = "between fork and exec only calls of the kernel are made")]
+fn stop_at(victim: &mut Command, calls: &[i64]) {
+    let step = |code: u32, k: u32, jt: usize| libc::sock_filter {
+        code: u16::try_from(code).unwrap(),
+        jt: u8::try_from(jt).unwrap(),
+        jf: 0,
+        k,
+    };
+    // The number of the call is the first word of `struct seccomp_data`.
+    let mut filter = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    filter.extend(calls.iter().enumerate().map(|(index, call)| {
+        let number = u32::try_from(*call).unwrap();
+        step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, number, calls.len() - index)
+    }));
+    filter.push(step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0));
+    filter.push(step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_TRACE, 0));
+    let install = move || {
+        let program = libc::sock_fprog {
+            len: u16::try_from(filter.len()).unwrap_or(0),
+            filter: filter.as_ptr().cast_mut(),
+        };
+        ptrace::traceme()?;
+        // SAFETY: the program lives until the kernel has copied it.
+        let installed = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+                && libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &program) == 0
+        };
+        if installed { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    // SAFETY: it allocates nothing and takes no lock.
+    unsafe { victim.pre_exec(install) };
+}
+
+/// Lets all run from one such system call to the next until none is left; those elsewhere without counting.
 fn trace(first: Pid, nth: usize, counts: &dyn Fn(Pid) -> bool) -> Fate {
     // Other tests of this process have children too, which are theirs to wait for.
     let own = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
@@ -71,7 +110,7 @@ fn trace(first: Pid, nth: usize, counts: &dyn Fn(Pid) -> bool) -> Fate {
     while !alive.is_empty() {
         let status = waitpid(None, Some(own)).unwrap();
         let Some(pid) = status.pid() else { continue };
-        alive.insert(pid);
+        let is_new = alive.insert(pid);
         let mut signal = None;
         match status {
             WaitStatus::Exited(..) | WaitStatus::Signaled(..) => {
@@ -79,14 +118,20 @@ fn trace(first: Pid, nth: usize, counts: &dyn Fn(Pid) -> bool) -> Fate {
                 elsewhere.remove(&pid);
                 continue;
             }
-            WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
-            WaitStatus::Stopped(_, message) => signal = Some(message),
-            WaitStatus::PtraceSyscall(_) if counts(pid) => changes += 1,
+            WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_SECCOMP)
+                if !elsewhere.contains(&pid) && counts(pid) =>
+            {
+                changes += 1;
+            }
             WaitStatus::PtraceEvent(_, _, libc::PTRACE_EVENT_EXEC)
                 if namespace(&pid.to_string()) != here =>
             {
                 elsewhere.insert(pid);
             }
+            // With this signal begins whatever a traced process starts.
+            WaitStatus::Stopped(_, Signal::SIGSTOP) if is_new => {}
+            WaitStatus::Stopped(_, Signal::SIGTRAP) => {}
+            WaitStatus::Stopped(_, message) => signal = Some(message),
             _ => {}
         }
         if changes == nth {
@@ -97,10 +142,7 @@ fn trace(first: Pid, nth: usize, counts: &dyn Fn(Pid) -> bool) -> Fate {
             }
         }
         // One that was killed is not there to be let go on.
-        let _ = match elsewhere.contains(&pid) {
-            true => ptrace::cont(pid, signal),
-            false => ptrace::syscall(pid, signal),
-        };
+        let _ = ptrace::cont(pid, signal);
     }
     fate
 }
@@ -128,6 +170,25 @@ fn is_change(pid: Pid) -> bool {
 fn namespace(thread: &str) -> Option<PathBuf> {
     std::fs::read_link(format!("/proc/{thread}/ns/net")).ok()
 }
+
+/// The system calls that may change files.
+pub(crate) const CHANGING_FILES: [i64; 15] = [
+    libc::SYS_openat,
+    libc::SYS_open,
+    libc::SYS_mkdir,
+    libc::SYS_rmdir,
+    libc::SYS_unlink,
+    libc::SYS_rename,
+    libc::SYS_mkdirat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat,
+    libc::SYS_renameat2,
+    libc::SYS_symlink,
+    libc::SYS_symlinkat,
+    libc::SYS_write,
+    libc::SYS_ftruncate,
+    libc::SYS_fchmod,
+];
 
 /// Whether a process is about to change a file below `folder`, or which files there are.
 pub(crate) fn changes_files(pid: Pid, folder: &Path) -> bool {
@@ -160,13 +221,13 @@ fn is_below(path: &str, folder: &Path) -> bool {
 #[expect(unsafe_code, reason = "which of the kernel's union is meant is told beside it")]
 fn entry(pid: Pid) -> Option<[u64; 7]> {
     let info = ptrace::syscall_info(pid).ok()?;
-    if info.op != libc::PTRACE_SYSCALL_INFO_ENTRY {
+    if info.op != libc::PTRACE_SYSCALL_INFO_SECCOMP {
         return None;
     }
-    // SAFETY: `op` says that it is an entry.
-    let entry = unsafe { info.u.entry };
-    let [a, b, c, d, e, f] = entry.args;
-    Some([entry.nr, a, b, c, d, e, f])
+    // SAFETY: `op` says that it is such a stop.
+    let stop = unsafe { info.u.seccomp };
+    let [a, b, c, d, e, f] = stop.args;
+    Some([stop.nr, a, b, c, d, e, f])
 }
 
 /// A text of another process, up to its zero and 512 bytes.

@@ -66,10 +66,41 @@ fn a_marker_that_is_bound_nowhere_is_told_by_compare_in_every_form() {
     }
     let ended = with_files(home.path(), "compare", LINE, &["--policies", &named, "--json"]);
     let found: Value = serde_json::from_str(&ended.out).unwrap();
+    let comparison: Value = serde_json::from_str(&read("comparison.json")).unwrap();
+    assert_eq!(comparison["warnings"], found["warnings"]);
     let warnings = found["warnings"].as_array().unwrap();
     let unbound = warnings.iter().find(|warning| warning["kind"] == "input").unwrap();
     assert_eq!(unbound["about"], "Marked");
     assert!(says_unbound(unbound["message"].as_str().unwrap()), "{unbound}");
+}
+
+#[test]
+fn every_command_writes_the_warnings_that_it_prints() {
+    let home = tempfile::tempdir().unwrap();
+    let line = LINE.replace("core.toml", "marked.toml");
+    let named = policies(home.path());
+    for (command, more, json) in [
+        ("simulate", vec![], None),
+        ("predict", vec![], None),
+        ("compare", vec!["--policies", &named], Some("comparison.json")),
+        ("compare", vec!["--engines", "predict,simulate"], Some("comparison.json")),
+        ("tune", vec!["--policies", &named, "--for", "mean:calls"], Some("tune.json")),
+    ] {
+        let ended = with_files(home.path(), command, &line, &[&more[..], &["--json"]].concat());
+        assert_eq!(ended.code, Some(0), "{command}: {}", ended.err);
+        let printed: Value = serde_json::from_str(&ended.out).unwrap();
+        let printed = printed["warnings"].as_array().unwrap();
+        assert!(says_unbound(&format!("{printed:?}")), "{command}: {printed:?}");
+        let read = |name: &str| fs::read_to_string(home.path().join("out").join(name)).unwrap();
+        if let Some(name) = json {
+            let written: Value = serde_json::from_str(&read(name)).unwrap();
+            assert_eq!(written["warnings"].as_array(), Some(printed), "{command}");
+        } else {
+            // A head, and a row for each.
+            assert_eq!(read("warnings.csv").lines().count(), 1 + printed.len(), "{command}");
+            assert!(says_unbound(&read("manifest.toml")), "{command}");
+        }
+    }
 }
 
 #[test]
@@ -145,6 +176,8 @@ near = { between = ["a", "r"], rate = "1 Gbit/s", delay = "1 us" }
 far = { between = ["x", "r"], rate = "1 Gbit/s", delay = "1 us" }
 [workloads]
 long.bulk = { from = "a", to = "b", flows = 2, start = "1 s" }
+typing.telnet = { client = "b", server = "a", packet = "100 B", pause.constant = "0.1 s" }
+files.ftp = { from = "a", to = "b", size.constant = "20 KB", pause.constant = "0.1 s" }
 flood.poisson = { from = "x", to = "b", load = "200 Mbit/s", size.constant = "300 B" }
 "#;
 
@@ -154,10 +187,15 @@ fn what_gets_nothing_through_stays_in_every_table() {
     let ended = with_files(home.path(), "simulate", STARVED, &[]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let (_, traffic) = ended.out.split_once("Traffic: goodput").unwrap();
-    assert!(traffic.lines().any(|line| line.starts_with("long ")), "{}", ended.out);
-    let starved =
-        "long was starved: nothing was delivered in 3 of 3 replicas, which counts as zero";
-    assert!(words(&ended.out).contains(starved), "{}", ended.out);
+    // Those who wait for a connection since before the warm-up count, too.
+    for name in ["long", "typing", "files"] {
+        let row = format!("{name} ");
+        assert!(traffic.lines().any(|line| line.starts_with(&row)), "{}", ended.out);
+        let starved = format!(
+            "{name} was starved: nothing was delivered in 3 of 3 replicas, which counts as zero"
+        );
+        assert!(words(&ended.out).contains(&starved), "{}", ended.out);
+    }
     let found = fs::read_to_string(home.path().join("out/summary.json")).unwrap();
     let found: Value = serde_json::from_str(&found).unwrap();
     let long = &found[0]["summary"]["workloads"][0];

@@ -66,7 +66,8 @@ impl Bundle {
             header,
             answered: acknowledged_segments(tcp),
             segments_per_ack: growing(tcp),
-            max_window: (tcp.receive_window.0 as f64 / payload).max(1.0),
+            // A sender waits until there is room for a whole segment (RFC 9293 §3.8.6.2.1).
+            max_window: (tcp.receive_window.0 as f64 / payload).floor().max(1.0),
             rto_min: tcp.rto_min.as_secs_f64(),
             floor: tcp.rto_floor,
             // RFC 9438 §4.6, RFC 5681 §3.1.

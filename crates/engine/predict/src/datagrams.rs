@@ -4,7 +4,7 @@ use shortflow_measure::{DatagramSummary, DelaySummary, Estimate};
 use shortflow_models::delay_tail::{Packets, wait_tail};
 use shortflow_models::{ModelError, Range};
 
-use crate::band::Order;
+use crate::band::{FULL, Order};
 use crate::doubt::check_delay;
 use crate::lower_bound;
 use crate::marks::{Hop, Piece};
@@ -14,6 +14,7 @@ use crate::range::{
 };
 use crate::summary::bound_or_mean;
 use crate::traffic::{Ages, Demand, Route, Source};
+use crate::unknown_at_rest::MIN_ROOM;
 
 /// Which part of all waits a line may have that is not looked at beside the one with the longest.
 const NO_WAIT: f64 = 0.01;
@@ -164,13 +165,17 @@ pub(crate) fn check_turn(
 /// The part of its share of a line that long flows fill up to which a stream finds its turn when it comes.
 const MAX_OF_SHARE: f64 = 0.5;
 
-/// Whether what is told to be lost at a line is: not where long flows fill a plain buffer, and where windows come, or
-/// streams that are no Poisson processes, up to a share that hardly matters.
+/// Whether the predicted loss at a line holds: not where long flows fill a plain buffer, nor where windows push a stream's packets
+/// out of a small buffer that flows share; and where windows come, or streams that are no Poisson processes, up to a share
+/// that hardly matters.
 fn loses_as_predicted(network: &Network, hop: &Hop, ages: Ages) -> bool {
     let is_predicted = |band: usize| {
         let met = &network.met[hop.line][band];
-        let is_red = !network.lines[hop.line].bands()[band].curves.is_empty();
+        let queue = &network.lines[hop.line].bands()[band];
+        let is_red = !queue.curves.is_empty();
+        let is_shared = queue.order != Order::Fifo && met.has_windows;
         match met.is_filled {
+            _ if is_shared && queue.room(FULL) < MIN_ROOM => false,
             true => is_red && !met.is_least,
             false => {
                 poisson_alone(network, hop.line).is_some()

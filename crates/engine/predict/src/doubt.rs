@@ -76,17 +76,25 @@ pub(crate) fn check_delay(
 }
 
 impl Network {
-    /// Whether times of a source rest on forms that are better known: waits at queues that long flows fill; transfers that come
-    /// whatever the network does, at queues that flows share alike; or links whose losses decide.
+    /// Whether times of a source rest on forms that are better known: waits at queues that long flows fill, unless objects of a
+    /// page share these alike; transfers that come whatever the network does, at queues that flows share alike; or links whose
+    /// losses decide.
     fn is_well_known(&self, source: &Source) -> bool {
         let hops = || source.routes.iter().flat_map(|route| route.there.iter().chain(&route.back));
         let is_open = matches!(source.demand, Demand::Open { .. });
+        // Objects side by side share with one another, too, and each begins as a flow that goes before the others.
+        let has_siblings = match &source.demand {
+            Demand::Open { visit, .. } | Demand::Closed { visit, .. } => {
+                matches!(visit.shape, Shape::Objects { .. })
+            }
+            _ => false,
+        };
         let is_known = |hop: &Hop| {
             let band = hop.pieces[0].places[0].band;
             let met = &self.met[hop.line][band];
             let is_busy = met.utilisation + met.before > HARDLY_ANY;
             let is_shared = self.lines[hop.line].bands()[band].order != Order::Fifo;
-            !is_busy || met.is_filled || is_open && is_shared
+            !is_busy || (met.is_filled && !(has_siblings && is_shared)) || is_open && is_shared
         };
         hops().any(|hop| self.lines[hop.line].link_loss > 0.0) || hops().all(is_known)
     }

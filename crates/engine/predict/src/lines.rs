@@ -2,7 +2,7 @@
 
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{GilbertElliottParams, LossParams};
-use shortflow_elements::queue::ShaperSettings;
+use shortflow_elements::queue::{Place, ShaperSettings};
 use shortflow_elements::sharing::Sharing;
 use shortflow_packet::{Dscp, Packet};
 use shortflow_policy::QueuePlan;
@@ -133,6 +133,9 @@ impl Line {
                         "an aggregate-shaper with fixed parts, some of which flows leave unused,"
                             .to_owned(),
                     );
+                }
+                if sends_long_flows(scenario, self.from) && params.place() == Place::Tcp {
+                    return Err("an aggregate-shaper that withholds long flows in TCP".to_owned());
                 }
                 self.queues = Bands::plain(params.limit());
                 if sends_long_flows(scenario, self.from) {

@@ -30,6 +30,9 @@ impl<'m> Marking<'m> {
         if self.role.classes.iter().any(|class| class.rule.sender.is_some()) {
             return Err(self.none("classes by the sender's knowledge of a flow"));
         }
+        if self.role.asks_applications() {
+            return Err(self.none("thresholds that applications set"));
+        }
         let mut found: Vec<Written> = Vec::new();
         for one in written.iter() {
             match one.code_points[..] {

@@ -51,6 +51,8 @@ pub(crate) struct Met {
     pub(crate) heard: f64,
     /// Whether weights leave it a part of the line, whatever the others want.
     pub(crate) is_guaranteed: bool,
+    /// Whether long flows get the rates that go with it nevertheless.
+    pub(crate) keeps_rates: bool,
     /// Why it has no closed form, if so.
     pub(crate) lacks: Option<String>,
 }

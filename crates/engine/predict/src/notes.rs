@@ -12,7 +12,7 @@ use crate::network::Network;
 use crate::range::is_smooth;
 use crate::scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
 use crate::summary::Lacking;
-use crate::traffic::{Demand, Shape, Source};
+use crate::traffic::{Demand, Route, Shape, Source};
 use crate::without_effect::WITHOUT_EFFECT;
 
 /// Sentences on what there is, and on what there is not: warnings of what is missing or may be far off, and notes on the
@@ -178,6 +178,7 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         (Box::new(move |source| is_visit(source) && met_by(source, &at_red)), AT_RED),
         (Box::new(move |source| is_visit(source) && met_by(source, &is_among_small)), AMONG_SMALL),
         (Box::new(move |source| is_stream(source) && met_by(source, &in_bands)), IN_BANDS),
+        (Box::new(move |source| competes_from_afar(network, source)), AT_DISTANCES),
     ]
 }
 
@@ -192,6 +193,29 @@ fn cautions_of_marks(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
             LAST_MARK,
         ),
     ]
+}
+
+/// Whether long flows fill a plain buffer together with such of another round trip.
+fn competes_from_afar(network: &Network, source: &Source) -> bool {
+    let is_long = |source: &&Source| matches!(source.demand, Demand::Endless { .. });
+    let is_plain = |hop: &&Hop| {
+        let line = &network.lines[hop.line];
+        let mut bands = line.bands().iter().zip(&network.met[hop.line]);
+        bands
+            .any(|(band, met)| band.order == Order::Fifo && met.is_filled && band.curves.is_empty())
+    };
+    let idle = |route: &Route| {
+        let hops = route.there.iter().chain(&route.back);
+        hops.map(|hop| network.lines[hop.line].delay).sum::<f64>()
+    };
+    is_long(&source)
+        && hops(source).filter(is_plain).any(|hop| {
+            let routes = network.sources.iter().filter(is_long).flat_map(|other| &other.routes);
+            let there = routes.filter(|route| route.there.iter().any(|one| one.line == hop.line));
+            let trips: Vec<f64> = there.map(idle).collect();
+            let least = trips.iter().copied().fold(f64::INFINITY, f64::min);
+            trips.iter().any(|trip| *trip > ALIKE * least)
+        })
 }
 
 /// Whether windows find no room at a buffer in packets, most of whose packets are small.
@@ -253,6 +277,10 @@ const CONSTANT: &str = "streams of constant rate are modelled as Poisson packets
     is sent, this overestimates delays by up to four times.";
 const SYNCHRONIZED: &str = "the model assumes that the flows filling a plain buffer cut their windows \
     together. This underestimates the waits at that buffer.";
+/// Up to which ratio round trips are alike.
+const ALIKE: f64 = 1.1;
+const AT_DISTANCES: &str = "long flows of different round trips fill a plain buffer. The one with the longer round trip \
+    may get a third of the goodput that is predicted for it.";
 const BANDS: &str = "Bands in priority order: M/G/1 with non-preemptive priorities (Cobham; Guo et \
     al. 2005, eq. 1).";
 const WEIGHTS: &str = "Classes with weights: only values that are nearly the same in every order \

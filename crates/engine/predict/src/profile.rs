@@ -33,13 +33,15 @@ impl Profile {
         let AggregateShaperSettings {
             profile,
             sharing,
-            // Packets that are held up have no closed form, so that it does not matter whose they are and when they go.
+            // Packets that are held up have no closed form, so that it does not matter whose they are, when they go and
+            // where they wait; where long flows wait, the line says.
             connections: _,
             limit: _,
             timer: _,
             order: _,
             fresh: _,
             triggers: _,
+            place: _,
         } = params.settings();
         if profile.peak().is_some() {
             return Err("an aggregate-shaper with a peak rate".to_owned());

@@ -13,6 +13,8 @@ use crate::long_flows::Beside;
 use crate::network::Network;
 use crate::range::Lack;
 use crate::slow_start::CUBIC;
+use crate::traffic::Demand;
+use crate::within::value;
 
 /// What a cut of the windows must leave in flight at least, as a part of what the line and its way hold.
 const MIN_IN_FLIGHT: f64 = 0.65;
@@ -91,17 +93,11 @@ impl Saturation<'_> {
     }
 
     /// Whether windows take longer to grow from what a cut leaves to a full buffer than flows send before a run is measured, or
-    /// than it is measured: its mean queue then lies anywhere between both. Reno grows by a packet in a round trip, CUBIC at least
-    /// as RFC 9438 §4.2 says.
+    /// than it is measured: its mean queue then lies anywhere between both.
     pub(crate) fn is_young(&self, network: &Network) -> bool {
         let room = self.line.bands()[self.band].room(self.packet);
         let window = (self.rtt * self.capacity + room) / self.flows().max(1.0);
-        let lost = (1.0 - self.kept) * window;
-        let by_rounds = lost * (self.rtt + room / self.capacity);
-        let cycle = match self.kept > RENO_KEEPS {
-            true => by_rounds.min(libm::cbrt(lost / CUBIC)),
-            false => by_rounds,
-        };
+        let cycle = regrowth(self.kept, window, self.rtt + room / self.capacity);
         let before = self.bundles.iter().map(|bundle| network.before[bundle.source]);
         before.fold(network.measured, f64::min) < cycle
     }
@@ -137,5 +133,56 @@ impl Saturation<'_> {
     /// Whether flows have so few packets in flight that they fare differently, and timeouts decide what is lost.
     pub(crate) fn is_crowded(&self, queue: f64) -> bool {
         self.rtt * self.capacity + queue < MIN_WINDOW * self.flows()
+    }
+}
+
+/// The seconds in which a window grows back what a cut takes: Reno's by a packet in a round trip, CUBIC's at least as RFC 9438
+/// §4.2 says.
+fn regrowth(kept: f64, window: f64, trip: f64) -> f64 {
+    let lost = (1.0 - kept) * window;
+    let by_rounds = lost * trip;
+    match kept > RENO_KEEPS {
+        true => by_rounds.min(libm::cbrt(lost / CUBIC)),
+        false => by_rounds,
+    }
+}
+
+/// The messages of others that may come while a long flow grows back what a cut took. With one burst in a hundred that finds
+/// the buffer full, there is a further cut in each such time.
+const MAX_MEANWHILE: f64 = 100.0;
+
+impl Network {
+    /// Refuses the rate of long flows among so many windows of others that losses by their bursts come before the flows have
+    /// grown back: they then get less than what the others leave.
+    pub(crate) fn check_regrowth(&self, source: usize) -> Result<(), Lack> {
+        for bundle in self.bundles.iter().filter(|bundle| bundle.source == source) {
+            let at = bundle.bottleneck;
+            let hop = self.hops(bundle).iter().find(|hop| hop.line == at);
+            let Some((band, _)) = hop.map(|hop| self.last(hop)) else { continue };
+            if !self.met[at][band].is_filled {
+                continue;
+            }
+            let trip = self.round_trip(bundle);
+            let window = bundle.rate / bundle.connections * trip;
+            let meanwhile = regrowth(bundle.kept, window, trip) * self.windows_per_second(at, band);
+            let what = "the messages of other flows while a long flow grows back after a loss";
+            Range::from_to(0.0, MAX_MEANWHILE)
+                .check(what, meanwhile)
+                .map_err(|error| Lack::new(format!("at {} {error}", self.lines[at].name)))?;
+        }
+        Ok(())
+    }
+
+    /// The visits a second whose windows pass a line before a band or in it, of sources that take more than a negligible share.
+    fn windows_per_second(&self, at: usize, band: usize) -> f64 {
+        let of_source = |number: usize| {
+            let entries = self.loads.by_line[at].iter();
+            let own = entries.filter(|one| one.is_tcp && one.band <= band && one.source == number);
+            let busy: f64 = own.map(|one| value(one.share, &self.within) * one.busy).sum();
+            let is_visit = !matches!(self.sources[number].demand, Demand::Endless { .. });
+            let visits = self.visits[number];
+            if is_visit && visits * busy > NEGLIGIBLE_SHARE { visits } else { 0.0 }
+        };
+        (0..self.sources.len()).map(of_source).sum()
     }
 }

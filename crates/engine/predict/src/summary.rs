@@ -89,6 +89,7 @@ fn fill(
                 Some(datagrams::delay_and_loss(network, source, sizes, *ages, rate * seconds)?);
         }
         Demand::Endless { .. } => {
+            network.check_regrowth(index)?;
             let bundles = || network.bundles.iter().filter(|bundle| bundle.source == index);
             let bits = bundles().map(|bundle| bundle.rate * bundle.payload * 8.0).sum::<f64>();
             found.goodput = Estimate::from_values(&[bits]);

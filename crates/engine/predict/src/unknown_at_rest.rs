@@ -1,13 +1,15 @@
 //! Traffic of which the waits and rates that go together show that it has no closed form.
 
 use shortflow_elements::queue::Fairness;
+use shortflow_models::{ModelError, Range, cubic};
 
 use crate::band::{FULL, Order};
-use crate::bundles::Bundle;
+use crate::bundles::{Bundle, RENO_KEEPS};
 use crate::datagrams;
 use crate::marks::Hop;
 use crate::network::Network;
 use crate::traffic::{Ages, Demand, Shape, Source};
+use crate::within::value;
 
 /// How long others' windows may wait for one another at RED that long flows fill, as a part of the wait there: beyond, RED
 /// drops for their sake.
@@ -24,7 +26,16 @@ const MAX_SHARED: f64 = 0.05;
 const MAX_QUANTUM: f64 = 3028.0;
 
 /// Packets that queues of flows must hold together, so that bursts do not push others out.
-const MIN_ROOM: f64 = 100.0;
+pub(crate) const MIN_ROOM: f64 = 100.0;
+
+/// What flows without profiles of their own may lose at RED of several levels that long flows fill, as a part of the line. The
+/// model counts lost packets as sent: where more is lost, senders back off, long flows get what is left and send beyond
+/// their profiles, and the queue settles far below the predicted one.
+const MAX_LOST_BESIDE: f64 = 0.05;
+
+/// How many times the window of Reno CUBIC's may be at the same loss, at RED. Its window falls with the loss to the power of
+/// 3/4 instead of 1/2: with three times the window the loss, and the queue above its threshold, is 3^(4/3) = 4.3 times as large.
+const MAX_OF_RENO: f64 = 3.0;
 
 /// The load of transfers behind which streams hardly wait that have sent more.
 const MAX_YOUNGER: f64 = 0.1;
@@ -44,6 +55,7 @@ impl Network {
                 }
             }
         }
+        self.leave_out_lost_beside();
         self.leave_out_acting();
         self.leave_out_lifted_averages();
         self.leave_out_beyond_profiles();
@@ -51,6 +63,8 @@ impl Network {
         self.leave_out_held_by_answers();
         self.leave_out_beside_fast_streams();
         self.leave_out_nearly_forgotten();
+        // Last: the rates that it keeps hold only where nothing else is wrong.
+        self.leave_out_beyond_reno();
         for at in 0..self.sources.len() {
             let source = &self.sources[at];
             if source.lacks.is_some() {
@@ -68,11 +82,13 @@ impl Network {
                 _ => Ages::ENDLESS,
             };
             let hops = source.routes.iter().flat_map(|route| &route.there);
-            let mut met = hops.flat_map(|hop| {
+            let is_endless = matches!(source.demand, Demand::Endless { .. });
+            let met = hops.flat_map(|hop| {
                 let pieces = ages.pieces(hop).filter(|(_, share)| *share > 0.0);
                 let places = pieces.flat_map(|(piece, _)| &piece.places);
                 places.map(|place| &self.met[hop.line][place.band])
             });
+            let mut met = met.filter(|met| !(is_endless && met.keeps_rates));
             let lacks = met.find_map(|met| met.lacks.clone());
             drop(met);
             let behind = || match source.demand {
@@ -82,6 +98,68 @@ impl Network {
             let lacks = lacks.or_else(behind);
             self.sources[at].lacks = lacks;
         }
+    }
+
+    /// Omits RED of several levels at whose predicted queue others than the long flows that fill it lose much of the line.
+    fn leave_out_lost_beside(&mut self) {
+        for at in 0..self.lines.len() {
+            let line = &self.lines[at];
+            for band in 0..self.met[at].len() {
+                let met = &self.met[at][band];
+                if !met.is_filled || line.bands()[band].curves.is_empty() || met.loss.len() < 2 {
+                    continue;
+                }
+                let entries = self.loads.by_line[at].iter().filter(|entry| entry.band == band);
+                let lost = entries.map(|entry| {
+                    let dropped = 1.0 - (1.0 - met.loss[entry.level]) / (1.0 - line.link_loss);
+                    self.visits[entry.source]
+                        * value(entry.share, &self.within)
+                        * entry.busy
+                        * dropped
+                });
+                let what = "the share of the line that other flows lose at its RED";
+                let checked = Range::from_to(0.0, MAX_LOST_BESIDE).check(what, lost.sum());
+                if let Err(error) = checked {
+                    let why = format!("at {} {error}", line.name);
+                    self.met[at][band].lacks.get_or_insert(why);
+                }
+            }
+        }
+    }
+
+    /// Omits RED that flows of CUBIC fill whose windows are much larger than those of Reno, on which its model rests. Where the
+    /// line carries nothing else, only its waits and losses are unknown.
+    fn leave_out_beyond_reno(&mut self) {
+        for bundle in self.bundles.iter().filter(|bundle| bundle.kept > RENO_KEEPS) {
+            let at = bundle.bottleneck;
+            let hop = self.hops(bundle).iter().find(|hop| hop.line == at);
+            let Some((band, shares)) = hop.map(|hop| self.last(hop)) else { continue };
+            let met = &self.met[at][band];
+            if !met.is_filled || self.lines[at].bands()[band].curves.is_empty() {
+                continue;
+            }
+            let (trip, loss) = (self.round_trip(bundle), met.loss_of(&shares));
+            let windows = || {
+                let cubic = cubic::mean_window(trip, f64::INFINITY, loss)?;
+                Ok::<f64, ModelError>(cubic / cubic::aimd_window(1.0, RENO_KEEPS, loss)?)
+            };
+            let what = "the window of CUBIC relative to that of Reno at the same loss";
+            let checked =
+                windows().and_then(|part| Range::from_to(1.0, MAX_OF_RENO).check(what, part));
+            if let Err(error) = checked {
+                let why = format!("RED at {}: {error}", self.lines[at].name);
+                let keeps_rates = self.is_alone(bundle.source, at);
+                let met = &mut self.met[at][band];
+                met.keeps_rates |= met.lacks.is_none() && keeps_rates;
+                met.lacks.get_or_insert(why);
+            }
+        }
+    }
+
+    /// Whether a line carries nothing but long flows of a source, which then get it however long its queue is.
+    fn is_alone(&self, source: usize, at: usize) -> bool {
+        let mut held = self.bundles.iter().filter(|bundle| bundle.bottleneck == at);
+        self.loads.by_line[at].is_empty() && held.all(|bundle| bundle.source == source)
     }
 
     /// Omits queues whose behaviour has no closed form once packets wait that long.

@@ -1,7 +1,8 @@
 //! The rehearsal as an engine.
 
 use shortflow_measure::{Recorder, Replica, Warning};
-use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task, plan, seed_of};
+use shortflow_run::{Engine, Error, Observers, Outcome, Refusal, SideBySide, Task};
+use shortflow_run::{plan, role_at, seed_of};
 use shortflow_scenario::{IpVersion, Scenario};
 use shortflow_sim::LiveNetwork;
 use shortflow_testbed::{Home, HostSpec, PortKind, Ports};
@@ -166,7 +167,25 @@ fn asking<'s>(scenario: &'s Scenario, monitor: Option<&'s Monitor>) -> Asking<'s
 
 fn workload_notes(scenario: &Scenario, ip: IpVersion) -> Vec<String> {
     let without_effect = scenario.without_effect(WITHOUT_EFFECT, "rehearse");
-    [datagrams::size_notes(scenario, ip), without_effect].concat()
+    [datagrams::size_notes(scenario, ip), withheld_notes(scenario), without_effect].concat()
+}
+
+/// A note on each role whose queue would withhold segments in TCP.
+fn withheld_notes(scenario: &Scenario) -> Vec<String> {
+    let bound = scenario.bindings.iter();
+    let roles = bound.filter_map(|binding| role_at(scenario, binding.at, binding.direction));
+    let mut withhold: Vec<&str> =
+        roles.filter(|role| role.withholds()).map(|role| role.name.as_str()).collect();
+    withhold.sort_unstable();
+    withhold.dedup();
+    let note = |role| {
+        format!(
+            "The role `{role}` withholds segments in TCP. A kernel's TCP asks no queue before it sends: \
+                packets wait in the queue, are in flight, and lengthen round trips. To simulate the same, set \
+                `place = \"queue\"`."
+        )
+    };
+    withhold.into_iter().map(note).collect()
 }
 
 /// Warnings about packets lost before or after the network, and about hosts that have lost their network.

@@ -3,4 +3,15 @@
 use shortflow_policy::WithoutEffect;
 
 /// The keys of policies and scenarios that have no effect on rehearsals.
-pub const WITHOUT_EFFECT: &[WithoutEffect] = &[];
+pub const WITHOUT_EFFECT: &[WithoutEffect] = &[
+    WithoutEffect {
+        scheme: "queue.aggregate-shaper",
+        key: "place",
+        reason: "a kernel's TCP asks no queue before it sends, so that packets wait in the queue",
+    },
+    WithoutEffect {
+        scheme: "role",
+        key: "thresholds",
+        reason: "the sockets of rehearsed hosts have no option to set thresholds",
+    },
+];

@@ -105,7 +105,7 @@ impl OutputFolder {
             return Ok(());
         }
         let gains = view.set.gains().into_iter().cloned().collect();
-        let comparison = Comparison { runs: folders, gains };
+        let comparison = Comparison { runs: folders, gains, warnings: view.warnings.clone() };
         self.folder(None)?.write_json(COMPARISON, &comparison)
     }
 
@@ -314,7 +314,7 @@ mod tests {
         for folder in ["line/1-a", "line/figures", "elsewhere"] {
             fs::create_dir_all(place.path().join(folder)).unwrap();
         }
-        let comparison = Comparison { runs: vec!["1-a".to_owned()], gains: Vec::new() };
+        let comparison = Comparison { runs: vec!["1-a".to_owned()], ..Comparison::default() };
         Folder::open(&target).write_json(COMPARISON, &comparison).unwrap();
         for name in ["1-a/manifest.toml", "1-a/summary.json", "figures/a.svg", "report.html"] {
             fs::write(target.join(name), "old").unwrap();

@@ -59,23 +59,26 @@ fn run_group(
     if jobs.is_empty() {
         return Vec::new();
     }
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(threads)
-        .build()
-        .expect("the system gives threads");
-    pool.install(|| {
-        jobs.par_iter()
-            // Each thread takes one task at a time, because their durations may differ a lot.
-            .with_max_len(1)
-            .map(|(index, job)| {
-                let outcome = run_task(job, *index, stop, observer);
-                if matches!(&outcome, Err(error) if ends_all(error)) {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                outcome
-            })
-            .collect()
-    })
+    let run = |(index, job): &(usize, &Job<'_>)| {
+        let outcome = run_task(job, *index, stop, observer);
+        if matches!(&outcome, Err(error) if ends_all(error)) {
+            stop.store(true, Ordering::Relaxed);
+        }
+        outcome
+    };
+    match pool(threads) {
+        // Each thread takes one task at a time, because their durations may differ a lot.
+        Some(pool) => pool.install(|| jobs.par_iter().with_max_len(1).map(run).collect()),
+        None => jobs.iter().map(run).collect(),
+    }
+}
+
+/// So many threads, or as many as the system gives; `None` if it gives none.
+fn pool(threads: usize) -> Option<rayon::ThreadPool> {
+    let fewer = std::iter::successors(Some(threads), |threads| Some(threads / 2));
+    fewer
+        .take_while(|&threads| threads > 0)
+        .find_map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok())
 }
 
 /// Whether the other tasks must not start after this error. An error of one scenario does not affect others.

@@ -4,16 +4,17 @@
 use std::collections::BTreeMap;
 
 use shortflow_measure::{End, Recorder};
-use shortflow_packet::{Dscp, Ecn, SenderView};
+use shortflow_packet::{Dscp, Ecn, ObjectView, SenderView};
 use shortflow_sessions::{ConnectionId, Sessions};
-use shortflow_tcp::{Extent, TcpHeader};
-use shortflow_units::Instant;
+use shortflow_tcp::{Extent, Segment, TcpHeader};
+use shortflow_units::{Bytes, Instant};
 
 use crate::event::calendar::Entity;
 use crate::event::entities::EntityKind;
 use crate::event::timers::Timers;
 use crate::host::application::{Application, Progress};
 use crate::host::flow::{Endpoint, Flow, FlowId, Flows, Side, endpoint_of, owner};
+use crate::host::output::transmit_as_allowed;
 use crate::host::ports::EphemeralPorts;
 use crate::host::sender_events::{Before, notify_if_blocked, notify_of_segment};
 use crate::host::session::{PendingSend, World};
@@ -82,6 +83,7 @@ impl Engine {
     pub(crate) fn run(&mut self, until: Instant, look: &mut dyn FnMut(Instant) -> bool) -> bool {
         let mut events = 0;
         while let Some((at, entity)) = self.fabric.next(until) {
+            debug_assert!(at >= self.fabric.now, "time does not go back");
             self.fabric.now = at;
             self.act(entity);
             events += 1;
@@ -110,13 +112,30 @@ impl Engine {
             EntityKind::Source(source) => self.emit(source as usize),
             EntityKind::Sampler => self.sample(),
         }
-        if self.fabric.has_lost() {
-            self.account_lost();
+        if self.fabric.hosts_have_work() {
+            self.work_as_hosts();
+        }
+    }
+
+    #[cold]
+    fn work_as_hosts(&mut self) {
+        self.release();
+        self.account_lost();
+        self.fabric.end_work_of_hosts();
+    }
+
+    /// Lets connections send whose segments a queue has withheld.
+    fn release(&mut self) {
+        while let Some(asker) = self.fabric.next_asker() {
+            let (id, side) = endpoint_of(asker);
+            if let Some(flow) = self.flows.get_mut(id) {
+                let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
+                self.after_transmit(id, needs_care);
+            }
         }
     }
 
     /// Adds dropped packets to the records of their senders.
-    #[cold]
     fn account_lost(&mut self) {
         while let Some(parcel) = self.fabric.take_lost() {
             let packet = self.fabric.pool.packet(&parcel);
@@ -229,6 +248,9 @@ impl Engine {
 
     fn forget(&mut self, id: FlowId) {
         let Some(flow) = self.flows.remove(id) else { return };
+        for end in flow.ends.0.iter().filter(|end| end.is_withheld) {
+            self.fabric.forget_asker(end.key);
+        }
         self.fabric.totals.add(&flow);
         if let Some(transfer) = flow.unfinished() {
             let failed_at = flow.failed_at.min(self.fabric.now);
@@ -430,6 +452,22 @@ fn sender_view(
     }
 }
 
+/// The position of a segment in its object: each request and each reply is one, with the thresholds of the policy.
+#[inline(never)]
+fn object_view(
+    end: &Endpoint,
+    application: &Application,
+    side: Side,
+    segment: Extent,
+) -> ObjectView {
+    let at = end.tcp.first_byte(segment);
+    let from = match application {
+        Application::Dialogue(dialogue) => dialogue.message_from(side == Side::Server, at),
+        Application::Exchange(_) | Application::Bulk { .. } => 0,
+    };
+    ObjectView { sent: Bytes(at.saturating_sub(from)), level: None }
+}
+
 /// Sends the segments of an endpoint, and sets its timer. Returns true if the engine must handle the
 /// connection. A function of its own, where its values have registers to themselves.
 #[inline(never)]
@@ -441,29 +479,44 @@ fn transmit(
     timers: &mut Timers,
 ) -> bool {
     let now = fabric.now;
-    let end = &mut flow.ends[side];
-    while let Some(segment) = end.tcp.poll_transmit(now) {
-        flow.tally.sent += 1;
-        let (outlet, shown) = fabric.outlet(end.key.src, end.key.dst);
-        let is_echo = shown == Shown::AllButEchoes && segment.is_bare_acknowledgement();
-        let sender = if shown == Shown::Nothing || is_echo {
-            None
-        } else {
-            Some(sender_view(end, &flow.application, &fabric.network, segment.extent()))
-        };
-        let packet = Resident {
-            sent_at: now,
-            flow: id,
-            size: u32::from(segment.payload) + u32::from(flow.header),
-            key: end.key,
-            dscp: if is_echo { end.received_dscp } else { Dscp::BEST_EFFORT },
-            ecn: segment.ecn,
-            payload: segment.payload,
-            tcp: segment.header,
-        };
-        fabric.leave_host(outlet, packet, is_echo, sender.as_ref());
+    if fabric.withholds() {
+        transmit_as_allowed(flow, id, side, fabric);
+    } else {
+        while let Some(segment) = flow.ends[side].tcp.poll_transmit(now) {
+            send(flow, id, side, fabric, segment);
+        }
     }
+    let end = &mut flow.ends[side];
     timers.arm(owner(id, side), &mut end.armed, end.tcp.deadline());
     // The last end to close ends the connection, so nothing needs a check while this end is open.
-    end.tcp.is_closed() && flow.needs_care()
+    end.tcp.is_closed() && !end.is_withheld && flow.needs_care()
+}
+
+/// Sends a segment of an endpoint through its host's port.
+#[inline(always)]
+pub(crate) fn send(flow: &mut Flow, id: FlowId, side: Side, fabric: &mut Fabric, segment: Segment) {
+    let end = &flow.ends[side];
+    flow.tally.sent += 1;
+    let (outlet, shown) = fabric.outlet(end.key.src, end.key.dst);
+    let is_echo = shown == Shown::AllButEchoes && segment.is_bare_acknowledgement();
+    let sender = if shown == Shown::Nothing || is_echo {
+        None
+    } else {
+        let mut view = sender_view(end, &flow.application, &fabric.network, segment.extent());
+        if fabric.asks_objects(outlet) {
+            view.object = Some(object_view(end, &flow.application, side, segment.extent()));
+        }
+        Some(view)
+    };
+    let packet = Resident {
+        sent_at: fabric.now,
+        flow: id,
+        size: u32::from(segment.payload) + u32::from(flow.header),
+        key: end.key,
+        dscp: if is_echo { end.received_dscp } else { Dscp::BEST_EFFORT },
+        ecn: segment.ecn,
+        payload: segment.payload,
+        tcp: segment.header,
+    };
+    fabric.leave_host(outlet, packet, is_echo, sender.as_ref());
 }

@@ -119,6 +119,9 @@ impl Target {
         if self.between.is_some() {
             message += ", inline";
         }
+        if let Some(tcp) = &self.tcp {
+            message += &format!(", in TCP, {}", tcp.summary());
+        }
         if let Some(rate) = self.rate {
             message += &format!(", {rate}");
         }
@@ -155,6 +158,12 @@ impl Target {
         };
         if old.rate_back() != self.rate_back() {
             found.push(format!("rate back {} → {}", back(old), back(self)));
+        }
+        let tcp = |target: &Target| {
+            target.tcp.as_ref().map_or("a device".to_owned(), |place| place.summary())
+        };
+        if old.tcp != self.tcp {
+            found.push(format!("{} → {}", tcp(old), tcp(self)));
         }
         let layer = |target: &Target| {
             target.link_layer.map_or("none".to_owned(), |layer| layer.to_string())

@@ -7,7 +7,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::{Map, Value, json};
 use shortflow_deploy::Warning;
 
-use crate::fleet::is_between;
+use crate::fleet::{TCP, is_between};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -422,6 +422,10 @@ impl What {
             What::Removed { device } if is_between(device) => write!(
                 f,
                 "{device}: the router has ended; its bridge stays and forwards all packets"
+            ),
+            What::Removed { device } if device == TCP => write!(
+                f,
+                "{device}: policy removed; connections have their former congestion control again"
             ),
             What::Ended { device, why } => {
                 write!(f, "{device}: the router has ended: {why}; the agent starts another")

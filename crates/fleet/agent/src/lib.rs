@@ -47,7 +47,7 @@ pub use console::{Overview, Page};
 pub use control::{Ask, AskError, Control, DEFAULT_SOCKET, RequestError, ask, command, watch};
 pub use daemon::{Listeners, run};
 pub use event::{Event, What};
-pub use fleet::{Fleet, Machine, Target};
+pub use fleet::{Fleet, Machine, Target, TcpPlace};
 pub use machine::{is_machine, this_machine};
 pub use metrics::{Metrics, exposition};
 pub use plane::{DataPlane, Installed, KernelPlane, StubPlane, Trouble};

@@ -15,6 +15,7 @@ use crate::levels::{self, indexes};
 use crate::memo::Memo;
 use crate::observe::{Observed, Root};
 use crate::queueing::{Queueing, QueueingWay};
+use crate::socket_option::named;
 use crate::tree::Tree;
 
 /// Something that is done.
@@ -30,7 +31,11 @@ pub enum Step {
     Condition {
         /// Whether a part of it is attached to the ingress, for acknowledgements that echo code points.
         echoes: bool,
+        /// The cgroup whose sockets get the option by which applications set thresholds, where they may.
+        option_at: Option<String>,
     },
+    /// Remove the socket option from this cgroup, unless a program of another device reads it.
+    RemoveOption(String),
     /// Attach the program for early drops to the root, in the place of an attached one.
     Early(EarlyPlan),
     /// Give the queues to a program, or the program at the root another plan.
@@ -47,7 +52,14 @@ impl std::fmt::Display for Step {
             Step::Drain(_) => {
                 write!(f, "# wait until the classes that are removed next are empty")
             }
-            Step::Condition { echoes } => {
+            Step::Condition { echoes, option_at } => {
+                if let Some(cgroup) = option_at {
+                    writeln!(
+                        f,
+                        "# then attach the socket option for thresholds to {}",
+                        named(cgroup)
+                    )?;
+                }
                 write!(f, "# then attach the marking eBPF program at the egress with pref 21318")?;
                 if *echoes {
                     write!(
@@ -57,6 +69,11 @@ impl std::fmt::Display for Step {
                 }
                 Ok(())
             }
+            Step::RemoveOption(cgroup) => write!(
+                f,
+                "# then remove the socket option for thresholds from {}, unless another device uses it",
+                named(cgroup)
+            ),
             Step::Early(_) => write!(
                 f,
                 "# then attach the eBPF program for early drops at the queues with pref 1"

@@ -34,6 +34,8 @@ pub struct Options {
     pub set: Vec<(String, String)>,
     /// `--label`: labels and who owns the connections that have them.
     pub labels: Vec<(String, String)>,
+    /// `--cgroup`: the folder of the cgroup whose processes may set thresholds.
+    pub cgroup: Option<String>,
     /// `--nearest`.
     pub nearest: bool,
 }
@@ -49,6 +51,8 @@ pub struct Deployed {
     pub queues: Option<String>,
     /// The options.
     pub options: Options,
+    /// `rate` and `link_layer` where the policy's shaper gave them instead of the options.
+    pub from_shaper: Options,
     /// Whether `clsact` was there before.
     pub(crate) has_found_place: bool,
 }
@@ -56,7 +60,7 @@ pub struct Deployed {
 impl Options {
     /// The options as words for a shell, each with its value.
     pub fn words(&self) -> Vec<String> {
-        let Options { rate, link_layer, set, labels, nearest } = self;
+        let Options { rate, link_layer, set, labels, cgroup, nearest } = self;
         let of_rate = rate.map(|rate| format!("--rate {}", quoted(&rate.to_string())));
         let pair = |option: &str, (name, value): &(String, String)| {
             format!("{option} {}", quoted(&format!("{name}={value}")))
@@ -66,12 +70,13 @@ impl Options {
         let mut words: Vec<String> = of_rate.into_iter().chain(of_link).collect();
         words.extend(set.iter().map(|key| pair("--set", key)));
         words.extend(labels.iter().map(|label| pair("--label", label)));
+        words.extend(cgroup.iter().map(|cgroup| format!("--cgroup {}", quoted(cgroup))));
         words.extend(nearest.then(|| "--nearest".to_owned()));
         words
     }
 
     fn text(&self) -> String {
-        let Options { rate, link_layer, set, labels, nearest } = self;
+        let Options { rate, link_layer, set, labels, cgroup, nearest } = self;
         let mut text = String::new();
         let mut line = |line: String| writeln!(text, "{line}").expect("a string takes all");
         if let Some(rate) = rate {
@@ -84,6 +89,9 @@ impl Options {
             for (name, value) in pairs {
                 line(format!("{word} {}\t{}", escaped(name), escaped(value)));
             }
+        }
+        if let Some(cgroup) = cgroup {
+            line(format!("cgroup {}", escaped(cgroup)));
         }
         if *nearest {
             line("nearest yes".to_owned());
@@ -101,6 +109,7 @@ impl Options {
             "link" => self.link_layer = Some(rest.parse().ok()?),
             "set" => self.set.push(pair()?),
             "label" => self.labels.push(pair()?),
+            "cgroup" => self.cgroup = Some(unescaped(rest)),
             "nearest" => self.nearest = true,
             _ => return None,
         }
@@ -118,7 +127,7 @@ impl Deployed {
 
     /// As it is kept.
     pub(crate) fn text(&self) -> String {
-        let Deployed { policy, marks, queues, options, has_found_place } = self;
+        let Deployed { policy, marks, queues, options, from_shaper, has_found_place } = self;
         let mut text = format!("{MAGIC}1\npolicy {}\n", short(policy));
         for (word, role) in [("marks", marks), ("queues", queues)] {
             if let Some(role) = role {
@@ -128,7 +137,11 @@ impl Deployed {
         if *has_found_place {
             text += "place found\n";
         }
-        text + &options.text()
+        text += &options.text();
+        for line in from_shaper.text().lines() {
+            writeln!(text, "shaper {line}").expect("a string takes all");
+        }
+        text
     }
 
     /// How long its text is and may be, in bytes, where that is too long.
@@ -150,6 +163,10 @@ impl Deployed {
                 ("marks", role) => deployed.marks = Some(role.to_owned()),
                 ("queues", role) => deployed.queues = Some(role.to_owned()),
                 ("place", "found") => deployed.has_found_place = true,
+                ("shaper", line) => {
+                    let (word, rest) = line.split_once(' ')?;
+                    deployed.from_shaper.read(word, rest)?;
+                }
                 (word, rest) => deployed.options.read(word, rest)?,
             }
         }
@@ -193,15 +210,15 @@ impl Deployed {
 
     /// As a program reads it.
     pub(crate) fn json(&self) -> Value {
-        let Deployed { policy, marks: _, queues: _, options, has_found_place: _ } = self;
-        let Options { rate, link_layer, set, labels, nearest } = options;
+        let Deployed { policy, options, .. } = self;
+        let Options { rate, link_layer, set, labels, cgroup, nearest } = options;
         let pairs = |pairs: &[(String, String)]| -> Vec<String> {
             pairs.iter().map(|(name, value)| format!("{name}={value}")).collect()
         };
         json!({
             "policy": policy, "roles": self.roles(), "rate_bit_per_s": rate.map(Rate::bits_per_sec),
             "link_layer": link_layer,
-            "set": pairs(set), "label": pairs(labels), "nearest": nearest,
+            "set": pairs(set), "label": pairs(labels), "cgroup": cgroup, "nearest": nearest,
         })
     }
 }
@@ -261,7 +278,13 @@ mod tests {
                     pair("description", "\"two\nlines\\n and\ta tab\""),
                 ],
                 labels: vec![pair("shell", "cgroup:a b/ssh.service"), pair("a=b", "mark:7")],
+                cgroup: Some("/sys/fs/cgroup/a b".to_owned()),
                 nearest: true,
+            },
+            from_shaper: Options {
+                rate: Some(Rate::from_bits_per_sec(7_000_000)),
+                link_layer: Some("overhead 12 atm".parse().unwrap()),
+                ..Options::default()
             },
             has_found_place: true,
         }
@@ -286,7 +309,12 @@ mod tests {
         assert_eq!(words[2], "--set 'parameters.limit=\"50 pkt\"'");
         assert_eq!(
             words[4..],
-            ["--label 'shell=cgroup:a b/ssh.service'", "--label a=b=mark:7", "--nearest"]
+            [
+                "--label 'shell=cgroup:a b/ssh.service'",
+                "--label a=b=mark:7",
+                "--cgroup '/sys/fs/cgroup/a b'",
+                "--nearest"
+            ]
         );
     }
 

@@ -92,7 +92,8 @@ pub(crate) fn indexes() -> Result<BTreeSet<u32>, Error> {
     Ok(links()?.iter().filter_map(index).collect())
 }
 
-fn links() -> Result<Vec<Value>, Error> {
+/// All devices, as `ip` describes them.
+pub(crate) fn links() -> Result<Vec<Value>, Error> {
     let output = Command::new("ip").args(["-d", "-j", "link", "show"]).output();
     let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;
     let unreadable = |message| Error::Unreadable { command: "ip -j link show".to_owned(), message };

@@ -7,12 +7,11 @@ use std::process::{Command, Stdio};
 use nix::sched::{CloneFlags, unshare};
 use serde_json::{Value, json};
 use shortflow_ebpf::early::EarlyProgram;
-use shortflow_ebpf::qdisc::QdiscProgram;
+use shortflow_files::reason;
 
-use crate::bytecode::Program;
-use crate::edge::redirect;
 use crate::kernel::{KINDS, Kernel, Kind};
-use crate::program;
+use crate::start_remedy::start_remedy;
+use crate::{program, trial};
 
 /// What was found.
 #[derive(Debug, Clone)]
@@ -47,7 +46,7 @@ pub fn examine() -> Report {
 
 /// What the kernel has of traffic control, and how it was looked at.
 pub fn examine_kernel() -> (Kernel, &'static str) {
-    match tried() {
+    match trial::kernel() {
         Some(kernel) => (kernel, "probed in a network namespace"),
         None => (built(), "according to the kernel's configuration and modules"),
     }
@@ -109,10 +108,21 @@ pub(crate) fn remedy(lacking: &[Kind]) -> String {
     let modules: BTreeSet<&str> =
         lacking.iter().map(|kind| kind.module()).filter(|it| !it.is_empty()).collect();
     let modules: Vec<&str> = modules.into_iter().collect();
-    format!(
+    // What is no module is in the kernel or not.
+    let options = lacking.iter().filter(|kind| kind.module().is_empty());
+    let options: BTreeSet<String> =
+        options.map(|kind| format!("CONFIG_{}{}", kind.option(), kind.since())).collect();
+    let options: Vec<String> = options.into_iter().collect();
+    let load = format!(
         "load {} with `modprobe`; if the kernel has no such module, use a kernel built with it",
         modules.join(", ")
-    )
+    );
+    let build = format!("use a kernel that was built with {}", options.join(", "));
+    match (modules.is_empty(), options.is_empty()) {
+        (false, true) => load,
+        (true, _) => build,
+        (false, false) => format!("{load}; {build}"),
+    }
 }
 
 impl Kernel {
@@ -126,7 +136,7 @@ fn tool(name: &'static str) -> Finding {
     let output = Command::new(name).arg("-V").output();
     let found = match output {
         Ok(output) => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
-        Err(_) => Err("install iproute2 (Debian: apt-get install iproute2)".to_owned()),
+        Err(error) => Err(format!("{}; {}", reason(&error), start_remedy(&error))),
     };
     Finding { what: format!("tool {name}"), found }
 }
@@ -196,67 +206,11 @@ fn release() -> String {
     text.map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// The results of tests on the loopback device of a temporary network namespace; `None` if the process may not create
-/// one.
-fn tried() -> Option<Kernel> {
-    let trial = || {
-        unshare(CloneFlags::CLONE_NEWNET).ok()?;
-        if !tc("qdisc add dev lo root handle 1: pfifo limit 10") {
-            return None;
-        }
-        tc("qdisc del dev lo root");
-        Some(Kernel::new(KINDS.iter().map(|row| (row.0, try_one(row.0, row.1, row.4)))))
-    };
-    // The namespace is the thread's alone, and goes with it.
-    let thread = std::thread::Builder::new().spawn(trial).ok()?;
-    thread.join().expect("the trial does not panic")
-}
-
-fn try_one(kind: Kind, name: &str, settings: &str) -> bool {
-    let is_there = match kind {
-        Kind::Bpf => {
-            tc("qdisc add dev lo root handle 1: htb")
-                && tc("filter add dev lo parent 1: protocol all bpf bytecode '1,6 0 0 1'")
-        }
-        Kind::Early => return program::try_early().is_ok(),
-        // Loading the program takes a second on a slow machine. `deploy` reports a refusal before it changes anything.
-        Kind::BpfQdisc => return QdiscProgram::is_possible(),
-        Kind::Clsact => return tc("qdisc add dev lo clsact") && tc("qdisc del dev lo clsact"),
-        Kind::Ifb => return ip("link add sf-trial type ifb") && ip("link del dev sf-trial"),
-        Kind::Mirred => {
-            let is_there = tc("qdisc add dev lo clsact")
-                && tc(&redirect("lo", "lo", &Program::taking_all("")));
-            tc("qdisc del dev lo clsact");
-            return is_there;
-        }
-        _ => tc(&format!("qdisc add dev lo root handle 1: {name} {settings}")),
-    };
-    tc("qdisc del dev lo root");
-    is_there
-}
-
+/// Whether tc does this.
 fn tc(command: &str) -> bool {
-    succeeds("tc", command)
-}
-
-fn ip(command: &str) -> bool {
-    succeeds("ip", command)
-}
-
-/// Whether a program of iproute2 does this.
-fn succeeds(program: &str, command: &str) -> bool {
-    let words = command.split('\'').enumerate();
-    // What stands between quotes is one word.
-    let arguments = words.flat_map(|(index, part)| match index % 2 {
-        1 => vec![part],
-        _ => part.split_whitespace().collect(),
-    });
-    let status = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
+    let mut tc = Command::new("tc");
+    let tc = tc.args(command.split_whitespace()).stdin(Stdio::null());
+    let status = tc.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 

@@ -13,11 +13,13 @@ use shortflow_ebpf::edge::Direction;
 use crate::bytecode::Program;
 use crate::compile::{Edge, Past};
 use crate::converge::Step;
-use crate::deployed::{AT_CLSACT, Deployed, remove_record};
+use crate::deployed::{AT_CLSACT, Deployed, quoted, remove_record};
 use crate::device::link;
+use crate::error::Error;
 use crate::levels::{self, LEVELS};
 use crate::memo::short;
 use crate::owner::{Labelled, OwnedBy};
+use crate::socket_option::ROOT_CGROUP;
 use crate::tree::fnv;
 
 /// The place of the program among the filters, as `shortflow-ebpf` has it, at egress and at ingress, and its name there.
@@ -52,6 +54,8 @@ pub struct EdgeMemo {
     pub past: Option<Past>,
     /// Whether acknowledgements echo the code points of what they acknowledge.
     pub echoes: bool,
+    /// The cgroup whose sockets have the option by which applications set thresholds, where they may.
+    pub option_at: Option<String>,
     /// How many packets the queues behind it had sent when it came, where it takes every packet and they stood there.
     pub(crate) sent: Option<u64>,
     /// What else the program does, in a number: its rules and the settings of its classes.
@@ -81,6 +85,8 @@ pub struct EdgeObserved {
     pub(crate) levels: Option<u64>,
     /// Whether there is a place for filters.
     pub(crate) has_place: bool,
+    /// Whether another program's `ingress` qdisc is where the place would be.
+    has_ingress: bool,
     /// Whether the place was there before us, where the queues' memo says so or not.
     pub(crate) has_found_place: Option<bool>,
     /// How many packets that a policy speaks of have left our queues, where these are there.
@@ -144,6 +150,7 @@ impl EdgeObserved {
             redirect: ingress.iter().find_map(Redirect::held),
             levels: egress.iter().find_map(levels::held),
             has_place: qdiscs.iter().any(|it| it["kind"] == "clsact"),
+            has_ingress: qdiscs.iter().any(|it| it["kind"] == "ingress"),
             has_found_place: None,
             sent: None,
             others: [
@@ -153,6 +160,17 @@ impl EdgeObserved {
                 }),
                 others(ingress, |it| is_program(it, ECHO) || Redirect::held(it).is_some()),
             ],
+        }
+    }
+
+    /// The steps at a device, where none of them needs a place for filters that another program's qdisc has.
+    ///
+    /// # Errors
+    /// When one does: nothing is done then.
+    pub(crate) fn with_place(&self, device: &str, steps: Vec<Step>) -> Result<Vec<Step>, Error> {
+        match self.has_ingress && steps.contains(&place(device)) {
+            true => Err(Error::IngressTaken { device: device.to_owned() }),
+            false => Ok(steps),
         }
     }
 
@@ -232,10 +250,14 @@ impl EdgeObserved {
         })
     }
 
-    /// The ways of packets of which our program sees some.
-    fn directions(&self) -> Vec<Direction> {
-        let ways = [(self.has_program, Direction::Egress), (self.has_echo, Direction::Ingress)];
-        ways.into_iter().filter(|(is_ours, _)| *is_ours).map(|(_, way)| way).collect()
+    /// What is there that a program at tcx may keep packets from.
+    fn behind_tcx(&self) -> Vec<Behind> {
+        let egress = match (self.has_program, self.levels) {
+            (true, _) => Some(Behind::Marking),
+            (false, Some(_)) => Some(Behind::Levels),
+            (false, None) => None,
+        };
+        egress.into_iter().chain(self.has_echo.then_some(Behind::Echo)).collect()
     }
 
     /// Whether another owner's filter uses the position of the record.
@@ -266,38 +288,72 @@ impl EdgeObserved {
     }
 }
 
-/// The programs of others that see packets of a device before ours does, and may keep them from it.
-pub(crate) fn tcx_before(device: &str, observed: &EdgeObserved) -> Vec<TcxProgram> {
-    let directions = observed.directions();
-    let Some(link) = (!directions.is_empty()).then(|| link(device).ok()).flatten() else {
-        return Vec::new();
-    };
-    directions.into_iter().flat_map(|way| TcxProgram::at(link.index, way)).collect()
+/// What a program of another owner at tcx may keep packets from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Behind {
+    Marking,
+    Levels,
+    Echo,
+    Redirect,
 }
 
-/// What such a program may do, as a sentence.
-pub(crate) fn tcx_text(program: &TcxProgram) -> String {
-    let TcxProgram { id, name, link, direction } = program;
-    let link = link.map_or(String::new(), |link| format!(", link {link}"));
-    let (at, what) = match direction {
-        Direction::Egress => ("egress", "packets are not marked"),
-        Direction::Ingress => ("ingress", "acknowledgements echo no code points"),
-    };
-    format!(
-        "another owner's program `{name}` (id {id}{link}) runs before Shortflow's at the {at} \
-            (tcx): {what} unless it returns TCX_NEXT (-1)"
-    )
+/// A program of another owner that sees packets of a device before what is deployed there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TcxBefore {
+    program: TcxProgram,
+    behind: Behind,
 }
 
-/// The command that takes such a program away.
-pub(crate) fn tcx_removal(device: &str, program: &TcxProgram) -> String {
-    let at = match program.direction {
-        Direction::Egress => "tcx_egress",
-        Direction::Ingress => "tcx_ingress",
-    };
-    match program.link {
-        Some(link) => format!("bpftool link detach id {link}"),
-        None => format!("bpftool net detach {at} dev {device}"),
+impl TcxBefore {
+    /// Those before `behind` at the device with this number.
+    pub(crate) fn at(device: u32, behind: Behind) -> Vec<TcxBefore> {
+        let direction = match behind {
+            Behind::Marking | Behind::Levels => Direction::Egress,
+            Behind::Echo | Behind::Redirect => Direction::Ingress,
+        };
+        let programs = TcxProgram::at(device, direction).into_iter();
+        programs.map(|program| TcxBefore { program, behind }).collect()
+    }
+
+    /// Those before what was observed at a device.
+    pub(crate) fn observe(device: &str, observed: &EdgeObserved) -> Vec<TcxBefore> {
+        let behind = observed.behind_tcx();
+        let Some(link) = (!behind.is_empty()).then(|| link(device).ok()).flatten() else {
+            return Vec::new();
+        };
+        behind.into_iter().flat_map(|behind| TcxBefore::at(link.index, behind)).collect()
+    }
+
+    /// What it may do, as a sentence.
+    pub(crate) fn text(&self) -> String {
+        let TcxBefore { program: TcxProgram { id, name, link, direction }, behind } = self;
+        let link = link.map_or(String::new(), |link| format!(", link {link}"));
+        let at = match direction {
+            Direction::Egress => "egress",
+            Direction::Ingress => "ingress",
+        };
+        let what = match behind {
+            Behind::Marking => "packets are not marked",
+            Behind::Levels => "packets have no level and are dropped only where a queue is full",
+            Behind::Echo => "acknowledgements echo no code points",
+            Behind::Redirect => "received packets are not shaped",
+        };
+        format!(
+            "another owner's program `{name}` (id {id}{link}) runs before Shortflow's at the {at} \
+                (tcx): {what} unless it returns TCX_NEXT (-1)"
+        )
+    }
+
+    /// The command that takes it away, where `queued_at` is the device whose queues these are.
+    pub(crate) fn removal(&self, device: &str, queued_at: &str) -> String {
+        let (at, device) = match self.program.direction {
+            Direction::Egress => ("tcx_egress", queued_at),
+            Direction::Ingress => ("tcx_ingress", device),
+        };
+        match self.program.link {
+            Some(link) => format!("bpftool link detach id {link}"),
+            None => format!("bpftool net detach {at} dev {}", quoted(device)),
+        }
     }
 }
 
@@ -345,11 +401,15 @@ pub fn converge_edge(
     if observed.has_memo {
         steps.push(remove_memo(device));
     }
-    steps.push(Step::Condition { echoes: edge.plan.echoes() });
+    let (echoes, option_at) = (edge.plan.echoes(), option_at(edge));
+    steps.push(Step::Condition { echoes, option_at: option_at.clone() });
     let program = Program::passing_by(&memo.text());
     steps.push(Step::Tc(format!(
         "filter add dev {device} egress protocol all pref {MEMO} handle 1 bpf bytecode '{program}'"
     )));
+    let before = observed.memo.as_ref().and_then(|memo| memo.option_at.clone());
+    steps
+        .extend(before.filter(|before| option_at.as_ref() != Some(before)).map(Step::RemoveOption));
     steps
 }
 
@@ -393,11 +453,19 @@ fn without_edge(device: &str, observed: &EdgeObserved) -> Vec<Step> {
     if observed.has_memo {
         steps.push(remove_memo(device));
     }
+    let option_at = observed.memo.as_ref().and_then(|memo| memo.option_at.clone());
+    steps.extend(option_at.map(Step::RemoveOption));
     steps
 }
 
 fn remove_memo(device: &str) -> Step {
     Step::Tc(format!("filter del dev {device} egress protocol all pref {MEMO} handle 1 bpf"))
+}
+
+/// Where the sockets are whose applications may set thresholds.
+pub(crate) fn option_at(edge: &Edge) -> Option<String> {
+    let cgroup = edge.cgroup.as_ref().map(|path| path.display().to_string());
+    edge.plan.has_objects().then(|| cgroup.unwrap_or_else(|| ROOT_CGROUP.to_owned()))
 }
 
 fn memo_of(filter: &Value) -> Option<EdgeMemo> {
@@ -417,6 +485,7 @@ impl EdgeMemo {
             labels: edge.labels.iter().cloned().map(named).collect(),
             past: edge.past,
             echoes: edge.plan.echoes(),
+            option_at: option_at(edge),
             sent: None,
             plan: fnv(edge.plan.shape()),
             has_found_place,
@@ -444,7 +513,7 @@ impl EdgeMemo {
     }
 
     fn text(&self) -> String {
-        let EdgeMemo { policy, role, classes, labels, past, echoes, plan, .. } = self;
+        let EdgeMemo { policy, role, classes, labels, past, echoes, option_at, plan, .. } = self;
         let place = if self.has_found_place { "found" } else { "made" };
         let mut text = format!(
             "shortflow edge 1\npolicy {policy}\nrole {role}\nplace {place}\nplan {plan:x}\n"
@@ -454,6 +523,9 @@ impl EdgeMemo {
         }
         if *echoes {
             text += "acks echo\n";
+        }
+        if let Some(cgroup) = option_at {
+            writeln!(text, "option {cgroup}").expect("a string takes all");
         }
         if let Some(sent) = self.sent {
             writeln!(text, "sent {sent}").expect("a string takes all");
@@ -477,13 +549,24 @@ impl EdgeMemo {
         let has_found_place = field("place")? == "found";
         let plan = u64::from_str_radix(field("plan")?, 16).ok()?;
         let (classes, labels) = (Vec::new(), Vec::new());
-        let (past, echoes, sent) = (None, false, None);
-        let mut memo =
-            EdgeMemo { policy, role, classes, labels, past, echoes, sent, plan, has_found_place };
+        let (past, echoes, option_at, sent) = (None, false, None, None);
+        let mut memo = EdgeMemo {
+            policy,
+            role,
+            classes,
+            labels,
+            past,
+            echoes,
+            option_at,
+            sent,
+            plan,
+            has_found_place,
+        };
         for line in lines {
             match line.split_once(' ')? {
                 ("class", class) => memo.classes.push(class.to_owned()),
                 ("acks", "echo") => memo.echoes = true,
+                ("option", cgroup) => memo.option_at = Some(cgroup.to_owned()),
                 ("sent", sent) => memo.sent = Some(sent.parse().ok()?),
                 // An earlier version kept here which queues were behind it.
                 ("behind", _) => {}
@@ -504,6 +587,7 @@ impl EdgeMemo {
 fn label_text(Labelled { name, owned_by }: &Labelled) -> String {
     match owned_by {
         OwnedBy::Mark(mark) => format!("{name}\tmark\t{mark}"),
+        OwnedBy::Priority(priority) => format!("{name}\tpriority\t{priority}"),
         OwnedBy::Group { path, id } => format!("{name}\tcgroup\t{id}\t{path}"),
     }
 }
@@ -512,6 +596,7 @@ fn label_of(text: &str) -> Option<Labelled> {
     let parts: Vec<&str> = text.split('\t').collect();
     let (name, owned_by) = match parts[..] {
         [name, "mark", mark] => (name, OwnedBy::Mark(mark.parse().ok()?)),
+        [name, "priority", priority] => (name, OwnedBy::Priority(priority.parse().ok()?)),
         [name, "cgroup", id, path] => {
             (name, OwnedBy::Group { path: path.to_owned(), id: id.parse().ok()? })
         }
@@ -533,12 +618,13 @@ mod tests {
             labels: Vec::new(),
             past: None,
             echoes: true,
+            option_at: Some("/sys/fs/cgroup/a b".to_owned()),
             sent: Some(7),
             plan: u64::MAX,
             has_found_place: true,
         };
         let group = OwnedBy::Group { path: "a b/c.service".to_owned(), id: u64::MAX };
-        let labels = [("two words", group), ("a=b", OwnedBy::Mark(7))];
+        let labels = [("two words", group), ("a=b", OwnedBy::Mark(7)), ("c", OwnedBy::Priority(5))];
         let labels =
             labels.map(|(name, owned_by)| Labelled { name: name.to_owned(), owned_by }).to_vec();
         let host = "2001:db8::7".parse().unwrap();

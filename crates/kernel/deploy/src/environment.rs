@@ -127,14 +127,27 @@ fn has_labels(text: &str, device: &str, only_with_labels: bool) -> bool {
 /// Of `nft -j list ruleset`: a rule that translates sources, unless it asks for another device.
 fn nft_translates(text: &str, device: &str) -> bool {
     let all: Value = serde_json::from_str(text).unwrap_or_default();
-    let rules = all["nftables"].as_array().into_iter().flatten();
-    rules.filter_map(|it| it["rule"]["expr"].as_array()).any(|parts| {
+    let all: Vec<&Value> = all["nftables"].as_array().into_iter().flatten().collect();
+    let rules = all.iter().map(|it| &it["rule"]);
+    rules.filter_map(|rule| Some((rule, rule["expr"].as_array()?))).any(|(rule, parts)| {
+        // A named set is that of the rule's table.
+        let set_of = |name: &str| {
+            let sets = all.iter().map(|it| &it["set"]);
+            let mut sets = sets.filter(|set| {
+                ["family", "table"].iter().all(|key| set[key] == rule[key]) && set["name"] == name
+            });
+            sets.next().map_or(Vec::new(), |set| elements(&set["elem"]))
+        };
+        let names = |right: &Value| match right.as_str().and_then(|name| name.strip_prefix('@')) {
+            Some(name) => set_of(name),
+            None => names(right),
+        };
         let has = |key: &str| parts.iter().any(|part| part.get(key).is_some());
         let devices = parts.iter().map(|part| &part["match"]);
         let devices: Vec<&Value> =
             devices.filter(|it| it["left"]["meta"]["key"] == "oifname").collect();
         let fits = |it: &&Value| match it["op"].as_str() {
-            Some("!=") => it["right"] != device,
+            Some("!=") => !names(&it["right"]).iter().any(|name| is_named(name, device)),
             _ => names(&it["right"]).iter().any(|name| is_named(name, device)),
         };
         (has("masquerade") || has("snat")) && devices.iter().all(fits)
@@ -142,11 +155,17 @@ fn nft_translates(text: &str, device: &str) -> bool {
 }
 
 /// A name, or several.
-fn names(right: &Value) -> Vec<&str> {
+fn names(right: &Value) -> Vec<String> {
     match right {
-        Value::String(name) => vec![name],
-        set => set["set"].as_array().into_iter().flatten().filter_map(Value::as_str).collect(),
+        Value::String(name) => vec![name.clone()],
+        set => elements(&set["set"]),
     }
+}
+
+/// The names in a set. An element with a comment or a counter has its name in `val`.
+fn elements(list: &Value) -> Vec<String> {
+    let name = |it: &Value| it.as_str().or(it["elem"]["val"].as_str()).map(str::to_owned);
+    list.as_array().into_iter().flatten().filter_map(name).collect()
 }
 
 /// Whether a name of a rule, which may end with a star, is that of the device.
@@ -215,6 +234,17 @@ mod tests {
         assert!(nft_translates(&nft(r#"{"set":["a","wan"]}"#, "snat"), "wan"));
         assert!(!nft_translates(&nft(r#""wan""#, "masquerade"), "lan"));
         assert!(!nft_translates(&nft(r#""wan""#, "accept"), "wan"));
+        let named = |op: &str| {
+            format!(
+                r#"{{"nftables":[{{"set":{{"family":"ip","table":"nat","name":"wans","elem":["a",{{"elem":{{"val":"wan"}}}}]}}}},
+                {{"set":{{"family":"ip","table":"other","name":"wans","elem":["lan"]}}}},
+                {{"rule":{{"family":"ip","table":"nat","expr":[{{"match":{{"op":"{op}","left":{{"meta":{{"key":"oifname"}}}},
+                "right":"@wans"}}}},{{"masquerade":null}}]}}}}]}}"#
+            )
+        };
+        assert!(nft_translates(&named("=="), "wan") && nft_translates(&named("=="), "a"));
+        assert!(!nft_translates(&named("=="), "lan") && !nft_translates(&named("!="), "wan"));
+        assert!(nft_translates(&named("!="), "lan"));
         let save = |rule: &str| format!("*nat\n:POSTROUTING ACCEPT [0:0]\n{rule}\nCOMMIT\n");
         assert!(iptables_translates(&save("-A POSTROUTING -o wan -j MASQUERADE"), "wan"));
         assert!(iptables_translates(&save("-A POSTROUTING -o ppp+ -j MASQUERADE"), "ppp0"));

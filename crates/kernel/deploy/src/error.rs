@@ -4,14 +4,15 @@ use shortflow_files::{Kind, reason};
 
 use crate::converge::Obstacle;
 use crate::deployed::quoted;
+use crate::inline_router::InlineRouter;
+use crate::start_remedy::start_remedy;
 
 /// Why something cannot be done at a device.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no program to talk to the kernel with.
     #[error(
-        "cannot run `{program}`: {}\ninstall iproute2 (Debian: apt-get install iproute2)",
-        reason(.source)
+        "cannot run `{program}`: {}\n{}", reason(.source), start_remedy(.source)
     )]
     NoProgram {
         /// Which one.
@@ -75,6 +76,17 @@ pub enum Error {
         /// The policy that is there.
         policy: String,
     },
+    /// A router takes the packets of the device before its queues.
+    #[error(
+        "{router} has {device}, and its packets bypass what is deployed there\nend that router first (Ctrl-C), or deploy on \
+            another device"
+    )]
+    Routed {
+        /// The device.
+        device: String,
+        /// The router.
+        router: InlineRouter,
+    },
     /// The device is one of ours, for what another one receives.
     #[error(
         "{device} holds the packets that {of} receives\nname that device: `--dev {of} --ingress`"
@@ -98,6 +110,48 @@ pub enum Error {
     NotDeployed {
         /// The device.
         device: String,
+    },
+    /// A policy is in TCP already.
+    #[error(
+        "policy {policy:?} is deployed in TCP already\nchange it with `shortflow reload POLICY --tcp`, or remove it with \
+            `shortflow undeploy --tcp`"
+    )]
+    TcpDeployed {
+        /// The policy that is there.
+        policy: String,
+    },
+    /// No policy is in TCP.
+    #[error("no policy is deployed in TCP\n`shortflow status` lists all deployments")]
+    TcpNotDeployed,
+    /// The group of processes does not exist, or is of version 1.
+    #[error("{path} is not a cgroup of version 2: {}\ngive the folder of one, such as /sys/fs/cgroup/system.slice", reason(.source))]
+    TcpGroup {
+        /// The folder.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// No cgroup2 file system is mounted.
+    #[error(
+        "`thresholds = \"application\"` requires cgroups of version 2, and no cgroup2 file system is mounted\nmount it: \
+         mount -t cgroup2 none /sys/fs/cgroup"
+    )]
+    NoCgroups,
+    /// A cgroup is given that nothing uses.
+    #[error(
+        "--cgroup applies where a role has `thresholds = \"application\"`, but no named role has it\nomit --cgroup, or add \
+         that key to the role that marks"
+    )]
+    UnusedCgroup,
+    /// The memo of the program has no room for the path.
+    #[error(
+        "the path of the cgroup and the names of the policy take {found} bytes; a device can store {max}"
+    )]
+    LongCgroup {
+        /// How long they are, in bytes.
+        found: usize,
+        /// How long they may be.
+        max: usize,
     },
     /// Another owner's discipline is there, or the policy is too large.
     #[error("cannot deploy on {device}: {obstacle}\n{}", remedy(.device, .obstacle))]
@@ -130,6 +184,15 @@ pub enum Error {
         point: &'static str,
         /// The place.
         place: u64,
+    },
+    /// Another owner's `ingress` qdisc has the place of clsact.
+    #[error(
+        "{device} has an ingress qdisc of another program where this needs a clsact qdisc\nShortflow does \
+            not change it; its owner removes it with `tc qdisc del dev {device} ingress`"
+    )]
+    IngressTaken {
+        /// The device.
+        device: String,
     },
     /// The options are longer than what a device keeps.
     #[error(
@@ -222,8 +285,14 @@ impl Error {
             | Error::Deployed { .. }
             | Error::LongOptions { .. }
             | Error::NotDeployed { .. }
+            | Error::Routed { .. }
             | Error::OfIngress { .. }
             | Error::NotReceived { .. }
+            | Error::TcpDeployed { .. }
+            | Error::TcpNotDeployed
+            | Error::TcpGroup { .. }
+            | Error::UnusedCgroup
+            | Error::LongCgroup { .. }
             | Error::QueuesLeft { .. } => true,
             Error::Obstacle { obstacle, .. } => !matches!(obstacle, Obstacle::Other { .. }),
             _ => false,

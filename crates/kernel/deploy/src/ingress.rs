@@ -13,7 +13,7 @@ use crate::converge::Step;
 use crate::deployed::Deployed;
 use crate::deployed_file::{forget_deployed, forget_received, read_received, save_received};
 use crate::device::{Ifb, Link, link, names};
-use crate::edge::{Redirect, place, redirect, remove_place, remove_redirect};
+use crate::edge::{Behind, Redirect, TcxBefore, place, redirect, remove_place, remove_redirect};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, has_levels};
 use crate::tc::{Applied, Tc};
@@ -158,6 +158,12 @@ impl Received {
         })
     }
 
+    /// Programs of others at tcx that see packets before the redirect.
+    pub(crate) fn tcx_before(&self) -> Vec<TcxBefore> {
+        let redirect = self.at_device.edge.redirect.as_ref();
+        redirect.map_or_else(Vec::new, |_| TcxBefore::at(self.device.index, Behind::Redirect))
+    }
+
     /// The commands to the ifb device, by one who may change the device.
     #[must_use]
     pub fn way(&self, tc: Tc) -> Tc {
@@ -177,7 +183,7 @@ impl Received {
         let mut steps = self.device_steps();
         steps.extend(wanted.steps(tc, &self.observed, &self.ifb)?);
         steps.extend(self.redirect_steps(wanted));
-        Ok(steps)
+        self.at_device.edge.with_place(&self.device.name, steps)
     }
 
     /// The ifb device, switched on. A redirect to one that is missing drops packets, so it goes before anything else.
@@ -282,7 +288,9 @@ impl Received {
             )),
         };
         let before = self.observed.edge.earlier_filters_text(marks, has_levels(steps));
-        lost.into_iter().chain(self.earlier_filters_text()).chain(before).collect()
+        let tcx = TcxBefore::at(self.device.index, Behind::Redirect);
+        let tcx = tcx.iter().map(TcxBefore::text);
+        lost.into_iter().chain(self.earlier_filters_text()).chain(before).chain(tcx).collect()
     }
 
     /// Applies it. When it fails or is interrupted, packets flow, and a new plan leads on.
@@ -351,6 +359,9 @@ fn not_of_sockets(wanted: &Wanted) -> Result<(), Error> {
         }
         () if !edge.labels.is_empty() => {
             "a label belongs to connections by what this machine's sockets send"
+        }
+        () if edge.plan.has_objects() => {
+            "`thresholds = \"application\"` asks the sockets of this machine, which received packets lack"
         }
         () if edge.asks_sockets => {
             "a marker or rule asks the socket that sends a packet; received packets lack it"

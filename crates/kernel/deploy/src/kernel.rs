@@ -90,6 +90,16 @@ impl Kind {
         self.row().3
     }
 
+    /// The kernels that have it, where they are few.
+    pub(crate) fn since(self) -> &'static str {
+        if self == Kind::BpfQdisc { " (Linux 6.16 or newer)" } else { "" }
+    }
+
+    /// What can be set on a trial.
+    pub(crate) fn settings(self) -> &'static str {
+        self.row().4
+    }
+
     fn row(self) -> &'static (Kind, &'static str, &'static str, &'static str, &'static str) {
         KINDS.iter().find(|row| row.0 == self).expect("every kind has a row")
     }
@@ -103,6 +113,11 @@ impl Kernel {
     /// A kernel of which so much is known.
     pub fn new(known: impl IntoIterator<Item = (Kind, bool)>) -> Kernel {
         Kernel(known.into_iter().collect())
+    }
+
+    /// A kernel that has everything.
+    pub fn with_everything() -> Kernel {
+        Kernel::new(KINDS.iter().map(|row| (row.0, true)))
     }
 
     /// Whether it has this; none when that is not known.

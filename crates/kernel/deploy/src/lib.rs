@@ -23,6 +23,7 @@
 #![cfg(target_os = "linux")]
 
 mod bytecode;
+mod cgroup;
 mod class_probe;
 mod columns;
 mod commands;
@@ -39,6 +40,7 @@ mod environment;
 mod error;
 mod fingerprint;
 mod ingress;
+mod inline_router;
 mod kernel;
 mod levels;
 mod memo;
@@ -55,10 +57,14 @@ mod queueing;
 mod repair;
 mod route;
 mod run_folder;
+mod socket_option;
+mod start_remedy;
 mod status;
 mod tc;
+mod tcp;
 mod times;
 mod tree;
+mod trial;
 mod wanted;
 mod warning;
 
@@ -76,10 +82,11 @@ pub use device::{Link, is_plain, link, may_be_device, numbers};
 pub use device_lock::DeviceLock;
 pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use early::Early;
-pub use edge::{EdgeMemo, EdgeObserved, converge_edge};
+pub use edge::{EdgeMemo, EdgeObserved, TcxBefore, converge_edge};
 pub use environment::{Environment, Translation};
 pub use error::Error;
 pub use ingress::{Received, refuse_ifb};
+pub use inline_router::{InlineRouter, inline_router};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};
 pub use namespace::namespace_id;
@@ -94,8 +101,15 @@ pub use repair::Wrong;
 pub use route::{Astray, astray};
 pub use shortflow_ebpf::TcxProgram;
 pub use shortflow_ebpf::edge::{Cost, Effort, Owner};
+pub use shortflow_ebpf::profile::{TcpFilter, TcpGrowth, TcpState, TcpWalk};
+pub use socket_option::chosen_cgroup;
+pub use start_remedy::start_remedy;
 pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
+pub use tcp::{
+    TcpDeployment, TcpDone, TcpGrowthMistake, TcpGrowthRule, TcpPlan, TcpRefusal, TcpStatus,
+    compile_tcp, matching,
+};
 pub use tree::{Discipline, Inner, Leaf, Tree};
-pub use wanted::{Site, Unwanted, Wanted};
+pub use wanted::{Site, Unwanted, Wanted, has_shaper};
 pub use warning::{Warning, tells_receivers};

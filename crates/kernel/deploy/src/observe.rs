@@ -339,6 +339,7 @@ impl Observed {
                     labels: labels.collect(),
                     ..Options::default()
                 },
+                from_shaper: Options::default(),
                 has_found_place: self.place_was_found(),
             })
         };

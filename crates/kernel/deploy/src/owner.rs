@@ -1,13 +1,15 @@
-//! The owners of labels: a socket mark, or a cgroup.
+//! The owners of labels: a socket's mark or priority, or a cgroup.
 
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
-use shortflow_ebpf::edge::Owner;
+use shortflow_ebpf::edge::{Owner, PRIORITIES};
 use shortflow_packet::Label;
 use shortflow_policy::Policy;
+
+use crate::cgroup::{self, MOUNTS};
 
 /// Which connections of a host have a label, of each that is given one.
 #[derive(Debug, Clone, Default)]
@@ -27,6 +29,8 @@ pub struct Labelled {
 pub enum OwnedBy {
     /// Sockets with this mark.
     Mark(u32),
+    /// Sockets with this priority.
+    Priority(u8),
     /// A group of processes.
     Group {
         /// Its folder below the root of all groups.
@@ -48,9 +52,6 @@ pub enum GroupState {
     /// This process sees no groups.
     Unseen,
 }
-
-/// The list of mounts.
-const MOUNTS: &str = "/proc/self/mounts";
 
 /// The longest path of a group that is taken, in bytes.
 const MAX_PATH: usize = 1024;
@@ -84,6 +85,7 @@ impl OwnedBy {
     pub(crate) fn owner(&self) -> Owner {
         match self {
             OwnedBy::Mark(mark) => Owner::Mark(*mark),
+            OwnedBy::Priority(priority) => Owner::Priority(*priority),
             OwnedBy::Group { path, id } => {
                 let level = Path::new(path).components().count() as u8;
                 Owner::Group { id: *id, level }
@@ -91,11 +93,11 @@ impl OwnedBy {
         }
     }
 
-    /// The state of its cgroup; `None` for a mark.
+    /// The state of its cgroup; `None` for a mark or a priority.
     pub fn group(&self) -> Option<GroupState> {
         let OwnedBy::Group { path, id } = self else { return None };
-        let mounts = std::fs::read_to_string(MOUNTS).unwrap_or_default();
-        Some(root_of(&mounts).map_or(GroupState::Unseen, |root| state_at(&root.join(path), *id)))
+        let root = cgroup::root().unwrap_or_default();
+        Some(root.map_or(GroupState::Unseen, |root| state_at(&root.join(path), *id)))
     }
 }
 
@@ -104,6 +106,7 @@ impl fmt::Display for OwnedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             OwnedBy::Mark(mark) => write!(f, "mark:{mark}"),
+            OwnedBy::Priority(priority) => write!(f, "priority:{priority}"),
             OwnedBy::Group { path, .. } => write!(f, "cgroup:{path}"),
         }
     }
@@ -132,14 +135,20 @@ fn state_at(folder: &Path, id: u64) -> GroupState {
 /// Why the owner of a label is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnerError {
-    /// Neither a mark nor a cgroup.
-    #[error("an owner must be `mark:NUMBER` or `cgroup:PATH`; found {0:?}")]
+    /// Neither a mark, a priority nor a cgroup.
+    #[error("an owner must be `mark:NUMBER`, `priority:NUMBER` or `cgroup:PATH`; found {0:?}")]
     Unknown(String),
     /// No socket can have the mark.
     #[error(
         "a mark must be a number from 1 to 4294967295; found {0:?}\nsockets without a mark have 0"
     )]
     Mark(String),
+    /// No label can have the priority.
+    #[error(
+        "a priority must be a number from 1 to {max}; found {0:?}\nsockets without a priority have 0, and only privileged \
+         programs set more than 6", max = PRIORITIES - 1
+    )]
+    Priority(String),
     /// No cgroup below the root can have the path.
     #[error("a cgroup must be below the root, such as `system.slice/ssh.service`; found {0:?}")]
     NotBelowRoot(String),
@@ -239,14 +248,16 @@ pub fn any_owners(policy: &Policy) -> Owners {
 pub enum OwnerText<'t> {
     /// Sockets with this mark (SO_MARK).
     Mark(u32),
+    /// Sockets with this priority (SO_PRIORITY).
+    Priority(u8),
     /// A group of processes, from the root of them all or by the path of its folder.
     Group(&'t str),
 }
 
-/// Reads `mark:7`, `mark:0x7` or `cgroup:system.slice/backup.service`.
+/// Reads `mark:7`, `mark:0x7`, `priority:5` or `cgroup:system.slice/backup.service`.
 ///
 /// # Errors
-/// When it is neither, or no socket or cgroup can be so.
+/// When it is none of these, or no socket or cgroup can be so.
 pub fn owner_text(text: &str) -> Result<OwnerText<'_>, OwnerError> {
     match text.split_once(':') {
         Some(("mark", mark)) => {
@@ -259,6 +270,10 @@ pub fn owner_text(text: &str) -> Result<OwnerText<'_>, OwnerError> {
                 _ => Err(OwnerError::Mark(mark.to_owned())),
             }
         }
+        Some(("priority", priority)) => match priority.parse() {
+            Ok(found @ 1..PRIORITIES) => Ok(OwnerText::Priority(found)),
+            _ => Err(OwnerError::Priority(priority.to_owned())),
+        },
         Some(("cgroup", group)) => {
             let is_plain = |part| matches!(part, Component::Normal(_) | Component::RootDir);
             let has_name = Path::new(group).file_name().is_some();
@@ -275,19 +290,12 @@ pub fn owner_text(text: &str) -> Result<OwnerText<'_>, OwnerError> {
 fn owner(text: &str) -> Result<OwnedBy, OwnerError> {
     match owner_text(text)? {
         OwnerText::Mark(mark) => Ok(OwnedBy::Mark(mark)),
+        OwnerText::Priority(priority) => Ok(OwnedBy::Priority(priority)),
         OwnerText::Group(group) => {
-            let mounts = std::fs::read_to_string(MOUNTS).map_err(OwnerError::Mounts)?;
-            let root = root_of(&mounts).ok_or(OwnerError::NotMounted)?;
+            let root = cgroup::root().map_err(OwnerError::Mounts)?.ok_or(OwnerError::NotMounted)?;
             group_at(&root, group)
         }
     }
-}
-
-/// Where the hierarchy of groups is mounted.
-fn root_of(mounts: &str) -> Option<PathBuf> {
-    let mut fields = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-    let found = fields.find(|fields| fields.get(2) == Some(&"cgroup2"))?;
-    Some(PathBuf::from(found[1]))
 }
 
 fn group_at(root: &Path, group: &str) -> Result<OwnedBy, OwnerError> {
@@ -328,8 +336,18 @@ mod tests {
         }
         assert_eq!(
             owner("port:80").unwrap_err().to_string(),
-            "an owner must be `mark:NUMBER` or `cgroup:PATH`; found \"port:80\""
+            "an owner must be `mark:NUMBER`, `priority:NUMBER` or `cgroup:PATH`; found \"port:80\""
         );
+    }
+
+    #[test]
+    fn a_priority_is_a_number_that_a_socket_can_have_and_most_do_not() {
+        assert_eq!(owner("priority:5").unwrap(), OwnedBy::Priority(5));
+        assert_eq!(owner("priority:15").unwrap().to_string(), "priority:15");
+        for wrong in ["priority:0", "priority:16", "priority:", "priority:-1", "priority:0x5"] {
+            let message = owner(wrong).unwrap_err().to_string();
+            assert!(message.starts_with("a priority must be a number from 1 to 15"), "{message}");
+        }
     }
 
     #[test]
@@ -389,12 +407,5 @@ mod tests {
         assert_eq!(state_at(&folder, id + 1), GroupState::MadeAnew);
         std::fs::remove_dir(&folder).unwrap();
         assert_eq!(state_at(&folder, id), GroupState::Gone);
-    }
-
-    #[test]
-    fn the_root_is_where_the_second_version_is_mounted() {
-        let mounts = "cgroup /sys/fs/cgroup/cpu cgroup rw 0 0\ncgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
-        assert_eq!(root_of(mounts), Some(PathBuf::from("/sys/fs/cgroup/unified")));
-        assert_eq!(root_of("tmpfs / tmpfs rw 0 0"), None);
     }
 }

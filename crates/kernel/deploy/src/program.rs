@@ -9,7 +9,9 @@ use shortflow_ebpf::edge::{Direction, EdgeAtDevice, EdgePlan, EdgeProgram, EdgeT
 use crate::commands::ROOT;
 use crate::compile::Edge;
 use crate::device::Link;
-use crate::edge::EdgeMemo;
+use crate::edge::{EdgeMemo, option_at};
+use crate::error::Error;
+use crate::socket_option;
 use crate::status::ClassSeen;
 
 /// How often a program is offered to a kernel that is too busy to look at it (EAGAIN), and how long it is left in peace
@@ -42,9 +44,12 @@ const MAX_FLOWS: usize = 10;
 const BUSY: &str = "os error 11";
 
 /// Gives the kernel the program for a device whose packets have so many bytes before them, where it is not yet.
-pub(crate) fn prepare(header: u64, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
+pub(crate) fn prepare(header: u64, edge: &Edge) -> Result<EdgeProgram, Error> {
     let layer = if header == 0 { ebpf::Link::None } else { ebpf::Link::Ethernet };
-    load(&edge.plan, layer)
+    let Some(cgroup) = option_at(edge) else { return Ok(load(&edge.plan, layer)?) };
+    socket_option::bring(&cgroup, |option| {
+        offered(|| EdgeProgram::load_with_option(&edge.plan, layer, option))
+    })
 }
 
 /// Attaches the program to the device's egress. Classes with the same name and behaviour as before keep their tokens
@@ -71,13 +76,12 @@ pub(crate) fn bring(
     if edge.plan.echoes() { Ok(()) } else { program.attach_echo(link.index) }
 }
 
-/// The counters of the program's classes at a device; `None` if this process may not read them.
-pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
-    let there = EdgeAtDevice::find(link.index, Direction::Egress).ok()??;
-    let (counters, tables) = (there.counters(classes).ok()?, there.tables(classes).ok()?);
-    let (flows, buckets) = (there.flows(classes, MAX_FLOWS).ok()?, there.buckets(classes).ok()?);
-    let each =
-        counters.into_iter().zip(tables).zip(flows).zip(buckets).zip(there.times(classes).ok()?);
+/// The counters of the program's classes at a device; `None` if it has none.
+pub(crate) fn seen(link: &Link, classes: usize) -> Result<Option<Vec<ClassSeen>>, ebpf::Error> {
+    let Some(there) = EdgeAtDevice::find(link.index, Direction::Egress)? else { return Ok(None) };
+    let (counters, tables) = (there.counters(classes)?, there.tables(classes)?);
+    let (flows, buckets) = (there.flows(classes, MAX_FLOWS)?, there.buckets(classes)?);
+    let each = counters.into_iter().zip(tables).zip(flows).zip(buckets).zip(there.times(classes)?);
     let seen = each.map(|((((colors, table), flows), buckets), times)| ClassSeen {
         colors,
         table,
@@ -85,12 +89,12 @@ pub(crate) fn seen(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
         times,
         buckets,
     });
-    Some(seen.collect())
+    Ok(Some(seen.collect()))
 }
 
 /// The colours alone of what they have seen.
-pub(crate) fn colors(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
-    let there = EdgeAtDevice::find(link.index, Direction::Egress).ok()??;
+pub(crate) fn colors(link: &Link, classes: usize) -> Result<Option<Vec<ClassSeen>>, ebpf::Error> {
+    let Some(there) = EdgeAtDevice::find(link.index, Direction::Egress)? else { return Ok(None) };
     let of = |colors| ClassSeen {
         colors,
         table: EdgeTable::default(),
@@ -98,7 +102,7 @@ pub(crate) fn colors(link: &Link, classes: usize) -> Option<Vec<ClassSeen>> {
         times: None,
         buckets: Vec::new(),
     };
-    Some(there.counters(classes).ok()?.into_iter().map(of).collect())
+    Ok(Some(there.counters(classes)?.into_iter().map(of).collect()))
 }
 
 /// Gives the kernel the program for early drops.
@@ -125,6 +129,5 @@ pub(crate) fn try_early() -> Result<(), ebpf::Error> {
 
 /// Whether the kernel takes the program.
 pub(crate) fn try_out() -> Result<(), ebpf::Error> {
-    let nothing = EdgePlan::new(&[], &[]).expect("no space left");
-    load(&nothing, ebpf::Link::Ethernet).map(|_| ())
+    offered(EdgeProgram::probe)
 }

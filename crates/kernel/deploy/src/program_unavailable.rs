@@ -2,16 +2,24 @@
 
 use shortflow_ebpf as ebpf;
 use shortflow_ebpf::early::{EarlyCounter, EarlyPlan, EarlyProgram};
-use shortflow_ebpf::edge::{EdgePlan, EdgeProgram};
+use shortflow_ebpf::edge::EdgeProgram;
 
 use crate::compile::Edge;
 use crate::device::Link;
-use crate::edge::EdgeMemo;
+use crate::edge::{EdgeMemo, option_at};
+use crate::error::Error;
+use crate::socket_option;
 use crate::status::ClassSeen;
 
 /// Loads the program for a device; not available in this build.
-pub(crate) fn prepare(_: u64, edge: &Edge) -> Result<EdgeProgram, ebpf::Error> {
-    EdgeProgram::load(&edge.plan, ebpf::Link::Ethernet)
+pub(crate) fn prepare(_: u64, edge: &Edge) -> Result<EdgeProgram, Error> {
+    let layer = ebpf::Link::Ethernet;
+    match option_at(edge) {
+        None => Ok(EdgeProgram::load(&edge.plan, layer)?),
+        Some(cgroup) => socket_option::bring(&cgroup, |option| {
+            EdgeProgram::load_with_option(&edge.plan, layer, option)
+        }),
+    }
 }
 
 /// Attaches the program to the device's egress; not available in this build.
@@ -25,13 +33,13 @@ pub(crate) fn bring(
 }
 
 /// What the classes of the program at a device have seen: this build cannot look.
-pub(crate) fn seen(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
-    None
+pub(crate) fn seen(_: &Link, _: usize) -> Result<Option<Vec<ClassSeen>>, ebpf::Error> {
+    Ok(None)
 }
 
 /// The colours alone: this build cannot look.
-pub(crate) fn colors(_: &Link, _: usize) -> Option<Vec<ClassSeen>> {
-    None
+pub(crate) fn colors(_: &Link, _: usize) -> Result<Option<Vec<ClassSeen>>, ebpf::Error> {
+    Ok(None)
 }
 
 /// Loads the program for early drops; not available in this build.
@@ -56,6 +64,5 @@ pub(crate) fn try_early() -> Result<(), ebpf::Error> {
 
 /// Whether the kernel accepts the program; not available in this build.
 pub(crate) fn try_out() -> Result<(), ebpf::Error> {
-    let nothing = EdgePlan::new(&[], &[]).expect("no space left");
-    EdgeProgram::load(&nothing, ebpf::Link::Ethernet).map(|_| ())
+    EdgeProgram::probe()
 }

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::compile::Past;
 use crate::deployed::quoted;
-use crate::edge::{tcx_removal, tcx_text};
 use crate::observe::Root;
 use crate::owner::{GroupState, Labelled, OwnedBy};
-use crate::status::DeviceStatus;
+use crate::socket_option::named;
+use crate::status::{DeviceStatus, EdgeStatus};
 
 /// Something that is not as it was deployed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,13 +46,15 @@ impl Wrong {
         let unseen = edge.and_then(|edge| edge.unseen()).map(|packets| unseen(status, packets));
         let labels = edge.into_iter().flat_map(|edge| &edge.labels);
         let labels = labels.filter_map(|(label, group)| lost(label, *group));
+        let option = edge.filter(|edge| edge.has_option == Some(false)).map(without_option);
         let command = reload(status);
-        let mended = left.chain(labels).map(|what| Wrong { what, command: command.clone() });
+        let mended =
+            left.chain(labels).chain(option).map(|what| Wrong { what, command: command.clone() });
         let mended = mended.chain(unseen);
         // Ours comes behind such a program however often it is brought there.
         let tcx = status.tcx.iter().map(|program| Wrong {
-            what: tcx_text(program),
-            command: tcx_removal(status.queued_at(), program),
+            what: program.text(),
+            command: program.removal(&status.device, status.queued_at()),
         });
         mended.chain(tcx).collect()
     }
@@ -106,6 +108,15 @@ fn passing(Past { host, .. }: &Past) -> String {
     format!("`verify` was killed: packets to {host} are not marked")
 }
 
+/// What follows where the socket option is gone.
+fn without_option(edge: &EdgeStatus) -> String {
+    let cgroup = edge.memo.option_at.as_deref().unwrap_or_default();
+    format!(
+        "applications cannot set thresholds: {} has no socket option of Shortflow any more",
+        named(cgroup)
+    )
+}
+
 /// What is wrong with a label by the group of processes that owns it.
 pub(crate) fn lost(
     Labelled { name, owned_by }: &Labelled,
@@ -129,7 +140,9 @@ pub(crate) fn lost(
 fn reload(status: &DeviceStatus) -> String {
     let device = quoted(status.queued_at());
     let mut words = vec![format!("shortflow reload POLICY {}", status.target())];
-    if matches!(status.root, Root::Other { .. }) {
+    // The root of another program is in the way of queues only.
+    let has_queues = status.deployed.as_ref().is_some_and(|deployed| deployed.queues.is_some());
+    if has_queues && matches!(status.root, Root::Other { .. }) {
         words.insert(0, format!("tc qdisc del dev {device} root &&"));
     }
     if let Some(deployed) = &status.deployed {

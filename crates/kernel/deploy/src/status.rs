@@ -1,7 +1,6 @@
 //! The status of a deployment.
 
 use serde_json::{Value, json};
-use shortflow_ebpf::TcxProgram;
 use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes};
 use shortflow_units::LinkLayer;
 
@@ -9,7 +8,7 @@ use crate::columns::columns;
 use crate::deployed::{Deployed, quoted};
 use crate::device::{Ifb, Link, indexes, link, names};
 use crate::device_lock::DeviceLock;
-use crate::edge::{EdgeMemo, tcx_before};
+use crate::edge::{EdgeMemo, TcxBefore};
 use crate::error::Error;
 use crate::ingress::Received;
 use crate::memo::{Memo, over};
@@ -19,6 +18,7 @@ use crate::program;
 use crate::queue::{Queue, QueueLevel};
 use crate::queueing::QueueingSeen;
 use crate::repair::Wrong;
+use crate::socket_option;
 use crate::tc::Tc;
 use crate::times;
 
@@ -48,7 +48,7 @@ pub struct DeviceStatus {
     /// The positions (`pref`) of other owners' filters before ours.
     pub foreign: Vec<u64>,
     /// Programs of others that see packets before ours does (tcx).
-    pub tcx: Vec<TcxProgram>,
+    pub tcx: Vec<TcxBefore>,
     /// Whether another command works on it now.
     pub is_busy: bool,
     /// The classes of queues, those served first before others.
@@ -66,6 +66,9 @@ pub struct EdgeStatus {
     pub memo: EdgeMemo,
     /// Who owns the connections that have labels, and how the group of processes stands where it is one.
     pub labels: Vec<(Labelled, Option<GroupState>)>,
+    /// Whether the socket option is there by which applications set thresholds; `None` where they may not, or if the process
+    /// cannot look.
+    pub has_option: Option<bool>,
     /// The counters of each class; `None` if the process may not read them.
     pub seen: Option<Vec<ClassSeen>>,
     /// How many packets the queues behind have sent since, where some class takes every packet.
@@ -87,15 +90,21 @@ pub struct ClassSeen {
     pub buckets: Vec<EdgeBucket>,
 }
 
-/// A reader of the counters of classes at a device; `None` if the process may not read them.
-type Look = fn(&Link, usize) -> Option<Vec<ClassSeen>>;
+/// Reads the counters of classes at a device; `None` if it has none.
+type Look = fn(&Link, usize) -> Result<Option<Vec<ClassSeen>>, shortflow_ebpf::Error>;
 
 impl EdgeStatus {
-    fn new(device: &str, memo: &EdgeMemo, look: Look) -> EdgeStatus {
-        let seen = link(device).ok().and_then(|link| look(&link, memo.classes.len()));
+    /// Without counters if the process may not read them.
+    fn new(device: &str, memo: &EdgeMemo, look: Look) -> Result<EdgeStatus, Error> {
+        let seen = match link(device).map(|link| look(&link, memo.classes.len())) {
+            Ok(Err(error @ shortflow_ebpf::Error::TooManyFiles(_))) => return Err(error.into()),
+            Ok(Ok(seen)) => seen,
+            Ok(Err(_)) | Err(_) => None,
+        };
         let with_state = |label: &Labelled| (label.clone(), label.owned_by.group());
         let labels = memo.labels.iter().map(with_state).collect();
-        EdgeStatus { memo: memo.clone(), labels, seen, sent: None }
+        let has_option = memo.option_at.as_deref().and_then(socket_option::is_there);
+        Ok(EdgeStatus { memo: memo.clone(), labels, has_option, seen, sent: None })
     }
 
     /// How many packets have passed it unseen, where it has seen none and some class takes every packet.
@@ -191,6 +200,7 @@ impl EdgeStatus {
             "policy": self.memo.policy, "role": self.memo.role, "classes": classes,
             "labels": self.labels.iter().map(label).collect::<Vec<_>>(),
             "passes": self.memo.past.map(|past| past.host),
+            "option_at": self.memo.option_at, "has_option": self.has_option,
         })
     }
 }
@@ -239,7 +249,7 @@ impl DeviceStatus {
     fn both_where(device: &str, ifbs: &[Ifb]) -> Result<Vec<DeviceStatus>, Error> {
         let (sent, at_device) = DeviceStatus::seen_at(device, program::seen)?;
         let received = Received::with(link(device)?, at_device, ifbs)?;
-        Ok(sent.into_iter().chain(DeviceStatus::of_received(&received)).collect())
+        Ok(sent.into_iter().chain(DeviceStatus::of_received(&received)?).collect())
     }
 
     /// The status of what `device` receives; `None` without a deployment.
@@ -247,19 +257,20 @@ impl DeviceStatus {
     /// # Errors
     /// As of [`read`](Self::read).
     pub fn received(device: &str) -> Result<Option<DeviceStatus>, Error> {
-        Ok(DeviceStatus::of_received(&Received::observe(device)?))
+        DeviceStatus::of_received(&Received::observe(device)?)
     }
 
-    fn of_received(received: &Received) -> Option<DeviceStatus> {
+    fn of_received(received: &Received) -> Result<Option<DeviceStatus>, Error> {
         let (device, ifb) = (&received.device().name, received.ifb());
-        let status = DeviceStatus::from(ifb, &received.observed, program::seen);
-        received.is_known().then(|| DeviceStatus {
+        let status = DeviceStatus::from(ifb, &received.observed, program::seen)?;
+        Ok(received.is_known().then(|| DeviceStatus {
             device: device.clone(),
             ifb: Some(ifb.to_owned()),
             before: received.earlier_filters_text().or(status.before),
             is_busy: DeviceLock::is_taken(device),
+            tcx: received.tcx_before().into_iter().chain(status.tcx).collect(),
             ..status
-        })
+        }))
     }
 
     /// How all devices stand on which something is deployed.
@@ -273,11 +284,12 @@ impl DeviceStatus {
             let found = match orphan {
                 Some(ifb) if indexes.contains(&ifb.of) => continue,
                 Some(_) => {
-                    DeviceStatus::seen_at(&device, program::seen).map(|(status, observed)| {
-                        let status = status.unwrap_or_else(|| {
-                            DeviceStatus::from(&device, &observed, program::seen)
-                        });
-                        vec![DeviceStatus { is_orphan: true, ..status }]
+                    DeviceStatus::seen_at(&device, program::seen).and_then(|(status, observed)| {
+                        let status = match status {
+                            Some(status) => status,
+                            None => DeviceStatus::from(&device, &observed, program::seen)?,
+                        };
+                        Ok(vec![DeviceStatus { is_orphan: true, ..status }])
                     })
                 }
                 None => DeviceStatus::both_where(&device, &ifbs),
@@ -305,11 +317,11 @@ impl DeviceStatus {
             observed = tc.observe()?;
         }
         let is_known = observed.is_ours() || observed.is_lost();
-        let status = is_known.then(|| DeviceStatus::from(device, &observed, look));
+        let status = is_known.then(|| DeviceStatus::from(device, &observed, look)).transpose()?;
         Ok((status, observed))
     }
 
-    fn from(device: &str, observed: &Observed, look: Look) -> DeviceStatus {
+    fn from(device: &str, observed: &Observed, look: Look) -> Result<DeviceStatus, Error> {
         let named = observed.memo.iter().flat_map(|memo| &memo.queues);
         let named = named.map(|(handle, name)| (name.clone(), observed.queue(*handle)));
         let beside = [observed.neighbours(), observed.other()];
@@ -332,15 +344,19 @@ impl DeviceStatus {
             }
         }
         let old = observed.live().map(|live| observed.classes_of(live.other()));
-        DeviceStatus {
+        let edge = observed.edge.memo.as_ref();
+        let edge = edge.map(|memo| {
+            let sent =
+                observed.edge.sent.zip(memo.sent).map(|(now, then)| now.saturating_sub(then));
+            Ok::<_, Error>(EdgeStatus { sent, ..EdgeStatus::new(device, memo, look)? })
+        });
+        let edge = edge.transpose()?;
+        Ok(DeviceStatus {
             device: device.to_owned(),
             ifb: None,
             is_orphan: false,
             memo: observed.memo.clone(),
-            edge: observed.edge.memo.as_ref().map(|memo| EdgeStatus {
-                sent: observed.edge.sent.zip(memo.sent).map(|(now, then)| now.saturating_sub(then)),
-                ..EdgeStatus::new(device, memo, look)
-            }),
+            edge,
             deployed: observed.deployed(),
             root: observed.root.clone(),
             is_whole: observed.is_whole(),
@@ -350,13 +366,13 @@ impl DeviceStatus {
                 observed.memo.as_ref().is_some_and(|memo| memo.levels.is_some()),
             ),
             foreign: observed.edge.before(),
-            tcx: tcx_before(device, &observed.edge),
+            tcx: TcxBefore::observe(device, &observed.edge),
             is_busy: DeviceLock::is_taken(device),
             classes,
             lacks_early_drops,
             left_over: old.into_iter().flatten().map(|(_, waiting)| waiting).sum::<u64>()
                 + observed.queueing.as_ref().map_or(0, QueueingSeen::left_over),
-        }
+        })
     }
 
     /// The device whose queues these are.
@@ -419,6 +435,12 @@ impl DeviceStatus {
             text += &edge.times();
             if !edge.labels.is_empty() {
                 text += &columns(&edge.label_rows(), 3);
+            }
+            if let Some(cgroup) = &edge.memo.option_at {
+                text += &format!(
+                    "  applications in {} may set thresholds\n",
+                    socket_option::named(cgroup)
+                );
             }
             if edge.seen.is_none() {
                 text += "  the counters of its classes require root and a build with eBPF\n";

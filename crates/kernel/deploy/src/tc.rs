@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::observe::{Listings, Observed, Root};
 use crate::program;
 use crate::queueing::{Queueing, QueueingSeen, QueueingWay};
+use crate::socket_option;
 use crate::tree::Tree;
 
 /// How long packets of an earlier policy may take to leave, unless it is said otherwise.
@@ -264,14 +265,9 @@ impl Tc {
                     program::bring_early(early, &link(&self.device)?)?;
                     applied.commands += 1;
                 }
-                Step::Queue(queueing) => {
+                Step::RemoveOption(_) | Step::Queue(_) | Step::Fingerprint => {
                     rest = &rest[1..];
-                    self.queue(queueing)?;
-                    applied.commands += 1;
-                }
-                Step::Fingerprint => {
-                    rest = &rest[1..];
-                    self.fingerprint()?;
+                    self.single(first)?;
                     applied.commands += 1;
                 }
                 Step::Tc(_) => {
@@ -289,6 +285,15 @@ impl Tc {
             }
         }
         Ok(applied)
+    }
+
+    /// Does a step that needs nothing prepared.
+    fn single(&self, step: &Step) -> Result<(), Error> {
+        match step {
+            Step::RemoveOption(cgroup) => socket_option::remove(cgroup),
+            Step::Queue(queueing) => self.queue(queueing),
+            _ => self.fingerprint(),
+        }
     }
 
     /// Brings the program to the device.

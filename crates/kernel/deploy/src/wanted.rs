@@ -1,13 +1,16 @@
 //! The wanted state of a device under a policy, and the steps to reach it.
 
-use shortflow_policy::{Policy, QueuePlan};
+use std::path::Path;
+
+use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_units::{LinkLayer, Rate};
 
 use crate::compile::{Edge, Refusal, RolesError, Settings, compile, compile_edge, roles_of};
 use crate::converge::{Step, gets_place};
 use crate::deployed::{Deployed, Options};
 use crate::deployed_file::{forget_deployed, save_deployed};
-use crate::edge::{converge_edge, is_edge};
+use crate::device::Link;
+use crate::edge::{Behind, EdgeMemo, TcxBefore, converge_edge, is_edge};
 use crate::environment::Translation;
 use crate::error::Error;
 use crate::kernel::{Kernel, Kind};
@@ -15,8 +18,10 @@ use crate::levels::indexes;
 use crate::memo::{over, short};
 use crate::observe::{Observed, Root};
 use crate::owner::Owners;
+use crate::socket_option::chosen_cgroup;
 use crate::tc::{Applied, Tc};
 use crate::tree::Tree;
+use crate::warning::Warning;
 
 /// Where something is to stand, and how it is to be made.
 #[derive(Debug, Clone)]
@@ -46,6 +51,8 @@ pub struct Wanted {
     pub tree: Option<Tree>,
     /// The options, which the device keeps for the next `reload`.
     pub options: Options,
+    /// The rate and the link layer where the policy's shaper gives them instead of the options.
+    pub from_shaper: Options,
     /// What small differences there are from the policy.
     pub notes: Vec<String>,
 }
@@ -59,6 +66,11 @@ pub enum Unwanted {
     /// All parts that the kernel or the policy does not allow.
     #[error("cannot deploy this policy: {}", reasons(.0))]
     Refused(Vec<Refusal>),
+}
+
+/// Whether a role's queue gives the rate and the link layer itself.
+pub fn has_shaper(role: &Role) -> bool {
+    matches!(role.queue, Some(QueuePlan::Shaper(_)))
 }
 
 /// The refusals in one line.
@@ -90,6 +102,7 @@ impl Wanted {
     ) -> Result<Wanted, Unwanted> {
         let roles = roles_of(policy, roles)?;
         let (mut edge, mut tree, mut refusals) = (None, None, Vec::new());
+        let mut from_shaper = Options::default();
         for role in &roles {
             match compile_edge(policy, role, owners) {
                 Ok(found) => edge = edge.or(found),
@@ -98,7 +111,7 @@ impl Wanted {
             if !role.queues() && (role.conditions() || roles.len() > 1) {
                 continue;
             }
-            let has_shaper = matches!(role.queue, Some(QueuePlan::Shaper(_)));
+            let has_shaper = has_shaper(role);
             let settings = Settings {
                 rate: site.rate.or(site.speed.filter(|_| !has_shaper)),
                 link_layer: site.link_layer,
@@ -107,15 +120,25 @@ impl Wanted {
                 nearest: site.nearest,
             };
             match compile(policy, role, &settings) {
-                Ok(found) => tree = Some(found),
+                Ok(found) => {
+                    if has_shaper {
+                        from_shaper.rate = site.rate.is_none().then_some(found.rate);
+                        from_shaper.link_layer = Some(found.link_layer)
+                            .filter(|layer| site.link_layer.is_none() && *layer != LinkLayer::RAW);
+                    }
+                    tree = Some(found);
+                }
                 Err(more) => refusals.extend(more),
             }
         }
         match refusals.is_empty() {
             true => {
-                let notes = tree.as_ref().map_or(Vec::new(), |tree| tree.notes.clone());
+                let of_edge = edge.iter().flat_map(|edge| &edge.notes);
+                let notes = of_edge.chain(tree.iter().flat_map(|tree| &tree.notes));
+                let notes = notes.cloned().collect();
                 let options = Options::default();
-                Ok(Wanted { policy: policy.name.clone(), edge, tree, options, notes })
+                let policy = policy.name.clone();
+                Ok(Wanted { policy, edge, tree, options, from_shaper, notes })
             }
             false => Err(Unwanted::Refused(refusals)),
         }
@@ -141,7 +164,7 @@ impl Wanted {
         }
         let mut edge = converge_edge(device, &observed.edge, &self.policy, self.edge.as_ref());
         edge.extend(self.records(observed, device)?);
-        match &self.tree {
+        let steps = match &self.tree {
             Some(tree) => {
                 let mut steps = tc.plan_with(observed, tree, edge)?;
                 for step in &mut steps {
@@ -149,19 +172,34 @@ impl Wanted {
                         queueing.record = Some(self.deployed(observed).text());
                     }
                 }
-                Ok(steps)
+                steps
             }
             None if observed.root == Root::Ours => {
-                Err(Error::QueuesLeft { device: device.to_owned() })
+                return Err(Error::QueuesLeft { device: device.to_owned() });
             }
-            None => Ok(edge),
-        }
+            None => edge,
+        };
+        observed.edge.with_place(device, steps)
     }
 
     /// The same, with these options.
     #[must_use]
     pub fn with_options(self, options: Options) -> Wanted {
         Wanted { options, ..self }
+    }
+
+    /// The same, where only the processes of this cgroup may set thresholds.
+    ///
+    /// # Errors
+    /// When applications set no thresholds, or it is not a cgroup of version 2.
+    pub fn at_cgroup(mut self, cgroup: &Path) -> Result<Wanted, Error> {
+        let edge = self.edge.as_mut().filter(|edge| edge.plan.has_objects());
+        let edge = edge.ok_or(Error::UnusedCgroup)?;
+        edge.cgroup = Some(chosen_cgroup(cgroup)?);
+        match EdgeMemo::excess(&self.policy, edge) {
+            Some([found, max]) => Err(Error::LongCgroup { found, max }),
+            None => Ok(self),
+        }
     }
 
     /// The same behind address translation, if there is any: CAKE then distinguishes hosts by their own addresses
@@ -180,6 +218,24 @@ impl Wanted {
     pub fn distinguishes_hosts(&self) -> bool {
         let queues = self.tree.iter().flat_map(Tree::disciplines);
         queues.map(|queue| queue.kind).any(|kind| [Kind::Cake, Kind::CakeMq].contains(&kind))
+    }
+
+    /// What programs of others at tcx may do to it on a device of this name.
+    pub fn tcx_warnings(&self, device: &Link, name: &str) -> Vec<Warning> {
+        let of_kernel = self.tree.as_ref().filter(|tree| tree.program.is_none());
+        let has_levels = of_kernel.is_some_and(|tree| indexes(tree).is_some());
+        let egress = match &self.edge {
+            Some(_) => Some(Behind::Marking),
+            None => has_levels.then_some(Behind::Levels),
+        };
+        let echoes = self.edge.as_ref().is_some_and(|edge| edge.plan.echoes());
+        let behind = egress.into_iter().chain(echoes.then_some(Behind::Echo));
+        let before = behind.flat_map(|behind| TcxBefore::at(device.index, behind));
+        let warning = |program: TcxBefore| Warning {
+            what: program.text(),
+            remedy: format!("if it does not, remove it: {}", program.removal(name, name)),
+        };
+        before.map(warning).collect()
     }
 
     /// Keeps at the device what is deployed, in both places that are there.
@@ -256,12 +312,13 @@ impl Wanted {
 
     /// What the device keeps of it.
     pub(crate) fn deployed(&self, observed: &Observed) -> Deployed {
-        let Wanted { policy, edge, tree, options, notes: _ } = self;
+        let Wanted { policy, edge, tree, options, from_shaper, notes: _ } = self;
         Deployed {
             policy: short(policy),
             marks: edge.as_ref().map(|edge| short(&edge.role)),
             queues: tree.as_ref().map(|tree| short(&tree.role)),
             options: options.clone(),
+            from_shaper: from_shaper.clone(),
             has_found_place: observed.place_was_found(),
         }
     }

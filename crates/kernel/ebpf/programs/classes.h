@@ -246,6 +246,10 @@ const volatile struct {
 	__u32 echoes;
 	// What rules ask for.
 	__u32 asks;
+	// The meters of its classes, a bit each. The kernel's verifier knows it, and neither looks at other meters nor keeps them.
+	__u32 meters;
+	// Whether applications say where objects begin, and up to which of their bytes levels go.
+	__u32 objects;
 	// 2^(-i/64) in parts of 2^-63.
 	__u64 powers[POWERS];
 	// Up to how many nanoseconds and bytes connections are counted together.

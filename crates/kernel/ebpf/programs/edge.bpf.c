@@ -283,14 +283,38 @@ static __always_inline int find_room(__u32 number, const struct packet *packet, 
 
 // The meters, which find their room themselves and return numbers.
 
-APART __u32 meter_by_dstf(__u32 number, const struct packet *packet, __u64 now)
+// More than the thresholds of a policy (`MAX_DEPTH` of src/edge/mod.rs), whose tokens fit into 64 bits.
+#define MAX_BYTES (1ULL << 31)
+
+// The level by what an application has said of the packet's object; that of its flow or hosts where it has said nothing.
+static __always_inline __u32 level_in_object(struct __sk_buff *skb, const struct packet *packet, const struct levels *levels,
+					     __u32 of_flow)
+{
+	struct progress progress = {};
+	__u32 level = 0;
+	__u64 sent;
+
+	read_object(skb, packet, &progress);
+	if (!progress.is_known)
+		return of_flow;
+	if (progress.has_level)
+		return progress.level < levels->last ? progress.level : levels->last;
+	sent = (progress.sent < MAX_BYTES ? progress.sent : MAX_BYTES) * PER_BYTE;
+	while (level < MAX_LEVELS - 1 && level < levels->last && levels->thresholds[level] < sent)
+		level++;
+	return level;
+}
+
+APART __u32 meter_by_dstf(__u32 number, const struct packet *packet, __u64 now, struct __sk_buff *skb)
 {
 	const struct levels *own = bpf_map_lookup_elem(&levels, &number);
 	struct room room;
+	__u32 level;
 
 	if (!own || !find_room(number, packet, &room))
 		return 0;
-	return level_of(number, room.class, own, room.table, packet, now);
+	level = level_of(number, room.class, own, room.table, packet, now);
+	return settings.objects ? level_in_object(skb, packet, own, level) : level;
 }
 
 APART __u32 meter_by_sender(__u32 number, const struct packet *packet, struct __sk_buff *skb)
@@ -442,41 +466,44 @@ struct fate {
 	__u8 code_point;
 };
 
+static __always_inline int has_meter(const struct class *class, __u32 meter)
+{
+	return (settings.meters & (1U << meter)) && class->meter == meter;
+}
+
 static __always_inline __u32 color_of(struct __sk_buff *skb, __u32 number, const struct class *class,
 				      const struct packet *packet)
 {
-	switch (class->meter) {
-	case METER_FIXED:
-		return class->color;
-	case METER_TCP_STATE:
+	if (has_meter(class, METER_TCP_STATE))
 		return meter_by_sender(number, packet, skb);
-	case METER_FAIR_MARKER:
+	if (has_meter(class, METER_FAIR_MARKER))
 		return meter_by_age(number, packet, time_of(skb), draw(skb));
-	case METER_ADMISSION:
+	if (has_meter(class, METER_ADMISSION))
 		return meter_by_admission(number, packet, time_of(skb));
-	case METER_AGGREGATE:
+	if (has_meter(class, METER_AGGREGATE))
 		return meter_by_share(number, packet, time_of(skb), skb);
-	case METER_TSW:
+	if (has_meter(class, METER_TSW))
 		return meter_by_window(number, packet, time_of(skb), draw(skb));
-	default:
+	if (has_meter(class, METER_TOKEN_BUCKET) || has_meter(class, METER_TWO_BUCKETS) || has_meter(class, METER_SR_TCM) ||
+	    has_meter(class, METER_TR_TCM))
 		return meter_by_buckets(number, packet, time_of(skb));
-	}
+	return class->color;
 }
 
 // Of a class whose levels have code points of their own.
-static __always_inline struct fate fate_by_level(__u32 number, const struct class *class, const struct packet *packet,
-						 __u64 now)
+static __always_inline struct fate fate_by_level(struct __sk_buff *skb, __u32 number, const struct class *class,
+						 const struct packet *packet, __u64 now)
 {
 	const struct levels *own = bpf_map_lookup_elem(&levels, &number);
 	struct fate fate = { .color = class->color };
-	__u32 level;
+	__u32 level = 0;
 
 	if (!own)
 		return fate;
-	if (class->meter == METER_DSTF) {
-		level = meter_by_dstf(number, packet, now);
+	if (has_meter(class, METER_DSTF)) {
+		level = meter_by_dstf(number, packet, now, skb);
 		fate.color = !level ? GREEN : level == own->last ? RED : YELLOW;
-	} else {
+	} else if (has_meter(class, METER_SIMA)) {
 		level = meter_by_rate(number, packet, now);
 		fate.color = !level ? RED : level == BEST ? GREEN : YELLOW;
 	}
@@ -489,10 +516,10 @@ static __always_inline struct fate fate_of(struct __sk_buff *skb, __u32 number, 
 {
 	struct fate fate;
 
-	if (class->meter == METER_DSTF)
-		return fate_by_level(number, class, packet, tick_of(skb, packet));
-	if (class->meter == METER_SIMA)
-		return fate_by_level(number, class, packet, time_of(skb));
+	if (has_meter(class, METER_DSTF))
+		return fate_by_level(skb, number, class, packet, tick_of(skb, packet));
+	if (has_meter(class, METER_SIMA))
+		return fate_by_level(skb, number, class, packet, time_of(skb));
 	fate.color = color_of(skb, number, class, packet) & (COLOR_ROOM - 1);
 	fate.code_point = class->marks ? class->code_points[fate.color] : packet->ds >> 2;
 	return fate;

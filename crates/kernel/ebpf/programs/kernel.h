@@ -24,6 +24,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_XSKMAP = 17,
+	BPF_MAP_TYPE_SK_STORAGE = 24,
 };
 
 /* Where an offset in a packet counts from: its IP header. */
@@ -35,6 +36,9 @@ enum bpf_hdr_start_off {
 enum {
 	BPF_ANY = 0,
 	BPF_NOEXIST = 1,
+	BPF_F_NO_PREALLOC = 1,
+	BPF_F_CLONE = 1 << 9,
+	BPF_SK_STORAGE_GET_F_CREATE = 1,
 };
 
 #ifdef __bpf__
@@ -42,12 +46,14 @@ enum {
 #endif
 
 struct bpf_sock {
+	__u32 protocol;
 	__u32 state;
 };
 
 struct __sk_buff {
 	__u32 len;
 	__u32 mark;
+	__u32 priority;
 	__u32 protocol;
 	__u32 tc_index;
 	__u32 cb[5];
@@ -121,12 +127,39 @@ typedef struct {
 	struct net *net;
 } possible_net_t;
 
+struct in6_addr {
+	union {
+		__be32 u6_addr32[4];
+	} in6_u;
+};
+
 struct sock_common {
 	possible_net_t skc_net;
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	volatile unsigned char skc_state;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+struct sk_buff;
+
+struct sk_buff_head {
+	struct sk_buff *next;
 };
 
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_write_queue;
+	unsigned long sk_pacing_rate;
+	__u32 sk_pacing_status;
+};
+
+struct inet_connection_sock_af_ops {
+	__u16 net_header_len;
 };
 
 struct inet_sock {
@@ -135,7 +168,10 @@ struct inet_sock {
 
 struct inet_connection_sock {
 	struct inet_sock icsk_inet;
+	const struct inet_connection_sock_af_ops *icsk_af_ops;
 	__u8 icsk_ca_state : 5;
+	__u8 icsk_retransmits;
+	__u8 icsk_probes_out;
 	__u64 icsk_ca_priv[13];
 };
 
@@ -145,11 +181,21 @@ struct tcp_sock {
 	__u32 snd_ssthresh;
 	__u32 snd_wnd;
 	__u32 snd_nxt;
+	__u32 snd_una;
 	__u32 mss_cache;
 	__u32 srtt_us;
 	__u32 write_seq;
 	__u64 bytes_sent;
 	__u64 bytes_retrans;
+	__u32 segs_out;
+	__u16 tcp_header_len;
+	__u32 packets_out;
+	__u32 sacked_out;
+	__u32 lost_out;
+	__u32 retrans_out;
+	__u32 delivered;
+	__u64 tcp_wstamp_ns;
+	__u64 tcp_clock_cache;
 	__u32 snd_cwnd_clamp;
 	__u32 max_packets_out;
 	__u8 is_cwnd_limited : 1;
@@ -163,6 +209,40 @@ struct tcp_congestion_ops {
 	void (*init)(struct sock *sk);
 	void (*release)(struct sock *sk);
 	char name[16];
+	/* What only some controls have stands behind the name, whose place the loader knows. */
+	void (*set_state)(struct sock *sk, __u8 state);
+	/* The kernel also says what was acknowledged, in other ways from one version to the next. */
+	void (*cong_control)(struct sock *sk);
+	__u32 (*min_tso_segs)(struct sock *sk);
+};
+
+/* A walk over the connections of a network namespace. */
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__tcp {
+	struct bpf_iter_meta *meta;
+	struct sock_common *sk_common;
+};
+
+/* A connection of a group of processes, when something happens to it. */
+struct bpf_sock_ops {
+	__u32 op;
+	struct bpf_sock *sk;
+};
+
+/* An option of a socket that a process of a group sets or reads. */
+struct bpf_sockopt {
+	struct bpf_sock *sk;
+	void *optval;
+	void *optval_end;
+	__s32 level;
+	__s32 optname;
+	__s32 optlen;
+	__s32 retval;
 };
 
 struct skb_shared_info {
@@ -222,18 +302,24 @@ enum {
 
 /* include/net/tcp_states.h */
 enum {
+	TCP_ESTABLISHED = 1,
 	TCP_SYN_SENT = 2,
 	TCP_SYN_RECV = 3,
 	TCP_FIN_WAIT1 = 4,
+	TCP_TIME_WAIT = 6,
 	TCP_CLOSE = 7,
+	TCP_CLOSE_WAIT = 8,
 	TCP_LAST_ACK = 9,
 	TCP_LISTEN = 10,
 	TCP_CLOSING = 11,
+	TCP_NEW_SYN_RECV = 12,
 };
 
 /* enum tcp_ca_state of include/uapi/linux/tcp.h */
 enum {
+	TCP_CA_CWR = 2,
 	TCP_CA_RECOVERY = 3,
+	TCP_CA_LOSS = 4,
 };
 
 /* include/uapi/linux/bpf.h */

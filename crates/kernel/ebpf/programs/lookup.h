@@ -23,6 +23,8 @@ enum {
 	// Not every kernel tells it.
 	ASKS_GROUP = 1 << 7,
 	ASKS_PROGRESS = 1 << 8,
+	// The socket's priority.
+	ASKS_PRIORITY = 1 << 9,
 };
 
 // By the bytes of an address, the last one first; and those that IPv4 may meet, of whose addresses the last four are asked.
@@ -43,6 +45,9 @@ struct of_progress {
 	__u64 rules[MAX_RULES + 1];
 };
 
+// Priorities of sockets by which rules can ask, with 0, which is none.
+#define PRIORITIES 16
+
 struct rules {
 	// Those that there are.
 	__u64 all;
@@ -51,6 +56,8 @@ struct rules {
 	struct of_port source_port, destination_port;
 	// By the bytes of a socket's mark, the last one first.
 	__u64 mark[4][256];
+	// By a socket's priority (SO_PRIORITY); the first place is of packets without one.
+	__u64 priority[PRIORITIES];
 	// Of those that ask for groups of processes, by the bytes of a group's number; which ask for those at a level of the
 	// hierarchy; and which ask for none.
 	__u64 group[8][256], at_level[MAX_RULES], of_any_group;

@@ -22,6 +22,8 @@ APART int find_progress(struct __sk_buff *skb, const struct packet *packet, stru
 		return 0;
 	if (!settings.is_test) {
 		read_progress(skb, packet, progress);
+		if (settings.objects)
+			read_object(skb, packet, progress);
 		return 0;
 	}
 	progress->is_known = !!skb->cb[3];
@@ -41,6 +43,12 @@ static __always_inline __u64 by_groups(struct __sk_buff *skb, const struct rules
 	return allowed;
 }
 
+// The priority that an application has set on its socket. What is forwarded has one by its TOS, which says nothing of a socket.
+static __always_inline __u32 priority_of_socket(const struct __sk_buff *skb)
+{
+	return skb->sk && skb->priority < PRIORITIES ? skb->priority & (PRIORITIES - 1) : 0;
+}
+
 // The class of the first rule that matches; `MAX_CLASSES` without one. What the host knows of the sender is asked for where
 // the headers leave rules that ask for it.
 static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet *packet)
@@ -56,11 +64,16 @@ static __always_inline __u32 classify(struct __sk_buff *skb, const struct packet
 	allowed = by_headers(known, packet, settings.asks);
 	if (settings.asks & ASKS_MARK)
 		allowed &= by_bytes(known->mark, 4, skb->mark);
+	if (settings.asks & ASKS_PRIORITY)
+		allowed &= known->priority[priority_of_socket(skb)];
 	if (settings.asks & ASKS_GROUP && allowed & ~known->of_any_group)
 		allowed &= by_groups(skb, known);
 	if (settings.asks & ASKS_PROGRESS && allowed & ~known->at_any_progress) {
 		find_progress(skb, packet, &progress);
-		allowed &= by_progress(&known->sent, progress.is_known, progress.sent);
+		if (progress.has_level)
+			allowed &= known->sent.rules[progress.level <= MAX_RULES ? progress.level : MAX_RULES];
+		else
+			allowed &= by_progress(&known->sent, progress.is_known, progress.sent);
 		allowed &= by_progress(&known->remaining, progress.has_end, progress.remaining);
 	}
 	return allowed ? known->class[place_of_first(allowed)] : MAX_CLASSES;

@@ -4,6 +4,7 @@
 #define SHORTFLOW_TCP_H
 
 #include "kernel.h"
+#include "objects.h"
 #include "packet.h"
 
 #include <bpf/bpf_core_read.h>
@@ -70,8 +71,76 @@ struct progress {
 	// Bytes of its application that were sent at least once, and those that it has handed in besides.
 	__u64 sent, remaining;
 	// Whether anything is known of the sender, and of what it has handed in.
-	__u8 is_known, has_end, unused[6];
+	__u8 is_known, has_end;
+	// Whether the application says which of the levels the packet has, and which; `BEYOND` is the last.
+	__u8 has_level, level, unused[4];
 };
+
+#define BEYOND 64
+
+static __always_inline int is_closing(const struct bpf_sock *socket)
+{
+	return socket->state == TCP_FIN_WAIT1 || socket->state == TCP_LAST_ACK || socket->state == TCP_CLOSING;
+}
+
+// The byte of the connection with which a packet begins, from 0 on: also of one that is sent again. A connection counts a
+// segment as it hands it on.
+static __always_inline __u64 first_byte(struct __sk_buff *skb, const struct packet *packet, const struct bpf_sock *socket,
+					const struct tcp_sock *tcp)
+{
+	__u64 sent = tcp->bytes_sent - tcp->bytes_retrans;
+	__s32 ahead = packet->sequence - tcp->snd_nxt;
+
+	if (socket->state == TCP_SYN_SENT || socket->state == TCP_SYN_RECV)
+		return 0;
+	if (ahead >= 0)
+		return sent - payload_of(skb, packet);
+	// A FIN that was sent has a number behind the last byte.
+	if (is_closing(socket) && tcp->snd_nxt == tcp->write_seq)
+		ahead++;
+	return sent + ahead;
+}
+
+// How far a packet is in its object, where the application has said where that begins: then, and only then, `progress` changes.
+static __always_inline void read_object(struct __sk_buff *skb, const struct packet *packet, struct progress *progress)
+{
+	struct bpf_sock *any = skb->sk, *socket;
+	struct object *object = 0;
+	struct objects *all;
+	struct tcp_sock *tcp;
+	__u64 at;
+
+	if (!any || packet->protocol != TCP || !packet->tcp_at)
+		return;
+	socket = bpf_sk_fullsock(any);
+	if (!socket || socket->state == TCP_CLOSE || socket->state == TCP_LISTEN)
+		return;
+	tcp = bpf_skc_to_tcp_sock(socket);
+	if (!tcp)
+		return;
+	all = bpf_sk_storage_get(&objects, socket, 0, 0);
+	if (!all)
+		return;
+	at = first_byte(skb, packet, socket, tcp);
+	for (__u32 back = 0; back < OBJECTS && back < all->many; back++) {
+		object = object_before(all, back);
+		if (object->from <= at)
+			break;
+		object = 0;
+	}
+	if (!object)
+		return;
+	progress->sent = at - object->from;
+	progress->is_known = 1;
+	if (!object->value.count)
+		return;
+	progress->has_level = 1;
+	progress->level = 0;
+	for (__u32 i = 0; i < MAX_THRESHOLDS && i < object->value.count; i++)
+		progress->level += object->value.thresholds[i] <= progress->sent;
+	if (progress->level == object->value.count)
+		progress->level = BEYOND;
+}
 
 // Of datagrams, and of a connection that is being opened, nothing was sent. A connection counts a segment as it hands it on.
 static __always_inline void read_progress(struct __sk_buff *skb, const struct packet *packet, struct progress *progress)
@@ -98,7 +167,7 @@ static __always_inline void read_progress(struct __sk_buff *skb, const struct pa
 	if (!is_sent_again(skb, packet, tcp))
 		progress->sent -= payload_of(skb, packet);
 	// The FIN has a number behind the last byte.
-	has_fin = socket->state == TCP_FIN_WAIT1 || socket->state == TCP_LAST_ACK || socket->state == TCP_CLOSING;
+	has_fin = is_closing(socket);
 	progress->remaining = (__u32)(tcp->write_seq - tcp->snd_nxt);
 	if (has_fin && progress->remaining)
 		progress->remaining--;

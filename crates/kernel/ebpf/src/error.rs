@@ -17,6 +17,10 @@ pub enum Program {
     Inline,
     /// [`QdiscProgram`](crate::qdisc::QdiscProgram).
     Qdisc,
+    /// [`TcpProfile`](crate::profile::TcpProfile).
+    Profile,
+    /// [`SocketOption`](crate::option::SocketOption).
+    Option,
 }
 
 impl Program {
@@ -28,6 +32,8 @@ impl Program {
             Program::Growth => "6.4",
             Program::Inline => "5.15",
             Program::Qdisc => "6.16",
+            Program::Profile => "6.1",
+            Program::Option => "5.18",
         }
     }
 }
@@ -41,6 +47,8 @@ impl fmt::Display for Program {
             Program::Growth => "the eBPF program for aggregate-fair congestion control",
             Program::Inline => "the XDP program that hands packets to the inline router",
             Program::Qdisc => "the eBPF program that queues packets (BPF qdisc)",
+            Program::Profile => "the eBPF program that keeps TCP connections within a profile",
+            Program::Option => "the eBPF program of the socket option for thresholds",
         })
     }
 }
@@ -73,10 +81,7 @@ pub enum Error {
     )]
     NoEbpf(Program),
     /// Another XDP program is at the device.
-    #[error(
-        "another XDP program is attached to the device\n\
-         end the other `shortflow inline` there, or detach the program: ip link set dev DEVICE xdp off"
-    )]
+    #[error("another XDP program is attached to the device\n`ip -d link` shows it")]
     XdpInUse,
     /// Another owner's program uses our position.
     #[error(
@@ -124,7 +129,7 @@ impl Program {
 
 /// Whether no descriptor is left for the process or for the machine (EMFILE, ENFILE), by what libbpf says.
 #[cfg(feature = "ebpf")]
-fn is_out_of_files(said: &str) -> bool {
+pub(crate) fn is_out_of_files(said: &str) -> bool {
     ["(os error 23)", "(os error 24)"].iter().any(|number| said.contains(number))
 }
 

@@ -43,8 +43,8 @@ impl Form {
     /// The name of its program.
     fn name(self) -> &'static str {
         match self {
-            Form::InPieces => "in_pieces",
-            Form::InOnePiece => "in_one_piece",
+            Form::InPieces => InlineProgram::NAMES[0],
+            Form::InOnePiece => InlineProgram::NAMES[1],
         }
     }
 }
@@ -59,6 +59,9 @@ pub struct InlineProgram {
 }
 
 impl InlineProgram {
+    /// The names that the kernel lists for the program, one for each form of it (programs/inline.bpf.c).
+    pub const NAMES: [&str; 2] = ["in_pieces", "in_one_piece"];
+
     /// The maximum number of receive queues of a device (`MAX_QUEUES` of programs/inline.bpf.c).
     pub const MAX_QUEUES: u32 = 64;
 

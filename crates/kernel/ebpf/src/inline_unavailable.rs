@@ -21,6 +21,9 @@ pub struct InlineSettings {
 pub enum InlineProgram {}
 
 impl InlineProgram {
+    /// The names that the kernel lists for the program, one for each form of it (programs/inline.bpf.c).
+    pub const NAMES: [&str; 2] = ["in_pieces", "in_one_piece"];
+
     /// The maximum number of receive queues of a device.
     pub const MAX_QUEUES: u32 = 64;
 

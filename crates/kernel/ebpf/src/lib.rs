@@ -1,5 +1,6 @@
 //! Programs that run in the kernel. At a device, one reports the kernel's state of a packet's sender, and one
-//! conditions packets ([`edge`]), and one drops them before they wait ([`early`]); in TCP, one is a congestion control ([`AggregateFair`]).
+//! conditions packets ([`edge`]), and one drops them before they wait ([`early`]); in TCP, one is a congestion control ([`AggregateFair`]), and
+//! one keeps connections within a profile ([`profile`]). At a cgroup, one is a socket option ([`option`]).
 //!
 //! ```text
 //! kernel's TCP/IP ── packet ──▶ [sender.bpf.c] ── Record, packet ──▶ eth0 (TUN) ── Record::split ──▶ who reads
@@ -31,7 +32,9 @@ mod inline;
 #[cfg(not(feature = "ebpf"))]
 #[path = "inline_unavailable.rs"]
 mod inline;
+pub mod option;
 mod packed;
+pub mod profile;
 pub mod qdisc;
 mod record;
 #[cfg(feature = "ebpf")]

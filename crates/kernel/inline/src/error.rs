@@ -1,5 +1,9 @@
 //! What a machine or two devices lack.
 
+use shortflow_deploy::InlineRouter;
+
+use crate::watched::Change;
+
 /// Why packets cannot be routed inline.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -28,6 +32,32 @@ pub enum Error {
         /// The bridge or bond that it belongs to.
         master: String,
     },
+    /// A device is a bridge, which cannot be a port of one.
+    #[error("{device} is a bridge, and no device between two networks\n{}", ports_text(.ports))]
+    IsBridge {
+        /// The device.
+        device: String,
+        /// Its ports.
+        ports: Vec<String>,
+    },
+    /// Both devices are the two ends of one cable.
+    #[error(
+        "{first} and {second} are the two ends of one veth cable, so packets would run in a circle\n         name the devices at whose other ends the two networks are"
+    )]
+    Peers {
+        /// A device.
+        first: String,
+        /// The other one.
+        second: String,
+    },
+    /// The bridge or a port is switched off.
+    #[error(
+        "{device} is down, so no packet would pass without the router\nswitch it on: ip link set dev {device} up"
+    )]
+    Down {
+        /// The bridge or the port.
+        device: String,
+    },
     /// The bridge does more than to forward between the two devices.
     #[error(
         "the bridge {bridge} {what}, which routing inline would bypass\n\
@@ -38,25 +68,47 @@ pub enum Error {
         bridge: String,
         /// What it does.
         what: String,
+        /// How to undo that.
+        undo: String,
     },
     /// The bridge is no longer what it was when the router started.
-    #[error("the bridge {bridge} or its ports changed, so the router ended\n{why}\nstart it again")]
+    #[error("the bridge {bridge} or its ports changed, so the router ended\n{change}")]
     Changed {
         /// The bridge.
         bridge: String,
         /// What changed.
-        why: String,
+        change: Change,
     },
     /// A policy is deployed at a device.
     #[error(
-        "policy {policy:?} is deployed on {device}, and routing inline would bypass it\n\
-         remove it: shortflow undeploy --dev {device}"
+        "policy {policy:?} is deployed on {device}, and routing inline would bypass it\nremove it: {undeploy}"
     )]
     Deployed {
-        /// The device.
+        /// The device; `eth1 (received)` for what it receives.
         device: String,
         /// The policy.
         policy: String,
+        /// The command that removes it.
+        undeploy: String,
+    },
+    /// Another router has a device.
+    #[error("{router} has {device} already\nend that router first (Ctrl-C), or use other devices")]
+    Routed {
+        /// The device.
+        device: String,
+        /// The router.
+        router: InlineRouter,
+    },
+    /// Another XDP program is at a device.
+    #[error(
+        "another XDP program is attached to {device}\nend the process that holds it, or detach it: ip link set dev {device} \
+         {mode} off"
+    )]
+    OtherProgram {
+        /// The device.
+        device: String,
+        /// How `ip` calls the way it is attached: `xdp` or `xdpgeneric`.
+        mode: &'static str,
     },
     /// A device is not an Ethernet device.
     #[error(
@@ -87,14 +139,14 @@ pub enum Error {
         device: String,
     },
     /// A command failed.
-    #[error(
-        "`{command}` failed: {why}\nrun it as root; it requires iproute2 and a kernel with CONFIG_BRIDGE"
-    )]
+    #[error("`{command}` failed: {why}\n{remedy}")]
     Command {
         /// The command.
         command: String,
         /// What it printed.
         why: String,
+        /// What to do.
+        remedy: &'static str,
     },
     /// A device or its name.
     #[error(transparent)]
@@ -134,6 +186,10 @@ impl Error {
             | Error::NoRate { .. }
             | Error::HasAddress { .. }
             | Error::InAnother { .. }
+            | Error::IsBridge { .. }
+            | Error::Peers { .. }
+            | Error::Down { .. }
+            | Error::Routed { .. }
             | Error::Bridge { .. }
             | Error::Deployed { .. } => true,
             Error::Device(error) => error.is_of_input(),
@@ -143,5 +199,12 @@ impl Error {
 
     pub(crate) fn kernel(what: &'static str) -> impl FnOnce(nix::errno::Errno) -> Error {
         move |errno| Error::Kernel { what, source: errno.into() }
+    }
+}
+
+fn ports_text(ports: &[String]) -> String {
+    match ports {
+        [first, second] => format!("name its two ports: --between {first},{second}"),
+        _ => "name the two devices that it is to join: --between eth1,eth2".to_owned(),
     }
 }

@@ -22,7 +22,7 @@ struct Place {
 const MIN_PAYLOAD: u32 = 46;
 
 /// The maximum number of frames that wait in one direction.
-const MAX_FRAMES: usize = 1 << 15;
+pub(crate) const MAX_FRAMES: usize = 1 << 15;
 
 impl Frames {
     /// Room for `count` frames of up to `max_frame` bytes. More room is made when it is needed, up to a limit.

@@ -26,13 +26,13 @@ pub struct Plan<'p> {
 /// A role needs what only the sending host knows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "roles.{role}: it asks for {what}, which only the sending host knows\n\
+    "roles.{role}: it {what}\n\
      deploy this role at the hosts, and give the other roles here: --role NAME"
 )]
 pub struct Refused {
     /// The role.
     pub role: String,
-    /// What it asks for.
+    /// What it does that needs the sending host.
     pub what: &'static str,
 }
 
@@ -62,13 +62,26 @@ impl<'p> Plan<'p> {
     ) -> Result<Plan<'p>, Refused> {
         for role in &roles {
             let what = match role.asks() {
+                Asked::Nothing if role.withholds() => {
+                    "withholds segments in the sender's TCP, which asks no router; \
+                     `place = \"queue\"` holds packets instead"
+                }
                 Asked::Nothing => continue,
-                Asked::Ends => "labels or bytes that the application reports",
-                Asked::Tcp => "the state of the sender's TCP",
+                Asked::Ends => {
+                    "asks for labels or bytes that the application reports, which only the sending \
+                     host knows"
+                }
+                Asked::Tcp => {
+                    "asks for the state of the sender's TCP, which only the sending host knows"
+                }
             };
             return Err(Refused { role: role.name.clone(), what });
         }
         Ok(Plan { roles, rates, link_layer, seed })
+    }
+
+    pub(crate) fn roles(&self) -> &[&'p Role] {
+        &self.roles
     }
 
     /// New elements for direction 0 or 1. Their random streams have the names of the place where packets come in, and of

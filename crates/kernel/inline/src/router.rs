@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use nix::errno::Errno;
 use nix::libc;
-use shortflow_deploy::{Observed, Tc};
 use shortflow_ebpf::{InlineProgram, InlineSettings};
 use shortflow_elements::{Backlog, ClassCounters};
 use shortflow_units::{Duration, Instant};
@@ -15,10 +14,11 @@ use crate::bridge::Bridge;
 use crate::direction::Direction;
 use crate::ethtool::{Offloads, receive_queues};
 use crate::frames::{Frames, NotTaken};
+use crate::occupied::{is_free, other_program};
 use crate::plan::Plan;
 use crate::socket::{MAX_FRAME, Socket};
 use crate::timer::{Clock, Waiter};
-use crate::watched::Watched;
+use crate::watched::{Change, Watched};
 
 /// Frames for which there is room from the beginning.
 const FRAMES: usize = 2048;
@@ -106,13 +106,9 @@ impl Inline {
     /// Attaches to both devices of a bridge. Packets pass through the elements as soon as [`Inline::run`] runs.
     ///
     /// # Errors
-    /// If the machine lacks something.
+    /// If a policy is deployed on a device, another router has it, or the machine lacks something.
     pub fn attach(bridge: &Bridge, devices: [&str; 2], plan: &Plan<'_>) -> Result<Inline, Error> {
-        for device in devices {
-            if let Some(policy) = deployed_on(device) {
-                return Err(Error::Deployed { device: device.to_owned(), policy });
-            }
-        }
+        devices.into_iter().try_for_each(is_free)?;
         let clock = Clock::new().map_err(Error::kernel("cannot read the clock"))?;
         let waiter = Waiter::new(clock).map_err(Error::kernel("cannot make a timer"))?;
         let settings = InlineSettings {
@@ -126,7 +122,10 @@ impl Inline {
             let mut program = InlineProgram::load(&settings)?;
             let offloads = Offloads::off(index);
             // The driver changes its queues when a program comes, so the sockets follow.
-            program.attach(index)?;
+            program.attach(index).map_err(|error| match error {
+                shortflow_ebpf::Error::XdpInUse => other_program(device),
+                error => error.into(),
+            })?;
             let sockets = (0..queues(device)?)
                 .map(|queue| Socket::open(device, index, queue))
                 .collect::<Result<Vec<_>, _>>()?;
@@ -156,6 +155,11 @@ impl Inline {
         let watched = self.bridge.clone();
         watched.while_it_lasts(|has_changed| self.route(stop, has_changed, interval, tell))?;
         Ok(self.report())
+    }
+
+    /// What has changed of the bridge and its ports since the start, as far as they forward.
+    pub fn change(&self) -> Option<Change> {
+        self.bridge.change_of_bridge()
     }
 
     fn route(
@@ -315,11 +319,6 @@ impl Side {
             lost: sockets.iter().map(Socket::lost).sum(),
         }
     }
-}
-
-/// The policy that is deployed on a device, which packets of a router would bypass.
-pub(crate) fn deployed_on(device: &str) -> Option<String> {
-    Tc::new(device).observe().ok().as_ref().and_then(Observed::policy).map(str::to_owned)
 }
 
 /// The number of receive queues of a device, if the program knows as many.

@@ -12,6 +12,7 @@ pub struct Conditioner {
     classifier: Classifier,
     classes: Vec<ClassAtWork>,
     acks: Acknowledgements,
+    thresholds: ThresholdSource,
 }
 
 struct ClassAtWork {
@@ -49,7 +50,14 @@ impl Conditioner {
             packets: [0; 3],
             bytes: [0; 3],
         });
-        Conditioner { classifier, classes: classes.collect(), acks }
+        let thresholds = ThresholdSource::Policy;
+        Conditioner { classifier, classes: classes.collect(), acks, thresholds }
+    }
+
+    /// The same, where these set the thresholds of bytes sent.
+    #[must_use]
+    pub fn with_thresholds(self, thresholds: ThresholdSource) -> Conditioner {
+        Conditioner { thresholds, ..self }
     }
 
     /// Classifies and marks `packet` at `now`. Returns the reason if a policer drops it. `sender` is the
@@ -83,6 +91,12 @@ impl Conditioner {
     #[inline]
     pub fn acknowledgements(&self) -> Acknowledgements {
         self.acks
+    }
+
+    /// Who sets the thresholds of bytes sent. A host reports objects ([`SenderView::object`]) only if applications do.
+    #[inline]
+    pub fn thresholds(&self) -> ThresholdSource {
+        self.thresholds
     }
 
     /// Reserves memory for `flows` in each class: see [`Marker::reserve`].
@@ -126,6 +140,16 @@ pub enum Acknowledgements {
     Marked,
     /// They get the code point of the data that they acknowledge.
     Echoed,
+}
+
+/// Who sets the thresholds of bytes sent, and says from where on a connection's bytes count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ThresholdSource {
+    /// The policy, from the beginning of the connection.
+    #[default]
+    Policy,
+    /// The application at the sending host, if it does; else the policy.
+    Application,
 }
 
 impl std::fmt::Debug for NewClass {

@@ -89,10 +89,11 @@ mod traits;
 
 pub use aggregate::{Aggregate, Per, PerAggregate, Settling};
 pub use color::Color;
-pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass};
+pub use conditioner::{Acknowledgements, ClassCounters, Conditioner, NewClass, ThresholdSource};
 pub use drops::{DropReason, Dropped, Drops};
 pub use params::ParamsError;
-pub use traits::{Arrival, Backlog, Gate, Marker, Meter, QueueDiscipline, Queued, Verdict};
+pub use traits::{Arrival, Backlog, Gate, Marker, Meter, OutputGate};
+pub use traits::{QueueDiscipline, Queued, Verdict};
 
 /// A packet for unit tests, which set the fields that they need.
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use shortflow_units::{Bytes, Instant, Length, Rate};
 
-use shortflow_packet::{Packet, SenderUpdate, SenderView, TrafficClass};
+use shortflow_packet::{FlowKey, Packet, SenderUpdate, SenderView, TrafficClass};
 
 use crate::{Color, DropReason, Drops};
 
@@ -78,6 +78,12 @@ pub trait QueueDiscipline: Send {
     /// Reports an event at `now` at a sender of this queue's host. Waiting packets may become ready.
     fn on_sender_event(&mut self, _now: Instant, _news: &SenderUpdate) {}
 
+    /// What the TCPs of this queue's host ask before they send, if the queue withholds segments there. `None` if
+    /// it only holds packets.
+    fn output_gate(&mut self) -> Option<&mut dyn OutputGate> {
+        None
+    }
+
     /// Visits the counters since the start, each with its name in results. Counters never fall: results are
     /// differences of two values.
     fn counters(&self, _visit: &mut dyn FnMut(&'static str, u64)) {}
@@ -95,6 +101,39 @@ pub trait QueueDiscipline: Send {
     fn ecn_marks(&self) -> u64 {
         0
     }
+}
+
+/// Decides when the TCPs of a host may send, before a packet exists. What may not go stays unsent in its
+/// connection.
+///
+/// ```text
+/// TCP ── ask ──▶ yes: the packet is made, and enters the queue at once
+///       ▲        no: the connection waits
+///       └─────── next: the connection that may go on, after an event or at `wakes_at`
+/// ```
+///
+/// The queue admits a packet of a connection that has asked for it without any further wait. After any call to
+/// the queue or the gate the host lets connections send until [`next`](Self::next) returns `None`.
+pub trait OutputGate {
+    /// Whether the connection that the host calls `asker` may make and send `packet` at `now`. If so, the host
+    /// does so at once. Otherwise the connection waits.
+    fn ask(&mut self, now: Instant, packet: Packet, asker: u32) -> bool;
+
+    /// The connection that may go on at `now`. The host polls it until it has no more to send or must wait
+    /// again, and calls this again.
+    fn next(&mut self, now: Instant) -> Option<u32>;
+
+    /// Whether [`next`](Self::next) has one.
+    fn has_next(&self) -> bool;
+
+    /// When the host calls [`wake`](Self::wake); `NEVER` if no connection waits.
+    fn wakes_at(&self) -> Instant;
+
+    /// The host's call at that time: connections may go on.
+    fn wake(&mut self, now: Instant);
+
+    /// The connection with this name will not send any more.
+    fn forget(&mut self, now: Instant, key: &FlowKey);
 }
 
 /// Decides which packets join a FIFO. Accepted packets leave in order, and none is dropped later. Departures

@@ -50,7 +50,8 @@ impl Role {
             }),
             police: class.police,
         });
-        Some(Conditioner::new(self.classifier.clone(), classes, self.acks))
+        let conditioner = Conditioner::new(self.classifier.clone(), classes, self.acks);
+        Some(conditioner.with_thresholds(self.thresholds))
     }
 
     /// A new queue for an egress port, or `None` if the role has no queue.

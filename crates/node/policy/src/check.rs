@@ -10,8 +10,9 @@ use crate::class_rule::{ClassId, ClassRule};
 use crate::file::{ActionFile, ClassFile, CodePointsFile, PoliceFile, PolicyFile, RoleFile};
 use crate::keys::MatchKeys;
 use crate::load::format_keys;
-use crate::model::{Policy, Role, TrafficClass};
+use crate::model::{Policy, QueueLimit, Role, TrafficClass};
 use crate::schemes::markers::MarkerPlan;
+use crate::schemes::queues::QueuePlan;
 use crate::shadows;
 
 /// Checks `file`, which was read from `document`. `stem` is the policy's name if the file gives none.
@@ -22,7 +23,13 @@ pub(crate) fn check(
 ) -> Result<Policy, Diagnostics> {
     let name = document.title(file.name, stem);
     let code_points = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
-    let mut checker = Checker { document, code_points, labels: Vec::new(), classes: Vec::new() };
+    let mut checker = Checker {
+        document,
+        code_points,
+        labels: Vec::new(),
+        classes: Vec::new(),
+        limits: Vec::new(),
+    };
     checker.code_points(&file.code_points);
     if file.roles.is_empty() {
         checker.document.mistake("roles", "the policy has no role", "add a [roles.NAME] table");
@@ -54,6 +61,8 @@ pub(crate) struct Checker<'d> {
     pub(crate) labels: Vec<String>,
     /// The classes with conditions so far.
     pub(crate) classes: Vec<ClassRule>,
+    /// The limits of the role's queue so far.
+    pub(crate) limits: Vec<QueueLimit>,
 }
 
 impl Checker<'_> {
@@ -109,11 +118,30 @@ impl Checker<'_> {
         let rules: Vec<&MatchKeys> = file.classes.iter().map(|class| &class.rule).collect();
         self.reachable(&format!("{path}.classes"), &rules);
         let queue = file.queue.as_ref().and_then(|keys| keys.check(self, &format!("{path}.queue")));
-        let acks = file.acks.0;
+        if let Some(queue) = &queue
+            && queue.inner().into_iter().any(QueuePlan::withholds)
+        {
+            let message = format!(
+                "a queue inside `{}` withholds segments in TCP, which only the whole queue of a port can do",
+                queue.scheme(),
+            );
+            let help = "add `place = \"queue\"` to the `aggregate-shaper`, or make it the queue of the role";
+            self.document.mistake(&format!("{path}.queue"), message, help);
+        }
+        let (acks, thresholds) = (file.acks.0, file.thresholds.0);
         let rules = classes.iter().enumerate();
         let classifier = Classifier::new(rules.map(|(i, class)| (class.rule.clone(), i)).collect());
         let (name, code_points) = (name.to_owned(), self.code_points);
-        Role { name, classes, classifier, code_points, queue, acks }
+        let limits = std::mem::take(&mut self.limits);
+        let role = Role { name, classes, classifier, code_points, queue, limits, acks, thresholds };
+        if role.asks_applications() && !role.counts_sent() && self.document.is_sound() {
+            let message = "no class of this role distinguishes packets by bytes sent, so applications have no \
+                           thresholds to set";
+            let help =
+                "add the marker `dstf` or `match.sent_up_to` to a class, or omit `thresholds`";
+            self.document.mistake(&format!("{path}.thresholds"), message, help);
+        }
+        role
     }
 
     fn class(&mut self, path: &str, file: &ClassFile) -> TrafficClass {

@@ -58,6 +58,8 @@ pub struct Key {
     pub default: Option<String>,
     /// Whether the key is required.
     pub required: bool,
+    /// Its values and what each means, where they are names.
+    pub meanings: Vec<(String, String)>,
 }
 
 /// All schemes: markers, then queues, each in alphabetical order.
@@ -129,6 +131,9 @@ impl Scheme {
         for key in &self.keys {
             let _ = writeln!(text, "  {}: {}", key.name, key.what());
             let _ = writeln!(text, "      {}", key.description);
+            for (value, meaning) in &key.meanings {
+                let _ = writeln!(text, "      - `{value}`: {meaning}");
+            }
         }
         if self.keys.is_empty() {
             text += "  none\n";
@@ -153,8 +158,11 @@ impl Scheme {
             };
             let _ = writeln!(
                 text,
-                "| `{}` | {}{range} | {default} | {} |",
-                key.name, key.kind, key.description
+                "| `{}` | {}{range} | {default} | {}{} |",
+                key.name,
+                key.kind,
+                key.description,
+                key.meanings_in_a_line()
             );
         }
         let _ = write!(text, "\n```toml\n{}```\n", self.example);
@@ -163,6 +171,12 @@ impl Scheme {
 }
 
 impl Key {
+    /// The meanings of its values, as sentences after the description.
+    fn meanings_in_a_line(&self) -> String {
+        let each = self.meanings.iter();
+        each.map(|(value, meaning)| format!(" `{value}`: {meaning}")).collect()
+    }
+
     /// The type, the range and the default.
     fn what(&self) -> String {
         let range = self.range.as_ref().map_or(String::new(), |range| format!(", {range}"));
@@ -199,6 +213,7 @@ impl<'s> Reader<'s> {
             keys.push(Key {
                 kind: self.kind(property),
                 description: describe(property),
+                meanings: self.meanings(property),
                 range,
                 default: property.get("default").and_then(default),
                 required: is_required(name),
@@ -238,6 +253,25 @@ impl<'s> Reader<'s> {
         let (name, table) = self.resolve(form);
         let is_shared = name.is_some_and(|name| SHARED.iter().any(|(shared, _)| *shared == name));
         (!is_shared && table.get("properties").is_some()).then_some((suffix, table))
+    }
+
+    /// The values of a schema that are names, each with what it means.
+    fn meanings(&self, schema: &'s Value) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for form in self.forms(schema) {
+            let (_, form) = self.resolve(form);
+            match form.get("const") {
+                Some(name) if form.get("description").is_some() => {
+                    found.push((name.to_string(), describe(form)));
+                }
+                Some(_) => {}
+                None if form.get("anyOf").or_else(|| form.get("oneOf")).is_some() => {
+                    found.extend(self.meanings(form));
+                }
+                None => {}
+            }
+        }
+        found
     }
 
     /// Describes the values that this schema allows.

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use shortflow_elements::Acknowledgements;
+use shortflow_elements::{Acknowledgements, ThresholdSource};
 use shortflow_text::{Named, ScalarOrList};
 
 use crate::keys::{CodePoint, MatchKeys, OneOf, choices};
@@ -57,6 +57,9 @@ pub(crate) struct RoleFile {
     /// How a host treats its acknowledgements without data.
     #[serde(default = "acks")]
     pub(crate) acks: OneOf<Acknowledgements>,
+    /// Who sets thresholds of bytes sent: of the marker `dstf`, and of `match.sent_up_to`.
+    #[serde(default = "thresholds")]
+    pub(crate) thresholds: OneOf<ThresholdSource>,
 }
 
 choices!(Acknowledgements as "Acknowledgements" {
@@ -69,6 +72,19 @@ choices!(Acknowledgements as "Acknowledgements" {
 
 fn acks() -> OneOf<Acknowledgements> {
     OneOf(Acknowledgements::Marked)
+}
+
+choices!(ThresholdSource as "ThresholdSource" {
+    /// The policy. The bytes of a connection count from its beginning.
+    "policy" => ThresholdSource::Policy,
+    /// An application may set its own for its connection, and say where an object starts, from which the bytes then
+    /// count (Noureddine & Tobagi 2002, §6.1.2). In a simulation each request and each reply is an object. Known only at
+    /// the sending host.
+    "application" => ThresholdSource::Application,
+});
+
+fn thresholds() -> OneOf<ThresholdSource> {
+    OneOf(ThresholdSource::Policy)
 }
 
 /// Packets that are treated alike.

@@ -41,7 +41,7 @@ mod without_effect;
 pub use build::PortSite;
 pub use class_rule::{ClassId, ClassRule};
 pub use load::{format_keys, from_text, load, load_from, schema};
-pub use model::{Asked, Policy, Role, TrafficClass};
+pub use model::{Asked, Policy, QueueLimit, Role, TrafficClass};
 pub use schemes::markers::MarkerPlan;
 pub use schemes::queues::QueuePlan;
 pub use without_effect::WithoutEffect;

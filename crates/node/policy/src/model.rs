@@ -1,11 +1,12 @@
 //! A checked policy. Its parameters are always valid.
 
-use shortflow_elements::Acknowledgements;
 use shortflow_elements::classifier::Classifier;
 use shortflow_elements::classifier::MultiField;
 use shortflow_elements::dropper::PolicerAction;
+use shortflow_elements::{Acknowledgements, ThresholdSource};
 use shortflow_packet::{Dscp, Label};
 use shortflow_text::{Diagnostics, WrittenKeys};
+use shortflow_units::Length;
 
 use crate::class_rule::ClassRule;
 use crate::schemes::markers::MarkerPlan;
@@ -117,8 +118,24 @@ pub struct Role {
     pub code_points: [Dscp; 3],
     /// The queue of an egress port.
     pub queue: Option<QueuePlan>,
+    /// The limits of the queue and of the queues inside it, in the order of the text. Each counts packets of its own, so the
+    /// queue holds at most their sum.
+    pub limits: Vec<QueueLimit>,
     /// How a host treats its acknowledgements without data.
     pub acks: Acknowledgements,
+    /// Who sets thresholds of bytes sent.
+    pub thresholds: ThresholdSource,
+}
+
+/// The limit of a queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueLimit {
+    /// Its key: `roles.core.queue.fifo.limit`.
+    pub key: String,
+    /// The most that waits.
+    pub limit: Length,
+    /// Whether packets may fill it: it sends at the rate of its line, and drops or marks none before.
+    pub is_tail_drop: bool,
 }
 
 /// What a role needs to know from the sending host.
@@ -144,14 +161,33 @@ impl Role {
         !self.classes.is_empty() || self.acks == Acknowledgements::Echoed
     }
 
-    /// Whether it needs to know what only the sending host knows. Then it can be bound only there.
+    /// Whether it has a class whose packets are distinguished by bytes sent.
+    pub fn counts_sent(&self) -> bool {
+        self.classes.iter().any(|class| {
+            let is_asked = class.rule.sender.is_some_and(|sender| sender.sent_up_to.is_some());
+            is_asked || matches!(class.marker, Some(MarkerPlan::Dstf(_)))
+        })
+    }
+
+    /// Whether applications may set thresholds of bytes sent.
+    pub fn asks_applications(&self) -> bool {
+        self.thresholds == ThresholdSource::Application
+    }
+
+    /// Whether it needs what only the sending host knows or does. Then it can be bound only there.
     pub fn reads_sender(&self) -> bool {
-        self.asks() != Asked::Nothing
+        self.asks() != Asked::Nothing || self.withholds()
+    }
+
+    /// Whether its queue withholds segments in the TCPs of the sending host, which ask it before they send.
+    pub fn withholds(&self) -> bool {
+        self.queue.as_ref().is_some_and(QueuePlan::withholds)
     }
 
     /// What it needs to know from the sending host.
     pub fn asks(&self) -> Asked {
         let asks_ends = self.acks == Acknowledgements::Echoed
+            || self.asks_applications()
             || self.classes.iter().any(|class| class.rule.sender.is_some());
         let markers = self.classes.iter().filter_map(|class| class.marker.as_ref());
         let asks = markers.map(MarkerPlan::asks).chain(self.queue.as_ref().map(QueuePlan::asks));

@@ -84,6 +84,12 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
         Asked::Nothing
     }
 
+    /// Whether it withholds segments in the TCPs of the sending host.
+    fn withholds(plan: &Self::Plan) -> bool {
+        let _ = plan;
+        false
+    }
+
     /// The queues inside it.
     fn inner(plan: &Self::Plan) -> Vec<&QueuePlan> {
         let _ = plan;
@@ -278,6 +284,15 @@ macro_rules! register_queues {
                     $(QueuePlan::$Scheme(plan) => $module::Keys::asks(plan)),+
                 };
                 self.inner().into_iter().map(QueuePlan::asks).fold(asks, Ord::max)
+            }
+
+            /// Whether it, or a queue inside it, withholds segments in the TCPs of the sending host.
+            pub fn withholds(&self) -> bool {
+                use crate::scheme::QueueScheme;
+                let withholds = match self {
+                    $(QueuePlan::$Scheme(plan) => $module::Keys::withholds(plan)),+
+                };
+                withholds || self.inner().into_iter().any(QueuePlan::withholds)
             }
 
             /// Whether it, or a queue inside it, marks packets (ECN).

@@ -270,6 +270,15 @@ impl Connection {
         view
     }
 
+    /// The first byte of a segment of this extent in what the application has written, from 0 on; of a SYN 0.
+    #[inline]
+    pub fn first_byte(&self, segment: Extent) -> u64 {
+        // A window probe is beyond what counts as sent.
+        let behind = self.sequence_of(self.sender.max).wrapping_sub(segment.seq).cast_signed();
+        // The SYN has the number before the first byte.
+        self.sender.max.saturating_add_signed(-i64::from(behind)).saturating_sub(1)
+    }
+
     #[inline]
     fn phase(&self) -> Phase {
         match self.sender.recovery.phase() {

@@ -50,6 +50,7 @@
 //! | `header`, `segment` | what goes on the wire |
 //! | `connection` | the endpoint: joins the halves below |
 //! | `input`, `output`, `handshake` | segments in, segments out, opening (RFC 9293 §3.10.7) |
+//! | `gate` | a profile of the host, asked before each segment leaves |
 //! | `state` | the states and their transitions (RFC 9293 §3.3.2) |
 //! | `sender` | windows, Nagle, persist, the retransmission timer |
 //! | `recovery/` | a value beside the sender: Reno, NewReno, SACK with its scoreboard |
@@ -67,6 +68,7 @@ mod connection;
 mod describe;
 mod ecn;
 mod era;
+mod gate;
 mod handshake;
 mod header;
 mod input;
@@ -86,6 +88,7 @@ mod state;
 mod stats;
 mod timer_wheel;
 mod timestamps;
+mod withholding;
 
 pub use config::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Recovery, RtoFloor};
 pub use congestion::{
@@ -94,6 +97,7 @@ pub use congestion::{
 pub use congestion::{Growth, Limit};
 pub use connection::{Connection, ENDLESS};
 pub use era::Era;
+pub use gate::OutputGate;
 pub use header::{SackBlocks, Stamps, TcpHeader};
 pub use recovery::LossPhase;
 pub use segment::{Extent, Segment};

@@ -5,6 +5,7 @@ use shortflow_units::Instant;
 
 use crate::connection::{Connection, Control};
 use crate::ecn::EcnState;
+use crate::gate::{Open, OutputGate};
 use crate::header::{SackBlocks, Stamps, TcpHeader};
 use crate::receiver::{AckDue, window};
 use crate::sender::{Chunk, ChunkKind};
@@ -17,7 +18,31 @@ impl Connection {
     // Its caller is the simulator's loop, which is large, so that the compiler would not inline it.
     #[inline(always)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        let mut segment = self.next_segment(now)?;
+        self.poll_through(now, &mut Open)
+    }
+
+    /// The same, if a profile of the host decides when segments may leave: it is asked about each of them. What
+    /// `gate` withholds stays unsent, so it is neither in flight nor timed. Call it again when the gate allows
+    /// this connection to send.
+    pub fn poll_transmit_through(
+        &mut self,
+        now: Instant,
+        gate: &mut impl OutputGate,
+    ) -> Option<Segment> {
+        let was_withheld = self.sender.take_withheld();
+        let segment = self.poll_through(now, gate);
+        let first = self.sequence_of(self.sender.una);
+        let repairs = |sent: &Segment| sent.is_retransmission && sent.header.seq == first;
+        if was_withheld && self.sender.awaits_timeout() && segment.as_ref().is_some_and(repairs) {
+            // RFC 6298 §5: from when it is sent.
+            self.sender.restart_timer(now, &self.config);
+        }
+        segment
+    }
+
+    #[inline(always)]
+    fn poll_through(&mut self, now: Instant, gate: &mut impl OutputGate) -> Option<Segment> {
+        let mut segment = self.next_segment(now, gate)?;
         let recent = self.receiver.recent;
         if recent.is_enabled() {
             segment.header.tsecr = Tsecr::echo(now, recent);
@@ -26,20 +51,20 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+    fn next_segment(&mut self, now: Instant, gate: &mut impl OutputGate) -> Option<Segment> {
         if self.control != Control::Nothing {
-            return Some(self.control_segment(now));
+            return gate.may_send(now, 0).then(|| self.control_segment(now));
         }
         if self.receiver.due != AckDue::Bare
             && self.state.may_transmit()
-            && let Some(chunk) = self.sender.poll(now, &self.config)
+            && let Some(chunk) = self.sender.poll(now, &self.config, gate)
         {
             if chunk.payload > 0 {
                 self.receiver.on_data_sent(now);
             }
             return Some(self.data_segment(&chunk));
         }
-        if self.receiver.due >= AckDue::Now {
+        if self.receiver.due >= AckDue::Now && gate.may_send(now, 0) {
             return Some(self.acknowledgement_segment());
         }
         None

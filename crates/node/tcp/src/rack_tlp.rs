@@ -5,6 +5,7 @@ use shortflow_units::{Bytes, Duration, Instant};
 
 use crate::Config;
 use crate::congestion::{Ack, Congestion, CongestionControl, Limit};
+use crate::gate::{Delayed, OutputGate};
 use crate::header::TcpHeader;
 use crate::recovery::LossPhase;
 use crate::recovery::rack::{Awaits, Doubt, Judged, News, Probe, Rack, Reduction, TIMER_MARGIN};
@@ -22,6 +23,7 @@ impl Sender {
     pub(crate) fn note_by_time(&mut self, now: Instant, from: u64, after: u64, kind: ChunkKind) {
         let (una, max) = (self.una, self.max);
         let is_in_recovery = self.recovery.phase() == LossPhase::Fast;
+        let mss = u64::from(self.mss);
         let rack = self.rack();
         if kind == ChunkKind::New {
             rack.sent.on_send(now, from, after);
@@ -33,7 +35,7 @@ impl Sender {
             }
         }
         if is_in_recovery {
-            rack.reduction.on_send(after - from);
+            rack.reduction.on_send(mss);
         }
         if rack.sent.count() == 1 {
             rack.awaits = Awaits::Timeout;
@@ -42,18 +44,37 @@ impl Sender {
 
     /// Lost segments first, then new data, as far as the window allows.
     #[inline(never)]
-    pub(crate) fn poll_by_time(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+    pub(crate) fn poll_by_time(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        gate: &mut impl OutputGate,
+    ) -> Option<Chunk> {
+        let mss = u64::from(self.mss);
         let rack = self.rack();
-        let in_flight = rack.sent.in_flight();
+        let in_flight = rack.sent.in_flight() * mss;
         let new_data_first = rack.doubt.is_some_and(|doubt| doubt.new_data_first);
         if !new_data_first && let Some((from, to)) = rack.sent.first_lost() {
             let window = self.recovery.inflated(self.congestion.window().0);
-            self.window_limited = in_flight + u64::from(self.mss) > window;
-            return (!self.window_limited).then(|| self.send_again(now, from, to, config));
+            self.delayed = Delayed::by_window(in_flight + mss > window);
+            if self.delayed == Delayed::ByWindow {
+                return None;
+            }
+            let to = self.join(from, to);
+            if !self.may_repair(now, self.payload_between(from, to), gate) {
+                return None;
+            }
+            return Some(self.send_again(now, from, to, config));
         }
-        let chunk = self.poll_next(now, config, in_flight)?;
+        let chunk = self.poll_next(now, config, in_flight, gate)?;
         self.await_probe(now, config);
         Some(chunk)
+    }
+
+    /// Joins short segments that follow `from..to` to it before it is retransmitted. Returns its end.
+    pub(crate) fn join(&mut self, from: u64, to: u64) -> u64 {
+        let (mss, end) = (u64::from(self.mss), self.end);
+        self.recovery.rack_mut().and_then(|rack| rack.sent.join(from, mss, end)).unwrap_or(to)
     }
 
     /// The timer covers the first outstanding segment. When that is retransmitted, it restarts.
@@ -104,12 +125,14 @@ impl Sender {
             self.on_late_report(header);
             return;
         }
-        let (mss, in_flight) = (self.mss, self.rack().sent.in_flight());
+        let mss = u64::from(self.mss);
+        let in_flight = self.flight().min(self.rack().sent.in_flight() * mss);
         let advances = una > self.una;
         if advances {
             self.una = una;
             self.next = self.next.max(una);
             self.expiries = 0;
+            self.delayed = self.delayed.after_advance();
         }
         let news = self.take_news(now, header, config);
         if self.rack().ends_probe(una, advances, &news) {
@@ -135,9 +158,15 @@ impl Sender {
             true => Judged::default(),
             false => self.judge(now, config),
         };
-        let delivered = news.delivered + news.twice.map_or(0, |(from, to)| to - from);
-        if self.recovery.phase() == LossPhase::Fast && delivered > 0 {
-            self.follow_reduction(delivered, advances && !judged.lost);
+        if !is_settled {
+            self.begin_if_lost(now, judged.lost_again);
+        }
+        if self.recovery.phase() == LossPhase::Fast {
+            let twice = news.twice.map_or(0, |(from, to)| (to - from).div_ceil(mss));
+            let delivered = u64::from(news.segments) + twice;
+            if delivered > 0 {
+                self.follow_reduction(delivered, advances && !judged.lost);
+            }
         }
         if advances || (news.sacked && self.rack().reorders_beyond_threshold(mss, config)) {
             self.tell_congestion_control(now, header, &news, in_flight, config);
@@ -183,10 +212,11 @@ impl Sender {
             LossPhase::Open => {
                 let probes = rack.probe.is_some_and(|probe| probe.is_retransmission);
                 let under_way = rack.sent.again_in_flight().max(probes.into());
+                let since = rack.sent.first_repair_at().unwrap_or(now);
                 rack.doubt = threshold.map(|threshold| Doubt {
                     window,
                     threshold,
-                    since: now,
+                    since,
                     una,
                     max,
                     reduced_until,
@@ -276,21 +306,25 @@ impl Sender {
         false
     }
 
-    /// Detects losses, and begins fast recovery if there are any.
+    /// Detects losses.
     #[inline]
     fn judge(&mut self, now: Instant, config: &Config) -> Judged {
         let (phase, smoothed) = (self.recovery.phase(), self.rtt.smoothed().unwrap_or_default());
-        let rack = self.rack();
-        let judged = rack.judge(now, phase, smoothed, config);
-        let begins = match phase {
-            LossPhase::Open => rack.sent.has_lost(),
-            LossPhase::Loss => judged.lost_again,
+        self.rack().judge(now, phase, smoothed, config)
+    }
+
+    /// Begins fast recovery if anything is lost; after a timeout only if repairs are `lost_again`. As in Linux,
+    /// that includes losses of the last recovery whose repairs are still in flight when it is over.
+    #[inline]
+    fn begin_if_lost(&mut self, now: Instant, lost_again: bool) {
+        let begins = match self.recovery.phase() {
+            LossPhase::Open => self.rack().sent.has_open_losses(),
+            LossPhase::Loss => lost_again,
             LossPhase::Fast => false,
         };
         if begins {
             self.begin_recovery_by_time(now);
         }
-        judged
     }
 
     /// RFC 5681 §3.2, steps 2 and 3, with a proportional rate reduction (RFC 9937). As in Linux the window is
@@ -310,11 +344,12 @@ impl Sender {
         self.recovery.begin_by_time(self.max, reduction);
     }
 
+    /// This many segments were delivered during fast recovery. As in Linux, each counts as a full one.
     fn follow_reduction(&mut self, delivered: u64, is_safe: bool) {
         let mss = u64::from(self.mss);
         let rack = self.rack();
-        let pipe = rack.sent.in_flight();
-        let allowed = rack.reduction.on_ack(pipe, delivered, is_safe, mss);
+        let pipe = rack.sent.in_flight() * mss;
+        let allowed = rack.reduction.on_ack(pipe, delivered * mss, is_safe, mss);
         self.recovery.allow(allowed, self.congestion.window().0);
     }
 
@@ -359,7 +394,7 @@ impl Sender {
     #[inline]
     fn is_window_used(&self) -> bool {
         let most = self.recovery.rack().map_or(0, |rack| rack.max_in_flight.0);
-        self.window_limited
+        self.delayed == Delayed::ByWindow
             || (self.congestion.is_slow_start() && self.congestion.window().0 < 2 * most)
     }
 
@@ -400,6 +435,11 @@ impl Sender {
         self.start_timer(now, (first_sent_at + rto).since(now), config);
     }
 
+    /// Whether the timer is the retransmission timer.
+    pub(crate) fn awaits_timeout(&self) -> bool {
+        self.recovery.rack().is_none_or(|rack| rack.awaits == Awaits::Timeout)
+    }
+
     /// The timer expired while data are outstanding.
     #[cold]
     pub(crate) fn on_timer_in_flight(&mut self, now: Instant, config: &Config) {
@@ -409,15 +449,16 @@ impl Sender {
             Awaits::Probe => {
                 // One probe for a tail (RFC 8985 §7.3).
                 if rack.probe.is_none() {
-                    self.urgent = Urgent::TailProbe;
+                    self.urge(Urgent::TailProbe);
                 }
                 self.await_timeout(now, config);
             }
             Awaits::Reordering => {
                 let was_fast = self.recovery.phase() == LossPhase::Fast;
-                self.judge(now, config);
+                let judged = self.judge(now, config);
+                self.begin_if_lost(now, judged.lost_again);
                 if !was_fast && self.recovery.phase() == LossPhase::Fast {
-                    self.follow_reduction(u64::from(self.mss), false);
+                    self.follow_reduction(1, false);
                 }
                 self.await_timeout(now, config);
             }
@@ -427,14 +468,28 @@ impl Sender {
     /// RFC 8985 §7.3: sends new data if there are any and the peer has room, else the last segment again. The
     /// congestion window does not limit it. As in Linux the retransmission timer restarts. With the first
     /// segment's timer it would often expire before the probe can be answered.
-    pub(crate) fn probe_tail(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+    pub(crate) fn probe_tail(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        gate: &mut impl OutputGate,
+    ) -> Option<Chunk> {
         let payload = u64::from(self.mss).min(self.end.saturating_sub(self.next));
         let room = u64::from(self.peer_window).saturating_sub(self.flight());
-        let chunk = if self.next < self.limit() && payload.max(1) <= room {
-            self.emit(now, self.next, payload, config)
-        } else {
-            let (from, to) = self.rack().sent.last()?;
-            self.retransmit(now, from, to, config)
+        let has_new_data = self.next < self.limit() && payload.max(1) <= room;
+        let again = self.rack().sent.last().filter(|_| !has_new_data);
+        let payload = again.map_or(payload, |(from, to)| self.payload_between(from, to));
+        if again.is_none() && !has_new_data {
+            self.urgent = Urgent::Nothing;
+            return None;
+        }
+        if !self.may_repair(now, payload, gate) {
+            return None;
+        }
+        self.urgent = Urgent::Nothing;
+        let chunk = match again {
+            Some((from, to)) => self.retransmit(now, from, to, config),
+            None => self.emit(now, self.next, payload, config),
         };
         let is_retransmission = chunk.kind == ChunkKind::Retransmission;
         let end = self.max;

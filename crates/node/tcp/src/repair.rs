@@ -4,6 +4,7 @@ use shortflow_units::{Bytes, Instant};
 
 use crate::Config;
 use crate::congestion::{Congestion, CongestionControl};
+use crate::gate::{Delayed, OutputGate};
 use crate::header::TcpHeader;
 use crate::recovery::{Asks, GoBack, Outstanding};
 use crate::sender::{Chunk, Sender, Urgent};
@@ -50,7 +51,7 @@ impl Sender {
             self.restart_timer(now, config);
         }
         if asks.retransmit_first {
-            self.urgent = Urgent::FirstSegment;
+            self.urge(Urgent::FirstSegment);
         }
         if asks.enter {
             self.enter_fast_recovery(now, config);
@@ -67,7 +68,7 @@ impl Sender {
         self.rtt.on_retransmit();
         self.stats.fast_retransmits += 1;
         self.recovery.begin(&self.outstanding(), config);
-        self.urgent = Urgent::FirstSegment;
+        self.urge(Urgent::FirstSegment);
         self.start_timer(now, self.rtt.rto(), config);
     }
 
@@ -75,6 +76,10 @@ impl Sender {
     /// (RFC 5681 §3.1, RFC 6298 §5.4–5.6).
     #[cold]
     pub(crate) fn on_timeout(&mut self, now: Instant, config: &Config) {
+        if self.delayed == Delayed::ByGate {
+            // A gate has kept back the last repair, so its loss is no sign of congestion.
+            return self.start_timer(now, self.rtt.rto(), config);
+        }
         // Data that the peer received out of order are not in flight, although they are not acknowledged. In
         // a long recovery they are many times the window. RFC 5681 §3.1 sets only an upper limit.
         let in_flight = self.flight().min(self.congestion.window().0);
@@ -90,48 +95,67 @@ impl Sender {
         self.rtt.back_off(config);
         self.stats.timeouts += 1;
         self.expiries = self.expiries.saturating_add(1);
-        self.urgent = Urgent::Nothing;
+        self.urge(Urgent::Nothing);
         self.start_timer(now, self.rtt.rto(), config);
         match self.recovery.on_timeout(now, &self.outstanding()) {
             GoBack::ToFirst => self.next = self.una,
             GoBack::ByScoreboard => {}
-            GoBack::ByTime => self.urgent = Urgent::FirstSegment,
+            GoBack::ByTime => self.urge(Urgent::FirstSegment),
         }
     }
 
     /// `NextSeg()`, limited by the pipe (RFC 6675 §4 and §5, step C).
     #[cold]
-    pub(crate) fn poll_sack(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+    pub(crate) fn poll_sack(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        gate: &mut impl OutputGate,
+    ) -> Option<Chunk> {
         let mss = u64::from(self.mss);
         let sent = self.outstanding();
         let pipe = self.recovery.pipe(&sent, config);
-        self.window_limited = pipe + mss > self.congestion.window().0;
-        if self.window_limited {
+        self.delayed = Delayed::by_window(pipe + mss > self.congestion.window().0);
+        if self.delayed == Delayed::ByWindow {
             return None;
         }
         if let Some((from, to)) = self.recovery.lost_hole(&sent, config) {
-            return Some(self.retransmit_hole(now, from, to, config));
+            return self.retransmit_hole(now, from, to, config, gate);
         }
         // Rule 2: new data.
-        if let Some(chunk) = self.poll_next(now, config, pipe) {
+        if let Some(chunk) = self.poll_next(now, config, pipe, gate) {
             return Some(chunk);
         }
         if self.waits_for_pace() {
             return None;
         }
         if let Some((from, to)) = self.recovery.next_hole(&sent) {
-            return Some(self.retransmit_hole(now, from, to, config));
+            return self.retransmit_hole(now, from, to, config, gate);
         }
         let last_segment = self.max.min(self.end).saturating_sub(mss);
         let (from, to) = self.recovery.rescue(&sent, last_segment)?;
+        if !self.may_repair(now, self.payload_between(from, to), gate) {
+            return None;
+        }
+        self.recovery.on_rescue();
         Some(self.emit_between(now, from, to, config))
     }
 
     /// The timer covers the first outstanding segment. When that is retransmitted, it restarts.
-    fn retransmit_hole(&mut self, now: Instant, from: u64, to: u64, config: &Config) -> Chunk {
+    fn retransmit_hole(
+        &mut self,
+        now: Instant,
+        from: u64,
+        to: u64,
+        config: &Config,
+        gate: &mut impl OutputGate,
+    ) -> Option<Chunk> {
+        if !self.may_repair(now, self.payload_between(from, to), gate) {
+            return None;
+        }
         if from == self.una {
             self.start_timer(now, self.rtt.rto(), config);
         }
-        self.retransmit(now, from, to, config)
+        Some(self.retransmit(now, from, to, config))
     }
 }

@@ -5,6 +5,7 @@ use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::congestion::{Ack, Congestion, CongestionControl, Controller, Limit};
 use crate::ecn::EcnState;
+use crate::gate::{Delayed, OutputGate};
 use crate::header::TcpHeader;
 use crate::rates::Rates;
 use crate::recovery::{LossPhase, LossRecovery};
@@ -38,8 +39,8 @@ pub(crate) struct Sender {
     ending: Ending,
     /// Another segment must be sent before the next data.
     pub(crate) urgent: Urgent,
-    /// Only the congestion window delayed the last segment.
-    pub(crate) window_limited: bool,
+    /// What delays the next segment.
+    pub(crate) delayed: Delayed,
 
     pub(crate) recovery: LossRecovery,
     pub(crate) congestion: Controller,
@@ -117,7 +118,7 @@ impl Sender {
             end: 1,
             ending: Ending::Open,
             urgent: Urgent::Nothing,
-            window_limited: false,
+            delayed: Delayed::ByEnds,
             recovery: LossRecovery::new(config.recovery),
             rates: (config.pacing || congestion.is_rate_based()).then(Box::default),
             ecn: EcnState::new(congestion.echo()),
@@ -221,17 +222,22 @@ impl Sender {
 
     /// The next range to send now, if there is one.
     #[inline(always)]
-    pub(crate) fn poll(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
+    pub(crate) fn poll(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        gate: &mut impl OutputGate,
+    ) -> Option<Chunk> {
         if self.urgent != Urgent::Nothing {
-            return self.poll_urgent(now, config);
+            return self.poll_urgent(now, config, gate);
         }
         if self.recovery.is_by_time() {
-            return self.poll_by_time(now, config);
+            return self.poll_by_time(now, config, gate);
         }
         if self.recovery.follows_scoreboard() {
-            return self.poll_sack(now, config);
+            return self.poll_sack(now, config, gate);
         }
-        self.poll_next(now, config, self.flight())
+        self.poll_next(now, config, self.flight(), gate)
     }
 
     /// The data from `next` on, if `in_flight` and the peer leave room for a segment.
@@ -241,8 +247,9 @@ impl Sender {
         now: Instant,
         config: &Config,
         in_flight: u64,
+        gate: &mut impl OutputGate,
     ) -> Option<Chunk> {
-        self.window_limited = false;
+        self.delayed = Delayed::ByEnds;
         if self.next >= self.limit() {
             self.note_lack_of_data(in_flight);
             return None;
@@ -252,8 +259,10 @@ impl Sender {
         }
         let payload = u64::from(self.mss).min(self.end - self.next);
         let window = self.recovery.inflated(self.congestion.window().0);
-        if in_flight + payload > window || (payload == 0 && self.has_no_room_for_fin(window)) {
-            self.window_limited = true;
+        // RACK counts segments, as Linux does: a short segment or a FIN needs the room of a full one.
+        let needed = if self.recovery.is_by_time() { u64::from(self.mss) } else { payload };
+        if in_flight + needed > window {
+            self.delayed = Delayed::ByWindow;
             return self.hold_back();
         }
         let ahead = self.next - self.una;
@@ -267,25 +276,21 @@ impl Sender {
         if config.nagle && is_short && ahead > 0 {
             return self.hold_back();
         }
-        if self.is_held_by_pace(now, payload, config) {
-            self.window_limited = true;
+        if self.rates.as_mut().is_some_and(|rates| !rates.may_send(now)) {
+            self.delayed = Delayed::ByWindow;
             return self.hold_back();
         }
+        if !gate.may_send(now, payload as u16) {
+            return self.withhold();
+        }
+        self.follow_pace(now, payload, config);
         self.recovery.on_send(in_flight, payload, self.congestion.window().0);
         Some(self.emit(now, self.next, payload, config))
     }
 
-    /// Whether a FIN without data waits for the congestion window. Linux 6.18 counts segments, so it waits as
-    /// any other. In ns-2 and in earlier versions of Linux it is sent even if the window is full.
-    #[cold]
-    fn has_no_room_for_fin(&self, window: u64) -> bool {
-        let in_flight = self.recovery.rack().map(|rack| rack.sent.segments_in_flight());
-        in_flight.is_some_and(|count| (count as u64 + 1) * u64::from(self.mss) > window)
-    }
-
     /// Data wait in the queue. A FIN then joins the last of them.
     #[inline]
-    fn hold_back(&mut self) -> Option<Chunk> {
+    pub(crate) fn hold_back(&mut self) -> Option<Chunk> {
         if self.ending == Ending::LoneFin && self.next < self.end {
             self.ending = Ending::FinWithData;
         }
@@ -302,16 +307,12 @@ impl Sender {
         }
     }
 
-    /// Whether `payload` bytes must wait for pacing. Otherwise they are accounted for.
+    /// Spaces `payload` bytes, which are sent now, from the next ones.
     #[inline]
-    fn is_held_by_pace(&mut self, now: Instant, payload: u64, config: &Config) -> bool {
-        let Some(rates) = &mut self.rates else { return false };
-        if !rates.may_send(now) {
-            return true;
-        }
+    fn follow_pace(&mut self, now: Instant, payload: u64, config: &Config) {
+        let Some(rates) = &mut self.rates else { return };
         let usual = || config.pacing.then(|| usual_pace(&self.congestion, &self.rtt)).flatten();
         rates.on_send(now, payload, self.congestion.pacing_rate().or_else(usual));
-        false
     }
 
     /// Sends `payload` bytes from `offset`, and the FIN where they reach it.
@@ -323,7 +324,7 @@ impl Sender {
         payload: u64,
         config: &Config,
     ) -> Chunk {
-        let fin = offset + payload == self.end && self.has_fin(payload);
+        let fin = offset + payload == self.end && self.has_fin(offset, payload);
         let after = offset + payload + u64::from(fin);
         let kind = if offset < self.max {
             self.stats.retransmitted_segments += 1;
@@ -351,14 +352,18 @@ impl Sender {
         Chunk { offset, payload: payload as u16, fin, kind }
     }
 
-    /// Whether a segment of `payload` bytes up to the end of the stream has the FIN. A retransmission has it
-    /// if the original had it.
+    /// Whether a segment of `payload` bytes from `offset` up to the end of the stream has the FIN. A
+    /// retransmission has it if the original had it, or if a FIN that was sent alone joined it.
     #[inline]
-    fn has_fin(&self, payload: u64) -> bool {
+    fn has_fin(&self, offset: u64, payload: u64) -> bool {
         match self.ending {
             Ending::Open => false,
             Ending::FinWithData => true,
-            Ending::LoneFin => payload == 0 || self.max > self.end,
+            Ending::LoneFin if self.max > self.end => {
+                let rack = self.recovery.rack();
+                rack.is_none_or(|rack| rack.sent.reaches(offset, self.max))
+            }
+            Ending::LoneFin => payload == 0,
         }
     }
 
@@ -383,35 +388,60 @@ impl Sender {
         to: u64,
         config: &Config,
     ) -> Chunk {
-        let payload = to.min(self.end).saturating_sub(from).min(u64::from(self.mss));
-        self.emit(now, from, payload, config)
+        self.emit(now, from, self.payload_between(from, to), config)
+    }
+
+    /// The bytes of the first segment of this range.
+    pub(crate) fn payload_between(&self, from: u64, to: u64) -> u64 {
+        to.min(self.end).saturating_sub(from).min(u64::from(self.mss))
     }
 
     #[cold]
-    fn poll_urgent(&mut self, now: Instant, config: &Config) -> Option<Chunk> {
-        if self.urgent == Urgent::Pause {
-            return None;
-        }
-        match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
-            Urgent::Probe => return Some(self.probe(now, config)),
-            Urgent::TailProbe => return self.probe_tail(now, config),
-            _ => {}
+    fn poll_urgent(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        gate: &mut impl OutputGate,
+    ) -> Option<Chunk> {
+        match self.urgent {
+            Urgent::Pause => return None,
+            Urgent::Probe => return self.probe(now, config, gate),
+            Urgent::TailProbe => return self.probe_tail(now, config, gate),
+            Urgent::Nothing | Urgent::FirstSegment => {}
         }
         let (from, to) = self.recovery.first_hole(&self.outstanding());
+        let to = self.join(from, to);
+        if !self.may_repair(now, self.payload_between(from, to), gate) {
+            return None;
+        }
+        self.urgent = Urgent::Nothing;
         Some(self.retransmit(now, from, to, config))
     }
 
     /// Sends one byte, or else the FIN, beyond the closed window (RFC 9293 §3.8.6.1). It does not count as
     /// outstanding: the persist timer repeats it, not the retransmission timer. A window that is only too
     /// small for a full segment is filled now (RFC 9293 §3.8.6.2.1, rule 4).
-    fn probe(&mut self, now: Instant, config: &Config) -> Chunk {
+    fn probe(
+        &mut self,
+        now: Instant,
+        config: &Config,
+        gate: &mut impl OutputGate,
+    ) -> Option<Chunk> {
+        let fin = self.next == self.end;
+        let end = self.next + u64::from(self.peer_window);
+        let payload = match self.peer_window {
+            0 => u64::from(!fin),
+            _ => self.payload_between(self.next, end),
+        };
+        if !self.may_repair(now, payload, gate) {
+            return None;
+        }
+        self.urgent = Urgent::Nothing;
         if self.peer_window > 0 {
-            let room = u64::from(self.peer_window);
-            return self.emit_between(now, self.next, self.next + room, config);
+            return Some(self.emit_between(now, self.next, end, config));
         }
         self.stats.window_probes += 1;
-        let fin = self.next == self.end;
-        Chunk { offset: self.next, payload: u16::from(!fin), fin, kind: ChunkKind::Probe }
+        Some(Chunk { offset: self.next, payload: u16::from(!fin), fin, kind: ChunkKind::Probe })
     }
 
     /// What to send if the peer's window has no room for `payload` bytes. If a part is worth sending (RFC
@@ -498,6 +528,7 @@ impl Sender {
         self.una = una;
         self.next = self.next.max(una);
         self.expiries = 0;
+        self.delayed = self.delayed.after_advance();
         let rtt = self.rtt.on_ack(now, una, config);
         let echo = header.flags.has(TcpFlags::ECE) && self.ecn.is_enabled();
         let ack = Ack {
@@ -506,7 +537,7 @@ impl Sender {
             slow_start_increase: self.slow_start_increase(acknowledged, config),
             in_flight: Bytes(in_flight),
             phase: self.recovery.phase(),
-            limit: if self.window_limited { Limit::Network } else { Limit::Ends },
+            limit: if self.delayed == Delayed::ByWindow { Limit::Network } else { Limit::Ends },
             rtt,
             smoothed_rtt: self.rtt.smoothed(),
             delivery: (self.rates.as_mut())
@@ -557,7 +588,7 @@ impl Sender {
     pub(crate) fn on_echo(&mut self, now: Instant, in_flight: u64) {
         if self.recovery.phase() == LossPhase::Open && self.una > self.ecn.reduced_until() {
             if self.congestion.window().0 <= u64::from(self.mss) {
-                self.urgent = Urgent::Pause;
+                self.urge(Urgent::Pause);
             }
             self.congestion.on_congestion(now, Congestion::Ecn, Bytes(in_flight));
             self.ecn.on_reduction(self.max);
@@ -590,10 +621,12 @@ impl Sender {
         } else if self.urgent == Urgent::Pause {
             self.urgent = Urgent::Nothing;
             self.timer = Instant::NEVER;
+        } else if self.delayed == Delayed::ByGate {
+            self.start_timer(now, self.persist_interval(config), config); // the last probe was never sent
         } else {
             self.expiries = self.expiries.saturating_add(1);
             self.probes = self.probes.saturating_add(1);
-            self.urgent = Urgent::Probe;
+            self.urge(Urgent::Probe);
             self.start_timer(now, self.persist_interval(config), config);
         }
     }

@@ -9,6 +9,7 @@ use shortflow_policy::{ClassId, ClassRule};
 use shortflow_text::Diagnostic;
 
 use crate::addresses::IpVersion;
+use crate::check::first_usable;
 use crate::model::{NodeId, NodeKind, Scenario};
 use crate::workloads::WorkloadKind;
 
@@ -22,7 +23,7 @@ const MAX_NAMED: usize = 3;
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Lack {
     /// No host has an address in the prefixes of this key.
-    Address(&'static str, String),
+    Address(&'static str, AnyOf<Prefix>),
     /// No workload sends such packets.
     Packets,
 }
@@ -53,7 +54,9 @@ pub(crate) fn warnings(
         for class in named {
             let lack = lack(scenario, &class.rule, any_traffic);
             if let Some(Lack::Address(key, prefixes)) = lack {
-                warnings.push(warning(class, (key, &prefixes), group.len() - named.len()));
+                let help = help(scenario, &prefixes);
+                let why = format!("no host has an address in {} (`{key}`)", written(&prefixes));
+                warnings.push(warning(class, &why, help, group.len() - named.len()));
             }
         }
     }
@@ -74,17 +77,28 @@ fn warning_of_unsent(classes: &[&ClassRule]) -> Option<Diagnostic> {
     classes.first().map(|first| first.spot.warning(message, help))
 }
 
-/// The warning of a class whose addresses under a key no host has.
-fn warning(class: &ClassRule, (key, prefixes): (&str, &str), others: usize) -> Diagnostic {
+/// The warning of a class that never matches, and `others` like it.
+fn warning(class: &ClassRule, why: &str, help: String, others: usize) -> Diagnostic {
     let name = format!("{} in the role `{}`", class.name, class.id.role);
     let others = match others {
         0 => String::new(),
         1 => "; 1 more class in its list never matches either".to_owned(),
         _ => format!("; {others} more classes in its list never match either"),
     };
-    let why = format!("no host has an address in {prefixes} (`{key}`)");
-    let help = "give a host such an address, as in hosts.NAME = { address = \"100.64.0.1\" }, or change the class";
     class.spot.warning(format!("{name} never matches: {why}{others}"), help)
+}
+
+/// What to write so that a host has an address in one of the prefixes, with the first that it can have.
+fn help(scenario: &Scenario, prefixes: &AnyOf<Prefix>) -> String {
+    let is_free = |address: &Address| {
+        NodeId::of_automatic(*address).is_none_or(|node| node.index() >= scenario.nodes.len())
+    };
+    match prefixes.iter().filter_map(|prefix| first_usable(*prefix)).find(is_free) {
+        Some(address) => format!(
+            "give a host such an address, as in hosts.NAME = {{ address = \"{address}\" }}, or change the class"
+        ),
+        None => "change the class: no host can have such an address".to_owned(),
+    }
 }
 
 fn lack(scenario: &Scenario, rule: &MultiField, any_traffic: bool) -> Option<Lack> {
@@ -96,7 +110,7 @@ fn lack(scenario: &Scenario, rule: &MultiField, any_traffic: bool) -> Option<Lac
         let Some(prefixes) = prefixes else { continue };
         let mut addresses = hosts().flat_map(|node| scenario.addresses.of_node(node));
         if !addresses.any(|address| lies_in(prefixes, address)) {
-            return Some(Lack::Address(key, written(prefixes)));
+            return Some(Lack::Address(key, prefixes.clone()));
         }
     }
     (!any_traffic && !streams(scenario).any(|stream| stream.fits(rule))).then_some(Lack::Packets)

@@ -74,6 +74,8 @@ pub struct Dialogue {
     /// Bytes that the client and the server have written so far.
     written_by_client: u64,
     written_by_server: u64,
+    /// Where the newest request and the newest reply begin that are complete, in what the two ends have written.
+    complete_from: [u64; 2],
     /// What the connection had cost when the last transfer was complete.
     before: Costs,
 }
@@ -129,6 +131,7 @@ impl Dialogue {
             answered: 0,
             written_by_client: 0,
             written_by_server: 0,
+            complete_from: [0; 2],
             before: Costs::default(),
         }
     }
@@ -177,6 +180,19 @@ impl Dialogue {
         Outgoing { bytes: self.written_by_server - before.0, is_last }
     }
 
+    /// Where the request or the reply begins to which byte `at` of what the client, or the server, writes belongs. Those that
+    /// were complete before the newest one count as that.
+    pub fn message_from(&self, is_server: bool, at: u64) -> u64 {
+        let begin = |asked: &Asked| match is_server {
+            true => asked.reply_end.saturating_sub(asked.ask.reply),
+            false => asked.request_end - asked.ask.request,
+        };
+        let known = if is_server { self.answered } else { self.asked.len() };
+        let later = self.asked.partition_point(|asked| begin(asked) <= at).min(known);
+        let newest = later.checked_sub(1).and_then(|place| self.asked.get(place));
+        newest.map_or(self.complete_from[usize::from(is_server)], begin)
+    }
+
     /// The client knows that the connection stands.
     pub fn on_established(&mut self, now: Instant) {
         self.connected_at = self.connected_at.min(now);
@@ -210,6 +226,8 @@ impl Dialogue {
         }
         let asked = self.asked.pop_front()?;
         self.answered -= 1;
+        let Asked { ask, request_end, reply_end, .. } = asked;
+        self.complete_from = [request_end - ask.request, reply_end - ask.reply];
         let costs = account.costs;
         let before = std::mem::replace(&mut self.before, costs);
         let is_known = self.connected_at != Instant::NEVER;

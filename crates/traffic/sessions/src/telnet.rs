@@ -81,8 +81,20 @@ impl Session for TelnetSession {
         }
         let login = self.connection.take();
         if let Some(login) = login.filter(|login| !login.is_connected) {
-            context.record_failure(Transfer { start: login.opened, ..Transfer::default() });
+            context.record_failure(login.record());
         }
         self.pause(context.now());
+    }
+
+    fn unfinished(&self) -> Vec<Transfer> {
+        let waiting = self.connection.iter().filter(|login| !login.is_connected);
+        waiting.map(Login::record).collect()
+    }
+}
+
+impl Login {
+    /// The record of a login that has no connection yet.
+    fn record(&self) -> Transfer {
+        Transfer { start: self.opened, ..Transfer::default() }
     }
 }

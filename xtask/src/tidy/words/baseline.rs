@@ -16,7 +16,6 @@ pub(super) const PHRASES: &[(&str, usize)] = &[
     ("docs/flow-splitting.md", 2),
     ("docs/predict.md", 17),
     ("docs/tcp-eras.md", 4),
-    ("docs/validation/predictions-of-scenarios-of-every-kind.md", 30),
     ("docs/writing-files.md", 7),
     ("papers/cm05/README.md", 2),
     ("papers/harp05/README.md", 1),

@@ -83,6 +83,7 @@ pub(super) static STUDIES: [StudyFiles; 5] = [
             "calibration.json",
             "ledger.json",
             "access.toml",
+            "load.toml",
             "outside.toml",
             "short.toml",
             "policies/uncontrolled.toml",

@@ -44,7 +44,7 @@ fn of_a_workload_of_each_kind_what_is_offered_is_measured_and_nothing_else() {
             let of = name.split('-').next().unwrap();
             let is_told = !["max", "deviation", "variation"].iter().any(|end| name.ends_with(end));
             is_told && ["completion", "delay", "jitter"].contains(&of)
-                || ["goodput", "datagram-loss", "packet-loss", "fairness"].contains(&name)
+                || ["data-goodput", "datagram-loss", "packet-loss", "fairness"].contains(&name)
         })
         .collect();
     for offered in Offered::by(scenario) {
@@ -52,7 +52,8 @@ fn of_a_workload_of_each_kind_what_is_offered_is_measured_and_nothing_else() {
         for measure in &asked {
             let found = measure.read(&replica, &what).map(|reading| reading.value());
             // A goodput of nothing is none: whoever has one has got something here.
-            let is_there = found.is_some_and(|value| *measure != Measure::Goodput || value > 0.0);
+            let is_there =
+                found.is_some_and(|value| *measure != Measure::DataGoodput || value > 0.0);
             let (name, of) = (measure.about().name, &offered.workload);
             assert_eq!(offered.measures.contains(measure), is_there, "{name} of {of}: {found:?}");
         }
@@ -69,4 +70,35 @@ fn what_is_offered_can_be_asked_for() {
     assert!(!ask("loss:pages") && !ask("goodput:calls") && !ask("median:endless"));
     assert!(keep("endless.fairness >= 0.9") && keep("ftp.packet-loss <= 1 %"));
     assert!(!keep("files.fairness >= 0.9") && !keep("calls.completion.mean <= 1 s"));
+}
+
+/// Requests that fill a line one way, and replies that come the other way.
+const BOTH_WAYS: &str = r#"
+duration = "10 s"
+hosts = { a = {}, b = {} }
+links.line = { between = ["a", "b"], rate = "10 Mbit/s", delay = "5 ms" }
+[workloads.asks.transfers]
+client = "a"
+server = "b"
+load = "6 Mbit/s"
+request.constant = "5 KB"
+reply.constant = "1 seg"
+"#;
+
+#[test]
+fn a_goodput_is_that_of_one_direction() {
+    let loaded = from_texts(&[("both.toml", BOTH_WAYS)], &Overrides::default()).unwrap();
+    let scenario = &loaded.points()[0].scenario;
+    let outcome = run_tasks(&Simulator, &[Task { scenario, replica: 0 }], 1, &false.into(), &());
+    let Measured::Replica(replica) = outcome.into_iter().next().unwrap().unwrap().measured else {
+        panic!("a simulator gives replicas")
+    };
+    let both = replica.workloads[0].delivered_bytes as f64 * 8e-6 / replica.measured;
+    assert!(both > 10.0, "{both} Mbit/s in both directions together");
+    let offered = Offered::by(scenario);
+    let goal = Goal::parse("goodput:asks", &offered).unwrap().read(&replica).unwrap();
+    let limit = Limit::parse("asks.goodput >= 1 Mbit/s", &offered).unwrap();
+    assert_eq!(-goal, limit.read(&replica).unwrap());
+    // The requests fill the line, and 5 KB of them ask for 1460 B: replies get less than a third of it.
+    assert!((1.0..10.0 * 1460.0 / 5000.0).contains(&-goal), "{goal}");
 }

@@ -8,7 +8,7 @@ mod stretch;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use shortflow_tcp::Config;
+use shortflow_tcp::{Config, Recovery};
 
 use crate::marks::Hop;
 use crate::network::Network;
@@ -20,6 +20,20 @@ use stretch::Stretch;
 
 /// So many windows of the same size are looked at one by one: more take as long.
 const MAX_ALIKE: u32 = 20;
+
+/// What slow start makes of a window over a message of so many segments. It grows while it holds the sender back: until what is
+/// acknowledged and the window are the whole message. With RACK, as in Linux, it grows on until it is twice what was in flight.
+fn grown(window: f64, segments: f64, tcp: &Config) -> f64 {
+    let growth = slow_start_growth(tcp) - 1.0;
+    let held = window + growth * (segments - window).max(0.0) / (1.0 + growth);
+    match tcp.recovery {
+        Recovery::Rack => {
+            let most = segments.min(held);
+            (window + growth * segments).min((2.0 * most).max(held))
+        }
+        _ => held,
+    }
+}
 
 /// Messages one way of a route, and their acknowledgements.
 pub(crate) struct Sending<'n> {
@@ -123,8 +137,8 @@ impl<'n> Sending<'n> {
 
     /// The window after so many bytes without a wait.
     pub(crate) fn window_after(&self, window: f64, bytes: f64) -> f64 {
-        let growth = slow_start_growth(self.tcp) - 1.0;
-        (window + growth * (bytes / f64::from(self.tcp.mss)).ceil()).min(self.max_window())
+        let segments = (bytes / f64::from(self.tcp.mss)).ceil();
+        grown(window, segments, self.tcp).min(self.max_window())
     }
 
     /// The mean time of a message of so many bytes from its first segment leaving until the last has come, the first
@@ -222,5 +236,26 @@ impl<'n> Sending<'n> {
             position += here;
         }
         time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_tcp::Era;
+
+    use super::*;
+
+    #[test]
+    fn a_window_grows_while_it_holds_the_sender_back() {
+        let rack = Era::LinuxToday.config();
+        let sack = Config { recovery: Recovery::Sack, ..rack.clone() };
+        assert_eq!(slow_start_growth(&sack), 2.0);
+        // With 2 of 14 segments acknowledged a window of 12 takes the rest.
+        assert_eq!(grown(10.0, 14.0, &sack), 12.0);
+        assert_eq!(grown(10.0, 4.0, &sack), 10.0);
+        // 12 were in flight, and twice as many may be.
+        assert_eq!(grown(10.0, 14.0, &rack), 24.0);
+        assert_eq!(grown(10.0, 4.0, &rack), 10.0);
+        assert_eq!(grown(10.0, 6.0, &rack), 12.0);
     }
 }

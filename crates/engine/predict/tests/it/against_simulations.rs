@@ -8,7 +8,7 @@ use shortflow_scenario::{Overrides, Scenario, from_texts};
 use shortflow_sim::Simulator;
 
 /// The scenario of a text and the policy that it may name.
-fn scenario(text: &str, policy: &str) -> Scenario {
+pub(crate) fn scenario(text: &str, policy: &str) -> Scenario {
     let loaded = from_texts(&[("line.toml", text), ("p.toml", policy)], &Overrides::default());
     loaded.unwrap_or_else(|reported| panic!("{reported}")).into_points().swap_remove(0).scenario
 }
@@ -452,5 +452,44 @@ fn objects_in_line_behind_others_take_as_long_as_those_and_their_own() {
         let (found, actual) = (objects(&model, class), objects(&simulation, class));
         assert!(!found.is_bound(), "{found:?}");
         holds(class, found.mean, actual.mean, 0.25);
+    }
+}
+
+/// Pages of an index and three objects in line, of which the third round trip decides, with a sender's recovery of losses.
+fn pages_in_line(recovery: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "320 s"
+        warm_up = "20 s"
+        drain = "20 s"
+        tcp.recovery = "{recovery}"
+        hosts = {{ a = {{}}, b = {{}} }}
+        links.line = {{ between = ["a", "b"], rate = "300 Mbit/s", delay = "60 ms" }}
+        [workloads.pages.web]
+        client = "a"
+        server = "b"
+        http = "1.1"
+        sessions = 4
+        request.constant = "400 B"
+        page.index.constant = "20 KB"
+        page.objects.constant = 3
+        page.object.constant = "30 KB"
+        think.exponential.mean = "2 s"
+        "#
+    );
+    scenario(&text, "")
+}
+
+#[test]
+fn an_index_opens_the_window_as_far_as_it_holds_the_sender_back() {
+    let time =
+        |summary: &Summary, name: &str| summary.workload(name).unwrap().all.mean.unwrap().mean;
+    for recovery in ["sack", "rack"] {
+        let scenario = pages_in_line(recovery);
+        let (model, simulation) = (predicted(&scenario), simulated(&scenario, 1));
+        for name in ["pages", "pages/objects"] {
+            let what = format!("{name} with {recovery}");
+            holds(&what, time(&model, name), time(&simulation, name), 0.06);
+        }
     }
 }

@@ -290,7 +290,8 @@ fn a_stream_above_its_share_leaves_long_flows_theirs() {
 fn profile(sharing: &str, limit: u32) -> String {
     format!(
         "[roles.edge]\n[roles.core]\nqueue.fifo = {{ limit = \"100 pkt\" }}\n[roles.source.queue.aggregate-shaper]\n\
-         rate = \"1 Mbit/s\"\ndepth = \"30 KB\"\nsharing = \"{sharing}\"\nlimit = \"{limit} pkt\"\n"
+         rate = \"1 Mbit/s\"\ndepth = \"30 KB\"\nsharing = \"{sharing}\"\nlimit = \"{limit} pkt\"\n\
+         place = \"queue\"\n"
     )
 }
 

@@ -1,6 +1,7 @@
 //! Predictions against simulations of the same scenarios, against hand computations, and what is refused.
 
 mod against_simulations;
+mod beside_long_flows;
 mod bounds;
 mod invariants;
 mod laws;

@@ -135,3 +135,25 @@ fn sizes_that_are_told_count_where_others_are_not() {
         reported[0]
     );
 }
+
+#[test]
+fn long_flows_of_different_round_trips_at_a_plain_buffer_come_with_a_warning() {
+    let warned = |delay: &str| {
+        let text = format!(
+            r#"
+            duration = "60 s"
+            hosts = {{ near = {{}}, far = {{}}, user = {{}} }}
+            routers = {{ r = {{}} }}
+            links.near = {{ between = ["near", "r"], rate = "1 Gbit/s", delay = "1 ms" }}
+            links.far = {{ between = ["far", "r"], rate = "1 Gbit/s", delay = "{delay}" }}
+            links.line = {{ between = ["r", "user"], rate = "20 Mbit/s", delay = "5 ms", queue = "60 pkt" }}
+            workloads.near.bulk = {{ from = "near", to = "user" }}
+            workloads.far.bulk = {{ from = "far", to = "user" }}
+            "#
+        );
+        let (_, said) = predicted(&[("line.toml", &text)]);
+        said.iter().any(|one| one.starts_with("`near`, `far`: long flows of different round trips"))
+    };
+    assert!(warned("6 ms"));
+    assert!(!warned("1 ms"), "both are as far away");
+}

@@ -293,11 +293,22 @@ fn a_file_larger_than_the_bucket_has_the_rate_of_the_profile_for_the_rest() {
 /// Packets of 1500 B with 1448 B of payload come out at 5 Mbit/s.
 #[test]
 fn long_flows_through_the_profile_of_their_host_get_its_rate() {
-    let scenario = at("10 Mbit/s", SHAPER, BULK);
+    let policy = SHAPER.replace("depth =", "place = \"queue\"\ndepth =");
+    let scenario = at("10 Mbit/s", &policy, BULK);
     let (model, simulation) = (predicted(&scenario), simulated(&scenario, 4));
     let goodput = |summary: &Summary| summary.workload("long").unwrap().goodput.unwrap().mean;
     assert!((goodput(&model) / (5e6 * 1448.0 / 1500.0) - 1.0).abs() < 0.01, "{}", goodput(&model));
     holds("goodput", goodput(&model), goodput(&simulation), 0.05);
+}
+
+/// Their windows have no buffer to fill.
+#[test]
+fn long_flows_that_wait_in_tcp_for_the_profile_of_their_host_have_no_closed_form() {
+    let reported = refused(&at("10 Mbit/s", SHAPER, BULK));
+    assert!(
+        reported.contains("an aggregate-shaper that withholds long flows in TCP"),
+        "{reported}"
+    );
 }
 
 #[test]

@@ -62,6 +62,16 @@ impl Times {
         }
     }
 
+    /// The first of these times that has not passed. No packet is read at a later time before it has: it would
+    /// count on the wrong side.
+    fn first_not_passed(&self, is_warm: bool, is_measured: bool) -> Instant {
+        match (is_warm, is_measured) {
+            (false, _) => self.warm_up,
+            (true, false) => self.measured_until,
+            (true, true) => self.end,
+        }
+    }
+
     /// The share of the run that is over by `now`.
     pub(crate) fn share(&self, now: Instant) -> f64 {
         now.as_secs_f64() / self.end.as_secs_f64()
@@ -178,8 +188,9 @@ impl Router<'_> {
             }
             let next = network.next_at().unwrap_or(times.end).min(times.end);
             wait.until(next, &mut ready)?;
+            let until = times.first_not_passed(is_warm, record.is_some());
             for &(number, _) in &ready {
-                strangers += side.take(number, &mut network, times.end, &wait);
+                strangers += side.take(number, &mut network, until, &wait);
             }
         }
         network.check_conservation();
@@ -221,8 +232,9 @@ impl Side<'_> {
         Ok(wait)
     }
 
-    /// Handles packets from a host, or the load's event. Returns the number of packets without a destination.
-    fn take(&mut self, number: u64, network: &mut LiveNetwork, end: Instant, wait: &Wait) -> u64 {
+    /// Handles packets from a host, or the load's event: the time of what is read after `until` is `until`. Returns
+    /// the number of packets without a destination.
+    fn take(&mut self, number: u64, network: &mut LiveNetwork, until: Instant, wait: &Wait) -> u64 {
         if number == BELL {
             self.edges.take_held_back();
             return 0;
@@ -244,7 +256,7 @@ impl Side<'_> {
                     break;
                 }
             };
-            let now = self.clock.now().min(end);
+            let now = self.clock.now().min(until);
             let seen = self.frames.seen(&packet);
             let sender = self.edges.sent(node, &packet, seen);
             if let Err((packet, _)) = network.send(now, node, packet, sender.as_ref(), self) {
@@ -292,5 +304,25 @@ impl Hosts for Side<'_> {
         {
             self.dropped.push((sent_at, stream));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shortflow_units::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_packet_that_is_read_late_counts_before_the_end_of_measuring_that_nobody_has_noticed() {
+        let at = |seconds| Instant::START + Duration::from_secs(seconds);
+        let times = Times { warm_up: at(1), measured_until: at(3), end: at(4) };
+        let read_at = |now: Instant, is_warm, is_measured| {
+            now.min(times.first_not_passed(is_warm, is_measured))
+        };
+        assert_eq!(read_at(at(2), false, false), at(1), "the warm-up is not over for the counters");
+        assert_eq!(read_at(at(2), true, false), at(2));
+        assert_eq!(read_at(at(4), true, false), at(3), "the counters are not read yet");
+        assert_eq!(read_at(at(5), true, true), at(4));
     }
 }

@@ -50,30 +50,35 @@ pub(super) fn send(sockets: &[UdpSocket], size: u32, stop: &AtomicBool) -> Resul
 }
 
 /// Sends `per_second` datagrams of `size` bytes at equal intervals, each with the time at which it was due, until stopped.
+/// Returns how late they were sent, in nanoseconds: on a busy machine the sender itself waits.
 pub(super) fn send_paced(
     sockets: &[UdpSocket],
     size: u32,
     per_second: f64,
     stop: &AtomicBool,
-) -> Result<(), Errno> {
+) -> Result<Histogram, Errno> {
     let _preferred = prefer_this_thread(Priority::Load);
+    let mut lateness = Histogram::default();
     let mut payload = vec![0; size.saturating_sub(HEADERS) as usize];
     let begun = now()?;
     for (number, socket) in sockets.iter().cycle().enumerate() {
         let due = begun + (number as f64 / per_second * 1e9) as u64;
-        while now()? < due {
-            if stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
+        let mut at = now()?;
+        while at < due {
             std::thread::yield_now();
+            at = now()?;
         }
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        lateness.record(Duration::from_nanos(at - due));
         payload[..STAMP].copy_from_slice(&due.to_le_bytes());
         match nix::sys::socket::send(socket.as_raw_fd(), &payload, MsgFlags::empty()) {
             Ok(_) | Err(Errno::ENOBUFS | Errno::EAGAIN | Errno::EINTR | Errno::ECONNREFUSED) => {}
             Err(errno) => return Err(errno),
         }
     }
-    Ok(())
+    Ok(lateness)
 }
 
 /// Bytes of a time in a datagram. It is 0 if the delay is not measured.

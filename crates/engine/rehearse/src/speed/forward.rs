@@ -6,6 +6,7 @@ use std::time::{Duration as Wall, Instant as WallClock};
 
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
+use shortflow_measure::Histogram;
 use shortflow_run::{Error, TimingError};
 use shortflow_scenario::{IpVersion, NodeId, Scenario};
 use shortflow_sim::LiveNetwork;
@@ -49,6 +50,7 @@ pub(super) fn measure(home: &Home, way: Way, size: u32, seconds: f64) -> Result<
         cpu_nanos,
         late_nanos: timing.map(|timing| timing.p99.nanos()),
         delay_nanos: received.delay_nanos,
+        sender_late_nanos: received.sender_late_nanos,
     };
     if let Some(policy) = way.inline() {
         let (received, cpu) =
@@ -139,6 +141,8 @@ pub(super) struct Received {
     pub(super) per_second: f64,
     /// The 99th percentile of their delay, in nanoseconds, at half of that rate.
     pub(super) delay_nanos: Option<f64>,
+    /// The part of it that the sender caused: the 99th percentile of how late it sent.
+    pub(super) sender_late_nanos: Option<f64>,
 }
 
 /// Sends as many datagrams as possible, then half as many.
@@ -180,11 +184,16 @@ pub(super) fn flood(
         });
         std::thread::sleep(Wall::from_secs_f64(seconds));
         is_paced.store(true, Ordering::Relaxed);
-        pacing.join().expect("the sender only sends").map_err(lacking)?;
+        let lateness = pacing.join().expect("the sender only sends").map_err(lacking)?;
         std::thread::sleep(DRAIN);
         stop.store(true, Ordering::Relaxed);
         let delays = receiving.join().expect("the receiver only counts").map_err(lacking)?;
-        Ok(Received { per_second, delay_nanos: delays.quantile(0.99).map(|delay| delay * 1e9) })
+        let nanos = |of: &Histogram| of.quantile(0.99).map(|seconds| seconds * 1e9);
+        Ok(Received {
+            per_second,
+            delay_nanos: nanos(&delays),
+            sender_late_nanos: nanos(&lateness),
+        })
     })
 }
 

@@ -53,6 +53,8 @@ pub struct Speed {
     pub late_nanos: Option<u64>,
     /// The 99th percentile of the time from sender to receiver at half of the rate `per_second`, in nanoseconds.
     pub delay_nanos: Option<f64>,
+    /// The 99th percentile of how late the sender itself sent then, in nanoseconds: `delay_nanos` includes it.
+    pub sender_late_nanos: Option<f64>,
 }
 
 /// Measures everything that is planned, and shows each figure as soon as it is there. It ends early when

@@ -43,6 +43,18 @@ pub struct SpeedSummary {
     pub late_nanos: Option<Spread>,
     /// The 99th percentile of the delay at half of the rate, in nanoseconds.
     pub delay_nanos: Option<Spread>,
+    /// The 99th percentile of how late the sender itself sent then, in nanoseconds: `delay_nanos` includes it.
+    pub sender_late_nanos: Option<Spread>,
+}
+
+impl SpeedSummary {
+    /// Whether a part of the delay, a tenth or more, is the sender's own: the machine had other work.
+    pub fn is_delay_of_sender(&self) -> bool {
+        match (self.delay_nanos, self.sender_late_nanos) {
+            (Some(delay), Some(late)) => late.median > delay.median / 10.0,
+            _ => false,
+        }
+    }
 }
 
 /// The rounds together: one summary for each size and way, in the order in which they were measured.
@@ -77,6 +89,7 @@ pub fn summary(found: &[Speed]) -> Vec<SpeedSummary> {
             ),
             late_nanos: of(|speed| speed.late_nanos.map(|nanos| nanos as f64)),
             delay_nanos: of(|speed| speed.delay_nanos),
+            sender_late_nanos: of(|speed| speed.sender_late_nanos),
         })
     };
     kinds.into_iter().filter_map(of_kind).collect()
@@ -113,6 +126,7 @@ mod tests {
             cpu_nanos: Some(1e9 / per_second),
             late_nanos: None,
             delay_nanos: Some(1e9 / per_second),
+            sender_late_nanos: None,
         };
         // The machine becomes slower in the second round, and is half as fast in the third.
         let rounds = [(100.0, 90.0, 100.0), (110.0, 90.0, 90.0), (50.0, 55.0, 50.0)];

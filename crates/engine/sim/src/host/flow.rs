@@ -38,6 +38,8 @@ pub(crate) struct Endpoint {
     pub(crate) armed: Instant,
     /// The code point of the last data packet, SYN or FIN received.
     pub(crate) received_dscp: Dscp,
+    /// The queue of its host withholds a segment.
+    pub(crate) is_withheld: bool,
     /// Detects reordered packets.
     pub(crate) latest: LatestSent,
 }
@@ -107,6 +109,7 @@ impl Flow {
             delivered: 0,
             armed: Instant::NEVER,
             received_dscp: Dscp::BEST_EFFORT,
+            is_withheld: false,
             latest: LatestSent::default(),
         };
         Flow {

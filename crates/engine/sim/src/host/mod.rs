@@ -2,6 +2,7 @@
 
 pub(crate) mod application;
 pub(crate) mod flow;
+pub(crate) mod output;
 pub(crate) mod ports;
 pub(crate) mod reordering;
 pub(crate) mod sender_events;

@@ -73,7 +73,8 @@ pub(crate) fn notify_of_segment(
 
 /// Reports data written since `before` that a closed window holds back.
 pub(crate) fn notify_if_blocked(fabric: &mut Fabric, flow: &Flow, side: Side, before: &Before) {
-    if before.is_held_back(&flow.ends[side].tcp) {
+    let end = &flow.ends[side];
+    if !end.is_withheld && before.is_held_back(&end.tcp) {
         tell(fabric, flow, side, SenderEvent::ClosedWindow);
     }
 }

@@ -2,7 +2,7 @@
 
 use shortflow_elements::DropReason;
 use shortflow_elements::dropper::LinkLoss;
-use shortflow_elements::{Acknowledgements, Conditioner};
+use shortflow_elements::{Acknowledgements, Conditioner, ThresholdSource};
 use shortflow_measure::results;
 use shortflow_packet::{Packet, SenderView};
 use shortflow_run::{Event, Tap};
@@ -92,6 +92,14 @@ impl Fabric {
         let index = self.network.routes.port(node, destination);
         let near = self.network.ports[index].near.as_ref();
         (index, near.map_or(Shown::Nothing, |end| end.shown()))
+    }
+
+    /// Whether a role there asks applications where objects start.
+    #[inline]
+    pub(crate) fn asks_objects(&self, index: PortId) -> bool {
+        let near = self.network.ports[index].near.as_ref();
+        let conditioner = near.and_then(|end| end.conditioner.as_ref());
+        conditioner.is_some_and(|at| at.thresholds() == ThresholdSource::Application)
     }
 
     /// Connects `tap`.

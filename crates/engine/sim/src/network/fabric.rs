@@ -25,12 +25,17 @@ pub(crate) struct Fabric {
     entities: Entities,
     calendar: Calendar,
     listens: bool,
+    /// The ports whose queues withhold segments in the TCPs of their hosts, and those where some may go on.
+    pub(super) asked: Vec<PortId>,
+    pub(super) releasing: Vec<PortId>,
     /// The tap.
     pub(crate) watcher: Option<Watcher>,
     /// The packets that a queue has just dropped.
     pub(crate) drops: Drops,
     /// Dropped packets that hosts are not yet notified of.
     lost: Vec<Parcel>,
+    /// Whether hosts may have something to do after an event: a packet is lost, or a queue withholds segments.
+    hosts_have_work: bool,
 }
 
 /// The totals of the whole network, for the check of conservation and for speed.
@@ -78,10 +83,15 @@ impl Fabric {
 
     fn with(network: Network, entities: Entities) -> Self {
         let listens = network.ports.iter().any(|hop| hop.port.listens());
+        let is_asked = |&index: &PortId| network.ports[index].port.is_asked();
+        let asked: Vec<PortId> = PortId::first(network.ports.len()).filter(is_asked).collect();
         let pool = Pool::new(Arc::clone(&network.addresses));
         Fabric {
             network,
             listens,
+            hosts_have_work: !asked.is_empty(),
+            asked,
+            releasing: Vec::new(),
             now: Instant::START,
             totals: Totals::default(),
             pool,
@@ -279,7 +289,7 @@ impl Fabric {
 
     /// Handles the consequences of a change at a port.
     #[inline(always)]
-    fn after_port(&mut self, index: PortId, changed: Changed) {
+    pub(super) fn after_port(&mut self, index: PortId, changed: Changed) {
         if let Some(passage) = changed.sent {
             self.carry(index, passage);
         }
@@ -317,15 +327,21 @@ impl Fabric {
         self.show_dropped(index, &parcel, reason);
         self.network.ports[index].port.counters.dropped(&parcel, reason);
         self.lost.push(parcel);
+        self.hosts_have_work = true;
     }
 
-    /// Whether packets were dropped that hosts are not yet notified of.
+    /// Whether a host may have something to do after an event.
     #[inline]
-    pub(crate) fn has_lost(&self) -> bool {
-        !self.lost.is_empty()
+    pub(crate) fn hosts_have_work(&self) -> bool {
+        self.hosts_have_work
     }
 
-    /// Removes one of them.
+    /// The hosts have done it.
+    pub(crate) fn end_work_of_hosts(&mut self) {
+        self.hosts_have_work = self.withholds();
+    }
+
+    /// Removes a dropped packet that its host is not yet notified of.
     pub(crate) fn take_lost(&mut self) -> Option<Parcel> {
         self.lost.pop()
     }

@@ -12,3 +12,4 @@ pub(crate) mod prefetch;
 pub(crate) mod routes;
 pub(crate) mod through;
 pub(crate) mod waiting;
+pub(crate) mod withheld;

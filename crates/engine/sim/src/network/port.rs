@@ -6,13 +6,14 @@
 //! asks the queue at each departure, and needs an event at the end of a transmission only while a packet
 //! waits. The packet that is being sent is not in the queue.
 
+mod output;
 mod rebind;
 
 use std::collections::VecDeque;
 
 use shortflow_elements::queue::AnyGate;
 use shortflow_elements::{
-    Arrival, Backlog, DropReason, Drops, Gate, QueueDiscipline, Queued, Verdict,
+    Arrival, Backlog, DropReason, Drops, Gate, OutputGate, QueueDiscipline, Queued, Verdict,
 };
 use shortflow_packet::{Ecn, Packet, SenderUpdate};
 use shortflow_units::{Duration, Instant, Length, LinkLayer, Rate};
@@ -81,9 +82,32 @@ struct Served {
     departs_at: Instant,
     /// It is not yet notified that its last packet has left.
     is_sending: bool,
+    /// The TCPs of its host ask it before they send.
+    is_asked: bool,
 }
 
 impl Served {
+    fn new(mut queue: Box<dyn QueueDiscipline>) -> Self {
+        let is_asked = queue.output_gate().is_some();
+        Served { queue, departs_at: Instant::NEVER, is_sending: false, is_asked }
+    }
+
+    /// When it is asked next, if its line is free from `free_at` on.
+    #[inline]
+    fn next_at(&mut self, free_at: Instant) -> Instant {
+        let ready = self.queue.ready_at().map_or(Instant::NEVER, |ready| ready.max(free_at));
+        match self.gate() {
+            Some(gate) => ready.min(gate.wakes_at()),
+            None => ready,
+        }
+    }
+
+    /// What the TCPs of its host ask.
+    #[inline]
+    fn gate(&mut self) -> Option<&mut dyn OutputGate> {
+        if self.is_asked { self.queue.output_gate() } else { None }
+    }
+
     /// Notifies the queue, before any other call at `now`, that its last packet left when the line became
     /// idle.
     #[inline]
@@ -128,7 +152,7 @@ impl Port {
         link_layer: LinkLayer,
         counters: Counters,
     ) -> Self {
-        let served = Served { queue, departs_at: Instant::NEVER, is_sending: false };
+        let served = Served::new(queue);
         Port::new(Buffer::Policy(served), Line::new(rate, delay, link_layer), counters)
     }
 
@@ -268,8 +292,7 @@ impl Port {
         if self.line.free_at <= now {
             return self.serve(now, pool, drops);
         }
-        let departs_at =
-            served.queue.ready_at().map_or(Instant::NEVER, |ready| ready.max(self.line.free_at));
+        let departs_at = served.next_at(self.line.free_at);
         let before = std::mem::replace(&mut served.departs_at, departs_at);
         Changed { sent: None, departure: departs_at != before }
     }
@@ -289,13 +312,19 @@ impl Port {
         }
     }
 
-    /// Asks the queue for its next packet. The line is idle.
+    /// Asks the queue for its next packet. The line is idle, unless the queue only wakes connections.
     pub(crate) fn serve(&mut self, now: Instant, pool: &mut Pool, drops: &mut Drops) -> Changed {
         let Port { buffer: Buffer::Policy(served), line, counters, .. } = self else {
             unreachable!("where departures follow from arrivals, there are no events for them")
         };
         counters.stood(now, || served.queue.backlog());
         served.tell(now, line.free_at);
+        if let Some(gate) = served.gate() {
+            gate.wake(now);
+            if line.free_at > now {
+                return self.change_departure(now);
+            }
+        }
         let next = served.queue.dequeue(now, drops);
         self.send(now, next, pool)
     }
@@ -336,13 +365,12 @@ impl Port {
             unreachable!("the queue has given a packet")
         };
         served.is_sending = next.is_some();
-        let ready = served.queue.ready_at();
         let sent = next.map(|queued| {
             let parcel = pool.take_back(queued.packet);
             counters.wait_ended(queued.since, now);
             Passage { arrives: line.send(now, parcel.size()), parcel }
         });
-        let departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(line.free_at));
+        let departs_at = served.next_at(line.free_at);
         let before = std::mem::replace(&mut served.departs_at, departs_at);
         Changed { sent, departure: departs_at != before }
     }

@@ -12,7 +12,7 @@ const MEASURED: f64 = 100.0;
 
 /// A bulk transfer to each of three clients, 50, 300 and 600 ms away over links of these rates in kbit/s,
 /// from a server under this role.
-fn server(policy: &str, rates: [u32; 3]) -> Replica {
+pub(crate) fn server(policy: &str, rates: [u32; 3]) -> Replica {
     let clients = ["near", "middle", "far"];
     let links = clients.iter().zip(rates).zip([25, 150, 300]).map(|((client, rate), delay)| {
         format!(
@@ -30,6 +30,7 @@ fn server(policy: &str, rates: [u32; 3]) -> Replica {
         hosts = {{ server = {{}}, near = {{}}, middle = {{}}, far = {{}} }}
         routers = {{ router = {{}} }}
         bind = [{{ role = "server", at = "server", to = "router" }}]
+        measure.ports = ["server->router"]
         [tcp]
         era = "ns2-2002"
         receive_window = "40 KB"
@@ -45,7 +46,7 @@ fn server(policy: &str, rates: [u32; 3]) -> Replica {
 }
 
 /// What each client got, in kbit/s.
-fn goodputs(replica: &Replica) -> [f64; 3] {
+pub(crate) fn goodputs(replica: &Replica) -> [f64; 3] {
     ["near", "middle", "far"].map(|name| {
         let bytes = workload(replica, name).delivered_bytes;
         bytes as f64 * 8.0 / MEASURED / 1e3
@@ -53,13 +54,13 @@ fn goodputs(replica: &Replica) -> [f64; 3] {
 }
 
 /// What the server's queue has counted.
-fn counters_of(replica: Replica) -> BTreeMap<String, f64> {
+pub(crate) fn counters_of(replica: Replica) -> BTreeMap<String, f64> {
     let of_queue =
         |(name, value): (String, f64)| Some((name.split_once("/queue/")?.1.to_owned(), value));
     replica.counters.into_iter().filter_map(of_queue).collect()
 }
 
-fn shaper(sharing: &str, more: &str) -> String {
+pub(crate) fn shaper(sharing: &str, more: &str) -> String {
     format!(
         "queue.aggregate-shaper = {{ rate = \"480 kbit/s\", depth = \"30 KB\", sharing = \"{sharing}\", \
          limit = \"1000 pkt\"{more} }}"
@@ -67,7 +68,7 @@ fn shaper(sharing: &str, more: &str) -> String {
 }
 
 /// What each of three may have of 480 kbit/s, with 40 bytes of headers in 1040.
-const FAIR: f64 = 160.0 * 1000.0 / 1040.0;
+pub(crate) const FAIR: f64 = 160.0 * 1000.0 / 1040.0;
 
 #[test]
 fn a_shaper_keeps_an_aggregate_to_its_profile_and_shares_it_equally() {

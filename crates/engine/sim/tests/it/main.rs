@@ -28,3 +28,4 @@ mod statistics;
 mod stopping;
 mod switch;
 mod through;
+mod withheld;

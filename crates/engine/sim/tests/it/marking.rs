@@ -233,3 +233,39 @@ fn srpt_reorders_the_packets_of_a_flow_and_dstf_does_not() {
     assert_eq!(reordered_per_reply("srpt"), 14.0);
     assert_eq!(reordered_per_reply("dstf"), 0.0);
 }
+
+#[test]
+fn each_reply_of_a_connection_is_an_object_where_applications_set_thresholds() {
+    let sent = |thresholds: &str| {
+        let policy = format!(
+            r#"
+            [roles.sender]
+            thresholds = "{thresholds}"
+            [[roles.sender.classes]]
+            name = "all"
+            marker.dstf = {{ thresholds = ["5 KB"], code_points = ["CS1", "BE"] }}
+            [roles.receiver]
+            "#
+        );
+        let replica = replica(
+            &policy,
+            r#"
+            [workloads.web.web]
+            client = "c"
+            server = "s"
+            http = "1.1"
+            request.constant = "500 B"
+            think.constant = "100 s"
+            page = { index.constant = "3 KB", objects.constant = 2, object.constant = "8 KB" }
+            "#,
+        );
+        sent(&replica, "s->r", ["CS1", "BE"])
+    };
+    // The index has 3 segments of 1 KB, each object 8: of each the six with at most 5 KB before them are first. SYNs, FINs and
+    // acknowledgements without data come besides.
+    let [first, last] = sent("application");
+    assert!((15..=20).contains(&first) && (4..=7).contains(&last), "{first} and {last}");
+    // Of the whole connection about five are.
+    let [first, last] = sent("policy");
+    assert!((4..=8).contains(&first) && last >= 13, "{first} and {last}");
+}

@@ -10,10 +10,10 @@ use shortflow_policy::Policy;
 use shortflow_text::{Diagnostic, Diagnostics, NAME_RULE, Override, is_name, is_title, nearest};
 use shortflow_units::{LinkLayer, Rate};
 
-use super::file::{AssignFile, FleetFile, InterfaceFile, MachineFile, RolloutFile};
+use super::file::{AssignFile, FleetFile, InterfaceFile, MachineFile, RolloutFile, TcpFile};
 use super::remarks::Remarks;
 use super::select::Missed;
-use super::{Fleet, Machine, Target, interface, labels, rollout};
+use super::{Fleet, Machine, Target, TcpPlace, interface, labels, rollout};
 use crate::bundle::{Bundle, FLEET, is_inner};
 
 /// Holds a fleet that was read against the policies of a repository. Where `only` one machine is wanted, that of the others is
@@ -146,8 +146,8 @@ impl<'f> Checker<'f> {
         let policy = policy?;
         let has_queue = match roles_of(&policy, &assign.roles) {
             Ok(roles) => roles.iter().any(|role| role.queues()),
-            // A router between two devices has all roles.
-            Err(RolesError::Several { .. }) if self.is_inline(assign) => false,
+            // A router between two devices has all roles, and in TCP is the one with the profile.
+            Err(RolesError::Several { .. }) if self.is_without_device(assign) => false,
             Err(error) => {
                 self.roles(index, &error);
                 return None;
@@ -170,8 +170,8 @@ impl<'f> Checker<'f> {
         self.remarks.mistake(&format!("assign.{index}.roles"), message, help);
     }
 
-    /// Whether an assignment reaches interfaces between two devices, and no others.
-    fn is_inline(&self, assign: &AssignFile) -> bool {
+    /// Whether an assignment reaches interfaces between two devices or in TCP, and no others.
+    fn is_without_device(&self, assign: &AssignFile) -> bool {
         let all = self.file.machines.iter().flat_map(|(name, machine)| {
             machine.interfaces.iter().map(move |(interface, of)| (name, machine, interface, of))
         });
@@ -180,7 +180,7 @@ impl<'f> Checker<'f> {
         let mut found = false;
         reached.all(|(_, _, _, of)| {
             found = true;
-            of.between.is_some()
+            of.between.is_some() || of.tcp.is_some()
         }) && found
     }
 
@@ -212,7 +212,7 @@ impl<'f> Checker<'f> {
     fn assigned(&mut self, policies: &[Option<Assigned>], only: Option<&str>) -> Vec<Machine> {
         let file = self.file;
         let mut reached = vec![false; policies.len()];
-        let mut tried: BTreeSet<(usize, bool, Option<Rate>, Vec<&str>)> = BTreeSet::new();
+        let mut tried = BTreeSet::new();
         let (mut fit, mut matched) = (Vec::new(), Vec::new());
         let mut machines = Vec::new();
         for (name, machine) in file.machines.iter() {
@@ -232,7 +232,8 @@ impl<'f> Checker<'f> {
                     matched.push(&*assigned.policy);
                     let labels =
                         labels::of_machine(machine, &assigned.policy).map(|(name, _)| name);
-                    let way = (index, of.between.is_some(), assigned.rate(of), labels.collect());
+                    let kind = (of.between.is_some(), of.tcp.is_some());
+                    let way = (index, kind, assigned.rate(of), labels.collect::<Vec<_>>());
                     let is_new = tried.insert(way);
                     let target = || assigned.at(assign, machine, (interface, of));
                     if is_new {
@@ -315,10 +316,32 @@ impl<'f> Checker<'f> {
         }
     }
 
+    /// Refuses what TCP cannot do, before any machine tries.
+    fn fits_tcp(&mut self, index: usize, target: &Target, place: &TcpPlace) {
+        if target.roles.len() > 1 {
+            let what = format!("TCP has one role; found {}", target.roles.len());
+            let help = "name the one with the `aggregate-shaper`";
+            return self.remarks.mistake(&format!("assign.{index}.roles"), what, help);
+        }
+        if let Err(refused) = target.tcp_plan(place) {
+            let what = refused.to_string();
+            let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
+            let help = match help.contains("--dev") {
+                true => "give the interface a `device`, or assign another policy",
+                false => help,
+            };
+            let message = format!("cannot deploy this policy in TCP: {message}");
+            self.remarks.mistake(&format!("assign.{index}.policy"), message, help);
+        }
+    }
+
     /// Refuses what no kernel can do, before any machine tries.
     fn fits_a_device(&mut self, index: usize, target: &Target, interface: &str) {
         if target.between.is_some() {
             return self.fits_between(index, target);
+        }
+        if let Some(place) = &target.tcp {
+            return self.fits_tcp(index, target, place);
         }
         let site = Site {
             rate: None,
@@ -400,6 +423,7 @@ impl Assigned {
             interface: interface.to_owned(),
             device: of.name(),
             between: of.between(),
+            tcp: of.tcp.as_ref().map(TcpFile::place),
             rate: self.rate(of),
             link_layer: of.link_layer.filter(|_| self.is_limited(of)),
             file: assign.policy.clone(),

@@ -1,5 +1,7 @@
 //! The file format of a fleet.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use shortflow_text::{Named, Scalar};
 use shortflow_units::{Duration, LinkLayer, Rate};
@@ -51,7 +53,7 @@ pub(super) struct MachineFile {
     /// What else tells it from others.
     #[serde(default)]
     pub(super) tags: Vec<String>,
-    /// Whose connections have a label that policies match: `mark:NUMBER`, or `cgroup:PATH`.
+    /// Whose connections have a label that policies match: `mark:NUMBER`, `priority:NUMBER` or `cgroup:PATH`.
     #[serde(default)]
     pub(super) labels: Named<String>,
     /// Its devices, each under the name of what it is for.
@@ -59,7 +61,7 @@ pub(super) struct MachineFile {
     pub(super) interfaces: Named<InterfaceFile>,
 }
 
-/// A device of a machine, or two devices between which packets are routed inline.
+/// A device of a machine, two devices between which packets are routed inline, or the machine's own TCP.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterfaceFile {
@@ -67,12 +69,54 @@ pub(super) struct InterfaceFile {
     pub(super) device: Option<String>,
     /// The two devices, as `["eth1", "eth2"]`.
     pub(super) between: Option<Vec<String>>,
+    /// The machine's own TCP, as in `deploy --tcp`: its connections share the profile of the policy's `aggregate-shaper`.
+    pub(super) tcp: Option<TcpFile>,
     /// The rate at which packets leave, of two devices from the first to the second: a little below that of the bottleneck.
     pub(super) rate: Option<Rate>,
     /// The rate from the second of two devices to the first; by default the same.
     pub(super) rate_back: Option<Rate>,
     /// What a packet takes on the link of the bottleneck, such as `docsis`; by default as the policy's shaper says.
     pub(super) link_layer: Option<LinkLayer>,
+}
+
+/// Which of the machine's connections share the profile of the policy's `aggregate-shaper`; all without a key.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TcpFile {
+    /// The address of this machine, or a network, as `192.0.2.0/24`.
+    pub(super) local: Option<String>,
+    /// The address of the other host, or a network.
+    pub(super) peer: Option<String>,
+    /// The port of this machine, such as 443 of a web server.
+    pub(super) local_port: Option<u16>,
+    /// The port of the other host.
+    pub(super) peer_port: Option<u16>,
+    /// The folder of a cgroup of version 2: only new connections of its processes. Default: of all processes.
+    pub(super) cgroup: Option<PathBuf>,
+    /// How windows grow in congestion avoidance. Default: reno.
+    #[serde(default)]
+    pub(super) growth: GrowthFile,
+    /// The reference round-trip time of constant-rate and increase-by-k.
+    pub(super) reference_rtt: Option<Duration>,
+    /// Segments per round trip above the reference, of increase-by-k.
+    pub(super) increase: Option<u32>,
+    /// Limits each window to this rate times the round-trip time.
+    pub(super) window_rate: Option<Rate>,
+}
+
+/// A rule for the growth of windows.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum GrowthFile {
+    /// One segment per round trip.
+    #[default]
+    Reno,
+    /// By rtt²/rtt_av², where rtt_av is the mean of the profile's connections.
+    AggregateFair,
+    /// By rtt²/reference².
+    ConstantRate,
+    /// By `increase` segments where the round-trip time is above the reference.
+    IncreaseByK,
 }
 
 /// A policy, and which interfaces get it: those that all lists mention that are written, each with `*` and `?` for

@@ -7,19 +7,22 @@ mod labels;
 mod remarks;
 mod rollout;
 mod select;
+mod tcp;
 mod written;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use shortflow_deploy::{Options, Owners, Site, Unwanted, Wanted};
+use shortflow_deploy::{Options, Owners, Site, TcpPlan, TcpRefusal, Unwanted, Wanted, compile_tcp};
 use shortflow_policy::Policy;
 use shortflow_text::Diagnostics;
 use shortflow_units::{LinkLayer, Rate};
 
 use crate::bundle::Bundle;
 
+pub(crate) use tcp::TCP;
+pub use tcp::TcpPlace;
 pub(crate) use written::Written;
 
 /// A checked fleet: what every device of every machine is to do.
@@ -59,10 +62,12 @@ pub struct Machine {
 pub struct Target {
     /// The name of the interface: what the device is for, as `wan` (a role of RFC 3460, §5.4).
     pub interface: String,
-    /// The device; of two devices both, as `eth1,eth2`.
+    /// The device; of two devices both, as `eth1,eth2`; of the machine's own TCP `(tcp)`.
     pub device: String,
     /// The two devices between which packets are routed inline; `None` for one device at which the policy is deployed.
     pub between: Option<Between>,
+    /// The connections in whose TCP the policy is, instead of at a device.
+    pub tcp: Option<TcpPlace>,
     /// The rate at which packets leave, where the policy has a queue there.
     pub rate: Option<Rate>,
     /// What a packet takes on the link of the bottleneck, where the policy has a queue there.
@@ -92,6 +97,11 @@ pub struct Between {
     pub devices: [String; 2],
     /// The rate from the second to the first; by default that from the first to the second.
     pub rate_back: Option<Rate>,
+}
+
+/// Whether the name of a device stands for something without queues that are measured: two devices, or TCP.
+pub(crate) fn is_unmeasured(device: &str) -> bool {
+    is_between(device) || device == TCP
 }
 
 /// Whether the name of a device stands for two devices: no device has a comma in its name.
@@ -131,6 +141,15 @@ impl Machine {
 }
 
 impl Target {
+    /// What is to be in TCP, of a target there.
+    ///
+    /// # Errors
+    /// What TCP cannot do.
+    pub(crate) fn tcp_plan(&self, place: &TcpPlace) -> Result<TcpPlan, TcpRefusal> {
+        let role = self.roles.first().map(String::as_str);
+        compile_tcp(&self.policy, role, place.growth, place.window_rate)
+    }
+
     /// The policy's state at a device with the other properties of `site`, on a machine with these owners of labels.
     ///
     /// # Errors
@@ -144,6 +163,7 @@ impl Target {
             link_layer: self.link_layer,
             set: self.set.clone(),
             labels: self.labels.clone(),
+            cgroup: None,
             nearest: self.nearest,
         }))
     }

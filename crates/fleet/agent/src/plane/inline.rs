@@ -12,7 +12,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use shortflow_deploy::Warning;
-use shortflow_inline::{Bridge, DirectionReport, Error, Inline, Plan, Report, acting_roles};
+use shortflow_inline::{
+    Bridge, DirectionReport, Error, Inline, Plan, Report, acting_roles, warnings,
+};
 use shortflow_units::{Duration, Rate};
 
 use super::kernel::one_line;
@@ -67,7 +69,7 @@ impl Routers {
         let thread = thread.map_err(|error| Trouble(format!("cannot start a thread: {error}")))?;
         let mut router = Router { target: target.clone(), rates, stop, seen, thread: Some(thread) };
         // A thread that does not begin says why as its end.
-        let Ok((bridge, is_preferred)) = begins.recv() else {
+        let Ok((bridge, warnings)) = begins.recv() else {
             router.end();
             let why = lock(&router.seen).ended.take();
             return Err(Trouble(why.unwrap_or_else(|| "the router has ended".to_owned())));
@@ -75,12 +77,7 @@ impl Routers {
         self.0.insert(target.device.clone(), router);
         let summary =
             format!(", inline, {} there and {} back, bridge {bridge}", rates[0], rates[1]);
-        let slow = Warning {
-            what: "the router has no real-time priority, so other programs may delay packets"
-                .to_owned(),
-            remedy: "give the agent CAP_SYS_NICE".to_owned(),
-        };
-        Ok(Installed { summary, warnings: Vec::from_iter((!is_preferred).then_some(slow)) })
+        Ok(Installed { summary, warnings })
     }
 
     /// Whether a router runs as the target says.
@@ -134,14 +131,14 @@ impl Drop for Router {
     }
 }
 
-/// Routes packets until `stop`. Says when it has begun, at which bridge, and whether it runs before other threads.
+/// Routes packets until `stop`. Says when it has begun, at which bridge, and what may go wrong.
 fn route(
     target: &Target,
     devices: &[String; 2],
     rates: [Rate; 2],
     stop: &AtomicBool,
     seen: &Mutex<Seen>,
-    begun: &Sender<(String, bool)>,
+    begun: &Sender<(String, Vec<Warning>)>,
 ) -> Result<(), Trouble> {
     let names = [devices[0].as_str(), devices[1].as_str()];
     let roles = acting_roles(&target.policy, &target.roles);
@@ -154,10 +151,15 @@ fn route(
     // If that fails, the bridge stays: it carries the line.
     let mut router = Inline::attach(&bridge, names, &plan)?;
     let first = router.report();
-    let is_preferred = first.is_preferred;
+    let mut warned = warnings(&plan, names)?;
+    warned.extend((!first.is_preferred).then(|| Warning {
+        what:
+            "the router has no real-time priority, so other programs may delay packets".to_owned(),
+        remedy: "give the agent CAP_SYS_NICE".to_owned(),
+    }));
     lock(seen).report = Some(first);
     // Who started it waits for this.
-    let _ = begun.send((bridge.name.clone(), is_preferred));
+    let _ = begun.send((bridge.name.clone(), warned));
     router.run(stop, INTERVAL, |report| {
         lock(seen).report = Some(report.clone());
         ControlFlow::Continue(())

@@ -10,8 +10,8 @@ use shortflow_deploy::{
 };
 
 use super::inline::Routers;
-use super::{DataPlane, Installed, Trouble};
-use crate::fleet::{Target, is_between};
+use super::{DataPlane, Installed, Trouble, tcp};
+use crate::fleet::{TCP, Target, is_between};
 
 /// How long one waits for another command that works on the device.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -78,6 +78,9 @@ impl DataPlane for KernelPlane {
             };
             return self.routers.as_mut().ok_or_else(refused)?.install(target, between);
         }
+        if let Some(place) = &target.tcp {
+            return tcp::install(target, place);
+        }
         let device = &target.device;
         let wanted = self.wanted(target, &link(device)?)?;
         let tc = Tc::new(device).with_lock(DeviceLock::take(device, LOCK_TIMEOUT)?);
@@ -97,6 +100,9 @@ impl DataPlane for KernelPlane {
         if target.between.is_some() {
             return Ok(self.routers.as_ref().is_some_and(|routers| routers.is_running(target)));
         }
+        if let Some(place) = &target.tcp {
+            return tcp::is_deployed(target, place);
+        }
         let wanted = self.wanted(target, &link(&target.device)?)?;
         Ok(wanted.is_deployed(&Tc::new(&target.device))?)
     }
@@ -105,6 +111,9 @@ impl DataPlane for KernelPlane {
         if is_between(device) {
             self.routers.iter_mut().for_each(|routers| routers.stop(device));
             return Ok(());
+        }
+        if device == TCP {
+            return tcp::remove();
         }
         match link(device) {
             Err(Error::NoDevice { .. }) => return Ok(()),
@@ -130,12 +139,18 @@ impl DataPlane for KernelPlane {
         if is_between(device) {
             return Ok(self.router(device));
         }
+        if device == TCP {
+            return tcp::status();
+        }
         Ok(DeviceStatus::of_counters(device)?.map_or(Value::Null, |status| status.json()))
     }
 
     fn status(&mut self, device: &str) -> Result<Value, Trouble> {
         if is_between(device) {
             return Ok(self.router(device));
+        }
+        if device == TCP {
+            return tcp::status();
         }
         Ok(DeviceStatus::read(device)?.map_or(Value::Null, |status| status.json()))
     }

@@ -3,6 +3,7 @@
 mod inline;
 mod kernel;
 mod stub;
+mod tcp;
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,12 @@
 //! Compiles conditioning at a device: the class of each packet, its mark, and whether it is dropped.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
-use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan};
+use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, MAX_ENTRIES};
 use shortflow_elements::classifier::MultiField;
-use shortflow_elements::{Acknowledgements, Color};
+use shortflow_elements::meter::FlowTableSize;
+use shortflow_elements::{Acknowledgements, Color, ThresholdSource};
 use shortflow_packet::{Label, Prefix};
 use shortflow_policy::keys::Metered;
 use shortflow_policy::{MarkerPlan, Policy, Role, TrafficClass};
@@ -31,6 +33,10 @@ pub struct Edge {
     pub asks_sockets: bool,
     /// The program's rules and classes.
     pub plan: EdgePlan,
+    /// What small differences there are from the policy.
+    pub notes: Vec<String>,
+    /// The folder of the cgroup whose processes may set thresholds, where applications may; without it all processes.
+    pub cgroup: Option<PathBuf>,
 }
 
 /// A host to which packets go unmarked for a while.
@@ -84,6 +90,14 @@ pub fn compile_edge(
             Acknowledgements::Marked => plan,
             Acknowledgements::Echoed => plan.echoing(),
         },
+        notes: role.classes.iter().filter_map(|class| bounded(class, &path)).collect(),
+        cgroup: None,
+    };
+    let edge = match role.thresholds {
+        ThresholdSource::Policy => edge,
+        ThresholdSource::Application => {
+            Edge { asks_sockets: true, plan: edge.plan.with_objects(), ..edge }
+        }
     };
     match EdgeMemo::excess(&policy.name, &edge) {
         None => Ok(Some(edge)),
@@ -120,6 +134,17 @@ pub fn compile_edge_past(
     Ok(Edge { past: Some(Past { host, plan: fnv(marking.plan.shape()) }), ..edge })
 }
 
+/// A note on a class whose table has no limit in the policy, and has one on a device.
+fn bounded(class: &TrafficClass, path: &str) -> Option<String> {
+    let Some(MarkerPlan::FairMarker(marker)) = &class.marker else { return None };
+    matches!(marker.table(), FlowTableSize::Unlimited { .. }).then(|| {
+        format!(
+            "{path}, class `{}`: a device remembers at most {MAX_ENTRIES} flows at a time; `status` counts those that it forgets early",
+            class.name
+        )
+    })
+}
+
 /// Whether a class needs the socket that sends a packet.
 fn asks_sockets(class: &TrafficClass) -> bool {
     class.rule.sender.is_some() || matches!(class.marker, Some(MarkerPlan::TcpState(_)))
@@ -137,7 +162,9 @@ fn owned(class: &TrafficClass, policy: &Policy, owners: &Owners, path: &str) -> 
     };
     let name = policy.label_name(label);
     let what = format!("it matches the label `{name}`, which has no owner");
-    let hint = format!("set it with `--label {name}=mark:NUMBER` or `--label {name}=cgroup:PATH`");
+    let hint = format!(
+        "set it with `--label {name}=OWNER`, where OWNER is mark:NUMBER, priority:NUMBER or cgroup:PATH"
+    );
     let path = format!("{path}.classes `{}`", class.name);
     Err(vec![Refusal::of_policy(&path, &what, Some(&hint))])
 }

@@ -93,8 +93,9 @@ impl Compiler<'_> {
             QueuePlan::AggregateShaper(_) => {
                 let what = "it releases packets when TCP receives acknowledgements or an \
                     application writes data; that happens in the host's TCP, before its device";
-                let hint = "nearest is the marker `aggregate`, which marks packets above the same \
-                    profile, or drops them with `police`";
+                let hint = "`deploy --tcp` puts it there; at a device, nearest is the marker \
+                    `aggregate`, which marks packets above the same profile, or drops them with \
+                    `police`";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])
             }
             QueuePlan::SourceScheduler(_) => {

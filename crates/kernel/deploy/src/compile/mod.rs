@@ -129,6 +129,10 @@ fn with_program(
 ) -> Vec<Refusal> {
     // What is not of a kernel's queues, such as a rate, is the same for a program.
     let is_same = of_program.as_ref() == Some(&refused);
+    // What a program does is for a kernel that takes one: this machine lacks it.
+    if of_program.is_none() {
+        refused.iter_mut().for_each(|refusal| refusal.of_machine = true);
+    }
     if let Some(first) = refused.first_mut().filter(|_| !is_same) {
         first.program = match of_program {
             None => Some(format!(

@@ -1,6 +1,6 @@
 //! The roles that one device plays.
 
-use shortflow_policy::{Policy, Role};
+use shortflow_policy::{Policy, QueuePlan, Role};
 
 /// Why a device cannot play some roles.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum RolesError {
     /// Two of the roles have the same task.
     #[error("both `{}` {task}\na device can have only one of them", .roles.join("` and `"))]
     SameTask {
-        /// The roles that were given.
+        /// The roles that have it.
         roles: Vec<String>,
         /// What two of them do.
         task: &'static str,
@@ -70,8 +70,10 @@ pub fn roles_of<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p Role
         (Role::conditions as fn(&Role) -> bool, "condition packets"),
         (Role::queues as fn(&Role) -> bool, "queue packets"),
     ] {
-        if found.iter().filter(|role| does(role)).count() > 1 {
-            return Err(RolesError::SameTask { roles: names.to_vec(), task });
+        let doing: Vec<String> =
+            found.iter().filter(|role| does(role)).map(|role| role.name.clone()).collect();
+        if doing.len() > 1 {
+            return Err(RolesError::SameTask { roles: doing, task });
         }
     }
     Ok(found)
@@ -86,16 +88,24 @@ fn only_role(policy: &Policy) -> Result<Vec<&Role>, RolesError> {
         [] => Err(RolesError::NoEffect { policy: name }),
         [_] => Ok(acting),
         several => {
-            // Those that a device can play together: they mark, and then queue.
-            let marks = several.iter().find(|role| role.conditions() && !role.queues());
-            let queues = several.iter().find(|role| role.queues() && !role.conditions());
+            // Those that a device can play together: they mark, and then queue. Only a sending host plays some.
+            let possible: Vec<&Role> =
+                several.iter().filter(|role| !is_of_host(role)).copied().collect();
+            let possible = if possible.is_empty() { several.to_vec() } else { possible };
+            let marks = possible.iter().find(|role| role.conditions() && !role.queues());
+            let queues = possible.iter().find(|role| role.queues() && !role.conditions());
             let both: Vec<&Role> = marks.into_iter().chain(queues).copied().collect();
-            let example = if both.is_empty() { vec![several[0]] } else { both };
+            let example = if both.is_empty() { vec![possible[0]] } else { both };
             let names = |roles: &[&Role]| roles.iter().map(|role| role.name.clone()).collect();
             let (acting, example) = (names(several), names(&example));
             Err(RolesError::Several { policy: name, acting, example })
         }
     }
+}
+
+/// Whether a role's queue is one of the sending host's, before its TCP or within it.
+fn is_of_host(role: &Role) -> bool {
+    matches!(role.queue, Some(QueuePlan::AggregateShaper(_) | QueuePlan::SourceScheduler(_)))
 }
 
 /// Names between backquotes, separated by commas.

@@ -320,3 +320,19 @@ fn where_a_policy_and_the_command_speak_of_different_links_that_is_noted() {
         "{notes}"
     );
 }
+
+#[test]
+fn a_table_without_limit_has_one_on_a_device_and_that_is_noted() {
+    let policy = |table: &str| {
+        let marker = format!("marker.fair-marker = {{ cir = \"1 Mbit/s\", {table} }}");
+        let text = format!("name = \"p\"\n[[roles.edge.classes]]\nname = \"web\"\n{marker}\n");
+        shortflow_policy::from_text("p.toml", &text, &[]).unwrap()
+    };
+    let notes = |table| {
+        let policy = policy(table);
+        compile_edge(&policy, &policy.roles[0], &Owners::new()).unwrap().unwrap().notes
+    };
+    assert!(notes("table_size = 30").is_empty());
+    let noted = notes("table_size = \"unlimited\", idle_timeout = \"1 s\"").join("\n");
+    assert!(noted.contains("class `web`: a device remembers at most 65536 flows"), "{noted}");
+}

@@ -35,6 +35,7 @@ fn words(steps: &[Step]) -> Vec<String> {
         }
         Step::Drain(_) => "drain".to_owned(),
         Step::Condition { .. } => "condition".to_owned(),
+        Step::RemoveOption(_) => "remove the option".to_owned(),
         Step::Early(_) => "early".to_owned(),
         Step::Fingerprint => "seal".to_owned(),
         Step::Queue(queueing) => format!("program {:?}", queueing.way),

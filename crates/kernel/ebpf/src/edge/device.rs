@@ -158,7 +158,10 @@ impl EdgeAtDevice {
         // Who asks needs no program, so any file stands for one.
         match hook(io::stdin().as_fd(), device, direction).query() {
             Ok(id) => EdgeAtDevice::from_id(id),
-            Err(_) => Ok(None),
+            Err(error) => match Program::Edge.at("finding it")(error) {
+                error @ Error::TooManyFiles(_) => Err(error),
+                _ => Ok(None),
+            },
         }
     }
 
@@ -167,7 +170,12 @@ impl EdgeAtDevice {
         let mut programs = ProgInfoIter::with_query_opts(wanted);
         let found = programs
             .find(|program| program.id == id && program.name.as_os_str() == OsStr::new(NAME));
-        let Some(found) = found else { return Ok(None) };
+        let Some(found) = found else {
+            // The list of programs ends early where no descriptor is left.
+            let spare = io::stdin().as_fd().try_clone_to_owned();
+            spare.map_err(|error| Program::Edge.at("finding it")(error.into()))?;
+            return Ok(None);
+        };
         let maps: Result<Vec<_>, _> =
             found.map_ids.iter().map(|id| MapHandle::from_map_id(*id)).collect();
         let there = EdgeAtDevice { maps: maps.map_err(Program::Edge.at("finding its maps"))? };

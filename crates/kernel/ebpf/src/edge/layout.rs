@@ -222,10 +222,13 @@ fn sliding(found: Result<IntegerTswParams, ParamsError>) -> Result<Working, Unsu
 }
 
 fn fair_marker(params: &FairMarkerParams) -> Result<Working, Unsupported> {
-    let FlowTableSize::AtMost(flows) = params.table() else { return Err(Unsupported::Endless) };
+    let (flows, idle_timeout) = match params.table() {
+        FlowTableSize::AtMost(flows) => (flows, Duration::MAX),
+        FlowTableSize::Unlimited { idle_timeout } => (MAX_ENTRIES, idle_timeout),
+    };
     Ok(Working {
         kind: 6,
-        accounts: Accounts::new(Aggregate::Flow, 128, flows, Duration::MAX)?,
+        accounts: Accounts::new(Aggregate::Flow, 128, flows, idle_timeout)?,
         threshold: params.threshold(),
         ..sliding(IntegerTswParams::two_colors(params.tsw()))?
     })
@@ -461,6 +464,12 @@ mod place {
     pub(super) const SHARING: Range<usize> = 166..168;
     pub(super) const METER: usize = 244;
     pub(super) const TABLE: usize = 248;
+}
+
+/// The meters of classes, a bit each.
+#[cfg(feature = "ebpf")]
+pub(super) fn meters(classes: &[Class]) -> u32 {
+    classes.iter().fold(0, |meters, class| meters | 1 << class.bytes[place::METER])
 }
 
 /// Whether a class can go on from where another one is: with the same meter, over accounts of the same kind of which it

@@ -41,6 +41,8 @@ use shortflow_units::{Duration, Rate};
 #[cfg(feature = "ebpf")]
 pub use device::EdgeAtDevice;
 pub use program::EdgeProgram;
+#[cfg(feature = "ebpf")]
+pub(crate) use program::NAME as EDGE;
 pub(crate) use rules::Rules;
 pub use speed::Effort;
 pub use times::EdgeTimes;
@@ -53,6 +55,9 @@ pub enum Direction {
     /// Those that it sends, before they are queued.
     Egress,
 }
+
+/// The priorities of sockets that rules know, with 0, which is that of a socket without one.
+pub const PRIORITIES: u8 = 16;
 
 /// The most rules of one device.
 pub const MAX_RULES: usize = 64;
@@ -158,6 +163,8 @@ pub struct EdgePlan {
     aggregates: usize,
     /// Whether acknowledgements have the code points of what they acknowledge.
     echoes: bool,
+    /// Whether applications say where objects begin, and how many of their bytes have each level.
+    has_objects: bool,
     /// The rules and the classes, as if no seeds had been drawn.
     shape: String,
 }
@@ -201,7 +208,8 @@ impl EdgePlan {
         let classes = classes.iter().map(&mut class).collect::<Result<_, _>>()?;
         let rules = rules::Rules::new(rules, owners)?;
         let shape = format!("{} {unseeded:?}", rules.shape);
-        Ok(EdgePlan { rules, classes, tables, aggregates, echoes: false, shape })
+        let (echoes, has_objects) = (false, false);
+        Ok(EdgePlan { rules, classes, tables, aggregates, echoes, has_objects, shape })
     }
 
     /// The same plan, in which acknowledgements without data have the code point of the last packet with data, SYN or
@@ -217,6 +225,18 @@ impl EdgePlan {
         self.echoes
     }
 
+    /// The same plan, in which applications may set the thresholds of their connections by
+    /// [`SocketOption`](crate::option::SocketOption): of `Dstf`, and of rules by bytes sent.
+    #[must_use]
+    pub fn with_objects(self) -> EdgePlan {
+        EdgePlan { has_objects: true, shape: format!("objects {}", self.shape), ..self }
+    }
+
+    /// Whether they may.
+    pub fn has_objects(&self) -> bool {
+        self.has_objects
+    }
+
     /// Identifies plans with the same behaviour: everything except the random seeds of its tables.
     pub fn shape(&self) -> &str {
         &self.shape
@@ -228,6 +248,8 @@ impl EdgePlan {
 pub enum Owner {
     /// The mark of the socket (`SO_MARK`).
     Mark(u32),
+    /// The priority of the socket (`SO_PRIORITY`), from 1 to 15.
+    Priority(u8),
     /// The group of processes (cgroup v2) that has opened the socket, or one below it.
     Group {
         /// Its number, which is that of its folder.
@@ -268,8 +290,6 @@ pub enum Unsupported {
         /// The rate.
         rate: Rate,
     },
-    /// A table of flows without bound.
-    Endless,
     /// What counts is the payload of packets alone.
     Payload,
     /// A window that whole numbers cannot compute, in words.
@@ -292,7 +312,7 @@ pub struct Cost {
     pub memory: u64,
 }
 
-/// The most flows or hosts that a class remembers.
+/// The most flows or hosts that a class remembers. A table without limit has as many.
 pub const MAX_ENTRIES: usize = 1 << 16;
 
 /// The maximum number of connections whose last received packet is remembered.
@@ -331,9 +351,6 @@ impl fmt::Display for Unsupported {
             ),
             Unsupported::Fast { rate } => {
                 write!(f, "the rate of an aggregate must be at most {MAX_RATE}; found {rate}")
-            }
-            Unsupported::Endless => {
-                write!(f, "the table of a Fair Marker must have a size limit")
             }
             Unsupported::Payload => {
                 write!(
@@ -443,6 +460,8 @@ pub struct Trial<'p> {
     pub draw: u32,
     /// The mark of the socket that sends it.
     pub mark: u32,
+    /// The priority of the socket that sends it.
+    pub priority: u32,
     /// Into how many segments a device would cut it; up to 1 it is a packet as it is.
     pub segments: u32,
     /// The bytes of payload of each of these but the last.

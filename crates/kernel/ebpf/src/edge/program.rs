@@ -12,13 +12,14 @@ use shortflow_elements::meter::POWERS;
 
 use super::{EdgeCounter, EdgePlan, EdgeTable, EdgeTimes, MAX_ECHOED, Trial, layout, times};
 use crate::error::Program;
+use crate::option::{OBJECTS, SocketOption};
 use crate::{Error, Link};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.bpf.o"));
 
 /// Its name there, and in the kernel, and that of what sees the packets that a device receives.
-pub(super) const NAME: &str = "shortflow_edge";
+pub(crate) const NAME: &str = "shortflow_edge";
 pub(super) const ECHO: &str = "shortflow_echo";
 
 /// What the program returns for a packet that goes no further (TC_ACT_SHOT).
@@ -27,6 +28,7 @@ const DROPPED: u32 = 2;
 /// The size of `struct __sk_buff`, and the offsets of its fields (include/uapi/linux/bpf.h).
 const CONTEXT: usize = 192;
 const MARK: usize = 8;
+const PRIORITY: usize = 32;
 const CONTROL_BLOCK: usize = 48;
 const TIME: usize = 152;
 const SEGMENTS: usize = 164;
@@ -46,7 +48,28 @@ impl EdgeProgram {
     /// # Errors
     /// When the machine lacks something.
     pub fn load(plan: &EdgePlan, link: Link) -> Result<EdgeProgram, Error> {
-        EdgeProgram::loaded(plan, link, false)
+        EdgeProgram::loaded(plan, link, layout::meters(&plan.classes), false, None)
+    }
+
+    /// Loads the program, which reads what applications say by this option, of a plan that has objects.
+    ///
+    /// # Errors
+    /// When the machine lacks something.
+    pub fn load_with_option(
+        plan: &EdgePlan,
+        link: Link,
+        option: &SocketOption,
+    ) -> Result<EdgeProgram, Error> {
+        EdgeProgram::loaded(plan, link, layout::meters(&plan.classes), false, Some(option))
+    }
+
+    /// Whether the kernel takes the program with all meters there are.
+    ///
+    /// # Errors
+    /// When it does not, or when the machine lacks something else.
+    pub fn probe() -> Result<(), Error> {
+        let nothing = EdgePlan::new(&[], &[]).expect("no space left");
+        EdgeProgram::loaded(&nothing, Link::Ethernet, u32::MAX, false, None).map(|_| ())
     }
 
     /// Loads the program for trials: each [`Trial`] gives the time and the random bits.
@@ -54,10 +77,16 @@ impl EdgeProgram {
     /// # Errors
     /// When the machine lacks something.
     pub fn load_to_try(plan: &EdgePlan) -> Result<EdgeProgram, Error> {
-        EdgeProgram::loaded(plan, Link::Ethernet, true)
+        EdgeProgram::loaded(plan, Link::Ethernet, layout::meters(&plan.classes), true, None)
     }
 
-    fn loaded(plan: &EdgePlan, link: Link, is_tried: bool) -> Result<EdgeProgram, Error> {
+    fn loaded(
+        plan: &EdgePlan,
+        link: Link,
+        meters: u32,
+        is_tried: bool,
+        option: Option<&SocketOption>,
+    ) -> Result<EdgeProgram, Error> {
         libbpf_rs::set_print(None);
         let mut opened =
             ObjectBuilder::default().open_memory(BUILT).map_err(Program::Edge.at("opening it"))?;
@@ -65,7 +94,8 @@ impl EdgeProgram {
             Link::None => 0,
             Link::Ethernet => 1,
         };
-        let flags = [link, is_tried.into(), plan.echoes.into(), plan.rules.asks]
+        let objects = u32::from(plan.has_objects);
+        let flags = [link, is_tried.into(), plan.echoes.into(), plan.rules.asks, meters, objects]
             .into_iter()
             .flat_map(u32::to_ne_bytes);
         let bounds = EdgeTimes::BOUNDS.map(|bound| bound.nanos()).into_iter();
@@ -80,6 +110,11 @@ impl EdgeProgram {
             let mut map = map.expect("the map is in what was built");
             let sized = map.set_max_entries(wanted.max(1) as u32);
             sized.map_err(Program::Edge.at("making its tables"))?;
+        }
+        if let Some(option) = option {
+            let map = opened.maps_mut().find(|map| map.name() == OBJECTS);
+            let mut map = map.expect("the map is in what was built");
+            map.reuse_fd(option.objects()).map_err(Program::Edge.at("making its tables"))?;
         }
         let echo = opened.progs_mut().find(|program| program.name() == ECHO);
         echo.expect("it is in what was built").set_autoload(plan.echoes);
@@ -135,6 +170,7 @@ impl EdgeProgram {
         let mut context = [0; CONTEXT];
         context[CONTROL_BLOCK..][..4].copy_from_slice(&trial.draw.to_ne_bytes());
         context[MARK..][..4].copy_from_slice(&trial.mark.to_ne_bytes());
+        context[PRIORITY..][..4].copy_from_slice(&trial.priority.to_ne_bytes());
         context[CONTROL_BLOCK + 8..][..4].copy_from_slice(&trial.rtt.to_ne_bytes());
         for (at, reported) in [(12, trial.sent), (16, trial.remaining)] {
             let reported = reported.map_or(0, |bytes| bytes.saturating_add(1));

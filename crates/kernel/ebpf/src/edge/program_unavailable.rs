@@ -2,6 +2,7 @@
 
 use super::{EdgeCounter, EdgePlan, EdgeTable, EdgeTimes, Trial};
 use crate::error::Program;
+use crate::option::SocketOption;
 use crate::{Error, Link};
 
 /// The program that conditions packets; this build has none.
@@ -14,6 +15,26 @@ impl EdgeProgram {
     /// # Errors
     /// Always: it was left out.
     pub fn load(_plan: &EdgePlan, _link: Link) -> Result<EdgeProgram, Error> {
+        Err(Error::LeftOut(Program::Edge))
+    }
+
+    /// Whether the kernel takes the program.
+    ///
+    /// # Errors
+    /// Always: it was left out.
+    pub fn probe() -> Result<(), Error> {
+        Err(Error::LeftOut(Program::Edge))
+    }
+
+    /// Loads the program for a socket option.
+    ///
+    /// # Errors
+    /// Always: this build does not include it.
+    pub fn load_with_option(
+        _plan: &EdgePlan,
+        _link: Link,
+        _option: &SocketOption,
+    ) -> Result<EdgeProgram, Error> {
         Err(Error::LeftOut(Program::Edge))
     }
 

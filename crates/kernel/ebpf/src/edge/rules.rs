@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use shortflow_elements::classifier::{AnyOf, DscpSet, MultiField, PortRange, SenderMatch};
 use shortflow_packet::{Label, Prefix, Protocol};
 
-use super::{MAX_RULES, Owner, Unsupported};
+use super::{MAX_RULES, Owner, PRIORITIES, Unsupported};
 
 /// The maximum number of intervals of ports in `struct of_port`.
 const MAX_INTERVALS: usize = 256;
@@ -24,6 +24,7 @@ enum Field {
     Mark,
     Group,
     Progress,
+    Priority,
 }
 
 /// The rules of a plan.
@@ -83,7 +84,7 @@ struct Masked {
 impl Rules {
     /// Whether any of them asks for more than headers have.
     pub(crate) fn asks_sockets(&self) -> bool {
-        let of_sockets = [Field::Mark, Field::Group, Field::Progress];
+        let of_sockets = [Field::Mark, Field::Priority, Field::Group, Field::Progress];
         of_sockets.into_iter().any(|field| self.asks >> (field as u32) & 1 == 1)
     }
 
@@ -169,6 +170,14 @@ impl Rule {
     fn mark(&self) -> Option<u32> {
         match self.owner {
             Some(Owner::Mark(mark)) => Some(mark),
+            _ => None,
+        }
+    }
+
+    /// The socket's priority for which it asks.
+    fn priority(&self) -> Option<u8> {
+        match self.owner {
+            Some(Owner::Priority(priority)) => Some(priority),
             _ => None,
         }
     }
@@ -268,6 +277,7 @@ fn asks(rules: &[Rule]) -> u32 {
         | any(Field::SourcePort, &|rule| rule.ports[0] != Ports::all())
         | any(Field::DestinationPort, &|rule| rule.ports[1] != Ports::all())
         | any(Field::Mark, &|rule| rule.mark().is_some())
+        | any(Field::Priority, &|rule| rule.priority().is_some())
         | any(Field::Group, &|rule| rule.group().is_some())
         | any(Field::Progress, &|rule| rule.sent_up_to.or(rule.remaining_up_to).is_some())
 }
@@ -294,6 +304,9 @@ fn tables(rules: &[Rule]) -> Vec<u8> {
     tables.ports(1);
     let mark = |rule: &Rule| rule.mark().map(|mark| Masked::exactly(mark.into()));
     tables.by_bytes(4, &|rule| Some(mark(rule).unwrap_or_default()));
+    for value in 0..PRIORITIES {
+        tables.word(&|rule| rule.priority().is_none_or(|priority| priority == value));
+    }
     tables.by_bytes(8, &|rule| rule.group().map(|(id, _)| Masked::exactly(id.into())));
     let levels = tables.levels();
     tables.word(&|rule| rule.group().is_none());

@@ -11,7 +11,7 @@ use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenM
 use super::layout::{self, FLOW_QUEUES, FLOWS, MACHINE, PLACES, PLAN, RANKED};
 use super::{QdiscCounts, QdiscPlan, Sizes, fnv};
 use crate::Error;
-use crate::error::Program;
+use crate::error::{Program, is_out_of_files};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/qdisc.bpf.o"));
@@ -49,10 +49,14 @@ impl QdiscProgram {
     /// How the kinds of all disciplines begin.
     pub const PREFIX: &str = BUILT_AS;
 
-    /// Whether the kernel has programs as queueing disciplines, by its own types.
-    pub fn is_possible() -> bool {
-        let types = Btf::from_vmlinux();
-        types.is_ok_and(|types| types.type_by_name::<Struct<'_>>(KERNELS_TYPE).is_some())
+    /// Whether the kernel has programs as queueing disciplines, by its own types; `None` if this process has too many
+    /// open files to read them.
+    pub fn is_possible() -> Option<bool> {
+        match Btf::from_vmlinux() {
+            Ok(types) => Some(types.type_by_name::<Struct<'_>>(KERNELS_TYPE).is_some()),
+            Err(error) if is_out_of_files(&format!("{error:#}")) => None,
+            Err(_) => Some(false),
+        }
     }
 
     /// Registers the discipline with a plan and two texts that stay with it, for a device to take it by

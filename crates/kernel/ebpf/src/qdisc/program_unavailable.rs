@@ -17,8 +17,8 @@ impl QdiscProgram {
     pub const PREFIX: &str = "shortflow";
 
     /// Whether the kernel has programs as queueing disciplines: this build cannot load one.
-    pub fn is_possible() -> bool {
-        false
+    pub fn is_possible() -> Option<bool> {
+        Some(false)
     }
 
     /// Registers the discipline.

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use shortflow_ebpf::Error;
 use shortflow_ebpf::early::{Arrival as Shown, EarlyPlan, EarlyProgram, MAX_QUEUES, QueuePlace};
 use shortflow_elements::classifier::{DscpTable, SimaClass};
 use shortflow_elements::queue::{
@@ -14,6 +13,8 @@ use shortflow_elements::{Arrival, DropReason, Drops, Gate, QueueDiscipline, Verd
 use shortflow_packet::{Dscp, Ecn, Packet, TrafficClass};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rate, Rng};
 
+use crate::loaded::loaded;
+
 /// Bytes before IP, and on the line before that.
 const HEADER: u32 = 14;
 const OVERHEAD: u32 = 4;
@@ -21,19 +22,7 @@ const OVERHEAD: u32 = 4;
 const ARRIVALS: usize = 2_000;
 
 fn program(plan: &EarlyPlan) -> Option<EarlyProgram> {
-    match EarlyProgram::load_to_try(plan) {
-        Ok(program) => Some(program),
-        Err(
-            lacking @ (Error::LeftOut(_)
-            | Error::NotAllowed(_)
-            | Error::NoEbpf(_)
-            | Error::NoTypes(_)),
-        ) if std::env::var_os("CI").is_none() => {
-            eprintln!("skipped: needs eBPF: {lacking}");
-            None
-        }
-        Err(lacking) => panic!("needs eBPF: {lacking}"),
-    }
+    loaded(EarlyProgram::load_to_try(plan))
 }
 
 fn place(rate: Rate) -> QueuePlace {

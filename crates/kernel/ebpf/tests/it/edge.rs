@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use shortflow_ebpf::Error;
 use shortflow_ebpf::edge::{Buckets, EdgeClass, EdgeMeter, EdgePlan, EdgeProgram, Owner, Trial};
 use shortflow_elements::classifier::{Classifier, DscpTable, MultiField, SimaClass};
 use shortflow_elements::dropper::PolicerAction;
@@ -24,27 +23,16 @@ use shortflow_packet::{Dscp, Label, Packet, SenderView};
 use shortflow_units::{Bytes, Duration, Instant, Rate, Rng};
 use shortflow_wire::{DsField, Layers};
 
+use crate::loaded::loaded;
 use crate::packets::Packets;
 use crate::recording;
 
 /// Packets that each test shows to both.
 const PACKETS: usize = 100_000;
 
-/// The program; none, and a word on what is lacking, where there can be none; on CI there must.
+/// The program of a plan.
 pub(crate) fn program(plan: &EdgePlan) -> Option<EdgeProgram> {
-    match EdgeProgram::load_to_try(plan) {
-        Ok(program) => Some(program),
-        Err(
-            lacking @ (Error::LeftOut(_)
-            | Error::NotAllowed(_)
-            | Error::NoEbpf(_)
-            | Error::NoTypes(_)),
-        ) if std::env::var_os("CI").is_none() => {
-            eprintln!("skipped: needs eBPF: {lacking}");
-            None
-        }
-        Err(lacking) => panic!("needs eBPF: {lacking}"),
-    }
+    loaded(EdgeProgram::load_to_try(plan))
 }
 
 /// A source of random bits of which the test says what comes.
@@ -147,10 +135,16 @@ fn aware() -> ColorMode {
 /// Tables that are too small for the packets' flows, and such as forget.
 fn with_tables() -> Vec<EdgeMeter> {
     let mut meters = Vec::new();
-    for (threshold, flows) in [(5, 20), (3, 0), (0, 7), (2, 60_000)] {
+    let unlimited = |millis: u64| FlowTableSize::Unlimited {
+        idle_timeout: Duration::from_nanos(millis * 1_000_000),
+    };
+    let at_most = [(5, 20), (3, 0), (0, 7), (2, 60_000)]
+        .map(|(threshold, flows)| (threshold, FlowTableSize::AtMost(flows)));
+    let unlimited = [(7, unlimited(1)), (2, unlimited(10)), (3, unlimited(1_000))];
+    for (threshold, size) in at_most.into_iter().chain(unlimited) {
         let window = Duration::from_nanos(300_000_000);
         let tsw = TswParams::new(rate(4_000_000), window, InitialRate::Committed).unwrap();
-        let params = FairMarkerParams::new(tsw, threshold, FlowTableSize::AtMost(flows)).unwrap();
+        let params = FairMarkerParams::new(tsw, threshold, size).unwrap();
         meters.push(EdgeMeter::FairMarker(params));
     }
     let levels = || {
@@ -339,6 +333,7 @@ pub(crate) fn compare_of(
         draw.is(drawn);
         let (segments, segment, mark) = (0, 0, mark.into());
         let trial = Trial {
+            priority: 0,
             packet: &packet,
             now,
             draw: drawn,

@@ -3,21 +3,13 @@
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 
-use shortflow_ebpf::{AggregateFair, Error};
+use shortflow_ebpf::AggregateFair;
 use socket2::SockRef;
 
-/// The control; none, and a word on what is lacking, where there can be none; on CI there must.
+use crate::loaded::loaded;
+
 fn register() -> Option<Arc<AggregateFair>> {
-    match AggregateFair::register() {
-        Ok(control) => Some(control),
-        Err(lacking @ (Error::NotAllowed(_) | Error::NoEbpf(_)))
-            if std::env::var_os("CI").is_none() =>
-        {
-            eprintln!("skipped: needs eBPF: {lacking}");
-            None
-        }
-        Err(lacking) => panic!("needs eBPF: {lacking}"),
-    }
+    loaded(AggregateFair::register())
 }
 
 #[test]

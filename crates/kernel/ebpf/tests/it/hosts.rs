@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::ErrorKind;
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use shortflow_testbed::{Device, Home, Host, HostSpec, PortKind, Ports};
 
@@ -46,4 +47,13 @@ pub(crate) fn read(device: &mut Device, buffer: &mut [u8]) -> Option<usize> {
         Err(error) if error.kind() == ErrorKind::WouldBlock => None,
         Err(error) => panic!("{error}"),
     }
+}
+
+/// The folder of the root of all cgroups of version 2.
+pub(crate) fn cgroup_root() -> std::io::Result<PathBuf> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts")?;
+    let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
+    let found = mounts.find(|fields| fields.get(2) == Some(&"cgroup2"));
+    let root = found.ok_or_else(|| std::io::Error::other("no cgroup2 is mounted"))?[1];
+    Ok(PathBuf::from(root))
 }

@@ -13,7 +13,7 @@ use shortflow_packet::{Dscp, Label};
 use shortflow_testbed::{Device, PortKind};
 
 use crate::edge::{Shown, all, compare_of, drawn};
-use crate::hosts::{read, two_hosts};
+use crate::hosts::{cgroup_root, read, two_hosts};
 
 fn fixed(code_point: Dscp) -> EdgeClass {
     EdgeClass {
@@ -59,11 +59,7 @@ struct Groups(PathBuf);
 
 impl Groups {
     fn new() -> std::io::Result<Groups> {
-        let mounts = std::fs::read_to_string("/proc/self/mounts")?;
-        let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());
-        let found = mounts.find(|fields| fields.get(2) == Some(&"cgroup2"));
-        let root = found.ok_or_else(|| std::io::Error::other("no cgroup2 is mounted"))?[1];
-        let outer = PathBuf::from(root).join(format!("shortflow-test-{}", std::process::id()));
+        let outer = cgroup_root()?.join(format!("shortflow-test-{}", std::process::id()));
         std::fs::create_dir(&outer)?;
         let groups = Groups(outer);
         std::fs::create_dir(groups.inner())?;
@@ -136,4 +132,31 @@ fn a_label_is_that_of_the_group_in_which_a_process_has_opened_its_socket_or_one_
     assert_eq!(sent_from(Some(groups.0.clone())), Dscp::AF12.value());
     assert_eq!(sent_from(Some(groups.inner())), Dscp::AF11.value(), "below it");
     assert_eq!(sent_from(None), Dscp::AF13.value());
+}
+
+#[test]
+fn a_socket_without_privileges_changes_its_label_by_its_priority_while_it_is_open() {
+    let attached = two_hosts(PortKind::Tun, 0, |home, [first, _]| {
+        let classes = [Dscp::AF11, Dscp::AF12, Dscp::AF13].map(fixed);
+        let owners = [(Label(1), Owner::Priority(5)), (Label(2), Owner::Priority(1))];
+        let rules = [(labelled(1), 0), (labelled(2), 1), (all(), 2)];
+        let plan = EdgePlan::with_owners(&rules, &classes, &owners)?;
+        let program = EdgeProgram::load(&plan, Link::None)?;
+        first.within(home, || program.attach(first.device, Direction::Egress))??;
+        Ok(program)
+    });
+    let Some((home, [first, _], mut devices, _program)) = attached else { return };
+    let socket = first.within(&home, || std::net::UdpSocket::bind("10.0.0.1:0")).unwrap().unwrap();
+    socket.connect("10.0.0.2:9").unwrap();
+    let mut sent_with = |priority: i32| {
+        nix::sys::socket::setsockopt(&socket, nix::sys::socket::sockopt::Priority, &priority)
+            .unwrap();
+        socket.send(b"x").unwrap();
+        next_code_point(&mut devices[0])
+    };
+    assert_eq!(sent_with(0), Dscp::AF13.value(), "it has none");
+    assert_eq!(sent_with(5), Dscp::AF11.value());
+    assert_eq!(sent_with(1), Dscp::AF12.value());
+    assert_eq!(sent_with(6), Dscp::AF13.value(), "nobody asks for it");
+    assert_eq!(sent_with(5), Dscp::AF11.value());
 }

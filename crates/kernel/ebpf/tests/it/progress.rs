@@ -85,7 +85,7 @@ const REMAINING: u64 = HANDED_IN - 29 * SEGMENT;
 
 /// Carries packets between the hosts until told to stop, of the first's data none before `is_handed_in`, and every `loss`-th not
 /// at all; the packets of the first.
-fn carry(
+pub(crate) fn carry(
     devices: &mut [Device; 2],
     [is_handed_in, stop]: [&AtomicBool; 2],
     loss: usize,

@@ -385,6 +385,39 @@ fn a_connection_is_of_the_first_bound_that_it_has_not_passed() {
 }
 
 #[test]
+fn a_priority_is_that_of_the_rule_that_names_it_and_a_larger_one_of_none() {
+    let class = |code_point| EdgeClass {
+        meter: EdgeMeter::Fixed(Color::Green),
+        code_points: Some([code_point; 3]),
+        police: None,
+    };
+    let labelled = |label| SenderMatch { label: Some(Label(label)), ..SenderMatch::default() };
+    let of_label = |label| MultiField { sender: Some(labelled(label)), ..MultiField::default() };
+    let owners = [(Label(1), Owner::Priority(1)), (Label(2), Owner::Priority(15))];
+    let rules = [(of_label(1), 0), (of_label(2), 1), (MultiField::default(), 2)];
+    let classes = [dscp(10), dscp(20), dscp(30)].map(class);
+    let Some(program) = program(&EdgePlan::with_owners(&rules, &classes, &owners).unwrap()) else {
+        return;
+    };
+    let packet = SENT.bytes();
+    let mut out = Vec::new();
+    for priority in [0, 1, 2, 14, 15, 16, 17, 31, u32::MAX] {
+        assert!(
+            program
+                .try_packet(Trial { packet: &packet, priority, ..Trial::default() }, &mut out)
+                .unwrap()
+        );
+        let expected = match priority {
+            1 => 10,
+            15 => 20,
+            _ => 30,
+        };
+        let found = Layers::of_ethernet(&out).descriptor(None).unwrap().dscp;
+        assert_eq!(found, dscp(expected), "{priority}");
+    }
+}
+
+#[test]
 fn a_mark_is_that_of_a_rule_only_where_all_its_bytes_are() {
     let marks: Vec<u32> = (0..32).map(|at| 1 << at).chain([0, u32::MAX, 0x0101_0101]).collect();
     let rule = |label: u16| {

@@ -3,5 +3,9 @@
 #[cfg(feature = "ebpf")]
 mod bench;
 #[cfg(feature = "ebpf")]
+mod devices;
+#[cfg(feature = "ebpf")]
+mod ending;
+#[cfg(feature = "ebpf")]
 mod passing;
 mod refused;

@@ -14,7 +14,7 @@ use shortflow_units::LinkLayer;
 use crate::bench::{Bench, DEVICES, on_a_bench, run};
 
 /// Marks datagrams to port 5000, and gives them priority.
-const MARKS: &str = "\
+pub(crate) const MARKS: &str = "\
     [[roles.edge.classes]]\nname = \"calls\"\nmatch = { dst_port = 5000 }\nmarker.fixed = { dscp = \"EF\" }\n\
     [[roles.core.queue.strict-priority.bands]]\nmatch = { dscp = \"EF\" }\nqueue.fifo = { limit = \"100 pkt\" }\n\
     [[roles.core.queue.strict-priority.bands]]\nqueue.fifo = { limit = \"100 pkt\" }\n";
@@ -181,37 +181,6 @@ fn a_router_that_hangs_stops_nobody_for_long() {
 }
 
 #[test]
-fn a_device_with_an_address_is_not_taken_from_its_network() {
-    on_a_bench(|_| {
-        run("addr add 192.0.2.1/24 dev near").unwrap();
-        let refused = Bridge::join(DEVICES).unwrap_err().to_string();
-        assert!(refused.contains("192.0.2.1") && refused.contains("bridge"), "{refused}");
-    });
-}
-
-#[test]
-fn a_bridge_that_does_more_than_forward_between_the_two_is_refused() {
-    on_a_bench(|_| {
-        run("link add br9 type bridge forward_delay 0").unwrap();
-        DEVICES.iter().for_each(|device| run(&format!("link set {device} master br9")).unwrap());
-        let refused = |what: &str| {
-            let message = Bridge::join(DEVICES).unwrap_err().to_string();
-            assert!(message.contains(what), "{message}");
-        };
-        assert!(!Bridge::join(DEVICES).unwrap().is_new);
-        run("link add third type veth peer name other").unwrap();
-        run("link set third master br9").unwrap();
-        refused("has the ports");
-        run("link set third nomaster").unwrap();
-        run("link set near type bridge_slave isolated on").unwrap();
-        refused("isolates its port near");
-        run("link set near type bridge_slave isolated off").unwrap();
-        run("link set br9 type bridge stp_state 1").unwrap();
-        refused("spanning tree");
-    });
-}
-
-#[test]
 fn neighbour_discovery_passes_a_full_queue() {
     on_a_bench(|bench| {
         let text = "[roles.core]\nqueue.fifo = { limit = \"20 pkt\" }\n";
@@ -229,45 +198,5 @@ fn neighbour_discovery_passes_a_full_queue() {
             assert_eq!(near.recv(&mut [0; 100]).unwrap(), 50, "the address is found");
         });
         assert!(report.directions[0].dropped.iter().any(|(_, count)| *count > 100), "{report:?}");
-    });
-}
-
-#[test]
-fn a_router_whose_bridge_changes_ends_and_says_why() {
-    on_a_bench(|_| {
-        let policy = from_text("p.toml", MARKS, &[]).unwrap();
-        let rates = ["100 Mbit/s".parse().unwrap(); 2];
-        let plan = Plan::new(acting_roles(&policy, &[]).unwrap(), rates, LinkLayer::default(), 1);
-        let bridge = Bridge::join(DEVICES).unwrap();
-        let mut router = Inline::attach(&bridge, DEVICES, &plan.unwrap()).unwrap();
-        let (stop, begun) = (AtomicBool::new(false), Instant::now());
-        let second = shortflow_units::Duration::from_secs(1);
-        let mut is_changed = false;
-        let ended = router.run(&stop, second, |_| {
-            if !is_changed {
-                run(&format!("link del {}", bridge.name)).unwrap();
-                is_changed = true;
-            }
-            match begun.elapsed() > Duration::from_secs(10) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
-            }
-        });
-        let message = ended.unwrap_err().to_string();
-        assert!(message.contains("changed") && message.contains(&bridge.name), "{message}");
-    });
-}
-
-#[test]
-fn a_second_router_at_the_same_devices_is_refused() {
-    on_a_bench(|_| {
-        let policy = from_text("p.toml", MARKS, &[]).unwrap();
-        let rates = ["100 Mbit/s".parse().unwrap(); 2];
-        let plan = Plan::new(acting_roles(&policy, &[]).unwrap(), rates, LinkLayer::default(), 1);
-        let plan = plan.unwrap();
-        let bridge = Bridge::join(DEVICES).unwrap();
-        let _first = Inline::attach(&bridge, DEVICES, &plan).unwrap();
-        let refused = Inline::attach(&bridge, DEVICES, &plan).err().expect("it is refused");
-        assert!(refused.to_string().contains("another XDP program"), "{refused}");
     });
 }

@@ -10,21 +10,27 @@ pub use dscp::{DscpSet, DscpTable};
 pub use multi_field::{MultiField, PortRange, SenderMatch};
 pub use sima::SimaClass;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use shortflow_packet::{Packet, SenderView};
+use shortflow_packet::{ObjectView, Packet, SenderView};
+use shortflow_units::Bytes;
 
 /// An ordered list of matches, each with a class. The first match decides. One step per rule. Clones share
 /// the rules, so that those of many ports stay in the cache.
 #[derive(Debug, Clone, Default)]
 pub struct Classifier {
     rules: Arc<[(MultiField, usize)]>,
+    /// The bounds of bytes sent for which rules ask, rising.
+    bounds: Arc<[Bytes]>,
 }
 
 impl Classifier {
     /// A classifier with `rules`, in this order.
     pub fn new(rules: Vec<(MultiField, usize)>) -> Self {
-        Classifier { rules: rules.into() }
+        let asked = rules.iter().filter_map(|(rule, _)| rule.sender?.sent_up_to);
+        let bounds: BTreeSet<Bytes> = asked.collect();
+        Classifier { rules: rules.into(), bounds: bounds.into_iter().collect() }
     }
 
     /// The class of the first match, or `None` if nothing matches.
@@ -36,8 +42,25 @@ impl Classifier {
     /// As [`classify`](Self::classify), at a source host, which knows the `sender`.
     #[inline]
     pub fn classify_at(&self, packet: &Packet, sender: Option<&SenderView>) -> Option<usize> {
+        if let Some(sender) = sender
+            && let Some(object) = sender.object
+        {
+            let sent = self.sent_of(object);
+            return self.first_match(packet, Some(&SenderView { sent, ..*sender }));
+        }
+        self.first_match(packet, sender)
+    }
+
+    #[inline]
+    fn first_match(&self, packet: &Packet, sender: Option<&SenderView>) -> Option<usize> {
         let found = self.rules.iter().find(|(rule, _)| rule.matches_at(packet, sender));
         found.map(|&(_, class)| class)
+    }
+
+    /// The bytes sent that rules see of an object. The application's thresholds replace the bounds in their order.
+    fn sent_of(&self, object: ObjectView) -> Bytes {
+        let Some(level) = object.level else { return object.sent };
+        self.bounds.get(usize::from(level)).copied().unwrap_or(Bytes(u64::MAX))
     }
 
     /// The largest class of a rule.

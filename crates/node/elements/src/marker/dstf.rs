@@ -17,6 +17,10 @@
 //! The law above then holds while the flow is remembered: it starts again after its idle timeout, or after it
 //! was replaced.
 //!
+//! **Objects.** If the application at the sending host reports where an object starts in what its connection sends
+//! ([`ObjectView`]), the bytes of the object count for its packets instead of those of the flow, with the thresholds of the
+//! application if it sets any (Noureddine & Tobagi 2002, §6.1.2). The flow is counted nevertheless.
+//!
 //! **Floods.** A sender that uses a new source address for each packet has the best priority for all of them,
 //! and under strict priority it takes the whole line. But the table then turns over. Let T be the time in
 //! which the [allowed](DstfParams::believing) number of new flows fills the table. A new flow that replaces
@@ -175,7 +179,7 @@ impl Marker for DstfMarker {
     }
 
     #[inline]
-    fn mark(&mut self, now: Instant, packet: &mut Packet, _sender: Option<&SenderView>) -> Color {
+    fn mark(&mut self, now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color {
         let (decay, crowded, max) = (self.decay, self.crowded, self.max);
         let left = |sent: Tokens, since| sent.minus(Tokens::earned(decay, now.since(since)));
         let seen = self.sent.see(now, self.per.name(packet.key), |displaced| match displaced {
@@ -191,6 +195,8 @@ impl Marker for DstfMarker {
             Counted::Payload => Bytes(u64::from(packet.payload)),
         };
         *seen.value = sent.plus(Tokens::from_bytes(bytes)).min(self.max);
+        let object = sender.and_then(|sender| sender.object);
+        let level = object.map_or(level, |object| self.levels.level_in(object));
         self.counts.count(level, packet);
         self.levels.mark(level, packet)
     }

@@ -1,6 +1,6 @@
 //! Priority levels by a number of bytes.
 
-use shortflow_packet::{Dscp, Packet};
+use shortflow_packet::{Dscp, ObjectView, Packet};
 use shortflow_units::Bytes;
 
 use crate::meter::bucket::Tokens;
@@ -103,6 +103,13 @@ impl SizeLevels {
     #[inline]
     pub(super) fn level(&self, amount: Tokens) -> usize {
         self.thresholds.partition_point(|threshold| *threshold < amount)
+    }
+
+    /// The level of a packet of an object: by the application's thresholds, or by its bytes sent and these.
+    #[inline]
+    pub(super) fn level_in(&self, object: ObjectView) -> usize {
+        let by_bytes = || self.level(Tokens::from_bytes(object.sent));
+        object.level.map_or_else(by_bytes, |level| usize::from(level).min(self.last()))
     }
 
     /// Marks `packet` with the code point of `level`. The best level is green, the last red.

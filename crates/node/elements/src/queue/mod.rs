@@ -22,7 +22,7 @@ mod stf;
 mod wfq;
 
 pub use aggregate::{AggregateShaper, AggregateShaperParams, AggregateShaperSettings};
-pub use aggregate::{FreshPackets, ServiceOrder, Triggers};
+pub use aggregate::{FreshPackets, Place, ServiceOrder, Triggers};
 pub use any_gate::AnyGate;
 pub use codel::CoDelParams;
 pub use fifo::{Fifo, FifoParams, TailDrop};

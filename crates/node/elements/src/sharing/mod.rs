@@ -9,12 +9,14 @@
 
 mod connections;
 mod profile;
+mod rooms;
 mod shared_profile;
 mod tokens;
 
 pub use connections::ConnectionLimits;
 pub(crate) use connections::{Connections, Seen};
 pub use profile::AggregateProfile;
+pub use rooms::Rooms;
 pub use shared_profile::SharedProfile;
 
 /// How connections share the tokens of their profile.

@@ -3,6 +3,7 @@
 use shortflow_packet::Packet;
 use shortflow_units::{Duration, Instant};
 
+use super::rooms::Rooms;
 use super::tokens::{SharedTokens, Units};
 use super::{AggregateProfile, Sharing};
 use crate::meter::bucket::{Earned, Tokens, time_to_earn};
@@ -112,13 +113,19 @@ impl SharedProfile {
         conforms
     }
 
+    /// The rooms that connections have for tokens now. They hold until tokens are earned or taken, or connections
+    /// change.
+    pub fn look(&self, rooms: &mut Rooms) {
+        self.tokens.look(rooms);
+    }
+
     /// When `packet` of `connection` conforms, unless tokens are taken or connections change meanwhile;
-    /// `NEVER` if it is too large.
-    pub fn conforms_at(&self, connection: u32, packet: &Packet) -> Instant {
+    /// `NEVER` if it is too large. `rooms` are the [present](Self::look) ones.
+    pub fn conforms_at(&self, rooms: &Rooms, connection: u32, packet: &Packet) -> Instant {
         if !self.profile.fits(packet) {
             return Instant::NEVER;
         }
-        let lacking = self.tokens.lacking(connection, price(packet));
+        let lacking = self.tokens.lacking(rooms, connection, price(packet));
         let lacking = Tokens::of_units(lacking.unsigned_abs());
         let earned_at = self.earned.at() + time_to_earn(self.profile.rate(), lacking);
         earned_at.max(self.peak_free_at)

@@ -1,6 +1,6 @@
 //! The tokens that each connection holds.
 
-use super::{Depths, Sharing};
+use super::{Depths, Rooms, Sharing};
 
 /// Tokens in the units of [`Tokens`](crate::meter::bucket::Tokens); negative values are debts.
 pub(super) type Units = i128;
@@ -218,33 +218,26 @@ impl SharedTokens {
         self.held -= size;
     }
 
+    /// The rooms that connections have now, for [`lacking`](Self::lacking).
+    pub(super) fn look(&self, rooms: &mut Rooms) {
+        rooms.set(self.shares().map(Share::space));
+    }
+
     /// How much must be earned until a packet of `size` units, at most B, conforms, if no tokens are taken
-    /// meanwhile; zero if it conforms now.
-    pub(super) fn lacking(&self, connection: u32, size: Units) -> Units {
+    /// meanwhile; zero if it conforms now. `rooms` are the [present](Self::look) ones.
+    pub(super) fn lacking(&self, rooms: &Rooms, connection: u32, size: Units) -> Units {
         if self.sharing == Sharing::Common {
             return (size - self.pool).max(0);
         }
         let share = self.share(connection);
         let own = size.min(share.depth) - share.held;
-        let rounds = own.max(self.rounds_to_gain(size - self.held));
+        let rounds = own.max(rooms.rounds_to_gain(size - self.held));
         let price = match self.sharing {
             _ if rounds <= 0 => size - self.held,
             Sharing::Partitioned(_) => rounds * self.connections,
-            _ => self.shares().map(|share| rounds.min(share.space())).sum(),
+            _ => rooms.gained(rounds),
         };
         (price - self.pool).max(0)
-    }
-
-    /// The number of rounds until all connections hold `more` than now, which must fit into the depth.
-    fn rounds_to_gain(&self, more: Units) -> Units {
-        let (mut rounds, mut gained) = (0, 0);
-        while gained < more {
-            let (open, min) = self.open_above(rounds);
-            let step = (min - rounds).min((more - gained + open - 1) / open);
-            rounds += step;
-            gained += step * open;
-        }
-        rounds
     }
 }
 
@@ -403,6 +396,7 @@ mod tests {
                 let mut tokens = SharedTokens::new(sharing, depth);
                 let mut oracle = Oracle { sharing, depth, list: Vec::new(), pool: depth };
                 let is_common = sharing == Sharing::Common;
+                let mut rooms = Rooms::default();
                 let mut there = [false; 5];
                 for &step in &steps {
                     match step {
@@ -414,7 +408,8 @@ mod tests {
                         Step::Send(number, size) if there[number as usize] => {
                             let holds = oracle.holds(number, size);
                             prop_assert_eq!(tokens.holds(number, size), holds);
-                            let lacking = tokens.lacking(number, size);
+                            tokens.look(&mut rooms);
+                            let lacking = tokens.lacking(&rooms, number, size);
                             prop_assert_eq!(lacking == 0, holds);
                             let mut later = tokens.clone();
                             later.earn(lacking);

@@ -296,6 +296,36 @@ fn run(
     (given, counted(&queue))
 }
 
+/// Every order in which connections are served.
+pub(crate) const ORDERS: [ServiceOrder; 3] =
+    [ServiceOrder::Sequential, ServiceOrder::FirstCome, ServiceOrder::LeastRecentlyServed];
+
+/// A profile of a rate in bit/s and a depth in bytes; its peak is so many times the rate.
+pub(crate) fn drawn_profile(rate: u64, depth: u64, peak: Option<u64>) -> AggregateProfile {
+    let profile = AggregateProfile::new(Rate::from_bits_per_sec(rate), Bytes(depth), Bytes(1_500));
+    let profile = profile.unwrap();
+    match peak {
+        Some(times) => profile.with_peak(Rate::from_bits_per_sec(rate * times)).unwrap(),
+        None => profile,
+    }
+}
+
+/// Settings that a test draws.
+pub(crate) trait Drawn {
+    fn drawn(self, order: ServiceOrder, triggers: bool, overtakes: bool) -> Self;
+}
+
+impl Drawn for AggregateShaperParams {
+    fn drawn(self, order: ServiceOrder, triggers: bool, overtakes: bool) -> Self {
+        self.with_order(order)
+            .with_triggers(if triggers { Triggers::ALL } else { Triggers::NONE })
+            .with_fresh_packets(match overtakes {
+                true => FreshPackets::Overtake,
+                false => FreshPackets::InTurn,
+            })
+    }
+}
+
 proptest! {
     /// Over every interval τ at most r_m·τ + B bytes leave, checked over all pairs of packets, whatever is
     /// told and in whatever order connections are served; and a host that looks only now and then finds
@@ -306,27 +336,17 @@ proptest! {
         peak in proptest::option::of(1..5u64),
         order in 0..3usize, triggers in any::<bool>(), overtakes in any::<bool>(),
     ) {
-        let orders =
-            [ServiceOrder::Sequential, ServiceOrder::FirstCome, ServiceOrder::LeastRecentlyServed];
         for sharing in Sharing::ALL {
-            let rate = Rate::from_bits_per_sec(rate);
-            let profile = AggregateProfile::new(rate, Bytes(depth), Bytes(1_500)).unwrap();
-            let peak = peak.map(|times| Rate::from_bits_per_sec(rate.bits_per_sec() * times));
-            let profile = match peak {
-                Some(peak) => profile.with_peak(peak).unwrap(),
-                None => profile,
-            };
-            let params = of_profile(profile, sharing, 1_000)
-                .with_order(orders[order])
-                .with_triggers(if triggers { Triggers::ALL } else { Triggers::NONE })
-                .with_fresh_packets(if overtakes { FreshPackets::Overtake } else { FreshPackets::InTurn });
+            let profile = drawn_profile(rate, depth, peak);
+            let params =
+                of_profile(profile, sharing, 1_000).drawn(ORDERS[order], triggers, overtakes);
             let (eager, eagerly_counted) = run(&params, &steps, true);
             for first in 0..eager.len() {
                 let mut bytes = 0;
                 for (at, packet) in &eager[first..] {
                     bytes += u128::from(packet.size);
                     let elapsed = u128::from(at.since(eager[first].0).nanos());
-                    let allowed = u128::from(rate.bits_per_sec()) * elapsed;
+                    let allowed = u128::from(rate) * elapsed;
                     prop_assert!(bytes * 8_000_000_000 <= allowed + u128::from(depth) * 8_000_000_000);
                 }
             }

@@ -13,6 +13,7 @@ mod gate_laws;
 mod host_fair;
 mod marker_laws;
 mod meter_laws;
+mod output_gate;
 mod pie;
 mod queue_laws;
 mod red;

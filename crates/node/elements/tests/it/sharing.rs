@@ -1,7 +1,7 @@
 //! What holds for a profile that connections share, however they share it.
 
 use proptest::prelude::*;
-use shortflow_elements::sharing::{AggregateProfile, SharedProfile, Sharing};
+use shortflow_elements::sharing::{AggregateProfile, Rooms, SharedProfile, Sharing};
 use shortflow_units::{Bytes, Duration, Instant, Rate};
 
 use crate::bench::{mbit, ms, p, us};
@@ -55,6 +55,12 @@ proptest! {
     }
 }
 
+fn rooms_of(shared: &SharedProfile) -> Rooms {
+    let mut rooms = Rooms::default();
+    shared.look(&mut rooms);
+    rooms
+}
+
 #[test]
 fn a_clock_that_is_set_back_earns_nothing_twice_and_the_peak_rate_spaces_packets() {
     let profile = AggregateProfile::new(mbit(1), Bytes(3_000), Bytes(1500)).unwrap();
@@ -63,10 +69,14 @@ fn a_clock_that_is_set_back_earns_nothing_twice_and_the_peak_rate_spaces_packets
     shared.earn(ms(10));
     assert!(shared.admit(0, &p(1).packet()));
     assert!(!shared.admit(0, &p(2).packet()), "a packet takes 1 ms at 8 Mbit/s");
-    assert_eq!(shared.conforms_at(0, &p(2).packet()), ms(11));
+    assert_eq!(shared.conforms_at(&rooms_of(&shared), 0, &p(2).packet()), ms(11));
     shared.earn(ms(2));
     assert_eq!(shared.held(), Bytes(2_000));
     shared.earn(us(11_000));
     assert!(shared.admit(0, &p(2).packet()));
-    assert_eq!(shared.conforms_at(0, &p(3).sized(1501).packet()), Instant::NEVER, "above L_m");
+    assert_eq!(
+        shared.conforms_at(&rooms_of(&shared), 0, &p(3).sized(1501).packet()),
+        Instant::NEVER,
+        "above L_m"
+    );
 }

@@ -43,7 +43,7 @@ macro_rules! flow_queue_keys {
                 path: &str,
             ) -> Option<shortflow_elements::queue::FlowQueueSettings> {
                 use shortflow_elements::queue::{CoDelParams, EcnMode, FlowQueueSettings};
-                checker.limit(path, self.limit);
+                checker.managed_limit(path, self.limit);
                 let codel = CoDelParams::new(self.target, self.interval, self.mtu);
                 Some(FlowQueueSettings {
                     limit: self.limit,

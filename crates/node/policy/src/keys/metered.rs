@@ -9,6 +9,7 @@ use shortflow_units::{Bytes, Duration, Length, Rate, Rng};
 
 use super::PerKey;
 use crate::check::Checker;
+use crate::model::QueueLimit;
 
 /// A meter's parameters, and whether all packets share one meter.
 #[derive(Debug, Clone)]
@@ -84,8 +85,26 @@ impl BucketKeys {
 }
 
 impl Checker<'_> {
-    /// Checks that a queue of `limit` bytes can hold a packet.
+    /// Notes the limit of a queue, at `path`.
+    pub(crate) fn note_limit(&mut self, path: &str, limit: Length) {
+        let key = format!("{path}.limit");
+        self.limits.push(QueueLimit { key, limit, is_tail_drop: true });
+    }
+
+    /// As [`limit`](Self::limit), of a queue that drops or marks packets before its limit, or sends them by a profile.
+    pub(crate) fn managed_limit(&mut self, path: &str, limit: Length) {
+        self.limit(path, limit);
+        self.note_managed();
+    }
+
+    /// Notes that the queue of the last limit drops or marks packets before that limit, or sends them by a profile.
+    pub(crate) fn note_managed(&mut self) {
+        self.limits.last_mut().expect("it was just noted").is_tail_drop = false;
+    }
+
+    /// Notes the limit of a queue, and checks that a queue of `limit` bytes can hold a packet.
     pub(crate) fn limit(&mut self, path: &str, limit: Length) {
+        self.note_limit(path, limit);
         let Length::Bytes(bytes) = limit else { return };
         let what = match bytes {
             Bytes::ZERO => return, // Which the parameters refuse.

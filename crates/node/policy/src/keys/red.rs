@@ -179,7 +179,7 @@ impl RedPlan {
         level_of: DscpTable<u8>,
         averages: Averages,
     ) -> Option<RedPlan> {
-        checker.limit(path, common.limit);
+        checker.managed_limit(path, common.limit);
         if common.mean_packet == Bytes::ZERO {
             let message = "mean_packet must be above zero; found 0 B";
             checker.document.mistake(&format!("{path}.mean_packet"), message, "500 B is usual");

@@ -65,3 +65,21 @@ fn the_page_of_elements_is_what_the_schemes_say() {
     let written = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(written == page(), "docs/elements.md is stale: BLESS=1 rewrites it");
 }
+
+#[test]
+fn a_role_lists_the_limit_of_every_scheme_that_has_one() {
+    let has_limit = |name: &str| name.rsplit('.').next() == Some("limit");
+    let with_limit = schemes().into_iter().filter(|scheme| {
+        scheme.kind == SchemeKind::Queue && scheme.keys.iter().any(|key| has_limit(&key.name))
+    });
+    let mut count = 0;
+    for scheme in with_limit {
+        let policy = from_text("example.toml", scheme.example, &[]).unwrap();
+        let role = &policy.roles[0];
+        let table = format!("roles.{}.queue.{}", role.name, scheme.name);
+        let found = role.limits.iter().any(|limit| limit.key.starts_with(&table));
+        assert!(found, "{}: {:?}", scheme.name, role.limits);
+        count += 1;
+    }
+    assert!(count > 10, "{count} schemes have a limit");
+}

@@ -40,12 +40,13 @@ max_packet = "1000 B"
 sharing = "common"
 connections = 9
 idle_timeout = "8 s"
+place = "queue"
 limit = "99 pkt"
 timer = "10 ms"
 order = "lru"
 fresh = "overtake"
 triggers = ["idle-ack", "new-connection"]"#,
-        "500 kbit/s 20 KB Some(Rate(2000000)) 1 KB Common 9 8 s 99 pkt 10 ms \
+        "500 kbit/s 20 KB Some(Rate(2000000)) 1 KB Common 9 8 s Queue 99 pkt 10 ms \
          LeastRecentlyServed Overtake [IdleAcknowledgement, NewConnection]",
     ),
     (

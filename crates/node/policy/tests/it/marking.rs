@@ -1,8 +1,8 @@
 //! Markers by flows, users, senders and streams, as policies name them.
 
-use shortflow_elements::{Conditioner, DropReason};
+use shortflow_elements::{Conditioner, DropReason, ThresholdSource};
 use shortflow_packet::{
-    Address, Dscp, FlowKey, Label, Packet, Phase, Protocol, SenderView, TcpFlags,
+    Address, Dscp, FlowKey, Label, ObjectView, Packet, Phase, Protocol, SenderView, TcpFlags,
 };
 use shortflow_policy::from_text;
 use shortflow_units::Bytes;
@@ -266,6 +266,72 @@ fn acknowledgements_echo_where_the_role_says_so_and_belong_to_no_class() {
     let alone = policy("[roles.edge]\nacks = \"echo\"");
     let role = alone.role("edge").unwrap();
     assert!(role.conditions() && role.reads_sender());
+}
+
+#[test]
+fn applications_set_thresholds_where_the_role_lets_them() {
+    let text = |key: &str, class: &str| {
+        format!("[roles.edge]\n{key}\n[[roles.edge.classes]]\nname = \"all\"\n{class}")
+    };
+    let dstf = "marker.dstf = { thresholds = [\"2 KB\"], code_points = [\"AF11\", \"BE\"] }";
+    let policy = policy(&text("thresholds = \"application\"", dstf));
+    let role = policy.role("edge").unwrap();
+    assert!(role.asks_applications() && role.reads_sender());
+    let mut edge = role.conditioner(place("r1->r2")).unwrap();
+    assert_eq!(edge.thresholds(), ThresholdSource::Application);
+    let mut at =
+        |object| reported(&mut edge, packet(), &SenderView { object, ..SenderView::default() });
+    let own = |sent, thresholds: &[u64]| {
+        let thresholds: Vec<Bytes> = thresholds.iter().copied().map(Bytes).collect();
+        Some(ObjectView::new(Bytes(sent), &thresholds))
+    };
+    // Without an object the flow counts, of packets of 1000 bytes.
+    assert_eq!([None; 4].map(&mut at), ["AF11", "AF11", "AF11", "BE"]);
+    // In an object, its bytes: by the policy's thresholds or by its own.
+    assert_eq!(
+        [own(0, &[]), own(2_000, &[]), own(2_001, &[])].map(&mut at),
+        ["AF11", "AF11", "BE"]
+    );
+    assert_eq!([own(4_999, &[5_000]), own(5_000, &[5_000])].map(&mut at), ["AF11", "BE"]);
+    assert_eq!([own(0, &[0]), own(0, &[0, 9])].map(&mut at), ["BE", "BE"]);
+
+    let by_policy = class(dstf);
+    assert_eq!(by_policy.thresholds(), ThresholdSource::Policy);
+    let refused = text("thresholds = \"application\"", "marker.fixed.dscp = \"EF\"");
+    let mistakes = from_text("test.toml", &refused, &[]).unwrap_err();
+    assert!(
+        mistakes.to_string().contains("no class of this role distinguishes packets by bytes sent"),
+        "{mistakes}"
+    );
+}
+
+#[test]
+fn thresholds_of_applications_replace_bounds_of_rules_in_their_order() {
+    let class = |name: &str, bound: &str, dscp: &str| {
+        format!(
+            "[[roles.edge.classes]]\nname = \"{name}\"\nmatch.sent_up_to = \"{bound}\"\nmarker.fixed.dscp = \"{dscp}\"\n"
+        )
+    };
+    let (early, late) = (class("early", "2 KB", "AF11"), class("late", "9 KB", "AF12"));
+    let text = format!("[roles.edge]\nthresholds = \"application\"\n{early}{late}");
+    let mut edge = conditioner(&text);
+    let mut at = |sent, thresholds: &[u64]| {
+        let thresholds: Vec<Bytes> = thresholds.iter().copied().map(Bytes).collect();
+        let object = Some(ObjectView::new(Bytes(sent), &thresholds));
+        reported(
+            &mut edge,
+            packet(),
+            &SenderView { object, sent: Bytes(1 << 40), ..SenderView::default() },
+        )
+    };
+    assert_eq!([at(2_000, &[]), at(2_001, &[]), at(9_001, &[])], ["AF11", "AF12", "BE"]);
+    let own = [100, 200];
+    assert_eq!([at(99, &own), at(100, &own), at(200, &own)], ["AF11", "AF12", "BE"]);
+    assert_eq!(
+        [at(99, &[100]), at(100, &[100])],
+        ["AF11", "BE"],
+        "one threshold: the last level follows"
+    );
 }
 
 #[test]

@@ -211,7 +211,7 @@ fn aggregate_shaper(plan: &AggregateShaperParams) -> String {
         format!("{} {:?} {}", profile(&plan.profile), plan.sharing, table(plan.connections));
     let triggers: Vec<_> = plan.triggers().iter().collect();
     let served = format!("{:?} {:?} {triggers:?}", plan.order(), plan.fresh_packets());
-    format!("{shares} {} {} {served}", plan.limit(), plan.timer())
+    format!("{shares} {:?} {} {} {served}", plan.place(), plan.limit(), plan.timer())
 }
 
 fn wfq(plan: &WfqParams) -> String {

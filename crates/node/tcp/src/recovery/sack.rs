@@ -69,6 +69,11 @@ impl LossRecovery {
         self.board().rescue(sent.una, sent.max, last_segment)
     }
 
+    /// It is sent.
+    pub(crate) fn on_rescue(&mut self) {
+        self.board().on_rescue();
+    }
+
     /// `from..to` is retransmitted.
     pub(crate) fn on_retransmit(&mut self, from: u64, to: u64) {
         if let Some(board) = self.scoreboard_mut() {

@@ -169,14 +169,18 @@ impl Scoreboard {
 
     /// The data above the highest SACKed byte, from `last_segment` on, once per recovery, unless they were
     /// retransmitted already.
-    pub(crate) fn rescue(&mut self, una: u64, max: u64, last_segment: u64) -> Option<(u64, u64)> {
+    pub(crate) fn rescue(&self, una: u64, max: u64, last_segment: u64) -> Option<(u64, u64)> {
         let highest = self.sacked.back().map_or(una, |block| block.1);
         let low = self.retransmitted_until.max(highest).max(last_segment);
         if self.rescued || low >= max {
             return None;
         }
-        self.rescued = true;
         Some((low, max))
+    }
+
+    /// It is sent.
+    pub(crate) fn on_rescue(&mut self) {
+        self.rescued = true;
     }
 }
 

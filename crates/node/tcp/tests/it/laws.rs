@@ -68,7 +68,9 @@ prop_compose! {
             delay: Duration::from_millis(delay),
             jitter: Duration::from_millis(jitter),
             loss,
+            gap: Duration::ZERO,
             lost: Vec::new(),
+            lost_replies: Vec::new(),
             mark,
             seed,
         }

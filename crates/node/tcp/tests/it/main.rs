@@ -7,6 +7,7 @@ mod delayed_ack;
 mod ecn;
 mod figures;
 mod flow;
+mod gate;
 mod handshake;
 mod laws;
 mod map;

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What holds for whole pairs of endpoints rests on no single section.
-const NO_TIMELINES: [&str; 4] = ["laws", "map", "peers", "round_trips"];
+/// What holds for whole pairs of endpoints rests on no single section, and gates are of a paper.
+const NO_TIMELINES: [&str; 5] = ["gate", "laws", "map", "peers", "round_trips"];
 
 const START: &str = "<!-- map -->\n";
 

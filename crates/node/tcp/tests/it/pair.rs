@@ -12,12 +12,16 @@ use shortflow_units::{Duration, Instant, Rng};
 #[derive(Debug, Clone)]
 pub(crate) struct Pipe {
     pub(crate) delay: Duration,
+    /// The time between two segments of a direction, at least.
+    pub(crate) gap: Duration,
     /// Each segment is delayed by up to this much more, so that segments overtake each other.
     pub(crate) jitter: Duration,
     pub(crate) loss: f64,
     /// Of the SYN and the segments with data that the active end sends, these are lost: the SYN is
     /// the first, with the number 0.
     pub(crate) lost: Vec<usize>,
+    /// Of the segments with data or a FIN that the passive end sends, these are lost.
+    pub(crate) lost_replies: Vec<usize>,
     /// Probability that a segment that is ECN-capable is marked.
     pub(crate) mark: f64,
     pub(crate) seed: u64,
@@ -26,7 +30,16 @@ pub(crate) struct Pipe {
 impl Pipe {
     /// A pipe that loses and reorders nothing.
     pub(crate) fn clean(delay: Duration) -> Self {
-        Pipe { delay, jitter: Duration::ZERO, loss: 0.0, lost: Vec::new(), mark: 0.0, seed: 1 }
+        Pipe {
+            delay,
+            gap: Duration::ZERO,
+            jitter: Duration::ZERO,
+            loss: 0.0,
+            lost: Vec::new(),
+            lost_replies: Vec::new(),
+            mark: 0.0,
+            seed: 1,
+        }
     }
 }
 
@@ -94,10 +107,14 @@ pub(crate) struct Pair {
     pub(crate) numbered: Vec<(Instant, u32)>,
     pub(crate) written: [u64; 2],
     pub(crate) marks: u64,
+    /// Segments with data or a FIN that the passive end has sent.
+    replies: usize,
     config: Config,
     initial: [u32; 2],
     delivered: [Delivered; 2],
     wire: BinaryHeap<Reverse<Arrival>>,
+    /// When the next segment of each end can leave.
+    free_at: [Instant; 2],
     pipe: Pipe,
     rng: Rng,
     sent: u64,
@@ -121,10 +138,12 @@ impl Pair {
             numbered: Vec::new(),
             written: [0, 0],
             marks: 0,
+            replies: 0,
             config,
             initial,
             delivered: Default::default(),
             wire: BinaryHeap::new(),
+            free_at: [Instant::START; 2],
             rng: Rng::stream(pipe.seed, "pipe"),
             pipe,
             sent: 0,
@@ -221,6 +240,13 @@ impl Pair {
                     continue;
                 }
             }
+            let fin = segment.header.flags.has(TcpFlags::FIN);
+            if end == 1 && (segment.payload > 0 || fin) {
+                self.replies += 1;
+                if self.pipe.lost_replies.contains(&(self.replies - 1)) {
+                    continue;
+                }
+            }
             if self.rng.bernoulli(self.pipe.loss) {
                 continue;
             }
@@ -229,7 +255,9 @@ impl Pair {
                 self.marks += 1;
             }
             let extra = Duration::from_nanos(self.rng.below(self.pipe.jitter.nanos() + 1));
-            let at = self.now + self.pipe.delay + extra;
+            let left = self.now.max(self.free_at[end]);
+            self.free_at[end] = left + self.pipe.gap;
+            let at = left + self.pipe.delay + extra;
             self.wire.push(Reverse(Arrival(at, self.sent, 1 - end, segment, self.now)));
         }
         self.check_deadline(end);

@@ -1,9 +1,9 @@
-//! The same losses in ns-2 and in ns-3: what they sent is in `tests/peers/`, with the programs that
-//! ran them. All send the same segments at the same times, but where a reason is given.
+//! The same losses in ns-2, in ns-3 and in Linux: what they sent, or how long it took, is in `tests/peers/`,
+//! with the programs that ran them. All send the same segments at the same times, but where a reason is given.
 
 use std::fmt::Write as _;
 
-use shortflow_tcp::Config;
+use shortflow_tcp::{Config, Era};
 use shortflow_units::{Duration, Instant};
 
 use crate::pair::{Pair, Pipe};
@@ -11,6 +11,8 @@ use crate::script::{MSS, newreno, reno, sack};
 
 const NS2: &str = include_str!("../peers/ns2.txt");
 const NS3: &str = include_str!("../peers/ns3.txt");
+/// Linux 6.18 with timers of 250 Hz.
+const LINUX: &str = include_str!("../peers/linux.txt");
 
 /// ns-2 adds 1/cwnd segments for each acknowledgement, which makes a little less than one in a
 /// round trip; RFC 5681 §3.1 recommends to count the bytes, which makes one.
@@ -62,6 +64,36 @@ fn the_peers_send_the_same_segments_at_the_same_times() {
         let known = DIFFERENCES.iter().find(|difference| difference.0 == case);
         assert_eq!(parting, known.map(|difference| difference.1), "{ours}\n\n{theirs}");
     }
+}
+
+/// Half a round trip: one more or less shows, a tick of the kernel's timers does not.
+const TOLERANCE_MS: f64 = 10.0;
+
+// RFC 8985 §6 and §7, RFC 9937, RFC 3522 and RFC 6298: all subsets of the seven packets of a page of 8 KB, and random losses of 40 %
+// of it and of 10 % of 30 KB.
+#[test]
+fn pages_with_losses_take_as_long_as_from_linux() {
+    let off: Vec<_> = LINUX.lines().filter(|case| !agrees(case)).collect();
+    assert!(LINUX.lines().count() > 200 && off.is_empty(), "{off:#?}");
+}
+
+/// Whether a case takes as long as in Linux: bytes of the page, packets lost, and milliseconds.
+fn agrees(case: &str) -> bool {
+    let [bytes, lost, millis] = case.split(' ').collect::<Vec<_>>()[..] else { panic!("{case}") };
+    let bytes = bytes.parse().unwrap();
+    let lost_replies = lost.split(',').filter_map(|packet| packet.parse().ok()).collect();
+    let gap = Duration::from_nanos(10_000);
+    let pipe = Pipe { gap, lost_replies, ..Pipe::clean(Duration::from_millis(10)) };
+    let config = Config { timer_tick: Duration::from_millis(4), ..Era::LinuxToday.config() };
+    let mut pair = Pair::new(config, pipe);
+    pair.open();
+    pair.write(0, 400);
+    assert!(pair.run_until(|pair| pair.ends[1].received() == 400));
+    pair.write(1, bytes);
+    pair.close(1);
+    assert!(pair.run_until(|pair| pair.ends[0].received() == bytes));
+    let ours = pair.now.since(Instant::START).as_secs_f64() * 1e3;
+    (ours - millis.parse::<f64>().unwrap()).abs() < TOLERANCE_MS
 }
 
 /// Our timeline of a case: sender, receiver, segments, and the packets lost. The SYN is packet 0.

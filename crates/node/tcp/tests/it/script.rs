@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use shortflow_packet::{Ecn, Phase, TcpFlags};
 use shortflow_tcp::{
-    Config, Connection, EcnCapable, Era, Recovery, Role, SackBlocks, Segment, Stamps, State,
-    TcpHeader, Tsecr,
+    Config, Connection, EcnCapable, Era, OutputGate, Recovery, Role, SackBlocks, Segment, Stamps,
+    State, TcpHeader, Tsecr,
 };
 use shortflow_units::{Bytes, Duration, Instant};
 
@@ -217,6 +217,19 @@ pub(crate) struct Script {
     /// What the peer sends next, and how far it has acknowledged: for specs that leave it open.
     peer_seq: u32,
     peer_ack: u32,
+    /// How many segments its host's profile lets go, if there is one.
+    allowance: Option<Allowance>,
+}
+
+/// A profile that lets a number of segments go.
+struct Allowance(u32);
+
+impl OutputGate for Allowance {
+    fn may_send(&mut self, _now: Instant, _payload: u16) -> bool {
+        let may_send = self.0 > 0;
+        self.0 = self.0.saturating_sub(1);
+        may_send
+    }
 }
 
 /// An active endpoint.
@@ -237,7 +250,15 @@ pub(crate) fn established(config: Config) -> Script {
 impl Script {
     pub(crate) fn new(connection: Connection) -> Self {
         let now = Instant::START;
-        Script { connection, now, sent: VecDeque::new(), counted: (0, 0), peer_seq: 0, peer_ack: 0 }
+        Script {
+            connection,
+            now,
+            sent: VecDeque::new(),
+            counted: (0, 0),
+            peer_seq: 0,
+            peer_ack: 0,
+            allowance: None,
+        }
     }
 
     /// Time passes until `millis`; timers run when they are due.
@@ -285,6 +306,12 @@ impl Script {
 
     pub(crate) fn aborts(self) -> Self {
         self.acts(|connection, _| connection.abort())
+    }
+
+    /// From now on its host's profile lets this many more segments go.
+    pub(crate) fn may_send(mut self, segments: u32) -> Self {
+        self.allowance = Some(Allowance(segments));
+        self.acts(|_, _| {})
     }
 
     /// A segment arrives.
@@ -406,7 +433,10 @@ impl Script {
     }
 
     fn collect(&mut self) {
-        while let Some(segment) = self.connection.poll_transmit(self.now) {
+        while let Some(segment) = match &mut self.allowance {
+            Some(allowance) => self.connection.poll_transmit_through(self.now, allowance),
+            None => self.connection.poll_transmit(self.now),
+        } {
             self.counted.0 += 1;
             self.counted.1 += u32::from(segment.is_retransmission);
             self.sent.push_back((self.now, segment));

@@ -323,8 +323,7 @@ fn a_fin_goes_with_data_that_waited_for_the_handshake() {
         .sends(data(1, 501).with_fin());
 }
 
-// RFC 8985 §6.2, step 5: the FIN arrives, and tells what does not. What is sent again takes it along, as Linux joins what
-// goes again.
+// RFC 8985 §6.2, step 5: the FIN arrives, which shows that the data before it are lost.
 #[test]
 fn a_lone_fin_tells_that_the_data_before_it_are_lost() {
     written_and_closed(true, 1)
@@ -334,6 +333,23 @@ fn a_lone_fin_tells_that_the_data_before_it_are_lost() {
         .at(200)
         .gets(acks(1).sacks_octets(&[(1501, 1502)]))
         .at(227)
+        .sends(data(1001, 1501).again());
+}
+
+// RFC 8985 §6.2, step 5: the FIN is lost with the data before it. Linux 6.18 joins the two when it sends them again, as it does
+// with all short segments that fit into one.
+#[test]
+fn short_segments_are_joined_when_they_are_sent_again() {
+    written_and_closed(true, 1)
+        .sends(seg(1))
+        .sends(data(1001, 1501))
+        .sends(fin(1501))
+        .at(302)
+        .sends(fin(1501).again())
+        .at(802)
+        .sends(seg(1).again())
+        .at(902)
+        .gets(acks(1).answering_again())
         .sends(data(1001, 1501).with_fin().again());
 }
 

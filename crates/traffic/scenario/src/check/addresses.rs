@@ -38,6 +38,12 @@ pub(super) fn check(
     Addresses::new(topology.nodes.len() as u32, &given)
 }
 
+/// The first address of a prefix that a host can have; `None` if it has none.
+pub(crate) fn first_usable(prefix: Prefix) -> Option<Address> {
+    let block = Block::within(prefix, 1).and_then(|block| block.checked("", 1));
+    block.ok().map(|block| block.address(0))
+}
+
 /// An address, its owner, and the path of its key.
 type Owned = (Address, NodeId, Rc<str>);
 

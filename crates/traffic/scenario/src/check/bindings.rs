@@ -250,11 +250,21 @@ fn may_ask(
     let refused = role.reads_sender() && !knows;
     if refused {
         let message = format!(
-            "the role `{}` uses what only the sending host knows, but `{}` is not the \
-             sender here",
-            role.name, node.name
+            "the role `{}` {}, but `{}` is not the sender here",
+            role.name,
+            match role.withholds() {
+                true => "withholds segments in the TCPs of the sending host",
+                false => "uses what only the sending host knows",
+            },
+            node.name
         );
-        let help = "bind it at hosts with `to = …`; at a router, match ports or code points";
+        let help = match role.withholds() {
+            true => {
+                "bind it at hosts with `to = …`; elsewhere, `place = \"queue\"` in its \
+                 `aggregate-shaper` holds packets"
+            }
+            false => "bind it at hosts with `to = …`; at a router, match ports or code points",
+        };
         document.mistake(&format!("{path}.role"), message, help);
     }
     !refused

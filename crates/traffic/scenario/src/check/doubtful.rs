@@ -1,14 +1,18 @@
 //! Warns of settings that are allowed but probably a mistake.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use shortflow_policy::{QueueLimit, Role};
 use shortflow_tcp::EchoRule;
 use shortflow_text::Document;
-use shortflow_units::Probability;
+use shortflow_units::{Duration, Length, Probability, Rate};
 use shortflow_workloads::Sizes;
 
 use super::topology::MIN_PACKET;
 use crate::file::ScenarioFile;
 use crate::loss::LossFile;
-use crate::model::{Binding, Direction, Link, NodeId, Scenario, Workload};
+use crate::model::{Binding, Direction, Line, Link, NodeId, Scenario, Workload};
 use crate::workloads::WorkloadKind;
 
 /// Warns of links that lose all packets, and of packets that are smaller than their headers.
@@ -102,6 +106,87 @@ pub(super) fn overloaded(document: &mut Document, scenario: &Scenario) {
                 `shortflow check` shows the load of each link";
     // Each link has two lines.
     document.warning(&format!("links.{}", group_of(&scenario.links[at / 2])), message, help);
+}
+
+/// How long a buffer may hold a packet at the rate of its link before it is doubtful, and beyond what it is meant as unlimited.
+const MAX_HELD: Duration = Duration::from_secs(5);
+const UNLIMITED: Duration = Duration::from_secs(3600);
+
+/// The size of the packets of a limit in packets: a full one of Ethernet.
+const FULL_PACKET: u64 = 1500;
+
+/// Warns of the buffer that holds packets for longest at the rate of its link, if that is long. Queues that drop or mark before
+/// their limit do not count: packets do not wait as long as the limit allows. Those of profiles send at other rates.
+/// Of links only those in `queued` count, whose queue the file sets.
+pub(super) fn deep(document: &mut Document, scenario: &Scenario, queued: &[String]) {
+    let queueing = scenario.bindings.iter().filter_map(|binding| {
+        let Direction::To(to) = binding.direction else { return None };
+        let role = scenario.policy.as_ref()?.role(&binding.role)?;
+        role.queue.is_some().then_some(((binding.at, to), role))
+    });
+    let roles: BTreeMap<(NodeId, NodeId), &Role> = queueing.collect();
+    let ports = scenario.links.iter().flat_map(|link| {
+        [(link, link.a, link.b, &link.forward), (link, link.b, link.a, &link.back)]
+    });
+    let is_set = |link: &Link, buffer: &Buffer| {
+        buffer.key.is_some() || queued.iter().any(|name| name == group_of(link))
+    };
+    let buffers = ports.flat_map(|(link, at, to, line)| {
+        let found = buffers(roles.get(&(at, to)).copied(), line).into_iter();
+        found.filter(move |found| is_set(link, found)).map(move |found| (link, at, to, found))
+    });
+    let deepest = buffers
+        .filter(|(_, _, _, found)| found.held() <= UNLIMITED)
+        .min_by_key(|(_, _, _, found)| Reverse(found.held()));
+    let Some((link, at, to, found)) = deepest.filter(|one| one.3.held() > MAX_HELD) else { return };
+    let node = |node: NodeId| &scenario.nodes[node.index()].name;
+    let of_full = match found.limit {
+        Length::Packets(_) => format!(" with packets of {FULL_PACKET} B"),
+        Length::Bytes(_) => String::new(),
+    };
+    let message = format!(
+        "the buffer from {} to {} holds up to {:.0} s at {}{of_full}: {} = {}",
+        node(at),
+        node(to),
+        found.held().as_secs_f64(),
+        found.rate,
+        found.key.as_deref().map_or("`queue`".to_owned(), |key| format!("`{key}`")),
+        found.limit,
+    );
+    let help = "while it is full, each packet waits that long; set a smaller limit";
+    let group = group_of(link);
+    let place = if found.key.is_some() { String::new() } else { ".queue".to_owned() };
+    document.warning(&format!("links.{group}{place}"), message, help);
+}
+
+/// A buffer that drops packets only when it is full.
+struct Buffer {
+    /// The key of its limit in the policy; `None` for the queue of the link.
+    key: Option<String>,
+    limit: Length,
+    rate: Rate,
+}
+
+impl Buffer {
+    /// How long it takes to send what it holds.
+    fn held(&self) -> Duration {
+        let bytes = match self.limit {
+            Length::Packets(packets) => packets.saturating_mul(FULL_PACKET),
+            Length::Bytes(bytes) => bytes.0,
+        };
+        Duration::from_secs_f64(bytes as f64 * 8.0 / self.rate.bits_per_sec() as f64)
+    }
+}
+
+/// The buffers of a port, with the role whose queue is bound there, if one is.
+fn buffers(role: Option<&Role>, line: &Line) -> Vec<Buffer> {
+    let Some((role, queue)) = role.and_then(|role| Some((role, role.queue.as_ref()?))) else {
+        return vec![Buffer { key: None, limit: line.limit, rate: line.rate }];
+    };
+    let rate = queue.shaped_to().map_or(line.rate, |rate| rate.min(line.rate));
+    let of_line = role.limits.iter().filter(|limit| limit.is_tail_drop);
+    let buffer = |one: &QueueLimit| Buffer { key: Some(one.key.clone()), limit: one.limit, rate };
+    of_line.map(buffer).collect()
 }
 
 /// Warns of the first link on which no packet arrives before the run ends.

@@ -12,6 +12,7 @@ pub(crate) mod times;
 mod topology;
 mod workloads;
 
+pub(crate) use addresses::first_usable;
 pub(crate) use workloads::{Checker, MAX_FLOWS, MAX_PER_SECOND};
 
 use std::sync::Arc;
@@ -53,6 +54,8 @@ pub(crate) fn check(
     limits::check(document, &file, &topology, &workloads, &measure);
     doubtful::of_file(document, &file, &workloads);
     document.checked()?;
+    let queued = file.links.iter().filter(|(_, link)| link.queue.is_some());
+    let queued: Vec<String> = queued.map(|(name, _)| name.to_owned()).collect();
     let is_tcp_of_all = file.tcp.congestion.is_some();
     let scenario = Scenario {
         name,
@@ -74,6 +77,7 @@ pub(crate) fn check(
     };
     doubtful::unmarked(document, &scenario, is_tcp_of_all);
     doubtful::overloaded(document, &scenario);
+    doubtful::deep(document, &scenario, &queued);
     doubtful::late(document, &scenario);
     Ok(scenario)
 }

@@ -100,6 +100,13 @@ fn ipv6_takes_20_bytes_of_each_packet_from_the_data() {
 
 /// The warnings of a policy of bands with these matches and one for the rest.
 fn warnings(customers: &str, matches: &[&str]) -> Vec<String> {
+    let reported = |found: &shortflow_text::Diagnostic| {
+        format!("{}:{}:{}: {}", found.file(), found.line(), found.column(), found.message)
+    };
+    diagnostics(customers, matches).iter().map(reported).collect()
+}
+
+fn diagnostics(customers: &str, matches: &[&str]) -> Vec<shortflow_text::Diagnostic> {
     let band = |rule: &&str| {
         format!(
             "[[roles.core.queue.strict-priority.bands]]\nmatch = {{ {rule} }}\nqueue.fifo.limit = \"50 pkt\"\n"
@@ -108,10 +115,32 @@ fn warnings(customers: &str, matches: &[&str]) -> Vec<String> {
     let rest = "[[roles.core.queue.strict-priority.bands]]\nqueue.fifo.limit = \"50 pkt\"\n";
     let policy = matches.iter().map(band).collect::<String>() + rest;
     let loaded = loaded(customers, "", &policy).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let reported = |found: &shortflow_text::Diagnostic| {
-        format!("{}:{}:{}: {}", found.file(), found.line(), found.column(), found.message)
-    };
-    loaded.warnings.0.iter().map(reported).collect()
+    loaded.warnings.0
+}
+
+#[test]
+fn the_help_of_an_unmatched_class_shows_an_address_that_matches_it() {
+    for (rule, example) in [
+        ("src = \"203.0.113.0/24\"", Some("203.0.113.1")),
+        ("src = \"203.0.113.7\"", Some("203.0.113.7")),
+        ("dst = \"203.0.113.6/31\"", Some("203.0.113.6")),
+        ("src = \"2001:db8::/32\"", Some("2001:db8::1")),
+        ("dst = \"2001:db8:0:5::9\"", Some("2001:db8:0:5::9")),
+        ("dst = [\"ff00::/8\", \"2001:db8::4/126\"]", Some("2001:db8::5")),
+        ("dst = \"224.0.0.0/4\"", None),
+    ] {
+        let found = &diagnostics("", &[rule])[0];
+        let help = match example {
+            Some(example) => format!(
+                "give a host such an address, as in hosts.NAME = {{ address = \"{example}\" }}, or change the class"
+            ),
+            None => "change the class: no host can have such an address".to_owned(),
+        };
+        assert_eq!(found.help.as_deref(), Some(&help[..]), "{rule}");
+        if let Some(example) = example {
+            assert_eq!(warnings(&format!("address = \"{example}\""), &[rule]), [""; 0], "{rule}");
+        }
+    }
 }
 
 #[test]

@@ -191,6 +191,45 @@ fn dctcp_over_queues_that_never_mark_is_warned_of() {
 }
 
 #[test]
+fn a_buffer_that_holds_many_seconds_at_its_rate_is_warned_of() {
+    // The line sends 1.25 MB a second.
+    let bound = |queue: &str| {
+        let policy = format!("[roles.core]\nqueue.{queue}\n");
+        load(&format!("{BOUND}{RING}{LONG}"), &policy).warnings.to_string()
+    };
+    let says = |found: &str, expected: &str| {
+        let expected = format!("warning: the buffer from r[0] to r[1] holds up to {expected}\n");
+        assert!(found.starts_with(&expected), "{found}");
+    };
+    let fifo = |limit: &str| bound(&format!("fifo.limit = \"{limit}\""));
+    says(&fifo("50 MB"), "40 s at 10 Mbit/s: `roles.core.queue.fifo.limit` = 50 MB");
+    says(
+        &fifo("33334 pkt"),
+        "40 s at 10 Mbit/s with packets of 1500 B: `roles.core.queue.fifo.limit` = 33334 pkt",
+    );
+    assert!(fifo("50 MB").contains("links.a = {"), "{}", fifo("50 MB"));
+    assert_eq!(fifo("6 MB"), "");
+    assert_eq!(fifo("10000000 pkt"), "", "more than an hour is meant as unlimited");
+    assert_eq!(bound("fq-codel.limit = \"50 MB\""), "", "CoDel drops before the limit");
+    assert_eq!(bound("pie.limit = \"50 MB\""), "");
+    says(
+        &bound("shaper = { rate = \"1 Mbit/s\", burst = \"3 KB\", queue.fifo.limit = \"5 MB\" }"),
+        "40 s at 1 Mbit/s: `roles.core.queue.shaper.queue.fifo.limit` = 5 MB",
+    );
+    let bands = "strict-priority.bands = [{ match.port = 20, queue.fifo.limit = \"9 pkt\" }, { queue.fifo.limit = \"50 MB\" }]";
+    says(
+        &bound(bands),
+        "40 s at 10 Mbit/s: `roles.core.queue.strict-priority.bands.1.queue.fifo.limit` = 50 MB",
+    );
+    let link = |text: &str| {
+        let ring = RING.replacen("\"10 Mbit/s\", delay", text, 1);
+        load(&format!("{ring}{LONG}"), "").warnings.to_string()
+    };
+    says(&link("\"10 Mbit/s\", queue = \"50 MB\", delay"), "40 s at 10 Mbit/s: `queue` = 50 MB");
+    assert_eq!(link("\"10 kbit/s\", delay"), "", "the file sets no queue");
+}
+
+#[test]
 fn what_is_absurd_but_allowed_is_warned_of() {
     let warned = |scenario: &str| load(scenario, "").warnings.to_string();
     let lossy = format!("{RING}{LONG}").replacen("rate = ", "loss = 1, rate = ", 1);

@@ -38,8 +38,7 @@ impl Port {
                 .collect();
         };
         self.waiting = Waiting::nothing();
-        let served = Served { queue, departs_at: Instant::NEVER, is_sending: false };
-        self.buffer = Buffer::Policy(served);
+        self.buffer = Buffer::Policy(Served::new(queue));
         let Buffer::Policy(served) = &mut self.buffer else { unreachable!("it was just made so") };
         for (packet, _) in moving {
             served.queue.enqueue(now, packet, drops);
@@ -47,8 +46,7 @@ impl Port {
         if self.line.free_at <= now {
             return self.serve(now, pool, drops).sent.into_iter().collect();
         }
-        let ready = served.queue.ready_at();
-        served.departs_at = ready.map_or(Instant::NEVER, |ready| ready.max(self.line.free_at));
+        served.departs_at = served.next_at(self.line.free_at);
         Vec::new()
     }
 

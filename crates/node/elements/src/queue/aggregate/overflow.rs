@@ -40,9 +40,9 @@ impl AggregateShaper {
 
     /// The longest waiting connection, and its index. If several are equal, the one that waits first.
     fn longest(&self) -> Option<(u64, usize)> {
-        let each = self.waiting.iter().enumerate().map(|(place, &number)| {
+        let each = self.waiting.iter().enumerate().filter_map(|(place, &number)| {
             let behind = self.lines[number as usize].packets.behind_first(&self.store);
-            (length(self.params.limit, behind), place)
+            (behind.packets > 0).then(|| (length(self.params.limit, behind), place))
         });
         each.reduce(|longest, other| if other.0 > longest.0 { other } else { longest })
     }

@@ -23,6 +23,7 @@ pub struct AggregateShaperParams {
     pub(super) order: ServiceOrder,
     pub(super) fresh: FreshPackets,
     pub(super) triggers: Triggers,
+    pub(super) place: Place,
 }
 
 /// The settings of an [`AggregateShaperParams`], as [`AggregateShaperParams::settings`] gives them.
@@ -44,12 +45,14 @@ pub struct AggregateShaperSettings<'p> {
     pub fresh: FreshPackets,
     /// Which events at senders let packets go that conform.
     pub triggers: Triggers,
+    /// Where packets wait.
+    pub place: Place,
 }
 
 impl AggregateShaperParams {
     /// A shaper with this `limit`. Its timer expires every `timer` while packets wait. By default connections
-    /// are served in the first order, an arriving packet takes its turn, and every event at a sender is a
-    /// trigger.
+    /// are served in the first order, an arriving packet takes its turn, every event at a sender is a trigger,
+    /// and segments are withheld in TCP.
     pub fn new(
         profile: AggregateProfile,
         sharing: Sharing,
@@ -57,8 +60,8 @@ impl AggregateShaperParams {
         limit: Length,
         timer: Duration,
     ) -> Result<Self, ParamsError> {
-        let (order, fresh, triggers) =
-            (ServiceOrder::FirstCome, FreshPackets::InTurn, Triggers::ALL);
+        let (order, fresh, triggers, place) =
+            (ServiceOrder::FirstCome, FreshPackets::InTurn, Triggers::ALL, Place::Tcp);
         let (limit, timer) = (checked_limit(limit)?, above_zero("timer", timer)?);
         let params = AggregateShaperParams {
             profile,
@@ -69,6 +72,7 @@ impl AggregateShaperParams {
             order,
             fresh,
             triggers,
+            place,
         };
         Ok(params)
     }
@@ -91,6 +95,12 @@ impl AggregateShaperParams {
         AggregateShaperParams { triggers, ..self }
     }
 
+    /// Sets where packets wait.
+    #[must_use]
+    pub fn with_place(self, place: Place) -> Self {
+        AggregateShaperParams { place, ..self }
+    }
+
     /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
     pub fn settings(&self) -> AggregateShaperSettings<'_> {
         let AggregateShaperParams {
@@ -102,6 +112,7 @@ impl AggregateShaperParams {
             order,
             fresh,
             triggers,
+            place,
         } = self;
         AggregateShaperSettings {
             profile,
@@ -112,6 +123,7 @@ impl AggregateShaperParams {
             order: *order,
             fresh: *fresh,
             triggers: *triggers,
+            place: *place,
         }
     }
 
@@ -133,6 +145,11 @@ impl AggregateShaperParams {
     /// The treatment of a packet that arrives while others wait.
     pub fn fresh_packets(&self) -> FreshPackets {
         self.fresh
+    }
+
+    /// Where packets wait.
+    pub fn place(&self) -> Place {
+        self.place
     }
 
     /// The events at senders that release conforming packets.
@@ -164,6 +181,16 @@ pub enum FreshPackets {
     /// of its own connection only: TCP's output routine is checked for compliance when it runs (§4.1). The
     /// timer serves all in order.
     Overtake,
+}
+
+/// Where what does not conform waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In TCP, unsent: TCP's output routine asks before each segment (§4.1, §6.1). Packets of other senders,
+    /// which do not ask, wait in the queue.
+    Tcp,
+    /// In the queue, behind TCP, which counts them as in flight.
+    Queue,
 }
 
 /// The events at senders that are triggers.

@@ -2,7 +2,7 @@
 
 use shortflow_elements::QueueDiscipline;
 use shortflow_elements::queue::{AggregateShaper, AggregateShaperParams};
-use shortflow_elements::queue::{FreshPackets, ServiceOrder, Triggers};
+use shortflow_elements::queue::{FreshPackets, Place, ServiceOrder, Triggers};
 use shortflow_packet::SenderEvent;
 use shortflow_units::{Duration, Length, Rate};
 
@@ -12,12 +12,15 @@ use crate::keys::{OneOf, aggregate_keys, asks_rtt, choices};
 use crate::scheme::{Port, QueueScheme};
 
 aggregate_keys! {
-    /// Holds packets of an aggregate of connections until they conform to its profile, at the host that sends
-    /// them. Waiting packets leave, connection by connection, when a coarse timer expires or when an event at
-    /// a sender triggers it.
+    /// Withholds segments of an aggregate of connections until they conform to its profile, at the host that
+    /// sends them. They leave, connection by connection, when a coarse timer expires or when an event at a
+    /// sender triggers it.
     #[schemars(rename = "AggregateShaper")]
     struct Keys {
-        /// Limit of all connections together.
+        /// Where a segment waits. Packets of other senders than the TCPs of this host wait in the queue.
+        #[serde(default = "place")]
+        place: OneOf<Place>,
+        /// Limit of all packets in the queue together.
         #[schemars(extend("x-range" = "at least 1 pkt or 1 B"))]
         limit: Length,
         /// Period of the timer, which runs while packets wait.
@@ -37,6 +40,14 @@ aggregate_keys! {
         triggers: Vec<OneOf<SenderEvent>>,
     }
 }
+
+choices!(Place as "ShapingPlace" {
+    /// In TCP, unsent, as in the paper: TCP asks before each segment. What waits is not in flight, and does not
+    /// lengthen the round trip. Only as the whole queue of a port of the sending host.
+    "tcp" => Place::Tcp,
+    /// In the queue, behind TCP: what waits is in flight.
+    "queue" => Place::Queue,
+});
 
 choices!(ServiceOrder as "ServiceOrder" {
     /// The oldest connection first.
@@ -73,6 +84,11 @@ fn timer() -> Duration {
     Duration::from_millis(15)
 }
 
+/// Mehra, Tewari & Kandlur 1999, §4.1 and §6.1.
+fn place() -> OneOf<Place> {
+    OneOf(Place::Tcp)
+}
+
 fn order() -> OneOf<ServiceOrder> {
     OneOf(ServiceOrder::FirstCome)
 }
@@ -99,14 +115,19 @@ limit = "1000 pkt"
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
-        checker.limit(path, self.limit);
+        checker.managed_limit(path, self.limit);
         let (profile, connections) = (self.profile(checker, path), self.limits(checker, path));
         let sharing = self.sharing.0;
         let params =
             AggregateShaperParams::new(profile?, sharing, connections?, self.limit, self.timer);
         let triggers = self.triggers.iter().fold(Triggers::NONE, |all, event| all.with(event.0));
         let params = checker.accept(path, params)?.with_order(self.order.0);
-        Some(Box::new(params.with_fresh_packets(self.fresh.0).with_triggers(triggers)))
+        Some(Box::new(
+            params
+                .with_fresh_packets(self.fresh.0)
+                .with_triggers(triggers)
+                .with_place(self.place.0),
+        ))
     }
 
     fn build(plan: &Plan, port: &Port<'_>) -> Box<dyn QueueDiscipline> {
@@ -115,6 +136,10 @@ limit = "1000 pkt"
 
     fn asks(plan: &Plan) -> Asked {
         asks_rtt(plan.sharing)
+    }
+
+    fn withholds(plan: &Plan) -> bool {
+        plan.place() == Place::Tcp
     }
 
     fn shaped_to(plan: &Plan) -> Option<Rate> {

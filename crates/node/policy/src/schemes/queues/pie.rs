@@ -71,7 +71,7 @@ queue.pie = { limit = "1000 pkt", target = "15 ms", ecn = true }
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
-        checker.limit(path, self.limit);
+        checker.managed_limit(path, self.limit);
         let settings = PieSettings {
             limit: self.limit,
             target: self.target,

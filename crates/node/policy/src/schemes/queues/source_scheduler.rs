@@ -89,6 +89,8 @@ class = 2
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
+        checker.note_limit(path, self.limit);
+        checker.note_managed();
         let limits = SourceLimits {
             limit: self.limit,
             limit_per_connection: self.limit_per_connection,

@@ -103,6 +103,7 @@ weight = 1
         }
         let written: Vec<&MatchKeys> = self.classes.iter().map(|class| &class.rule).collect();
         checker.reachable(&format!("{path}.classes"), &written);
+        self.limit.into_iter().for_each(|limit| checker.note_limit(path, limit));
         let is_rate = |class: &ClassKeys| matches!(class.weight, WeightKey::Rate(_));
         let mut rules = Vec::new();
         let mut classes = Vec::new();
@@ -142,6 +143,7 @@ impl ClassKeys {
                 "set per = \"flow\" to serve each flow of the class by itself, or remove the key";
             checker.document.mistake(&format!("{path}.flow_limit"), message, help);
         }
+        self.limit.into_iter().for_each(|limit| checker.note_limit(path, limit));
         let weight = match self.weight {
             WeightKey::Rate(rate) => Weight::of_rate(rate),
             WeightKey::Number(number) => Weight::of_number(number),

@@ -10,7 +10,7 @@ pub(crate) struct Doubt {
     /// cwnd and ssthresh before it.
     pub(crate) window: Bytes,
     pub(crate) threshold: Bytes,
-    /// When the window was reduced, and when data were first retransmitted.
+    /// When data were first retransmitted: when the window was reduced, or before if repairs were in flight.
     pub(crate) since: Instant,
     /// SND.UNA at that time, and the end of the data sent.
     pub(crate) una: u64,

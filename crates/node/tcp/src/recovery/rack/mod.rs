@@ -97,6 +97,8 @@ impl Probe {
 pub(crate) struct News {
     /// Bytes that were not known to have arrived.
     pub(crate) delivered: u64,
+    /// The number of their segments.
+    pub(crate) segments: u32,
     /// When the latest of them were sent.
     pub(crate) sent: Option<Instant>,
     /// The reported duplicate, from and to (RFC 2883).
@@ -188,6 +190,7 @@ impl Rack {
                 continue; // it was SACKed before
             }
             news.delivered += bytes;
+            news.segments += 1;
             news.sent = news.sent.max(Some(segment.stamp.at));
             let rtt = now.since(segment.stamp.at);
             if segment.again && answers_earlier(&segment) {
@@ -251,8 +254,8 @@ impl Rack {
     /// Whether the reordering extent exceeds the duplicate threshold. As in Linux, out-of-order segments then
     /// open the congestion window too.
     #[inline]
-    pub(crate) fn reorders_beyond_threshold(&self, mss: u16, config: &Config) -> bool {
-        self.reordering_extent > u64::from(config.duplicate_ack_threshold) * u64::from(mss)
+    pub(crate) fn reorders_beyond_threshold(&self, mss: u64, config: &Config) -> bool {
+        self.reordering_extent > u64::from(config.duplicate_ack_threshold) * mss
     }
 
     /// An original that ends at `end` arrived after segments that were sent later.
@@ -318,6 +321,7 @@ impl Rack {
             let mut min = self.min_rtt;
             self.sent.sack(from, to, |segment, bytes| {
                 news.delivered += bytes;
+                news.segments += 1;
                 news.sent = news.sent.max(Some(segment.stamp.at));
                 news.sacked = true;
                 let rtt = now.since(segment.stamp.at);
@@ -376,7 +380,7 @@ impl Rack {
         smoothed_rtt: Duration,
         config: &Config,
     ) -> Judged {
-        if self.sent.is_in_order() {
+        if self.sent.is_in_order(self.latest) {
             return Judged::default();
         }
         let window = self.reordering_window(phase, smoothed_rtt, config);

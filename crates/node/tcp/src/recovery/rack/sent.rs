@@ -26,6 +26,8 @@ pub(crate) struct Sent {
     fate: Fate,
     /// Retransmitted.
     pub(crate) again: bool,
+    /// In flight again after a loss.
+    repairs: bool,
 }
 
 impl Sent {
@@ -48,10 +50,10 @@ enum Fate {
 #[derive(Debug, Default)]
 pub(crate) struct SentSegments {
     segments: VecDeque<Sent>,
-    /// Bytes in flight.
-    in_flight: u64,
     sacked: u32,
     lost: u32,
+    /// Repairs of losses in flight.
+    repairs: u32,
     /// No segment before this one is lost.
     lost_from: usize,
     /// No segment before this one is an original in flight.
@@ -74,15 +76,10 @@ pub(crate) struct Judged {
 }
 
 impl SentSegments {
-    /// Bytes in flight: neither received by the peer nor lost.
+    /// Segments in flight: neither received by the peer nor lost.
     #[inline]
     pub(crate) fn in_flight(&self) -> u64 {
-        self.in_flight
-    }
-
-    /// Segments in flight.
-    pub(crate) fn segments_in_flight(&self) -> usize {
-        self.segments.len() - self.sacked as usize - self.lost as usize
+        self.segments.len() as u64 - u64::from(self.sacked) - u64::from(self.lost)
     }
 
     /// Segments that the peer has received out of order.
@@ -96,15 +93,28 @@ impl SentSegments {
         in_flight.filter(|segment| segment.again).count() as u32
     }
 
+    /// When the earliest repair in flight was sent.
+    pub(crate) fn first_repair_at(&self) -> Option<Instant> {
+        let is_repair = |segment: &&Sent| segment.repairs && segment.fate == Fate::InFlight;
+        self.segments.iter().filter(is_repair).map(|segment| segment.stamp.at).min()
+    }
+
     pub(crate) fn has_lost(&self) -> bool {
         self.lost > 0
     }
 
-    /// Whether [`judge`](Self::judge) has nothing to do: nothing is lost or out of order, and nothing was
-    /// retransmitted.
+    /// Whether a segment is lost, or was and the peer has not acknowledged its repair.
     #[inline]
-    pub(crate) fn is_in_order(&self) -> bool {
-        self.sacked == 0 && self.lost == 0 && self.again.is_empty()
+    pub(crate) fn has_open_losses(&self) -> bool {
+        self.lost + self.repairs > 0
+    }
+
+    /// Whether [`judge`](Self::judge) has nothing to do: nothing is lost or out of order, nothing was
+    /// retransmitted, and nothing was sent before the `latest` transmission that has arrived.
+    #[inline]
+    pub(crate) fn is_in_order(&self, latest: Stamp) -> bool {
+        let is_last = self.segments.front().is_none_or(|first| first.stamp > latest);
+        self.sacked == 0 && self.lost == 0 && self.again.is_empty() && is_last
     }
 
     /// The number of segments that are not cumulatively acknowledged.
@@ -121,9 +131,14 @@ impl SentSegments {
     #[inline]
     pub(crate) fn on_send(&mut self, now: Instant, from: u64, to: u64) {
         let length = (to - from) as u32;
-        self.in_flight += u64::from(length);
         let stamp = Stamp { at: now, end: to };
-        self.segments.push_back(Sent { stamp, length, fate: Fate::InFlight, again: false });
+        self.segments.push_back(Sent {
+            stamp,
+            length,
+            fate: Fate::InFlight,
+            again: false,
+            repairs: false,
+        });
     }
 
     /// The next whole segment that is cumulatively acknowledged, each once, and whether it was known to have
@@ -149,25 +164,21 @@ impl SentSegments {
         let gone = una.saturating_sub(first.start()) as u32;
         if gone > 0 {
             first.length -= gone;
-            if first.fate == Fate::InFlight {
-                self.in_flight -= u64::from(gone);
-            }
         }
     }
 
     /// Removes a segment from the sums. Returns its bytes that were not known to have arrived.
     #[inline]
     fn leave(&mut self, segment: &Sent) -> u64 {
-        let length = u64::from(segment.length);
         match segment.fate {
-            Fate::InFlight => self.in_flight -= length,
+            Fate::InFlight => self.repairs -= u32::from(segment.repairs),
             Fate::Lost => self.lost -= 1,
             Fate::Sacked => {
                 self.sacked -= 1;
                 return 0;
             }
         }
-        length
+        u64::from(segment.length)
     }
 
     /// The peer has received `from..to`. Calls `each` with every segment for which this is new, and its
@@ -233,6 +244,34 @@ impl SentSegments {
         self.segments.back().map(|segment| (segment.start(), segment.stamp.end))
     }
 
+    /// Before the segment that starts at `from` is retransmitted: as in Linux, it is joined with those after it
+    /// that the peer has not received, as far as a segment of `mss` bytes has room. Data end at `end`, where a
+    /// FIN may follow. Returns the end of the joined segment.
+    pub(crate) fn join(&mut self, from: u64, mss: u64, end: u64) -> Option<u64> {
+        let index = self.segments.partition_point(|segment| segment.start() < from);
+        let payload_until = |segment: &Sent| segment.stamp.end.min(end) - from;
+        while let Some(next) = self.segments.get(index + 1).copied()
+            && payload_until(&self.segments[index]) < mss
+            && payload_until(&next) <= mss
+            && next.fate != Fate::Sacked
+        {
+            self.segments.remove(index + 1);
+            self.leave(&next);
+            self.lost_from -= usize::from(self.lost_from > index + 1);
+            self.unjudged -= usize::from(self.unjudged > index + 1);
+            let segment = &mut self.segments[index];
+            segment.length += next.length;
+            segment.stamp.end = next.stamp.end;
+        }
+        self.segments.get(index).map(|segment| segment.stamp.end)
+    }
+
+    /// Whether the segment that starts at `from` ends at `end`.
+    pub(crate) fn reaches(&self, from: u64, end: u64) -> bool {
+        let index = self.segments.partition_point(|segment| segment.start() < from);
+        self.segments.get(index).is_some_and(|segment| segment.stamp.end == end)
+    }
+
     /// The segment that starts at `from` is retransmitted, up to `to`: a FIN may have joined it.
     pub(crate) fn on_retransmit(&mut self, now: Instant, from: u64, to: u64) {
         let index = self.segments.partition_point(|segment| segment.start() < from);
@@ -243,8 +282,9 @@ impl SentSegments {
         match segment.fate {
             Fate::Lost => {
                 segment.fate = Fate::InFlight;
+                segment.repairs = true;
                 self.lost -= 1;
-                self.in_flight += u64::from(segment.length);
+                self.repairs += 1;
             }
             Fate::InFlight => {}
             Fate::Sacked => return,
@@ -252,7 +292,6 @@ impl SentSegments {
         if is_last && to > segment.stamp.end {
             let more = (to - segment.stamp.end) as u32;
             segment.length += more;
-            self.in_flight += u64::from(more);
             segment.stamp.end = to;
         }
         segment.again = true;
@@ -280,7 +319,6 @@ impl SentSegments {
                 let wait = (segment.stamp.at + age).since(now);
                 if wait.is_zero() {
                     segment.fate = Fate::Lost;
-                    self.in_flight -= u64::from(segment.length);
                     self.lost += 1;
                     self.lost_from = self.lost_from.min(index);
                     judged.lost = true;
@@ -312,7 +350,7 @@ impl SentSegments {
                     continue;
                 }
                 segment.fate = Fate::Lost;
-                self.in_flight -= u64::from(segment.length);
+                self.repairs -= u32::from(segment.repairs);
                 self.lost += 1;
                 self.lost_from = self.lost_from.min(index);
                 judged.lost = true;
@@ -328,11 +366,11 @@ impl SentSegments {
     /// presumed losses are not judged again before they are retransmitted, as in Linux. They are only later
     /// than others, and would be detected as lost with the next acknowledgement.
     pub(crate) fn forget_losses(&mut self, after_timeout: bool) {
-        for segment in self.segments.iter_mut().filter(|segment| segment.fate == Fate::Lost) {
+        for segment in self.segments.iter_mut().filter(|segment| segment.fate != Fate::Sacked) {
             segment.fate = Fate::InFlight;
-            self.in_flight += u64::from(segment.length);
+            segment.repairs = false;
         }
-        self.lost = 0;
+        (self.lost, self.repairs) = (0, 0);
         if after_timeout {
             self.unjudged = 0;
             let again = self.segments.iter().filter(|segment| segment.again);
@@ -347,7 +385,7 @@ impl SentSegments {
             let is_old = index == 0 || segment.stamp.at + age <= now;
             if segment.fate == Fate::InFlight && is_old {
                 segment.fate = Fate::Lost;
-                self.in_flight -= u64::from(segment.length);
+                self.repairs -= u32::from(segment.repairs);
                 self.lost += 1;
             }
         }
@@ -368,11 +406,6 @@ mod tests {
     }
 
     impl Plain {
-        fn in_flight(&self) -> u64 {
-            let flying = self.segments.iter().filter(|segment| segment.2 == Fate::InFlight);
-            flying.map(|segment| segment.1.end - segment.0).sum()
-        }
-
         fn count(&self, fate: Fate) -> u32 {
             self.segments.iter().filter(|segment| segment.2 == fate).count() as u32
         }
@@ -408,6 +441,7 @@ mod tests {
         Acknowledge(usize),
         Retransmit,
         ProbeLast,
+        Join(u64),
         Judge(usize, u64),
         Timeout(u64),
         Pass(u64),
@@ -420,6 +454,7 @@ mod tests {
             1 => (1usize..4).prop_map(Operation::Acknowledge),
             4 => Just(Operation::Retransmit),
             1 => Just(Operation::ProbeLast),
+            2 => (1u64..8).prop_map(Operation::Join),
             4 => (0usize..12, 0u64..30).prop_map(|(latest, age)| Operation::Judge(latest, age)),
             1 => (0u64..30).prop_map(Operation::Timeout),
             4 => (0u64..10).prop_map(Operation::Pass),
@@ -451,6 +486,22 @@ mod tests {
             assert_eq!(news, if fate == Fate::Sacked { 0 } else { stamp.end - start });
         }
         assert!(sent.pop_acknowledged(una).is_none());
+    }
+
+    /// Joins the first lost segment with those after it, one by one.
+    fn join(plain: &mut Plain, sent: &mut SentSegments, mss: u64) {
+        let Some((from, mut to)) = sent.first_lost() else { return };
+        let index = plain.segments.iter().position(|segment| segment.0 == from).unwrap();
+        while to - from < mss
+            && let Some(&(_, stamp, fate, _)) = plain.segments.get(index + 1)
+            && fate != Fate::Sacked
+            && stamp.end - from <= mss
+        {
+            to = stamp.end;
+            plain.segments.remove(index + 1);
+            plain.segments[index].1.end = to;
+        }
+        assert_eq!(sent.join(from, mss, u64::MAX), Some(to));
     }
 
     fn apply(operation: &Operation, plain: &mut Plain, sent: &mut SentSegments, now: &mut Instant) {
@@ -491,6 +542,7 @@ mod tests {
                     retransmit(plain, sent, *now, last);
                 }
             }
+            Operation::Join(mss) => join(plain, sent, mss),
             Operation::Judge(latest, age) => {
                 let Some(latest) = plain.segments.get(latest).map(|segment| segment.1) else {
                     return;
@@ -546,7 +598,7 @@ mod tests {
             let mut now = Instant::START;
             for operation in &operations {
                 apply(operation, &mut plain, &mut sent, &mut now);
-                prop_assert_eq!(sent.in_flight(), plain.in_flight());
+                prop_assert_eq!(sent.in_flight(), u64::from(plain.count(Fate::InFlight)));
                 prop_assert_eq!(sent.sacked(), plain.count(Fate::Sacked));
                 prop_assert_eq!(sent.has_lost(), plain.count(Fate::Lost) > 0);
                 prop_assert_eq!(sent.first_lost(), plain.first_lost());

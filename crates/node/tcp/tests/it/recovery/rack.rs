@@ -96,9 +96,8 @@ fn a_segment_that_overtakes_many_does_not_make_them_late() {
         .repairs_are(0, 0);
 }
 
-// RFC 8985 §3.2: a retransmission that is lost again is found by what was sent after it.
-#[test]
-fn a_retransmission_lost_again_is_sent_again_without_a_timeout() {
+/// Of ten segments the first is lost and sent again, and the rest arrive; a round trip later.
+fn one_sent_again() -> Script {
     ten_out(rack())
         .at(200)
         .gets(acks(0).sacks(&[(2, 4)]))
@@ -107,10 +106,31 @@ fn a_retransmission_lost_again_is_sent_again_without_a_timeout() {
         .gets(acks(0).sacks(&[(2, 10)]))
         .sends_segments(12..=14)
         .at(300)
+}
+
+// RFC 8985 §3.2: a retransmission that is lost again is found by what was sent after it.
+#[test]
+fn a_retransmission_lost_again_is_sent_again_without_a_timeout() {
+    one_sent_again()
         .gets(acks(0).sacks(&[(2, 11)]))
         .sends(seg(1).again())
         .sends(seg(15))
         .repairs_are(1, 0);
+}
+
+// RFC 8985 §6.2, step 5: segment 11 is lost and sent again during the recovery of those before it. As in Linux, the repair is under
+// way when that recovery is over, and begins the next.
+#[test]
+fn a_repair_in_flight_when_a_recovery_is_over_begins_another() {
+    one_sent_again()
+        .gets(acks(0).sacks(&[(12, 12), (2, 10)]))
+        .sends(seg(1).again())
+        .sends(seg(11).again())
+        .sends(seg(15))
+        .at(350)
+        .gets(acks(10).sacks(&[(12, 12)]).answering_again())
+        .sends(seg(16))
+        .repairs_are(2, 0);
 }
 
 // RFC 8985 §6.2, steps 1 and 2: the handshake took 100 ms behind a queue that is gone, and what goes again takes 60. The

@@ -4,7 +4,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from guest import Lacking
+from lacking import Lacking
 
 # The suites, and the package that depends on the newest kernel of each.
 SUITES = {"bookworm": "linux-image-cloud-amd64", "trixie": "linux-image-cloud-amd64", "sid": "linux-image-cloud-amd64"}

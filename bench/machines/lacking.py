@@ -1,0 +1,5 @@
+"""The error of a machine that lacks something."""
+
+
+class Lacking(Exception):
+    """This machine lacks something."""
