@@ -12,7 +12,7 @@ LOADED = ("wred", "exact", "three-priority-red", "sima")
 # Policies that are tried inline where the others are not.
 SHORT_INLINE = ("aggregate", "shared-priority", "wfq")
 # The longest that a machine may take, in seconds.
-PATIENCE = 1500
+PATIENCE = 3000
 
 
 def run_trial(kernel: Kernel, shortflow: Path, root: Path, cache: Path, *, short: bool, verbose: bool) -> list[dict]:

@@ -162,14 +162,8 @@ static __always_inline void renew(const struct settings *set, struct shares *all
 		hand_on(all, over);
 }
 
-// What is left for a connection without a share, as `connections` others have one.
-static __always_inline __s64 unclaimed_by_shares(const struct shares *all)
-{
-	return all->level - all->held - all->pending;
-}
-
 // Whether a segment may leave that TCP's timers send without asking: it pays at once, or stays. A share owes no more than a segment,
-// as for those that ask. Without a share, timers are how a connection is not starved: the bucket of all decides alone.
+// as for those that ask.
 static __always_inline int pay(const struct settings *set, struct shares *all, const struct ticket *ticket, __u64 now, __u32 bytes,
 			       __u32 rtt)
 {
@@ -200,12 +194,11 @@ static __always_inline void ask(const struct settings *set, struct shares *all, 
 	count(set, all, ticket, question->sent, question->paid);
 	answer->segments = 0;
 	answer->wait = 0;
-	// It was silent for long.
-	if (!has_share(all, ticket))
+	// It was silent for long, or found every share taken.
+	if (!has_share(all, ticket) || ticket->serial == OTHERS)
 		ticket->number = join(set, all, &ticket->serial);
-	one = has_share(all, ticket) ? share_at(all, ticket->number) : 0;
-	if (one)
-		renew(set, all, one, question->rtt);
+	one = share_at(all, ticket->number);
+	renew(set, all, one, question->rtt);
 	if (!question->wanted || !price) {
 		all->promised -= ticket->promised * PER_BYTE;
 		ticket->promised = 0;
@@ -214,7 +207,7 @@ static __always_inline void ask(const struct settings *set, struct shares *all, 
 	if (set->sharing == SHARING_COMMON)
 		may = ask_turn(set, all, ticket, question);
 	else
-		may = one ? ask_share(set, all, one, question) : segments_in(unclaimed_by_shares(all), price);
+		may = ask_share(set, all, one, question);
 	most = segments_in(all->level, price);
 	if (may > most)
 		may = most;
@@ -232,12 +225,12 @@ static __always_inline void ask(const struct settings *set, struct shares *all, 
 		return;
 	all->withheld++;
 	// From what is left: what others leave, or the peak rate, may have given it less than its share holds.
-	if (set->sharing == SHARING_COMMON)
+	if (set->sharing == SHARING_COMMON) {
 		queue_up(set, all, ticket, question, question->wanted - may, answer);
-	else
+	} else {
 		wait_for(answer, price - all->level, set->rate);
-	if (set->sharing != SHARING_COMMON && one)
 		wait_for(answer, needed(set, all, one, price) - one->held, all->pace ? all->pace : 1);
+	}
 	if (set->peak)
 		wait_for(answer, price - all->peak_level, set->peak);
 }
@@ -248,7 +241,8 @@ static __always_inline void give_up(const struct settings *set, struct shares *a
 	count(set, all, ticket, sent, paid);
 	all->promised -= ticket->promised * PER_BYTE;
 	ticket->promised = 0;
-	if (has_share(all, ticket))
+	// That of all others ends when nobody has asked it for long.
+	if (has_share(all, ticket) && ticket->serial != OTHERS)
 		leave(all, ticket->number);
 	ticket->serial = 0;
 }

@@ -14,8 +14,10 @@
 #include "kernel.h"
 
 #define PER_BYTE 1000000ULL
-// Connections of a profile.
-#define MAX_SHARES 4096
+// Connections of a profile that have a share of their own, and one share of all others.
+#define MAX_SHARES 8192
+// By which those know that share; no connection has it.
+#define OTHERS (~0U)
 // Other shares that are looked at for each question.
 #define LOOKS 16
 // How often the pace of the clock is measured, in microseconds.
@@ -68,7 +70,8 @@ struct shares {
 	// In tokens for each share and microsecond.
 	__u64 pace, pace_handed, pace_at;
 	__u64 rtts;
-	__u32 with_rtt, unused;
+	// The share of all connections that have none of their own: one more than its number, and zero while there is none.
+	__u32 with_rtt, others;
 	// Counts for users: bytes on the network layer, those of them that nobody had asked for, questions answered with less than
 	// was asked for, segments of timers that were stopped, and bytes that left without tokens, as a timer would end the connection.
 	__u64 bytes, unasked, withheld, stopped, forced;
@@ -140,6 +143,8 @@ static __always_inline void leave(struct shares *all, __u32 number)
 	struct share *one = share_at(all, number);
 	__s64 left = one->held;
 
+	if (one->serial == OTHERS)
+		all->others = 0;
 	all->held -= left;
 	all->pending -= all->handed - one->seen;
 	if (one->rtt) {
@@ -232,26 +237,34 @@ static __always_inline void set_rtt(struct shares *all, struct share *one, __u32
 	one->rtt = rtt;
 }
 
-// A share for a connection, by its number; it begins with what nobody else has a right to. `MAX_SHARES` if there is none.
+// A number that is neither zero nor that of the others, however many there were.
+static __always_inline __u32 next_serial(struct shares *all)
+{
+	if (++all->serials == OTHERS)
+		all->serials = 1;
+	return all->serials;
+}
+
+// A share for a connection, by its number; it begins with what nobody else has a right to. Those that find every share taken have
+// one together.
 static __always_inline __u32 join(const struct settings *set, struct shares *all, __u32 *serial)
 {
+	__u32 number, is_other = all->members - !!all->others >= set->connections;
 	struct share *one;
 	__s64 free, depth;
-	__u32 number;
 
-	*serial = 0;
-	if (all->members >= set->connections)
-		return MAX_SHARES;
+	*serial = is_other ? OTHERS : next_serial(all);
+	if (is_other && all->others)
+		return all->others - 1;
 	if (all->frees)
 		number = all->free[--all->frees & (MAX_SHARES - 1)];
-	else if (all->numbers < MAX_SHARES)
-		number = all->numbers++;
 	else
-		return MAX_SHARES;
+		number = all->numbers++;
+	if (is_other)
+		all->others = number + 1;
 	all->members++;
 	one = share_at(all, number);
-	// Not zero, however many there were.
-	one->serial = *serial = ++all->serials ? all->serials : ++all->serials;
+	one->serial = *serial;
 	one->asked_at = all->earned_at;
 	one->rtt = 0;
 	one->seen = all->handed;

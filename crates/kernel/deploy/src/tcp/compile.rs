@@ -78,7 +78,7 @@ pub fn compile_tcp(
          before each burst"
     )];
     notes.push(format!(
-        "{path}: beyond {connections} `connections`, further ones have no share and send what the others leave"
+        "{path}: beyond {connections} `connections`, further ones have one more share together"
     ));
     if profile.max_packet() < ETHERNET_MTU {
         notes.push(format!(

@@ -13,7 +13,7 @@ const PER_BYTE: u64 = 1_000_000;
 /// What the program counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TcpState {
-    /// Connections that have a share.
+    /// Connections that have a share of their own.
     pub connections: u32,
     /// Bytes that the bucket holds; negative when segments left that the program was not asked for.
     pub held: i64,
@@ -32,6 +32,7 @@ pub struct TcpState {
 /// Offsets in `struct shares`.
 const CONNECTIONS: usize = 4;
 const LEVEL: usize = 32;
+const OTHERS: usize = 124;
 const COUNTS: usize = 128;
 
 #[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "nobody loads it"))]
@@ -45,7 +46,7 @@ impl TcpState {
             u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("the slice has 8 bytes"))
         };
         TcpState {
-            connections: four(CONNECTIONS),
+            connections: four(CONNECTIONS) - u32::from(four(OTHERS) != 0),
             held: long(LEVEL).cast_signed() / PER_BYTE.cast_signed(),
             sent: Bytes(long(COUNTS)),
             unasked: Bytes(long(COUNTS + 8)),

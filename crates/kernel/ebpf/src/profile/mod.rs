@@ -43,7 +43,7 @@ pub struct TcpSettings {
     pub growth: TcpGrowth,
     /// What each window is held to: at most this rate times the round-trip time.
     pub window_rate: Option<Rate>,
-    /// How many connections have a share at a time. Further ones send what these leave.
+    /// How many connections have a share of their own at a time. Further ones have one more share together.
     pub connections: usize,
     /// A connection that sends nothing for this long has no share.
     pub idle_timeout: Duration,

@@ -225,14 +225,20 @@ fn short_transfers_keep_to_the_profile_together() {
 }
 
 #[test]
-fn connections_without_a_share_keep_to_the_profile_and_are_not_starved() {
-    let sharing = Sharing::Partitioned(Depths::Equal);
-    let few = TcpSettings { connections: 2, ..settings(RATE, sharing, TcpOrder::FirstCome) };
-    let Some((sent, state)) = begin_together(6, &few, 22, Flows::writers) else { return };
+fn connections_beyond_the_number_of_shares_have_one_more_share_together() {
+    let plain = settings(RATE, Sharing::Partitioned(Depths::Equal), TcpOrder::FirstCome);
+    let few = TcpSettings { connections: 2, ..plain };
+    let Some((sent, state)) = begin_together(6, &few, 14, Flows::writers) else { return };
     assert_eq!(state.connections, 2);
     assert!(keeps_to_the_profile(&sent, RATE, &state), "{state:?}");
-    let ports: BTreeSet<u16> = sent.iter().map(|one| one.port).collect();
-    assert_eq!(ports.len(), 6, "each sends something: {state:?}");
+    let mut each = throughput(&sent, 8);
+    assert_eq!(each.len(), 6, "each sends something: {state:?}");
+    each.sort_by(f64::total_cmp);
+    let third = RATE.bits_per_sec() as f64 / 3.0;
+    let is_a_third = |part: f64| (0.8..1.2).contains(&(part / third));
+    assert!(is_a_third(each[..4].iter().sum()), "the others: {each:?} {state:?}");
+    assert!(is_a_third(each[4]) && is_a_third(each[5]), "two shares: {each:?} {state:?}");
+    assert!(each[0] > third / 40.0, "nobody is starved: {each:?} {state:?}");
 }
 
 #[test]
