@@ -154,7 +154,7 @@ impl Gate<'_> {
                 .iter()
                 .zip(shares)
                 .map(|(level, share)| share * self.dropped(level, queue))
-                .sum()
+                .fold(0.0, |all, one| all + one)
         };
         (1.0 - steady.above) * at(below) + steady.above * at(steady.queue)
     }

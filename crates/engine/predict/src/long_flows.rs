@@ -1,7 +1,7 @@
 //! Long flows: what they make of the queue of their bottleneck.
 
 use shortflow_models::cubic;
-use shortflow_models::pftk;
+use shortflow_models::pftk::{self, Path};
 use shortflow_models::red::{Gate, Group};
 use shortflow_models::{ModelError, Range};
 
@@ -110,16 +110,20 @@ fn in_order(
     let is_young = is_least && saturation.is_young(network);
     let sure = if is_least && beside.in_windows { SURE } else { 1.0 };
     let full = Gate { limit: room, ..gate };
-    let min_loss = match is_least {
-        true => full.loss(full.settle(groups)?, &[]) * held / capacity,
-        false => 0.0,
+    let (queued, min_loss) = match is_least {
+        true => {
+            let groups = without_unacknowledged(groups, bundles);
+            let lost = full.loss(full.settle(&groups)?, &[]);
+            (gate.settle(&groups)?.queue, lost * held / capacity)
+        }
+        false => (steady.queue, 0.0),
     };
     let is_unclear = match is_least {
         true => saturation.is_crowded(steady.queue),
         false => !is_filled || saturation.is_empty_at_times(steady.queue),
     };
     let met = Met {
-        wait: sure * steady.queue / capacity,
+        wait: sure * queued / capacity,
         loss: loss.collect(),
         is_filled,
         is_least,
@@ -132,6 +136,18 @@ fn in_order(
         ..Met::default()
     };
     Ok((met, rates))
+}
+
+/// The flows with windows that are smaller by what their receivers have got and not yet acknowledged, at most: only the rest of
+/// a window is surely on the way or in queues.
+fn without_unacknowledged<'g>(groups: &[Group<'g>], bundles: &[&Bundle]) -> Vec<Group<'g>> {
+    let rest = |(group, bundle): (&Group<'g>, &&Bundle)| {
+        let max_window = group.path.max_window - (bundle.answered - 1.0);
+        let connections = if max_window < 1.0 { 0.0 } else { group.connections };
+        let path = Path { max_window: max_window.max(1.0), ..group.path };
+        Group { connections, path, ..*group }
+    };
+    groups.iter().zip(bundles).map(rest).collect()
 }
 
 /// Refuses flows at a plain buffer some of which come one by one and others in bursts: the first hardly ever find it full, and

@@ -163,3 +163,27 @@ fn a_stream_that_windows_push_out_of_a_small_shared_buffer_has_no_predicted_loss
     assert!(found > 0.002, "{found}");
     assert!(lost(predicted(&at(200))).is_some());
 }
+
+#[test]
+fn windows_are_in_the_queue_less_what_their_receivers_have_not_yet_acknowledged() {
+    // Two segments for an acknowledgement, of windows of 3 and of 13.
+    for (flows, window, rate, delay) in
+        [(9, "5400 B", "5.4 Mbit/s", "0.4 ms"), (5, "20 KB", "30 Mbit/s", "1 ms")]
+    {
+        let stream = "[workloads.call.cbr]\nfrom = \"s\"\nto = \"c\"\nrate = \"100 kbit/s\"\npacket = \"1150 B\"\n";
+        let tcp = format!("tcp.receive_window = \"{window}\"\nmeasure.ports = [\"far->near\"]\n");
+        let policy = "[roles.edge]\n[roles.core.queue.fifo]\nlimit = \"100 pkt\"\n";
+        let scenario = line(rate, delay, &(tcp + &bulk(flows) + stream), policy);
+        let (said, found) = (predicted(&scenario), simulated(&scenario, 1));
+        let delay = |summary: &Summary| {
+            let call = summary.workload("call").unwrap();
+            call.datagrams.as_ref().unwrap().delay.unwrap()
+        };
+        let (least, seen) = (delay(&said), delay(&found).mean);
+        assert!(least.at_least && least.mean <= seen, "{least:?} for {seen}");
+        assert!(least.mean > 0.6 * seen, "{least:?} for {seen}");
+        let wait = |summary: &Summary| summary.ports[0].mean_wait.unwrap().mean;
+        assert!(wait(&said) <= wait(&found), "{} for {}", wait(&said), wait(&found));
+        assert!(said.ports[0].loss.is_none_or(|loss| loss.mean.to_bits() == 0));
+    }
+}
