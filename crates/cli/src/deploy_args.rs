@@ -289,6 +289,9 @@ pub(crate) struct Undeploy {
     /// Remove what is deployed in this host's TCP; connections get back the congestion control that they had.
     #[arg(long, conflicts_with_all = ["ingress", "dry_run"])]
     pub(crate) tcp: bool,
+    /// Remove the profile with this congestion control, whose network namespace is gone; `status` lists them.
+    #[arg(long, value_name = "NAME", requires = "tcp")]
+    pub(crate) control: Option<String>,
     /// Remove only what is deployed on the packets that the device receives; default: both directions.
     #[arg(long)]
     pub(crate) ingress: bool,

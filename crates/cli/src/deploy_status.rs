@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shortflow_deploy::{DeviceStatus, Error, TcpStatus, link, refuse_ifb};
+use shortflow_deploy::{DeviceStatus, Error, link, refuse_ifb};
 
 use crate::console::Console;
 use crate::deploy_args::Status;
-use crate::deploy_tcp;
+use crate::deploy_tcp::{self, InTcp};
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 
@@ -18,9 +18,8 @@ pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
     if !args.watch {
         let found = look(args)?;
         let tcp = deploy_tcp::look(args)?;
-        show(console, args, &found, tcp.as_ref())?;
-        let is_well = tcp.is_none_or(|tcp| tcp.state.is_some() && tcp.is_attached);
-        let is_well = is_well && found.iter().all(|status| status.wrongs().is_empty());
+        show(console, args, &found, &tcp)?;
+        let is_well = tcp.is_well() && found.iter().all(|status| status.wrongs().is_empty());
         return if is_well { Ok(()) } else { Err(Failure::Check) };
     }
     let stop = stop_on_interrupt()?;
@@ -30,7 +29,7 @@ pub(crate) fn status(console: &Console, args: &Status) -> Result<(), Failure> {
         if clear {
             console.print("\x1b[H\x1b[2J")?;
         }
-        show(console, args, &found, deploy_tcp::look(args)?.as_ref())?;
+        show(console, args, &found, &deploy_tcp::look(args)?)?;
         let next = Instant::now() + Duration::from_secs(1);
         while Instant::now() < next && !stop.load(Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(50));
@@ -58,18 +57,19 @@ fn show(
     console: &Console,
     args: &Status,
     found: &[DeviceStatus],
-    tcp: Option<&TcpStatus>,
+    tcp: &InTcp,
 ) -> Result<(), Failure> {
     if args.json {
         let found: Vec<Value> = found.iter().map(DeviceStatus::json).collect();
-        let value = json!({ "devices": found, "tcp": tcp.map(TcpStatus::json) });
+        let [tcp, abandoned] = tcp.json();
+        let value = json!({ "devices": found, "tcp": tcp, "tcp_abandoned": abandoned });
         return match args.watch {
             true => console.print(&format!("{value}\n")),
             false => console.print_json(&value),
         };
     }
     let mut texts: Vec<String> = found.iter().map(DeviceStatus::text).collect();
-    texts.extend(tcp.map(deploy_tcp::text));
+    texts.extend(tcp.texts());
     match texts.is_empty() {
         true if args.tcp => console.print(NOTHING_IN_TCP),
         true => console.print(NOTHING_DEPLOYED),

@@ -2,17 +2,17 @@
 
 use std::fmt::Write;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use shortflow_deploy::{
-    TcpDeployment, TcpDone, TcpFilter, TcpGrowth, TcpGrowthMistake, TcpGrowthRule, TcpPlan,
-    TcpStatus, TcpWalk, compile_tcp, matching,
+    TcpAbandoned, TcpDeployment, TcpDone, TcpFilter, TcpGrowth, TcpGrowthMistake, TcpGrowthRule,
+    TcpPlan, TcpStatus, TcpWalk, abandoned_in_tcp, compile_tcp, matching, remove_abandoned_in_tcp,
 };
 
 use shortflow_units::Bytes;
 
 use crate::console::Console;
 use crate::deploy;
-use crate::deploy_args::{Deploy, GrowthRule, Status, TcpArgs};
+use crate::deploy_args::{Deploy, GrowthRule, Status, TcpArgs, Undeploy};
 use crate::failure::Failure;
 
 /// `shortflow deploy --tcp`.
@@ -52,7 +52,13 @@ pub(crate) fn reload(console: &Console, args: &Deploy) -> Result<(), Failure> {
 }
 
 /// `shortflow undeploy --tcp`.
-pub(crate) fn undeploy(console: &Console) -> Result<(), Failure> {
+pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure> {
+    if let Some(control) = &args.control {
+        let policy = remove_abandoned_in_tcp(control)?;
+        return console.print(&format!(
+            "TCP: removed policy {policy:?} of a network namespace that is gone\n"
+        ));
+    }
     let (policy, walk) = TcpDeployment::undeploy()?;
     let refused = match walk.refused {
         0 => String::new(),
@@ -151,16 +157,52 @@ fn show_done(
     ))
 }
 
+/// What is in TCP.
+#[derive(Debug, Default)]
+pub(crate) struct InTcp {
+    /// In this network namespace.
+    pub(crate) here: Option<TcpStatus>,
+    /// In namespaces that are gone.
+    abandoned: Vec<TcpAbandoned>,
+}
+
 /// What is in TCP, where `status` is not about one device.
-pub(crate) fn look(args: &Status) -> Result<Option<TcpStatus>, Failure> {
+pub(crate) fn look(args: &Status) -> Result<InTcp, Failure> {
     match &args.dev {
-        Some(_) => Ok(None),
-        None => Ok(TcpDeployment::status()?),
+        Some(_) => Ok(InTcp::default()),
+        None => Ok(InTcp { here: TcpDeployment::status()?, abandoned: abandoned_in_tcp() }),
+    }
+}
+
+impl InTcp {
+    /// Whether all is as it was deployed.
+    pub(crate) fn is_well(&self) -> bool {
+        let is_here = self.here.as_ref().is_none_or(|tcp| tcp.state.is_some() && tcp.is_attached);
+        is_here && self.abandoned.is_empty()
+    }
+
+    /// For people, one text for each.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
+        let gone = self.abandoned.iter().map(|TcpAbandoned { policy, profile, control }| {
+            format!(
+                "TCP: policy {policy:?}, {profile}, of a network namespace that is gone\n  \
+                 remove it with `shortflow undeploy --tcp --control {control}`\n"
+            )
+        });
+        self.here.as_ref().map(text).into_iter().chain(gone)
+    }
+
+    /// For programs: what is here, and what is abandoned.
+    pub(crate) fn json(&self) -> [Value; 2] {
+        let abandoned = self.abandoned.iter().map(|TcpAbandoned { policy, profile, control }| {
+            json!({ "policy": policy, "profile": profile, "control": control })
+        });
+        [json!(self.here.as_ref().map(TcpStatus::json)), abandoned.collect()]
     }
 }
 
 /// For people.
-pub(crate) fn text(status: &TcpStatus) -> String {
+fn text(status: &TcpStatus) -> String {
     let TcpStatus { policy, profile, filter, control, selects_new, is_attached, state } = status;
     let mut text = format!("TCP: policy {policy:?}, {profile}, connections {}\n", matching(filter));
     let Some(state) = state else {

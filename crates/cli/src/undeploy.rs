@@ -10,7 +10,7 @@ use crate::failure::Failure;
 /// `shortflow undeploy`.
 pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure> {
     if args.tcp {
-        return crate::deploy_tcp::undeploy(console);
+        return crate::deploy_tcp::undeploy(console, args);
     }
     link(&args.dev)?;
     refuse_ifb(&args.dev)?;

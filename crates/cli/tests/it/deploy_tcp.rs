@@ -5,8 +5,12 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
+use std::sync::mpsc::channel;
+use std::thread::{sleep, spawn};
 use std::time::Duration;
+
+use nix::sched::{CloneFlags, unshare};
+use serde_json::Value;
 
 use crate::deploy::{done, ip, with_a_cable};
 use crate::support::{run, shortflow};
@@ -86,6 +90,43 @@ fn a_deployment_in_tcp_that_is_killed_at_any_moment_is_removed_by_the_next_comma
         }
         done(&["deploy", "aggregate", "--tcp"]);
         done(&["undeploy", "--tcp"]);
+    });
+}
+
+#[test]
+fn a_profile_whose_network_namespace_is_gone_is_listed_and_removed_by_name() {
+    with_connections(|_, _| {
+        let deploy = || {
+            unshare(CloneFlags::CLONE_NEWNET).unwrap();
+            done(&["deploy", "aggregate", "--tcp"]);
+            let status: Value =
+                serde_json::from_str(&run(&["status", "--tcp", "--json"]).out).unwrap();
+            status["tcp"]["control"].as_str().unwrap().to_owned()
+        };
+        let (tell, hear) = channel();
+        let (end, ends) = channel::<()>();
+        let elsewhere = spawn(move || {
+            tell.send(deploy()).unwrap();
+            ends.recv()
+        });
+        let control = hear.recv().unwrap();
+        let undeploy = ["undeploy", "--tcp", "--control", &control];
+        let refused = run(&undeploy);
+        assert_eq!(refused.code, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("still exists\n"), "{}", refused.err);
+        assert!(!run(&["status", "--tcp"]).out.contains(&control));
+
+        drop(end);
+        elsewhere.join().unwrap().unwrap_err();
+        let status = run(&["status", "--tcp"]);
+        assert_eq!(status.code, Some(1), "{}", status.out);
+        assert!(status.out.contains(&undeploy.join(" ")), "{}", status.out);
+        let said = done(&undeploy);
+        assert!(said.contains("\"Aggregate\" of a network namespace that is gone"), "{said}");
+        assert!(!run(&["status", "--tcp"]).out.contains(&control));
+        let again = run(&undeploy);
+        assert_eq!(again.code, Some(2), "{}", again.err);
+        assert!(again.err.contains("no profile of another network namespace"), "{}", again.err);
     });
 }
 

@@ -123,6 +123,24 @@ pub enum Error {
     /// No policy is in TCP.
     #[error("no policy is deployed in TCP\n`shortflow status` lists all deployments")]
     TcpNotDeployed,
+    /// No other network namespace has a profile with this congestion control.
+    #[error(
+        "no profile of another network namespace has the congestion control {control:?}\n`shortflow status --tcp` lists those whose namespace is gone; where one still exists, run `shortflow undeploy --tcp` in it"
+    )]
+    TcpNoSuchControl {
+        /// The name.
+        control: String,
+    },
+    /// The network namespace of a profile is in use.
+    #[error(
+        "the network namespace of {control:?} (net:[{namespace}]) still exists\nrun `shortflow undeploy --tcp` in it, with `ip netns exec` or `nsenter --net`"
+    )]
+    TcpInUse {
+        /// The name of the congestion control.
+        control: String,
+        /// The inode of the namespace.
+        namespace: u64,
+    },
     /// The group of processes does not exist, or is of version 1.
     #[error("{path} is not a cgroup of version 2: {}\ngive the folder of one, such as /sys/fs/cgroup/system.slice", reason(.source))]
     TcpGroup {
@@ -290,6 +308,8 @@ impl Error {
             | Error::NotReceived { .. }
             | Error::TcpDeployed { .. }
             | Error::TcpNotDeployed
+            | Error::TcpNoSuchControl { .. }
+            | Error::TcpInUse { .. }
             | Error::TcpGroup { .. }
             | Error::UnusedCgroup
             | Error::LongCgroup { .. }

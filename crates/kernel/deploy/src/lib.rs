@@ -107,8 +107,8 @@ pub use start_remedy::start_remedy;
 pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tcp::{
-    TcpDeployment, TcpDone, TcpGrowthMistake, TcpGrowthRule, TcpPlan, TcpRefusal, TcpStatus,
-    compile_tcp, matching,
+    TcpAbandoned, TcpDeployment, TcpDone, TcpGrowthMistake, TcpGrowthRule, TcpPlan, TcpRefusal,
+    TcpStatus, abandoned_in_tcp, compile_tcp, matching, remove_abandoned_in_tcp,
 };
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted, has_shaper};

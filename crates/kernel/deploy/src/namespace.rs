@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, getsockopt, socket};
 use nix::{getsockopt_impl, libc, sockopt_impl};
@@ -34,6 +35,30 @@ pub fn namespace_id() -> io::Result<String> {
     }
     let inode = std::fs::metadata(NAMESPACE)?;
     Ok(format!("{:x}-{}", inode.dev(), inode.ino()))
+}
+
+/// The inode of the thread's network namespace.
+pub(crate) fn namespace_inode() -> io::Result<u64> {
+    Ok(std::fs::metadata(NAMESPACE)?.ino())
+}
+
+/// Whether a process has the network namespace with this inode, or it is mounted, as `ip netns` does.
+pub(crate) fn is_in_use(inode: u64) -> bool {
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    if mounts.contains(&format!(" net:[{inode}] ")) {
+        return true;
+    }
+    let numbered = |path: &Path| {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| {
+            let name = path.file_name().unwrap_or_default();
+            name.as_encoded_bytes().iter().all(u8::is_ascii_digit)
+        })
+    };
+    let threads = |process: PathBuf| numbered(&process.join("task"));
+    numbered(Path::new("/proc")).flat_map(threads).any(|thread| {
+        std::fs::metadata(thread.join("ns/net")).is_ok_and(|found| found.ino() == inode)
+    })
 }
 
 #[cfg(test)]

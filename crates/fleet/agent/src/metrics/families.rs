@@ -177,6 +177,56 @@ pub(super) static BUCKET: [Keyed; 2] = [
     ),
 ];
 
+/// The profile in a machine's own TCP.
+pub(super) static TCP: [Keyed; 7] = [
+    (
+        "connections",
+        gauge(
+            "shortflow_tcp_connections",
+            "Connections that have a share of the profile of their own.",
+        ),
+    ),
+    (
+        "held_bytes",
+        gauge(
+            "shortflow_tcp_token_bytes",
+            "Tokens in the profile's bucket now, in bytes; negative while it owes.",
+        ),
+    ),
+    (
+        "sent_bytes",
+        counter("shortflow_tcp_sent_bytes_total", "Bytes sent by connections of the profile."),
+    ),
+    (
+        "unasked_bytes",
+        counter(
+            "shortflow_tcp_unasked_bytes_total",
+            "Bytes that TCP sent without asking: probes, timeouts, and segments without data.",
+        ),
+    ),
+    (
+        "withheld",
+        counter(
+            "shortflow_tcp_withheld_bursts_total",
+            "Bursts withheld or shortened by the profile.",
+        ),
+    ),
+    (
+        "unasked_withheld",
+        counter(
+            "shortflow_tcp_withheld_segments_total",
+            "Segments of TCP's timers that the profile withheld.",
+        ),
+    ),
+    (
+        "forced_bytes",
+        counter(
+            "shortflow_tcp_forced_bytes_total",
+            "Bytes sent without tokens, so that TCP did not close a connection.",
+        ),
+    ),
+];
+
 const fn counter(name: &'static str, help: &'static str) -> Family {
     Family { name, kind: Kind::Counter, help }
 }

@@ -74,6 +74,7 @@ fn device(all: &mut Exposition, found: &Value) {
     if let Some(packets) = stands["left_over"].as_f64() {
         all.add(&families::LEFT_OVER, &[device], packets);
     }
+    values(all, &stands["tcp"]["state"], &[device], &families::TCP);
     for waits in list(&found["waits"]) {
         let labels = [device, ("class", word(&waits["class"]))];
         all.add_histogram(&families::WAITS, &labels, &waits["seconds"]);

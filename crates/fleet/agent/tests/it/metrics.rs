@@ -59,6 +59,16 @@ pub(crate) fn status() -> Value {
                     "classes": [{ "class": "eth1->eth2", "packets": 70, "unshaped": 3, "lost": 2 }],
                 },
             },
+            {
+                "device": "(tcp)", "interface": "own", "policy": "Aggregate", "done": true,
+                "stands": {
+                    "direction": "tcp", "classes": [],
+                    "tcp": { "state": {
+                        "connections": 2, "held_bytes": -1500, "sent_bytes": 7_036_500, "unasked_bytes": 4500,
+                        "withheld": 5176, "unasked_withheld": 9, "forced_bytes": 1500,
+                    } },
+                },
+            },
         ],
     })
 }

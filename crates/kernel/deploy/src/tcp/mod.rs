@@ -3,6 +3,7 @@
 //! What is deployed is in the kernel. A file in `/run` says by which numbers it is found there, and is written first, so that
 //! a command that was killed leaves nothing that the next one does not find.
 
+mod abandoned;
 mod compile;
 mod growth;
 mod record;
@@ -18,6 +19,7 @@ use shortflow_ebpf::profile::{
     TcpFilter, TcpHook, TcpProfile, TcpSettings, TcpState, TcpWalk, tcp_control_name,
 };
 
+pub use self::abandoned::{TcpAbandoned, abandoned_in_tcp, remove_abandoned_in_tcp};
 pub use self::compile::{TcpPlan, TcpRefusal, compile_tcp};
 pub use self::growth::{TcpGrowthMistake, TcpGrowthRule};
 use self::record::Record;
@@ -98,7 +100,8 @@ impl TcpDeployment {
         match deployment.begin() {
             Ok(done) => Ok(done),
             Err(error) => {
-                deployment.remove()?;
+                deployment.take_away()?;
+                Record::remove();
                 Err(error)
             }
         }
@@ -195,7 +198,9 @@ impl TcpDeployment {
         match TcpDeployment::found()? {
             Some(there) => {
                 let policy = there.record.policy.clone();
-                Ok((policy, there.remove()?))
+                let walk = there.take_away()?;
+                Record::remove();
+                Ok((policy, walk))
             }
             None => {
                 let left = Record::read().ok_or(Error::TcpNotDeployed)?;
@@ -241,7 +246,8 @@ impl TcpDeployment {
         Some(group.is_ok_and(|group| self.profile.is_attached(hook, group.as_fd())))
     }
 
-    fn remove(mut self) -> Result<TcpWalk, Error> {
+    /// Takes it out of the kernel; its record stays.
+    fn take_away(mut self) -> Result<TcpWalk, Error> {
         for hook in TcpHook::ALL {
             // A cgroup that is gone took the program along.
             let Some(Ok(group)) = self.group(hook) else { continue };
@@ -249,7 +255,6 @@ impl TcpDeployment {
         }
         let walk = self.profile.give_back()?;
         self.profile.unregister()?;
-        Record::remove();
         Ok(walk)
     }
 }
@@ -304,13 +309,18 @@ fn invalid_group(path: &Path, source: std::io::Error) -> Error {
 
 /// Removes what a command that was killed has left.
 fn clear() -> Result<(), Error> {
-    if let Some(record) = Record::read()
-        && let Some(left) = TcpProfile::left_over(&record.control)
-    {
-        TcpProfile::remove_left_over(left)?;
+    if let Some(record) = Record::read() {
+        clear_left_over(&record)?;
     }
     Record::remove();
     Ok(())
+}
+
+/// Takes its congestion control out of the kernel, if it is there.
+fn clear_left_over(record: &Record) -> Result<(), Error> {
+    TcpProfile::left_over(&record.control)
+        .map_or(Ok(()), TcpProfile::remove_left_over)
+        .map_err(Error::from)
 }
 
 fn unknown_namespace(source: std::io::Error) -> Error {

@@ -1,5 +1,6 @@
 //! What is deployed in TCP, in a file that the machine forgets when it stops, as the kernel does.
 
+use std::io;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
@@ -8,6 +9,7 @@ use shortflow_files::{Dir, write};
 
 use super::TcpPlan;
 use crate::error::Error;
+use crate::namespace::namespace_inode;
 use crate::run_folder::{file_name, folders, own_folder};
 
 /// The name of the file, after that of the network namespace.
@@ -30,6 +32,8 @@ pub(super) struct Record {
     pub(super) cgroups: [Option<PathBuf>; TcpHook::ALL.len()],
     /// `None` until it is in the kernel.
     pub(super) parts: Option<TcpParts>,
+    /// The inode of the network namespace.
+    pub(super) namespace: u64,
 }
 
 impl Record {
@@ -42,7 +46,8 @@ impl Record {
     ) -> Record {
         let (policy, control, filter) = (policy.to_owned(), control.to_owned(), filter.clone());
         let (profile, settings) = (plan.summary(), plan.identity());
-        Record { policy, control, profile, settings, filter, cgroups, parts: None }
+        let namespace = namespace_inode().unwrap_or_default();
+        Record { policy, control, profile, settings, filter, cgroups, parts: None, namespace }
     }
 
     /// It now has this policy.
@@ -71,20 +76,35 @@ impl Record {
     pub(super) fn write(&self) -> Result<(), Error> {
         let failed = |source| Error::Machine { what: "what is deployed could not be kept", source };
         let folder = own_folder(&folders())?;
-        let name = file_name(OF, KIND).map_err(failed)?;
+        let name = Record::file().map_err(failed)?;
         write(&folder, name, 0o600, self.json().to_string().as_bytes()).map_err(failed)
     }
 
     /// The one of this network namespace; none where nothing is kept, or this user may not read it.
     pub(super) fn read() -> Option<Record> {
-        let name = file_name(OF, KIND).ok()?;
-        let read = |path: PathBuf| Dir::open(&path).ok()?.read_text(&name, MAX_BYTES).ok();
-        let text = folders().into_iter().find_map(read)?;
+        let name = Record::file().ok()?;
+        let folders = folders().into_iter().filter_map(|path| Dir::open(&path).ok());
+        folders.into_iter().find_map(|folder| Record::read_from(&folder, &name))
+    }
+
+    /// The one in this file; none where it holds none, or this user may not read it.
+    pub(super) fn read_from(folder: &Dir, name: &str) -> Option<Record> {
+        let text = folder.read_text(name, MAX_BYTES).ok()?;
         Record::parse(&serde_json::from_str(&text).ok()?)
     }
 
+    /// The name of the file of this network namespace.
+    pub(super) fn file() -> io::Result<String> {
+        file_name(OF, KIND)
+    }
+
+    /// Whether a file of this name is a record of some network namespace.
+    pub(super) fn is_file(name: &str) -> bool {
+        name.ends_with(&format!("-{OF}.{KIND}"))
+    }
+
     pub(super) fn remove() {
-        let Ok(name) = file_name(OF, KIND) else { return };
+        let Ok(name) = Record::file() else { return };
         for folder in folders() {
             // One that stays names parts that the kernel no longer has.
             let _ = Dir::open(&folder).and_then(|folder| folder.remove_file(&name));
@@ -101,6 +121,7 @@ impl Record {
             "cgroups": self.cgroups.each_ref().map(|path| path.as_ref().map(|path| path.to_string_lossy())),
             "maps": self.parts.map(|parts| parts.maps),
             "hooks": self.parts.map(|parts| parts.hooks),
+            "namespace": self.namespace,
         })
     }
 
@@ -131,6 +152,7 @@ impl Record {
                 maps,
                 hooks: [0, 1].map(|hook| number(&value["hooks"][hook])),
             }),
+            namespace: value["namespace"].as_u64()?,
         })
     }
 }
