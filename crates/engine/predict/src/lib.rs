@@ -40,6 +40,7 @@
 //! It has no packets, events or random numbers: it computes. The formulas are in `models`; this crate combines them.
 //! It prints nothing and reads no files.
 
+mod answers;
 mod band;
 mod bundles;
 mod datagrams;

@@ -6,6 +6,7 @@ use shortflow_tcp::Config;
 
 use crate::lines::Line;
 use crate::marks::{Hop, Place, Share};
+use crate::range::SMOOTH;
 use crate::slow_start::{acknowledged_segments, windows};
 use crate::traffic::{Ages, Demand, Message, Route, Source, Visit};
 
@@ -30,6 +31,13 @@ pub(crate) struct Entry {
     pub(crate) run: f64,
     /// Whether they come in the windows of TCP.
     pub(crate) is_tcp: bool,
+}
+
+impl Entry {
+    /// Whether several packets come at once.
+    pub(crate) fn comes_in_windows(&self) -> bool {
+        self.is_tcp && self.burst > (1.0 + SMOOTH) * self.square
+    }
 }
 
 /// What one visit of a source puts on a meter, in bytes.

@@ -44,7 +44,7 @@ pub(crate) const MAX_LESS_SENT: f64 = 0.55;
 pub(crate) const MAX_BEFORE: f64 = 0.4;
 
 /// What bursts may add to the squares of packets, as a part of them, where packets count as coming one by one.
-const SMOOTH: f64 = 0.2;
+pub(crate) const SMOOTH: f64 = 0.2;
 
 /// Why there is no closed form.
 #[derive(Debug, Clone, PartialEq)]

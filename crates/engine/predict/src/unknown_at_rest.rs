@@ -264,26 +264,6 @@ impl Network {
         }
     }
 
-    /// Omits long flows whose acknowledgements overload a line, and the traffic at the line that they would fill.
-    fn leave_out_held_by_answers(&mut self) {
-        for bundle in &self.bundles {
-            let back = &self.sources[bundle.source].routes[bundle.route].back;
-            let held = back.iter().find(|hop| {
-                self.utilisation(hop.line) >= 1.0 && {
-                    !self.bundles.iter().any(|other| other.bottleneck == hop.line)
-                }
-            });
-            let Some(hop) = held else { continue };
-            let why = format!(
-                "long flows whose acknowledgements fill {} and are delayed there",
-                self.lines[hop.line].name
-            );
-            for met in &mut self.met[bundle.bottleneck] {
-                met.lacks.get_or_insert_with(|| why.clone());
-            }
-        }
-    }
-
     /// Whether flows of a source have sent more, when measuring begins, than any visit puts on a line.
     fn is_older_than_transfers(&self, source: &Source, at: usize) -> bool {
         let Demand::Packets { ages, .. } = &source.demand else { return false };

@@ -166,8 +166,10 @@ impl<'n> Sending<'n> {
         }
         if self.network.is_at_rest {
             self.answers_in_time(segments)?;
+            self.answers_pass(segments, window)?;
         }
-        let one_way = self.bare(self.data, first) + self.stretches[at].waits;
+        let turn = if start > 0.0 { 0.0 } else { self.second_turn() };
+        let one_way = self.bare(self.data, first) + self.stretches[at].waits + turn;
         let mut sending = self.windows(start, segments, window, siblings);
         for attained in &self.attained {
             let whole = self.by_attained(attained, start, wire, segments)?;
@@ -179,6 +181,15 @@ impl<'n> Sending<'n> {
         let losses = self.losses(segments, start, window)?;
         let distrust = if start > 0.0 { 0.0 } else { self.distrust() };
         Ok(one_way + sending + losses + distrust)
+    }
+
+    /// Seconds that the first packet after a handshake waits for the turns of long flows: that of the handshake found its turn at
+    /// once, and the next comes when each of the others has had one (RFC 8290 §4.2).
+    fn second_turn(&self) -> f64 {
+        let header = f64::from(self.tcp.header);
+        let trip = self.bare_packet() + self.bare(self.answers, header);
+        let waits = self.data.iter().map(|hop| (self.network.round(hop) - trip).max(0.0));
+        waits.sum()
     }
 
     /// For how long profiles hold up a message of so many bytes, as a part of what it takes without them; none where that is not

@@ -4,6 +4,7 @@ use shortflow_models::Range;
 
 use super::Sending;
 use super::stretch::piece_at;
+use crate::band::Order;
 use crate::range::Lack;
 use crate::saturation::MAX_TRIP;
 use crate::slow_start::windows;
@@ -62,6 +63,25 @@ impl Sending<'_> {
                 Range::from_to(0.0, MAX_TRIP)
                     .check(what, trip / turns.interval)
                     .map_err(|error| Lack::new(format!("at {} {error}", line.name)))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses messages whose acknowledgements pass a plain buffer that long flows fill, where they are lost at times, and those of
+    /// several windows whose acknowledgements wait for the turns of long flows.
+    pub(super) fn answers_pass(&self, segments: f64, window: f64) -> Result<(), Lack> {
+        let trip = self.stretches[0].rtt;
+        for hop in self.answers {
+            let line = &self.network.lines[hop.line];
+            let band = hop.pieces[0].places[0].band;
+            let (queue, met) = (&line.bands()[band], &self.network.met[hop.line][band]);
+            if met.is_filled && queue.order == Order::Fifo && queue.curves.is_empty() {
+                let what = "acknowledgements in the plain buffer of";
+                return Err(Lack::new(format!("{what} {}, which long flows fill", line.name)));
+            }
+            if segments > window {
+                self.network.check_round(hop, trip)?;
             }
         }
         Ok(())

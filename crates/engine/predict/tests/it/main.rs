@@ -1,5 +1,6 @@
 //! Predictions against simulations of the same scenarios, against hand computations, and what is refused.
 
+mod acknowledgements;
 mod against_simulations;
 mod beside_long_flows;
 mod bounds;
