@@ -58,7 +58,7 @@ pub(crate) fn check_delay(
 ) -> Result<(), Lack> {
     let hops =
         || source.routes.iter().flat_map(|route| route.there.iter().map(move |hop| (route, hop)));
-    let rough = |hop: &Hop| if network.has_rough_waits(hop) { wait(hop) } else { 0.0 };
+    let rough = |hop: &Hop| if network.has_rough_waits(source, hop) { wait(hop) } else { 0.0 };
     let all: f64 = hops().map(|(route, hop)| route.share * rough(hop)).sum();
     let has_weights = |(_, hop): (&Route, &Hop)| network.lines[hop.line].queues.weights.is_some();
     let (what, most) = match hops().any(has_weights) {
@@ -99,13 +99,15 @@ impl Network {
         hops().any(|hop| self.lines[hop.line].link_loss > 0.0) || hops().all(is_known)
     }
 
-    /// Whether waits of streams at a hop are those behind windows, or between the turns of long flows.
-    fn has_rough_waits(&self, hop: &Hop) -> bool {
+    /// Whether waits of a stream at a hop are those behind windows, or between the turns of long flows.
+    fn has_rough_waits(&self, stream: &Source, hop: &Hop) -> bool {
         let line = &self.met[hop.line];
         let bands = hop.pieces.iter().flat_map(|piece| &piece.places).map(|place| place.band);
         let last = bands.max().unwrap_or(0);
         let is_rough = |met: &Met| met.has_windows && !met.is_filled && !is_smooth(met);
-        line[..=last].iter().any(is_rough) || line[last].is_guaranteed
+        // Beside long flows, too, who has sent more waits for whole runs of windows.
+        let is_behind_runs = line[last].runs > 0.0 && line[last].behind(stream.workload).is_some();
+        line[..=last].iter().any(is_rough) || is_behind_runs || line[last].is_guaranteed
     }
 
     /// The part of what is waited for at a line that streams of constant rate bring.

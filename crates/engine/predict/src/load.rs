@@ -338,7 +338,8 @@ fn sized(
     let run_from = lasting.map_or(packets * in_line, |at| windows[at].0);
     for (number, (piece, amount)) in hop.pieces.iter().zip(amounts).enumerate() {
         let next = hop.pieces.get(number + 1).map_or(f64::INFINITY, |piece| piece.from);
-        let here = part(piece.from, next, start, wire);
+        // What comes in line lies behind one another in its flow.
+        let here = part(piece.from, next, start, in_line * wire);
         if here == 0.0 {
             continue;
         }
@@ -346,7 +347,7 @@ fn sized(
         amount.busy += share * here * busy;
         amount.square += share * here * square;
         let one = busy / packets;
-        let mut turns = Turns::new(one, coming.trip.filter(|_| hop.pieces.len() == 1));
+        let mut turns = Turns::new(one, coming.trip);
         let rest = in_line - run_from / packets;
         let run = match rest > 0.0 {
             true => {
@@ -360,6 +361,9 @@ fn sized(
             let is_in_run = from >= run_from;
             let from = start.map(|_| from / packets * wire);
             let count = count * part(piece.from, next, from, count / packets * wire);
+            if count == 0.0 {
+                continue;
+            }
             let waiting = if at == 0 { coming.first } else { coming.later };
             let together = count.min(coming.room) * one;
             let one_by_one = count * square / packets;

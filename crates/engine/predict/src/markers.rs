@@ -20,7 +20,7 @@ use crate::marks::{Rates, Share, Written};
 use crate::precedences;
 
 /// How much faster than what is forgotten a stream must be, so that chance does not decide what of it counts.
-const FASTER: f64 = 1.1;
+pub(crate) const FASTER: f64 = 1.1;
 
 impl Rates {
     /// The profile of a token bucket: means do not depend on its depth.

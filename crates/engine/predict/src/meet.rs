@@ -55,16 +55,7 @@ impl Network {
                             let time = line.time(bundle.packet);
                             add(&mut classes[band], bundle.rate, time, time * time);
                         }
-                        let swell = found[band].squares + found[band].bursts;
-                        found[band] = Met {
-                            utilisation: 0.0,
-                            swell: swell / 2.0 / (1.0 - before - own),
-                            open: found[band].open,
-                            closed: std::mem::take(&mut found[band].closed),
-                            own: std::mem::take(&mut found[band].own),
-                            has_windows: found[band].has_windows,
-                            ..met
-                        };
+                        found[band] = filled(met, &mut found[band], 1.0 - before - own);
                         let queue = &self.lines[at].bands()[band];
                         if queue.order == Order::Fair {
                             let has_hosts = queue.shares_by_hosts();
@@ -177,6 +168,21 @@ impl Network {
                 found[band].open += bundle.rate / bundle.answered * time;
             }
         }
+    }
+}
+
+/// What packets meet at a band that long flows fill, with what else comes to it, as found before; these leave the share `left` of
+/// the line.
+fn filled(met: Met, found: &mut Met, left: f64) -> Met {
+    Met {
+        utilisation: 0.0,
+        swell: (found.squares + found.bursts) / 2.0 / left,
+        runs: found.runs,
+        open: found.open,
+        closed: std::mem::take(&mut found.closed),
+        own: std::mem::take(&mut found.own),
+        has_windows: found.has_windows,
+        ..met
     }
 }
 

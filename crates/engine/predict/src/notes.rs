@@ -4,12 +4,12 @@ use shortflow_measure::{Summary, Warning};
 use shortflow_scenario::{Scenario, WorkloadKind};
 use shortflow_units::Length;
 
-use crate::band::{Band, Order};
+use crate::band::{Band, FULL, Order};
 use crate::lines::Line;
 use crate::marks::Hop;
 use crate::met::Met;
 use crate::network::Network;
-use crate::range::is_smooth;
+use crate::range::{is_slow_for_codel, is_smooth};
 use crate::scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
 use crate::summary::Lacking;
 use crate::traffic::{Demand, Route, Shape, Source};
@@ -139,11 +139,12 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         Demand::Closed { visit, .. } => visit.shape == Shape::Echo,
         _ => is_stream(source),
     };
-    let crowded = |line: &Line, band: &Band, met: &Met| {
-        let is_slow = line.time(FULL) > band.target();
+    let crowded = |_: &Line, band: &Band, met: &Met| {
         let busy = met.utilisation + met.before;
-        band.order == Order::Fair && !met.is_filled && (busy > CROWDED || is_slow)
+        band.order == Order::Fair && !met.is_filled && busy > CROWDED
     };
+    let slow =
+        |line: &Line, band: &Band, met: &Met| !met.is_filled && is_slow_for_codel(line, band);
     let beside_cubic =
         |_: &Line, band: &Band, met: &Met| !band.curves.is_empty() && met.loses_at_least;
     let long = |line: &Line, band: &Band, met: &Met| {
@@ -166,7 +167,8 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
             Box::new(move |source| is_stream(source) && met_by(source, &|_, _, met| met.is_least)),
             SYNCHRONIZED,
         ),
-        (Box::new(move |source| is_visit(source) && met_by(source, &crowded)), CODEL),
+        (Box::new(move |source| is_visit(source) && met_by(source, &crowded)), CODEL_CROWDED),
+        (Box::new(move |source| is_visit(source) && met_by(source, &slow)), CODEL_SLOW),
         (
             Box::new(move |source| {
                 !matches!(source.demand, Demand::Endless { .. }) && met_by(source, &beside_cubic)
@@ -289,10 +291,10 @@ const WEIGHTS: &str = "Classes with weights: only values that are nearly the sam
 const FAIR: &str = "Queues that serve flows in turn: processor sharing.";
 /// The load from which on CoDel drops so much that it shows.
 const CROWDED: f64 = 0.6;
-/// Bytes of a full packet.
-const FULL: f64 = 1500.0;
-const CODEL: &str = "CoDel's drops are not modelled; above a load of 0.6, or if a full packet \
-    takes longer than CoDel's target, large transfers take up to half longer.";
+const CODEL_CROWDED: &str = "CoDel's drops are not modelled. Above a load of 0.6, actual times may be a third shorter or \
+    twice as long.";
+const CODEL_SLOW: &str = "CoDel's drops are not modelled. Where a full packet takes longer than CoDel's target, actual \
+    times may be half as long or half longer.";
 const LEAST_ATTAINED: &str = "Queues that serve the flow with the least service first: M/G/1 with least \
     attained service (Kleinrock 1976).";
 const VISITS: &str = "Transfers: slow start over lines whose queues windows fill in bursts (M/G/1 \

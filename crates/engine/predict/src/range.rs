@@ -4,7 +4,8 @@ use std::fmt;
 
 use shortflow_models::{ModelError, Range};
 
-use crate::band::Order;
+use crate::band::{Band, FULL, Order};
+use crate::lines::Line;
 use crate::marks::{Hop, Piece, Place};
 use crate::met::Met;
 use crate::network::Network;
@@ -34,6 +35,10 @@ const MAX_ECHO_LOAD: f64 = 0.75;
 
 /// The load up to which transfers alone at RED lose too little for their windows to give way.
 pub(crate) const MAX_RED_LOAD: f64 = 0.5;
+
+/// The load up to which a line drops few packets by CoDel whose full packets take longer than its target: each that is sent again
+/// adds to the load.
+const MAX_LOAD_OF_CODEL: f64 = 0.8;
 
 /// The load of what has sent less than a transfer has, up to its size, where who has sent least is served: beyond, what has
 /// sent most is pushed out of the queue.
@@ -107,13 +112,19 @@ fn check_asked(network: &Network, source: usize, hop: &Hop) -> Result<(), ModelE
     Ok(())
 }
 
+/// Whether a full packet takes longer than CoDel's target, where a queue has one.
+pub(crate) fn is_slow_for_codel(line: &Line, band: &Band) -> bool {
+    band.order == Order::Fair && line.time(FULL) > band.target()
+}
+
 /// Whether packets come to a band one by one, and not in windows.
 pub(crate) fn is_smooth(met: &Met) -> bool {
     met.bursts <= SMOOTH * met.squares
 }
 
 fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(), ModelError> {
-    let (line, met) = (&network.lines[hop.line], &network.met[hop.line][piece.places[0].band]);
+    let band = piece.places[0].band;
+    let (line, met) = (&network.lines[hop.line], &network.met[hop.line][band]);
     let max = match &network.sources[source].demand {
         Demand::Closed { visit, .. } if visit.shape == Shape::Echo => MAX_ECHO_LOAD,
         Demand::Closed { .. } => MAX_CLOSED_LOAD,
@@ -121,8 +132,10 @@ fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(
         _ => MAX_LOAD,
     };
     let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
-    let is_red = !line.bands()[piece.places[0].band].curves.is_empty();
+    let is_red = !line.bands()[band].curves.is_empty();
     let max = if is_red && !is_smooth(met) { max.min(MAX_RED_LOAD) } else { max };
+    let is_slow = is_slow_for_codel(line, &line.bands()[band]);
+    let max = if is_slow { max.min(MAX_LOAD_OF_CODEL) } else { max };
     if !met.is_guaranteed {
         Range::from_to(0.0, MAX_BEFORE).check("the load of the bands before", met.before)?;
     }

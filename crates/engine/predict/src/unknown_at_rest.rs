@@ -6,9 +6,11 @@ use shortflow_models::{ModelError, Range, cubic};
 use crate::band::{FULL, Order};
 use crate::bundles::{Bundle, RENO_KEEPS};
 use crate::datagrams;
+use crate::markers::FASTER;
 use crate::marks::Hop;
 use crate::network::Network;
-use crate::traffic::{Ages, Demand, Shape, Source};
+use crate::sizes::mean;
+use crate::traffic::{Ages, Demand, Message, Shape, Source, Visit};
 use crate::within::value;
 
 /// How long others' windows may wait for one another at RED that long flows fill, as a part of the wait there: beyond, RED
@@ -73,7 +75,7 @@ impl Network {
             if let Demand::Open { visit, .. } | Demand::Closed { visit, .. } = &source.demand {
                 if visit.shape == Shape::Echo {
                     let lacks = self.behind_others(source, 0.0);
-                    self.sources[at].lacks = lacks;
+                    self.sources[at].lacks = lacks.or_else(|| self.forgotten_waiting(at, visit));
                 }
                 continue;
             }
@@ -262,6 +264,21 @@ impl Network {
                 }
             }
         }
+    }
+
+    /// Why there is no closed form for echoes of sessions that would send faster than what markers forget of them, but do not
+    /// where they wait as long as their marks let them: then their marks change.
+    fn forgotten_waiting(&self, at: usize, visit: &Visit) -> Option<String> {
+        let source = &self.sources[at];
+        let Demand::Closed { sessions, .. } = &source.demand else { return None };
+        let header = f64::from(source.tcp.header);
+        let bytes = |message: &Message| mean(&message.sizes, |size| size + header);
+        let largest = visit.messages.iter().map(bytes).fold(0.0, f64::max);
+        let rate = self.visits[at] / sessions * largest;
+        let mut hops = source.routes.iter().flat_map(|route| route.there.iter().chain(&route.back));
+        let hop = hops.find(|hop| hop.pieces.len() > 1 && rate < FASTER * hop.forgets)?;
+        let name = &self.lines[hop.line].name;
+        Some(format!("sessions that wait until the marker forgets what they sent, at {name}"))
     }
 
     /// Whether flows of a source have sent more, when measuring begins, than any visit puts on a line.

@@ -6,7 +6,7 @@ use shortflow_scenario::Scenario;
 use crate::against_simulations::{predicted, scenario, simulated};
 
 /// Two senders behind a line of this rate and delay, whose queue is the role `core`; a meter stands before it.
-fn line(rate: &str, delay: &str, workloads: &str, policy: &str) -> Scenario {
+pub(crate) fn line(rate: &str, delay: &str, workloads: &str, policy: &str) -> Scenario {
     let text = format!(
         r#"
         policy = "p.toml"
@@ -33,7 +33,7 @@ fn bulk(flows: u32) -> String {
     format!("[workloads.bulk.bulk]\nfrom = \"x\"\nto = \"c\"\nflows = {flows}\n")
 }
 
-fn transfers(load: &str) -> String {
+pub(crate) fn transfers(load: &str) -> String {
     format!(
         r#"
         [workloads.tr.transfers]

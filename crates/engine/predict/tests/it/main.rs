@@ -2,6 +2,7 @@
 
 mod acknowledgements;
 mod against_simulations;
+mod behind_windows;
 mod beside_long_flows;
 mod bounds;
 mod invariants;
