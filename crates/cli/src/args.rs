@@ -173,6 +173,18 @@ pub(crate) enum Command {
     /// With one folder, its report is written again. With several, they share one page, and the first is the
     /// reference.
     Report(Report),
+    /// Run again what a folder of results holds: same files, settings, seed and replicas.
+    ///
+    /// The folder keeps all that was read, so the files may have changed or be gone. Simulations give the same results, bit
+    /// for bit, by the same version of the program.
+    #[command(after_help = RERUN)]
+    Rerun(Rerun),
+    /// Join runs of different replicas of one scenario.
+    ///
+    /// The parts come from `--shard` or `--first-replica`, on one machine or on several. The result has the same bits as one
+    /// run of all replicas.
+    #[command(after_help = MERGE)]
+    Merge(Merge),
     /// Explain a marker or a queue, and list its keys.
     ///
     /// TCP congestion controls and loss models are explained too. Without a name, all markers and queues are
@@ -199,7 +211,18 @@ Examples:
   shortflow simulate scenarios/contract.toml --bind 'core=west->east'
   shortflow simulate scenarios/contract.toml --set parameters.alpha=0.6 --set duration='300 s'
   shortflow simulate scenarios/contract.toml --json | jq '.runs[0].points[0].summary'
+  shortflow simulate scenarios/contract.toml --replicas 64 --shard 1/8 --out part-1
   shortflow simulate scenarios/contract.toml --replicas 1 --trace shop.pcapng --trace-at shop";
+
+const RERUN: &str = "\
+Examples:
+  shortflow rerun results/contract --out results/contract-again";
+
+const MERGE: &str = "\
+Examples:
+  shortflow simulate scenarios/contract.toml --replicas 8 --shard 1/2 --out part-1
+  shortflow simulate scenarios/contract.toml --replicas 8 --shard 2/2 --out part-2
+  shortflow merge part-1 part-2 --out results/contract";
 
 const PREDICT: &str = "\
 Examples:
@@ -276,6 +299,9 @@ pub(crate) struct Simulate {
     /// What to run.
     #[command(flatten)]
     pub(crate) run: RunOne,
+    /// Which replicas run.
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaOptions,
     /// What to trace.
     #[command(flatten)]
     pub(crate) trace: TraceOptions,
@@ -404,6 +430,9 @@ pub(crate) struct Compare {
     /// How to run it.
     #[command(flatten)]
     pub(crate) options: RunOptions,
+    /// Which replicas run.
+    #[command(flatten)]
+    pub(crate) replicas: ReplicaOptions,
 }
 
 /// What runs a scenario.
@@ -436,6 +465,14 @@ pub(crate) struct RunOptions {
     /// Replicas of each point, 1 to 10000; more replicas give narrower intervals.
     #[arg(long, value_name = "N", value_parser = replicas)]
     pub(crate) replicas: Option<u32>,
+    /// How it runs, and where results go.
+    #[command(flatten)]
+    pub(crate) how: HowToRun,
+}
+
+/// How a scenario runs, and where its results go.
+#[derive(Debug, Args)]
+pub(crate) struct HowToRun {
     /// Replicas to simulate in parallel; default: one per core. Results do not depend on it. Rehearsals run one at
     /// a time.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -462,6 +499,31 @@ pub(crate) struct RunOptions {
     /// Print no tables; for a comparison print only the ranking, one line per policy. The report has the tables.
     #[arg(long, conflicts_with = "json")]
     pub(crate) brief: bool,
+}
+
+/// Which replicas run.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ReplicaOptions {
+    /// The number of the first replica, from 0: `--first-replica 8 --replicas 8` continues `--replicas 8`, and `merge` joins
+    /// both.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(value_parser = clap::value_parser!(u32).range(..=1_000_000_000))]
+    pub(crate) first_replica: u32,
+    /// Run one of several parts of the replicas, such as `2/4`; `merge` joins the folders of all parts.
+    #[arg(long, value_name = "PART/PARTS", value_parser = part_of)]
+    pub(crate) shard: Option<(u32, u32)>,
+    /// Keep the complete replicas in the folder for results, and run only the others; of the same scenario, policy and settings.
+    #[arg(long)]
+    pub(crate) resume: bool,
+}
+
+/// A part of several, such as `2/4`.
+fn part_of(text: &str) -> Result<(u32, u32), String> {
+    let parts = text
+        .split_once('/')
+        .and_then(|(part, parts)| Some((part.parse::<u32>().ok()?, parts.parse::<u32>().ok()?)));
+    let found = parts.filter(|(part, parts)| (1..=*parts).contains(part));
+    found.ok_or_else(|| "write PART/PARTS, from `1/4` to `4/4`".to_owned())
 }
 
 pub(crate) fn key_and_value(text: &str) -> Result<(String, String), String> {
@@ -568,6 +630,37 @@ pub(crate) struct Report {
     /// replaced.
     #[arg(long)]
     pub(crate) force: bool,
+}
+
+/// `rerun`.
+#[derive(Debug, Args)]
+pub(crate) struct Rerun {
+    /// A folder of results from `simulate`, `predict`, `rehearse` or `compare`.
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folder: PathBuf,
+    /// How to run it.
+    #[command(flatten)]
+    pub(crate) how: HowToRun,
+}
+
+/// `merge`.
+#[derive(Debug, Args)]
+pub(crate) struct Merge {
+    /// Folders of results with different replicas of one scenario.
+    #[arg(required = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) folders: Vec<PathBuf>,
+    /// The folder for all replicas together.
+    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    /// Use the folder even if it contains files that no run wrote; those files are kept.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print one JSON object instead of tables.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print no tables; for a comparison print only the ranking, one line per policy. The report has the tables.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) brief: bool,
 }
 
 /// `schema`.

@@ -4,7 +4,7 @@ use std::io;
 
 use shortflow_advise::{FlowsError, UnknownName};
 use shortflow_measure::results;
-use shortflow_run::{self as run, DifferentPoints, OutputError};
+use shortflow_run::{self as run, DifferentPoints, JoinError, OutputError};
 use shortflow_study as study;
 use shortflow_text::{Diagnostics, reason};
 use shortflow_trace::RequestError;
@@ -132,6 +132,16 @@ fn is_full(kind: io::ErrorKind) -> bool {
     matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
+impl From<run::StoredError> for Failure {
+    fn from(error: run::StoredError) -> Self {
+        match error {
+            run::StoredError::Results(error) => error.into(),
+            run::StoredError::Mistakes(mistakes) => mistakes.into(),
+            run::StoredError::Missing(what) => Failure::Input(what),
+        }
+    }
+}
+
 impl From<study::Error> for Failure {
     fn from(error: study::Error) -> Self {
         match error {
@@ -177,7 +187,7 @@ macro_rules! of_input {
     };
 }
 
-of_input! { DifferentPoints FlowsError OptionError RequestError UnknownName }
+of_input! { DifferentPoints FlowsError JoinError OptionError RequestError UnknownName }
 
 impl From<run::Error> for Failure {
     fn from(error: run::Error) -> Self {

@@ -9,6 +9,7 @@
 //!      → agent → agent: from one repository to the devices of many machines
 //!      → verify → verify: what probes and transfers through it say
 //!      → replay, rehearse --console → console: a page over snapshots of a run
+//!      → rerun, merge → run: what folders of results hold
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
@@ -49,6 +50,7 @@ mod inline_args;
 mod interrupt;
 #[cfg(live)]
 mod live;
+mod merge;
 mod page;
 #[cfg(live)]
 mod programs;
@@ -59,6 +61,7 @@ mod reload_options;
 mod replay;
 mod report;
 mod reproduce;
+mod rerun;
 mod shipped;
 mod simulate;
 #[cfg(live)]
@@ -112,6 +115,8 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Replay(args) => replay::replay(console, args),
         Command::Report(args) => report::report(console, args),
+        Command::Rerun(args) => rerun::rerun(console, args),
+        Command::Merge(args) => merge::merge(console, args),
         Command::Explain(args) => explain::explain(console, args),
         Command::Schema(args) => generate::schema(console, args),
         Command::Bench(args) => bench::bench(console, args),

@@ -102,7 +102,7 @@ impl From<ReplayError> for Failure {
     fn from(error: ReplayError) -> Self {
         match error {
             ReplayError::Results(error) => error.into(),
-            ReplayError::Mistakes(mistakes) => mistakes.into(),
+            ReplayError::Stored(error) => error.into(),
             ReplayError::Nothing(what) => Failure::Input(what),
         }
     }

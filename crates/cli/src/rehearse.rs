@@ -48,7 +48,7 @@ mod on_linux {
 
     /// `shortflow rehearse`.
     pub(crate) fn rehearse(console: &Console, args: &Rehearse) -> Result<(), Failure> {
-        if args.run.options.jobs.is_some_and(|jobs| jobs > 1) {
+        if args.run.options.how.jobs.is_some_and(|jobs| jobs > 1) {
             let what =
                 "--jobs has no effect: replicas are rehearsed one at a time, in real time\nomit it";
             return Err(Failure::Input(what.to_owned()));
@@ -191,7 +191,7 @@ mod on_linux {
         let look = |scenario: &Scenario| Ok(shown.port_tap(scenario).expect("there is a console"));
         looking.tap = shown.web.map(|_| &look as &StartTap<'_>);
         if args.with.is_empty() && shown.monitor.is_none() {
-            return conduct(console, options, std::slice::from_ref(case), looking, &target);
+            return conduct(console, &options.how, std::slice::from_ref(case), looking, &target);
         }
         if !args.with.is_empty() {
             refuse_several(loaded, true)?;
@@ -210,7 +210,7 @@ mod on_linux {
         let shared = console.shared();
         let console_of_run =
             if shown.on_terminal || host_programs.is_some() { &shared } else { console };
-        match conduct(console_of_run, options, &cases, looking, &target) {
+        match conduct(console_of_run, &options.how, &cases, looking, &target) {
             Err(Failure::TooLate) => {
                 // Unreliable results are reported in addition to programs that failed.
                 output.end().inspect_err(|_| console.failure(&Failure::TooLate))?;

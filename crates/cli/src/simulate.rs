@@ -4,20 +4,24 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use shortflow_measure::View;
-use shortflow_measure::results::{self, REPORT};
+use shortflow_measure::results::{self, COMPARISON, Folder, MANIFEST, REPORT};
+use shortflow_measure::{Run, View};
 use shortflow_predict::{Prediction, PredictionCache};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, Interruption, OutputFolder, Results, StartTap, TcpInfoTimes,
-    command_line, folder_name, refuse_too_large,
+    Case, Engine, Error, Experiment, Interruption, OutputFolder, ReplicaNumbers, Results, Shard,
+    StartTap, TcpInfoTimes, command_line, different_inputs, folder_name, join, lacking,
+    manifest_of, numbers_in, read_runs, refuse_too_large,
 };
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
 use shortflow_text::InputFiles;
 use shortflow_trace::Request;
 
-use crate::args::{Compare, EngineName, Predict, RunOne, RunOptions, Simulate, TraceOptions};
+use crate::args::{
+    Compare, EngineName, HowToRun, Predict, ReplicaOptions, RunOne, RunOptions, Simulate,
+    TraceOptions,
+};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
@@ -36,8 +40,9 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     let case = case(&inputs, &Simulator, scenario, policy.as_deref(), options, &[])?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
-    let looking = Looking { trace: trace.as_ref(), ..Looking::default() };
-    conduct(console, options, &[case], looking, &target)
+    let selection = Selection::new(&args.replicas, &case.loaded)?;
+    let looking = Looking { trace: trace.as_ref(), selection, ..Looking::default() };
+    conduct(console, &options.how, &[case], looking, &target)
 }
 
 /// `shortflow predict`.
@@ -53,7 +58,7 @@ pub(crate) fn predict(console: &Console, args: &Predict) -> Result<(), Failure> 
     predictions.answers().map_err(|refused| Failure::Input(refused.to_string()))?;
     let case = Case { engine: &predictions, ..case };
     let target = target(options, &case.loaded.name, "-predicted");
-    conduct(console, options, &[case], Looking::default(), &target)
+    conduct(console, &options.how, &[case], Looking::default(), &target)
 }
 
 /// The capture that is asked for, if one is.
@@ -99,7 +104,9 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     }
     let cases = Case::by_each(cases, &with(predictions.as_ref(), &engines));
     let target = target(options, &cases[0].loaded.name, "-compared");
-    conduct(console, options, &cases, Looking::default(), &target)
+    let selection = Selection::new(&args.replicas, &cases[0].loaded)?;
+    let looking = Looking { selection, ..Looking::default() };
+    conduct(console, &options.how, &cases, looking, &target)
 }
 
 /// These engines, with cached predictions instead of the predicting engine.
@@ -114,7 +121,7 @@ fn with<'e>(
     engines.iter().map(|engine| one(*engine)).collect()
 }
 
-fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
+pub(crate) fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
     match name {
         EngineName::Simulate => Ok(&Simulator),
         EngineName::Predict => Ok(&Prediction),
@@ -122,9 +129,10 @@ fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
     }
 }
 
-/// What is written down besides results.
+/// What is special about a run: what is written down besides results, and which replicas run.
 #[derive(Default)]
 pub(crate) struct Looking<'l> {
+    pub(crate) selection: Selection,
     pub(crate) trace: Option<&'l Request>,
     /// Who else looks at the packets; a trace comes first.
     pub(crate) tap: Option<&'l StartTap<'l>>,
@@ -135,31 +143,97 @@ pub(crate) struct Looking<'l> {
     pub(crate) programs: Option<&'l dyn Fn() -> Value>,
 }
 
+/// Which replicas run.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    /// Their numbers, for each point; `None` for all.
+    numbers: Option<ReplicaNumbers>,
+    /// Whether those in the folder are kept.
+    resumes: bool,
+}
+
+impl Selection {
+    /// These replicas.
+    pub(crate) fn only(numbers: ReplicaNumbers) -> Selection {
+        Selection { numbers: Some(numbers), resumes: false }
+    }
+
+    /// What the options say of a scenario.
+    fn new(args: &ReplicaOptions, loaded: &Loaded) -> Result<Selection, Failure> {
+        let (part, parts) = args.shard.unwrap_or((1, 1));
+        let shard = Shard::new(args.first_replica, part, parts).unwrap_or_default();
+        let numbers = numbers_in(shard, loaded);
+        if numbers.iter().any(Vec::is_empty) {
+            let fewest = loaded.points().iter().map(|point| point.scenario.replicas).min();
+            let fewest = fewest.unwrap_or(0);
+            return Err(Failure::Input(format!(
+                "--shard {part}/{parts}: this part has no replica, as there are {fewest}\n\
+                 give at most as many parts as replicas, or more --replicas"
+            )));
+        }
+        Ok(Selection { numbers: Some(numbers), resumes: args.resume })
+    }
+
+    /// The numbers of the replicas that run, and the runs in the folder that keep theirs.
+    fn resume(
+        self,
+        cases: &[Case<'_>],
+        target: &Path,
+    ) -> Result<(ReplicaNumbers, Vec<Run>), Failure> {
+        let all = || numbers_in(Shard::default(), &cases[0].loaded);
+        let numbers = self.numbers.unwrap_or_else(all);
+        let folder = Folder::open(target);
+        if !self.resumes || !(folder.has(MANIFEST) || folder.has(COMPARISON)) {
+            return Ok((numbers, Vec::new()));
+        }
+        let kept = read_runs(&[target.to_owned()])?;
+        let differs = |what: &str| {
+            Failure::Input(format!(
+                "cannot resume the run in {}: it differs in {what}\n\
+                 give the same scenario, policies and settings, or another folder with --out",
+                target.display()
+            ))
+        };
+        if kept.len() != cases.len() {
+            return Err(differs("the number of compared runs"));
+        }
+        for (case, run) in cases.iter().zip(&kept) {
+            if let Some(what) = different_inputs(&manifest_of(case, ""), &run.manifest) {
+                return Err(differs(what));
+            }
+        }
+        Ok((lacking(numbers, &kept), kept))
+    }
+}
+
 /// Does what it is given, and something else beside it.
 pub(crate) type Beside<'l> = &'l dyn Fn(&mut dyn FnMut());
 
-/// Runs all replicas of all cases, writes `target`, and shows the result.
+/// Runs the replicas of all cases, writes `target`, and shows the result.
 pub(crate) fn conduct(
     console: &Console,
-    options: &RunOptions,
+    how: &HowToRun,
     cases: &[Case<'_>],
     looking: Looking<'_>,
     target: &Path,
 ) -> Result<(), Failure> {
     let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
-    refuse_too_large(&all, options.jobs, options.memory)?;
-    let Looking { trace, tap: other, tcp_info, beside, programs } = looking;
+    refuse_too_large(&all, how.jobs, how.memory)?;
+    let Looking { selection, trace, tap: other, tcp_info, beside, programs } = looking;
     console.warnings(&Case::warnings(cases));
-    let output = OutputFolder::prepare(target, options.force)?;
+    let (numbers, kept) = selection.resume(cases, target)?;
+    let output = OutputFolder::prepare(target, how.force)?;
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
+    let command = command_line(std::env::args_os().skip(1));
     let experiment = Experiment {
         cases,
-        threads: options.jobs.unwrap_or(0).into(),
-        keeps_transfers: !options.no_transfers,
+        numbers: &numbers,
+        threads: how.jobs.unwrap_or(0).into(),
+        keeps_transfers: !how.no_transfers,
         tcp_info,
         tap: tap.as_ref().map(|start| start as &StartTap<'_>).or(other),
-        command: &command_line(std::env::args_os().skip(1)),
+        command: &command,
     };
     let bar = Bar::new(console);
     let stop = stop_on_interrupt()?;
@@ -176,33 +250,81 @@ pub(crate) fn conduct(
     results.failure = results.failure.map(|error| output.by_final_names(error));
     let (are_trusted, failed) = (results.are_trusted(), results.failed_points());
     let Results { runs, interruption, failure } = results;
+    let (runs, copied) = with_kept(&output, cases, kept, runs, &command)?;
     let all: usize = runs.iter().map(|run| run.points.len()).sum();
     let view = View::new(&runs);
-    let written = output.write(cases, &view);
+    let written = copied.and_then(|()| output.write(cases, &view));
     // What cannot be written is shown nevertheless.
     let page = publish(output, written, &view);
-    if options.json {
-        let mut found = report::json(&view);
-        found["report"] = json!(page.as_ref().ok());
-        found["trace"] = json!(trace.map(|trace| &trace.file));
+    let of_run = |found: &mut Value| {
         found["interrupted"] = json!(interruption.is_some());
         if let Some(programs) = programs {
             found["programs"] = programs();
         }
-        console.print_json(&found)?;
-        page?;
-    } else {
-        let message = if options.brief { brief } else { text };
-        console.print(&format!("{}\n", message(&view, console.color_out, console.columns)))?;
-        trace.map_or(Ok(()), |trace| console.file("Trace", &trace.file))?;
-        console.file("Report", &page?)?;
-    }
+    };
+    let trace = trace.map(|trace| trace.file.as_path());
+    let shown = Shown { json: how.json, brief: how.brief, trace, of_run: &of_run };
+    shown.print(console, &view, page)?;
     tell_what_is_kept(console, interruption, failure)?;
     if failed > 0 {
         console.note(&format!("{failed} of {all} points failed; the others are complete"));
         return Err(Failure::Check);
     }
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
+}
+
+/// The runs, joined with those that are kept, whose rows are copied.
+fn with_kept(
+    output: &OutputFolder,
+    cases: &[Case<'_>],
+    kept: Vec<Run>,
+    runs: Vec<Run>,
+    command: &str,
+) -> Result<(Vec<Run>, Result<(), results::Error>), Failure> {
+    if kept.is_empty() {
+        return Ok((runs, Ok(())));
+    }
+    let copy = |(case, run): (&Case<'_>, &Run)| match &run.folder {
+        Some(from) => output.copy_rows(from, case.folder.as_deref()),
+        None => Ok(()),
+    };
+    let copied = cases.iter().zip(&kept).try_for_each(copy);
+    let both = kept.into_iter().zip(runs);
+    let joined = both.map(|(kept, run)| join(vec![kept, run], command));
+    Ok((joined.collect::<Result<_, _>>()?, copied))
+}
+
+/// How results are shown.
+pub(crate) struct Shown<'s> {
+    pub(crate) json: bool,
+    pub(crate) brief: bool,
+    pub(crate) trace: Option<&'s Path>,
+    /// Adds to the object for machines.
+    pub(crate) of_run: &'s dyn Fn(&mut Value),
+}
+
+impl Shown<'_> {
+    /// Prints what the runs found, and where the `page` is.
+    pub(crate) fn print(
+        &self,
+        console: &Console,
+        view: &View<'_>,
+        page: Result<PathBuf, results::Error>,
+    ) -> Result<(), Failure> {
+        if self.json {
+            let mut found = report::json(view);
+            found["report"] = json!(page.as_ref().ok());
+            found["trace"] = json!(self.trace);
+            (self.of_run)(&mut found);
+            console.print_json(&found)?;
+            page?;
+            return Ok(());
+        }
+        let message = if self.brief { brief } else { text };
+        console.print(&format!("{}\n", message(view, console.color_out, console.columns)))?;
+        self.trace.map_or(Ok(()), |trace| console.file("Trace", trace))?;
+        console.file("Report", &page?)
+    }
 }
 
 /// Says what is kept of a run that was interrupted, or met with an error; such a run has failed.
@@ -234,7 +356,7 @@ fn failure_of(error: Error, cases: usize) -> Failure {
 }
 
 /// Writes the report beside what is `written`, puts all in its place, and gives where the report is.
-fn publish(
+pub(crate) fn publish(
     output: OutputFolder,
     written: Result<(), results::Error>,
     view: &View<'_>,
@@ -338,10 +460,10 @@ pub(crate) fn case_with<'e>(
         }
         overrides.set.push(((*key).to_owned(), (*value).to_owned()));
     }
-    Ok(Case::new(engine, load_from(inputs, scenario, &overrides)?, overrides.set))
+    Ok(Case::new(engine, load_from(inputs, scenario, &overrides)?, &overrides))
 }
 
 pub(crate) fn target(options: &RunOptions, name: &str, suffix: &str) -> PathBuf {
     let default = || Path::new("results").join(folder_name(name) + suffix);
-    options.out.clone().unwrap_or_else(default)
+    options.how.out.clone().unwrap_or_else(default)
 }

@@ -50,7 +50,9 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let offered = Offered::by(first.scenario());
     let goals = Goal::all(&args.goals, &offered)?;
     let limits = Limit::all(&args.keep, &offered)?;
-    found.keep(|one| refuse_too_large(&[&one.loaded], args.options.jobs, args.options.memory))?;
+    found.keep(|one| {
+        refuse_too_large(&[&one.loaded], args.options.how.jobs, args.options.how.memory)
+    })?;
     found.keep(|one| Simulator.check(one.scenario())).map_err(run::Error::from)?;
     let as_set = as_set(&inputs, args, &files, &overrides);
     let as_shipped = references(&inputs, args, &overrides)?;
@@ -63,7 +65,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let references = [as_set.clone(), as_shipped].concat();
     let first = &found.all[0];
     let target = target(&args.options, &first.loaded.name, "-tuned");
-    let output = OutputFolder::prepare(&target, args.options.force)?;
+    let output = OutputFolder::prepare(&target, args.options.how.force)?;
     let store = Store::beside(&target, &Simulator);
     let plan = Plan {
         candidates: &found.all,
@@ -71,7 +73,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
         goals: &goals,
         limits: &limits,
         fresh: first.scenario().replicas,
-        threads: args.options.jobs.unwrap_or(0).into(),
+        threads: args.options.how.jobs.unwrap_or(0).into(),
         store: &store,
     };
     let bar = Bar::new(console);
@@ -281,7 +283,7 @@ impl TuneReport<'_> {
     }
 
     fn show(&self, console: &Console, folder: &Path, mut found: Value) -> Result<(), Failure> {
-        if self.args.options.json {
+        if self.args.options.how.json {
             found["folder"] = json!(folder);
             return console.print_json(&found);
         }
@@ -297,7 +299,7 @@ impl TuneReport<'_> {
         if !tuned.confirmed.standings.is_empty() {
             text += &format!("{}\n", set(tuned.table(goals, limits)));
         }
-        if !self.args.options.brief {
+        if !self.args.options.how.brief {
             text += &format!("{}\n", set(tuned.search_table(goals, limits)));
             for (name, why) in &self.found.left_out {
                 text += &prose(&format!("Omitted: {name}: {why}\n"));

@@ -46,7 +46,8 @@ fn queue_figure() -> LineFigure {
 }
 
 fn sampled(run: &Run) -> impl Iterator<Item = &SeriesRow> {
-    run.series.iter().filter(|row| row.point == 0 && row.replica == 0)
+    let first = run.series.first().map(|row| row.replica);
+    run.series.iter().filter(move |row| row.point == 0 && Some(row.replica) == first)
 }
 
 /// The queue and its average; `None` if the port sent nothing, so that its rate is unknown.

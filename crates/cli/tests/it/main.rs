@@ -38,6 +38,7 @@ mod labels;
 mod mechanisms;
 #[cfg(all(target_os = "linux", feature = "ebpf"))]
 mod objects;
+mod parts;
 mod predict;
 mod programs;
 mod rehearse;

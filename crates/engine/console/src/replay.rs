@@ -4,17 +4,17 @@
 //! those of `compare`, a user can switch between policies in the middle: the page then shows the results of the same
 //! arrivals under the other policy from the start.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use shortflow_measure::results::{Folder, Input};
-use shortflow_measure::{Manifest, Replica, Run};
-use shortflow_run::{Engine, Error, Measured, Observers, Outcome, ReadError, Task, read_runs};
-use shortflow_scenario::{DataFile, FileKind, Overrides, Scenario, load_from};
-use shortflow_text::{Diagnostics, InputFiles};
+use shortflow_measure::{Replica, Run};
+use shortflow_run::{
+    Engine, Error, Measured, Observers, Outcome, ReadError, Stored, StoredError, Task, read_runs,
+};
+use shortflow_scenario::Scenario;
 
 use crate::controls::{Change, ControlError, Controls, Preview};
 use crate::diff::diff;
@@ -69,9 +69,9 @@ pub enum ReplayError {
     /// It cannot be read.
     #[error(transparent)]
     Results(#[from] ReadError),
-    /// What was run has mistakes, by what this program takes for such.
+    /// What was run cannot be loaded.
     #[error(transparent)]
-    Mistakes(#[from] Diagnostics),
+    Stored(#[from] StoredError),
     /// There is nothing in it to show: what, and what to do.
     #[error("{0}")]
     Nothing(String),
@@ -253,22 +253,9 @@ impl Recording {
         replica: u32,
         watch: fn(&Scenario) -> Vec<usize>,
     ) -> Result<Recording, ReplayError> {
-        let manifest = &run.manifest;
         let label = run.label.clone();
-        let inputs = InputFiles::default();
         let nothing = |what: String| ReplayError::Nothing(format!("{label}: {what}"));
-        let Some(scenario) = manifest.inputs.first() else {
-            return Err(nothing("the folder does not record which scenario was run".to_owned()));
-        };
-        let policy = give(run, &inputs)?;
-        let set = manifest.settings.iter();
-        let overrides = Overrides {
-            policy: policy.map(|input| PathBuf::from(&input.name)),
-            set: set.map(|setting| (setting.key.clone(), setting.value.clone())).collect(),
-            ..Overrides::default()
-        };
-        let loaded = load_from(&inputs, Path::new(&scenario.name), &overrides)?;
-        refuse_other_data(manifest, &loaded.data).map_err(nothing)?;
+        let Stored { loaded, policy, .. } = Stored::load(run)?;
         let points = loaded.into_points();
         let count = points.len();
         let scenario = points.into_iter().nth(point).map(|point| point.scenario);
@@ -282,7 +269,7 @@ impl Recording {
         let found = run.points.get(point).map(|point| &point.replicas);
         let expected = found.and_then(|all| all.iter().find(|found| found.number == replica));
         Ok(Recording {
-            policy: policy.map(|input| input.text.clone()).unwrap_or_default(),
+            policy,
             watched: Watched::new(&scenario, &watch(&scenario)),
             expected: expected.cloned(),
             scenario,
@@ -305,43 +292,6 @@ impl Recording {
         };
         workloads(found) == workloads(expected) && found.counters == expected.counters
     }
-}
-
-/// Gives what the folder has of the files that were read, and says which of them is the policy, if there is one.
-/// Of a table of data that an earlier version did not keep, the file itself is read.
-fn give<'r>(run: &'r Run, inputs: &InputFiles) -> Result<Option<&'r Input>, ReplayError> {
-    let Some((scenario, others)) = run.manifest.inputs.split_first() else { return Ok(None) };
-    inputs.give(Path::new(&scenario.name), &scenario.text);
-    let mut policy = None;
-    for (at, input) in others.iter().enumerate() {
-        let path = Path::new(&input.name);
-        let folder = run.folder.as_ref().map(|path| Folder::open(path));
-        let kept = folder.map_or(Ok(None), |folder| folder.read_kept(input));
-        if let Some(text) = kept.map_err(ReadError::from)? {
-            inputs.give(path, &text);
-            continue;
-        }
-        // The policy is the second where there is one; a digest is no policy.
-        let as_policy = InputFiles::default();
-        as_policy.give(path, &input.text);
-        if at == 0 && FileKind::detect(&as_policy, path).is_ok_and(|kind| kind == FileKind::Policy)
-        {
-            inputs.give(path, &input.text);
-            policy = Some(input);
-        }
-    }
-    Ok(policy)
-}
-
-/// Refuses tables of data that are not those that were read then.
-fn refuse_other_data(manifest: &Manifest, data: &[DataFile]) -> Result<(), String> {
-    let is_other = |data: &&DataFile| {
-        let then = manifest.inputs.iter().find(|input| input.name == data.name);
-        then.is_some_and(|input| input.text != data.digest)
-    };
-    data.iter().find(is_other).map_or(Ok(()), |data| {
-        Err(format!("{} has changed since it was read for this run\nrun it again", data.name))
-    })
 }
 
 fn about(recordings: &[Recording], state: &State, replica: u32) -> About {

@@ -23,6 +23,8 @@ pub struct Case<'e> {
     pub folder: Option<String>,
     /// The overrides of the command line, as keys and values.
     pub set: Vec<(String, String)>,
+    /// Its bindings of roles.
+    pub bind: Vec<String>,
     /// The scenario.
     pub loaded: Loaded,
 }
@@ -45,14 +47,15 @@ impl<'e> Case<'e> {
         scenario: &Path,
         overrides: &Overrides,
     ) -> Result<Case<'e>, Diagnostics> {
-        Ok(Case::new(engine, load(scenario, overrides)?, overrides.set.clone()))
+        Ok(Case::new(engine, load(scenario, overrides)?, overrides))
     }
 
     /// A single case. Its label is the name of its policy, or of its scenario if it has no policy.
-    pub fn new(engine: &'e dyn Engine, loaded: Loaded, set: Vec<(String, String)>) -> Case<'e> {
+    pub fn new(engine: &'e dyn Engine, loaded: Loaded, overrides: &Overrides) -> Case<'e> {
         let policy = loaded.points().first().and_then(|point| point.scenario.policy.as_ref());
         let label = policy.map_or(loaded.name.clone(), |policy| policy.name.clone());
-        Case { engine, label, policy: None, folder: None, set, loaded }
+        let (set, bind) = (overrides.set.clone(), overrides.bind.clone());
+        Case { engine, label, policy: None, folder: None, set, bind, loaded }
     }
 
     /// Cases for a comparison. Each gets its own folder. If two have the same label, their `places` (one for

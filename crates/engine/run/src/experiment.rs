@@ -13,6 +13,7 @@ use crate::engine::{Error, Job, Outcome, Task, TcpInfoLog};
 use crate::observe::{Observer, Progress};
 use crate::output::OutputFolder;
 use crate::parallel::run_jobs;
+use crate::replicas::ReplicaNumbers;
 use crate::results::{Results, TaskIndex, gather};
 use crate::tap::Tap;
 
@@ -32,6 +33,8 @@ pub enum TcpInfoTimes {
 pub struct Experiment<'e> {
     /// The cases, with their engines.
     pub cases: &'e [Case<'e>],
+    /// Which replicas run, under each case.
+    pub numbers: &'e ReplicaNumbers,
     /// The number of threads; 0 is one per core.
     pub threads: usize,
     /// Whether single transfers are recorded.
@@ -56,7 +59,7 @@ impl Experiment<'_> {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<Results, Error> {
-        let places = places(self.cases);
+        let places = places(self.cases.len(), self.numbers);
         let job = |place: &TaskIndex| {
             let case = &self.cases[place.case];
             let scenario = &case.loaded.points()[place.point].scenario;
@@ -77,7 +80,7 @@ impl Experiment<'_> {
         progress.begins(jobs.len(), 0);
         let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
         let ends: Vec<End> = outcomes.iter().map(End::from_outcome).collect();
-        let results = gather(self.cases, &places, outcomes, self.command)?;
+        let results = gather(self.cases, self.numbers, &places, outcomes, self.command)?;
         watch.remove_orphans(&ends)?;
         Ok(results)
     }
@@ -85,13 +88,13 @@ impl Experiment<'_> {
 
 /// All replicas: each replica of each point under all cases in turn. After an interruption the complete ones
 /// can then be compared.
-fn places(cases: &[Case<'_>]) -> Vec<TaskIndex> {
-    let points = cases[0].loaded.points();
-    let max = points.iter().map(|point| point.scenario.replicas).max().unwrap_or(0);
+fn places(cases: usize, numbers: &[Vec<u32>]) -> Vec<TaskIndex> {
+    let most = numbers.iter().map(Vec::len).max().unwrap_or(0);
     let mut places = Vec::new();
-    for replica in 0..max {
-        for (point, _) in points.iter().enumerate().filter(|(_, p)| replica < p.scenario.replicas) {
-            places.extend((0..cases.len()).map(|case| TaskIndex { case, point, replica }));
+    for at in 0..most {
+        for (point, numbers) in numbers.iter().enumerate() {
+            let Some(&replica) = numbers.get(at) else { continue };
+            places.extend((0..cases).map(|case| TaskIndex { case, point, replica, at }));
         }
     }
     places
@@ -160,14 +163,14 @@ impl Observer for Watch<'_> {
         if !self.keeps_transfers {
             return Ok(None);
         }
-        let TaskIndex { case, point, replica } = self.places[task];
+        let TaskIndex { case, point, replica, .. } = self.places[task];
         let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
         Ok(Some(TransferSink::create(&self.folders[case], point, replica, names)?))
     }
 
     fn tcp_info(&self, task: usize) -> Result<Option<TcpInfoLog>, Error> {
         let Some(times) = self.tcp_info else { return Ok(None) };
-        let TaskIndex { case, point, replica } = self.places[task];
+        let TaskIndex { case, point, replica, .. } = self.places[task];
         let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
         let sink = TcpSink::create(&self.folders[case], point, replica, names)?;
         let every = match times {

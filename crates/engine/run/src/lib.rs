@@ -61,6 +61,7 @@ mod command;
 mod engine;
 mod experiment;
 mod fingerprint;
+mod join;
 mod memory;
 mod names;
 mod observe;
@@ -68,7 +69,9 @@ mod output;
 mod parallel;
 mod plan;
 mod read;
+mod replicas;
 mod results;
+mod stored;
 mod tap;
 
 pub use case::{Case, DifferentPoints, folder_name, input_warning};
@@ -80,6 +83,7 @@ pub use engine::{
 };
 pub use experiment::{Experiment, StartTap, TcpInfoTimes};
 pub use fingerprint::{digest, fingerprint};
+pub use join::{JoinError, different_inputs, join};
 pub use memory::{TooLarge, refuse_too_large};
 pub use names::{
     code_points, conditioner_counts, drop_reasons, dropped_name, ingress_name, port_name, ports,
@@ -90,5 +94,7 @@ pub use output::{OutputError, OutputFolder, refuse_other_run};
 pub use parallel::{run_jobs, run_tasks};
 pub use plan::{end_of, plan};
 pub use read::{ReadError, read_runs};
-pub use results::{Interruption, Results, which_tcp};
+pub use replicas::{ReplicaNumbers, Shard, lacking, numbers_in};
+pub use results::{Interruption, Results, manifest_of, which_tcp};
+pub use stored::{Stored, StoredError};
 pub use tap::{Event, Sight, Tap};

@@ -93,20 +93,41 @@ impl OutputFolder {
 
     /// Writes the runs of `cases`, and how they compare.
     pub fn write(&self, cases: &[Case<'_>], view: &View<'_>) -> Result<(), results::Error> {
-        for (case, run) in cases.iter().zip(view.set.runs) {
+        for case in cases {
             let folder = self.folder(case.folder.as_deref())?;
             for (at, data) in case.loaded.data.iter().enumerate() {
                 folder.write_text(&data_file(at, &data.name), &data.text)?;
             }
-            folder.write(&run.manifest, &run.points)?;
         }
-        let folders: Vec<String> = cases.iter().filter_map(|case| case.folder.clone()).collect();
+        let folders: Vec<Option<String>> = cases.iter().map(|case| case.folder.clone()).collect();
+        self.write_runs(&folders, view)
+    }
+
+    /// Writes runs into these folders, or the one run into the folder itself, and how they compare.
+    pub fn write_runs(
+        &self,
+        folders: &[Option<String>],
+        view: &View<'_>,
+    ) -> Result<(), results::Error> {
+        for (folder, run) in folders.iter().zip(view.set.runs) {
+            self.folder(folder.as_deref())?.write(run)?;
+        }
+        let folders: Vec<String> = folders.iter().flatten().cloned().collect();
         if folders.is_empty() {
             return Ok(());
         }
         let gains = view.set.gains().into_iter().cloned().collect();
         let comparison = Comparison { runs: folders, gains, warnings: view.warnings.clone() };
         self.folder(None)?.write_json(COMPARISON, &comparison)
+    }
+
+    /// Copies the files of single transfers, connections and inputs of another run, except those that are there already.
+    pub fn copy_rows(&self, from: &Path, to: Option<&str>) -> Result<(), results::Error> {
+        let (from, to) = (Folder::open(from), self.folder(to)?);
+        for name in from.files().iter().filter(|name| has_rows(name) && !to.has(name)) {
+            to.write_text(name, &from.read_text(name)?)?;
+        }
+        Ok(())
     }
 
     /// Moves all files into place, and returns the folder.
@@ -264,10 +285,13 @@ fn is_ours(name: &str) -> bool {
         WARNINGS,
         REPORT,
     ];
-    is_seal(name)
-        || NAMES.contains(&name)
-        || ["transfers-", "tcp-info-", INPUT].iter().any(|kind| name.starts_with(kind))
-            && name.ends_with(".csv")
+    is_seal(name) || NAMES.contains(&name) || has_rows(name)
+}
+
+/// Whether it is a table beside the results: of transfers, connections, accesses, or an input.
+fn has_rows(name: &str) -> bool {
+    let kinds = ["transfers-", "tcp-info-", "accesses-", INPUT];
+    kinds.iter().any(|kind| name.starts_with(kind)) && name.ends_with(".csv")
 }
 
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> results::Error {

@@ -17,7 +17,10 @@ use crate::engine::{Error, Measured, Outcome, Refusal, Stalls, TimingError};
 pub(crate) struct TaskIndex {
     pub(crate) case: usize,
     pub(crate) point: usize,
+    /// Its number.
     pub(crate) replica: u32,
+    /// Its position among the replicas that run at this point.
+    pub(crate) at: usize,
 }
 
 /// The results of an experiment.
@@ -62,11 +65,12 @@ pub struct Interruption {
 /// [`Error::Interrupted`].
 pub(crate) fn gather(
     cases: &[Case<'_>],
+    numbers: &[Vec<u32>],
     places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     command: &str,
 ) -> Result<Results, Error> {
-    let mut complete = Complete::new(cases);
+    let mut complete = Complete::new(cases.len(), numbers);
     let (mut failure, mut failed) = (None, FailedPoints::new());
     for (place, outcome) in places.iter().zip(outcomes) {
         match outcome {
@@ -110,16 +114,13 @@ pub(crate) type FailedPoints = BTreeMap<(usize, usize), String>;
 struct Complete(Vec<Vec<Vec<Option<Outcome>>>>);
 
 impl Complete {
-    fn new(cases: &[Case<'_>]) -> Self {
-        let room = |count: u32| (0..count).map(|_| None).collect();
-        let of = |case: &Case<'_>| {
-            case.loaded.points().iter().map(|point| room(point.scenario.replicas)).collect()
-        };
-        Complete(cases.iter().map(of).collect())
+    fn new(cases: usize, numbers: &[Vec<u32>]) -> Self {
+        let room = |numbers: &Vec<u32>| numbers.iter().map(|_| None).collect();
+        Complete((0..cases).map(|_| numbers.iter().map(room).collect()).collect())
     }
 
     fn put(&mut self, place: TaskIndex, outcome: Outcome) {
-        self.0[place.case][place.point][place.replica as usize] = Some(outcome);
+        self.0[place.case][place.point][place.at] = Some(outcome);
     }
 
     /// The cases that did not fail at a point.
@@ -186,7 +187,7 @@ impl Complete {
                 points.push(Point::failed(settings, WarningKind::Failed, why.clone()));
                 continue;
             }
-            let asked = point.scenario.replicas as usize;
+            let asked = self.0[case][at].len();
             if kept.is_empty() {
                 let why = format!("interrupted: none of {asked} replicas is complete");
                 points.push(Point::failed(settings, WarningKind::Interrupted, why));
@@ -256,6 +257,11 @@ pub(crate) fn data_file(at: usize, name: &str) -> String {
 /// The prefix of the names of stored data files.
 pub(crate) const INPUT: &str = "input-";
 
+/// What the manifest of a case says before it has run.
+pub fn manifest_of(case: &Case<'_>, command: &str) -> Manifest {
+    manifest(case, &[], command)
+}
+
 fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {
     let scenario = &case.loaded.points()[0].scenario;
     let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
@@ -292,6 +298,7 @@ fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {
             values: kept.iter().map(value).collect(),
         }),
         settings: case.set.iter().map(setting).collect(),
+        bind: case.bind.clone(),
         inputs: files.map(input).collect(),
     }
 }

@@ -87,6 +87,7 @@ fn run(label: &str, slowness: f64) -> Run {
         tcp: String::new(),
         timing: None,
         sweep: None,
+        bind: Vec::new(),
         settings: vec![],
         warnings: vec![],
         inputs: vec![],

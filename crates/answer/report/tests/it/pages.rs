@@ -134,7 +134,7 @@ fn a_run_read_from_its_folder_gives_the_same_page() {
     let run = single(&FAIR_MARKER, 3);
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(home.path()).unwrap();
-    folder.write(&run.manifest, &run.points).unwrap();
+    folder.write(&run).unwrap();
     assert_eq!(
         page(&View::new(&[Run::read(&Folder::open(home.path())).unwrap()])),
         page(&View::new(&[run]))

@@ -63,6 +63,7 @@ fn run(behaviour: &Behaviour, loads: &[&str], replicas: u64, swept: bool) -> Run
             key: "alpha".into(),
             values: loads.iter().map(|load| (*load).to_owned()).collect(),
         }),
+        bind: Vec::new(),
         settings: vec![],
         warnings: vec![],
         inputs: vec![Input {

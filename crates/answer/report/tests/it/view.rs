@@ -192,7 +192,7 @@ fn what_the_warnings_of_one_run_say_its_folder_says_too() {
     run.manifest.warnings = View::new(std::slice::from_ref(&run)).warnings;
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(home.path()).unwrap();
-    folder.write(&run.manifest, &run.points).unwrap();
+    folder.write(&run).unwrap();
     let rows = folder.read_text(WARNINGS).unwrap();
     let read = Run::read(&folder).unwrap();
     let view = View::new(std::slice::from_ref(&read));

@@ -9,8 +9,8 @@ use shortflow_files::{AtomicFile, Dir, Kind, ReadError};
 
 use super::error::{MAKE_FOLDER, csv_to_io};
 use super::sanitize::{check_json, check_lines, check_manifest};
-use super::series::{SeriesRow, series_rows};
-use super::{Error, Input, MANIFEST, Manifest, ResultFile, Setting, WARNINGS};
+use super::series::SeriesRow;
+use super::{Error, Input, MANIFEST, Manifest, ResultFile, Run, Setting, WARNINGS};
 use crate::replica::Replica;
 use crate::summary::Summary;
 use crate::survival::Survival;
@@ -155,12 +155,13 @@ impl Folder {
 
     /// Writes all files of a run but the transfers, the manifest last: a folder with a manifest is
     /// complete.
-    pub fn write(&self, manifest: &Manifest, points: &[Point]) -> Result<(), Error> {
+    pub fn write(&self, run: &Run) -> Result<(), Error> {
+        let Run { manifest, points, series, .. } = run;
         let replicas: Vec<&Vec<Replica>> = points.iter().map(|point| &point.replicas).collect();
         self.write_json("replicas.json", &replicas)?;
         self.write_json("histograms.json", &histograms(points))?;
-        if points.iter().flat_map(|p| &p.replicas).any(|replica| !replica.series.is_empty()) {
-            self.write_series(points)?;
+        if !series.is_empty() {
+            self.write_series(series)?;
         }
         self.write_accesses(points)?;
         self.write_warnings(manifest)?;
@@ -262,7 +263,8 @@ impl Folder {
     /// One file for each workload, point and replica: `accesses-web-000-002.csv`.
     fn write_accesses(&self, points: &[Point]) -> Result<(), Error> {
         for (at, point) in points.iter().enumerate() {
-            for (number, replica) in point.replicas.iter().enumerate() {
+            for replica in &point.replicas {
+                let number = replica.number;
                 for (workload, lines) in &replica.accesses {
                     let name = format!("accesses-{workload}-{at:03}-{number:03}.csv");
                     self.write_file(&name, |file: &mut dyn Write| {
@@ -299,10 +301,10 @@ impl Folder {
         })
     }
 
-    fn write_series(&self, points: &[Point]) -> Result<(), Error> {
+    fn write_series(&self, series: &[SeriesRow]) -> Result<(), Error> {
         self.write_file("series.csv", |file: &mut dyn Write| {
             let mut rows = csv::Writer::from_writer(file);
-            for row in series_rows(points) {
+            for row in series {
                 rows.serialize(row).map_err(csv_to_io)?;
             }
             rows.flush()

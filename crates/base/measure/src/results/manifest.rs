@@ -39,6 +39,9 @@ pub struct Manifest {
     /// Keys that the command line changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<Setting>,
+    /// Roles that the command line bound, as in `core=east->west`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bind: Vec<String>,
     /// What a reader must know before trusting the results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<ScopedWarning>,

@@ -11,8 +11,8 @@ use crate::replica::Replica;
 pub struct SeriesRow {
     /// The point of the sweep, counted from 0.
     pub point: usize,
-    /// The replica, counted from 0.
-    pub replica: usize,
+    /// The number of the replica.
+    pub replica: u32,
     /// The port's name.
     pub port: String,
     /// When, in seconds.
@@ -33,17 +33,17 @@ pub struct SeriesRow {
 pub fn series_rows(points: &[Point]) -> Vec<SeriesRow> {
     let mut rows = Vec::new();
     for (at, point) in points.iter().enumerate() {
-        for (number, replica) in point.replicas.iter().enumerate() {
-            rows.extend(replica.series.iter().map(|sample| row(at, number, replica, sample)));
+        for replica in &point.replicas {
+            rows.extend(replica.series.iter().map(|sample| row(at, replica, sample)));
         }
     }
     rows
 }
 
-fn row(point: usize, number: usize, replica: &Replica, sample: &Sample) -> SeriesRow {
+fn row(point: usize, replica: &Replica, sample: &Sample) -> SeriesRow {
     SeriesRow {
         point,
-        replica: number,
+        replica: replica.number,
         port: replica.ports[usize::from(sample.port)].name.clone(),
         time_s: sample.at.as_secs_f64(),
         queue_packets: sample.queue_packets,

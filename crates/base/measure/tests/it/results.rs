@@ -25,6 +25,7 @@ fn manifest() -> Manifest {
         tcp: "Linux today (CUBIC, RACK)".into(),
         timing: None,
         sweep: None,
+        bind: Vec::new(),
         settings: vec![Setting { key: "load".into(), value: "0.8".into() }],
         warnings: vec![],
         inputs: vec![Input::whole("x.toml", "a = \"\"\"\n'x'\n\"\"\"\n")],
@@ -70,8 +71,8 @@ fn files(folder: &Path) -> Vec<String> {
 fn a_folder_reads_back_as_it_was_written() {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(&home.path().join("a/b")).unwrap();
-    let points = [Point::new(vec![], vec![replica(), replica()])];
-    folder.write(&manifest(), &points).unwrap();
+    let points = vec![Point::new(vec![], vec![replica(), Replica { number: 1, ..replica() }])];
+    folder.write(&Run::new(manifest(), points.clone())).unwrap();
     let (read_manifest, read) = folder.read().unwrap();
     assert_eq!(read_manifest, manifest());
     assert_eq!(read[0].summary, points[0].summary);
@@ -95,8 +96,8 @@ fn accesses_have_a_file_for_each_workload_and_replica() {
     recorder.access(0, "time_s,client", "0.5,1".into());
     recorder.access(0, "time_s,client", "1.5,0".into());
     let logged = recorder.finish().unwrap();
-    let points = [Point::new(vec![], vec![replica(), logged])];
-    folder.write(&manifest(), &points).unwrap();
+    let points = vec![Point::new(vec![], vec![replica(), Replica { number: 1, ..logged }])];
+    folder.write(&Run::new(manifest(), points)).unwrap();
     let text = fs::read_to_string(home.path().join("accesses-web-000-001.csv")).unwrap();
     assert_eq!(text, "time_s,client\n0.5,1\n1.5,0\n");
     assert!(!home.path().join("accesses-web-000-000.csv").exists(), "nothing was logged");
@@ -191,7 +192,7 @@ fn a_folder_that_holds_something_else_says_what_is_wrong() {
 fn spoiled(spoil: impl Fn(&Path)) -> String {
     let home = tempfile::tempdir().unwrap();
     let folder = Folder::create(&home.path().join("run")).unwrap();
-    folder.write(&manifest(), &[Point::new(Vec::new(), vec![replica()])]).unwrap();
+    folder.write(&Run::new(manifest(), vec![Point::new(Vec::new(), vec![replica()])])).unwrap();
     folder.write_text("series.csv", "a\n").unwrap();
     spoil(folder.path());
     let began = std::time::Instant::now();

@@ -12,7 +12,7 @@ use shortflow_console::{
 };
 use shortflow_http::{Listener, Names};
 use shortflow_measure::View;
-use shortflow_run::{Case, Experiment, OutputFolder};
+use shortflow_run::{Case, Experiment, OutputFolder, Shard, numbers_in};
 use shortflow_scenario::Overrides;
 use shortflow_sim::{LiveNetwork, Simulator};
 
@@ -38,6 +38,7 @@ pub(crate) fn compared(into: &Path) {
     let output = OutputFolder::prepare(into, false).unwrap();
     let experiment = Experiment {
         cases: &cases,
+        numbers: &numbers_in(Shard::default(), &cases[0].loaded),
         threads: 1,
         keeps_transfers: false,
         tcp_info: None,

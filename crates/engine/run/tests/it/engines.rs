@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use shortflow_measure::{Estimate, Recorder, Summary, Warning, WarningKind, WorkloadSummary};
 use shortflow_run::{
     Case, Engine, Error, Experiment, Job, Measured, Observers, Outcome, OutputFolder, Refusal,
-    Results, SideBySide, Stalls, Task, TimingError, plan, run_jobs, run_tasks,
+    Results, Shard, SideBySide, Stalls, Task, TimingError, numbers_in, plan, run_jobs, run_tasks,
 };
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 use shortflow_units::Duration;
@@ -31,15 +31,17 @@ pub(crate) fn case(engine: &dyn Engine) -> Case<'_> {
     let overrides = Overrides::default();
     let loaded = from_texts(&[("line.toml", SCENARIO)], &overrides)
         .unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    Case::new(engine, loaded, Vec::new())
+    Case::new(engine, loaded, &Overrides::default())
 }
 
 /// Runs the scenario by `engine` on four threads into a folder that is not kept.
 pub(crate) fn conduct(engine: &dyn Engine, stop: &AtomicBool) -> Result<Results, Error> {
     let home = tempfile::tempdir().unwrap();
     let output = OutputFolder::prepare(&home.path().join("out"), false).unwrap();
+    let cases = [case(engine)];
     let experiment = Experiment {
-        cases: &[case(engine)],
+        cases: &cases,
+        numbers: &numbers_in(Shard::default(), &cases[0].loaded),
         threads: 4,
         keeps_transfers: false,
         tcp_info: None,
@@ -301,6 +303,7 @@ fn a_point_that_fails_is_kept_with_its_reason_and_the_others_go_on() {
     let cases = [case(&FailsLate)];
     let experiment = Experiment {
         cases: &cases,
+        numbers: &numbers_in(Shard::default(), &cases[0].loaded),
         threads: 4,
         keeps_transfers: true,
         tcp_info: None,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use shortflow_measure::{Recorder, Warning, WarningKind};
 use shortflow_run::{
     Case, Engine, Error, Experiment, Interruption, Measured, Observers, Outcome, OutputFolder,
-    Refusal, Task, plan,
+    Refusal, Shard, Task, numbers_in, plan,
 };
 use shortflow_scenario::Scenario;
 
@@ -91,6 +91,7 @@ fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
         .unwrap();
     let experiment = Experiment {
         cases: &cases,
+        numbers: &numbers_in(Shard::default(), &cases[0].loaded),
         threads: 1,
         keeps_transfers: true,
         tcp_info: None,

@@ -5,7 +5,7 @@ use std::io::{IoSliceMut, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,35 @@ pub(super) struct Sent {
 }
 
 /// What the first host sends, with the times at which its kernel gave it to the device.
-pub(super) struct Capture(Socket);
+pub(super) struct Capture {
+    socket: Socket,
+    delays: Arc<Delays>,
+}
+
+/// How late this machine runs threads: so much later than TCP was answered a packet may be stamped.
+#[derive(Default)]
+struct Delays {
+    longest_nanos: AtomicU64,
+    is_over: AtomicBool,
+}
+
+impl Delays {
+    fn watch(&self) {
+        let pause = Duration::from_millis(1);
+        while !self.is_over.load(Ordering::Relaxed) {
+            let before = Instant::now();
+            std::thread::sleep(pause);
+            let late = before.elapsed().saturating_sub(pause).as_nanos() as u64;
+            self.longest_nanos.fetch_max(late, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Capture {
+    fn drop(&mut self) {
+        self.delays.is_over.store(true, Ordering::Relaxed);
+    }
+}
 
 impl Capture {
     pub(super) fn begin(home: &Home, host: &Host) -> Capture {
@@ -48,7 +76,15 @@ impl Capture {
         // What root may have beyond the limit of others.
         setsockopt(&socket, RcvBufForce, &(256 << 20)).unwrap();
         socket.set_nonblocking(true).unwrap();
-        Capture(socket)
+        let delays = Arc::<Delays>::default();
+        let watched = delays.clone();
+        std::thread::spawn(move || watched.watch());
+        Capture { socket, delays }
+    }
+
+    /// The longest time so far that a thread was not run when it could have been.
+    pub(super) fn longest_delay(&self) -> Duration {
+        Duration::from_nanos(self.delays.longest_nanos.load(Ordering::Relaxed))
     }
 
     /// The packets with data so far, since the first of them.
@@ -59,7 +95,7 @@ impl Capture {
             let mut parts = [IoSliceMut::new(&mut buffer)];
             let (length, at) = {
                 let received = recvmsg::<()>(
-                    self.0.as_raw_fd(),
+                    self.socket.as_raw_fd(),
                     &mut parts,
                     Some(&mut control),
                     MsgFlags::empty(),

@@ -1,0 +1,127 @@
+//! Runs in parts, joined, resumed and run again: the results have the same bits as those of one run.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::{POLICIES, SMALL, run};
+
+/// The command with its options and its folder for results; it must succeed.
+fn done(arguments: &[&str], out: &Path) {
+    let arguments = [arguments, &["--quiet", "--brief", "--out", out.to_str().unwrap()]].concat();
+    let ended = run(&arguments);
+    assert_eq!(ended.code, Some(0), "{arguments:?}: {}", ended.err);
+}
+
+/// All files of results below a folder, by name. The command line of a manifest is left out, and so is the report, which has it.
+fn results(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut all = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(inner) = folders.pop() {
+        for entry in fs::read_dir(inner).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(folder).unwrap().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name != Path::new("report.html") {
+                let text = fs::read_to_string(&path).unwrap();
+                let lines = text.lines().filter(|line| !line.starts_with("command = "));
+                all.insert(name, lines.collect::<Vec<_>>().join("\n"));
+            }
+        }
+    }
+    all
+}
+
+fn assert_same(found: &Path, expected: &Path) {
+    let (found, expected) = (results(found), results(expected));
+    let names = |all: &BTreeMap<PathBuf, String>| all.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected));
+    for (name, text) in &expected {
+        assert!(found[name] == *text, "{} differs", name.display());
+    }
+}
+
+/// A comparison of two policies, with time series, in seven replicas.
+const COMPARE: [&str; 8] = [
+    "compare",
+    SMALL,
+    POLICIES[0],
+    POLICIES[1],
+    "--replicas",
+    "7",
+    "--set",
+    "measure.series_interval=1 s",
+];
+
+#[test]
+fn shards_that_are_merged_are_one_run_and_a_folder_can_be_run_again() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    done(&COMPARE, &at("whole"));
+    for shard in ["1/3", "2/3", "3/3"] {
+        done(&[&COMPARE[..], &["--shard", shard]].concat(), &at(&shard[..1]));
+    }
+    let parts = [at("3"), at("1"), at("2")].map(|part| part.to_str().unwrap().to_owned());
+    done(&["merge", &parts[0], &parts[1], &parts[2]], &at("merged"));
+    assert_same(&at("merged"), &at("whole"));
+    done(&["rerun", at("merged").to_str().unwrap()], &at("again"));
+    assert_same(&at("again"), &at("whole"));
+
+    let twice =
+        run(&["merge", &parts[0], at("whole").to_str().unwrap(), "-o", at("x").to_str().unwrap()]);
+    assert_eq!(twice.code, Some(2), "{}", twice.err);
+    assert!(twice.err.contains("both have replica 2\n"), "{}", twice.err);
+    assert!(!at("x").exists());
+    let over = run(&["merge", &parts[0], &parts[1], "-o", &parts[0]]);
+    assert_eq!(over.code, Some(2), "{}", over.err);
+    assert!(over.err.contains("is one of the parts"), "{}", over.err);
+}
+
+#[test]
+fn a_run_is_continued_by_first_replica_and_by_resume() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let simulate = |replicas: &'static str| ["simulate", SMALL, "--replicas", replicas];
+    done(&simulate("5"), &at("whole"));
+    done(&simulate("2"), &at("first"));
+    done(&[&simulate("3")[..], &["--first-replica", "2"]].concat(), &at("then"));
+    let parts = ["first", "then"].map(|part| at(part).to_str().unwrap().to_owned());
+    done(&["merge", &parts[0], &parts[1]], &at("merged"));
+    let [merged, whole] = [at("merged"), at("whole")].map(|folder| results(&folder));
+    let summary = Path::new("summary.json");
+    assert_eq!(merged[summary], whole[summary]);
+    done(&["rerun", at("merged").to_str().unwrap()], &at("again"));
+    assert_eq!(results(&at("again"))[summary], whole[summary]);
+
+    done(&[&simulate("5")[..], &["--resume"]].concat(), &at("first"));
+    assert_same(&at("first"), &at("whole"));
+    // All is there: nothing runs, and nothing changes.
+    done(&[&simulate("5")[..], &["--resume"]].concat(), &at("first"));
+    assert_same(&at("first"), &at("whole"));
+
+    let other = run(&["simulate", SMALL, "--resume", "--seed", "9", "-o", &parts[0]]);
+    assert_eq!(other.code, Some(2), "{}", other.err);
+    assert!(other.err.contains("it differs in the seed\n"), "{}", other.err);
+    assert_same(&at("first"), &at("whole"));
+    let none = run(&["simulate", SMALL, "--replicas", "2", "--shard", "3/3", "-o", &parts[0]]);
+    assert_eq!(none.code, Some(2), "{}", none.err);
+    assert!(none.err.contains("this part has no replica, as there are 2"), "{}", none.err);
+}
+
+#[test]
+fn a_folder_is_run_again_without_its_files_and_with_its_bindings() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let scenario =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/small.toml"));
+    let scenario = scenario.unwrap().replace("../../../../", "");
+    fs::write(at("s.toml"), scenario).unwrap();
+    done(
+        &["simulate", at("s.toml").to_str().unwrap(), "-p", "red", "--bind", "core=west->east"],
+        &at("out"),
+    );
+    fs::remove_file(at("s.toml")).unwrap();
+    done(&["rerun", at("out").to_str().unwrap()], &at("again"));
+    assert_same(&at("again"), &at("out"));
+}
