@@ -9,8 +9,8 @@ use shortflow_measure::{Run, View};
 use shortflow_predict::{Prediction, PredictionCache};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, Interruption, OutputFolder, ReplicaNumbers, Results, Shard,
-    StartTap, TcpInfoTimes, command_line, different_inputs, folder_name, join, lacking,
+    Case, Engine, Error, Experiment, Interruption, Origin, OutputFolder, ReplicaNumbers, Results,
+    Shard, StartTap, TcpInfoTimes, command_line, different_inputs, folder_name, join, lacking,
     manifest_of, numbers_in, read_runs, refuse_too_large,
 };
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
@@ -179,6 +179,7 @@ impl Selection {
         self,
         cases: &[Case<'_>],
         target: &Path,
+        origin: Origin<'_>,
     ) -> Result<(ReplicaNumbers, Vec<Run>), Failure> {
         let all = || numbers_in(Shard::default(), &cases[0].loaded);
         let numbers = self.numbers.unwrap_or_else(all);
@@ -198,7 +199,7 @@ impl Selection {
             return Err(differs("the number of compared runs"));
         }
         for (case, run) in cases.iter().zip(&kept) {
-            if let Some(what) = different_inputs(&manifest_of(case, ""), &run.manifest) {
+            if let Some(what) = different_inputs(&manifest_of(case, origin), &run.manifest) {
                 return Err(differs(what));
             }
         }
@@ -221,11 +222,12 @@ pub(crate) fn conduct(
     refuse_too_large(&all, how.jobs, how.memory)?;
     let Looking { selection, trace, tap: other, tcp_info, beside, programs } = looking;
     console.warnings(&Case::warnings(cases));
-    let (numbers, kept) = selection.resume(cases, target)?;
+    let command = command_line(std::env::args_os().skip(1));
+    let origin = Origin { version: env!("SHORTFLOW_VERSION"), command: &command };
+    let (numbers, kept) = selection.resume(cases, target, origin)?;
     let output = OutputFolder::prepare(target, how.force)?;
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
-    let command = command_line(std::env::args_os().skip(1));
     let experiment = Experiment {
         cases,
         numbers: &numbers,
@@ -233,7 +235,7 @@ pub(crate) fn conduct(
         keeps_transfers: !how.no_transfers,
         tcp_info,
         tap: tap.as_ref().map(|start| start as &StartTap<'_>).or(other),
-        command: &command,
+        origin,
     };
     let bar = Bar::new(console);
     let stop = stop_on_interrupt()?;

@@ -67,6 +67,9 @@ fn shards_that_are_merged_are_one_run_and_a_folder_can_be_run_again() {
     assert_same(&at("merged"), &at("whole"));
     done(&["rerun", at("merged").to_str().unwrap()], &at("again"));
     assert_same(&at("again"), &at("whole"));
+    let version = run(&["-V"]).out.trim_end().replacen("shortflow ", "version = \"", 1) + "\"\n";
+    let manifest = fs::read_to_string(at("whole/1-best-effort/manifest.toml")).unwrap();
+    assert!(manifest.contains(&version), "the commit: {version} {manifest}");
 
     let twice =
         run(&["merge", &parts[0], at("whole").to_str().unwrap(), "-o", at("x").to_str().unwrap()]);

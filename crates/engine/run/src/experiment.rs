@@ -43,7 +43,16 @@ pub struct Experiment<'e> {
     pub tcp_info: Option<TcpInfoTimes>,
     /// Observes packets. Then there must be only one task.
     pub tap: Option<&'e StartTap<'e>>,
-    /// The command line, for the manifest.
+    /// What produces the results, for the manifest.
+    pub origin: Origin<'e>,
+}
+
+/// What produces results: a program, and the command line that it was given.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'e> {
+    /// The version of the program, with its commit if it is known.
+    pub version: &'e str,
+    /// The command line.
     pub command: &'e str,
 }
 
@@ -80,7 +89,7 @@ impl Experiment<'_> {
         progress.begins(jobs.len(), 0);
         let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
         let ends: Vec<End> = outcomes.iter().map(End::from_outcome).collect();
-        let results = gather(self.cases, self.numbers, &places, outcomes, self.command)?;
+        let results = gather(self.cases, self.numbers, &places, outcomes, self.origin)?;
         watch.remove_orphans(&ends)?;
         Ok(results)
     }

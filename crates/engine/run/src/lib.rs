@@ -81,7 +81,7 @@ pub use engine::{
     Engine, Error, Job, Measured, Observers, Outcome, Refusal, SideBySide, Stalls, Task,
     TcpInfoLog, TimingError,
 };
-pub use experiment::{Experiment, StartTap, TcpInfoTimes};
+pub use experiment::{Experiment, Origin, StartTap, TcpInfoTimes};
 pub use fingerprint::{digest, fingerprint};
 pub use join::{JoinError, different_inputs, join};
 pub use memory::{TooLarge, refuse_too_large};

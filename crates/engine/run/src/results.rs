@@ -11,6 +11,7 @@ use shortflow_units::Duration;
 use crate::case::{Case, folder_name};
 use crate::class_use::ClassUse;
 use crate::engine::{Error, Measured, Outcome, Refusal, Stalls, TimingError};
+use crate::experiment::Origin;
 
 /// The index of a task: point, case and replica.
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +69,7 @@ pub(crate) fn gather(
     numbers: &[Vec<u32>],
     places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
-    command: &str,
+    origin: Origin<'_>,
 ) -> Result<Results, Error> {
     let mut complete = Complete::new(cases.len(), numbers);
     let (mut failure, mut failed) = (None, FailedPoints::new());
@@ -98,7 +99,7 @@ pub(crate) fn gather(
     let runs = cases.iter().enumerate().map(|(at, case)| {
         let timing = complete.timing(at, &kept);
         let points = complete.take_points(at, case, &kept, &failed);
-        let manifest = Manifest { timing, ..manifest(case, &points, command) };
+        let manifest = Manifest { timing, ..manifest(case, &points, origin) };
         let mut run = Run::new(manifest, points);
         run.manifest.warnings = warnings(std::slice::from_ref(&run));
         run
@@ -258,11 +259,11 @@ pub(crate) fn data_file(at: usize, name: &str) -> String {
 pub(crate) const INPUT: &str = "input-";
 
 /// What the manifest of a case says before it has run.
-pub fn manifest_of(case: &Case<'_>, command: &str) -> Manifest {
-    manifest(case, &[], command)
+pub fn manifest_of(case: &Case<'_>, origin: Origin<'_>) -> Manifest {
+    manifest(case, &[], origin)
 }
 
-fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {
+fn manifest(case: &Case<'_>, kept: &[Point], origin: Origin<'_>) -> Manifest {
     let scenario = &case.loaded.points()[0].scenario;
     let files = [Some(&scenario.inputs.scenario), scenario.inputs.policy.as_ref()];
     let files = files.into_iter().flatten().chain(&scenario.inputs.files);
@@ -284,8 +285,8 @@ fn manifest(case: &Case<'_>, kept: &[Point], command: &str) -> Manifest {
         label: case.label.clone(),
         engine: case.engine.name().to_owned(),
         policy: case.policy.clone(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: command.to_owned(),
+        version: origin.version.to_owned(),
+        command: origin.command.to_owned(),
         seed: scenario.seed,
         replicas: kept.iter().map(|point| point.summary.replicas).max().unwrap_or(0),
         duration: scenario.duration.as_secs_f64(),

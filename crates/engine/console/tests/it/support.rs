@@ -12,7 +12,7 @@ use shortflow_console::{
 };
 use shortflow_http::{Listener, Names};
 use shortflow_measure::View;
-use shortflow_run::{Case, Experiment, OutputFolder, Shard, numbers_in};
+use shortflow_run::{Case, Experiment, Origin, OutputFolder, Shard, numbers_in};
 use shortflow_scenario::Overrides;
 use shortflow_sim::{LiveNetwork, Simulator};
 
@@ -43,7 +43,7 @@ pub(crate) fn compared(into: &Path) {
         keeps_transfers: false,
         tcp_info: None,
         tap: None,
-        command: "shortflow compare",
+        origin: Origin { version: "0", command: "shortflow compare" },
     };
     let results = experiment.run(&output, &AtomicBool::new(false), &()).unwrap();
     output.write(&cases, &View::new(&results.runs)).unwrap();

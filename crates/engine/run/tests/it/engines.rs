@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Estimate, Recorder, Summary, Warning, WarningKind, WorkloadSummary};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, Job, Measured, Observers, Outcome, OutputFolder, Refusal,
-    Results, Shard, SideBySide, Stalls, Task, TimingError, numbers_in, plan, run_jobs, run_tasks,
+    Case, Engine, Error, Experiment, Job, Measured, Observers, Origin, Outcome, OutputFolder,
+    Refusal, Results, Shard, SideBySide, Stalls, Task, TimingError, numbers_in, plan, run_jobs,
+    run_tasks,
 };
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 use shortflow_units::Duration;
@@ -46,7 +47,7 @@ pub(crate) fn conduct(engine: &dyn Engine, stop: &AtomicBool) -> Result<Results,
         keeps_transfers: false,
         tcp_info: None,
         tap: None,
-        command: "shortflow test",
+        origin: Origin { version: "0", command: "shortflow test" },
     };
     experiment.run(&output, stop, &())
 }
@@ -308,7 +309,7 @@ fn a_point_that_fails_is_kept_with_its_reason_and_the_others_go_on() {
         keeps_transfers: true,
         tcp_info: None,
         tap: None,
-        command: "shortflow test",
+        origin: Origin { version: "0", command: "shortflow test" },
     };
     let found = experiment.run(&output, &AtomicBool::new(false), &()).unwrap();
     assert_eq!((found.interruption, found.failed_points()), (None, 1));

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Recorder, Warning, WarningKind};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, Interruption, Measured, Observers, Outcome, OutputFolder,
-    Refusal, Shard, Task, numbers_in, plan,
+    Case, Engine, Error, Experiment, Interruption, Measured, Observers, Origin, Outcome,
+    OutputFolder, Refusal, Shard, Task, numbers_in, plan,
 };
 use shortflow_scenario::Scenario;
 
@@ -96,7 +96,7 @@ fn transfers_are_kept_only_of_replicas_that_are_complete_under_all_policies() {
         keeps_transfers: true,
         tcp_info: None,
         tap: None,
-        command: "shortflow test",
+        origin: Origin { version: "0", command: "shortflow test" },
     };
     let found = experiment.run(&output, &stop, &()).unwrap();
     assert_eq!(found.interruption, Some(Interruption { kept: 3, all: 6 }));
