@@ -515,6 +515,19 @@ pub(crate) struct ReplicaOptions {
     /// Keep the complete replicas in the folder for results, and run only the others; of the same scenario, policy and settings.
     #[arg(long)]
     pub(crate) resume: bool,
+    /// Run more replicas until half the 95 % interval of each mean (completion times, delays, goodputs of long flows) is at most this
+    /// share of it, such as `5%`; at most 10000 replicas.
+    #[arg(long, value_name = "SHARE", value_parser = percentage, conflicts_with_all = ["shard", "resume"])]
+    pub(crate) precision: Option<f64>,
+}
+
+/// A share in percent, such as `5%`.
+fn percentage(text: &str) -> Result<f64, String> {
+    let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let found = percent.filter(|percent| (0.1..=100.0).contains(percent));
+    found
+        .map(|percent| percent / 100.0)
+        .ok_or_else(|| "write a share of 0.1% to 100%, such as `5%`".to_owned())
 }
 
 /// A part of several, such as `2/4`.

@@ -59,6 +59,7 @@ mod rehearse;
 #[cfg(target_os = "linux")]
 mod reload_options;
 mod replay;
+mod replicas;
 mod report;
 mod reproduce;
 mod rerun;

@@ -10,7 +10,8 @@ use shortflow_run::{Case, ReplicaNumbers, Shard, Stored, folder_name, numbers_in
 use crate::args::{EngineName, Rerun};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::simulate::{Looking, Selection, conduct, engine};
+use crate::replicas::Selection;
+use crate::simulate::{Looking, conduct, engine};
 
 /// `shortflow rerun`.
 pub(crate) fn rerun(console: &Console, args: &Rerun) -> Result<(), Failure> {

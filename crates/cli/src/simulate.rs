@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use serde_json::{Value, json};
-use shortflow_measure::results::{self, COMPARISON, Folder, MANIFEST, REPORT};
-use shortflow_measure::{Run, View};
+use shortflow_measure::View;
+use shortflow_measure::results::{self, REPORT};
 use shortflow_predict::{Prediction, PredictionCache};
 use shortflow_report::{self as report, brief, text};
 use shortflow_run::{
     Case, Engine, Error, Experiment, Interruption, Origin, OutputFolder, ReplicaNumbers, Results,
-    Shard, StartTap, TcpInfoTimes, command_line, different_inputs, folder_name, join, lacking,
-    manifest_of, numbers_in, read_runs, refuse_too_large,
+    StartTap, TcpInfoTimes, command_line, folder_name, refuse_too_large,
 };
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
 use shortflow_sim::Simulator;
@@ -19,14 +18,14 @@ use shortflow_text::InputFiles;
 use shortflow_trace::Request;
 
 use crate::args::{
-    Compare, EngineName, HowToRun, Predict, ReplicaOptions, RunOne, RunOptions, Simulate,
-    TraceOptions,
+    Compare, EngineName, HowToRun, Predict, RunOne, RunOptions, Simulate, TraceOptions,
 };
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::rehearse::rehearsal_over_ipv4;
+use crate::replicas::{Selection, narrow, with_kept};
 use crate::shipped;
 use crate::wrong_file::{self, Given, POLICIES};
 
@@ -143,70 +142,6 @@ pub(crate) struct Looking<'l> {
     pub(crate) programs: Option<&'l dyn Fn() -> Value>,
 }
 
-/// Which replicas run.
-#[derive(Debug, Default)]
-pub(crate) struct Selection {
-    /// Their numbers, for each point; `None` for all.
-    numbers: Option<ReplicaNumbers>,
-    /// Whether those in the folder are kept.
-    resumes: bool,
-}
-
-impl Selection {
-    /// These replicas.
-    pub(crate) fn only(numbers: ReplicaNumbers) -> Selection {
-        Selection { numbers: Some(numbers), resumes: false }
-    }
-
-    /// What the options say of a scenario.
-    fn new(args: &ReplicaOptions, loaded: &Loaded) -> Result<Selection, Failure> {
-        let (part, parts) = args.shard.unwrap_or((1, 1));
-        let shard = Shard::new(args.first_replica, part, parts).unwrap_or_default();
-        let numbers = numbers_in(shard, loaded);
-        if numbers.iter().any(Vec::is_empty) {
-            let fewest = loaded.points().iter().map(|point| point.scenario.replicas).min();
-            let fewest = fewest.unwrap_or(0);
-            return Err(Failure::Input(format!(
-                "--shard {part}/{parts}: this part has no replica, as there are {fewest}\n\
-                 give at most as many parts as replicas, or more --replicas"
-            )));
-        }
-        Ok(Selection { numbers: Some(numbers), resumes: args.resume })
-    }
-
-    /// The numbers of the replicas that run, and the runs in the folder that keep theirs.
-    fn resume(
-        self,
-        cases: &[Case<'_>],
-        target: &Path,
-        origin: Origin<'_>,
-    ) -> Result<(ReplicaNumbers, Vec<Run>), Failure> {
-        let all = || numbers_in(Shard::default(), &cases[0].loaded);
-        let numbers = self.numbers.unwrap_or_else(all);
-        let folder = Folder::open(target);
-        if !self.resumes || !(folder.has(MANIFEST) || folder.has(COMPARISON)) {
-            return Ok((numbers, Vec::new()));
-        }
-        let kept = read_runs(&[target.to_owned()])?;
-        let differs = |what: &str| {
-            Failure::Input(format!(
-                "cannot resume the run in {}: it differs in {what}\n\
-                 give the same scenario, policies and settings, or another folder with --out",
-                target.display()
-            ))
-        };
-        if kept.len() != cases.len() {
-            return Err(differs("the number of compared runs"));
-        }
-        for (case, run) in cases.iter().zip(&kept) {
-            if let Some(what) = different_inputs(&manifest_of(case, origin), &run.manifest) {
-                return Err(differs(what));
-            }
-        }
-        Ok((lacking(numbers, &kept), kept))
-    }
-}
-
 /// Does what it is given, and something else beside it.
 pub(crate) type Beside<'l> = &'l dyn Fn(&mut dyn FnMut());
 
@@ -224,31 +159,37 @@ pub(crate) fn conduct(
     console.warnings(&Case::warnings(cases));
     let command = command_line(std::env::args_os().skip(1));
     let origin = Origin { version: env!("SHORTFLOW_VERSION"), command: &command };
+    let precision = selection.precision;
     let (numbers, kept) = selection.resume(cases, target, origin)?;
     let output = OutputFolder::prepare(target, how.force)?;
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
-    let experiment = Experiment {
-        cases,
-        numbers: &numbers,
-        threads: how.jobs.unwrap_or(0).into(),
-        keeps_transfers: !how.no_transfers,
-        tcp_info,
-        tap: tap.as_ref().map(|start| start as &StartTap<'_>).or(other),
-        origin,
-    };
-    let bar = Bar::new(console);
     let stop = stop_on_interrupt()?;
-    let mut results = None;
-    let mut run = || results = Some(experiment.run(&output, stop, &bar));
-    match beside {
-        Some(beside) => beside(&mut run),
-        None => run(),
+    let run = |numbers: &ReplicaNumbers| {
+        let experiment = Experiment {
+            cases,
+            numbers,
+            threads: how.jobs.unwrap_or(0).into(),
+            keeps_transfers: !how.no_transfers,
+            tcp_info,
+            tap: tap.as_ref().map(|start| start as &StartTap<'_>).or(other),
+            origin,
+        };
+        let bar = Bar::new(console);
+        let mut results = None;
+        let mut run = || results = Some(experiment.run(&output, stop, &bar));
+        match beside {
+            Some(beside) => beside(&mut run),
+            None => run(),
+        }
+        bar.end();
+        let results = results.expect("what is beside a run lets it run");
+        results.map_err(|error| failure_of(output.by_final_names(error), cases.len()))
+    };
+    let mut results = run(&numbers)?;
+    if let Some(precision) = precision {
+        results = narrow(console, precision, results, numbers, &run, &command)?;
     }
-    let results = results.expect("what is beside a run lets it run");
-    bar.end();
-    let mut results =
-        results.map_err(|error| failure_of(output.by_final_names(error), cases.len()))?;
     results.failure = results.failure.map(|error| output.by_final_names(error));
     let (are_trusted, failed) = (results.are_trusted(), results.failed_points());
     let Results { runs, interruption, failure } = results;
@@ -273,27 +214,6 @@ pub(crate) fn conduct(
         return Err(Failure::Check);
     }
     if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
-}
-
-/// The runs, joined with those that are kept, whose rows are copied.
-fn with_kept(
-    output: &OutputFolder,
-    cases: &[Case<'_>],
-    kept: Vec<Run>,
-    runs: Vec<Run>,
-    command: &str,
-) -> Result<(Vec<Run>, Result<(), results::Error>), Failure> {
-    if kept.is_empty() {
-        return Ok((runs, Ok(())));
-    }
-    let copy = |(case, run): (&Case<'_>, &Run)| match &run.folder {
-        Some(from) => output.copy_rows(from, case.folder.as_deref()),
-        None => Ok(()),
-    };
-    let copied = cases.iter().zip(&kept).try_for_each(copy);
-    let both = kept.into_iter().zip(runs);
-    let joined = both.map(|(kept, run)| join(vec![kept, run], command));
-    Ok((joined.collect::<Result<_, _>>()?, copied))
 }
 
 /// How results are shown.

@@ -128,3 +128,21 @@ fn a_folder_is_run_again_without_its_files_and_with_its_bindings() {
     done(&["rerun", at("out").to_str().unwrap()], &at("again"));
     assert_same(&at("again"), &at("out"));
 }
+
+#[test]
+fn replicas_are_added_until_intervals_are_as_narrow_as_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let precise = at("precise");
+    let out = precise.to_str().unwrap();
+    let ended =
+        run(&["simulate", SMALL, "--replicas", "2", "--precision", "12%", "--brief", "--out", out]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let (replicas, said) =
+        ended.err.split_once(" replicas: intervals are at most ±12.00 %;").expect(&ended.err);
+    assert!(said.contains("the mean completion time of "), "{said}");
+    let replicas = replicas.rsplit(' ').next().unwrap();
+    assert!(replicas.parse::<u32>().unwrap() > 3, "{replicas}");
+    done(&["simulate", SMALL, "--replicas", replicas], &at("whole"));
+    assert_same(&precise, &at("whole"));
+}
