@@ -59,6 +59,7 @@ mod rehearse;
 #[cfg(target_os = "linux")]
 mod reload_options;
 mod replay;
+mod replica_args;
 mod replicas;
 mod report;
 mod reproduce;

@@ -4,9 +4,9 @@ use shortflow_measure::results::{COMPARISON, Folder};
 use shortflow_measure::{Run, View};
 use shortflow_run::{OutputFolder, command_line, join, read_runs};
 
-use crate::args::Merge;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::replica_args::Merge;
 use crate::simulate::{Shown, publish};
 
 /// `shortflow merge`.

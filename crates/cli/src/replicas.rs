@@ -10,9 +10,9 @@ use shortflow_run::{
 };
 use shortflow_scenario::{Loaded, MAX_REPLICAS};
 
-use crate::args::ReplicaOptions;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::replica_args::ReplicaOptions;
 
 /// Which replicas run.
 #[derive(Debug, Default)]

@@ -7,9 +7,10 @@ use shortflow_measure::Run;
 use shortflow_measure::results::{COMPARISON, Folder};
 use shortflow_run::{Case, ReplicaNumbers, Shard, Stored, folder_name, numbers_in, read_runs};
 
-use crate::args::{EngineName, Rerun};
+use crate::args::EngineName;
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::replica_args::Rerun;
 use crate::replicas::Selection;
 use crate::simulate::{Looking, conduct, engine};
 
