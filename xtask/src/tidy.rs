@@ -7,6 +7,7 @@ mod banned;
 mod code;
 mod crates;
 mod edges;
+mod empty_tests;
 mod fronts;
 mod kinds;
 mod links;
@@ -54,6 +55,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<Finding> {
     let checks = [
         banned::check,
         edges::check,
+        empty_tests::check,
         fronts::check,
         kinds::check,
         links::check,
