@@ -76,17 +76,19 @@ fn counterfactuals_differ(maker: &Maker<'_>, best: &Variant) -> Result<(), Error
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::spec::mistakes::checked::tests::LINE;
 
+    fn plans_of(files: &StudyFiles, study: &Study) -> Result<Plans, Error> {
+        let maker = Maker::new(files, study, &study.full.duration, "1");
+        let plans = read_scenarios(&maker, &Readings::load(&maker)?, false)?;
+        mistakes::check_shown(files, study, &plans)?;
+        Ok(plans)
+    }
+
     fn claims_of(files: &StudyFiles) -> Result<Claims, Error> {
         let study = mistakes::read_study(files)?;
-        let maker = Maker::new(files, &study, &study.full.duration, "1");
-        let plans = read_scenarios(&maker, &Readings::load(&maker)?, false)?;
-        mistakes::check_shown(files, &study, &plans)?;
-        mistakes::read_claims(files, &study, &plans)
+        mistakes::read_claims(files, &study, &plans_of(files, &study)?)
     }
 
     #[test]
@@ -98,31 +100,47 @@ mod tests {
         }
     }
 
-    /// A copy of the study cm05 without its claims, and the name of its first run.
-    fn copy_of_cm05(home: &Path) -> String {
-        let of_study = StudyFiles::find("cm05").unwrap();
-        for name in ["study.toml", "single.toml", "multi.toml"] {
-            std::fs::write(home.join(name), of_study.text(name).unwrap()).unwrap();
-        }
-        let study: Study = toml::from_str(of_study.text("study.toml").unwrap()).unwrap();
-        std::fs::create_dir(home.join("policies")).unwrap();
-        for run in &study.runs {
-            std::fs::write(home.join(&run.policy), of_study.text(&run.policy).unwrap()).unwrap();
-        }
-        study.runs[0].name.clone()
+    /// A copy of the study cm05 without its claims. Its scenarios are read once for all claims.
+    struct CopyOfCm05 {
+        home: tempfile::TempDir,
+        study: Study,
+        plans: Plans,
     }
 
-    /// The mistakes found in a claim with this check, in the study in `home`.
-    fn mistakes_of_check(home: &Path, check: &str) -> String {
-        let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
-        std::fs::write(home.join("claims.toml"), format!("{claim}{check}\n")).unwrap();
-        claims_of(&StudyFiles::read(home).unwrap()).unwrap_err().to_string()
+    impl CopyOfCm05 {
+        fn new() -> CopyOfCm05 {
+            let (home, of_study) =
+                (tempfile::tempdir().unwrap(), StudyFiles::find("cm05").unwrap());
+            let copy = |name: &str| {
+                std::fs::write(home.path().join(name), of_study.text(name).unwrap()).unwrap();
+            };
+            ["study.toml", "single.toml", "multi.toml"].into_iter().for_each(copy);
+            std::fs::create_dir(home.path().join("policies")).unwrap();
+            let study = mistakes::read_study(of_study).unwrap();
+            study.runs.iter().for_each(|run| copy(&run.policy));
+            let plans = plans_of(&StudyFiles::read(home.path()).unwrap(), &study).unwrap();
+            CopyOfCm05 { home, study, plans }
+        }
+
+        /// The name of its first run.
+        fn run(&self) -> &str {
+            &self.study.runs[0].name
+        }
+
+        /// The mistakes found in a claim with this check.
+        fn mistakes_of_check(&self, check: &str) -> String {
+            let claim = "[[claim]]\nid = \"c.1\"\nclaim = \"c\"\n[[claim.check]]\nwhat = \"w\"\npaper = \"p\"\n";
+            std::fs::write(self.home.path().join("claims.toml"), format!("{claim}{check}\n"))
+                .unwrap();
+            let files = StudyFiles::read(self.home.path()).unwrap();
+            mistakes::read_claims(&files, &self.study, &self.plans).unwrap_err().to_string()
+        }
     }
 
     #[test]
     fn a_check_of_what_its_measure_or_rule_does_not_take_is_told_with_its_line() {
-        let home = tempfile::tempdir().unwrap();
-        let run = copy_of_cm05(home.path());
+        let study = CopyOfCm05::new();
+        let run = study.run();
         let ours = format!("ours = {{ run = \"{run}\" }}");
         let of = |more: &str| {
             format!("rule = \"fair\"\nours = {{ run = \"{run}\", {more} }}").replace(", }", " }")
@@ -150,7 +168,7 @@ mod tests {
                 9,
             ),
         ] {
-            let reported = mistakes_of_check(home.path(), &check);
+            let reported = study.mistakes_of_check(&check);
             assert!(reported.contains(message), "{reported}");
             assert!(reported.contains(&format!("claims.toml:{line}:")), "{reported}");
         }
@@ -158,8 +176,8 @@ mod tests {
 
     #[test]
     fn a_mistaken_claim_is_told_with_its_line_and_what_there_is() {
-        let home = tempfile::tempdir().unwrap();
-        let run = copy_of_cm05(home.path());
+        let study = CopyOfCm05::new();
+        let run = study.run();
         let ours = format!("ours = {{ run = \"{run}\" }}");
         let unmoved = "table-100";
         for (check, message, line) in [
@@ -208,7 +226,7 @@ mod tests {
                 9,
             ),
         ] {
-            let reported = mistakes_of_check(home.path(), &check);
+            let reported = study.mistakes_of_check(&check);
             assert!(reported.contains(message), "{reported}");
             assert!(reported.contains(&format!("claims.toml:{line}:")), "{reported}");
         }

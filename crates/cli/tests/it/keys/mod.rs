@@ -9,6 +9,7 @@ mod table;
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use shortflow_policy::WithoutEffect;
 use shortflow_policy::explain::schemes;
@@ -263,7 +264,12 @@ fn brief(base: &Answer, changed: &Answer) -> String {
 }
 
 /// The keys of policies, and what each engine does with them.
-pub(crate) fn of_policies() -> Vec<Accounted> {
+pub(crate) static OF_POLICIES: LazyLock<Vec<Accounted>> = LazyLock::new(of_policies);
+
+/// The keys of scenarios likewise; no scenario is deployed.
+pub(crate) static OF_SCENARIOS: LazyLock<Vec<Accounted>> = LazyLock::new(of_scenarios);
+
+fn of_policies() -> Vec<Accounted> {
     let tables = Table::read_all(&text("policy.txt"), place);
     let all = shortflow_policy::format_keys().all();
     assert_eq!(differences(&all, &tables), (Vec::new(), Vec::new()), "missing, unknown");
@@ -274,8 +280,7 @@ pub(crate) fn of_policies() -> Vec<Accounted> {
     })
 }
 
-/// The keys of scenarios likewise; no scenario is deployed.
-pub(crate) fn of_scenarios() -> Vec<Accounted> {
+fn of_scenarios() -> Vec<Accounted> {
     let tables = Table::read_all(&text("scenario.txt"), |_| String::new());
     let all = shortflow_scenario::format_keys().all();
     assert_eq!(differences(&all, &tables), (Vec::new(), Vec::new()), "missing, unknown");
@@ -431,10 +436,10 @@ fn every_engine_accounts_for_every_key() {
         engine == "predict" && pending.lines().any(|line| line == format!("[{scheme}] {key}"))
     };
     let mut wrong = String::new();
-    for Accounted { scheme, key, by } in of_policies().into_iter().chain(of_scenarios()) {
+    for Accounted { scheme, key, by } in OF_POLICIES.iter().chain(&*OF_SCENARIOS) {
         for (engine, found) in ENGINES.into_iter().zip(by) {
             if let Err(why) = found
-                && !is_pending(engine, &scheme, &key)
+                && !is_pending(engine, scheme, key)
             {
                 wrong += &format!("{engine} [{scheme}] {key}: {why}\n");
             }

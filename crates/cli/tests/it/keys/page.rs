@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::{Accounted, ENGINES, Use, of_policies, of_scenarios};
+use super::{Accounted, ENGINES, OF_POLICIES, OF_SCENARIOS, Use};
 
 /// Which engine uses which key, and why not.
 pub(crate) fn page() -> String {
@@ -14,7 +14,7 @@ pub(crate) fn page() -> String {
          tables. `deploy` does not deploy scenarios.\n",
     );
     let mut reasons: BTreeMap<(usize, String), Vec<String>> = BTreeMap::new();
-    for (title, found) in [("policies", of_policies()), ("scenarios", of_scenarios())] {
+    for (title, found) in [("policies", &*OF_POLICIES), ("scenarios", &*OF_SCENARIOS)] {
         let _ = write!(
             text,
             "\n### Keys of {title}\n\n| table | key | simulate | predict | rehearse | deploy |\n|---|---|---|---|---|---|\n"
