@@ -108,7 +108,7 @@ fn in_order(
     });
     let is_least = curves.is_empty() && is_filled;
     let is_young = is_least && saturation.is_young(network);
-    let sure = if is_least && beside.in_windows { SURE } else { 1.0 };
+    let sure = if is_least && beside.in_windows { SURE * held / capacity } else { 1.0 };
     let full = Gate { limit: room, ..gate };
     let (queued, min_loss) = match is_least {
         true => {
@@ -268,7 +268,7 @@ impl Network {
 }
 
 /// The part of what a cut leaves in a buffer that is sure to be there: some cuts come before windows have grown back from the
-/// one before.
+/// one before. Of a buffer in packets, that of the long flows alone is sure: bunches of small packets may take the rest.
 const SURE: f64 = 2.0 / 3.0;
 
 /// The mean queue of a DropTail buffer of `room` packets, when its flows cut their windows to `kept` together at a

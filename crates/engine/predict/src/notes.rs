@@ -11,8 +11,9 @@ use crate::met::Met;
 use crate::network::Network;
 use crate::range::{is_slow_for_codel, is_smooth};
 use crate::scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
+use crate::slow_start::windows;
 use crate::summary::Lacking;
-use crate::traffic::{Demand, Route, Shape, Source};
+use crate::traffic::{Demand, Message, Route, Shape, Source};
 use crate::without_effect::WITHOUT_EFFECT;
 
 /// Sentences on what there is, and on what there is not: warnings of what is missing or may be far off, and notes on the
@@ -32,7 +33,9 @@ pub(crate) fn rests_on(
     let is_known =
         |at: usize| !lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none());
     let known: Vec<usize> = (0..scenario.workloads.len()).filter(|at| is_known(*at)).collect();
-    for (of, text) in cautions(network).into_iter().chain(cautions_of_marks(network)) {
+    let of_windows: (IsOf<'_>, _) = (Box::new(|source| overshoots(network, source)), CODEL_LONG);
+    let cautions = cautions(network).into_iter().chain([of_windows]);
+    for (of, text) in cautions.chain(cautions_of_marks(network)) {
         let names = known.iter().filter(|at| of(&network.sources[**at]));
         let names = names.map(|at| names_of(summary, &scenario.workloads[*at].name));
         let names = names.collect::<Vec<_>>().join(", ");
@@ -184,6 +187,38 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
     ]
 }
 
+/// Whether a source's largest messages come to windows that stand in a queue of their own until CoDel drops from them, of
+/// which its TCP recovers a packet in a round trip.
+fn overshoots(network: &Network, source: &Source) -> bool {
+    let (Demand::Open { visit, .. } | Demand::Closed { visit, .. }) = &source.demand else {
+        return false;
+    };
+    if source.tcp.recovery.has_sack() {
+        return false;
+    }
+    let (mss, header) = (f64::from(source.tcp.mss), f64::from(source.tcp.header));
+    let line = |hop: &Hop| &network.lines[hop.line];
+    let stands = |message: &Message, route: &Route| {
+        let size = message.sizes.iter().map(|(size, _)| *size).fold(0.0, f64::max);
+        let segments = (size * message.in_line / mss).ceil();
+        let way = |hops: &[Hop], bytes| -> f64 {
+            hops.iter().map(|hop| line(hop).time(bytes) + line(hop).delay).sum()
+        };
+        let trip = way(&route.there, mss + header) + way(&route.back, header);
+        let hops = if message.is_there { &route.there } else { &route.back };
+        hops.iter().any(|hop| {
+            let packet = line(hop).time(mss + header);
+            let band = &line(hop).bands()[hop.pieces[0].places[0].band];
+            let Some(turns) = band.turns else { return false };
+            let all = windows(segments, &source.tcp, trip, packet);
+            let times = all.iter().map(|(_, count)| count * packet);
+            let standing = times.filter(|time| time - trip > turns.target);
+            standing.sum::<f64>() > turns.interval
+        })
+    };
+    source.routes.iter().any(|route| visit.messages.iter().any(|one| stands(one, route)))
+}
+
 /// What may be far off because of marks.
 fn cautions_of_marks(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
     vec![
@@ -295,6 +330,8 @@ const CODEL_CROWDED: &str = "CoDel's drops are not modelled. Above a load of 0.6
     twice as long.";
 const CODEL_SLOW: &str = "CoDel's drops are not modelled. Where a full packet takes longer than CoDel's target, actual \
     times may be half as long or half longer.";
+const CODEL_LONG: &str = "CoDel drops from the largest windows, which TCP without SACK recovers one packet in a round \
+    trip. Actual times of large transfers are up to twice as long.";
 const LEAST_ATTAINED: &str = "Queues that serve the flow with the least service first: M/G/1 with least \
     attained service (Kleinrock 1976).";
 const VISITS: &str = "Transfers: slow start over lines whose queues windows fill in bursts (M/G/1 \

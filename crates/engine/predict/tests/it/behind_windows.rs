@@ -88,6 +88,26 @@ fn a_stream_waits_for_runs_of_windows_that_have_sent_less_beside_long_flows() {
     is_bound(&line("2 Mbit/s", "20 ms", &(stream + bulk + &transfers("600 kbit/s")), policy));
 }
 
+/// 137 segments take 226 ms at this line, 80 ms longer than the way.
+#[test]
+fn what_codel_does_to_windows_without_sack_is_said_of_large_files() {
+    let files = |era: &str| {
+        format!(
+            "[tcp]\nera = \"{era}\"\nreceive_window = \"200 KB\"\n\
+             [workloads.files.ftp]\nfrom = \"s\"\nto = \"c\"\nsize.constant = \"500 KB\"\n\
+             pause.exponential.mean = \"5 s\"\n"
+        )
+    };
+    let warned = |era: &str| {
+        let policy = "[roles.edge]\n[roles.core.queue.fq-codel]\n";
+        let scenario = line("7.3 Mbit/s", "71 ms", &files(era), policy);
+        let task = Task { scenario: &scenario, replica: 0 };
+        let outcome = run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0).unwrap();
+        outcome.warnings.iter().any(|one| one.message.contains("without SACK"))
+    };
+    assert!(warned("ns2-2005") && !warned("linux-today"));
+}
+
 #[test]
 fn what_codel_may_do_to_times_is_said_for_slow_lines_and_for_full_ones() {
     let warned = |rate: &str, load: &str| -> Vec<&str> {
