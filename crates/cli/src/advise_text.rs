@@ -5,7 +5,7 @@ use std::path::Path;
 use shortflow_advise::{Advice, LOW_SHARE, LineKind, Network, Slower, TODAY, worse_than};
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
 use shortflow_measure::{Estimate, Unit};
-use shortflow_report::{Table, wrapped};
+use shortflow_report::{Table, warning_mark, wrapped};
 use shortflow_run::shell_word;
 use shortflow_tune::{Difference, Goal, assumed_congestion_control, in_unit};
 use shortflow_units::{Bytes, Rate};
@@ -39,6 +39,9 @@ impl AdviceText<'_> {
         let table = Table::set(&self.table()).text(console.color_out);
         let head = wrapped(&self.headline(), console.columns);
         let message = wrapped(&self.found(), console.columns);
+        let mark = |found| format!("{} {found}\n", warning_mark(found, console.color_out));
+        let warnings: String = self.warnings.iter().map(mark).collect();
+        let message = message + &wrapped(&warnings, console.columns);
         let next = match self.is_advice() {
             true => self.next(console.columns, folder),
             false => wrapped(&without_advice(folder), console.columns),

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use serde_json::json;
-use shortflow_measure::Estimate;
+use shortflow_measure::{Estimate, Warning};
 use shortflow_run::{Engine, Error, Progress};
 use shortflow_tune::{
     Candidate, Figures, Goal, Limit, LineFit, Offered, Plan, Store, Tuned, Within,
@@ -33,6 +33,8 @@ pub struct Advice<'a> {
     pub advised: Candidate,
     /// Whether that is to leave the network as it is.
     pub is_today: bool,
+    /// The warnings about the advised policy.
+    pub warnings: Vec<Warning>,
     /// What is shown of each use, and of what.
     pub about: Vec<(String, Goal)>,
     /// The figures of the winner and the references, by name.
@@ -114,6 +116,7 @@ impl Advice<'_> {
             })),
             "assumes": assumed_congestion_control(self.advised.scenario()),
             "policy": (!self.is_today && self.is_advice()).then_some(&self.advised.label),
+            "warnings": self.warnings,
             "keeps_limits": self.narrow.is_none(),
             "broken_limits": self.narrow, "unusable": self.useless,
             "goals": self.goals, "limits": self.limits,
@@ -227,7 +230,20 @@ pub fn advise<'a>(network: &'a Network, search: &Search<'_>) -> Result<Advice<'a
     figures.insert(advised.min(1), of_advised);
     let advised = shown[advised].clone();
     let is_today = advised.label == TODAY;
-    Ok(Advice { network, goals, limits, tuned, narrow, useless, advised, is_today, about, figures })
+    let warnings = advised.warnings_beyond(today);
+    Ok(Advice {
+        network,
+        goals,
+        limits,
+        tuned,
+        narrow,
+        useless,
+        advised,
+        is_today,
+        warnings,
+        about,
+        figures,
+    })
 }
 
 /// Limits of what was just written.

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::judge::Verdict;
 use crate::ledger::{Counterfactual, RehearsedCheck, rehearse};
 use crate::options::Options;
-use crate::present::Reproduced;
+use crate::present::{Reproduced, text};
 use crate::reproduce::reproduce;
 use crate::spec::StudyFiles;
 
@@ -212,6 +212,14 @@ static FILES: StudyFiles = StudyFiles::new(
     &[("study.toml", STUDY), ("claims.toml", CLAIMS), ("line.toml", LINE), ("fifo.toml", FIFO)],
 );
 
+/// A policy with a role that the scenario binds nowhere.
+const UNBOUND: &str = "[parameters]\nlimit = 20\n[roles.line.queue.fifo]\nlimit = \"= limit pkt\"\n[roles.edge.queue.fifo]\nlimit = \"3 pkt\"\n";
+
+static WITH_UNBOUND: StudyFiles = StudyFiles::new(
+    "unbound",
+    &[("study.toml", STUDY), ("claims.toml", TRIED), ("line.toml", LINE), ("fifo.toml", UNBOUND)],
+);
+
 static TRYING: StudyFiles = StudyFiles::new(
     "trying",
     &[("study.toml", STUDY), ("claims.toml", TRIED), ("line.toml", LINE), ("fifo.toml", FIFO)],
@@ -387,6 +395,18 @@ fn a_study_from_kept_replicas_is_what_it_was_at_first() {
     assert_eq!(first.ledger, again.ledger);
     assert_eq!(first.figures, again.figures);
     assert_eq!(first.tables, again.tables);
+}
+
+#[test]
+fn warnings_about_policies_are_shown_once_with_their_place() {
+    let home = tempfile::tempdir().unwrap();
+    let found = run_study(&WITH_UNBOUND, home.path(), true);
+    let ledger = found.ledger.as_ref().unwrap();
+    assert_eq!(ledger.warnings.len(), 1, "{:?}", ledger.warnings);
+    let shown = text(&found, ledger, false);
+    assert_eq!(shown.matches("warning: ").count(), 1, "{shown}");
+    assert!(shown.contains("`edge`"), "{shown}");
+    assert!(run(home.path(), true).ledger.unwrap().warnings.is_empty());
 }
 
 #[test]

@@ -38,6 +38,7 @@ pub fn reproduce(
         engine: engine.identity().to_owned(),
         numbers: readings.kept.as_ref().map(|kept| kept.replicas.clone()),
     };
+    let warnings = maker.warnings(&readings.best, options.quick)?;
     let mut bench = Bench::new(engine, options, stop, progress)?;
     let judging = Judging {
         study: &study,
@@ -55,10 +56,9 @@ pub fn reproduce(
             again).";
     }
     let title = study.title.clone();
-    let Some(Judged { claims, runs }) = judged else {
-        let (figures, tables) = (Vec::new(), Vec::new());
-        return Ok(Reproduced { title, about, ledger: None, figures, tables, finished, stale });
-    };
+    let (ledger, figures, tables) = (None, Vec::new(), Vec::new());
+    let nothing = Reproduced { title, about, ledger, figures, tables, finished, stale };
+    let Some(Judged { claims, runs }) = judged else { return Ok(nothing) };
     let data = runs.data();
     let mut ledger = Ledger {
         study: files.id.to_string(),
@@ -66,6 +66,7 @@ pub fn reproduce(
         looks: effort.looks.replicas().to_vec(),
         duration: effort.duration.clone(),
         tcp: which_tcp(runs.points().iter().map(|point| &point.scenario)),
+        warnings,
         reading: readings.best.name(),
         reading_misses: readings.best_misses,
         rehearsed: String::new(),
@@ -76,13 +77,10 @@ pub fn reproduce(
         ledger::join(&mut ledger, files);
     }
     Ok(Reproduced {
-        title,
-        about,
         ledger: Some(ledger),
         figures: study.figures.iter().map(|f| figure(f, data)).filter(has_points).collect(),
         tables: study.tables.iter().map(|spec| table(spec, data)).collect(),
-        finished,
-        stale,
+        ..nothing
     })
 }
 

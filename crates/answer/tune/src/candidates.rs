@@ -47,6 +47,14 @@ impl Candidate {
         self.does == other.does && beside(self) == beside(other) && text(self) == text(other)
     }
 
+    /// The warnings about its policy in this scenario: those that it has and `other`, another policy there, has not.
+    pub fn warnings_beyond(&self, other: &Candidate) -> Vec<Warning> {
+        let is_common = |it: &&Diagnostic| {
+            other.loaded.warnings.0.iter().any(|known| known.message == it.message)
+        };
+        self.loaded.warnings.0.iter().filter(|it| !is_common(it)).map(input_warning).collect()
+    }
+
     /// What is set in its policy, in words: `interval = 600 ms, target = 30 ms`.
     pub fn settings(&self) -> String {
         let of_policy = self.set.iter().filter_map(|(key, value)| {

@@ -34,6 +34,8 @@ fn a_home_with_a_backup_is_told_what_to_deploy_and_what_each_use_gains() {
         figure["found"]["mean"].as_f64().unwrap()
     };
     assert_eq!(found["uses"][0]["policy"], "today");
+    // What is said of the modem's buffer is no warning about the policy.
+    assert_eq!(found["warnings"], serde_json::json!([]));
     assert!(delay(0) > 2.0, "{}", delay(0));
     assert!(delay(1) < 0.1, "{}", delay(1));
     // What was written can be run as it is.

@@ -1,6 +1,7 @@
 //! The ledger of a study: every claim, its checks, and the verdict on each.
 
 use serde::{Deserialize, Serialize};
+use shortflow_measure::Warning;
 
 use crate::judge::Verdict;
 
@@ -17,6 +18,9 @@ pub struct Ledger {
     pub duration: String,
     /// Which TCP ran: its era and what differs from it, each once; empty when nothing used TCP.
     pub tcp: String,
+    /// The warnings about the study's policies and scenarios, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
     /// The reading of what the paper leaves open that fits best, by the names of its parts; empty when
     /// nothing was calibrated.
     pub reading: String,

@@ -208,6 +208,7 @@ mod tests {
             quick: false,
             looks: vec![8, 16],
             duration: "60 s".to_owned(),
+            warnings: Vec::new(),
             tcp: String::new(),
             reading: "data+560".to_owned(),
             reading_misses: false,

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use shortflow_report::warning_mark;
+
 use super::reproduced::Reproduced;
 use crate::judge::Verdict;
 use crate::ledger::{CheckResult, Counterfactual, Ledger, Trial};
@@ -14,6 +16,9 @@ pub fn text(reproduced: &Reproduced, ledger: &Ledger, color: bool) -> String {
     indent(&mut out, "", &ledger.describe_tcp());
     if !ledger.reading.is_empty() {
         indent(&mut out, "", &ledger.describe_reading());
+    }
+    for warning in &ledger.warnings {
+        indent(&mut out, "", &format!("{} {warning}", warning_mark(warning, color)));
     }
     for claim in &ledger.claims {
         let hold = claim.checks.iter().filter(|check| check.verdict == Verdict::Holds).count();

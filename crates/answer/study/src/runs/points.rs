@@ -1,7 +1,8 @@
 //! The runs of a study at the points of their sweeps, as scenarios.
 
-use shortflow_run::fingerprint;
-use shortflow_scenario::{Overrides, Scenario, from_texts};
+use shortflow_measure::Warning;
+use shortflow_run::{fingerprint, input_warning};
+use shortflow_scenario::{Loaded, Overrides, Scenario, from_texts};
 
 use super::distribution::Distribution;
 use crate::error::Error;
@@ -112,7 +113,30 @@ impl Maker<'_> {
         }
     }
 
+    /// The warnings about the policies and scenarios of all runs in a variant, each once.
+    pub(crate) fn warnings(&self, variant: &Variant, quick: bool) -> Result<Vec<Warning>, Error> {
+        let mut found = Vec::new();
+        for run in &self.study.runs {
+            let Some(x) = run.points(quick).first() else { continue };
+            for one in &self.loaded(run, *x, variant)?.warnings.0 {
+                let mut warning = input_warning(one);
+                if let Some(place) = &mut warning.place {
+                    place.file = self.files.place(&place.file);
+                }
+                if !found.contains(&warning) {
+                    found.push(warning);
+                }
+            }
+        }
+        Ok(found)
+    }
+
     fn scenario(&self, run: &RunSpec, x: f64, variant: &Variant) -> Result<Scenario, Error> {
+        let point = self.loaded(run, x, variant)?.into_points().into_iter().next();
+        Ok(point.expect("a scenario without sweep has one point").scenario)
+    }
+
+    fn loaded(&self, run: &RunSpec, x: f64, variant: &Variant) -> Result<Loaded, Error> {
         let text = |name: &str| {
             self.files.text(name).ok_or_else(|| Error::Study {
                 file: self.files.place(name),
@@ -137,11 +161,9 @@ impl Maker<'_> {
         }
         set.extend(run.sweep.iter().map(|key| (key.clone(), x.to_string())));
         let overrides = Overrides { policy: Some(policy.into()), set, ..Overrides::default() };
-        let loaded = from_texts(&texts, &overrides).map_err(|found| {
+        from_texts(&texts, &overrides).map_err(|found| {
             Error::Mistakes(mistakes::at_their_places(self.files, self.study, found))
-        })?;
-        let point = loaded.into_points().into_iter().next();
-        Ok(point.expect("a scenario without sweep has one point").scenario)
+        })
     }
 
     /// The number of the replica that comes at this place.
