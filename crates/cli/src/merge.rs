@@ -1,21 +1,25 @@
 //! `merge`: joins runs of different replicas of one scenario.
 
+use std::path::PathBuf;
+
 use shortflow_measure::results::{COMPARISON, Folder};
 use shortflow_measure::{Run, View};
-use shortflow_run::{OutputFolder, command_line, join, read_runs};
+use shortflow_run::{
+    Case, OutputFolder, Stored, command_line, finish_moving, join, read_runs, renew_warnings,
+};
+use shortflow_scenario::Overrides;
+use shortflow_sim::Simulator;
 
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::replica_args::Merge;
+use crate::replicas::{refuse_overlap, warn_of_transfers};
 use crate::simulate::{Shown, publish};
 
 /// `shortflow merge`.
 pub(crate) fn merge(console: &Console, args: &Merge) -> Result<(), Failure> {
-    let place = |path: &std::path::Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if args.folders.iter().any(|folder| place(folder) == place(&args.out)) {
-        let what = format!("--out {} is one of the parts", args.out.display());
-        return Err(Failure::Input(what + "\ngive another folder"));
-    }
+    refuse_overlap(&args.out, &args.folders)?;
+    args.folders.iter().try_for_each(|folder| finish_moving(folder))?;
     let read = |folder| read_runs(std::slice::from_ref(folder));
     let mut parts = args.folders.iter().map(read).collect::<Result<Vec<Vec<Run>>, _>>()?;
     let several = parts[0].len();
@@ -29,22 +33,32 @@ pub(crate) fn merge(console: &Console, args: &Merge) -> Result<(), Failure> {
     }
     let folders = inner_folders(args, &parts[0]);
     let output = OutputFolder::prepare(&args.out, args.force)?;
-    let mut copied = Ok(());
-    for (run, folder) in parts.iter().flat_map(|runs| runs.iter().zip(&folders)) {
-        let from = run.folder.as_ref().expect("it was read from a folder");
-        copied = copied.and_then(|()| output.copy_rows(from, folder.as_deref()));
-    }
     let command = command_line(std::env::args_os().skip(1));
-    let runs = (0..several).map(|_| {
+    let mut runs = Vec::new();
+    for folder in &folders {
+        let folder = folder.as_deref();
         // The first of each part that is left.
-        join(parts.iter_mut().map(|runs| runs.remove(0)).collect(), &command)
-    });
-    let runs: Vec<Run> = runs.collect::<Result<_, _>>()?;
+        let parts: Vec<Run> = parts.iter_mut().map(|runs| runs.remove(0)).collect();
+        let places: Vec<PathBuf> = parts.iter().filter_map(|run| run.folder.clone()).collect();
+        let mut run = join(parts, &command)?;
+        // Its scenario, with all replicas, from the first part.
+        let whole = Run { folder: places.first().cloned(), points: Vec::new(), ..run.clone() };
+        let warnings = Case::new(&Simulator, Stored::load(&whole)?.loaded, &Overrides::default());
+        renew_warnings(&mut run, &warnings.input_warnings(), None);
+        places.iter().try_for_each(|place| output.copy_rows(place, folder))?;
+        warn_of_transfers(console, &output, &run, folder)?;
+        runs.push(run);
+    }
     let view = View::new(&runs);
-    let written = copied.and_then(|()| output.write_runs(&folders, &view));
+    let written = output.write_runs(&folders, &view);
     let page = publish(output, written, &view);
-    Shown { json: args.json, brief: args.brief, trace: None, of_run: &|_| () }
-        .print(console, &view, page)
+    Shown {
+        json: args.json,
+        brief: args.brief,
+        trace: None,
+        of_run: &|found| found["interrupted"] = false.into(),
+    }
+    .print(console, &view, page)
 }
 
 /// The folders of these runs inside that of their comparison; none of a single run.

@@ -1,12 +1,13 @@
 //! Which replicas of a scenario run: those that the options select, those that a folder lacks, or as many as a precision needs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use shortflow_measure::Run;
-use shortflow_measure::results::{self, COMPARISON, Folder, MANIFEST};
+use shortflow_measure::results::{COMPARISON, Folder, MANIFEST};
 use shortflow_run::{
     Case, Interruption, Origin, OutputFolder, ReplicaNumbers, Results, Shard, Widest,
-    different_inputs, join, lacking, manifest_of, numbers_in, read_runs,
+    different_inputs, finish_moving, join, lacking, manifest_of, numbers_in, read_runs,
+    renew_warnings,
 };
 use shortflow_scenario::{Loaded, MAX_REPLICAS};
 
@@ -48,37 +49,68 @@ impl Selection {
         Ok(Selection { numbers, resumes, precision })
     }
 
-    /// The numbers of the replicas that run, and the runs in the folder that keep theirs.
+    /// What runs, and what is kept of the folder.
     pub(crate) fn resume(
         self,
         cases: &[Case<'_>],
         target: &Path,
         origin: Origin<'_>,
-    ) -> Result<(ReplicaNumbers, Vec<Run>), Failure> {
+    ) -> Result<Work, Failure> {
         let all = || numbers_in(Shard::default(), &cases[0].loaded);
-        let numbers = self.numbers.unwrap_or_else(all);
-        let folder = Folder::open(target);
-        if !self.resumes || !(folder.has(MANIFEST) || folder.has(COMPARISON)) {
-            return Ok((numbers, Vec::new()));
-        }
-        let kept = read_runs(&[target.to_owned()])?;
-        let differs = |what: &str| {
-            Failure::Input(format!(
-                "cannot resume the run in {}: it differs in {what}\n\
-                 give the same scenario, policies and settings, or another folder with --out",
-                target.display()
-            ))
-        };
-        if kept.len() != cases.len() {
-            return Err(differs("the number of compared runs"));
-        }
-        for (case, run) in cases.iter().zip(&kept) {
-            if let Some(what) = different_inputs(&manifest_of(case, origin), &run.manifest) {
-                return Err(differs(what));
-            }
-        }
-        Ok((lacking(numbers, &kept), kept))
+        let wanted = self.numbers.unwrap_or_else(all);
+        let asked: Vec<usize> = wanted.iter().map(Vec::len).collect();
+        let kept = if self.resumes { kept_runs(cases, target, origin)? } else { Vec::new() };
+        let numbers = if kept.is_empty() { wanted } else { lacking(wanted, &kept) };
+        Ok(Work { numbers, asked, kept })
     }
+}
+
+/// The replicas that run, and those that are kept.
+#[derive(Debug)]
+pub(crate) struct Work {
+    /// The numbers of those that run, for each point.
+    pub(crate) numbers: ReplicaNumbers,
+    /// How many are asked for at each point.
+    asked: Vec<usize>,
+    /// The runs that are kept, one for each case; none without `--resume`.
+    kept: Vec<Run>,
+}
+
+/// The runs in the folder of results; none if it is new or empty.
+fn kept_runs(cases: &[Case<'_>], target: &Path, origin: Origin<'_>) -> Result<Vec<Run>, Failure> {
+    finish_moving(target)?;
+    let name = target.display();
+    let folder = Folder::open(target);
+    if !folder.has(MANIFEST) && !folder.has(COMPARISON) {
+        let names = folder.dir().and_then(|dir| dir.names()).unwrap_or_default();
+        let is_empty = names.iter().all(|name| name.to_string_lossy().starts_with('.'));
+        return if is_empty {
+            Ok(Vec::new())
+        } else {
+            let what = format!("cannot resume in {name}: it has files, but no run\n");
+            Err(Failure::Input(what + "give the folder of a run with --out, or omit --resume"))
+        };
+    }
+    let kept = read_runs(&[target.to_owned()])?;
+    let differs = |what: String| {
+        let what = format!("cannot resume the run in {name}: it differs in {what}\n");
+        Failure::Input(
+            what + "give the same scenario, policies and settings, or another folder with --out",
+        )
+    };
+    if kept.len() != cases.len() {
+        let what = format!("the number of runs ({} there and {} now)", kept.len(), cases.len());
+        return Err(differs(what));
+    }
+    for (case, run) in cases.iter().zip(&kept) {
+        if let Some(what) = different_inputs(&run.manifest, &manifest_of(case, origin)) {
+            return Err(differs(what));
+        }
+        if run.points.len() != case.loaded.points().len() {
+            return Err(differs("the points of the sweep".to_owned()));
+        }
+    }
+    Ok(kept)
 }
 
 /// Runs more replicas until the widest interval is at most this share of its mean.
@@ -134,23 +166,79 @@ pub(crate) fn narrow(
     }
 }
 
-/// The runs, joined with those that are kept, whose rows are copied.
-pub(crate) fn with_kept(
-    output: &OutputFolder,
-    cases: &[Case<'_>],
-    kept: Vec<Run>,
-    runs: Vec<Run>,
-    command: &str,
-) -> Result<(Vec<Run>, Result<(), results::Error>), Failure> {
-    if kept.is_empty() {
-        return Ok((runs, Ok(())));
+impl Work {
+    /// The results of what ran, joined with what is kept, whose rows are copied.
+    pub(crate) fn with_kept(
+        self,
+        console: &Console,
+        output: &OutputFolder,
+        cases: &[Case<'_>],
+        results: Results,
+        command: &str,
+    ) -> Result<Results, Failure> {
+        if self.kept.is_empty() {
+            return Ok(results);
+        }
+        let complete =
+            self.asked.iter().sum::<usize>() - self.numbers.iter().map(Vec::len).sum::<usize>();
+        let Results { runs, interruption, failure } = results;
+        let interruption = interruption.map(|Interruption { kept, all }| Interruption {
+            kept: kept + complete,
+            all: all + complete,
+        });
+        let mut joined = Vec::new();
+        for ((case, kept), run) in cases.iter().zip(self.kept).zip(runs) {
+            let folder = case.folder.as_deref();
+            if let Some(from) = &kept.folder {
+                output.copy_rows(from, folder)?;
+            }
+            let mut run = join(vec![run, kept], command)?;
+            renew_warnings(&mut run, &case.input_warnings(), Some(&self.asked));
+            warn_of_transfers(console, output, &run, folder)?;
+            joined.push(run);
+        }
+        Ok(Results { runs: joined, interruption, failure })
     }
-    let copy = |(case, run): (&Case<'_>, &Run)| match &run.folder {
-        Some(from) => output.copy_rows(from, case.folder.as_deref()),
-        None => Ok(()),
+}
+
+/// Warns where only some replicas of a run have a file of transfers.
+pub(crate) fn warn_of_transfers(
+    console: &Console,
+    output: &OutputFolder,
+    run: &Run,
+    folder: Option<&str>,
+) -> Result<(), Failure> {
+    let without = output.without_transfers(run, folder)?;
+    if without > 0 {
+        let what = format!("{}: {without} replicas have no file of single transfers", run.label);
+        console.warning(&what, "they ran with --no-transfers, or their files were removed");
+    }
+    Ok(())
+}
+
+/// Refuses a folder for results that is inside one that is read, or around it, whose files would be lost.
+pub(crate) fn refuse_overlap(out: &Path, read: &[PathBuf]) -> Result<(), Failure> {
+    let target = place(out);
+    let overlaps = |folder: &&PathBuf| {
+        let folder = place(folder);
+        folder.starts_with(&target) || target.starts_with(&folder)
     };
-    let copied = cases.iter().zip(&kept).try_for_each(copy);
-    let both = kept.into_iter().zip(runs);
-    let joined = both.map(|(kept, run)| join(vec![kept, run], command));
-    Ok((joined.collect::<Result<_, _>>()?, copied))
+    read.iter().find(overlaps).map_or(Ok(()), |folder| {
+        Err(Failure::Input(format!(
+            "--out {} and {} are in one another, so that results would be lost\ngive another folder with --out",
+            out.display(),
+            folder.display()
+        )))
+    })
+}
+
+/// Where a path is, as far as it is there, without links.
+fn place(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let there = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+    let Some((above, found)) = there else { return path };
+    match path.strip_prefix(above) {
+        Ok(rest) if !rest.as_os_str().is_empty() => found.join(rest),
+        _ => found,
+    }
 }

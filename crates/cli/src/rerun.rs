@@ -11,7 +11,7 @@ use crate::args::EngineName;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::replica_args::Rerun;
-use crate::replicas::Selection;
+use crate::replicas::{Selection, refuse_overlap};
 use crate::simulate::{Looking, conduct, engine};
 
 /// `shortflow rerun`.
@@ -23,6 +23,7 @@ pub(crate) fn rerun(console: &Console, args: &Rerun) -> Result<(), Failure> {
     let target = args.how.out.clone().unwrap_or_else(|| {
         Path::new("results").join(folder_name(&cases[0].loaded.name) + "-rerun")
     });
+    refuse_overlap(&target, std::slice::from_ref(&args.folder))?;
     conduct(console, &args.how, &cases, Looking { selection, ..Looking::default() }, &target)
 }
 

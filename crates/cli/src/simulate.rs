@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::rehearse::rehearsal_over_ipv4;
-use crate::replicas::{Selection, narrow, with_kept};
+use crate::replicas::{Selection, narrow};
 use crate::shipped;
 use crate::wrong_file::{self, Given, POLICIES};
 
@@ -39,6 +39,11 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     let case = case(&inputs, &Simulator, scenario, policy.as_deref(), options, &[])?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
+    if trace.is_some() && args.replicas.resume {
+        let what =
+            "--resume runs only what is missing, so --trace may see nothing\nomit one of the two";
+        return Err(Failure::Input(what.to_owned()));
+    }
     let selection = Selection::new(&args.replicas, &case.loaded)?;
     let looking = Looking { trace: trace.as_ref(), selection, ..Looking::default() };
     conduct(console, &options.how, &[case], looking, &target)
@@ -160,7 +165,7 @@ pub(crate) fn conduct(
     let command = command_line(std::env::args_os().skip(1));
     let origin = Origin { version: env!("SHORTFLOW_VERSION"), command: &command };
     let precision = selection.precision;
-    let (numbers, kept) = selection.resume(cases, target, origin)?;
+    let work = selection.resume(cases, target, origin)?;
     let output = OutputFolder::prepare(target, how.force)?;
     let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
     let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
@@ -186,17 +191,17 @@ pub(crate) fn conduct(
         let results = results.expect("what is beside a run lets it run");
         results.map_err(|error| failure_of(output.by_final_names(error), cases.len()))
     };
-    let mut results = run(&numbers)?;
+    let mut results = run(&work.numbers)?;
     if let Some(precision) = precision {
-        results = narrow(console, precision, results, numbers, &run, &command)?;
+        results = narrow(console, precision, results, work.numbers.clone(), &run, &command)?;
     }
+    results = work.with_kept(console, &output, cases, results, &command)?;
     results.failure = results.failure.map(|error| output.by_final_names(error));
     let (are_trusted, failed) = (results.are_trusted(), results.failed_points());
     let Results { runs, interruption, failure } = results;
-    let (runs, copied) = with_kept(&output, cases, kept, runs, &command)?;
     let all: usize = runs.iter().map(|run| run.points.len()).sum();
     let view = View::new(&runs);
-    let written = copied.and_then(|()| output.write(cases, &view));
+    let written = output.write(cases, &view);
     // What cannot be written is shown nevertheless.
     let page = publish(output, written, &view);
     let of_run = |found: &mut Value| {

@@ -76,9 +76,14 @@ fn shards_that_are_merged_are_one_run_and_a_folder_can_be_run_again() {
     assert_eq!(twice.code, Some(2), "{}", twice.err);
     assert!(twice.err.contains("both have replica 2\n"), "{}", twice.err);
     assert!(!at("x").exists());
-    let over = run(&["merge", &parts[0], &parts[1], "-o", &parts[0]]);
-    assert_eq!(over.code, Some(2), "{}", over.err);
-    assert!(over.err.contains("is one of the parts"), "{}", over.err);
+    let inside = at("3/1-best-effort/new");
+    for out in [at("3"), inside, home.path().to_owned()] {
+        for command in ["merge", "rerun"] {
+            let over = run(&[command, &parts[0], "--out", out.to_str().unwrap(), "--force"]);
+            assert_eq!(over.code, Some(2), "{}", over.err);
+            assert!(over.err.contains("are in one another"), "{}", over.err);
+        }
+    }
 }
 
 #[test]
@@ -105,7 +110,7 @@ fn a_run_is_continued_by_first_replica_and_by_resume() {
 
     let other = run(&["simulate", SMALL, "--resume", "--seed", "9", "-o", &parts[0]]);
     assert_eq!(other.code, Some(2), "{}", other.err);
-    assert!(other.err.contains("it differs in the seed\n"), "{}", other.err);
+    assert!(other.err.contains("it differs in the seed (1 and 9)\n"), "{}", other.err);
     assert_same(&at("first"), &at("whole"));
     let none = run(&["simulate", SMALL, "--replicas", "2", "--shard", "3/3", "-o", &parts[0]]);
     assert_eq!(none.code, Some(2), "{}", none.err);
@@ -145,4 +150,62 @@ fn replicas_are_added_until_intervals_are_as_narrow_as_asked() {
     assert!(replicas.parse::<u32>().unwrap() > 3, "{replicas}");
     done(&["simulate", SMALL, "--replicas", replicas], &at("whole"));
     assert_same(&precise, &at("whole"));
+}
+
+#[test]
+fn a_resumed_folder_says_nothing_of_the_interruption_that_it_had() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let part = at("part");
+    done(&["simulate", SMALL, "--replicas", "2"], &part);
+    let manifest = part.join("manifest.toml");
+    let warned = "[[warnings]]\nkind = \"interrupted\"\nmessage = \"Interrupted: 2 of 4 replicas are complete.\"\n\n[[inputs]]";
+    let text = fs::read_to_string(&manifest).unwrap().replacen("[[inputs]]", warned, 1);
+    fs::write(&manifest, text).unwrap();
+    let summary = part.join("summary.json");
+    let warned = r#""warnings":[{"kind":"interrupted","message":"Interrupted: 2 of 4 replicas are complete."}]"#;
+    let text = fs::read_to_string(&summary).unwrap().replacen(r#""warnings":[]"#, warned, 1);
+    assert!(text.contains(warned));
+    fs::write(&summary, text).unwrap();
+    done(&["simulate", SMALL, "--replicas", "4", "--resume"], &part);
+    done(&["simulate", SMALL, "--replicas", "4"], &at("whole"));
+    assert_same(&part, &at("whole"));
+}
+
+#[test]
+fn damaged_parts_are_refused_by_name() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let part = at("part");
+    done(&["simulate", SMALL, "--replicas", "2"], &part);
+    let (replicas, histograms) = (part.join("replicas.json"), part.join("histograms.json"));
+    let whole = fs::read_to_string(&replicas).unwrap();
+    let refused = |why: &str| {
+        let part = part.to_str().unwrap();
+        let resumed = ["simulate", SMALL, "--replicas", "3", "--resume", "--out", part];
+        for arguments in [&["merge", part, "--out", at("x").to_str().unwrap()][..], &resumed] {
+            let ended = run(arguments);
+            assert_eq!(ended.code, Some(2), "{arguments:?} {}", ended.err);
+            assert!(ended.err.contains(why), "{arguments:?} {}", ended.err);
+        }
+    };
+    fs::write(&replicas, "[]").unwrap();
+    refused("0 replicas where the summary has 2");
+    fs::write(&replicas, whole.replace("\"number\":1", "\"number\":0")).unwrap();
+    refused("replica 0 is there twice");
+    fs::write(&replicas, whole.replacen("\"name\":\"shop\"", "\"name\":\"stop\"", 1)).unwrap();
+    refused("replica 0 has other workloads than the summary");
+    fs::write(&replicas, &whole).unwrap();
+    fs::write(&histograms, "[]").unwrap();
+    refused("it has 0 distributions");
+}
+
+#[test]
+fn a_folder_without_a_run_is_not_resumed() {
+    let home = tempfile::tempdir().unwrap();
+    fs::write(home.path().join("tune.json"), "{}").unwrap();
+    let ended = run(&["simulate", SMALL, "--resume", "--out", home.path().to_str().unwrap()]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(ended.err.contains("it has files, but no run\n"), "{}", ended.err);
+    assert!(home.path().join("tune.json").exists());
 }

@@ -107,7 +107,7 @@ impl<'e> Case<'e> {
     }
 
     /// The warnings about its policy and its scenario, for its results.
-    pub(crate) fn input_warnings(&self) -> Vec<Warning> {
+    pub fn input_warnings(&self) -> Vec<Warning> {
         self.loaded.warnings.0.iter().map(input_warning).collect()
     }
 

@@ -15,7 +15,7 @@ pub enum JoinError {
         /// Where the two are.
         places: [String; 2],
         /// In what they differ.
-        what: &'static str,
+        what: String,
     },
     /// Both have the same replica.
     #[error("{} and {} both have replica {replica}\njoin runs with different replicas: see `--shard` and `--first-replica`", places[0], places[1])]
@@ -24,6 +24,14 @@ pub enum JoinError {
         places: [String; 2],
         /// The replica's number.
         replica: u32,
+    },
+    /// The files of a run contradict one another.
+    #[error("{place}: {what}: its files were changed or are cut off\nrun it again")]
+    Damaged {
+        /// Where it is.
+        place: String,
+        /// What does not fit.
+        what: String,
     },
 }
 
@@ -47,7 +55,8 @@ pub fn join(mut parts: Vec<Run>, command: &str) -> Result<Run, JoinError> {
     let replicas = points.iter().map(|point| point.summary.replicas).max().unwrap_or(0);
     let Run { mut manifest, .. } = parts.swap_remove(0);
     for setting in manifest.settings.iter_mut().filter(|setting| setting.key == REPLICAS) {
-        setting.value = replicas.to_string();
+        let asked = setting.value.parse().unwrap_or(0);
+        setting.value = replicas.max(asked).to_string();
     }
     let (label, folder) = (manifest.label.clone(), None);
     let manifest = Manifest {
@@ -69,6 +78,11 @@ fn place(run: &Run) -> String {
 
 fn check(parts: &[Run]) -> Result<(), JoinError> {
     for (at, run) in parts.iter().enumerate() {
+        for (number, point) in run.points.iter().enumerate() {
+            let what = damage(&run.manifest, point);
+            let what = what.map(|what| format!("point {number}: {what}"));
+            what.map_or(Ok(()), |what| Err(JoinError::Damaged { place: place(run), what }))?;
+        }
         for other in &parts[..at] {
             let places = || [place(other), place(run)];
             if let Some(what) = difference(other, run) {
@@ -85,35 +99,105 @@ fn check(parts: &[Run]) -> Result<(), JoinError> {
     Ok(())
 }
 
+/// How the replicas of a point contradict its summary.
+fn damage(manifest: &Manifest, point: &Point) -> Option<String> {
+    let has_replicas = manifest.engine != PREDICT && point.failure.is_none();
+    let (found, expected) = (point.replicas.len(), point.summary.replicas as usize);
+    if has_replicas && found != expected {
+        return Some(format!("{found} replicas where the summary has {expected}"));
+    }
+    let mut numbers: Vec<u32> = point.replicas.iter().map(|replica| replica.number).collect();
+    numbers.sort_unstable();
+    if let Some(twice) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Some(format!("replica {} is there twice", twice[0]));
+    }
+    let expected: Vec<&str> = point.summary.workloads.iter().map(|one| one.name.as_str()).collect();
+    let is_other = |replica: &&Replica| {
+        !replica.workloads.iter().map(|one| one.name.as_str()).eq(expected.iter().copied())
+    };
+    let other = point.replicas.iter().find(is_other)?;
+    Some(format!("replica {} has other workloads than the summary", other.number))
+}
+
+/// The engine whose runs have no replicas.
+const PREDICT: &str = "predict";
+
 /// In what two runs differ, other than their replicas; `None` where they are parts of one.
-fn difference(one: &Run, two: &Run) -> Option<&'static str> {
+fn difference(one: &Run, two: &Run) -> Option<String> {
     if let Some(what) = different_inputs(&one.manifest, &two.manifest) {
         return Some(what);
     }
     let points = |run: &Run| -> Vec<Vec<Setting>> {
         run.points.iter().map(|point| point.settings.clone()).collect()
     };
-    (points(one) != points(two)).then_some("the points of their sweep")
+    (points(one) != points(two)).then(|| "the points of their sweep".to_owned())
 }
 
-/// In what two runs differ, apart from results and replicas.
-pub fn different_inputs(one: &Manifest, two: &Manifest) -> Option<&'static str> {
-    let settings = |manifest: &Manifest| -> Vec<Setting> {
-        let all = manifest.settings.iter().filter(|setting| setting.key != REPLICAS);
-        all.cloned().collect()
+/// In what two runs differ, apart from results and replicas. Files may have other names, if their texts are the same.
+pub fn different_inputs(one: &Manifest, two: &Manifest) -> Option<String> {
+    let texts = |manifest: &'_ Manifest| -> Vec<String> {
+        manifest.inputs.iter().map(|input| input.text.clone()).collect()
     };
     let differences = [
-        (one.engine != two.engine, "the engine"),
-        (one.case() != two.case(), "the policy"),
-        (one.version != two.version, "the version of the program"),
-        (one.seed != two.seed, "the seed"),
-        (one.inputs != two.inputs, "the files that were read"),
-        (settings(one) != settings(two), "the settings"),
-        (one.bind != two.bind, "the bindings of roles"),
-        (one.tcp != two.tcp, "the TCP"),
-        ((one.duration, one.warm_up) != (two.duration, two.warm_up), "the duration"),
+        ("the engine", one.engine.clone(), two.engine.clone()),
+        ("the policy", one.case().to_owned(), two.case().to_owned()),
+        ("the version of the program", one.version.clone(), two.version.clone()),
+        ("the seed", one.seed.to_string(), two.seed.to_string()),
+        ("the TCP", one.tcp.clone(), two.tcp.clone()),
+        ("the duration in seconds", one.duration.to_string(), two.duration.to_string()),
+        ("the warm-up in seconds", one.warm_up.to_string(), two.warm_up.to_string()),
+        ("the bindings of roles", one.bind.join(", "), two.bind.join(", ")),
     ];
-    differences.into_iter().find_map(|(is_so, what)| is_so.then_some(what))
+    let both = |(what, one, two): (&str, String, String)| {
+        (one != two).then(|| format!("{what} ({} and {})", or_none(&one), or_none(&two)))
+    };
+    let found = differences.into_iter().find_map(both);
+    found.or_else(|| different_setting(one, two)).or_else(|| {
+        let differs = texts(one) != texts(two);
+        differs.then(|| "the text of the scenario, of the policy or of another input".to_owned())
+    })
+}
+
+/// The first setting of the command line that differs.
+fn different_setting(one: &Manifest, two: &Manifest) -> Option<String> {
+    let value = |manifest: &Manifest, key: &str| {
+        let last = manifest.settings.iter().rev().find(|setting| setting.key == key);
+        last.map(|setting| setting.value.clone()).unwrap_or_default()
+    };
+    let all = one.settings.iter().chain(&two.settings);
+    let mut keys = all.map(|setting| setting.key.as_str()).filter(|key| *key != REPLICAS);
+    let key = keys.find(|key| value(one, key) != value(two, key))?;
+    Some(format!("`{key}` ({} and {})", or_none(&value(one, key)), or_none(&value(two, key))))
+}
+
+fn or_none(value: &str) -> &str {
+    if value.is_empty() { "none" } else { value }
+}
+
+/// Gives a run that was joined the warnings that one run of all its replicas has: those about its inputs, and about what is missing of
+/// the replicas that were asked for at each point, where that is known.
+pub fn renew_warnings(run: &mut Run, input: &[Warning], asked: Option<&[usize]>) {
+    for (at, point) in run.points.iter_mut().enumerate().filter(|(_, one)| one.failure.is_none()) {
+        let (complete, is_of_model) = (point.replicas.len(), point.is_of_model());
+        let all = &mut point.summary.warnings;
+        all.retain(|warning| warning.kind != WarningKind::Input);
+        let begin = all.iter().position(|warning| rank(warning.kind).is_some());
+        let begin = begin.unwrap_or(all.len());
+        all.splice(begin..begin, input.iter().cloned());
+        let Some(asked) = asked.and_then(|asked| asked.get(at)) else { continue };
+        all.retain(|warning| warning.kind != WarningKind::Interrupted);
+        if complete < *asked && !is_of_model {
+            all.push(missing_replicas(complete, *asked));
+        }
+    }
+    run.manifest.warnings.clear();
+    run.manifest.warnings = warnings(std::slice::from_ref(run));
+}
+
+/// The warning of a point of which only some replicas are complete.
+pub(crate) fn missing_replicas(complete: usize, asked: usize) -> Warning {
+    let message = format!("Interrupted: {complete} of {asked} replicas are complete.");
+    Warning::new(WarningKind::Interrupted, message)
 }
 
 const REPLICAS: &str = "replicas";
@@ -186,28 +270,36 @@ fn carried_warnings(parts: &[Point]) -> Vec<Warning> {
     let has = |point: &Point, warning: &Warning| point.summary.warnings.contains(warning);
     let mut all: Vec<(u8, Warning)> = Vec::new();
     for warning in whole().flat_map(|point| &point.summary.warnings) {
-        let rank = match warning.kind {
-            WarningKind::Input => 0,
-            WarningKind::Engine | WarningKind::Model => 1,
-            WarningKind::Late => 2,
-            // A class is unmatched if no replica had a packet for it.
-            WarningKind::UnmatchedClass if whole().all(|point| has(point, warning)) => 3,
-            WarningKind::Interrupted => 4,
-            WarningKind::UnmatchedClass
-            | WarningKind::UnsettledLoad
-            | WarningKind::Unfinished
-            | WarningKind::GivenUp
-            | WarningKind::Failed
-            | WarningKind::IdenticalReplicas
-            | WarningKind::Starved
-            | WarningKind::PartialSample => continue,
-        };
+        let Some(rank) = rank(warning.kind) else { continue };
+        // A class is unmatched if no replica had a packet for it.
+        let is_unmatched = warning.kind == WarningKind::UnmatchedClass;
+        if is_unmatched && !whole().all(|point| has(point, warning)) {
+            continue;
+        }
         if !all.iter().any(|(_, known)| known == warning) {
             all.push((rank, warning.clone()));
         }
     }
     all.sort_by_key(|(rank, _)| *rank);
     all.into_iter().map(|(_, warning)| warning).collect()
+}
+
+/// The position of a warning among those that do not follow from the replicas' figures; `None` of the others.
+fn rank(kind: WarningKind) -> Option<u8> {
+    match kind {
+        WarningKind::Input => Some(0),
+        WarningKind::Engine | WarningKind::Model => Some(1),
+        WarningKind::Late => Some(2),
+        WarningKind::UnmatchedClass => Some(3),
+        WarningKind::Interrupted => Some(4),
+        WarningKind::UnsettledLoad
+        | WarningKind::Unfinished
+        | WarningKind::GivenUp
+        | WarningKind::Failed
+        | WarningKind::IdenticalReplicas
+        | WarningKind::Starved
+        | WarningKind::PartialSample => None,
+    }
 }
 
 /// The worst of both, value by value.

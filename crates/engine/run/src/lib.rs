@@ -84,14 +84,14 @@ pub use engine::{
 };
 pub use experiment::{Experiment, Origin, StartTap, TcpInfoTimes};
 pub use fingerprint::{digest, fingerprint};
-pub use join::{JoinError, different_inputs, join};
+pub use join::{JoinError, different_inputs, join, renew_warnings};
 pub use memory::{TooLarge, refuse_too_large};
 pub use names::{
     code_points, conditioner_counts, drop_reasons, dropped_name, ingress_name, port_name, ports,
     queue_counter, role_at, seed_of, workload_counter,
 };
 pub use observe::{Observer, Progress};
-pub use output::{OutputError, OutputFolder, refuse_other_run};
+pub use output::{OutputError, OutputFolder, finish_moving, refuse_other_run};
 pub use parallel::{run_jobs, run_tasks};
 pub use plan::{end_of, plan};
 pub use precision::Widest;

@@ -3,16 +3,17 @@
 //! All files are first written into a hidden folder inside the target, then moved into place. A run that
 //! fails or is killed does not change the existing files.
 
-use std::ffi::OsString;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use shortflow_files::{Dir, Kind, is_temporary};
-use shortflow_measure::View;
+use shortflow_files::{Dir, Kind, is_temporary, write};
 use shortflow_measure::results::{
     self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT, WARNINGS,
 };
+use shortflow_measure::{Run, TransferSink, View};
 
 use crate::case::Case;
 use crate::engine::Error;
@@ -65,7 +66,10 @@ pub enum OutputError {
 impl OutputFolder {
     /// Checks that `target` can be written. Unless `force` is set, it may contain only files of an earlier
     /// run. The folder is locked: of two runs at the same time, the later is refused.
+    ///
+    /// If a run was killed while it moved its files into place, this completes that first.
     pub fn prepare(target: &Path, force: bool) -> Result<OutputFolder, OutputError> {
+        finish_moving(target)?;
         if !force {
             refuse_foreign(target)?;
         }
@@ -121,6 +125,21 @@ impl OutputFolder {
         self.folder(None)?.write_json(COMPARISON, &comparison)
     }
 
+    /// How many replicas of a run have no file of transfers although others have one.
+    pub fn without_transfers(
+        &self,
+        run: &Run,
+        folder: Option<&str>,
+    ) -> Result<usize, results::Error> {
+        let folder = self.folder(folder)?;
+        let replicas = run.points.iter().enumerate().flat_map(|(point, found)| {
+            found.replicas.iter().map(move |replica| (point, replica.number))
+        });
+        let has = |(point, replica)| folder.has(&TransferSink::name(point, replica));
+        let (with, without): (Vec<_>, Vec<_>) = replicas.partition(|one| has(*one));
+        Ok(if with.is_empty() { 0 } else { without.len() })
+    }
+
     /// Copies the files of single transfers, connections and inputs of another run, except those that are there already.
     pub fn copy_rows(&self, from: &Path, to: Option<&str>) -> Result<(), results::Error> {
         let (from, to) = (Folder::open(from), self.folder(to)?);
@@ -134,8 +153,10 @@ impl OutputFolder {
     pub fn publish(mut self) -> Result<PathBuf, results::Error> {
         let from = self.into.dir(&self.staging);
         let moved = from.and_then(|from| {
+            write(&from, MOVING, 0o600, list(&from).as_bytes())?;
             remove_compared(&self.target, &self.into)?;
-            publish(&from, &self.into)
+            remove_stale(&self.into)?;
+            move_all(&from, &self.into)
         });
         self.made.clear();
         moved.map_err(failed("write in the folder", &self.target))?;
@@ -223,19 +244,97 @@ pub fn refuse_other_run(target: &Path, folders: &[PathBuf]) -> Result<(), Output
     Ok(())
 }
 
-/// Moves all files from one folder into another. The file that marks a folder as complete is removed first
-/// and added last.
-fn publish(from: &Dir, to: &Dir) -> io::Result<()> {
-    remove_stale(to)?;
+/// Moves all files from one folder into another. The file that marks a folder as complete is added last.
+fn move_all(from: &Dir, to: &Dir) -> io::Result<()> {
     let mut names = from.names()?;
+    names.retain(|name| name != MOVING);
     names.sort_by_cached_key(|name| (is_seal(&name.to_string_lossy()), name.clone()));
     for name in names {
         match from.kind(&name) {
-            Some(Kind::Folder) => publish(&from.dir(&name)?, &to.make_dir(&name, 0o777)?)?,
+            Some(Kind::Folder) => {
+                let to = to.make_dir(&name, 0o777)?;
+                remove_stale(&to)?;
+                move_all(&from.dir(&name)?, &to)?;
+            }
             _ => from.rename(&name, to, &name)?,
         }
     }
     Ok(())
+}
+
+/// The file in a hidden folder that lists what is moved out of it: then nothing is missing.
+const MOVING: &str = "moving.txt";
+
+/// The paths of all files below a folder, one per line.
+fn list(folder: &Dir) -> String {
+    let paths = folder.walk(Kind::File, usize::MAX, DEPTH).into_iter();
+    paths.map(|path| format!("{}\n", path.display())).collect()
+}
+
+/// Completes what a run was doing that was killed while it moved its files into place.
+///
+/// # Errors
+/// When a file cannot be moved; then all stay where they are.
+pub fn finish_moving(target: &Path) -> Result<(), results::Error> {
+    let Ok(into) = Dir::open(target) else { return Ok(()) };
+    for name in into.names().unwrap_or_default() {
+        if !is_temporary(&name.to_string_lossy()) {
+            continue;
+        }
+        let Ok(from) = into.dir(Path::new(&name)) else { continue };
+        let is_left = from.try_clone().is_ok_and(|dir| File::from(dir).try_lock().is_ok());
+        if is_left && from.kind(MOVING) == Some(Kind::File) {
+            let listed = from.read_text(MOVING, MAX_LIST).map_err(io::Error::other);
+            let moved = listed.and_then(|listed| move_rest(&from, &into, &listed));
+            moved.map_err(failed("finish writing the folder", target))?;
+        }
+    }
+    Ok(())
+}
+
+/// The most bytes of the list of files.
+const MAX_LIST: u64 = 64 << 20;
+
+/// Moves the rest of the files that are `listed`; of others, those of an earlier run are removed.
+fn move_rest(from: &Dir, to: &Dir, listed: &str) -> io::Result<()> {
+    let listed: BTreeSet<&Path> = listed.lines().map(Path::new).collect();
+    for path in to.walk(Kind::File, usize::MAX, DEPTH).iter().filter(|path| !is_hidden(path)) {
+        if is_ours(&file_name(path)) && !listed.contains(path.as_path()) {
+            let (folder, name) = within(path, |folder| to.dir(folder), to)?;
+            folder.remove_file(name)?;
+        }
+    }
+    let mut rest: Vec<&Path> =
+        listed.into_iter().filter(|path| from.kind(path).is_some()).collect();
+    rest.sort_by_key(|path| (is_seal(&file_name(path)), path.parent() == Some(Path::new(""))));
+    for path in rest {
+        let (out_of, name) = within(path, |folder| from.dir(folder), from)?;
+        let (into, _) = within(path, |folder| to.make_dir(folder, 0o777), to)?;
+        out_of.rename(name, &into, name)?;
+    }
+    Ok(())
+}
+
+/// How deep folders of results are.
+const DEPTH: u32 = 4;
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.iter().next().is_some_and(|first| first.to_string_lossy().starts_with(HIDDEN))
+}
+
+/// The folder of a file, opened in this way, and the name of the file in it.
+fn within<'p>(
+    path: &'p Path,
+    open: impl FnOnce(&Path) -> io::Result<Dir>,
+    top: &Dir,
+) -> io::Result<(Dir, &'p OsStr)> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.map_or_else(|| top.try_clone(), open)?;
+    Ok((folder, path.file_name().unwrap_or_default()))
 }
 
 /// Removes the runs of an earlier comparison, so that a removed policy does not appear to be compared.
@@ -329,6 +428,38 @@ mod tests {
         let output = OutputFolder::prepare(&target, false).unwrap();
         assert_eq!(output.publish().unwrap(), target);
         assert!(target.exists());
+    }
+
+    #[test]
+    fn a_run_that_was_killed_while_it_moved_its_files_is_completed() {
+        let new = ["figures/a.svg", "summary.json", "transfers-000-001.csv", "manifest.toml"];
+        for moved in 0..=new.len() {
+            let place = tempfile::tempdir().unwrap();
+            let target = place.path().join("line");
+            fs::create_dir_all(target.join("figures")).unwrap();
+            for old in ["summary.json", "transfers-000-000.csv", "notes.txt"] {
+                fs::write(target.join(old), "old").unwrap();
+            }
+            let (hidden, name) = Dir::open(&target).unwrap().make_temporary().unwrap();
+            let staging = target.join(name);
+            fs::create_dir(staging.join("figures")).unwrap();
+            new.iter().for_each(|name| fs::write(staging.join(name), "new").unwrap());
+            fs::write(staging.join(MOVING), list(&hidden)).unwrap();
+            drop(hidden);
+            for name in &new[..moved] {
+                fs::rename(staging.join(name), target.join(name)).unwrap();
+            }
+            drop(OutputFolder::prepare(&target, false).unwrap());
+            let found = Dir::open(&target).unwrap();
+            let mut names = found.walk(Kind::File, 99, DEPTH);
+            names.sort();
+            let mut expected: Vec<PathBuf> =
+                new.iter().chain(&["notes.txt"]).map(PathBuf::from).collect();
+            expected.sort();
+            assert_eq!(names, expected, "{moved} were moved");
+            new.iter()
+                .for_each(|name| assert_eq!(fs::read_to_string(target.join(name)).unwrap(), "new"));
+        }
     }
 
     /// A folder of a comparison, and files beside it that are nobody's results.

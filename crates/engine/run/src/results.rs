@@ -12,6 +12,7 @@ use crate::case::{Case, folder_name};
 use crate::class_use::ClassUse;
 use crate::engine::{Error, Measured, Outcome, Refusal, Stalls, TimingError};
 use crate::experiment::Origin;
+use crate::join::missing_replicas;
 
 /// The index of a task: point, case and replica.
 #[derive(Debug, Clone, Copy)]
@@ -203,9 +204,7 @@ impl Complete {
             let mut found = point_of(settings, outcomes, what.input_warnings());
             found.summary.warnings.extend(unmatched.unwrap_or_default());
             if kept.len() < asked {
-                let message =
-                    format!("Interrupted: {} of {asked} replicas are complete.", kept.len());
-                found.summary.warnings.push(Warning::new(WarningKind::Interrupted, message));
+                found.summary.warnings.push(missing_replicas(kept.len(), asked));
             }
             points.push(found);
         }

@@ -185,10 +185,15 @@ impl Folder {
         for (point, replicas) in points.iter_mut().zip(replicas) {
             point.replicas = replicas;
         }
-        let mut stored = self.read_json::<Vec<Survival>>("histograms.json")?.into_iter();
-        for class in points.iter_mut().flat_map(|point| point.summary.classes_mut()) {
-            class.times = stored.next().unwrap_or_default();
+        let stored = self.read_json::<Vec<Survival>>("histograms.json")?;
+        let expected = points.iter().flat_map(|point| point.summary.classes()).count();
+        if stored.len() != expected {
+            let path = self.path.join("histograms.json");
+            let why = format!("it has {} distributions; summary.json has {expected}", stored.len());
+            return Err(Error::malformed(&path)(why));
         }
+        let classes = points.iter_mut().flat_map(|point| point.summary.classes_mut());
+        classes.zip(stored).for_each(|(class, times)| class.times = times);
         Ok((manifest, points))
     }
 

@@ -36,8 +36,13 @@ impl TransferSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let rows = Rows::create(folder, &name(point, replica), &COLUMNS)?;
+        let rows = Rows::create(folder, &TransferSink::name(point, replica), &COLUMNS)?;
         Ok(TransferSink { point, replica, names, rows })
+    }
+
+    /// The name of the file of a replica's transfers.
+    pub fn name(point: usize, replica: u32) -> String {
+        format!("transfers-{point:03}-{replica:03}.csv")
     }
 
     /// Writes a row; `age` is how old the transfer was when it was complete, or at the end. A failure is kept, and
@@ -72,18 +77,13 @@ impl TransferSink {
 
     /// Removes from `folder` the transfers of a replica that is in no result, where there are any.
     pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
-        rows::remove(folder, &name(point, replica))
+        rows::remove(folder, &TransferSink::name(point, replica))
     }
 
     /// Ends the file and gives it its name.
     pub fn finish(self) -> Result<(), Error> {
         self.rows.finish()
     }
-}
-
-/// The file of a replica's transfers.
-fn name(point: usize, replica: u32) -> String {
-    format!("transfers-{point:03}-{replica:03}.csv")
 }
 
 /// Times in seconds; sizes in bytes without headers; from `retransmissions` to `other` counts of
