@@ -55,9 +55,13 @@ def is_short(arguments: list[str]) -> bool:
 
 
 def shortened(arguments: list[str]) -> list[str]:
-    """The same command over a few seconds of one replica."""
-    kept, words = [], iter(arguments)
+    """The same command over a few seconds of one replica, or of one for each shard."""
+    kept, words, replicas = [], iter(arguments), "1"
     for word in words:
+        if word == "--shard":
+            shard = next(words)
+            kept, replicas = [*kept, word, shard], shard.partition("/")[2]
+            continue
         if word == "--replicas":
             next(words)
         elif word == "--set":
@@ -66,7 +70,7 @@ def shortened(arguments: list[str]) -> list[str]:
         elif word not in ("--no-transfers", "--force"):
             kept.append(word)
     settings = [part for key, value in SHORT.items() for part in ("--set", f"{key}={value}")]
-    return [*kept, "--replicas", "1", "--jobs", "1", "--no-transfers", "--force", *settings]
+    return [*kept, "--replicas", replicas, "--jobs", "1", "--no-transfers", "--force", *settings]
 
 
 if __name__ == "__main__":
