@@ -46,6 +46,16 @@ pub(crate) fn transfers(load: &str) -> String {
     )
 }
 
+/// RED with thresholds at a tenth and at half of the buffer.
+const RED: &str = r#"
+    [roles.edge]
+    [roles.core.queue.red]
+    limit = "400 pkt"
+    min_threshold = "10 %"
+    max_threshold = "50 %"
+    max_probability = 0.1
+"#;
+
 fn goodput(summary: &Summary) -> shortflow_measure::Estimate {
     summary.workload("bulk").unwrap().goodput.unwrap()
 }
@@ -91,34 +101,18 @@ fn what_loses_much_of_the_line_at_levels_of_red_beside_long_flows_has_no_bound_o
 
 #[test]
 fn red_over_a_round_trip_of_seconds_has_no_closed_form_beside_cubic() {
-    let policy = r#"
-        [roles.edge]
-        [roles.core.queue.red]
-        limit = "400 pkt"
-        min_threshold = "10 %"
-        max_threshold = "50 %"
-        max_probability = 0.1
-    "#;
     let stream = "[workloads.cbr.cbr]\nfrom = \"s\"\nto = \"c\"\nrate = \"0.11 Mbit/s\"\npacket = \"700 B\"\n";
-    let said = predicted(&line("0.21 Mbit/s", "20 ms", &(bulk(2) + stream), policy));
+    let said = predicted(&line("0.21 Mbit/s", "20 ms", &(bulk(2) + stream), RED));
     let delay = said.workload("cbr").unwrap().datagrams.as_ref().unwrap().delay.unwrap();
     assert!(delay.at_least && goodput(&said).at_most, "{said:?}");
 }
 
 #[test]
 fn flows_that_are_alone_on_a_line_get_it_whatever_queue_their_tcp_makes() {
-    let policy = r#"
-        [roles.edge]
-        [roles.core.queue.red]
-        limit = "400 pkt"
-        min_threshold = "10 %"
-        max_threshold = "50 %"
-        max_probability = 0.1
-    "#;
     let scenario = Scenario {
         duration: shortflow_units::Duration::from_secs(320),
         warm_up: shortflow_units::Duration::from_secs(120),
-        ..line("0.21 Mbit/s", "20 ms", &bulk(2), policy)
+        ..line("0.21 Mbit/s", "20 ms", &bulk(2), RED)
     };
     let (said, found) = (predicted(&scenario), goodput(&simulated(&scenario, 1)).mean);
     let rate = goodput(&said);

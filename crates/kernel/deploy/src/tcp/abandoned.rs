@@ -33,16 +33,16 @@ struct Kept {
 /// Profiles in namespaces that no process has and that are mounted nowhere.
 pub fn abandoned_in_tcp() -> Vec<TcpAbandoned> {
     let gone = elsewhere().into_iter().filter(|kept| !is_in_use(kept.record.namespace));
-    let told = gone.map(|Kept { record: Record { policy, profile, control, .. }, .. }| {
+    let abandoned = gone.map(|Kept { record: Record { policy, profile, control, .. }, .. }| {
         TcpAbandoned { policy, profile, control }
     });
-    told.collect()
+    abandoned.collect()
 }
 
 /// Removes the profile with this congestion control, and says of which policy it was.
 ///
 /// # Errors
-/// When there is none, its network namespace is in use, or the kernel does not let it go.
+/// If there is none, its network namespace is in use, or the kernel refuses to remove it.
 pub fn remove_abandoned_in_tcp(control: &str) -> Result<String, Error> {
     let _lock = DeviceLock::take(LOCKED, LOCK_TIMEOUT)?;
     let found = elsewhere().into_iter().find(|kept| kept.record.control == control);

@@ -192,7 +192,7 @@ impl TcpDeployment {
     /// Gives connections back the congestion control that they had, and removes the policy.
     ///
     /// # Errors
-    /// When nothing is deployed, or the kernel does not let it go.
+    /// If nothing is deployed, or the kernel refuses to remove it.
     pub fn undeploy() -> Result<(String, TcpWalk), Error> {
         let _lock = DeviceLock::take(LOCKED, LOCK_TIMEOUT)?;
         match TcpDeployment::found()? {

@@ -3,12 +3,10 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::UdpSocket;
 use std::os::fd::AsFd;
 use std::process::Command;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::sys::socket::{getsockopt, setsockopt};
@@ -19,7 +17,7 @@ use shortflow_ebpf::option::{LEVEL, NAME, ObjectOption, SocketOption};
 use shortflow_elements::classifier::{Classifier, MultiField, SenderMatch};
 use shortflow_elements::marker::{Counted, DstfMarker, DstfParams, SizeLevels};
 use shortflow_elements::{Aggregate, Color, Marker, Per};
-use shortflow_packet::{Dscp, ObjectView, SenderView, TcpFlags};
+use shortflow_packet::{Dscp, ObjectView, SenderView};
 use shortflow_testbed::PortKind;
 use shortflow_units::{Bytes, Instant, Rate, Rng};
 use shortflow_wire::{Layers, Transport};
@@ -27,7 +25,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::edge::all;
 use crate::hosts::{cgroup_root, two_hosts};
-use crate::progress::carry;
+use crate::progress::{Places, carried};
 
 sockopt_impl!(Object, Both, LEVEL, NAME, [u64; 8]);
 sockopt_impl!(ShortObject, SetOnly, LEVEL, NAME, [u64; 7]);
@@ -147,38 +145,17 @@ fn transfer(is_dstf: bool, loss: usize) -> Option<Vec<Vec<u8>>> {
         first.within(home, || Command::new("ip").args(alone).status())??;
         Ok((program, root))
     });
-    let (home, [first, second], mut devices, _kept) = attached?;
-    let listener = second.within(&home, || TcpListener::bind("10.0.0.2:80")).unwrap().unwrap();
-    let connecting = first.within(&home, || Socket::new(Domain::IPV4, Type::STREAM, None));
-    let connecting = connecting.unwrap().unwrap();
-    connecting.set_send_buffer_size(400_000).unwrap();
-    let total: u64 = SAID.iter().map(|(_, bytes)| bytes).sum();
-    let flags = [false, false].map(AtomicBool::new);
-    let [is_handed_in, stop] = &flags;
-    Some(std::thread::scope(|scope| {
-        let carrying = scope.spawn(|| carry(&mut devices, [is_handed_in, stop], loss));
-        let hearing = scope.spawn(|| {
-            let (mut stream, _) = listener.accept().unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(8))).unwrap();
-            std::io::copy(&mut stream, &mut std::io::sink()).unwrap()
-        });
-        connecting.connect(&SocketAddr::from(([10, 0, 0, 2], 80)).into()).unwrap();
-        let mut stream = TcpStream::from(connecting);
-        assert_eq!(getsockopt(&stream, Object).unwrap(), value(false, &[]), "nothing is said");
+    let (home, hosts, devices, _kept) = attached?;
+    Some(carried(&home, &hosts, devices, loss, |stream| {
+        assert_eq!(getsockopt(stream, Object).unwrap(), value(false, &[]), "nothing is said");
         for (said, bytes) in SAID {
             if let Some((starts, thresholds)) = said {
-                setsockopt(&stream, Object, &value(starts, thresholds)).unwrap();
-                assert_eq!(getsockopt(&stream, Object).unwrap(), value(starts, thresholds));
+                setsockopt(stream, Object, &value(starts, thresholds)).unwrap();
+                assert_eq!(getsockopt(stream, Object).unwrap(), value(starts, thresholds));
             }
             stream.write_all(&vec![7; bytes as usize]).unwrap();
         }
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
-        is_handed_in.store(true, Ordering::Release);
-        assert_eq!(hearing.join().unwrap(), total);
-        drop(stream);
-        std::thread::sleep(Duration::from_millis(50));
-        stop.store(true, Ordering::Relaxed);
-        carrying.join().unwrap()
+        SAID.iter().map(|(_, bytes)| bytes).sum()
     }))
 }
 
@@ -191,16 +168,12 @@ fn each_segment_has_the_level_of_its_place_in_the_object_that_the_application_ha
         let Some(carried) = transfer(is_dstf, loss) else { return };
         let classifier = Classifier::new(by_sent());
         let mut marker = DstfMarker::new(dstf(), Rng::stream(1, "twin"));
-        let (mut first, mut sent, mut seen, mut again) = (None, 0, [[0; 3]; 6], 0);
+        let (mut places, mut sent, mut seen, mut again) = (Places::default(), 0, [[0; 3]; 6], 0);
         for bytes in &carried {
             let layers = Layers::of_ip(bytes);
             let packet = layers.descriptor(None).unwrap();
             let Transport::Tcp(header) = layers.transport else { continue };
-            if packet.flags.has(TcpFlags::SYN) {
-                first = Some(header.sequence.wrapping_add(1));
-            }
-            let at = u64::from(header.sequence.wrapping_sub(first.expect("a SYN comes first")));
-            let at = if packet.flags.has(TcpFlags::SYN) { 0 } else { at };
+            let at = places.of(packet.flags, header.sequence);
             if at > total {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! Rules that ask how far a connection is: what it has sent, and what remains of what its application has handed in. Needs the
 //! right to make network namespaces and to load eBPF.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use shortflow_ebpf::edge::{Direction, EdgeClass, EdgeMeter, EdgePlan, EdgeProgra
 use shortflow_elements::Color;
 use shortflow_elements::classifier::{Classifier, MultiField, SenderMatch};
 use shortflow_packet::{Dscp, Label, SenderView, TcpFlags};
-use shortflow_testbed::{Device, PortKind};
+use shortflow_testbed::{Device, Home, Host, PortKind};
 use shortflow_units::{Bytes, Rng};
 use shortflow_wire::{Layers, Transport};
 use socket2::{Domain, Socket, Type};
@@ -85,7 +85,7 @@ const REMAINING: u64 = HANDED_IN - 29 * SEGMENT;
 
 /// Carries packets between the hosts until told to stop, of the first's data none before `is_handed_in`, and every `loss`-th not
 /// at all; the packets of the first.
-pub(crate) fn carry(
+fn carry(
     devices: &mut [Device; 2],
     [is_handed_in, stop]: [&AtomicBool; 2],
     loss: usize,
@@ -132,31 +132,61 @@ fn transfer(loss: usize) -> Option<Vec<Vec<u8>>> {
         first.within(home, || Command::new("ip").args(alone).status())??;
         Ok(program)
     });
-    let (home, [first, second], mut devices, _program) = attached?;
-    let listener = second.within(&home, || TcpListener::bind("10.0.0.2:80")).unwrap().unwrap();
-    let connecting = first.within(&home, || Socket::new(Domain::IPV4, Type::STREAM, None));
+    let (home, hosts, devices, _program) = attached?;
+    Some(carried(&home, &hosts, devices, loss, |stream| {
+        std::io::Write::write_all(stream, &vec![7; HANDED_IN as usize]).unwrap();
+        HANDED_IN
+    }))
+}
+
+/// The packets of a transfer from the first host to the second, over a line that loses every `loss`-th large packet. What `write`
+/// hands in, so many bytes, is there before the first large one passes.
+pub(crate) fn carried(
+    home: &Home,
+    [first, second]: &[Host; 2],
+    mut devices: [Device; 2],
+    loss: usize,
+    write: impl FnOnce(&mut TcpStream) -> u64,
+) -> Vec<Vec<u8>> {
+    let listener = second.within(home, || TcpListener::bind("10.0.0.2:80")).unwrap().unwrap();
+    let connecting = first.within(home, || Socket::new(Domain::IPV4, Type::STREAM, None));
     let connecting = connecting.unwrap().unwrap();
-    connecting.set_send_buffer_size(200_000).unwrap();
+    connecting.set_send_buffer_size(400_000).unwrap();
     let flags = [false, false].map(AtomicBool::new);
     let [is_handed_in, stop] = &flags;
-    Some(std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let carrying = scope.spawn(|| carry(&mut devices, [is_handed_in, stop], loss));
         let hearing = scope.spawn(|| {
             let (mut stream, _) = listener.accept().unwrap();
-            stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            stream.set_read_timeout(Some(Duration::from_secs(8))).unwrap();
             std::io::copy(&mut stream, &mut std::io::sink()).unwrap()
         });
-        connecting.connect(&std::net::SocketAddr::from(([10, 0, 0, 2], 80)).into()).unwrap();
+        connecting.connect(&SocketAddr::from(([10, 0, 0, 2], 80)).into()).unwrap();
         let mut stream = TcpStream::from(connecting);
-        std::io::Write::write_all(&mut stream, &vec![7; HANDED_IN as usize]).unwrap();
+        let total = write(&mut stream);
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         is_handed_in.store(true, Ordering::Release);
-        assert_eq!(hearing.join().unwrap(), HANDED_IN);
+        assert_eq!(hearing.join().unwrap(), total);
         drop(stream);
         std::thread::sleep(Duration::from_millis(50));
         stop.store(true, Ordering::Relaxed);
         carrying.join().unwrap()
-    }))
+    })
+}
+
+/// The numbers of the first bytes of segments, by that of the SYN.
+#[derive(Default)]
+pub(crate) struct Places(Option<u32>);
+
+impl Places {
+    /// How many bytes of its connection are before a segment. Numbers count from the first byte on; the FIN has one too.
+    pub(crate) fn of(&mut self, flags: TcpFlags, sequence: u32) -> u64 {
+        if flags.has(TcpFlags::SYN) {
+            self.0 = Some(sequence.wrapping_add(1));
+            return 0;
+        }
+        sequence.wrapping_sub(self.0.expect("a SYN comes first")).into()
+    }
 }
 
 #[test]
@@ -169,17 +199,12 @@ fn every_segment_of_a_transfer_has_the_class_of_what_was_sent_and_remained_befor
             (all(), 2),
         ];
         let classifier = Classifier::new(rules.to_vec());
-        let (mut first, mut sent, mut seen, mut again) = (None, 0, [0; 3], 0);
+        let (mut places, mut sent, mut seen, mut again) = (Places::default(), 0, [0; 3], 0);
         for bytes in &carried {
             let layers = Layers::of_ip(bytes);
             let packet = layers.descriptor(None).unwrap();
             let Transport::Tcp(header) = layers.transport else { continue };
-            if packet.flags.has(TcpFlags::SYN) {
-                first = Some(header.sequence.wrapping_add(1));
-            }
-            // Numbers count from the first byte on; the FIN has one too.
-            let at = u64::from(header.sequence.wrapping_sub(first.expect("a SYN comes first")));
-            let at = if packet.flags.has(TcpFlags::SYN) { 0 } else { at };
+            let at = places.of(packet.flags, header.sequence);
             // What a connection still answers that is closed is of no socket.
             if at > HANDED_IN {
                 continue;
