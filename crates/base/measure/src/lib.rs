@@ -79,7 +79,7 @@ pub use estimate::{
 pub use gains::{Gain, PointGains, gains_at};
 pub use histogram::Histogram;
 pub use item::Item;
-pub use measures::{About, Better, Measure, Subject, Unit};
+pub use measures::{About, Better, Measure, Scope, Subject, Unit};
 pub use moments::Moments;
 pub use plan::{End, Plan, SizeClass, StreamPlan, WorkloadPlan};
 pub use port::{CodePointCounts, Count, PortCounts, PortResult, Sample};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 
-use shortflow_measure::results::Folder;
-use shortflow_measure::{RowNames, TcpSink, TransferSink};
+use shortflow_measure::results::{Folder, KeptTransfers, TransferStore};
+use shortflow_measure::{RowNames, Run, TcpSink, TransferSink};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
@@ -47,6 +47,15 @@ pub struct Experiment<'e> {
     pub origin: Origin<'e>,
 }
 
+/// The results of an experiment without files.
+#[derive(Debug)]
+pub struct InMemory {
+    /// The results.
+    pub results: Results,
+    /// The single transfers of each case; none unless they are recorded.
+    pub transfers: Vec<Vec<KeptTransfers>>,
+}
+
 /// What produces results: a program, and the command line that it was given.
 #[derive(Debug, Clone, Copy)]
 pub struct Origin<'e> {
@@ -68,6 +77,37 @@ impl Experiment<'_> {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<Results, Error> {
+        let folders = self.cases.iter().map(|case| output.folder(case.folder.as_deref()));
+        let files = Rows::Files(folders.collect::<Result<_, _>>()?);
+        let (results, places, ends) = self.run_into(&files, stop, progress)?;
+        files.remove_orphans(&places, &ends)?;
+        Ok(results)
+    }
+
+    /// The same without any file: transfers are kept in memory, and TCP senders are not recorded.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_in_memory(
+        &self,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<InMemory, Error> {
+        let stores: Vec<TransferStore> =
+            self.cases.iter().map(|_| TransferStore::default()).collect();
+        let (results, ..) = self.run_into(&Rows::Memory(stores.clone()), stop, progress)?;
+        let kept = stores.iter().zip(&results.runs).map(|(store, run)| of_results(store, run));
+        let transfers = kept.collect();
+        Ok(InMemory { results, transfers })
+    }
+
+    /// Runs all tasks, and says how they ended.
+    fn run_into(
+        &self,
+        rows: &Rows,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<(Results, Vec<TaskIndex>, Vec<End>), Error> {
         let places = places(self.cases.len(), self.numbers);
         let job = |place: &TaskIndex| {
             let case = &self.cases[place.case];
@@ -75,10 +115,9 @@ impl Experiment<'_> {
             Job { engine: case.engine, task: Task { scenario, replica: place.replica } }
         };
         let jobs: Vec<Job<'_>> = places.iter().map(job).collect();
-        let folders = self.cases.iter().map(|case| output.folder(case.folder.as_deref()));
         let watch = Watch {
             progress,
-            folders: folders.collect::<Result<_, _>>()?,
+            rows,
             keeps_transfers: self.keeps_transfers,
             tcp_info: self.tcp_info,
             tap: self.tap,
@@ -90,9 +129,18 @@ impl Experiment<'_> {
         let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
         let ends: Vec<End> = outcomes.iter().map(End::from_outcome).collect();
         let results = gather(self.cases, self.numbers, &places, outcomes, self.origin)?;
-        watch.remove_orphans(&ends)?;
-        Ok(results)
+        Ok((results, places, ends))
     }
+}
+
+/// The transfers of those replicas that are in the results.
+fn of_results(store: &TransferStore, run: &Run) -> Vec<KeptTransfers> {
+    let mut kept = store.take();
+    kept.retain(|one| {
+        let replicas = &run.points[one.point].replicas;
+        replicas.iter().any(|replica| replica.number == one.replica)
+    });
+    kept
 }
 
 /// All replicas: each replica of each point under all cases in turn. After an interruption the complete ones
@@ -109,24 +157,20 @@ fn places(cases: usize, numbers: &[Vec<u32>]) -> Vec<TaskIndex> {
     places
 }
 
-/// Handles events of running replicas.
-struct Watch<'w> {
-    progress: &'w dyn Progress,
-    /// The folder of each case.
-    folders: Vec<Folder>,
-    keeps_transfers: bool,
-    tcp_info: Option<TcpInfoTimes>,
-    tap: Option<&'w StartTap<'w>>,
-    cases: &'w [Case<'w>],
-    places: &'w [TaskIndex],
-    jobs: &'w [Job<'w>],
+/// Where the rows of transfers and connections are kept, for each case.
+enum Rows {
+    /// In files of these folders.
+    Files(Vec<Folder>),
+    /// In memory; transfers only.
+    Memory(Vec<TransferStore>),
 }
 
-impl Watch<'_> {
+impl Rows {
     /// Removes the rows of transfers and connections of replicas without results: those that an interruption
     /// left complete in only some cases, and those of points that failed.
-    fn remove_orphans(&self, ends: &[End]) -> Result<(), Error> {
-        let tasks = || self.places.iter().zip(ends);
+    fn remove_orphans(&self, places: &[TaskIndex], ends: &[End]) -> Result<(), Error> {
+        let Rows::Files(folders) = self else { return Ok(()) };
+        let tasks = || places.iter().zip(ends);
         let failed: BTreeSet<(usize, usize)> = tasks()
             .filter(|(_, end)| **end == End::Failed)
             .map(|(p, _)| (p.case, p.point))
@@ -138,13 +182,25 @@ impl Watch<'_> {
             .collect();
         for (place, _) in tasks().filter(|(_, end)| **end == End::Complete) {
             if has_failed(place) || lacking.contains(&(place.point, place.replica)) {
-                let folder = &self.folders[place.case];
+                let folder = &folders[place.case];
                 TransferSink::remove(folder, place.point, place.replica)?;
                 TcpSink::remove(folder, place.point, place.replica)?;
             }
         }
         Ok(())
     }
+}
+
+/// Handles events of running replicas.
+struct Watch<'w> {
+    progress: &'w dyn Progress,
+    rows: &'w Rows,
+    keeps_transfers: bool,
+    tcp_info: Option<TcpInfoTimes>,
+    tap: Option<&'w StartTap<'w>>,
+    cases: &'w [Case<'w>],
+    places: &'w [TaskIndex],
+    jobs: &'w [Job<'w>],
 }
 
 /// How a task ended.
@@ -174,14 +230,19 @@ impl Observer for Watch<'_> {
         }
         let TaskIndex { case, point, replica, .. } = self.places[task];
         let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
-        Ok(Some(TransferSink::create(&self.folders[case], point, replica, names)?))
+        Ok(Some(match self.rows {
+            Rows::Files(folders) => TransferSink::create(&folders[case], point, replica, names)?,
+            Rows::Memory(stores) => TransferSink::in_memory(&stores[case], point, replica, names),
+        }))
     }
 
     fn tcp_info(&self, task: usize) -> Result<Option<TcpInfoLog>, Error> {
-        let Some(times) = self.tcp_info else { return Ok(None) };
+        let (Some(times), Rows::Files(folders)) = (self.tcp_info, self.rows) else {
+            return Ok(None);
+        };
         let TaskIndex { case, point, replica, .. } = self.places[task];
         let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
-        let sink = TcpSink::create(&self.folders[case], point, replica, names)?;
+        let sink = TcpSink::create(&folders[case], point, replica, names)?;
         let every = match times {
             TcpInfoTimes::Ends => None,
             TcpInfoTimes::Every(interval) => Some(interval),

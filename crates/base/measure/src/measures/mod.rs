@@ -4,6 +4,7 @@
 //! which way is better, its meaning, and how it is computed from a replica and from the summary over replicas.
 
 mod replica;
+mod scope;
 mod summary;
 mod vocabulary;
 
@@ -15,6 +16,7 @@ use crate::replica::Replica;
 use crate::summary::Summary;
 use crate::tables::Cell;
 
+pub use scope::Scope;
 pub use vocabulary::Measure;
 
 /// Which way a measure is better.
@@ -235,6 +237,37 @@ mod tests {
         );
         recorder.counter("r1->r2", 5e6);
         recorder.finish().unwrap()
+    }
+
+    #[test]
+    fn a_measure_needs_the_parts_of_a_subject_that_its_scope_names_and_no_others() {
+        let replica = replica();
+        let (all, at) = (Subject { workload: "all", ..Subject::default() }, Some("r1->r2"));
+        let port = Subject { at, ..Subject::default() };
+        for measure in Measure::ALL {
+            let subject = match measure.scope() {
+                Scope::Class | Scope::Workload | Scope::Stream => all,
+                Scope::Limit => Subject { limit: Some(2.0), ..all },
+                Scope::Above => Subject { above: Some("small"), ..all },
+                Scope::CodePoint | Scope::Port | Scope::Counter => port,
+            };
+            let read = |what: &Subject<'_>| measure.read(&replica, what);
+            let name = measure.about().name;
+            assert!(read(&subject).is_some(), "{name} of {subject:?}");
+            assert!(read(&Subject::default()).is_none(), "{name} of nothing");
+            // What a class, a stream or a code point of another name changes depends on it.
+            let depends = [
+                (Scope::Class, Subject { class: Some("no"), ..subject }),
+                (Scope::Limit, Subject { class: Some("no"), ..subject }),
+                (Scope::Stream, Subject { stream: Some("no"), ..subject }),
+                (Scope::CodePoint, Subject { code_point: Some("no"), ..subject }),
+            ];
+            for (scope, other) in depends {
+                let is_of_classes = matches!(measure.scope(), Scope::Class | Scope::Limit);
+                let expected = measure.scope() == scope || other.class.is_some() && is_of_classes;
+                assert_eq!(read(&other).is_none(), expected, "{name} of {other:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The folder of one run.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -247,6 +248,12 @@ impl Folder {
         let read =
             self.dir().map_err(ReadError::from).and_then(|dir| dir.read_text(name, MAX_FILE));
         read.map_err(|error| Error::unread(&self.path.join(name), error))
+    }
+
+    /// Opens any other file, which may be too large to be read as a whole.
+    pub fn open_file(&self, name: &str) -> Result<File, Error> {
+        let open = self.dir().map_err(ReadError::from).and_then(|dir| dir.file(name));
+        open.map_err(|error| Error::unread(&self.path.join(name), error))
     }
 
     /// Reads any other file as JSON.

@@ -25,6 +25,7 @@ mod sanitize;
 mod series;
 mod sink;
 mod tcp_sink;
+mod transfer_row;
 
 pub use atomic_file::{ResultFile, write_atomically};
 pub use comparison::Comparison;
@@ -33,8 +34,9 @@ pub use folder::{Folder, Point};
 pub use manifest::{Input, Manifest, Setting, Sweep, Timing};
 pub use run::Run;
 pub use series::{SeriesRow, series_rows};
-pub use sink::{RowNames, TransferSink};
+pub use sink::{KeptTransfers, RowNames, TransferSink, TransferStore};
 pub use tcp_sink::TcpSink;
+pub use transfer_row::{Ended, TransferRow};
 
 /// The file whose presence says that a folder of results is complete.
 pub const MANIFEST: &str = "manifest.toml";

@@ -22,7 +22,7 @@ impl Rows {
     pub(crate) fn create(folder: &Folder, name: &str, columns: &[&str]) -> Result<Self, Error> {
         let path = folder.path().join(name);
         let file = ResultFile::create_in(folder, name)?;
-        let mut rows = csv::WriterBuilder::new().from_writer(file);
+        let mut rows = csv::WriterBuilder::new().has_headers(false).from_writer(file);
         let failure = rows.write_record(columns).err().map(csv_to_io);
         Ok(Rows { path, rows, failure })
     }

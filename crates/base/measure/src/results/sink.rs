@@ -1,9 +1,11 @@
-//! Streams transfers to disk during the run.
+//! Keeps single transfers during the run: on disk, or in memory.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use shortflow_units::Duration;
 
 use super::rows::{self, Rows};
-use super::{Error, Folder};
+use super::{Ended, Error, Folder, TransferRow};
 use crate::transfer::{Transfer, TransferState};
 
 /// What the indices in records stand for, and what is the same in each row.
@@ -19,13 +21,58 @@ pub struct RowNames {
     pub nodes: Vec<String>,
 }
 
-/// Writes each transfer as a row of a CSV file, which appears under its name when it is finished.
+/// Keeps each transfer of one replica: as a row of a CSV file, which appears under its name when it is finished, or in memory.
 #[derive(Debug)]
 pub struct TransferSink {
     point: usize,
     replica: u32,
     names: RowNames,
-    rows: Rows,
+    place: Place,
+}
+
+/// Where transfers are kept.
+#[derive(Debug)]
+enum Place {
+    File(Box<Rows>),
+    Memory(Vec<Ended>, TransferStore),
+}
+
+/// The transfers of several replicas, in memory. Clones share them.
+#[derive(Debug, Clone, Default)]
+pub struct TransferStore(Arc<Mutex<Vec<KeptTransfers>>>);
+
+/// The transfers of one replica, in memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeptTransfers {
+    /// The point of the sweep, from 0.
+    pub point: usize,
+    /// The number of the replica.
+    pub replica: u32,
+    names: RowNames,
+    transfers: Vec<Ended>,
+}
+
+impl TransferStore {
+    /// All transfers so far, by point and replica; none are left.
+    pub fn take(&self) -> Vec<KeptTransfers> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = std::mem::take(&mut *kept);
+        taken.sort_by_key(|one| (one.point, one.replica));
+        taken
+    }
+}
+
+impl KeptTransfers {
+    /// The rows of these transfers, as they are in files.
+    pub fn rows(&self) -> impl Iterator<Item = TransferRow<'_>> {
+        self.transfers.iter().map(|ended| ended.row(&self.names, self.point, self.replica))
+    }
+
+    /// The row with this number, from 0.
+    pub fn row(&self, at: usize) -> Option<TransferRow<'_>> {
+        let ended = self.transfers.get(at)?;
+        Some(ended.row(&self.names, self.point, self.replica))
+    }
 }
 
 impl TransferSink {
@@ -36,8 +83,15 @@ impl TransferSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let rows = Rows::create(folder, &TransferSink::name(point, replica), &COLUMNS)?;
-        Ok(TransferSink { point, replica, names, rows })
+        let name = TransferSink::name(point, replica);
+        let rows = Rows::create(folder, &name, &TransferRow::COLUMNS)?;
+        Ok(TransferSink { point, replica, names, place: Place::File(Box::new(rows)) })
+    }
+
+    /// The same into memory.
+    pub fn in_memory(store: &TransferStore, point: usize, replica: u32, names: RowNames) -> Self {
+        let place = Place::Memory(Vec::new(), store.clone());
+        TransferSink { point, replica, names, place }
     }
 
     /// The name of the file of a replica's transfers.
@@ -54,25 +108,11 @@ impl TransferSink {
         is_counted: bool,
         age: Duration,
     ) {
-        let (t, names) = (transfer, &self.names);
-        let is_complete = state == TransferState::Completed;
-        let time = |time: Duration| is_complete.then(|| time.as_secs_f64());
-        let node = |index: u32| names.nodes.get(index as usize).map_or("", String::as_str);
-        let port = |port: u16| (port > 0).then_some(port);
-        let workload = usize::from(t.workload);
-        let label = names.labels.get(workload).map_or("", String::as_str);
-        let carried_bytes = if is_complete { t.reply_bytes } else { t.carried_bytes };
-        self.rows.put((
-            (&names.workloads[workload], t.id, t.start.as_secs_f64(), time(age)),
-            (time(t.handshake), time(t.request), time(t.reply)),
-            (t.request_bytes, t.reply_bytes),
-            (t.retransmissions, t.timeouts, t.syn_retransmissions, t.sent, t.dropped),
-            t.colors,
-            (state.name(), is_counted, age.as_secs_f64(), carried_bytes),
-            (node(t.ends.client), port(t.ends.client_port)),
-            (node(t.ends.server), port(t.ends.server_port)),
-            (label, self.point, self.replica, &names.policy),
-        ));
+        let ended = Ended { transfer: transfer.clone(), state, is_counted, age };
+        match &mut self.place {
+            Place::File(rows) => rows.put(ended.row(&self.names, self.point, self.replica)),
+            Place::Memory(transfers, _) => transfers.push(ended),
+        }
     }
 
     /// Removes from `folder` the transfers of a replica that is in no result, where there are any.
@@ -80,44 +120,16 @@ impl TransferSink {
         rows::remove(folder, &TransferSink::name(point, replica))
     }
 
-    /// Ends the file and gives it its name.
+    /// Ends the file and gives it its name, or adds the transfers to those of other replicas in memory.
     pub fn finish(self) -> Result<(), Error> {
-        self.rows.finish()
+        let TransferSink { point, replica, names, place } = self;
+        match place {
+            Place::File(rows) => rows.finish(),
+            Place::Memory(transfers, TransferStore(store)) => {
+                let mut kept = store.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.push(KeptTransfers { point, replica, names, transfers });
+                Ok(())
+            }
+        }
     }
 }
-
-/// Times in seconds; sizes in bytes without headers; from `retransmissions` to `other` counts of
-/// packets or events. Times that a transfer did not reach are empty, and so are ports where several
-/// connections carried it.
-const COLUMNS: [&str; 30] = [
-    "workload",
-    "id",
-    "start_s",
-    "completion_s",
-    "handshake_s",
-    "request_s",
-    "reply_s",
-    "request_bytes",
-    "reply_bytes",
-    "retransmissions",
-    "timeouts",
-    "syn_retransmissions",
-    "sent",
-    "dropped",
-    "green",
-    "yellow",
-    "red",
-    "other",
-    "state",
-    "counted",
-    "age_s",
-    "carried_bytes",
-    "client",
-    "client_port",
-    "server",
-    "server_port",
-    "label",
-    "point",
-    "replica",
-    "policy",
-];
