@@ -5,7 +5,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use shortflow_deploy::{
     TcpAbandoned, TcpDeployment, TcpDone, TcpFilter, TcpGrowth, TcpGrowthMistake, TcpGrowthRule,
-    TcpPlan, TcpStatus, TcpWalk, abandoned_in_tcp, compile_tcp, matching, remove_abandoned_in_tcp,
+    TcpPlan, TcpSelection, TcpStatus, TcpWalk, abandoned_in_tcp, compile_tcp, matching,
+    remove_abandoned_in_tcp,
 };
 
 use shortflow_units::Bytes;
@@ -18,7 +19,33 @@ use crate::failure::Failure;
 /// `shortflow deploy --tcp`.
 pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
     let (policy, plan) = plan(console, args)?;
-    let TcpArgs { local, peer, local_port, peer_port, cgroup, .. } = args.tcp.clone();
+    let selection = selection(&args.tcp)?;
+    if args.dry_run {
+        TcpDeployment::check(&selection)?;
+        return show_plan(console, &policy, &plan, &selection.filter);
+    }
+    let done = TcpDeployment::deploy(&policy, &plan, &selection)?;
+    show_done(console, args, &policy, &plan, &done)
+}
+
+/// `shortflow reload --tcp`.
+pub(crate) fn reload(console: &Console, args: &Deploy) -> Result<(), Failure> {
+    let given = selection(&args.tcp)?;
+    let selection = (given != TcpSelection::default()).then_some(&given);
+    let (policy, plan) = plan(console, args)?;
+    if args.dry_run {
+        let there = TcpDeployment::filter()?;
+        selection.map_or(Ok(()), TcpSelection::check)?;
+        let filter = selection.map_or(&there, |selection| &selection.filter);
+        return show_plan(console, &policy, &plan, filter);
+    }
+    let done = TcpDeployment::reload(&policy, &plan, selection)?;
+    show_done(console, args, &policy, &plan, &done)
+}
+
+/// Which connections are meant.
+fn selection(args: &TcpArgs) -> Result<TcpSelection, Failure> {
+    let TcpArgs { local, peer, local_port, peer_port, cgroup, .. } = args.clone();
     let filter = TcpFilter { local, peer, local_port, peer_port };
     if let (Some((local, _)), Some((peer, _))) = (filter.local, filter.peer)
         && local.is_ipv4() != peer.is_ipv4()
@@ -28,27 +55,7 @@ pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
         );
         return Err(Failure::Input(what));
     }
-    if args.dry_run {
-        return show_plan(console, &policy, &plan, &filter);
-    }
-    let done = TcpDeployment::deploy(&policy, &plan, &filter, cgroup)?;
-    show_done(console, args, &policy, &plan, &done)
-}
-
-/// `shortflow reload --tcp`.
-pub(crate) fn reload(console: &Console, args: &Deploy) -> Result<(), Failure> {
-    let TcpArgs { local, peer, local_port, peer_port, cgroup, .. } = &args.tcp;
-    let selects = local.is_some() || peer.is_some() || local_port.is_some() || peer_port.is_some();
-    if selects || cgroup.is_some() {
-        let what = "`reload` cannot change which connections belong to the profile\nundeploy the policy, and deploy it again";
-        return Err(Failure::Input(what.to_owned()));
-    }
-    let (policy, plan) = plan(console, args)?;
-    if args.dry_run {
-        return show_plan(console, &policy, &plan, &TcpDeployment::filter()?);
-    }
-    let done = TcpDeployment::reload(&policy, &plan)?;
-    show_done(console, args, &policy, &plan, &done)
+    Ok(TcpSelection { filter, cgroup })
 }
 
 /// `shortflow undeploy --tcp`.
@@ -125,7 +132,7 @@ fn show_done(
     plan: &TcpPlan,
     done: &TcpDone,
 ) -> Result<(), Failure> {
-    let TcpDone { walk: TcpWalk { changed, refused, unfit }, selects_new } = done;
+    let TcpDone { walk: TcpWalk { changed, refused, unfit }, left, selects_new } = done;
     if !selects_new {
         console.warning(
             "new connections do not come to the profile: no cgroup of version 2 is mounted",
@@ -146,12 +153,18 @@ fn show_done(
     }
     if args.json {
         return console.print_json(&json!({
-            "policy": policy, "role": plan.role, "taken_over": changed, "refused": refused, "unfit": unfit,
+            "policy": policy, "role": plan.role, "taken_over": changed, "refused": refused, "unfit": unfit, "left": left.changed,
             "selects_new": selects_new, "notes": plan.notes,
         }));
     }
+    let gone = match left.changed {
+        0 => String::new(),
+        number => {
+            format!(", {} with the former congestion control again", connections(number as u64))
+        }
+    };
     console.print(&format!(
-        "TCP: policy {policy:?}, role {}: {} taken over\n",
+        "TCP: policy {policy:?}, role {}: {} taken over{gone}\n",
         plan.role,
         connections(*changed as u64)
     ))
@@ -203,8 +216,9 @@ impl InTcp {
 
 /// For people.
 fn text(status: &TcpStatus) -> String {
-    let TcpStatus { policy, profile, filter, control, selects_new, is_attached, state } = status;
-    let mut text = format!("TCP: policy {policy:?}, {profile}, connections {}\n", matching(filter));
+    let TcpStatus { policy, profile, windows, control, selects_new, is_attached, state, .. } =
+        status;
+    let mut text = format!("TCP: policy {policy:?}, {profile}, {}\n", connections_of(status));
     let Some(state) = state else {
         return text
             + "  the kernel no longer has it: remove the rest with `shortflow undeploy --tcp`\n";
@@ -212,7 +226,7 @@ fn text(status: &TcpStatus) -> String {
     let new = if *selects_new { "" } else { "; new connections are not selected" };
     let _ = writeln!(
         text,
-        "  congestion control {control}: {}, {} sent, {}{new}\n  {} bursts withheld; {} sent without asking (probes, \
+        "  congestion control {control}: {windows}\n  {}, {} sent, {}{new}\n  {} bursts withheld; {} sent without asking (probes, \
          timeouts, segments without data), {} of it without tokens; {} such segments withheld",
         connections(state.connections),
         state.sent,
@@ -227,6 +241,15 @@ fn text(status: &TcpStatus) -> String {
                  to repair it: shortflow undeploy --tcp, then deploy the policy again\n";
     }
     text
+}
+
+/// Which connections come to a profile, in words.
+fn connections_of(status: &TcpStatus) -> String {
+    let all = format!("connections {}", matching(&status.filter));
+    match &status.cgroup {
+        Some(cgroup) => format!("{all}, new ones of {}", cgroup.display()),
+        None => all,
+    }
 }
 
 /// What the bucket holds, or owes.

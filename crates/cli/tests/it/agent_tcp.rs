@@ -3,6 +3,8 @@
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::agent::{fleet, repository, start, until};
 use crate::deploy::{done, ip, with_a_cable};
 use crate::support::run;
@@ -23,6 +25,12 @@ fn eventually(mut is_so: impl FnMut() -> bool) {
     }
 }
 
+/// The name of the congestion control, which each deployment has of its own.
+fn control() -> String {
+    let status: Value = serde_json::from_str(&run(&["status", "--tcp", "--json"]).out).unwrap();
+    status["tcp"]["control"].as_str().unwrap().to_owned()
+}
+
 #[test]
 fn an_agent_keeps_a_policy_in_the_tcp_of_its_machine() {
     with_a_cable(|| {
@@ -39,21 +47,22 @@ fn an_agent_keeps_a_policy_in_the_tcp_of_its_machine() {
         until(at, &[&format!("{summary}: done")]);
         let status = done(&["status", "--tcp"]);
         assert!(status.contains("5 Mbit/s with 200 KB"), "{status}");
-        assert!(status.contains(": 1 connection,"), "{status}");
+        assert!(status.contains("  1 connection,"), "{status}");
 
         // Somebody takes it away: the agent brings it back.
         done(&["undeploy", "--tcp"]);
         until(at, &["another process changed it once"]);
-        assert!(done(&["status", "--tcp"]).contains(": 1 connection,"));
+        assert!(done(&["status", "--tcp"]).contains("  1 connection,"));
 
         let changed = FLEET.to_owned() + "set = { \"parameters.rate\" = \"7 Mbit/s\" }\n";
         std::fs::write(at.join("fleet/fleet.toml"), changed).unwrap();
-        // While it changes there may be a moment without it.
         let holds = |text: &str| run(&["status", "--tcp"]).out.contains(text);
         eventually(|| holds("7 Mbit/s with 200 KB"));
+        let control = control();
         let changed = FLEET.replace("peer_port = 4711", "peer_port = 4712");
         std::fs::write(at.join("fleet/fleet.toml"), changed).unwrap();
-        eventually(|| holds("connections to port 4712") && holds(": 0 connections,"));
+        eventually(|| holds("connections to port 4712") && holds("  0 connections,"));
+        assert_eq!(self::control(), control, "the profile stays while its connections change");
 
         std::fs::write(at.join("fleet/fleet.toml"), fleet("without")).unwrap();
         eventually(|| holds("no policy is deployed in TCP"));

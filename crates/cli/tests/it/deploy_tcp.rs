@@ -2,12 +2,15 @@
 
 #![cfg(all(target_os = "linux", feature = "ebpf"))]
 
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{sleep, spawn};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, unshare};
 use serde_json::Value;
@@ -60,7 +63,7 @@ fn connections_come_to_a_profile_in_tcp_and_leave_it_with_the_control_that_they_
         done(&["reload", "aggregate", "--tcp", "--set", "parameters.rate=7 Mbit/s"]);
         let status = done(&["status"]);
         assert!(status.contains("7 Mbit/s with 200 KB"), "{status}");
-        assert!(status.contains(": 2 connections"), "{status}");
+        assert!(status.contains("  2 connections"), "{status}");
         let said = done(&["undeploy", "--tcp"]);
         assert!(
             said.contains("; 2 connections with the former congestion control again"),
@@ -70,6 +73,54 @@ fn connections_come_to_a_profile_in_tcp_and_leave_it_with_the_control_that_they_
         assert!(!done(&["status"]).contains("TCP:"));
         let ended = run(&["undeploy", "--tcp"]);
         assert!(ended.code == Some(2) && ended.err.contains("no policy is deployed in TCP"));
+    });
+}
+
+/// Sends through a connection until its other end is closed. The result counts what arrived.
+fn keep_busy([mut near, mut far]: [TcpStream; 2]) -> Arc<AtomicU64> {
+    let arrived = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&arrived);
+    spawn(move || while near.write_all(&[0; 8192]).is_ok() {});
+    spawn(move || {
+        let mut buffer = [0; 65536];
+        while let Ok(bytes @ 1..) = far.read(&mut buffer) {
+            count.fetch_add(bytes as u64, Ordering::Relaxed);
+        }
+    });
+    arrived
+}
+
+#[test]
+fn a_connection_that_both_selections_have_stays_in_the_profile_while_the_selection_changes() {
+    with_connections(|listener, port| {
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let other_port = other.local_addr().unwrap().port();
+        let idle = connect(&other);
+        let (port_text, before) = (port.to_string(), Instant::now());
+        done(&["deploy", "aggregate", "--tcp", "--peer-port", &port_text]);
+        let arrived = keep_busy(connect(&listener));
+        done(&["reload", "aggregate", "--tcp", "--peer-port", &port_text]);
+        let reload = |words: &[&str]| done(&[&["reload", "aggregate", "--tcp"], words].concat());
+        let said = reload(&["--peer", "127.0.0.1"]);
+        // The accepted ends of both connections send to 127.0.0.1, too.
+        assert!(said.contains(": 3 connections taken over"), "{said}");
+        assert_eq!(controls(other_port).matches(" sf_").count(), 1, "{}", controls(other_port));
+        let said = reload(&["--peer", "127.0.0.1", "--peer-port", &port_text]);
+        let left =
+            ": 0 connections taken over, 3 connections with the former congestion control again";
+        assert!(said.contains(left), "{said}");
+        assert!(!controls(other_port).contains(" sf_"), "{}", controls(other_port));
+        reload(&["--set", "parameters.rate=7 Mbit/s"]);
+        let status = done(&["status", "--tcp"]);
+        assert!(status.contains(&format!("to 127.0.0.1/32 to port {port}")), "{status}");
+
+        // Without the profile, a loopback device carries as much in a few milliseconds.
+        sleep(Duration::from_millis(200));
+        let most = 200_000.0 + 7e6 / 8.0 * before.elapsed().as_secs_f64();
+        let arrived = arrived.load(Ordering::Relaxed);
+        assert!(arrived > 100_000 && (arrived as f64) < most, "{arrived} B of {most} B");
+        drop(idle);
+        done(&["undeploy", "--tcp"]);
     });
 }
 
@@ -88,8 +139,17 @@ fn a_deployment_in_tcp_that_is_killed_at_any_moment_is_removed_by_the_next_comma
             assert!(matches!(ended.code, Some(0 | 2)), "{millis} ms: {}", ended.err);
             assert!(!controls(port).contains(" sf_"), "{millis} ms: {}", controls(port));
         }
-        done(&["deploy", "aggregate", "--tcp"]);
-        done(&["undeploy", "--tcp"]);
+        for millis in [20, 60, 150] {
+            done(&["deploy", "aggregate", "--tcp"]);
+            let mut command = shortflow(&["reload", "aggregate", "--tcp", "--peer-port", "1"]);
+            let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+            sleep(Duration::from_millis(millis));
+            let _ = child.kill();
+            child.wait().unwrap();
+            done(&["undeploy", "--tcp"]);
+            let _connection = connect(&listener);
+            assert!(!controls(port).contains(" sf_"), "{millis} ms: {}", controls(port));
+        }
     });
 }
 
@@ -156,7 +216,17 @@ fn only_new_connections_of_the_cgroup_come_to_the_profile() {
         let refused = run(&["deploy", "aggregate", "--tcp", "--cgroup", "/"]);
         assert_eq!(refused.code, Some(2), "{}", refused.err);
         assert!(refused.err.contains("/ is not a cgroup of version 2"), "{}", refused.err);
+        for dry in [&["--dry-run"][..], &[]] {
+            let missing = own.join("missing").to_str().unwrap().to_owned();
+            let words = ["deploy", "aggregate", "--tcp", "--cgroup", &missing];
+            let refused = run(&[&words, dry].concat());
+            assert_eq!(refused.code, Some(2), "{}", refused.err);
+            assert!(refused.err.contains("/missing is not a cgroup"), "{}", refused.err);
+        }
         done(&["deploy", "aggregate", "--tcp", "--cgroup", folder]);
+        let status = run(&["status", "--tcp"]).out;
+        assert!(status.contains(&format!("of all kinds, new ones of {folder}\n")), "{status}");
+        assert!(status.contains(": growth reno\n"), "{status}");
         let _outside = connect(&listener);
         assert!(!controls(port).contains(" sf_"), "{}", controls(port));
         enter(&own);

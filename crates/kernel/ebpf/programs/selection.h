@@ -119,26 +119,48 @@ int take_over(struct bpf_iter__tcp *walk)
 	return 0;
 }
 
-// All that have the control get back what they had.
-SEC("iter/tcp")
-int give_back(struct bpf_iter__tcp *walk)
+// Gives a connection that has the control back what it had.
+static __always_inline void return_former(struct seq_file *output, struct sock_common *socket)
 {
-	struct sock_common *socket = walk->sk_common;
 	struct former had = {}, *kept;
 	struct tcp_sock *tcp;
 
-	if (!socket || socket->skc_state == TCP_TIME_WAIT || socket->skc_state == TCP_NEW_SYN_RECV)
-		return 0;
 	tcp = bpf_skc_to_tcp_sock(socket);
 	if (!tcp || bpf_getsockopt(tcp, IPPROTO_TCP, TCP_CONGESTION, had.name, NAME_BYTES) || !is_same_name(had.name, filter.name))
-		return 0;
+		return;
 	kept = bpf_sk_storage_get(&formers, tcp, 0, 0);
 	if (kept)
 		had = *kept;
 	else
 		copy_name(had.name, filter.usual);
-	say(walk->meta->seq, bpf_setsockopt(tcp, IPPROTO_TCP, TCP_CONGESTION, had.name, NAME_BYTES) ? '-' : '+');
+	say(output, bpf_setsockopt(tcp, IPPROTO_TCP, TCP_CONGESTION, had.name, NAME_BYTES) ? '-' : '+');
 	bpf_sk_storage_delete(&formers, tcp);
+}
+
+static __always_inline int can_have_control(const struct sock_common *socket)
+{
+	return socket->skc_state != TCP_TIME_WAIT && socket->skc_state != TCP_NEW_SYN_RECV;
+}
+
+// All that have the control.
+SEC("iter/tcp")
+int give_back(struct bpf_iter__tcp *walk)
+{
+	struct sock_common *socket = walk->sk_common;
+
+	if (socket && can_have_control(socket))
+		return_former(walk->meta->seq, socket);
+	return 0;
+}
+
+// Those that have the control and do not belong to the profile.
+SEC("iter/tcp")
+int give_back_others(struct bpf_iter__tcp *walk)
+{
+	struct sock_common *socket = walk->sk_common;
+
+	if (socket && can_have_control(socket) && !is_selected(socket))
+		return_former(walk->meta->seq, socket);
 	return 0;
 }
 

@@ -19,6 +19,8 @@
 
 #![cfg(target_os = "linux")]
 
+#[cfg(feature = "ebpf")]
+mod cgroup;
 pub mod early;
 pub mod edge;
 mod error;

@@ -1,9 +1,10 @@
 //! An interface that is this machine's own TCP: which connections share a profile, and how their windows grow.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 
-use shortflow_deploy::{TcpFilter, TcpGrowth, TcpGrowthMistake, TcpGrowthRule, matching};
+use shortflow_deploy::{
+    TcpFilter, TcpGrowth, TcpGrowthMistake, TcpGrowthRule, TcpSelection, matching,
+};
 use shortflow_units::{Duration, Rate};
 
 use super::file::{GrowthFile, TcpFile};
@@ -16,9 +17,7 @@ pub(crate) const TCP: &str = "(tcp)";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TcpPlace {
     /// Which they are.
-    pub filter: TcpFilter,
-    /// The cgroup of new ones.
-    pub cgroup: Option<PathBuf>,
+    pub selection: TcpSelection,
     /// How their windows grow.
     pub growth: TcpGrowth,
     /// What limits their windows.
@@ -28,8 +27,8 @@ pub struct TcpPlace {
 impl TcpPlace {
     /// In words, after the name of a policy.
     pub(crate) fn summary(&self) -> String {
-        let mut text = format!("connections {}", matching(&self.filter));
-        if let Some(cgroup) = &self.cgroup {
+        let mut text = format!("connections {}", matching(&self.selection.filter));
+        if let Some(cgroup) = &self.selection.cgroup {
             text += &format!(" of {}", cgroup.display());
         }
         match self.growth {
@@ -54,13 +53,15 @@ impl TcpFile {
     pub(super) fn place(&self) -> TcpPlace {
         let address = |text: &Option<String>| text.as_deref().and_then(network);
         TcpPlace {
-            filter: TcpFilter {
-                local: address(&self.local),
-                peer: address(&self.peer),
-                local_port: self.local_port,
-                peer_port: self.peer_port,
+            selection: TcpSelection {
+                filter: TcpFilter {
+                    local: address(&self.local),
+                    peer: address(&self.peer),
+                    local_port: self.local_port,
+                    peer_port: self.peer_port,
+                },
+                cgroup: self.cgroup.clone(),
             },
-            cgroup: self.cgroup.clone(),
             growth: self.growth().unwrap_or(TcpGrowth::Reno),
             window_rate: self.window_rate,
         }
@@ -85,7 +86,7 @@ impl TcpFile {
                 remarks.mistake(&format!("{path}.{key}"), what, help);
             }
         }
-        let TcpFilter { local, peer, local_port, peer_port } = self.place().filter;
+        let TcpFilter { local, peer, local_port, peer_port } = self.place().selection.filter;
         if let (Some((local, _)), Some((peer, _))) = (local, peer)
             && local.is_ipv4() != peer.is_ipv4()
         {

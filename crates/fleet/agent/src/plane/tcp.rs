@@ -11,7 +11,7 @@ use crate::fleet::{TCP, Target, TcpPlace};
 pub(super) fn install(target: &Target, place: &TcpPlace) -> Result<Installed, Trouble> {
     let plan = target.tcp_plan(place).map_err(|refused| Trouble(one_line(&refused.to_string())))?;
     let name = &target.policy.name;
-    let done = TcpDeployment::replace(name, &plan, &place.filter, place.cgroup.clone())?;
+    let done = TcpDeployment::replace(name, &plan, &place.selection)?;
     let taken = done.walk.changed;
     let summary = format!(", in TCP, {}, {taken} live connections taken over", plan.summary());
     Ok(Installed { summary, warnings: warnings(&done) })
@@ -40,7 +40,7 @@ fn warnings(done: &TcpDone) -> Vec<Warning> {
 pub(super) fn is_deployed(target: &Target, place: &TcpPlace) -> Result<bool, Trouble> {
     let plan = target.tcp_plan(place).map_err(|refused| Trouble(one_line(&refused.to_string())))?;
     let name = &target.policy.name;
-    Ok(TcpDeployment::is_deployed(name, &plan, &place.filter, place.cgroup.clone())?)
+    Ok(TcpDeployment::is_deployed(name, &plan, &place.selection)?)
 }
 
 /// Takes away what is in TCP, if anything is.

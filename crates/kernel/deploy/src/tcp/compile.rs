@@ -34,6 +34,11 @@ impl TcpPlan {
         format!("{:?}", self.settings)
     }
 
+    /// How windows grow, and what limits them, in a line.
+    pub fn windows(&self) -> String {
+        super::windows(&self.settings)
+    }
+
     /// The profile in a line.
     pub fn summary(&self) -> String {
         super::summary(&self.settings)

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shortflow_ebpf::profile::{
-    TcpFilter, TcpHook, TcpProfile, TcpSettings, TcpState, TcpWalk, tcp_control_name,
+    TcpFilter, TcpGrowth, TcpHook, TcpProfile, TcpSettings, TcpState, TcpWalk, tcp_control_name,
 };
 
 pub use self::abandoned::{TcpAbandoned, abandoned_in_tcp, remove_abandoned_in_tcp};
@@ -35,6 +35,15 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 /// What is locked: no device has this name, which has a slash.
 const LOCKED: &str = "tcp";
 
+/// Which connections belong to a profile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TcpSelection {
+    /// Live ones and new ones.
+    pub filter: TcpFilter,
+    /// New ones are those of the processes in this cgroup; `None`: of all.
+    pub cgroup: Option<PathBuf>,
+}
+
 /// A policy in the TCP of this network namespace.
 #[derive(Debug)]
 pub struct TcpDeployment {
@@ -45,8 +54,10 @@ pub struct TcpDeployment {
 /// What a command has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpDone {
-    /// What became of live connections.
+    /// Live connections that were taken over.
     pub walk: TcpWalk,
+    /// Live connections that left the profile.
+    pub left: TcpWalk,
     /// Whether new connections come to the profile.
     pub selects_new: bool,
 }
@@ -60,6 +71,10 @@ pub struct TcpStatus {
     pub profile: String,
     /// Which connections belong to it.
     pub filter: TcpFilter,
+    /// The cgroup whose new connections come to it; `None` where the machine has no cgroups of version 2.
+    pub cgroup: Option<PathBuf>,
+    /// How windows grow, and what limits them, in a line.
+    pub windows: String,
     /// The name of the congestion control.
     pub control: String,
     /// Whether new connections come to it.
@@ -79,20 +94,16 @@ impl TcpDeployment {
     pub fn deploy(
         policy: &str,
         plan: &TcpPlan,
-        filter: &TcpFilter,
-        cgroup: Option<PathBuf>,
+        selection: &TcpSelection,
     ) -> Result<TcpDone, Error> {
         let _lock = DeviceLock::take(LOCKED, LOCK_TIMEOUT)?;
-        if let Some(there) = TcpDeployment::found()? {
-            return Err(Error::TcpDeployed { policy: there.record.policy });
-        }
+        TcpDeployment::check(selection)?;
         clear()?;
-        let cgroups = cgroups(cgroup)?;
         let namespace = namespace_id().map_err(unknown_namespace)?;
         let control = tcp_control_name(std::process::id().into(), &format!("{namespace} {policy}"));
-        let mut record = Record::new(policy, &control, plan, filter, cgroups);
+        let mut record = Record::new(policy, &control, plan, selection);
         record.write()?;
-        let profile = TcpProfile::install(&control, filter, &plan.settings);
+        let profile = TcpProfile::install(&control, &record.filter, &plan.settings);
         let profile = profile.inspect_err(|_| Record::remove())?;
         record.parts = Some(profile.parts()?);
         record.write()?;
@@ -107,6 +118,18 @@ impl TcpDeployment {
         }
     }
 
+    /// Whether a policy can be deployed for these connections, as far as one sees without touching TCP.
+    ///
+    /// # Errors
+    /// When one is deployed already, or the cgroup is invalid.
+    pub fn check(selection: &TcpSelection) -> Result<(), Error> {
+        if let Some(there) = TcpDeployment::found()? {
+            return Err(Error::TcpDeployed { policy: there.record.policy });
+        }
+        selection.check()
+    }
+
+    /// Attaches the programs for new connections and for what they send, then takes over live ones.
     fn begin(&mut self) -> Result<TcpDone, Error> {
         for hook in TcpHook::ALL {
             let Some(group) = self.group(hook) else { continue };
@@ -115,7 +138,7 @@ impl TcpDeployment {
             self.record.write()?;
         }
         let walk = self.profile.take_over()?;
-        Ok(TcpDone { walk, selects_new: self.selects_new() })
+        Ok(TcpDone { walk, left: TcpWalk::default(), selects_new: self.selects_new() })
     }
 
     /// What is deployed in this network namespace, if anything is.
@@ -145,48 +168,77 @@ impl TcpDeployment {
     pub fn is_deployed(
         policy: &str,
         plan: &TcpPlan,
-        filter: &TcpFilter,
-        cgroup: Option<PathBuf>,
+        selection: &TcpSelection,
     ) -> Result<bool, Error> {
-        let wanted = Record::new(policy, "", plan, filter, cgroups(cgroup)?);
+        selection.check()?;
+        let wanted = Record::new(policy, "", plan, selection);
         let there = TcpDeployment::found()?;
         Ok(there.is_some_and(|there| there.record.does_the_same(&wanted) && there.is_hooked()))
     }
 
-    /// Brings TCP to this policy for these connections, whatever is there: a policy for the same ones is changed while they go
-    /// on, one for others is removed first.
+    /// Brings TCP to this policy for these connections, whatever is there: a policy that works is changed while connections go
+    /// on, one whose programs are no longer at their cgroups is removed first.
     ///
     /// # Errors
     /// As [`deploy`](Self::deploy).
     pub fn replace(
         policy: &str,
         plan: &TcpPlan,
-        filter: &TcpFilter,
-        cgroup: Option<PathBuf>,
+        selection: &TcpSelection,
     ) -> Result<TcpDone, Error> {
-        let wanted = cgroups(cgroup.clone())?;
+        selection.check()?;
         match TcpDeployment::found()? {
-            Some(there) if there.record.selects(filter, &wanted) && there.is_hooked() => {
-                return TcpDeployment::reload(policy, plan);
+            Some(there) if there.is_hooked() => {
+                return TcpDeployment::reload(policy, plan, Some(selection));
             }
             Some(_) => TcpDeployment::undeploy().map(|_| ())?,
             None => {}
         }
-        TcpDeployment::deploy(policy, plan, filter, cgroup)
+        TcpDeployment::deploy(policy, plan, selection)
     }
 
-    /// Changes the profile while connections go on, and takes over live ones that match and do not have it.
+    /// Changes the profile while connections go on, and takes over live ones that match and do not have it. With another
+    /// selection, connections that match both stay in the profile throughout, and those that no longer match leave it.
     ///
     /// # Errors
-    /// When nothing is deployed, or the kernel does not take it.
-    pub fn reload(policy: &str, plan: &TcpPlan) -> Result<TcpDone, Error> {
+    /// When nothing is deployed, the cgroup is invalid, or the kernel does not take it.
+    pub fn reload(
+        policy: &str,
+        plan: &TcpPlan,
+        selection: Option<&TcpSelection>,
+    ) -> Result<TcpDone, Error> {
         let _lock = DeviceLock::take(LOCKED, LOCK_TIMEOUT)?;
         let mut there = TcpDeployment::found()?.ok_or(Error::TcpNotDeployed)?;
+        selection.map_or(Ok(()), TcpSelection::check)?;
         there.profile.change(&plan.settings)?;
         there.record.plays(policy, plan);
         there.record.write()?;
-        let walk = there.profile.take_over()?;
-        Ok(TcpDone { walk, selects_new: there.selects_new() })
+        match selection {
+            Some(selection) if !there.record.selects(selection) => there.select(selection),
+            _ => {
+                let (walk, left) = (there.profile.take_over()?, TcpWalk::default());
+                Ok(TcpDone { walk, left, selects_new: there.selects_new() })
+            }
+        }
+    }
+
+    /// Selects other connections. At each step the programs of one selection or the other are at the cgroups, and the record
+    /// names every cgroup at which one may be.
+    fn select(&mut self, selection: &TcpSelection) -> Result<TcpDone, Error> {
+        let before = self.record.select(selection);
+        self.record.write()?;
+        self.profile.select(&self.record.filter);
+        let TcpDone { walk, selects_new, .. } = self.begin()?;
+        for (hook, path) in TcpHook::ALL.into_iter().zip(&before) {
+            let is_left = *path != self.record.cgroups[hook as usize];
+            // A cgroup that is gone took the program along.
+            let group = path.as_ref().filter(|_| is_left).and_then(|path| File::open(path).ok());
+            group.map_or(Ok(()), |group| self.profile.detach(hook, group.as_fd()))?;
+        }
+        self.record.leaving = Default::default();
+        self.record.write()?;
+        let left = self.profile.give_back_others()?;
+        Ok(TcpDone { walk, left, selects_new })
     }
 
     /// Gives connections back the congestion control that they had, and removes the policy.
@@ -220,8 +272,18 @@ impl TcpDeployment {
         let state = found.as_ref().map(|there| there.profile.state()).transpose()?;
         let selects_new = found.as_ref().is_some_and(TcpDeployment::selects_new);
         let is_attached = found.as_ref().is_some_and(TcpDeployment::is_hooked);
-        let Record { policy, profile, filter, control, .. } = record;
-        Ok(Some(TcpStatus { policy, profile, filter, control, selects_new, is_attached, state }))
+        let Record { policy, profile, windows, filter, control, cgroups: [cgroup, _], .. } = record;
+        Ok(Some(TcpStatus {
+            policy,
+            profile,
+            filter,
+            cgroup,
+            windows,
+            control,
+            selects_new,
+            is_attached,
+            state,
+        }))
     }
 
     /// The cgroup at which the program of a hook is.
@@ -247,11 +309,16 @@ impl TcpDeployment {
     }
 
     /// Takes it out of the kernel; its record stays.
-    fn take_away(mut self) -> Result<TcpWalk, Error> {
+    fn take_away(self) -> Result<TcpWalk, Error> {
         for hook in TcpHook::ALL {
-            // A cgroup that is gone took the program along.
-            let Some(Ok(group)) = self.group(hook) else { continue };
-            self.profile.detach(hook, group.as_fd())?;
+            let Record { cgroups, leaving, .. } = &self.record;
+            for path in
+                [cgroups, leaving].into_iter().filter_map(|paths| paths[hook as usize].as_ref())
+            {
+                // A cgroup that is gone took the program along.
+                let Ok(group) = File::open(path) else { continue };
+                self.profile.detach(hook, group.as_fd())?;
+            }
         }
         let walk = self.profile.give_back()?;
         self.profile.unregister()?;
@@ -262,9 +329,20 @@ impl TcpDeployment {
 impl TcpStatus {
     /// For programs.
     pub fn json(&self) -> Value {
-        let TcpStatus { policy, profile, filter, control, selects_new, is_attached, state } = self;
+        let TcpStatus {
+            policy,
+            profile,
+            filter,
+            cgroup,
+            windows,
+            control,
+            selects_new,
+            is_attached,
+            state,
+        } = self;
         json!({
             "policy": policy, "profile": profile, "connections": matching(filter), "control": control,
+            "cgroup": cgroup, "windows": windows,
             "selects_new": selects_new, "attached": is_attached,
             "state": state.map(|state| json!({
                 "connections": state.connections, "held_bytes": state.held, "sent_bytes": state.sent.0,
@@ -289,18 +367,27 @@ pub fn matching(filter: &TcpFilter) -> String {
     if parts.is_empty() { "of all kinds".to_owned() } else { parts.join(" ") }
 }
 
-/// The cgroup of each hook: new connections are those of the given cgroup, or of all. Segments of live connections are sent in any
-/// cgroup.
-fn cgroups(given: Option<PathBuf>) -> Result<[Option<PathBuf>; TcpHook::ALL.len()], Error> {
-    if let Some(path) = &given {
+impl TcpSelection {
+    /// Whether its cgroup can be one.
+    ///
+    /// # Errors
+    /// When the cgroup is missing, or of version 1.
+    pub fn check(&self) -> Result<(), Error> {
+        let Some(path) = &self.cgroup else { return Ok(()) };
         path.metadata().map_err(|source| invalid_group(path, source))?;
         if !path.join(CONTROLLERS).exists() {
             let lacking = std::io::Error::other(format!("it has no file `{CONTROLLERS}`"));
             return Err(invalid_group(path, lacking));
         }
+        Ok(())
     }
-    let all = cgroup::root().unwrap_or_default().or_else(|| given.clone());
-    Ok([given.or_else(|| all.clone()), all])
+
+    /// The cgroup of each hook: new connections are those of the given cgroup, or of all. Segments of live connections are sent
+    /// in any cgroup.
+    fn cgroups(&self) -> [Option<PathBuf>; TcpHook::ALL.len()] {
+        let all = cgroup::root().unwrap_or_default().or_else(|| self.cgroup.clone());
+        [self.cgroup.clone().or_else(|| all.clone()), all]
+    }
 }
 
 fn invalid_group(path: &Path, source: std::io::Error) -> Error {
@@ -325,6 +412,20 @@ fn clear_left_over(record: &Record) -> Result<(), Error> {
 
 fn unknown_namespace(source: std::io::Error) -> Error {
     Error::Machine { what: "cannot name the network namespace", source }
+}
+
+/// How windows grow by the settings of a plan, and what limits them, in a line.
+pub(super) fn windows(settings: &TcpSettings) -> String {
+    let growth = match settings.growth {
+        TcpGrowth::Reno => "reno".to_owned(),
+        TcpGrowth::AggregateFair => "aggregate-fair".to_owned(),
+        TcpGrowth::ConstantRate { reference } => format!("constant-rate from {reference}"),
+        TcpGrowth::IncreaseByK { segments, above } => {
+            format!("increase-by-k, {segments} segments above {above}")
+        }
+    };
+    let limit = settings.window_rate.map_or(String::new(), |rate| format!(", limited to {rate}"));
+    format!("growth {growth}{limit}")
 }
 
 /// The settings of a plan in a line.

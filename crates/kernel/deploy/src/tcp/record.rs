@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use shortflow_ebpf::profile::{TcpFilter, TcpHook, TcpParts};
 use shortflow_files::{Dir, write};
 
-use super::TcpPlan;
+use super::{TcpPlan, TcpSelection};
 use crate::error::Error;
 use crate::namespace::namespace_inode;
 use crate::run_folder::{file_name, folders, own_folder};
@@ -18,6 +18,9 @@ const KIND: &str = "profile";
 /// The most bytes of it.
 const MAX_BYTES: u64 = 64 << 10;
 
+/// The cgroup at which the program of each hook is.
+pub(super) type Cgroups = [Option<PathBuf>; TcpHook::ALL.len()];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) policy: String,
@@ -25,11 +28,15 @@ pub(super) struct Record {
     pub(super) control: String,
     /// What the profile says, in a line.
     pub(super) profile: String,
+    /// How windows grow, in a line; empty where another version has deployed it.
+    pub(super) windows: String,
     /// All that it says; none of what another version has deployed.
     settings: String,
     pub(super) filter: TcpFilter,
     /// The cgroup at which the program of each hook is, if any.
-    pub(super) cgroups: [Option<PathBuf>; TcpHook::ALL.len()],
+    pub(super) cgroups: Cgroups,
+    /// Those at which it may still be, while the selection changes.
+    pub(super) leaving: Cgroups,
     /// `None` until it is in the kernel.
     pub(super) parts: Option<TcpParts>,
     /// The inode of the network namespace.
@@ -41,36 +48,48 @@ impl Record {
         policy: &str,
         control: &str,
         plan: &TcpPlan,
-        filter: &TcpFilter,
-        cgroups: [Option<PathBuf>; TcpHook::ALL.len()],
+        selection: &TcpSelection,
     ) -> Record {
-        let (policy, control, filter) = (policy.to_owned(), control.to_owned(), filter.clone());
-        let (profile, settings) = (plan.summary(), plan.identity());
-        let namespace = namespace_inode().unwrap_or_default();
-        Record { policy, control, profile, settings, filter, cgroups, parts: None, namespace }
+        Record {
+            policy: policy.to_owned(),
+            control: control.to_owned(),
+            profile: plan.summary(),
+            windows: plan.windows(),
+            settings: plan.identity(),
+            filter: selection.filter.clone(),
+            cgroups: selection.cgroups(),
+            leaving: Cgroups::default(),
+            parts: None,
+            namespace: namespace_inode().unwrap_or_default(),
+        }
     }
 
     /// It now has this policy.
     pub(super) fn plays(&mut self, policy: &str, plan: &TcpPlan) {
         self.policy = policy.to_owned();
         self.profile = plan.summary();
+        self.windows = plan.windows();
         self.settings = plan.identity();
     }
 
+    /// It now has these connections. The result is where its programs were.
+    pub(super) fn select(&mut self, selection: &TcpSelection) -> Cgroups {
+        self.filter = selection.filter.clone();
+        self.leaving = std::mem::replace(&mut self.cgroups, selection.cgroups());
+        self.leaving.clone()
+    }
+
     /// Whether it has these connections.
-    pub(super) fn selects(
-        &self,
-        filter: &TcpFilter,
-        cgroups: &[Option<PathBuf>; TcpHook::ALL.len()],
-    ) -> bool {
-        self.filter == *filter && self.cgroups == *cgroups
+    pub(super) fn selects(&self, selection: &TcpSelection) -> bool {
+        self.filter == selection.filter && self.cgroups == selection.cgroups()
     }
 
     /// Whether it has the same policy for the same connections.
     pub(super) fn does_the_same(&self, other: &Record) -> bool {
         self.policy == other.policy
             && self.settings == other.settings
-            && self.selects(&other.filter, &other.cgroups)
+            && self.filter == other.filter
+            && self.cgroups == other.cgroups
     }
 
     pub(super) fn write(&self) -> Result<(), Error> {
@@ -113,12 +132,16 @@ impl Record {
 
     fn json(&self) -> Value {
         let TcpFilter { local, peer, local_port, peer_port } = &self.filter;
+        let paths = |paths: &Cgroups| {
+            paths.each_ref().map(|path| path.as_ref().map(|path| json!(path.to_string_lossy())))
+        };
         json!({
-            "policy": self.policy, "control": self.control, "profile": self.profile, "settings": self.settings,
+            "policy": self.policy, "control": self.control, "profile": self.profile, "windows": self.windows,
+            "settings": self.settings,
             "local": local.map(|(address, length)| (address.to_string(), length)),
             "peer": peer.map(|(address, length)| (address.to_string(), length)),
             "local_port": local_port, "peer_port": peer_port,
-            "cgroups": self.cgroups.each_ref().map(|path| path.as_ref().map(|path| path.to_string_lossy())),
+            "cgroups": paths(&self.cgroups), "leaving": paths(&self.leaving),
             "maps": self.parts.map(|parts| parts.maps),
             "hooks": self.parts.map(|parts| parts.hooks),
             "namespace": self.namespace,
@@ -131,6 +154,7 @@ impl Record {
             let address = value[key][0].as_str()?.parse().ok()?;
             Some((address, u8::try_from(value[key][1].as_u64()?).ok()?))
         };
+        let paths = |key: &str| [0, 1].map(|hook| value[key][hook].as_str().map(PathBuf::from));
         let port = |key: &str| u16::try_from(value[key].as_u64()?).ok();
         let number = |value: &Value| u32::try_from(value.as_u64()?).ok();
         let maps: Option<Vec<u32>> =
@@ -140,6 +164,7 @@ impl Record {
             policy: text("policy")?,
             control: text("control")?,
             profile: text("profile")?,
+            windows: text("windows").unwrap_or_default(),
             settings: text("settings").unwrap_or_default(),
             filter: TcpFilter {
                 local: address("local"),
@@ -147,7 +172,8 @@ impl Record {
                 local_port: port("local_port"),
                 peer_port: port("peer_port"),
             },
-            cgroups: [0, 1].map(|hook| value["cgroups"][hook].as_str().map(PathBuf::from)),
+            cgroups: paths("cgroups"),
+            leaving: paths("leaving"),
             parts: maps.map(|maps| TcpParts {
                 maps,
                 hooks: [0, 1].map(|hook| number(&value["hooks"][hook])),
@@ -180,7 +206,8 @@ mod tests {
         };
         let groups =
             ["/sys/fs/cgroup/system.slice", "/sys/fs/cgroup"].map(|path| Some(path.into()));
-        Record::new("Aggregate", "sf_1", plan, &filter, groups)
+        let selection = TcpSelection { filter, cgroup: None };
+        Record { cgroups: groups, ..Record::new("Aggregate", "sf_1", plan, &selection) }
     }
 
     #[test]
@@ -188,6 +215,7 @@ mod tests {
         let mut record = record(&plan("rate = \"5 Mbit/s\""));
         assert_eq!(Record::parse(&record.json()), Some(record.clone()));
         record.parts = Some(TcpParts { maps: [1, 2, 3, 4, 5], hooks: [None, Some(6)] });
+        record.leaving = [Some("/sys/fs/cgroup/user.slice".into()), None];
         assert_eq!(Record::parse(&record.json()), Some(record));
         assert_eq!(Record::parse(&json!({ "policy": "x" })), None);
     }
@@ -200,7 +228,12 @@ mod tests {
         let other = record(&plan("rate = \"5 Mbit/s\"\nidle_timeout = \"7 s\""));
         assert!(own.profile == other.profile && !own.does_the_same(&other));
         let other = Record { cgroups: [None, None], ..own.clone() };
-        assert!(!own.does_the_same(&other) && !own.selects(&own.filter, &other.cgroups));
+        assert!(!own.does_the_same(&other));
+        let cgroup = Some("/sys/fs/cgroup/user.slice".into());
+        let elsewhere = TcpSelection { filter: own.filter.clone(), cgroup };
+        let mut moved = own.clone();
+        assert!(!own.selects(&elsewhere) && moved.select(&elsewhere) == own.cgroups);
+        assert!(moved.selects(&elsewhere) && moved.leaving == own.cgroups);
         // What another version has deployed has no settings.
         let mut json = own.json();
         json.as_object_mut().unwrap().remove("settings");

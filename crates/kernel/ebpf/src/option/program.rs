@@ -2,14 +2,14 @@
 //! their state is in the kernel.
 
 use std::ffi::OsStr;
-use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
 use libbpf_rs::{MapCore, MapHandle, ObjectBuilder, Program as Loaded};
-use libbpf_sys::{BPF_CGROUP_GETSOCKOPT, BPF_CGROUP_SETSOCKOPT, BPF_F_ALLOW_MULTI};
+use libbpf_sys::{BPF_CGROUP_GETSOCKOPT, BPF_CGROUP_SETSOCKOPT};
 
 use crate::Error;
+use crate::cgroup::{self, programs_at};
 use crate::edge::EDGE;
 use crate::error::Program;
 
@@ -22,9 +22,6 @@ pub(crate) const OBJECTS: &str = "objects";
 /// The programs, and the events of a cgroup at which they are.
 const PROGRAMS: [(&str, u32); 2] =
     [("shortflow_set", BPF_CGROUP_SETSOCKOPT), ("shortflow_get", BPF_CGROUP_GETSOCKOPT)];
-
-/// The most programs at a cgroup that are looked at (`BPF_CGROUP_MAX_PROGS` of the kernel).
-const MAX_PROGRAMS: usize = 64;
 
 /// The option at a cgroup. It stays there when this is dropped, and the process ends.
 #[derive(Debug)]
@@ -74,7 +71,7 @@ impl SocketOption {
             }
             let program = object.progs().find(|program| program.name() == name);
             let program = program.expect("the program is in what was built");
-            attach(program.as_fd(), cgroup, event)
+            cgroup::attach(program.as_fd(), cgroup, event)
                 .map_err(|error| Program::Option.at("attaching it to the cgroup")(error.into()))?;
             let id = Loaded::id_from_fd(program.as_fd());
             *own = id.map_err(Program::Option.at("naming its parts"))?;
@@ -121,7 +118,7 @@ fn layout() -> Result<u32, Error> {
 
 /// The number of the program of this name at an event of a cgroup.
 fn ours(cgroup: BorrowedFd<'_>, event: u32, name: &str) -> Result<Option<u32>, Error> {
-    let there = query(cgroup, event)
+    let there = programs_at(cgroup, event)
         .map_err(|error| Program::Option.at("finding it at the cgroup")(error.into()))?;
     let mut programs = ProgInfoIter::default();
     let found =
@@ -135,47 +132,7 @@ fn maps_of(id: u32) -> Vec<u32> {
     programs.find(|program| program.id == id).map(|program| program.map_ids).unwrap_or_default()
 }
 
-/// The programs at an event of a cgroup.
-#[allow(unsafe_code)]
-fn query(cgroup: BorrowedFd<'_>, event: u32) -> io::Result<Vec<u32>> {
-    let mut ids = [0_u32; MAX_PROGRAMS];
-    let (mut flags, mut count) = (0_u32, MAX_PROGRAMS as u32);
-    // SAFETY: the array has the room that `count` says, and all outlive the call, which keeps nothing of them.
-    let ended = unsafe {
-        libbpf_sys::bpf_prog_query(
-            cgroup.as_raw_fd(),
-            event,
-            0,
-            &raw mut flags,
-            ids.as_mut_ptr(),
-            &raw mut count,
-        )
-    };
-    match ended {
-        0 => Ok(ids.into_iter().take(count as usize).collect()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Beside those of other owners.
-#[allow(unsafe_code)]
-fn attach(program: BorrowedFd<'_>, cgroup: BorrowedFd<'_>, event: u32) -> io::Result<()> {
-    let (program, cgroup) = (program.as_raw_fd(), cgroup.as_raw_fd());
-    // SAFETY: both descriptors are open, and the call keeps neither.
-    let done = unsafe { libbpf_sys::bpf_prog_attach(program, cgroup, event, BPF_F_ALLOW_MULTI) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-#[allow(unsafe_code)]
 fn detach(id: u32, cgroup: BorrowedFd<'_>, event: u32) -> Result<(), Error> {
-    let Ok(program) = Loaded::fd_from_id(id) else { return Ok(()) };
-    // SAFETY: both descriptors are open, and the call keeps neither.
-    let done =
-        unsafe { libbpf_sys::bpf_prog_detach2(program.as_raw_fd(), cgroup.as_raw_fd(), event) };
-    match io::Error::last_os_error() {
-        _ if done == 0 => Ok(()),
-        // Another process took it away.
-        error if error.raw_os_error() == Some(nix::errno::Errno::ENOENT as i32) => Ok(()),
-        error => Err(Program::Option.at("detaching it from the cgroup")(error.into())),
-    }
+    let done = cgroup::detach(id, cgroup, event);
+    done.map_err(|error| Program::Option.at("detaching it from the cgroup")(error.into()))
 }

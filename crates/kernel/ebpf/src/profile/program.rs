@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 use libbpf_rs::query::MapInfoIter;
@@ -14,6 +14,7 @@ use libbpf_rs::{
 use super::layout::name_bytes;
 use super::{TcpFilter, TcpHook, TcpParts, TcpSettings, TcpState, TcpWalk};
 use crate::Error;
+use crate::cgroup;
 use crate::error::Program;
 
 /// The programs, as clang has built them.
@@ -144,7 +145,8 @@ impl TcpProfile {
         Ok(TcpParts { maps: ids, hooks: self.hooks })
     }
 
-    /// Attaches the program of this hook to the processes of this cgroup and of those below it.
+    /// Attaches the program of this hook to the processes of this cgroup and of those below it. It replaces the one that is
+    /// there, in one step.
     ///
     /// # Errors
     /// When the kernel does not take the program there.
@@ -153,32 +155,48 @@ impl TcpProfile {
         let object = self.load_only(name)?;
         let program = object.progs().find(|program| program.name() == name);
         let program = program.expect("the program is in what was built");
-        attach(program.as_fd(), cgroup, kind)
-            .map_err(|error| Program::Profile.at("attaching it to the cgroup")(error.into()))?;
+        let done = match self.attached(hook, cgroup)?.first() {
+            Some(before) => cgroup::replace(*before, program.as_fd(), cgroup, kind),
+            None => cgroup::attach(program.as_fd(), cgroup, kind),
+        };
+        done.map_err(|error| Program::Profile.at("attaching it to the cgroup")(error.into()))?;
         let id = Loaded::id_from_fd(program.as_fd());
         self.hooks[hook as usize] = Some(id.map_err(Program::Profile.at("naming its parts"))?);
         Ok(())
     }
 
-    /// Detaches the program of this hook from the cgroup to which it was attached.
+    /// Detaches the programs of this hook from a cgroup, also those of a command that was killed.
     ///
     /// # Errors
-    /// When the kernel does not let the program go.
-    pub fn detach(&mut self, hook: TcpHook, cgroup: BorrowedFd<'_>) -> Result<(), Error> {
-        let Some(id) = self.hooks[hook as usize].take() else { return Ok(()) };
-        let Ok(program) = Loaded::fd_from_id(id) else { return Ok(()) };
-        match detach(program.as_fd(), cgroup, named_hook(hook).1) {
-            // The cgroup is another one of this name, or somebody took the program away.
-            Err(error) if error.raw_os_error() == Some(nix::errno::Errno::ENOENT as i32) => Ok(()),
-            done => done
-                .map_err(|error| Program::Profile.at("detaching it from the cgroup")(error.into())),
+    /// When the kernel does not let a program go.
+    pub fn detach(&self, hook: TcpHook, cgroup: BorrowedFd<'_>) -> Result<(), Error> {
+        for id in self.attached(hook, cgroup)? {
+            cgroup::detach(id, cgroup, named_hook(hook).1).map_err(|error| {
+                Program::Profile.at("detaching it from the cgroup")(error.into())
+            })?;
         }
+        Ok(())
     }
 
     /// Whether the program of this hook is at the cgroup: another one of the same name has none.
     pub fn is_attached(&self, hook: TcpHook, cgroup: BorrowedFd<'_>) -> bool {
         let id = self.hooks[hook as usize];
-        id.is_some_and(|id| programs_at(cgroup, named_hook(hook).1).contains(&id))
+        let there = || cgroup::programs_at(cgroup, named_hook(hook).1).unwrap_or_default();
+        id.is_some_and(|id| there().contains(&id))
+    }
+
+    /// The programs of this hook and profile at a cgroup.
+    fn attached(&self, hook: TcpHook, cgroup: BorrowedFd<'_>) -> Result<Vec<u32>, Error> {
+        let (name, kind) = named_hook(hook);
+        let failed =
+            |error: std::io::Error| Program::Profile.at("finding it at the cgroup")(error.into());
+        cgroup::programs_with_map(cgroup, kind, name, self.parts()?.maps[SETTINGS]).map_err(failed)
+    }
+
+    /// Is for other connections from now on. Programs that are attached select as before, until [`attach`](Self::attach)
+    /// replaces them.
+    pub fn select(&mut self, filter: &TcpFilter) {
+        self.filter = filter.clone();
     }
 
     /// Gives it to live connections.
@@ -195,6 +213,14 @@ impl TcpProfile {
     /// When the kernel does not let the process walk over its connections.
     pub fn give_back(&self) -> Result<TcpWalk, Error> {
         self.walk("give_back")
+    }
+
+    /// Gives connections that it is not for back the congestion control that they had.
+    ///
+    /// # Errors
+    /// When the kernel does not let the process walk over its connections.
+    pub fn give_back_others(&self) -> Result<TcpWalk, Error> {
+        self.walk("give_back_others")
     }
 
     /// Takes the congestion control away: no connection can get it any more.
@@ -298,38 +324,4 @@ fn handle(object: &Object, name: &str) -> Result<MapHandle, Error> {
     let map = object.maps().find(|map| map.name() == name);
     let map = map.expect("the map is in what was built");
     MapHandle::try_from(&map).map_err(Program::Profile.at("keeping its maps"))
-}
-
-/// Beside those of other owners.
-#[allow(unsafe_code)]
-fn attach(program: BorrowedFd<'_>, cgroup: BorrowedFd<'_>, kind: u32) -> std::io::Result<()> {
-    let (program, cgroup) = (program.as_raw_fd(), cgroup.as_raw_fd());
-    // SAFETY: both descriptors are open, and the call keeps neither.
-    let done = unsafe {
-        libbpf_sys::bpf_prog_attach(program, cgroup, kind, libbpf_sys::BPF_F_ALLOW_MULTI)
-    };
-    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-}
-
-/// The numbers of the programs at a cgroup; none where the kernel does not tell.
-#[allow(unsafe_code)]
-fn programs_at(cgroup: BorrowedFd<'_>, kind: u32) -> Vec<u32> {
-    // The kernel attaches no more to one cgroup.
-    let mut ids = vec![0_u32; 64];
-    let (mut flags, mut count) = (0, ids.len() as u32);
-    // SAFETY: the descriptor is open, and the kernel writes at most `count` numbers.
-    let done = unsafe {
-        let (cgroup, ids) = (cgroup.as_raw_fd(), ids.as_mut_ptr());
-        libbpf_sys::bpf_prog_query(cgroup, kind, 0, &raw mut flags, ids, &raw mut count)
-    };
-    ids.truncate(if done == 0 { count as usize } else { 0 });
-    ids
-}
-
-#[allow(unsafe_code)]
-fn detach(program: BorrowedFd<'_>, cgroup: BorrowedFd<'_>, kind: u32) -> std::io::Result<()> {
-    let (program, cgroup) = (program.as_raw_fd(), cgroup.as_raw_fd());
-    // SAFETY: both descriptors are open, and the call keeps neither.
-    let done = unsafe { libbpf_sys::bpf_prog_detach2(program, cgroup, kind) };
-    if done == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }

@@ -65,7 +65,7 @@ impl TcpProfile {
     ///
     /// # Errors
     /// Never: it does not exist.
-    pub fn detach(&mut self, _: TcpHook, _: BorrowedFd<'_>) -> Result<(), Error> {
+    pub fn detach(&self, _: TcpHook, _: BorrowedFd<'_>) -> Result<(), Error> {
         match *self {}
     }
 
@@ -82,6 +82,19 @@ impl TcpProfile {
     /// # Errors
     /// Never: it does not exist.
     pub fn give_back(&self) -> Result<TcpWalk, Error> {
+        match *self {}
+    }
+
+    /// Gives connections that it is not for back what they had.
+    ///
+    /// # Errors
+    /// Never: it does not exist.
+    pub fn give_back_others(&self) -> Result<TcpWalk, Error> {
+        match *self {}
+    }
+
+    /// Is for other connections from now on.
+    pub fn select(&mut self, _: &TcpFilter) {
         match *self {}
     }
 
