@@ -8,8 +8,9 @@
 
 // What a connection keeps of its answers.
 struct ticket {
-	// When it may send what it was promised from a common bucket, in microseconds.
-	__u64 due;
+	// When it may send what it was promised from a common bucket, and since when a segment waits for tokens, in microseconds;
+	// zero while none waits.
+	__u64 due, since;
 	// In bytes.
 	__u32 granted, promised;
 	// Its share, and by which number it knows that it still is its own.
@@ -184,6 +185,15 @@ static __always_inline int pay(const struct settings *set, struct shares *all, c
 	return may;
 }
 
+// Counts an answer that lets segments leave, and how long the first of them has waited for tokens.
+static __always_inline void end_wait(struct shares *all, struct ticket *ticket, __u64 now)
+{
+	all->grants++;
+	if (ticket->since && now > ticket->since)
+		all->waited += now - ticket->since;
+	ticket->since = 0;
+}
+
 static __always_inline void ask(const struct settings *set, struct shares *all, struct ticket *ticket,
 				const struct question *question, struct answer *answer)
 {
@@ -202,6 +212,7 @@ static __always_inline void ask(const struct settings *set, struct shares *all, 
 	if (!question->wanted || !price) {
 		all->promised -= ticket->promised * PER_BYTE;
 		ticket->promised = 0;
+		ticket->since = 0;
 		return;
 	}
 	if (set->sharing == SHARING_COMMON)
@@ -221,9 +232,13 @@ static __always_inline void ask(const struct settings *set, struct shares *all, 
 	answer->segments = may;
 	ticket->granted = may * question->segment;
 	take(set, all, ticket, may * price);
+	if (may)
+		end_wait(all, ticket, question->now);
 	if (may == question->wanted)
 		return;
 	all->withheld++;
+	if (!ticket->since)
+		ticket->since = question->now;
 	// From what is left: what others leave, or the peak rate, may have given it less than its share holds.
 	if (set->sharing == SHARING_COMMON) {
 		queue_up(set, all, ticket, question, question->wanted - may, answer);

@@ -75,6 +75,8 @@ struct shares {
 	// Counts for users: bytes on the network layer, those of them that nobody had asked for, questions answered with less than
 	// was asked for, segments of timers that were stopped, and bytes that left without tokens, as a timer would end the connection.
 	__u64 bytes, unasked, withheld, stopped, forced;
+	// Answers that let segments leave, and for how long the first segments of these have waited for tokens, in microseconds.
+	__u64 grants, waited;
 	__u16 free[MAX_SHARES];
 	struct share each[MAX_SHARES];
 };

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::{Agent, RETRY_INTERVAL};
 use crate::event::What;
-use crate::fleet::{Fleet, is_unmeasured};
+use crate::fleet::{Fleet, is_between};
 use crate::plane::DataPlane;
 use crate::rollout::{Device, Release, Report};
 use crate::sanitize::sanitize;
@@ -93,8 +93,8 @@ impl<P: DataPlane> Agent<P> {
         self.next_sample = now + SAMPLE_INTERVAL;
         let targets = self.targets().unwrap_or_default();
         for device in targets.keys() {
-            // A router does not know how long packets of each class wait, and which of them it drops; TCP has no packets that wait.
-            if is_unmeasured(device) {
+            // A router does not know how long packets of each class wait, and which of them it drops.
+            if is_between(device) {
                 continue;
             }
             let Ok(stands) = self.plane.counters(device) else { continue };

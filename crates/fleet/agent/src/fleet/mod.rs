@@ -99,11 +99,6 @@ pub struct Between {
     pub rate_back: Option<Rate>,
 }
 
-/// Whether the name of a device stands for something without queues that are measured: two devices, or TCP.
-pub(crate) fn is_unmeasured(device: &str) -> bool {
-    is_between(device) || device == TCP
-}
-
 /// Whether the name of a device stands for two devices: no device has a comma in its name.
 pub(crate) fn is_between(device: &str) -> bool {
     device.contains(',')

@@ -5,6 +5,9 @@
 //! the queue drops, the share of all packets that the edge drops, and the packets sent. The test asks whether the
 //! values after are worse by more than a margin. It uses ranks (Mann & Whitney 1947), after a third, two thirds and
 //! all of the window.
+//!
+//! Of a profile in TCP, the bursts that it lets leave are the packets, their wait for tokens is the delay, and segments of timers
+//! without tokens are the drops.
 
 mod rank;
 mod window;
@@ -14,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use crate::fleet::TCP;
 use rank::chance_of_so_much;
 use window::{PARTS, Parts};
 
@@ -177,7 +181,7 @@ impl Trial {
                 let Some(chance) = measure.chance(before, after) else { continue };
                 judged += 1;
                 if chance < limit {
-                    let message = measure.describe(before, after);
+                    let message = measure.describe(device, before, after);
                     return Some(Outcome::Worse(format!(
                         "{device}: {message}; probability of this by chance: {chance:.1e}"
                     )));
@@ -266,9 +270,25 @@ impl Measure {
         }
     }
 
-    fn describe(self, before: &Parts, after: &Parts) -> String {
+    fn describe(self, device: &str, before: &Parts, after: &Parts) -> String {
         let [old, new] = [before, after].map(|parts| median(self.values(parts)));
         match self {
+            Measure::Delay if device == TCP => format!(
+                "bursts wait {:.1} ms for tokens instead of {:.1} ms (medians)",
+                new * 1e3,
+                old * 1e3
+            ),
+            Measure::Loss if device == TCP => format!(
+                "for each burst and segment of a timer, {:.2} % are segments without tokens instead of {:.2} % (medians)",
+                new * 1e2,
+                old * 1e2
+            ),
+            Measure::Sent if device == TCP => format!(
+                "{new:.0} bursts/s are sent instead of {old:.0} (medians), and {:.1} % are withheld segments of timers \
+                    instead of {:.1} %",
+                after.whole.lost() * 1e2,
+                before.whole.lost() * 1e2
+            ),
             Measure::Delay => format!(
                 "packets of the class served first wait {:.1} ms instead of {:.1} ms (medians)",
                 new * 1e3,

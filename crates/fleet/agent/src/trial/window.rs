@@ -19,6 +19,17 @@ struct Sample {
     /// The delay of a packet that arrives now in the class served first, in seconds; `None` if unknown.
     delay: Option<f64>,
     counts: Counts,
+    /// Of a profile in TCP.
+    bursts: Option<Bursts>,
+}
+
+/// What a profile in TCP has counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bursts {
+    /// How many left with tokens.
+    left: u64,
+    /// For how many microseconds their first segments waited for tokens, in all.
+    waited: u64,
 }
 
 /// What became of packets.
@@ -58,7 +69,13 @@ pub(crate) struct Parts {
 impl Series {
     /// Adds how the device stands now, and forgets what is older than `keep`.
     pub(crate) fn add(&mut self, now: Instant, stands: &Value, keep: Duration) {
-        self.0.extend(sample(now, stands));
+        let mut taken = sample(now, stands).or_else(|| sample_of_tcp(now, &stands["tcp"]["state"]));
+        if let Some((taken, before)) = taken.as_mut().zip(self.0.back()) {
+            let pair = before.bursts.zip(taken.bursts);
+            taken.delay =
+                taken.delay.or_else(|| pair.and_then(|(before, after)| after.wait(before)));
+        }
+        self.0.extend(taken);
         while self.0.front().is_some_and(|first| now.duration_since(first.at) > keep) {
             self.0.pop_front();
         }
@@ -98,6 +115,15 @@ impl Series {
             }
         }
         (counts, time)
+    }
+}
+
+impl Bursts {
+    /// How long each burst since `before` waited for tokens on average, in seconds; `None` without any, or where the counters
+    /// began anew.
+    fn wait(self, before: Bursts) -> Option<f64> {
+        let left = self.left.checked_sub(before.left).filter(|left| *left > 0)?;
+        Some(self.waited.checked_sub(before.waited)? as f64 / 1e6 / left as f64)
     }
 }
 
@@ -194,7 +220,17 @@ fn sample(at: Instant, stands: &Value) -> Option<Sample> {
         dropped: queued("dropped"),
         policed: colors("dropped"),
     };
-    Some(Sample { at, delay, counts })
+    Some(Sample { at, delay, counts, bursts: None })
+}
+
+/// The measurement of a profile in TCP, from its state: a burst counts as a packet, and a segment of a timer that had to stay as
+/// a dropped one.
+fn sample_of_tcp(at: Instant, state: &Value) -> Option<Sample> {
+    let count = |key: &str| state[key].as_u64();
+    let bursts = Bursts { left: count("bursts")?, waited: count("waited_us")? };
+    let (sent, dropped) = (bursts.left, count("unasked_withheld")?);
+    let counts = Counts { first_sent: sent, first_dropped: dropped, sent, dropped, policed: 0 };
+    Some(Sample { at, delay: None, counts, bursts: Some(bursts) })
 }
 
 #[cfg(test)]
@@ -258,6 +294,23 @@ mod tests {
             json!({ "classes": classes, "edge": edge(packets, dropped) })
         };
         assert_eq!(whole(queues(5, 5), queues(15, 95)), (10, 0, 90, vec![0.9], vec![10.0]));
+    }
+
+    #[test]
+    fn bursts_of_a_profile_in_tcp_are_measured_by_how_long_each_waited_since_the_second_before() {
+        let (mut series, now, second) = (Series::default(), Instant::now(), Duration::from_secs(1));
+        // The last one is of another deployment.
+        let all = [(10, 1_000, 0), (30, 81_000, 0), (30, 81_000, 5), (50, 181_000, 5), (1, 7, 0)];
+        for (number, (left, waited, stopped)) in (0..).zip(all) {
+            let state = json!({ "bursts": left, "waited_us": waited, "unasked_withheld": stopped });
+            let stands = json!({ "classes": [], "tcp": { "state": state } });
+            series.add(now + second * number, &stands, second * 60);
+        }
+        let parts = series.parts(now, second, 5);
+        // Of 20 bursts 80 ms, then none, then of 20 bursts 100 ms.
+        assert_eq!(parts.delays, [0.004, 0.005]);
+        assert_eq!(parts.losses, [0.0, 1.0, 0.0]);
+        assert_eq!((parts.whole.sent, parts.whole.dropped), (40, 5));
     }
 
     #[test]

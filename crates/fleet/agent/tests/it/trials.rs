@@ -58,7 +58,11 @@ impl Bench {
     }
 
     fn offer(&mut self, rate: &str) {
-        let bundle = bundle(&fleet(rate), &[]);
+        self.offer_fleet(&fleet(rate));
+    }
+
+    fn offer_fleet(&mut self, fleet: &str) {
+        let bundle = bundle(fleet, &[]);
         let (who, verdicts) = ("alice".to_owned(), self.verdicts.clone());
         let begun = self.agent.returns().count();
         assert!(self.agent.offer(self.now, begun, Ok(Fetched { bundle, who, verdicts })));
@@ -136,6 +140,48 @@ fn a_worse_version_is_gone_back_from_told_to_others_and_not_taken_again() {
         nothing,
         "no version is held back: the source has version 4, which is already active"
     );
+}
+
+/// A fleet with a profile in the TCP of gw1.
+fn fleet_with_tcp(rate: &str) -> String {
+    format!(
+        "[machines.gw1]\ntags = [\"canary\"]\ninterfaces.own = {{ tcp = {{ local_port = 443 }} }}\n\n\
+         [[assign]]\npolicy = \"policies/aggregate.toml\"\nset = {{ \"parameters.rate\" = \"{rate}\" }}\n\n\
+         [rollout]\nfirst = [\"canary\"]\nafter = \"0 s\"\nwatch = \"1 min\"\n"
+    )
+}
+
+#[test]
+fn a_version_whose_profile_in_tcp_makes_bursts_wait_longer_is_gone_back_from() {
+    let state = tempfile::tempdir().unwrap();
+    let mut bench = Bench::new("gw1", state.path());
+    let (mut bursts, mut waited) = (0_u64, 0_u64);
+    let mut seconds = |bench: &mut Bench, count: u64, micros: u64| {
+        for _ in 0..count {
+            (bursts, waited) = (bursts + 100, waited + 100 * micros);
+            let counted = json!({ "bursts": bursts, "waited_us": waited, "unasked_withheld": 0 });
+            let stands = json!({ "classes": [], "tcp": { "state": counted } });
+            bench.agent.plane_mut().stands.insert("(tcp)".to_owned(), stands);
+            bench.now += Duration::from_secs(1);
+            bench.agent.tick(bench.now);
+        }
+    };
+    bench.offer_fleet(&fleet_with_tcp("20 Mbit/s"));
+    seconds(&mut bench, 70, 6_000);
+    bench.offer_fleet(&fleet_with_tcp("19 Mbit/s"));
+    seconds(&mut bench, 70, 6_300);
+    assert_eq!(bench.version(), 2, "{:#?}", bench.reported());
+    assert!(bench.reported().iter().any(|line| line.contains(" is no worse: 4 measurements")));
+
+    bench.offer_fleet(&fleet_with_tcp("5 Mbit/s"));
+    assert_eq!(bench.version(), 3);
+    seconds(&mut bench, 27, 24_000);
+    assert_eq!(bench.version(), 2);
+    let reported = bench.reported();
+    let why = ": (tcp): bursts wait 24.0 ms for tokens instead of 6.3 ms (medians); ";
+    assert!(reported.iter().any(|line| line.contains(why)), "{reported:#?}");
+    let installed = bench.agent.plane().devices["(tcp)"].clone();
+    assert!(bench.agent.status()["devices"][0]["done"] == true, "{installed}");
 }
 
 #[test]

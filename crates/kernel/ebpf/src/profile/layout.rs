@@ -27,6 +27,10 @@ pub struct TcpState {
     pub stopped: u64,
     /// Bytes that left without tokens: TCP closes connections whose timers send nothing for long.
     pub forced: Bytes,
+    /// How many bursts left with tokens.
+    pub bursts: u64,
+    /// For how long the first segments of these waited for tokens, in all.
+    pub waited: Duration,
 }
 
 /// Offsets in `struct shares`.
@@ -53,6 +57,8 @@ impl TcpState {
             withheld: long(COUNTS + 16),
             stopped: long(COUNTS + 24),
             forced: Bytes(long(COUNTS + 32)),
+            bursts: long(COUNTS + 40),
+            waited: Duration::from_micros(long(COUNTS + 48)),
         }
     }
 }

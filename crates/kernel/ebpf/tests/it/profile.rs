@@ -66,7 +66,7 @@ impl<'f> Installed<'f> {
 
 impl Drop for Installed<'_> {
     fn drop(&mut self) {
-        let Some(mut profile) = self.0.take() else { return };
+        let Some(profile) = self.0.take() else { return };
         profile.detach(TcpHook::Sent, self.2.as_fd()).unwrap();
         profile.unregister().unwrap();
     }
@@ -175,6 +175,9 @@ fn share_over(mut flows: Flows, number: usize, settings: &TcpSettings, seconds: 
     let most = rate.bits_per_sec() as f64 + DEPTH.0 as f64 * 8.0 / counted as f64;
     assert!(total > 0.9 * rate.bits_per_sec() as f64 && total <= most, "{figures}");
     assert!(fairness > 0.97, "{figures}");
+    // Each connection always has segments that wait, but while its first bursts and acknowledgements are on their way.
+    let waiting = state.waited.as_secs_f64() / (number as f64 * seconds as f64);
+    assert!(state.bursts > 0 && (0.6..=1.1).contains(&waiting), "{waiting:.2}, {figures}");
 }
 
 #[test]
