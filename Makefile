@@ -22,7 +22,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live validate-stock live-lhl03 rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
+.PHONY: python python-unit test-python manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live validate-stock live-lhl03 rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -71,7 +71,7 @@ agent-demo: build ## Run three agents with an LDAP directory and traffic: a chan
 picture: demo ## Redraw the README's picture from the demo
 	cargo xtask picture results/demo/figures/ranking.svg
 
-test: setup tidy format lint unit doc smoke peers-test manual attack-short bench-guard ## Run everything that CI runs; `setup` first lists the packages to install (SKIP_SETUP=1: skip it)
+test: setup tidy format lint unit doc smoke peers-test python-unit manual attack-short bench-guard ## Run everything that CI runs; `setup` first lists the packages to install (SKIP_SETUP=1: skip it)
 
 bench: small ## Measure the simulator's speed on six workloads
 	@for work in A B S D H H1; do $(SHORTFLOW) bench $$work; done
@@ -177,6 +177,20 @@ unit: ## Run the tests of all crates
 	@$(if $(HAS_EBPF),:,echo "skipped: needs clang, pkg-config, libelf and zlib: rehearsals of policies that ask for the state of TCP" >&2; \
 		[ -z "$${CI:-}" ] || { echo "with CI set nothing may be skipped: make setup, as root on Debian" >&2; exit 1; })
 	cargo test --workspace --locked $(FEATURES)
+
+python: toolchain ## Build the wheel of the Python package into target/wheels (needs maturin, from PyPI)
+	@$(PYTHON) -m venv target/wheel-venv
+	@target/wheel-venv/bin/pip install --quiet --disable-pip-version-check 'maturin>=1.9.4,<2'
+	target/wheel-venv/bin/maturin build --out target/wheels
+
+test-python: ## Build and test the Python package alone
+	cargo build --locked -p shortflow-python -p shortflow-cli
+	@setup/python-tests
+
+# In `make test` the module is built with the features of all tests, so that nothing is compiled twice.
+python-unit: unit
+	cargo build --workspace --locked $(FEATURES)
+	@setup/python-tests
 
 doc: ## Build the documentation, with warnings as errors where the toolchain is ours
 	RUSTDOCFLAGS="$(DENY)" cargo doc --workspace --no-deps --locked $(FEATURES)

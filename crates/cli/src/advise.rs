@@ -6,9 +6,10 @@ use shortflow_advise::{Compared, Search};
 use shortflow_predict::Prediction;
 use shortflow_run::OutputFolder;
 use shortflow_scenario::Overrides;
+use shortflow_shipped as shipped;
 use shortflow_sim::Simulator;
 use shortflow_text::InputFiles;
-use shortflow_tune::{CandidateFile, Store};
+use shortflow_tune::{CandidateFile, REFERENCES, Store, give};
 
 use crate::advise_args::Advise;
 use crate::advise_questions::network;
@@ -18,8 +19,7 @@ use crate::deployable;
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
-use crate::shipped;
-use crate::tune::{REFERENCES, ended, give};
+use crate::tune::ended;
 
 /// The files that are written.
 pub(crate) const SCENARIO: &str = "scenario.toml";

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
@@ -26,8 +27,8 @@ use crate::tune_args;
 /// packet, `rehearse` runs it over the kernel's TCP, and `deploy` applies a policy to a network device. `advise`
 /// and `tune` choose a policy; `agent` brings policies to many machines.
 #[derive(Debug, Parser)]
-#[command(name = "shortflow", version = env!("SHORTFLOW_VERSION"), propagate_version = true)]
-#[command(long_version = concat!(env!("SHORTFLOW_VERSION"), "\nfeatures: ", env!("SHORTFLOW_FEATURES")))]
+#[command(name = "shortflow", version = shortflow_version::VERSION, propagate_version = true)]
+#[command(long_version = LONG_VERSION.as_str())]
 #[command(after_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -41,6 +42,11 @@ pub(crate) struct Arguments {
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: ColorWhen,
 }
+
+/// The version, and the features of this build.
+static LONG_VERSION: LazyLock<String> = LazyLock::new(|| {
+    format!("{}\nfeatures: {}", shortflow_version::VERSION, env!("SHORTFLOW_FEATURES"))
+});
 
 const EXAMPLES: &str = "\
 Start with:

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use shortflow_run::refuse_too_large;
 use shortflow_scenario::{FileKind, Loaded, Overrides};
+use shortflow_shipped as shipped;
+use shortflow_shipped::wrong_file::{self, Given};
 use shortflow_text::{Diagnostic, Diagnostics, InputFiles, Override, name_of};
 
 use crate::args::Check;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::shipped;
-use crate::wrong_file::{self, Given};
 
 /// `shortflow check`.
 pub(crate) fn check(console: &Console, args: &Check) -> Result<(), Failure> {

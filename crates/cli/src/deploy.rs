@@ -60,8 +60,8 @@ mod on_linux {
     use crate::doctor::lacking_for_ingress;
     use crate::failure::Failure;
     use crate::reload_options::{KeptOptions, keep, options};
-    use crate::shipped;
-    use crate::wrong_file::{self, Given};
+    use shortflow_shipped as shipped;
+    use shortflow_shipped::wrong_file::{self, Given};
 
     impl From<Error> for Failure {
         fn from(error: Error) -> Self {

@@ -5,10 +5,11 @@ use std::io;
 use shortflow_advise::{FlowsError, UnknownName};
 use shortflow_measure::results;
 use shortflow_run::{self as run, DifferentPoints, JoinError, OutputError};
+use shortflow_shipped::wrong_file::WrongFile;
 use shortflow_study as study;
 use shortflow_text::{Diagnostics, reason};
 use shortflow_trace::RequestError;
-use shortflow_tune::OptionError;
+use shortflow_tune::{ChoiceError, OptionError};
 
 /// Why a command is not done.
 #[derive(Debug)]
@@ -187,7 +188,7 @@ macro_rules! of_input {
     };
 }
 
-of_input! { DifferentPoints FlowsError JoinError OptionError RequestError UnknownName }
+of_input! { ChoiceError DifferentPoints FlowsError JoinError OptionError RequestError UnknownName WrongFile }
 
 impl From<run::Error> for Failure {
     fn from(error: run::Error) -> Self {

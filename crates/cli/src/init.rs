@@ -6,12 +6,12 @@ use std::path::Path;
 use shortflow_files::ReadError;
 use shortflow_measure::results::{Error, Folder};
 use shortflow_run::shell_word;
+use shortflow_shipped::FILES;
 use shortflow_text::MAX_TEXT;
 
 use crate::args::Init;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::shipped::FILES;
 
 /// `shortflow init`.
 pub(crate) fn init(console: &Console, args: &Init) -> Result<(), Failure> {

@@ -64,7 +64,6 @@ mod replicas;
 mod report;
 mod reproduce;
 mod rerun;
-mod shipped;
 mod simulate;
 #[cfg(live)]
 mod standing;
@@ -74,7 +73,6 @@ mod tune_args;
 mod undeploy;
 mod usage_error;
 mod verify;
-mod wrong_file;
 
 use std::process::ExitCode;
 

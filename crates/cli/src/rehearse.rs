@@ -40,8 +40,8 @@ mod on_linux {
     use crate::live::{Shell, Watch};
     use crate::page::{NO_CONSOLE, Page};
     use crate::programs::{ProgramOutput, host, programs, refuse_several};
-    use crate::shipped;
     use crate::simulate::{Looking, case_with, conduct, overrides, refuse_others, request, target};
+    use shortflow_shipped as shipped;
 
     /// The duration of endless traffic.
     const ENDLESS: &str = "24 h";

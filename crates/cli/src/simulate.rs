@@ -13,6 +13,8 @@ use shortflow_run::{
     StartTap, TcpInfoTimes, command_line, folder_name, refuse_too_large,
 };
 use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
+use shortflow_shipped as shipped;
+use shortflow_shipped::wrong_file::{self, Given, POLICIES};
 use shortflow_sim::Simulator;
 use shortflow_text::InputFiles;
 use shortflow_trace::Request;
@@ -26,8 +28,6 @@ use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
 use crate::rehearse::rehearsal_over_ipv4;
 use crate::replicas::{Selection, narrow};
-use crate::shipped;
-use crate::wrong_file::{self, Given, POLICIES};
 
 /// The option that takes one policy.
 const POLICY: &str = "--policy";
@@ -163,7 +163,7 @@ pub(crate) fn conduct(
     let Looking { selection, trace, tap: other, tcp_info, beside, programs } = looking;
     console.warnings(&Case::warnings(cases));
     let command = command_line(std::env::args_os().skip(1));
-    let origin = Origin { version: env!("SHORTFLOW_VERSION"), command: &command };
+    let origin = Origin { version: shortflow_version::VERSION, command: &command };
     let precision = selection.precision;
     let work = selection.resume(cases, target, origin)?;
     let output = OutputFolder::prepare(target, how.force)?;

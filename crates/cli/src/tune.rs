@@ -1,6 +1,6 @@
 //! `tune`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use shortflow_measure::ScopedWarning;
@@ -10,12 +10,12 @@ use shortflow_report::{Table, warning_mark, wrapped};
 use shortflow_run::{
     self as run, Engine, OutputFolder, command_line, refuse_too_large, shell_word,
 };
-use shortflow_scenario::Overrides;
+use shortflow_shipped as shipped;
+use shortflow_shipped::wrong_file::{self, Given, POLICIES};
 use shortflow_sim::Simulator;
-use shortflow_text::{InputFiles, suggestion};
 use shortflow_tune::{
-    Candidate, CandidateFile, Candidates, Goal, Limit, Offered, Plan, Standing, Store, Tuned,
-    Varied, assumed_congestion_control, candidates, pareto_figure, policy_text,
+    Candidate, Candidates, Choices, Goal, Limit, Offered, Plan, Standing, Store, Tuned, Varied,
+    assumed_congestion_control, candidates, pareto_figure, policy_text,
 };
 
 use crate::console::Console;
@@ -23,17 +23,8 @@ use crate::deployable::{self, Deployable, deployable};
 use crate::failure::Failure;
 use crate::interrupt::stop_on_interrupt;
 use crate::progress::Bar;
-use crate::shipped;
 use crate::simulate::{overrides, target};
 use crate::tune_args::Tune;
-use crate::wrong_file::{self, Given, POLICIES, what_a_scheme_is};
-
-/// The policies with which every winner is compared.
-pub(crate) const REFERENCES: [&str; 2] = ["best-effort", "fq-codel"];
-
-/// What is said behind a policy whose settings are not varied, and behind one that is not as the command line sets it.
-const AS_SET: &str = ", as set";
-const AS_SHIPPED: &str = ", as shipped";
 
 /// The policy that was chosen.
 const WINNER: &str = "winner.toml";
@@ -44,7 +35,14 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
     let varied = Varied::all(&args.vary)?;
     let overrides = overrides(&args.options, None)?;
     wrong_file::refuse(&inputs, &args.scenario, Given::Scenario { policies: POLICIES })?;
-    let files = files(&inputs, args)?;
+    let choices = Choices {
+        inputs: &inputs,
+        scenario: &args.scenario,
+        policies: &args.policies,
+        is_varied: !args.vary.is_empty(),
+        overrides: &overrides,
+    };
+    let files = choices.files()?;
     let mut found = candidates(&inputs, &args.scenario, &files, &varied, &overrides)?;
     let Some(first) = found.all.first() else { return Err(nothing_fits(&found)) };
     let offered = Offered::by(first.scenario());
@@ -54,15 +52,7 @@ pub(crate) fn tune(console: &Console, args: &Tune) -> Result<(), Failure> {
         refuse_too_large(&[&one.loaded], args.options.how.jobs, args.options.how.memory)
     })?;
     found.keep(|one| Simulator.check(one.scenario())).map_err(run::Error::from)?;
-    let as_set = as_set(&inputs, args, &files, &overrides);
-    let as_shipped = references(&inputs, args, &overrides)?;
-    // What is there with settings of its own is one of them already.
-    let is_new = |one: &Candidate| {
-        one.label.ends_with(AS_SHIPPED)
-            || !as_set.iter().any(|set| set.label == one.label.clone() + AS_SET)
-    };
-    let as_shipped = as_shipped.into_iter().filter(is_new).collect();
-    let references = [as_set.clone(), as_shipped].concat();
+    let references = choices.references(&choices.as_set(&files))?;
     let first = &found.all[0];
     let target = target(&args.options, &first.loaded.name, "-tuned");
     let output = OutputFolder::prepare(&target, args.options.how.force)?;
@@ -111,103 +101,6 @@ pub(crate) fn ended(error: run::Error, store: &Store) -> Failure {
         )),
         (error, _) => error.into(),
     }
-}
-
-/// The files of the policies to choose from.
-fn files(inputs: &InputFiles, args: &Tune) -> Result<Vec<CandidateFile>, Failure> {
-    let own = CandidateFile {
-        path: None,
-        may_be_left_out: args.policies.is_empty(),
-        follows_line: false,
-    };
-    match &args.policies[..] {
-        [] if !args.vary.is_empty() => Ok(vec![CandidateFile { may_be_left_out: false, ..own }]),
-        [] => {
-            let shipped = shipped::policies().map(|policy| give(inputs, policy, true));
-            Ok(shipped.collect())
-        }
-        named => {
-            let twice = named.iter().enumerate().find(|(at, name)| named[..*at].contains(name));
-            if let Some((_, twice)) = twice {
-                return Err(Failure::Input(format!(
-                    "the policy `{}` is given twice\ngive it once",
-                    twice.display()
-                )));
-            }
-            named.iter().map(|name| file(inputs, name)).collect()
-        }
-    }
-}
-
-/// A policy by its file, or by the name of a shipped one.
-fn file(inputs: &InputFiles, path: &Path) -> Result<CandidateFile, Failure> {
-    if path == Path::new("-") || shipped::may_be_file(path) {
-        wrong_file::refuse(inputs, path, Given::PolicyOf(POLICIES))?;
-        return Ok(CandidateFile {
-            path: Some(path.to_owned()),
-            may_be_left_out: false,
-            follows_line: false,
-        });
-    }
-    let name = &*path.to_string_lossy();
-    let policy = shipped::policy(name).ok_or_else(|| {
-        let names: Vec<&str> = shipped::policies().map(|(path, _)| shipped::stem(path)).collect();
-        let help =
-            what_a_scheme_is(name).unwrap_or_else(|| suggestion(name, "shipped policies", &names));
-        Failure::Input(format!(
-            "unknown policy `{name}`: neither a file nor a shipped policy\n{help}"
-        ))
-    })?;
-    Ok(give(inputs, policy, false))
-}
-
-pub(crate) fn give(
-    inputs: &InputFiles,
-    (path, text): shipped::Shipped,
-    may_be_left_out: bool,
-) -> CandidateFile {
-    let path = PathBuf::from(path);
-    inputs.give(&path, text);
-    CandidateFile { path: Some(path), may_be_left_out, follows_line: true }
-}
-
-/// The policies with their own settings, if some settings are varied, to show whether a change pays; `None` for those
-/// that do not fit the scenario.
-fn as_set(
-    inputs: &InputFiles,
-    args: &Tune,
-    files: &[CandidateFile],
-    overrides: &Overrides,
-) -> Vec<Candidate> {
-    if args.vary.is_empty() {
-        return Vec::new();
-    }
-    let files: Vec<CandidateFile> =
-        files.iter().map(|file| CandidateFile { may_be_left_out: true, ..file.clone() }).collect();
-    let found = candidates(inputs, &args.scenario, &files, &[], overrides);
-    let mut found = found.map_or_else(|_| Vec::new(), |found| found.all);
-    found.iter_mut().for_each(|one| one.label += AS_SET);
-    found
-}
-
-/// Best effort and FQ-CoDel as they are shipped, where they fit the scenario.
-fn references(
-    inputs: &InputFiles,
-    args: &Tune,
-    overrides: &Overrides,
-) -> Result<Vec<Candidate>, Failure> {
-    let files: Vec<CandidateFile> = REFERENCES
-        .iter()
-        .filter_map(|name| shipped::policy(name))
-        .map(|policy| give(inputs, policy, true))
-        .collect();
-    let mut as_shipped = overrides.clone();
-    as_shipped.set.retain(|(key, _)| !key.starts_with("policy."));
-    let mut found = candidates(inputs, &args.scenario, &files, &[], &as_shipped)?.all;
-    if as_shipped.set.len() < overrides.set.len() {
-        found.iter_mut().for_each(|one| one.label += AS_SHIPPED);
-    }
-    Ok(found)
 }
 
 fn nothing_fits(found: &Candidates) -> Failure {

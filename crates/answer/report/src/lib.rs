@@ -61,6 +61,7 @@ pub use page::page;
 pub use ranking::ranking_table;
 pub use result::key_result;
 pub use study::{CheckRow, ClaimRow, study_page};
+pub use style::{GRID, INK, color};
 pub use table::{Row, Table};
 pub use tables::{brief, tables, text, warning_mark};
 pub use wrap::wrapped;

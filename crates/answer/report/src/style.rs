@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 use kuva::render::theme::Theme;
 
 /// Text and axes.
-pub(crate) const INK: &str = "#1f2328";
+pub const INK: &str = "#1f2328";
 /// Lines that only help the eye.
-pub(crate) const GRID: &str = "#d9dee3";
+pub const GRID: &str = "#d9dee3";
 /// Behind everything.
 pub(crate) const PAPER: &str = "#ffffff";
 
@@ -40,7 +40,7 @@ const PALETTE: [(&str, &str); 15] = [
 const MAX_COLORS: usize = 128;
 
 /// The colour of the `index`-th series. No two of the first hundred are the same.
-pub(crate) fn color(index: usize) -> String {
+pub fn color(index: usize) -> String {
     PAIRS[index % MAX_COLORS].0.clone()
 }
 

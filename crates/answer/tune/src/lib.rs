@@ -41,6 +41,7 @@
 mod assumptions;
 mod by_engine;
 mod candidates;
+mod choices;
 mod confirm;
 mod equal_load;
 mod goals;
@@ -59,6 +60,7 @@ mod winner;
 
 pub use assumptions::assumed_congestion_control;
 pub use candidates::{Candidate, CandidateFile, Candidates, candidates};
+pub use choices::{ChoiceError, Choices, REFERENCES, give};
 pub use confirm::{Confirmation, Difference, Standing, confirm};
 pub use goals::{Goal, Limit};
 pub use line_fit::{LineFit, parameter};

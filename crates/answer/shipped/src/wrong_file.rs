@@ -1,5 +1,6 @@
 //! Refuses a file that a command cannot use, and says what to type instead.
 
+use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,14 +13,16 @@ use shortflow_text::{
     nearest, reason,
 };
 
-use crate::failure::Failure;
-use crate::shipped;
+use crate as shipped;
 
 /// How a file is given to a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Given {
+pub enum Given {
     /// As the scenario, beside an option that takes policies.
-    Scenario { policies: &'static str },
+    Scenario {
+        /// The name of that option.
+        policies: &'static str,
+    },
     /// As the policy of an option.
     PolicyOf(&'static str),
     /// As the policy itself, as `deploy` takes it.
@@ -30,7 +33,7 @@ pub(crate) enum Given {
 
 /// A file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WrongFile {
+pub struct WrongFile {
     /// The file.
     name: String,
     /// What was found.
@@ -39,11 +42,14 @@ pub(crate) struct WrongFile {
     help: String,
 }
 
-impl From<WrongFile> for Failure {
-    fn from(WrongFile { what, help, .. }: WrongFile) -> Failure {
-        Failure::Input(if help.is_empty() { what } else { format!("{what}\n{help}") })
+impl fmt::Display for WrongFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        if self.help.is_empty() { Ok(()) } else { write!(f, "\n{}", self.help) }
     }
 }
+
+impl std::error::Error for WrongFile {}
 
 impl From<WrongFile> for Diagnostics {
     fn from(WrongFile { name, what, help }: WrongFile) -> Diagnostics {
@@ -54,7 +60,7 @@ impl From<WrongFile> for Diagnostics {
 
 /// Refuses a file that cannot be read, is empty, or is of another kind. Other mistakes are reported, with their
 /// places, when the file is read.
-pub(crate) fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), WrongFile> {
+pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), WrongFile> {
     let name = name_of(path);
     let wrong = |what: String, help: String| Err(WrongFile { name: name.clone(), what, help });
     let text = match inputs.read(path, MAX_TEXT) {
@@ -154,7 +160,7 @@ fn instead_of_missing(path: &Path, given: Given) -> String {
 }
 
 /// What to do with the name of a scheme where a policy is wanted; `None` if it is not that of a scheme.
-pub(crate) fn what_a_scheme_is(name: &str) -> Option<String> {
+pub fn what_a_scheme_is(name: &str) -> Option<String> {
     let is_scheme = schemes().iter().any(|scheme| scheme.name == name);
     is_scheme.then(|| {
         format!(
@@ -217,7 +223,7 @@ fn instead_of_folder(path: &Path, given: Given) -> String {
 }
 
 /// The option that takes several policies.
-pub(crate) const POLICIES: &str = "--policies";
+pub const POLICIES: &str = "--policies";
 
 #[cfg(test)]
 mod tests {

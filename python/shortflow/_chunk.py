@@ -1,0 +1,189 @@
+"""The work of one chunk of a sweep. It needs nothing but its arguments, so it runs in any process of any machine."""
+
+from __future__ import annotations
+
+import io
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from . import _core
+from ._errors import Error, InputError
+
+ROW, POLICY = "row", "policy"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a design, as it runs.
+
+    Attributes
+    ----------
+    number
+        Its number in the design.
+    policy
+        The policy by its name in results; ``None`` for that of the scenario.
+    seed
+        Its seed.
+    set
+        Its settings, as text.
+    """
+
+    number: int
+    policy: str | None
+    seed: int
+    set: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Base:
+    """What all rows have in common.
+
+    Attributes
+    ----------
+    scenario
+        Its name and text.
+    policies
+        Names and texts of policies, by their name in results.
+    set, bind
+        Further settings and bindings.
+    engine
+        ``simulate`` or ``predict``.
+    collect
+        The tables that are kept.
+    records_errors
+        Whether a row that fails becomes a row of ``failures``.
+    """
+
+    scenario: tuple[str, str]
+    policies: dict[str, tuple[str, str]]
+    set: list[tuple[str, str]]
+    bind: list[str]
+    engine: str
+    collect: tuple[str, ...]
+    records_errors: bool
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some replicas of some rows."""
+
+    number: int
+    base: Base
+    tasks: tuple[tuple[Row, tuple[int, ...]], ...]
+
+    @property
+    def runs(self) -> int:
+        """How many runs it has."""
+        return sum(len(replicas) for _, replicas in self.tasks)
+
+
+@dataclass
+class Done:
+    """A finished chunk: its tables as Parquet, and how much CPU time it took."""
+
+    number: int
+    runs: int
+    tables: dict[str, bytes]
+    cpu_seconds: float
+    failed: int = field(default=0)
+
+
+def work(chunk: Chunk, stop: _core.Stop | None = None) -> Done:
+    """Run a chunk."""
+    begun = time.thread_time()
+    tables, failures = run_tasks(chunk.base, chunk.tasks, stop)
+    packed = {name: to_parquet(table) for name, table in tables.items()}
+    if failures:
+        packed["failures"] = to_parquet(pa.Table.from_pylist(failures, FAILURES))
+    return Done(chunk.number, chunk.runs, packed, time.thread_time() - begun, len(failures))
+
+
+# Columns of rows that failed.
+FAILURES = pa.schema([("row", pa.int64()), ("policy", pa.string()), ("replicas", pa.int64()), ("reason", pa.string())])
+
+
+def run_tasks(
+    base: Base, tasks: tuple[tuple[Row, tuple[int, ...]], ...], stop: _core.Stop | None
+) -> tuple[dict[str, pa.Table], list[dict[str, Any]]]:
+    """Run tasks one after the other: the tables, and the rows that failed."""
+    parts: dict[str, list[pa.Table]] = {name: [] for name in base.collect}
+    numbers: dict[str, list[tuple[Row, int]]] = {name: [] for name in base.collect}
+    failures: list[dict[str, Any]] = []
+    for row, replicas in tasks:
+        try:
+            runs = run_row(base, row, replicas, stop or _core.Stop())
+        except InputError as error:
+            if not base.records_errors:
+                raise type(error)(f"row {row.number} of the design: {error}", error.findings) from None
+            failures.append({"row": row.number, "policy": row.policy, "replicas": len(replicas), "reason": str(error)})
+            continue
+        for name in base.collect:
+            table = pa.table(Stream(runs.table(name)))
+            parts[name].append(table)
+            numbers[name].append((row, table.num_rows))
+    tables = {name: _joined(parts[name], numbers[name]) for name in base.collect if parts[name]}
+    return tables, failures
+
+
+def run_row(base: Base, row: Row, replicas: tuple[int, ...], stop: _core.Stop) -> _core.Runs:
+    """Run replicas of a row."""
+    policy = base.policies[row.policy] if row.policy is not None else None
+    given = [*base.set, *row.set, ("seed", str(row.seed))]
+    case = _core.Case(base.scenario, policy, given, base.bind)
+    if case.points != 1:
+        raise Error("the scenario has a [sweep] of its own: set its key in the design")
+    how = {
+        "engines": [base.engine],
+        "places": [""],
+        "replicas": list(replicas),
+        "jobs": 1,
+        "transfers": "transfers" in base.collect,
+        "out": None,
+        "force": False,
+        "command": "shortflow.Sweep",
+    }
+    return _core.run([case], how, stop)
+
+
+class Stream:
+    """A stream of the Arrow C interface."""
+
+    def __init__(self, capsule: object) -> None:
+        self._capsule = capsule
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._capsule
+
+
+def _joined(parts: list[pa.Table], rows: list[tuple[Row, int]]) -> pa.Table:
+    """All rows, with the number of their row in the design and its policy."""
+    table = pa.concat_tables(parts, promote_options="default")
+    counts = [count for _, count in rows]
+    numbers = _repeated([row.number for row, _ in rows], counts, pa.int64())
+    table = table.drop_columns(["point"]).add_column(0, ROW, numbers)
+    if all(row.policy is not None for row, _ in rows):
+        names = _repeated([row.policy for row, _ in rows], counts, pa.string())
+        table = table.set_column(table.column_names.index(POLICY), POLICY, names)
+    return table
+
+
+def _repeated(values: list[Any], counts: list[int], kind: pa.DataType) -> pa.Array:
+    """Each value as often as it says."""
+    indices = pa.array([at for at, count in enumerate(counts) for _ in range(count)], pa.int32())
+    return pa.array(values, kind).take(indices)
+
+
+def to_parquet(table: pa.Table) -> bytes:
+    """A table as a file of Parquet."""
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def from_parquet(content: bytes) -> pa.Table:
+    """The table in a file of Parquet."""
+    return pq.read_table(io.BytesIO(content))

@@ -1,0 +1,223 @@
+"""Executors: threads, processes, Dask, and whatever has the interface of ``concurrent.futures``."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from typing import Any, Protocol
+
+from . import _core
+from ._chunk import Chunk, Done, work
+from ._errors import InputError, MachineError
+
+# How often a chunk runs when the workers that run it die.
+MAX_ATTEMPTS = 25
+# Chunks under way for each worker: one that runs and one that waits.
+CHUNKS_PER_WORKER = 2
+# How often Ctrl-C is looked for, in seconds.
+POLL_INTERVAL = 0.2
+
+
+class Engine(Protocol):
+    """Runs chunks, and says which are done."""
+
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
+        """Run all chunks; each once it is done."""
+        ...
+
+
+def engine(executor: Any, jobs: int | None) -> Engine:
+    """The engine for an executor as users give it.
+
+    Raises
+    ------
+    InputError
+        If it is none of those that there are.
+    """
+    workers = jobs or len(os.sched_getaffinity(0))
+    if executor is None or executor == "threads":
+        return _Threads(workers)
+    if executor == "processes":
+        return _Pool(lambda: _processes(workers), workers, is_own=True)
+    if executor == "joblib":
+        return _Pool(lambda: _joblib(workers), workers, is_own=True)
+    if isinstance(executor, str) and executor.startswith(("dask://", "tcp://", "tls://")):
+        return _dask(executor, workers)
+    if isinstance(executor, Executor):
+        count = getattr(executor, "_max_workers", None) or workers
+        return _Pool(lambda: executor, count, is_own=False)
+    if callable(getattr(executor, "get_executor", None)) or hasattr(executor, "scheduler_address"):
+        return _client(executor)
+    if callable(executor):
+        return _Pool(executor, workers, is_own=True)
+    raise InputError(
+        f"executor = {executor!r}: give threads, processes, joblib, dask://HOST:PORT, a client or cluster of Dask, an executor of "
+        "concurrent.futures, or a function that makes one"
+    )
+
+
+def _processes(workers: int) -> ProcessPoolExecutor:
+    # A server that forks has none of this process's threads, and imports the package once.
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["shortflow._chunk"])
+    return ProcessPoolExecutor(workers, mp_context=context)
+
+
+def _joblib(workers: int) -> Executor:
+    try:
+        from joblib.externals.loky import ProcessPoolExecutor as Loky
+    except ImportError:
+        raise MachineError("executor='joblib' needs joblib: pip install joblib") from None
+    return Loky(workers)
+
+
+class _Threads:
+    """Threads of this process. Runs release the lock of the interpreter."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
+        stop = _core.Stop()
+        pool = ThreadPoolExecutor(self._workers)
+        try:
+            yield from _stream(lambda chunk: pool.submit(work, chunk, stop), chunks, self._workers, _no_retry)
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+
+
+class _Pool:
+    """Executors of ``concurrent.futures``. Chunks whose worker has died run again; an executor that broke is replaced if it is ours."""
+
+    def __init__(self, make: Callable[[], Executor], workers: int, is_own: bool) -> None:
+        self._make, self._workers, self._is_own = make, workers, is_own
+        self._pool: Executor | None = None
+
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
+        try:
+            yield from _stream(self._submit, chunks, self._workers, self._is_retried)
+        finally:
+            if self._is_own and self._pool is not None:
+                self._pool.shutdown(wait=False)
+
+    def _submit(self, chunk: Chunk) -> Future[Done]:
+        if self._pool is None:
+            self._pool = self._make()
+        try:
+            return self._pool.submit(work, chunk)
+        except BrokenExecutor as error:
+            self._is_retried(error)
+            return self._submit(chunk)
+
+    def _is_retried(self, error: BaseException) -> bool:
+        if not isinstance(error, BrokenExecutor):
+            return False
+        if not self._is_own:
+            raise MachineError(
+                f"a worker of the executor has died: {error}\ncomplete chunks are kept: run again with resume=True and a new "
+                "executor, or give a function that makes executors"
+            ) from error
+        if self._pool is not None and _is_broken(self._pool):
+            self._pool.shutdown(wait=False)
+            self._pool = None
+        return True
+
+
+def _is_broken(pool: Executor) -> bool:
+    """Whether an executor takes no more work."""
+    try:
+        pool.submit(int).cancel()
+    except (BrokenExecutor, RuntimeError):
+        return True
+    return False
+
+
+class _Dask:
+    """A client of Dask, whose scheduler gives the work of a dead worker to another one."""
+
+    def __init__(self, client: Any, closes: list[Any]) -> None:
+        self._client, self._closes = client, closes
+
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
+        workers = max(sum(self._client.nthreads().values()), 1)
+        pool = self._client.get_executor(pure=False)
+        try:
+            yield from _stream(lambda chunk: pool.submit(work, chunk), chunks, workers, _is_killed)
+        finally:
+            pool.shutdown(wait=False)
+            for one in self._closes:
+                one.close()
+
+
+def _dask(address: str, workers: int) -> _Dask:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise MachineError(f"{address} needs Dask: pip install 'shortflow[dask]'") from None
+    if address == "dask://local":
+        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+        client = Client(cluster)
+        return _Dask(client, [client, cluster])
+    try:
+        client = Client(address.replace("dask://", "tcp://"), timeout="10s")
+    except (OSError, ValueError) as error:
+        raise InputError(f"no scheduler of Dask answers at {address}: {error}") from None
+    return _Dask(client, [client])
+
+
+def _client(found: Any) -> _Dask:
+    """The client, or one for a cluster."""
+    if callable(getattr(found, "get_executor", None)):
+        return _Dask(found, [])
+    from distributed import Client
+
+    client = Client(found)
+    return _Dask(client, [client])
+
+
+def _is_killed(error: BaseException) -> bool:
+    """Whether workers of Dask have died, more often than its scheduler tries again."""
+    from distributed import KilledWorker
+
+    return isinstance(error, KilledWorker)
+
+
+def _no_retry(error: BaseException) -> bool:
+    return False
+
+
+def _stream(
+    submit: Callable[[Chunk], Future[Done]],
+    chunks: Iterable[Chunk],
+    workers: int,
+    is_retried: Callable[[BaseException], bool],
+) -> Iterator[Done]:
+    """Results as they come. Only a few chunks are under way, so that memory is bounded."""
+    waiting = iter(chunks)
+    under_way: dict[Future[Done], tuple[Chunk, int]] = {}
+    again: list[tuple[Chunk, int]] = []
+    try:
+        while True:
+            while len(under_way) < workers * CHUNKS_PER_WORKER:
+                chunk, attempt = again.pop() if again else (next(waiting, None), 1)
+                if chunk is None:
+                    break
+                under_way[submit(chunk)] = (chunk, attempt)
+            if not under_way:
+                return
+            ended, _ = wait(under_way, timeout=POLL_INTERVAL, return_when=FIRST_COMPLETED)
+            for future in ended:
+                chunk, attempt = under_way.pop(future)
+                error = future.exception()
+                if error is None:
+                    yield future.result()
+                elif attempt < MAX_ATTEMPTS and is_retried(error):
+                    again.append((chunk, attempt + 1))
+                else:
+                    raise error
+    finally:
+        for future in under_way:
+            future.cancel()

@@ -1,0 +1,309 @@
+"""Sweeps: a design over a base scenario, run in chunks by any executor."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from . import _core
+from ._chunk import Base, Chunk, Done, Row
+from ._design import POLICY, Design
+from ._errors import InputError
+from ._executors import engine
+from ._progress import Progress, Show
+from ._store import FORMAT, Store
+from ._sweep_results import SweepResults
+from ._text import Path, Policy, Scenario, Settings, as_settings, as_toml
+from ._verify import Verified
+
+# Tables that can be collected.
+TABLES = ("transfers", "bulk", "datagrams", "series", "replicas")
+# Chunks of a sweep: many enough for many workers, few enough for a folder.
+CHUNKS = 256
+MAX_RUNS_PER_CHUNK = 256
+
+
+class Sweep:
+    """Replicas of a scenario at all rows of a design.
+
+    Parameters
+    ----------
+    base
+        The scenario.
+    design
+        The rows: a :class:`Design`, or a list of dictionaries.
+    replicas
+        Replicas of each row.
+    seed
+        The seed from which the seeds of rows are derived.
+    pair_by
+        Keys whose values share arrivals: rows that differ only in them have the same seed. ``None`` gives each row its own.
+    collect
+        The tables that are kept: ``transfers``, ``bulk``, ``datagrams``, ``series``, ``replicas``.
+    policy
+        The policy of all rows, where the design has no key ``policy``; without, that of the scenario.
+    set, bind
+        Settings and bindings of all rows.
+    engine
+        ``"simulate"`` or ``"predict"``.
+
+    Examples
+    --------
+    >>> import shortflow as sf
+    >>> design = sf.Design.grid({"policy": ["best-effort", "fq-codel"], "duration": ["20 s", "30 s"]})
+    >>> sweep = sf.Sweep("office", design, replicas=2, seed=7)
+    >>> len(sweep)
+    8
+    """
+
+    def __init__(
+        self,
+        base: Scenario | Path | Mapping[str, Any],
+        design: Design | Iterable[Mapping[str, Any]],
+        *,
+        replicas: int = 32,
+        seed: int = 7,
+        pair_by: str | Sequence[str] | None = POLICY,
+        collect: Sequence[str] = ("transfers", "replicas"),
+        policy: Policy | Path | Mapping[str, Any] | None = None,
+        set: Settings | None = None,
+        bind: Sequence[str] = (),
+        engine: str = "simulate",
+    ) -> None:
+        self.base = Scenario.of(base)
+        self.design = design if isinstance(design, Design) else Design(design)
+        self.replicas = _whole("replicas", replicas, 1)
+        self.seed = _whole("seed", seed, 0)
+        self.pair_by = [pair_by] if isinstance(pair_by, str) else list(pair_by or [])
+        self.collect = _tables(collect)
+        self.set = as_settings(set)
+        self.bind = list(bind)
+        self.engine = engine
+        if engine not in ("simulate", "predict"):
+            raise InputError(f"engine = {engine!r}: use simulate or predict")
+        unknown = [key for key in self.pair_by if key not in self.design.keys and key != POLICY]
+        if unknown:
+            raise InputError(f"pair_by: the design has no key `{unknown[0]}`; it has {', '.join(self.design.keys)}")
+        twice = [key for key, _ in self.set if key in self.design.keys]
+        if twice:
+            raise InputError(f"`{twice[0]}` is in `set` and in the design\nremove one of the two")
+        if policy is not None and POLICY in self.design.keys:
+            raise InputError("`policy` is an argument and a key of the design\nremove one of the two")
+        self._policies: dict[str, Policy] = {}
+        self._names = [self._name(point.get(POLICY, policy)) for point in self.design]
+
+    def _name(self, policy: Any) -> str | None:
+        """The name of a policy in results: as given, or else its own."""
+        if policy is None:
+            return None
+        found = Policy.of(policy)
+        name = policy if isinstance(policy, str) else found.name
+        if self._policies.setdefault(name, found) != found:
+            raise InputError(f"two policies of the design have the name {name!r}: give one another `name`")
+        return name
+
+    def __len__(self) -> int:
+        return len(self.design) * self.replicas
+
+    def rows(self) -> list[Row]:
+        """The rows as they run, with their seeds."""
+        return [self._row(number, point, name) for number, (point, name) in enumerate(zip(self.design, self._names))]
+
+    def _row(self, number: int, point: Mapping[str, Any], policy: str | None) -> Row:
+        given = [(key, as_toml(key, value)) for key, value in point.items() if key != POLICY]
+        apart = [pair for pair in [*given, (POLICY, policy)] if pair[0] not in self.pair_by]
+        text = json.dumps([self.seed, sorted(apart, key=str)])
+        digest = hashlib.sha256(text.encode()).digest()
+        return Row(number, policy, int.from_bytes(digest[:8], "big") >> 1, given)
+
+    def chunks(self, runs_per_chunk: int | None = None) -> Iterator[Chunk]:
+        """The work, in parts that do not depend on who does it."""
+        size = runs_per_chunk or self._chunk_size()
+        base = self.work_base()
+        tasks: list[tuple[Row, tuple[int, ...]]] = []
+        number, count = 0, 0
+        for row in self.rows():
+            first = 0
+            while first < self.replicas:
+                part = range(first, min(first + size - count, self.replicas))
+                tasks.append((row, tuple(part)))
+                first, count = part.stop, count + len(part)
+                if count == size:
+                    yield Chunk(number, base, tuple(tasks))
+                    tasks, number, count = [], number + 1, 0
+        if tasks:
+            yield Chunk(number, base, tuple(tasks))
+
+    def _chunk_size(self) -> int:
+        return min(max(len(self) // CHUNKS, 1), MAX_RUNS_PER_CHUNK)
+
+    def work_base(self, records_errors: bool = False) -> Base:
+        """What all rows have in common."""
+        policies = {name: (policy.file, policy.to_toml()) for name, policy in self._policies.items()}
+        scenario = (self.base.file, self.base.to_toml())
+        return Base(scenario, policies, self.set, self.bind, self.engine, self.collect, records_errors)
+
+    def manifest(self, runs_per_chunk: int | None) -> dict[str, Any]:
+        """What the sweep is, for its folder."""
+        base = self.work_base()
+        points = [{**point, POLICY: name} if name is not None else dict(point) for point, name in zip(self.design, self._names)]
+        return {
+            "format": FORMAT,
+            "version": _core.VERSION,
+            "scenario": list(base.scenario),
+            "policies": {name: list(one) for name, one in base.policies.items()},
+            "set": [list(one) for one in self.set],
+            "bind": self.bind,
+            "design": [{key: _as_json(value) for key, value in point.items()} for point in points],
+            "engine": self.engine,
+            "collect": list(self.collect),
+            "replicas": self.replicas,
+            "seed": self.seed,
+            "pair_by": self.pair_by,
+            "runs_per_chunk": runs_per_chunk or self._chunk_size(),
+        }
+
+    @classmethod
+    def from_manifest(cls, found: Mapping[str, Any]) -> Sweep:
+        """The sweep of a folder."""
+        policies = {name: Policy(text, file) for name, (file, text) in found["policies"].items()}
+        points = [{key: policies[value] if key == POLICY else value for key, value in point.items()} for point in found["design"]]
+        file, text = found["scenario"]
+        sweep = cls(
+            Scenario(text, file),
+            points,
+            replicas=found["replicas"],
+            seed=found["seed"],
+            pair_by=found["pair_by"],
+            collect=found["collect"],
+            bind=found["bind"],
+            engine=found["engine"],
+        )
+        sweep.set = [(key, value) for key, value in found["set"]]
+        sweep._policies = policies
+        sweep._names = [point.get(POLICY) for point in found["design"]]
+        return sweep
+
+    def run(
+        self,
+        *,
+        jobs: int | None = None,
+        out: Path | None = None,
+        resume: bool = False,
+        executor: Any = None,
+        on_error: str = "raise",
+        runs_per_chunk: int | None = None,
+        progress: bool | Show | None = None,
+    ) -> SweepResults:
+        """Run it.
+
+        Parameters
+        ----------
+        jobs
+            Runs in parallel; without, one per core.
+        out
+            The folder for results; without, they stay in memory.
+        resume
+            Continue the sweep in that folder.
+        executor
+            ``"threads"`` (the default), ``"processes"``, ``"joblib"``, ``"dask://HOST:PORT"``, ``"dask://local"``, a client or cluster of
+            Dask, an executor of ``concurrent.futures``, or a function that makes one.
+        on_error
+            ``"raise"`` ends the sweep at a row that cannot run; ``"record"`` makes it a row of ``failures``.
+        runs_per_chunk
+            Runs in a chunk; what is lost if a worker dies. Results do not depend on it.
+        progress
+            Whether progress is shown; without, in notebooks and terminals.
+
+        Returns
+        -------
+        SweepResults
+            The same bits on any executor.
+        """
+        if on_error not in ("raise", "record"):
+            raise InputError(f"on_error = {on_error!r}: use raise or record")
+        if resume and out is None:
+            raise InputError("resume=True needs out=FOLDER")
+        for name, value in (("jobs", jobs), ("runs_per_chunk", runs_per_chunk)):
+            if value is not None:
+                _whole(name, value, 1)
+        store = None if out is None else Store(out)
+        size = None
+        done: set[int] = set()
+        if store is not None:
+            size = store.begin(self.manifest(runs_per_chunk), resume)["runs_per_chunk"]
+            done = store.complete()
+        todo = (_recording(chunk, on_error) for chunk in self.chunks(size or runs_per_chunk) if chunk.number not in done)
+        kept = sum(chunk.runs for chunk in self.chunks(size) if chunk.number in done) if done else 0
+        memory = self._finish(engine(executor, jobs).run(todo), store, kept, progress)
+        if store is not None:
+            return SweepResults.open(store)
+        return SweepResults.in_memory(self.manifest(runs_per_chunk), memory)
+
+    def _finish(self, results: Iterator[Done], store: Store | None, kept: int, progress: bool | Show | None) -> list[Done]:
+        """Keep the results: in the folder, or in memory."""
+        memory: list[Done] = []
+        with Progress(progress) as show:
+            for done in results:
+                if store is not None:
+                    store.put(done)
+                else:
+                    memory.append(done)
+                kept += done.runs
+                if show is not None:
+                    show(kept, kept, len(self))
+        return sorted(memory, key=lambda one: one.number)
+
+
+def _recording(chunk: Chunk, on_error: str) -> Chunk:
+    if on_error == "raise":
+        return chunk
+    base = Base(**{**chunk.base.__dict__, "records_errors": True})
+    return Chunk(chunk.number, base, chunk.tasks)
+
+
+def _whole(name: str, value: Any, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
+        raise InputError(f"{name} = {value!r}: use a whole number from {least}")
+    return value
+
+
+def _tables(names: Sequence[str]) -> tuple[str, ...]:
+    unknown = [name for name in names if name not in TABLES]
+    if isinstance(names, str) or unknown or not names:
+        raise InputError(f"collect = {names!r}: give a list of {', '.join(TABLES)}")
+    return tuple(dict.fromkeys(names))
+
+
+def _as_json(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value
+
+
+def verify(folder: Path, *, share: float = 0.01, jobs: int | None = None) -> Verified:
+    """Run a share of a sweep again, and compare all bits with what its folder has.
+
+    Parameters
+    ----------
+    folder
+        The folder of the sweep.
+    share
+        The share of its runs, from 0 to 1; at least one run.
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"share = {share}: use a number above 0, up to 1")
+    store = Store(folder)
+    found = store.manifest()
+    sweep = Sweep.from_manifest(found)
+    complete = store.complete()
+    chunks = [chunk for chunk in sweep.chunks(found["runs_per_chunk"]) if chunk.number in complete]
+    if not chunks:
+        raise InputError(f"the sweep in {os.fspath(folder)} has no complete chunk")
+    runs = [(chunk, row, replica) for chunk in chunks for row, replicas in chunk.tasks for replica in replicas]
+    count = max(math.ceil(share * len(runs)), 1)
+    # Runs in the order of a digest: chosen at random, and the same ones each time.
+    runs.sort(key=lambda run: hashlib.sha256(f"{run[1].number}/{run[2]}".encode()).digest())
+    return Verified.compare(store, runs[:count], jobs)
