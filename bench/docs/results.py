@@ -129,7 +129,7 @@ def columns():
 
 def columns_in(source: str) -> list[str]:
     """The columns that a source file lists."""
-    listed = re.search(r"(?:COLUMNS: \[&str; \d+\]|let columns) = \[(.*?)\];", source, re.S)
+    listed = re.search(r"(?:COLUMNS: \[&(?:'static )?str; \d+\]|let columns) = \[(.*?)\];", source, re.S)
     if listed:
         return re.findall(r'"(\w+)"', listed[1])
     joined = re.search(r'ACCESS_COLUMNS: &str = "([^"]+)"', source)
