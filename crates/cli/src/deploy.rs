@@ -50,7 +50,7 @@ mod on_linux {
     use shortflow_deploy::{
         DeviceLock, DeviceStatus, Environment, Error, Kernel, Link, Listings, Observed, Owners,
         Received, Refusal, Root, Site, Step, Tc, Unwanted, Wanted, Warning, examine_kernel,
-        inline_router, link, owners, quoted, refuse_ifb, short,
+        inline_router, link, own_link, owners, quoted, short,
     };
     use shortflow_policy::Policy;
     use shortflow_text::Override;
@@ -477,9 +477,8 @@ mod on_linux {
 
     impl Place {
         pub(crate) fn from_args(args: &Deploy) -> Result<Place, Failure> {
-            let place = match link(&args.dev) {
+            let place = match own_link(&args.dev) {
                 Ok(found) => {
-                    refuse_ifb(&args.dev)?;
                     let (kernel, environment) =
                         (examine_kernel().0, Environment::detect(&args.dev));
                     Place { link: Some(found), kernel, environment }

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use shortflow_deploy::{DeviceStatus, Error, link, refuse_ifb};
+use shortflow_deploy::{DeviceStatus, Error, own_link};
 
 use crate::console::Console;
 use crate::deploy_args::Status;
@@ -42,8 +42,7 @@ fn look(args: &Status) -> Result<Vec<DeviceStatus>, Failure> {
     let Some(device) = &args.dev else {
         return if args.tcp { Ok(Vec::new()) } else { Ok(DeviceStatus::all()?) };
     };
-    link(device)?;
-    refuse_ifb(device)?;
+    own_link(device)?;
     match DeviceStatus::both(device)? {
         found if found.is_empty() => Err(Error::NotDeployed { device: device.clone() }.into()),
         found => Ok(found),

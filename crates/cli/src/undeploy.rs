@@ -1,6 +1,6 @@
 //! `undeploy`: removes what is deployed on a device.
 
-use shortflow_deploy::{Error, Received, link, refuse_ifb};
+use shortflow_deploy::{Error, Received, own_link};
 
 use crate::console::Console;
 use crate::deploy::way;
@@ -12,8 +12,7 @@ pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure
     if args.tcp {
         return crate::deploy_tcp::undeploy(console, args);
     }
-    link(&args.dev)?;
-    refuse_ifb(&args.dev)?;
+    own_link(&args.dev)?;
     let tc = way(&args.dev, args.dry_run)?;
     let received = Received::observe(&args.dev)?;
     let observed = tc.observe()?;

@@ -1,12 +1,14 @@
 //! The agent with a policy in its machine's own TCP, in a network namespace of the test's own.
 
 use std::net::{TcpListener, TcpStream};
+use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::agent::{fleet, repository, start, until};
 use crate::deploy::{done, ip, with_a_cable};
+use crate::deploy_tcp::PROFILES;
 use crate::support::run;
 
 const FLEET: &str = r#"
@@ -33,6 +35,7 @@ fn control() -> String {
 
 #[test]
 fn an_agent_keeps_a_policy_in_the_tcp_of_its_machine() {
+    let _others_stay = PROFILES.read().unwrap_or_else(PoisonError::into_inner);
     with_a_cable(|| {
         ip("link set lo up mtu 1500").unwrap();
         let listener = TcpListener::bind("127.0.0.1:4711").unwrap();

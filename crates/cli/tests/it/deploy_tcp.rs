@@ -6,9 +6,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{sleep, spawn};
 use std::time::{Duration, Instant};
 
@@ -31,8 +31,16 @@ fn connect(listener: &TcpListener) -> [TcpStream; 2] {
     [near, listener.accept().unwrap().0]
 }
 
+/// `status` also lists profiles of namespaces that are gone: what leaves one holds this alone.
+pub(crate) static PROFILES: RwLock<()> = RwLock::new(());
+
 /// Connections of this namespace, over a loopback device with the MTU of Ethernet.
 fn with_connections(test: impl FnOnce(TcpListener, u16) + Send + 'static) {
+    let _others_stay = PROFILES.read().unwrap_or_else(PoisonError::into_inner);
+    with_own_connections(test);
+}
+
+fn with_own_connections(test: impl FnOnce(TcpListener, u16) + Send + 'static) {
     with_a_cable(move || {
         ip("link set lo up mtu 1500").unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -155,7 +163,8 @@ fn a_deployment_in_tcp_that_is_killed_at_any_moment_is_removed_by_the_next_comma
 
 #[test]
 fn a_profile_whose_network_namespace_is_gone_is_listed_and_removed_by_name() {
-    with_connections(|_, _| {
+    let _alone = PROFILES.write().unwrap_or_else(PoisonError::into_inner);
+    with_own_connections(|_, _| {
         let deploy = || {
             unshare(CloneFlags::CLONE_NEWNET).unwrap();
             done(&["deploy", "aggregate", "--tcp"]);

@@ -10,7 +10,7 @@ use std::ffi::OsStr;
 use shortflow_files::{Dir, write};
 
 use crate::deployed::Deployed;
-use crate::device::{indexes, link};
+use crate::device::{index_of, indexes, link};
 use crate::error::Error;
 use crate::namespace::namespace_id;
 use crate::run_folder::{file_name, folders, own_folder};
@@ -38,7 +38,8 @@ fn save(device: &str, deployed: &Deployed, kind: &str) -> Result<(), Error> {
     let failed = |source| Error::Machine { what: "what is deployed could not be kept", source };
     let text = format!("{NAME}{device}\n{}", deployed.text());
     let folder = own_folder(&folders())?;
-    let name = name_of(link(device)?.index, kind).map_err(failed)?;
+    let index = index_of(device).map_or_else(|| link(device).map(|link| link.index), Ok)?;
+    let name = name_of(index, kind).map_err(failed)?;
     // Another user who may read a file may also lock it.
     write(&folder, name, 0o600, text.as_bytes()).map_err(failed)?;
     remove_stale(&folder, &indexes()?);
@@ -56,7 +57,7 @@ pub fn forget_received(device: &str) {
 }
 
 fn forget(device: &str, kind: &str) {
-    let index = link(device).ok().map(|link| link.index);
+    let index = index_of(device);
     let Some(name) = index.and_then(|index| name_of(index, kind).ok()) else { return };
     for folder in folders() {
         // One that stays is of a device that has lost its queues and markers, and `undeploy` says so.
@@ -76,13 +77,9 @@ pub(crate) fn read_received(device: &str) -> Option<Deployed> {
 
 fn read(device: &str, kind: &str) -> Option<Deployed> {
     let folders = folders().into_iter().filter_map(|folder| Dir::open(&folder).ok());
-    // Most machines have no record here. The index costs a process, so it comes second.
-    let folders: Vec<Dir> = folders.filter(|folder| !records(folder).is_empty()).collect();
-    if folders.is_empty() {
-        return None;
-    }
-    let name = name_of(link(device).ok()?.index, kind).ok()?;
-    let text = folders.iter().find_map(|folder| folder.read_text(&name, MAX_BYTES).ok())?;
+    let name = name_of(index_of(device)?, kind).ok()?;
+    let mut texts = folders.filter_map(|folder| folder.read_text(&name, MAX_BYTES).ok());
+    let text = texts.next()?;
     let (first, record) = text.split_once('\n')?;
     first.strip_prefix(NAME)?;
     Deployed::parse(record)

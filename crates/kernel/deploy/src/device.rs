@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
+use nix::net::if_::{if_nameindex, if_nametoindex};
 use serde_json::Value;
 use shortflow_units::Rate;
 
@@ -31,26 +32,34 @@ const ETHERNET: u64 = 14;
 /// # Errors
 /// When the device does not exist, its name is invalid, or `ip` cannot be run.
 pub fn link(name: &str) -> Result<Link, Error> {
+    check_name(name)?;
+    Links::read()?.link(name)
+}
+
+/// The device of this name, on which a command may deploy.
+///
+/// # Errors
+/// As [`link`], and when it is an ifb device of ours: what another device receives passes through it.
+pub fn own_link(name: &str) -> Result<Link, Error> {
+    check_name(name)?;
+    let links = Links::read()?;
+    let found = links.link(name)?;
+    links.refuse_ifb(name)?;
+    Ok(found)
+}
+
+/// Refuses names that are no plain words, and such that no device has.
+pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() {
         return Err(Error::NoName);
     }
     if name.len() > MAX_OF_NAME {
         return Err(Error::LongName { device: name.to_owned() });
     }
-    if !is_plain(name) {
-        return Err(Error::OddName { device: name.to_owned() });
+    match is_plain(name) {
+        true => Ok(()),
+        false => Err(Error::OddName { device: name.to_owned() }),
     }
-    let all = links()?;
-    let there = || all.iter().filter_map(|link| link["ifname"].as_str()).map(str::to_owned);
-    let found = all.iter().find(|link| link["ifname"] == name);
-    let found = found
-        .ok_or_else(|| Error::NoDevice { device: name.to_owned(), there: there().collect() })?;
-    let header = match found["link_type"].as_str() {
-        Some("ether" | "loopback") => ETHERNET,
-        _ => 0,
-    };
-    let index = found["ifindex"].as_u64().unwrap_or_default() as u32;
-    Ok(Link { name: name.to_owned(), index, header, speed: speed(name, &found["ifindex"]) })
 }
 
 /// Whether tc and shells read a name as a single plain word. The kernel allows more.
@@ -67,40 +76,95 @@ pub fn may_be_device(name: &str) -> bool {
     name.len() <= MAX_NAME && !name.contains(':') && name != "." && name != ".."
 }
 
-/// The names of all devices that have plain ones; on others nothing is deployed.
-pub(crate) fn names() -> Result<Vec<String>, Error> {
-    let links = links()?;
-    let names = links.iter().filter_map(|link| link["ifname"].as_str());
-    Ok(names.filter(|name| is_plain(name)).map(str::to_owned).collect())
-}
-
 /// The numbers of all devices that have plain names, by these: a device keeps its number when it is renamed.
 ///
 /// # Errors
 /// When `ip` cannot be run or read.
 pub fn numbers() -> Result<BTreeMap<String, u32>, Error> {
-    let number = |link: &Value| {
-        let name = link["ifname"].as_str().filter(|name| is_plain(name))?;
-        Some((name.to_owned(), u32::try_from(link["ifindex"].as_u64()?).ok()?))
-    };
-    Ok(links()?.iter().filter_map(number).collect())
+    Ok(Links::read()?.numbers())
 }
 
-/// The numbers of all devices, whatever their names.
+/// The number of a device of this name, by a system call.
+pub(crate) fn index_of(name: &str) -> Option<u32> {
+    if_nametoindex(name).ok()
+}
+
+/// The numbers of all devices, whatever their names, by a system call.
 pub(crate) fn indexes() -> Result<BTreeSet<u32>, Error> {
-    let index = |link: &Value| u32::try_from(link["ifindex"].as_u64()?).ok();
-    Ok(links()?.iter().filter_map(index).collect())
+    let all = if_nameindex().map_err(|errno| {
+        let source = std::io::Error::from(errno);
+        Error::Machine { what: "cannot list network devices", source }
+    })?;
+    Ok(all.iter().map(nix::net::if_::Interface::index).collect())
 }
 
-/// All devices, as `ip` describes them.
-pub(crate) fn links() -> Result<Vec<Value>, Error> {
-    let output = Command::new("ip").args(["-d", "-j", "link", "show"]).output();
-    let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;
-    let unreadable = |message| Error::Unreadable { command: "ip -j link show".to_owned(), message };
-    if !output.status.success() {
-        return Err(unreadable(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+/// All devices, as `ip` describes them at one time.
+pub(crate) struct Links(Vec<Value>);
+
+impl Links {
+    /// All that are there now.
+    pub(crate) fn read() -> Result<Links, Error> {
+        let output = Command::new("ip").args(["-d", "-j", "link", "show"]).output();
+        let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;
+        let unreadable =
+            |message| Error::Unreadable { command: "ip -j link show".to_owned(), message };
+        if !output.status.success() {
+            return Err(unreadable(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        serde_json::from_slice(&output.stdout)
+            .map(Links)
+            .map_err(|error| unreadable(error.to_string()))
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| unreadable(error.to_string()))
+
+    /// Each as `ip` describes it.
+    pub(crate) fn all(&self) -> &[Value] {
+        &self.0
+    }
+
+    /// The one of this name.
+    pub(crate) fn link(&self, name: &str) -> Result<Link, Error> {
+        let there = || self.0.iter().filter_map(|link| link["ifname"].as_str()).map(str::to_owned);
+        let found = self.0.iter().find(|link| link["ifname"] == name);
+        let found = found
+            .ok_or_else(|| Error::NoDevice { device: name.to_owned(), there: there().collect() })?;
+        let header = match found["link_type"].as_str() {
+            Some("ether" | "loopback") => ETHERNET,
+            _ => 0,
+        };
+        let index = found["ifindex"].as_u64().unwrap_or_default() as u32;
+        Ok(Link { name: name.to_owned(), index, header, speed: speed(name, &found["ifindex"]) })
+    }
+
+    /// The names of all that have plain ones; on others nothing is deployed.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let names = self.0.iter().filter_map(|link| link["ifname"].as_str());
+        names.filter(|name| is_plain(name)).map(str::to_owned).collect()
+    }
+
+    /// The numbers of all that have plain names.
+    pub(crate) fn numbers(&self) -> BTreeMap<String, u32> {
+        let number = |link: &Value| {
+            let name = link["ifname"].as_str().filter(|name| is_plain(name))?;
+            Some((name.to_owned(), u32::try_from(link["ifindex"].as_u64()?).ok()?))
+        };
+        self.0.iter().filter_map(number).collect()
+    }
+
+    /// The ifb devices of ours.
+    pub(crate) fn ifbs(&self) -> Vec<Ifb> {
+        self.0.iter().filter_map(Ifb::from_link).collect()
+    }
+
+    /// Refuses an ifb device of ours, unless the device that it belongs to is gone.
+    pub(crate) fn refuse_ifb(&self, device: &str) -> Result<(), Error> {
+        let Some(ifb) = self.ifbs().into_iter().find(|ifb| ifb.name == device) else {
+            return Ok(());
+        };
+        match self.numbers().into_iter().find(|(_, index)| *index == ifb.of) {
+            Some((of, _)) => Err(Error::OfIngress { device: device.to_owned(), of }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A device (ifb) of ours, through which packets pass that another device receives.
@@ -121,11 +185,6 @@ const GROUP: u32 = 0x5f00_0000;
 const MAX_INDEX: u32 = 0x00ff_ffff;
 
 impl Ifb {
-    /// All that are there.
-    pub(crate) fn all() -> Result<Vec<Ifb>, Error> {
-        Ok(links()?.iter().filter_map(Ifb::from_link).collect())
-    }
-
     fn from_link(link: &Value) -> Option<Ifb> {
         let group: u32 = link["group"].as_str()?.parse().ok()?;
         let is_ours = link["linkinfo"]["info_kind"] == "ifb" && group & !MAX_INDEX == GROUP;

@@ -12,7 +12,7 @@ use crate::bytecode::Program;
 use crate::converge::Step;
 use crate::deployed::Deployed;
 use crate::deployed_file::{forget_deployed, forget_received, read_received, save_received};
-use crate::device::{Ifb, Link, link, names};
+use crate::device::{Ifb, Link, Links, check_name};
 use crate::edge::{Behind, Redirect, TcxBefore, place, redirect, remove_place, remove_redirect};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, has_levels};
@@ -41,10 +41,12 @@ impl Received {
     /// # Errors
     /// When it is not there, it is an ifb device of ours, or tc or ip cannot be run or read.
     pub fn observe(device: &str) -> Result<Received, Error> {
-        let device = link(device)?;
-        refuse_ifb(&device.name)?;
+        check_name(device)?;
+        let links = Links::read()?;
+        let device = links.link(device)?;
+        links.refuse_ifb(&device.name)?;
         let at_device = Tc::new(&device.name).observe()?;
-        Received::with(device, at_device, &Ifb::all()?)
+        Received::with(device, at_device, &links)
     }
 
     /// That of a device about which nothing is known, for a dry run.
@@ -64,12 +66,17 @@ impl Received {
         })
     }
 
-    /// That of a device at which this stands, where these ifb devices of ours are there.
-    pub(crate) fn with(device: Link, at_device: Observed, all: &[Ifb]) -> Result<Received, Error> {
+    /// That of a device at which this stands, where these devices are there.
+    pub(crate) fn with(
+        device: Link,
+        at_device: Observed,
+        links: &Links,
+    ) -> Result<Received, Error> {
+        let all = links.ifbs();
         let found = all.iter().find(|ifb| ifb.of == device.index);
         let ifb = match found {
             Some(ifb) => ifb.name.clone(),
-            None => Ifb::name_for(&device, &names()?),
+            None => Ifb::name_for(&device, &links.names()),
         };
         let observed = match found {
             Some(ifb) => Tc::new(&ifb.name).observe()?,
@@ -333,20 +340,6 @@ impl Received {
             forget_deployed(&self.ifb);
         }
         tc.apply(steps)
-    }
-}
-
-/// Refuses a device of ours that holds what another one receives: it is changed together with that one.
-///
-/// # Errors
-/// When it is one, or `ip` cannot be run or read.
-pub fn refuse_ifb(device: &str) -> Result<(), Error> {
-    let all = Ifb::all()?;
-    let Some(ifb) = all.into_iter().find(|ifb| ifb.name == device) else { return Ok(()) };
-    let of = crate::device::numbers()?.into_iter().find(|(_, index)| *index == ifb.of);
-    match of {
-        Some((of, _)) => Err(Error::OfIngress { device: device.to_owned(), of }),
-        None => Ok(()),
     }
 }
 

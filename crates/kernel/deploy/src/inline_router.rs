@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::Value;
 use shortflow_ebpf::InlineProgram;
 
-use crate::device::links;
+use crate::device::Links;
 use crate::error::Error;
 
 /// A running router.
@@ -27,7 +27,7 @@ impl fmt::Display for InlineRouter {
 /// # Errors
 /// When `ip` cannot be run or read.
 pub fn inline_router(device: &str) -> Result<Option<InlineRouter>, Error> {
-    Ok(InlineRouter::from_links(&links()?, device))
+    Ok(InlineRouter::from_links(Links::read()?.all(), device))
 }
 
 impl InlineRouter {

@@ -78,14 +78,14 @@ pub use compile::{
 pub use converge::{Step, converge};
 pub use deployed::{Deployed, Options, quoted};
 pub use deployed_file::{forget_deployed, forget_received};
-pub use device::{Link, is_plain, link, may_be_device, numbers};
+pub use device::{Link, is_plain, link, may_be_device, numbers, own_link};
 pub use device_lock::DeviceLock;
 pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use early::Early;
 pub use edge::{EdgeMemo, EdgeObserved, TcxBefore, converge_edge};
 pub use environment::{Environment, Translation};
 pub use error::Error;
-pub use ingress::{Received, refuse_ifb};
+pub use ingress::Received;
 pub use inline_router::{InlineRouter, inline_router};
 pub use kernel::{KINDS, Kernel, Kind};
 pub use memo::{Instead, Memo, short};

@@ -6,7 +6,7 @@ use shortflow_units::LinkLayer;
 
 use crate::columns::columns;
 use crate::deployed::{Deployed, quoted};
-use crate::device::{Ifb, Link, indexes, link, names};
+use crate::device::{Link, Links, indexes, link};
 use crate::device_lock::DeviceLock;
 use crate::edge::{EdgeMemo, TcxBefore};
 use crate::error::Error;
@@ -243,12 +243,12 @@ impl DeviceStatus {
     /// # Errors
     /// As of [`read`](Self::read).
     pub fn both(device: &str) -> Result<Vec<DeviceStatus>, Error> {
-        DeviceStatus::both_where(device, &Ifb::all()?)
+        DeviceStatus::both_where(device, &Links::read()?)
     }
 
-    fn both_where(device: &str, ifbs: &[Ifb]) -> Result<Vec<DeviceStatus>, Error> {
+    fn both_where(device: &str, links: &Links) -> Result<Vec<DeviceStatus>, Error> {
         let (sent, at_device) = DeviceStatus::seen_at(device, program::seen)?;
-        let received = Received::with(link(device)?, at_device, ifbs)?;
+        let received = Received::with(links.link(device)?, at_device, links)?;
         Ok(sent.into_iter().chain(DeviceStatus::of_received(&received)?).collect())
     }
 
@@ -278,8 +278,9 @@ impl DeviceStatus {
     /// # Errors
     /// When tc or ip cannot be run or read.
     pub fn all() -> Result<Vec<DeviceStatus>, Error> {
-        let (mut all, ifbs, indexes) = (Vec::new(), Ifb::all()?, indexes()?);
-        for device in names()? {
+        let (mut all, links) = (Vec::new(), Links::read()?);
+        let (ifbs, indexes) = (links.ifbs(), indexes()?);
+        for device in links.names() {
             let orphan = ifbs.iter().find(|ifb| ifb.name == device);
             let found = match orphan {
                 Some(ifb) if indexes.contains(&ifb.of) => continue,
@@ -292,7 +293,7 @@ impl DeviceStatus {
                         Ok(vec![DeviceStatus { is_orphan: true, ..status }])
                     })
                 }
-                None => DeviceStatus::both_where(&device, &ifbs),
+                None => DeviceStatus::both_where(&device, &links),
             };
             match found {
                 Ok(status) => all.extend(status),
