@@ -92,13 +92,16 @@ impl Marking<'_> {
     /// segments have made the first window w₀ to w₀ + g·a, so that the segment k, which leaves with a = k − w, has the
     /// window (w₀ + g·k)/(1 + g). Datagrams have no window, and are the last.
     pub(crate) fn by_window(&mut self, state: &TcpStateParams) -> Result<Vec<Written>, String> {
-        let TcpStateSettings { high, medium, crossing, recovery } = state.settings();
+        let TcpStateSettings { high, medium, crossing, recovery, adaptation } = state.settings();
         let [green, yellow, red] = self.role.code_points;
         if self.kind.protocol != Protocol::TCP {
             return Ok(vec![Written::all(0.0, red)]);
         }
         if crossing == Crossing::Randomized {
             return Err(self.none("a randomized `tcp-state` marker"));
+        }
+        if adaptation.is_some() {
+            return Err(self.none("a `tcp-state` marker with `adapt`"));
         }
         // Both are green by the segment that is sent again; others of its window hardly count.
         let (RecoverySegments::All | RecoverySegments::Retransmissions) = recovery;

@@ -191,6 +191,12 @@ fn class_of(class: &TrafficClass, role: &Role, path: &str) -> Compiled<EdgeClass
         Some(MarkerPlan::Tsw2cm(plan)) => (EdgeMeter::Tsw2Cm(plan.clone()), colors),
         Some(MarkerPlan::Tsw3cm(plan)) => (EdgeMeter::Tsw3Cm(plan.clone()), colors),
         Some(MarkerPlan::FairMarker(plan)) => (EdgeMeter::FairMarker(plan.clone()), colors),
+        Some(MarkerPlan::TcpState(plan)) if plan.adaptation().is_some() => {
+            let what = "`adapt` of the marker `tcp-state` needs measured transfers, and the program in the kernel does \
+                not measure them";
+            let hint = "remove it, and set `high` and `medium`";
+            return Err(vec![Refusal::of_policy(&path, what, Some(hint))]);
+        }
         Some(MarkerPlan::TcpState(plan)) => {
             let (params, initial_window) = (plan.clone(), INITIAL_WINDOW);
             (EdgeMeter::TcpState { params, initial_window }, colors)

@@ -1,5 +1,6 @@
 //! Markers, which write the DS field (RFC 2475 §2.3.3.2).
 
+mod adaptation;
 mod admission;
 mod aggregate;
 mod dstf;
@@ -11,6 +12,7 @@ mod tcp_state;
 use shortflow_packet::{Dscp, Packet, SenderView};
 use shortflow_units::Instant;
 
+pub use adaptation::{Adaptation, AdaptationSettings};
 pub use admission::{AdmissionControl, AdmissionParams, AdmissionStats, LoadWindow};
 pub use aggregate::{AggregateMarker, AggregateMarkerParams};
 pub use dstf::{Counted, DstfMarker, DstfParams, DstfSettings};

@@ -4,6 +4,7 @@
 use shortflow_packet::{Dscp, Packet, Phase, Protocol, SenderView, TcpFlags};
 use shortflow_units::{Instant, Rng};
 
+use super::adaptation::{Adaptation, Controller};
 use crate::{Color, Marker, ParamsError};
 
 /// How the priority falls when the window exceeds a threshold.
@@ -34,6 +35,7 @@ pub struct TcpStateParams {
     medium: u32,
     crossing: Crossing,
     recovery: RecoverySegments,
+    adaptation: Option<Adaptation>,
 }
 
 /// The settings of a [`TcpStateParams`], as [`TcpStateParams::settings`] gives them.
@@ -47,6 +49,8 @@ pub struct TcpStateSettings {
     pub crossing: Crossing,
     /// Which segments of fast recovery are green.
     pub recovery: RecoverySegments,
+    /// How the thresholds follow measured performance; `None` if they stay.
+    pub adaptation: Option<Adaptation>,
 }
 
 impl TcpStateParams {
@@ -62,13 +66,32 @@ impl TcpStateParams {
             let message = format!("medium {medium} must not be below high {high}");
             return Err(ParamsError::new("medium", message));
         }
-        Ok(TcpStateParams { high, medium, crossing, recovery })
+        Ok(TcpStateParams { high, medium, crossing, recovery, adaptation: None })
+    }
+
+    /// Lets the thresholds follow measured performance, from these on.
+    pub fn adapting(self, adaptation: Adaptation) -> Result<Self, ParamsError> {
+        if !(1..=adaptation.settings().highest).contains(&self.high) {
+            let message = format!(
+                "high {} must be 1 to `highest`, {}",
+                self.high,
+                adaptation.settings().highest
+            );
+            return Err(ParamsError::new("high", message));
+        }
+        Ok(TcpStateParams { adaptation: Some(adaptation), ..self })
     }
 
     /// Every setting, to take apart without `..`: a new one does not compile until each engine has decided what it means.
     pub fn settings(&self) -> TcpStateSettings {
-        let TcpStateParams { high, medium, crossing, recovery } = self;
-        TcpStateSettings { high: *high, medium: *medium, crossing: *crossing, recovery: *recovery }
+        let TcpStateParams { high, medium, crossing, recovery, adaptation } = self;
+        TcpStateSettings {
+            high: *high,
+            medium: *medium,
+            crossing: *crossing,
+            recovery: *recovery,
+            adaptation: *adaptation,
+        }
     }
 
     /// HIGH_thresh, in segments.
@@ -90,6 +113,11 @@ impl TcpStateParams {
     pub fn recovery(&self) -> RecoverySegments {
         self.recovery
     }
+
+    /// How the thresholds follow measured performance; `None` if they stay.
+    pub fn adaptation(&self) -> Option<Adaptation> {
+        self.adaptation
+    }
 }
 
 /// Marks by the sender's window in whole segments: green (HIGH in the paper) up to HIGH_thresh, yellow (MED)
@@ -102,13 +130,28 @@ pub struct TcpStateMarker {
     code_points: [Dscp; 3],
     rng: Rng,
     special: u64,
+    controller: Option<Controller>,
 }
 
 impl TcpStateMarker {
     /// A marker that writes `code_points` for green, yellow and red. It draws from `rng` only if the crossing
-    /// is randomised.
-    pub fn new(params: TcpStateParams, code_points: [Dscp; 3], rng: Rng) -> Self {
-        TcpStateMarker { params, code_points, rng, special: 0 }
+    /// is randomised, or the thresholds adapt.
+    pub fn new(params: TcpStateParams, code_points: [Dscp; 3], mut rng: Rng) -> Self {
+        let base = [params.high, params.medium];
+        let controller = params.adaptation.map(|how| Controller::new(how, base, &mut rng));
+        TcpStateMarker { params, code_points, rng, special: 0, controller }
+    }
+
+    #[inline]
+    fn adapted_color(&mut self, now: Instant, packet: &Packet, sender: &SenderView) -> Color {
+        let Some(controller) = &mut self.controller else { return self.color(packet, sender) };
+        controller.watch(now, packet, sender);
+        [self.params.high, self.params.medium] = controller.thresholds();
+        let color = self.color(packet, sender);
+        if let Some(controller) = self.controller.as_mut().filter(|_| color == Color::Green) {
+            controller.count_green(packet);
+        }
+        color
     }
 
     #[inline]
@@ -146,9 +189,11 @@ impl TcpStateMarker {
 
 impl Marker for TcpStateMarker {
     #[inline]
-    fn mark(&mut self, _now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color {
+    fn mark(&mut self, now: Instant, packet: &mut Packet, sender: Option<&SenderView>) -> Color {
         let color = match sender {
-            Some(sender) if packet.key.protocol == Protocol::TCP => self.color(packet, sender),
+            Some(sender) if packet.key.protocol == Protocol::TCP => {
+                self.adapted_color(now, packet, sender)
+            }
             _ => Color::Red,
         };
         packet.dscp = self.code_points[color as usize];
@@ -157,11 +202,17 @@ impl Marker for TcpStateMarker {
 
     fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
         visit("SYNs and segments of fast recovery above the threshold", self.special);
+        if let Some(controller) = &self.controller {
+            controller.counters(visit);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use shortflow_units::{Bytes, Duration, Rate};
+
+    use super::super::adaptation::AdaptationSettings;
     use super::*;
     use crate::test_packet;
 
@@ -269,6 +320,100 @@ mod tests {
                 let allowed = if expected == 0 { 0 } else { 790 };
                 assert!(u32::abs_diff(found, expected) <= allowed, "w = {window}: {found}");
             }
+        }
+    }
+
+    /// A marker with a budget of 20 green packets of 1000 bytes a second, in which transfers are slow after 300 ms.
+    fn adapting(highest: u32) -> TcpStateMarker {
+        let settings = AdaptationSettings {
+            budget: Rate::from_bits_per_sec(160_000),
+            slow: Duration::from_millis(300),
+            size: Bytes(10_000),
+            every: Duration::from_secs(1),
+            highest,
+        };
+        let plain = TcpStateParams::new(4, 8, Crossing::Sharp, RecoverySegments::All).unwrap();
+        let params = plain.adapting(Adaptation::new(settings).unwrap()).unwrap();
+        let code_points = [Dscp::AF11, Dscp::AF12, Dscp::AF13];
+        TcpStateMarker::new(params, code_points, Rng::stream(1, "marker"))
+    }
+
+    /// A second in which each of these flows sends packets of 1000 bytes at these milliseconds, at a window. The result is how
+    /// many were green.
+    fn second(
+        marker: &mut TcpStateMarker,
+        number: u64,
+        flows: std::ops::Range<u16>,
+        millis: &[u64],
+        sender: SenderView,
+    ) -> usize {
+        let mut green = 0;
+        for at in millis {
+            for flow in flows.clone() {
+                let now = Instant::START + Duration::from_millis(1000 * number + at);
+                let mut packet = Packet { size: 1000, ..test_packet() };
+                packet.key.src_port = flow;
+                let color = marker.mark(now, &mut packet, Some(&sender));
+                green += usize::from(color == Color::Green);
+            }
+        }
+        green
+    }
+
+    #[test]
+    fn thresholds_rise_by_a_segment_for_each_interval_with_slow_transfers_up_to_the_highest() {
+        let mut marker = adapting(6);
+        let fifth = at(5, Phase::CongestionAvoidance);
+        // One transfer in all: it sends its first 10 KB for longer than 300 ms.
+        let slow = [0, 200, 400];
+        assert_eq!(second(&mut marker, 0, 0..1, &slow, fifth), 0);
+        // The pause of 600 ms ends the first transfer; the interval of it was slow.
+        assert_eq!(second(&mut marker, 1, 0..1, &slow, fifth), 3, "5 segments are green");
+        assert_eq!(marker.controller.as_ref().unwrap().thresholds(), [5, 10]);
+        for number in 2..9 {
+            second(&mut marker, number, 0..1, &slow, fifth);
+        }
+        assert_eq!(marker.controller.as_ref().unwrap().thresholds(), [6, 12]);
+    }
+
+    #[test]
+    fn thresholds_stay_while_one_of_twenty_transfers_is_slow() {
+        let wide = at(90, Phase::CongestionAvoidance);
+        for (quick, expected) in [(19, [4, 8]), (18, [5, 10])] {
+            let mut marker = adapting(64);
+            second(&mut marker, 0, 0..1, &[0, 200, 400], wide);
+            second(&mut marker, 0, 1..1 + quick, &[500], wide);
+            second(&mut marker, 1, 0..1, &[0], wide);
+            assert_eq!(marker.controller.as_ref().unwrap().thresholds(), expected, "{quick}");
+        }
+    }
+
+    #[test]
+    fn thresholds_are_halved_for_each_interval_above_the_budget_whatever_is_slow() {
+        let mut marker = adapting(64);
+        let small = at(1, Phase::SlowStart);
+        let thresholds = |marker: &TcpStateMarker| marker.controller.as_ref().unwrap().thresholds();
+        // 21 green packets in the second, and a transfer that is slow.
+        let pace: Vec<u64> = (0..21).map(|number| 45 * number).collect();
+        for (number, expected) in [[4, 8], [2, 4], [1, 2], [1, 2]].into_iter().enumerate() {
+            second(&mut marker, number as u64, 0..1, &pace, small);
+            assert_eq!(thresholds(&marker), expected);
+        }
+        // Exactly the budget is within it.
+        second(&mut marker, 4, 0..1, &pace[..20], small);
+        second(&mut marker, 5, 0..1, &[0], small);
+        assert_eq!(thresholds(&marker), [1, 2], "no transfer is slow: 10 KB were sent before");
+    }
+
+    #[test]
+    fn a_pause_that_a_retransmission_ends_belongs_to_the_transfer() {
+        let repair = SenderView { is_retransmission: Some(true), ..at(1, Phase::LossRecovery) };
+        for (sender, expected) in [(repair, [5, 10]), (at(1, Phase::SlowStart), [4, 8])] {
+            let mut marker = adapting(64);
+            second(&mut marker, 0, 0..1, &[0], at(2, Phase::SlowStart));
+            second(&mut marker, 0, 0..1, &[900], sender);
+            second(&mut marker, 1, 0..1, &[0], sender);
+            assert_eq!(marker.controller.as_ref().unwrap().thresholds(), expected, "{sender:?}");
         }
     }
 

@@ -3,9 +3,9 @@
 
 use proptest::prelude::*;
 use shortflow_elements::marker::{
-    AdmissionControl, AdmissionParams, ColorMarker, Counted, Crossing, DstfMarker, DstfParams,
-    FixedMarker, LoadWindow, RecoverySegments, SimaMarker, SizeLevels, SrptMarker, SrptParams,
-    TcpStateMarker, TcpStateParams,
+    Adaptation, AdaptationSettings, AdmissionControl, AdmissionParams, ColorMarker, Counted,
+    Crossing, DstfMarker, DstfParams, FixedMarker, LoadWindow, RecoverySegments, SimaMarker,
+    SizeLevels, SrptMarker, SrptParams, TcpStateMarker, TcpStateParams,
 };
 use shortflow_elements::meter::{TokenBucket, TokenBucketParams};
 use shortflow_elements::sharing::{Depths, Sharing};
@@ -40,6 +40,19 @@ fn markers() -> Vec<(Box<dyn Marker>, Vec<Dscp>)> {
         let params = TcpStateParams::new(4, 8, crossing, RecoverySegments::All).unwrap();
         TcpStateMarker::new(params, colors, Rng::stream(1, "marker"))
     };
+    let adapting = || {
+        let settings = AdaptationSettings {
+            budget: mbit(1),
+            slow: Duration::from_millis(20),
+            size: Bytes(9_000),
+            every: Duration::from_millis(100),
+            highest: 30,
+        };
+        let params =
+            TcpStateParams::new(4, 8, Crossing::Randomized, RecoverySegments::All).unwrap();
+        let params = params.adapting(Adaptation::new(settings).unwrap()).unwrap();
+        TcpStateMarker::new(params, colors, Rng::stream(1, "marker"))
+    };
     let sima = |per| {
         let params = sima(200_000, per);
         let code_points = params.code_points().to_vec();
@@ -52,7 +65,8 @@ fn markers() -> Vec<(Box<dyn Marker>, Vec<Dscp>)> {
         (Box::new(DstfMarker::new(dstf(Rate::ZERO), rng())), eight.clone()),
         (Box::new(SrptMarker::new(SrptParams::new(levels, None).unwrap())), eight),
         (Box::new(state(Crossing::Sharp)), af.clone()),
-        (Box::new(state(Crossing::Randomized)), af),
+        (Box::new(state(Crossing::Randomized)), af.clone()),
+        (Box::new(adapting()), af),
         sima(None),
         sima(Some(per(Aggregate::Flow))),
         (aggregate(Sharing::Common), vec![Dscp::AF11, Dscp::AF12]),

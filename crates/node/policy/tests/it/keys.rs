@@ -107,8 +107,9 @@ per = { each = "destination", table_size = 9, idle_timeout = "9 s" }"#,
         r#"high = 3
 medium = 7
 randomized = true
-fast_recovery = "retransmissions""#,
-        "3 7 Randomized Retransmissions",
+fast_recovery = "retransmissions"
+adapt = { budget = "1 Mbit/s", slow = "2 s", size = "3 KB", every = "4 s", highest = 5 }"#,
+        "3 7 Randomized Retransmissions 1 Mbit/s 2 s 3 KB 4 s 5",
     ),
     (
         "token-bucket",

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use shortflow_elements::classifier::{Classifier, MultiField};
-use shortflow_elements::marker::DstfParams;
+use shortflow_elements::marker::{AdaptationSettings, DstfParams};
 use shortflow_elements::meter::{ColorMode, TokenBucketParams};
 use shortflow_elements::queue::{
     AggregateShaperParams, BandOf, CoDelParams, FlowQueueSettings, WfqParams,
@@ -143,7 +143,12 @@ fn marker(plan: &MarkerPlan, policy: &Policy) -> String {
             format!("{:?} {marks} {}", plan.levels().thresholds(), plan.unknown())
         }
         MarkerPlan::TcpState(plan) => {
-            format!("{} {} {:?} {:?}", plan.high(), plan.medium(), plan.crossing(), plan.recovery())
+            let adapt = plan.adaptation().map_or(String::new(), |adapt| {
+                let AdaptationSettings { budget, slow, size, every, highest } = adapt.settings();
+                format!(" {budget} {slow} {size} {every} {highest}")
+            });
+            let [high, medium] = [plan.high(), plan.medium()];
+            format!("{high} {medium} {:?} {:?}{adapt}", plan.crossing(), plan.recovery())
         }
         MarkerPlan::Aggregate(plan) => {
             format!("{} {:?} {}", profile(&plan.profile), plan.sharing, table(plan.connections))

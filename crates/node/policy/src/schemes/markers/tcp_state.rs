@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use shortflow_elements::marker::{Crossing, RecoverySegments, TcpStateMarker, TcpStateParams};
+use shortflow_elements::marker::{
+    Adaptation, AdaptationSettings, Crossing, RecoverySegments, TcpStateMarker, TcpStateParams,
+};
 use shortflow_elements::{Color, Marker};
 use shortflow_packet::Dscp;
-use shortflow_units::Rng;
+use shortflow_units::{Bytes, Duration, Rate, Rng};
 
 use crate::Asked;
 use crate::check::Checker;
@@ -31,6 +33,55 @@ pub(crate) struct Keys {
     /// Which segments of fast recovery are green.
     #[serde(default = "fast_recovery")]
     fast_recovery: OneOf<RecoverySegments>,
+    /// Lets the thresholds follow measured performance, from `high` and `medium` on. Default: they stay.
+    adapt: Option<AdaptKeys>,
+}
+
+/// How thresholds follow measured performance. After each interval they are halved if green packets exceeded the budget.
+/// Otherwise `high` grows by one segment if more than one of twenty transfers was slow. `medium` keeps its ratio to `high`.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Adapt")]
+struct AdaptKeys {
+    /// The rate of green packets above which thresholds are halved, such as the rate of the HIGH bucket of a
+    /// `source-scheduler`.
+    #[schemars(extend("x-range" = "above zero"))]
+    budget: Rate,
+    /// A transfer is slow that is still sending its first `size` bytes after this time. A flow that pauses for 500 ms begins
+    /// another transfer, unless a retransmission ends the pause.
+    #[schemars(extend("x-range" = "above zero"))]
+    slow: Duration,
+    /// How many bytes of each transfer, with headers, should be sent by then.
+    #[serde(default = "size")]
+    #[schemars(extend("x-range" = "above zero"))]
+    size: Bytes,
+    /// The interval between two steps.
+    #[serde(default = "every")]
+    #[schemars(extend("x-range" = "above zero"))]
+    every: Duration,
+    /// The largest `high`, in segments.
+    #[serde(default = "highest")]
+    #[schemars(extend("x-range" = "at least `high`"))]
+    highest: u32,
+}
+
+impl AdaptKeys {
+    fn settings(&self) -> AdaptationSettings {
+        let AdaptKeys { budget, slow, size, every, highest } = *self;
+        AdaptationSettings { budget, slow, size, every, highest }
+    }
+}
+
+fn size() -> Bytes {
+    Bytes(30_000)
+}
+
+fn every() -> Duration {
+    Duration::from_secs(1)
+}
+
+fn highest() -> u32 {
+    64
 }
 
 choices!(RecoverySegments as "RecoverySegments" {
@@ -65,7 +116,11 @@ marker.tcp-state = { high = 4, medium = 8 }
         let medium = self.medium.unwrap_or(self.high.saturating_mul(2));
         let crossing = if self.randomized { Crossing::Randomized } else { Crossing::Sharp };
         let params = TcpStateParams::new(self.high, medium, crossing, self.fast_recovery.0);
-        checker.accept(path, params)
+        let params = checker.accept(path, params)?;
+        let Some(adapt) = &self.adapt else { return Some(params) };
+        let how = Adaptation::new(adapt.settings());
+        let how = checker.accept(&format!("{path}.adapt"), how)?;
+        checker.accept(path, params.adapting(how))
     }
 
     fn build(plan: &Plan, code_points: [Dscp; 3], rng: Rng) -> Box<dyn Marker> {
