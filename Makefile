@@ -22,7 +22,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: python python-unit test-python manual reference site help toolchain toolchain-for-tests build small tested symbols install demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live validate-stock live-lhl03 rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
+.PHONY: python python-unit test-python manual reference site help toolchain toolchain-for-tests build small tested symbols install static deb release test-packages demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live validate-stock live-lhl03 rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -49,6 +49,22 @@ PREFIX ?= $(HOME)/.local
 
 install: build ## Install shortflow, its man pages and completions below PREFIX (~/.local)
 	@DESTDIR=$(DESTDIR) setup/install $(SHORTFLOW) $(PREFIX)
+
+static: toolchain ## Build a static program for PROCESSOR (x86_64, aarch64), which needs no libraries of the machine
+	@setup/packages release
+	@packages/static/build $(or $(PROCESSOR),$(shell uname -m))
+
+# The program of the package is static, so one package fits every release of Debian and its derivatives.
+deb: toolchain ## Build the Debian package of this machine's processor into target/packages
+	@setup/packages release
+	@packages/deb/build "$$(packages/static/build $$(uname -m))" $$(dpkg --print-architecture)
+
+release: toolchain ## Build all packages, notices and checksums into target/release-VERSION (RELEASE='--twice': compare two builds; '--tag': tag it)
+	@setup/packages release
+	@packages/release $(RELEASE)
+
+test-packages: ## Try the packages of `make release` on clean Debian systems, and that for aarch64 in QEMU (needs root)
+	@packages/try
 
 SMALLER := This build has no rehearse, inline, verify or agent; `make build` adds them
 

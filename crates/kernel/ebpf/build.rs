@@ -25,6 +25,8 @@ fn main() {
         let built = Command::new(&clang)
             // The types that libbpf reads are among what -g writes.
             .args(["-g", "-O2", "-Wall", "-Werror", "-target", "bpf", "-c", "-I", &headers])
+            // Line numbers for the kernel, without folders of this machine.
+            .args(["-ffile-compilation-dir=.", &format!("-ffile-prefix-map={headers}=include")])
             .arg(&source)
             .arg("-o")
             .arg(out.join(format!("{name}.bpf.o")))

@@ -1,4 +1,4 @@
-//! The units for systemd in docs/deploy.md and docs/agent.md, as systemd reads them.
+//! The units for systemd in packages/systemd, as systemd reads them.
 
 #![cfg(target_os = "linux")]
 
@@ -20,12 +20,12 @@ fn analyze(arguments: &[&str]) -> Option<Output> {
 }
 
 #[test]
-fn the_unit_in_the_guide_is_one_and_as_little_exposed_as_it_says() {
+fn the_unit_of_a_device_is_valid_and_as_little_exposed_as_the_guide_says() {
     is_as_it_says("deploy.md", ON_DEVICE, "shortflow@eth0.service", 19);
 }
 
 #[test]
-fn the_unit_of_the_agent_is_one_and_as_little_exposed_as_it_says() {
+fn the_unit_of_the_agent_is_valid_and_as_little_exposed_as_the_guide_says() {
     is_as_it_says("agent.md", OF_AGENT, "shortflow-agent.service", 26);
 }
 
@@ -34,20 +34,19 @@ fn the_units_let_pass_what_loading_a_program_and_entering_a_namespace_ask_of_the
     let Some(listed) = analyze(&["syscall-filter"]) else { return };
     let listed = String::from_utf8(listed.stdout).unwrap();
     let sets = sets(&listed);
-    let lacks = |page: &str, begins: &str, calls: &[&str]| -> Vec<String> {
-        let allowed = allowed(&sets, &unit(page, begins));
+    let lacks = |unit: &str, calls: &[&str]| -> Vec<String> {
+        let allowed = allowed(&sets, &read(unit));
         calls.iter().filter(|call| !allowed.contains(**call)).map(ToString::to_string).collect()
     };
     let calls = ["bpf", "socket", "sendmsg", "recvmsg", "ioctl", "execve", "prlimit64", "wait4"];
-    assert_eq!(lacks("deploy.md", ON_DEVICE, &calls), [""; 0]);
+    assert_eq!(lacks(ON_DEVICE, &calls), [""; 0]);
     let more = ["unshare", "prctl", "capset", "inotify_add_watch", "accept4", "fsync", "renameat2"];
-    assert_eq!(lacks("agent.md", OF_AGENT, &[&calls[..], &more].concat()), [""; 0]);
-    assert_eq!(lacks("deploy.md", ON_DEVICE, &["reboot", "mount"]), ["reboot", "mount"]);
+    assert_eq!(lacks(OF_AGENT, &[&calls[..], &more].concat()), [""; 0]);
+    assert_eq!(lacks(ON_DEVICE, &["reboot", "mount"]), ["reboot", "mount"]);
 }
 
-/// How the units begin.
-const ON_DEVICE: &str = "[Unit]\nDescription=Shortflow on %i";
-const OF_AGENT: &str = "[Unit]\nDescription=Shortflow's policy agent";
+const ON_DEVICE: &str = "packages/systemd/shortflow@.service";
+const OF_AGENT: &str = "packages/systemd/shortflow-agent.service";
 
 /// The sets of system calls that systemd knows, each with its lines.
 fn sets(listed: &str) -> BTreeMap<&str, Vec<&str>> {
@@ -84,23 +83,15 @@ fn allowed(sets: &BTreeMap<&str, Vec<&str>>, unit: &str) -> BTreeSet<String> {
     found
 }
 
-fn read(page: &str) -> String {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
-    std::fs::read_to_string(page).unwrap()
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
+    std::fs::read_to_string(path).unwrap()
 }
 
-/// The unit of a page that begins so.
-fn unit(page: &str, begins: &str) -> String {
-    let page = read(page);
-    let at = page.find(begins).expect("the page has a unit");
-    page[at..].split_once("```").expect("it ends").0.to_owned()
-}
-
-/// The unit of a page that begins so, under its name, with an exposure of so many tenths at most.
-fn is_as_it_says(page: &str, begins: &str, name: &str, max: u32) {
-    let text = unit(page, begins);
+/// systemd accepts the unit under this name, with an exposure of so many tenths at most, as the page says.
+fn is_as_it_says(page: &str, unit: &str, name: &str, max: u32) {
     // systemd looks whether programs are there.
-    let text = text.replace("/usr/local/bin/shortflow", env!("CARGO_BIN_EXE_shortflow"));
+    let text = read(unit).replace("/usr/bin/shortflow", env!("CARGO_BIN_EXE_shortflow"));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join(name);
     std::fs::write(&file, text).unwrap();
@@ -114,5 +105,6 @@ fn is_as_it_says(page: &str, begins: &str, name: &str, max: u32) {
     let security = ["security", "--offline=true", "--no-pager", "--threshold", &threshold, file];
     let judged = analyze(&security).expect("it was there before");
     assert!(judged.status.success(), "{}", String::from_utf8_lossy(&judged.stdout));
-    assert!(read(page).contains(&format!("an exposure of {}.{} of 10", max / 10, max % 10)));
+    let page = read(&format!("docs/{page}"));
+    assert!(page.contains(&format!("an exposure of {}.{} of 10", max / 10, max % 10)));
 }
