@@ -8,8 +8,10 @@ use shortflow_elements::classifier::Classifier;
 use shortflow_elements::queue::{
     self, BandOf, SimaQueueParams, WfqClassSettings, WfqParams, WfqSettings, WhenFull,
 };
+use shortflow_elements::scheduler::RateRange;
 use shortflow_packet::Packet;
 use shortflow_policy::QueuePlan;
+use shortflow_policy::keys::Turns;
 use shortflow_units::Length;
 
 use crate::band::{Acts, Band, FULL, FlowTurns, Order};
@@ -125,6 +127,7 @@ impl Bands {
                     reading,
                 )
             }
+            QueuePlan::Htb(classes) => guaranteed(classes, reading),
             QueuePlan::Wfq(wfq) => by_weights(wfq, reading),
             QueuePlan::Sima(params) => by_precedence(queue, params),
             other => Band::new(other).map(Bands::one),
@@ -135,6 +138,7 @@ impl Bands {
     pub(crate) fn readings(queue: &QueuePlan) -> usize {
         let count = match queue {
             QueuePlan::Drr(turns) => turns.classes().len(),
+            QueuePlan::Htb(classes) => classes.classes().len(),
             QueuePlan::Wrr(turns) => turns.classes().len(),
             QueuePlan::Wfq(wfq) => wfq.classes().len(),
             QueuePlan::Shaper(shaper) => return Bands::readings(shaper.queue()),
@@ -164,6 +168,19 @@ impl Bands {
         };
         (band, self.each[band].level(packet.dscp))
     }
+}
+
+/// The classes of `htb` in the order of a reading: shares in proportion to what each gets at least.
+fn guaranteed(classes: &Turns<RateRange>, reading: usize) -> Result<Bands, String> {
+    let each = classes.classes().iter().map(|(rates, queue)| {
+        if rates.at_most().is_some() {
+            return Err("a class with `at_most` in `htb`".to_owned());
+        }
+        let weight = rates.at_least().bits_per_sec() as f64;
+        Ok((Turn { weight, counts_packets: false, quantum: FULL }, Band::new(queue)?))
+    });
+    let each = each.collect::<Result<_, String>>()?;
+    weighted(classes.classifier(), each, classes.classes().len() - 1, reading)
 }
 
 /// The classes of weighted fair queueing in the order of a reading.

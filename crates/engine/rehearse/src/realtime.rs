@@ -41,8 +41,9 @@ pub(crate) fn yield_to_all() -> Result<(), Errno> {
 
 #[allow(unsafe_code)]
 fn schedule(policy: libc::c_int, priority: libc::c_int) -> Result<(), Errno> {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the kernel reads one `sched_param`, which lives until it returns; 0 is the calling thread.
-    let done = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
+    // musl's `sched_setscheduler` only fails. SAFETY: the kernel's `sched_param` is one number, which lives until it returns; 0
+    // is the calling thread.
+    let done =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
     Errno::result(done).map(|_| ())
 }

@@ -184,10 +184,11 @@ impl<'t> Writer<'t> {
         let mut commands = Vec::new();
         let mut number = 0;
         for leaf in &self.tree.leaves {
-            let Leaf { priority, ceiling, quantum, .. } = leaf;
+            let Leaf { priority, floor, ceiling, quantum, .. } = leaf;
             let ceiling = ceiling.unwrap_or(self.tree.rate).min(self.tree.rate);
+            let floor = floor.unwrap_or(MIN_RATE).min(ceiling);
             let minor = self.generation.number(number);
-            commands.push(self.share(verb, minor, *priority, ceiling, *quantum));
+            commands.push(self.class(verb, minor, [floor, ceiling], *priority, *quantum));
             let parent = format!("{ROOT:x}:{minor:x}");
             self.discipline(verb, &leaf.queue, &parent, &mut number, &mut commands)?;
         }
@@ -262,17 +263,6 @@ impl<'t> Writer<'t> {
         Rate::from_bits_per_sec(self.tree.rate.bits_per_sec() / divisor)
     }
 
-    fn share(
-        &self,
-        verb: Verb,
-        minor: u16,
-        priority: usize,
-        ceiling: Rate,
-        quantum: Bytes,
-    ) -> String {
-        self.class(verb, minor, [MIN_RATE, ceiling], priority, quantum)
-    }
-
     fn class(
         &self,
         verb: Verb,
@@ -281,10 +271,12 @@ impl<'t> Writer<'t> {
         priority: usize,
         quantum: Bytes,
     ) -> String {
-        let burst = self.tree.burst.0.min((ceiling.bits_per_sec() / 8000).max(1600));
+        // What is earned while the kernel's timer is late by a millisecond.
+        let late = |rate: Rate| (rate.bits_per_sec() / 8000).max(1600);
+        let [burst, ceiling_burst] = [rate, ceiling].map(|rate| self.tree.burst.0.min(late(rate)));
         format!(
-            "class {} dev {} parent {ROOT:x}:{LINE:x} classid {ROOT:x}:{minor:x} htb rate {}bit ceil {}bit burst 1600 \
-             cburst {burst} prio {priority} quantum {}{}",
+            "class {} dev {} parent {ROOT:x}:{LINE:x} classid {ROOT:x}:{minor:x} htb rate {}bit ceil {}bit burst {burst} \
+             cburst {ceiling_burst} prio {priority} quantum {}{}",
             verb.word(),
             self.device,
             self.framed(rate),

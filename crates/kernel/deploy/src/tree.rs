@@ -47,6 +47,8 @@ pub struct Leaf {
     pub name: String,
     /// Those with a smaller number are served first.
     pub priority: usize,
+    /// The rate that it gets whatever others of any priority send; none for next to nothing.
+    pub floor: Option<Rate>,
     /// The most that it may send; none for as much as the line.
     pub ceiling: Option<Rate>,
     /// Bytes in its turn, among those of the same priority.
@@ -183,9 +185,11 @@ impl Tree {
 
     /// The settings that can change without another shape, except the rate of the line.
     pub(crate) fn settings(&self) -> u64 {
-        let leaf = |Leaf { ceiling, quantum, queue, .. }: &Leaf| {
+        let leaf = |Leaf { floor, ceiling, quantum, queue, .. }: &Leaf| {
             let ceiling = ceiling.map(Rate::bits_per_sec);
-            format!("{ceiling:?} {} {}", quantum.0, queue.all_settings())
+            let floor = floor.map(|floor| format!("from {} ", floor.bits_per_sec()));
+            let floor = floor.unwrap_or_default();
+            format!("{floor}{ceiling:?} {} {}", quantum.0, queue.all_settings())
         };
         let leaves: Vec<String> = self.leaves.iter().map(leaf).collect();
         // As versions that knew nothing else of the link wrote it.

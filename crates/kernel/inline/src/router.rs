@@ -332,10 +332,13 @@ fn queues(device: &str) -> Result<u32, Error> {
 
 #[allow(unsafe_code)]
 fn prefer_this_thread() -> Result<(), Errno> {
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
+    // The kernel's `sched_param` is this number alone.
+    let priority: libc::c_int = PRIORITY;
     // Other threads and programs that it starts are as any other.
     let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // SAFETY: the kernel reads one `sched_param`, which lives until it returns; 0 is the calling thread.
-    let done = unsafe { libc::sched_setscheduler(0, policy, &raw const parameters) };
+    // musl's `sched_setscheduler` only fails. SAFETY: the kernel reads one number, which lives until it returns; 0 is the calling
+    // thread.
+    let done =
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
     Errno::result(done).map(|_| ())
 }

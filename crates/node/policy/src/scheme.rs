@@ -78,6 +78,12 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
         None
     }
 
+    /// The rate that its classes together get at least. `None` if it promises none.
+    fn promised(plan: &Self::Plan) -> Option<Rate> {
+        let _ = plan;
+        None
+    }
+
     /// What it needs to know from the sending host.
     fn asks(plan: &Self::Plan) -> Asked {
         let _ = plan;
@@ -259,6 +265,12 @@ macro_rules! register_queues {
             pub fn shaped_to(&self) -> Option<shortflow_units::Rate> {
                 use crate::scheme::QueueScheme;
                 match self { $(QueuePlan::$Scheme(plan) => $module::Keys::shaped_to(plan)),+ }
+            }
+
+            /// The rate that its classes together get at least. `None` if it promises none.
+            pub fn promised(&self) -> Option<shortflow_units::Rate> {
+                use crate::scheme::QueueScheme;
+                match self { $(QueuePlan::$Scheme(plan) => $module::Keys::promised(plan)),+ }
             }
 
             /// The queues inside it, in order. Most queues have none.

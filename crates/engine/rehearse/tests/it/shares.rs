@@ -6,7 +6,7 @@ use crate::scenario;
 
 /// Queues that serve several classes, each in a role of its own. AF11, or the flow of the light host, has a
 /// half of the line or more.
-const ROLES: [(&str, &str); 8] = [
+const ROLES: [(&str, &str); 9] = [
     (
         "wfq",
         r#"limit = "30 pkt"
@@ -17,6 +17,13 @@ const ROLES: [(&str, &str); 8] = [
         r#"classes = [
             { match = { dscp = "AF11" }, queue.fifo = { limit = "30 pkt" } },
             { queue.fifo = { limit = "30 pkt" } },
+        ]"#,
+    ),
+    (
+        "htb",
+        r#"classes = [
+            { match = { dscp = "AF11" }, at_least = "500 kbit/s", queue.fifo = { limit = "30 pkt" } },
+            { at_least = "500 kbit/s", queue.fifo = { limit = "30 pkt" } },
         ]"#,
     ),
     (

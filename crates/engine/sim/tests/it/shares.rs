@@ -34,7 +34,7 @@ fn beside_a_flood(policy: &str, light: &str, flood: &str) -> [u64; 3] {
 
 /// Every queue that serves several classes, with AF21 or the light host's flow as a class that has three
 /// quarters of the line, half of it, or all.
-const QUEUES: [(&str, &str); 13] = [
+const QUEUES: [(&str, &str); 14] = [
     (
         "wfq",
         r#"queue.wfq = { limit = "100 pkt", classes = [{ match = { dscp = "AF21" }, weight = 3 }, { weight = 1 }] }"#,
@@ -50,6 +50,10 @@ const QUEUES: [(&str, &str); 13] = [
     (
         "drr",
         r#"queue.drr.classes = [{ match = { dscp = "AF21" }, quantum = "4500 B", queue.fifo = { limit = "50 pkt" } }, { queue.fifo = { limit = "50 pkt" } }]"#,
+    ),
+    (
+        "htb",
+        r#"queue.htb.classes = [{ match = { dscp = "AF21" }, at_least = "3 Mbit/s", queue.fifo = { limit = "50 pkt" } }, { at_least = "1 Mbit/s", queue.fifo = { limit = "50 pkt" } }]"#,
     ),
     (
         "wrr",

@@ -108,6 +108,11 @@ impl Compiler<'_> {
                 let hint = "put the shaper outermost, or into a band of strict priority";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])
             }
+            QueuePlan::Htb(_) => {
+                let what = "`htb` shares the line, and cannot be inside another queue";
+                let hint = "make it the outermost queue, or the queue of the outermost shaper";
+                Err(vec![Refusal::of_policy(path, what, Some(hint))])
+            }
             QueuePlan::Drr(_) | QueuePlan::Wrr(_) | QueuePlan::Wfq(_) => {
                 unreachable!("they take turns")
             }

@@ -1,8 +1,10 @@
 //! Compiles a line with a rate, and the classes that share it by strict priority.
 
 use shortflow_elements::queue::{BandOf, FifoParams, ShaperParams, SharedPriorityParams};
+use shortflow_elements::scheduler::RateRange;
 use shortflow_elements::{classifier::Classifier, classifier::DscpSet, classifier::MultiField};
 use shortflow_packet::Dscp;
+use shortflow_policy::keys::Turns;
 use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_units::{Bytes, Framing, Length, LinkLayer, Rate};
 
@@ -17,6 +19,8 @@ use crate::tree::{Discipline, Leaf, Tree};
 const MAX_PRIORITIES: usize = 8;
 /// The largest frame of an Ethernet link: the turn of a class that is alone in its priority.
 pub(super) const FRAME: Bytes = Bytes(1514);
+/// The longest turn of a class of HTB; above it the kernel warns (`htb_change_class`).
+const MAX_QUANTUM: u32 = 200_000;
 /// What may leave at once at least: a frame with room for tags.
 const MIN_BURST: Bytes = Bytes(1600);
 
@@ -34,7 +38,9 @@ pub(super) fn compile(
     let burst = compiler.burst(&path, rate, own.map(|own| own.burst()));
     let link_layer = compiler.link_layer(&path, own.map(|own| own.link_layer()));
     let mut line = Line { leaves: Vec::new(), priority: 0 };
-    let choice = if priorities(queue) > MAX_PRIORITIES {
+    let choice = if let QueuePlan::Htb(classes) = queue {
+        compiler.guaranteed(classes, queue.promised(), rate, &path, &mut line)?
+    } else if priorities(queue) > MAX_PRIORITIES {
         let waiting = compiler.discipline(queue, &path)?;
         line.add("all", None, FRAME, waiting)
     } else {
@@ -98,7 +104,7 @@ impl Line {
         queue: Discipline,
     ) -> Choice<usize> {
         let (name, priority) = (name.to_owned(), self.priority);
-        self.leaves.push(Leaf { name, priority, ceiling, quantum, queue });
+        self.leaves.push(Leaf { name, priority, floor: None, ceiling, quantum, queue });
         self.priority += 1;
         Choice::Class(self.leaves.len() - 1)
     }
@@ -241,6 +247,40 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Classes of one priority, each with a rate that it gets first, and turns in proportion to it for what others leave.
+    fn guaranteed(
+        &mut self,
+        classes: &Turns<RateRange>,
+        promised: Option<Rate>,
+        rate: Rate,
+        path: &str,
+        line: &mut Line,
+    ) -> Compiled<Choice<usize>> {
+        if let Some(promised) = promised.filter(|promised| *promised > rate) {
+            let what =
+                format!("its classes are promised {promised} together, but the line has {rate}");
+            let hint = "lower `at_least` of some classes, or raise --rate";
+            return Err(vec![Refusal::of_policy(path, &what, Some(hint))]);
+        }
+        let floors = classes.classes().iter().map(|(rates, _)| rates.at_least().bits_per_sec());
+        let smallest = floors.min().unwrap_or(1);
+        let last = classes.classes().len() - 1;
+        let names = names(classes.classifier(), last + 1, last);
+        let each = classes.classes().iter().zip(names).enumerate();
+        let each = gather(each.map(|(index, ((rates, queue), name))| {
+            let path = format!("{path}.classes.{index}.queue.{}", queue.scheme());
+            let turns = u128::from(rates.at_least().bits_per_sec()) * u128::from(FRAME.0);
+            let quantum = Bytes((turns / u128::from(smallest)).min(MAX_QUANTUM.into()) as u64);
+            let (floor, ceiling) = (Some(rates.at_least()), rates.at_most());
+            let queue = self.discipline(queue, &path)?;
+            let priority = line.priority;
+            line.leaves.push(Leaf { name, priority, floor, ceiling, quantum, queue });
+            Ok(Choice::Class(line.leaves.len() - 1))
+        }))?;
+        line.priority += 1;
+        Ok(Choice::among(classes.classifier(), &each, last))
+    }
+
     /// Classes of one priority, whose turns are HTB's: the nearest to deficit round robin.
     fn in_turn(
         &mut self,
@@ -258,7 +298,8 @@ impl Compiler<'_> {
         let each = gather(each.map(|(index, ((quantum, queue), name))| {
             let queue = queue.compile(self, &format!("{path}.classes.{index}.queue"))?;
             let priority = line.priority;
-            line.leaves.push(Leaf { name, priority, ceiling, quantum: *quantum, queue });
+            let quantum = *quantum;
+            line.leaves.push(Leaf { name, priority, floor: None, ceiling, quantum, queue });
             Ok(Choice::Class(line.leaves.len() - 1))
         }))?;
         line.priority += 1;

@@ -46,7 +46,7 @@ pub(super) fn compile(
         // Nobody else's queue comes of it: the program has it.
         let queue = Discipline::plain(Kind::BpfQdisc, String::new());
         let name = if count == 1 { "all".to_owned() } else { name };
-        Leaf { name, priority, ceiling: None, quantum: FRAME, queue }
+        Leaf { name, priority, floor: None, ceiling: None, quantum: FRAME, queue }
     };
     let of_class = names(&classifier, classes, otherwise);
     let named = (0..classes).flat_map(|class| names_within(&schedule, class, &of_class[class]));

@@ -194,6 +194,38 @@ fn every_part_that_is_refused_is_named() {
 }
 
 #[test]
+fn htb_guarantees_each_class_its_rate_and_shares_the_rest_in_proportion() {
+    let classes = |gold: &str, inner: &str| {
+        of_queue(&format!(
+            "htb.classes = [{{ match = {{ dscp = \"EF\" }}, at_least = \"{gold}\", queue.fq-codel = {{}} }}, \
+             {{ at_least = \"2 Mbit/s\", at_most = \"5 Mbit/s\", queue.{inner} }}]"
+        ))
+    };
+    let fifo = "fifo = { limit = \"9 pkt\" }";
+    let tree = compiled(&classes("6 Mbit/s", fifo), &settings(&[], false)).unwrap();
+    let steps: Vec<String> = first_steps(&tree).iter().map(ToString::to_string).collect();
+    let class = |rates: &str| {
+        let is_it = |step: &&String| step.contains("htb rate") && step.contains(rates);
+        steps.iter().find(is_it).unwrap_or_else(|| panic!("{rates}: {steps:#?}"))
+    };
+    // Turns of three to one, with the same priority.
+    let gold = class("rate 6000000bit ceil 10000000bit");
+    assert!(gold.contains("prio 0 quantum 4542"), "{gold}");
+    let rest = class("rate 2000000bit ceil 5000000bit");
+    assert!(rest.contains("prio 0 quantum 1514"), "{rest}");
+
+    let refused = |policy| compiled(&policy, &settings(&[], false)).unwrap_err()[0].to_string();
+    let promised = refused(classes("9 Mbit/s", fifo));
+    let says = "its classes are promised 11 Mbit/s together, but the line has 10 Mbit/s";
+    assert!(promised.contains(says), "{promised}");
+    let inside = refused(classes(
+        "6 Mbit/s",
+        &format!("htb.classes = [{{ at_least = \"1 Mbit/s\", queue.{fifo} }}]"),
+    ));
+    assert!(inside.contains("cannot be inside another queue"), "{inside}");
+}
+
+#[test]
 fn what_this_kernel_lacks_is_refused_by_the_name_of_its_option() {
     let policy = of_queue("fq-codel = {}");
     let refusals = compiled(&policy, &settings(&[Kind::FqCodel], true)).unwrap_err();

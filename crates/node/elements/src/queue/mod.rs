@@ -30,6 +30,7 @@ pub use fq_codel::{FlowQueueSettings, FqCodel, FqCodelParams};
 pub use gated::Gated;
 pub use host_fair::{Fairness, HostFair, HostFairParams};
 pub use pie::{Pie, PieParams, PieSettings};
+pub(crate) use ranking::Ranking;
 pub use red::{
     AboveMax, Averages, DropCurve, EcnMode, Red, RedGate, RedParams, RedSettings, Spacing,
 };

@@ -3,7 +3,7 @@
 /// Things by number, ordered by a key: an indexed binary heap. [`first`](Self::first) is O(1), a change O(log
 /// n). The order of equal keys depends on the history; if it matters, keys must differ.
 #[derive(Debug)]
-pub(super) struct Ranking<K> {
+pub(crate) struct Ranking<K> {
     heap: Vec<(K, u32)>,
     /// The index in `heap` of a thing, or [`NOWHERE`].
     places: Vec<u32>,
@@ -12,36 +12,36 @@ pub(super) struct Ranking<K> {
 const NOWHERE: u32 = u32::MAX;
 
 impl<K: Ord + Copy> Ranking<K> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Ranking { heap: Vec::new(), places: Vec::new() }
     }
 
     /// Reserves memory for things with numbers below `things`.
-    pub(super) fn reserve(&mut self, things: usize) {
+    pub(crate) fn reserve(&mut self, things: usize) {
         self.heap.reserve(things.saturating_sub(self.heap.len()));
         self.places.reserve(things.saturating_sub(self.places.len()));
     }
 
     /// The thing with the smallest key.
     #[inline]
-    pub(super) fn first(&self) -> Option<(K, u32)> {
+    pub(crate) fn first(&self) -> Option<(K, u32)> {
         self.heap.first().copied()
     }
 
     #[inline]
-    pub(super) fn contains(&self, thing: u32) -> bool {
+    pub(crate) fn contains(&self, thing: u32) -> bool {
         self.places.get(thing as usize).is_some_and(|&place| place != NOWHERE)
     }
 
     /// The key of `thing`, if it is in the heap.
     #[inline]
-    pub(super) fn key(&self, thing: u32) -> Option<K> {
+    pub(crate) fn key(&self, thing: u32) -> Option<K> {
         self.contains(thing).then(|| self.heap[self.places[thing as usize] as usize].0)
     }
 
     /// Sets the key of `thing`, and adds it if it is new.
     #[inline]
-    pub(super) fn set(&mut self, thing: u32, key: K) {
+    pub(crate) fn set(&mut self, thing: u32, key: K) {
         if self.contains(thing) {
             let place = self.places[thing as usize] as usize;
             let before = std::mem::replace(&mut self.heap[place].0, key);
@@ -57,7 +57,7 @@ impl<K: Ord + Copy> Ranking<K> {
 
     /// Removes `thing`, which is in the heap.
     #[inline]
-    pub(super) fn remove(&mut self, thing: u32) {
+    pub(crate) fn remove(&mut self, thing: u32) {
         let place = std::mem::replace(&mut self.places[thing as usize], NOWHERE) as usize;
         let (removed, _) = self.heap.swap_remove(place);
         if let Some(&(key, moved)) = self.heap.get(place) {

@@ -33,11 +33,13 @@ impl Classes {
         Ok(Classes { classifier, children, given, otherwise })
     }
 
+    /// Gives `packet` to its class, whose number it returns.
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
+    pub(super) fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) -> usize {
         let child = self.class_of(&packet);
         self.given[child] += 1;
         self.children[child].enqueue(now, packet, drops);
+        child
     }
 
     /// As [`QueueDiscipline::pass`] of the queue of `packet`'s class.
@@ -72,6 +74,11 @@ impl Classes {
 
     pub(super) fn ready_at(&self) -> Option<Instant> {
         self.children.iter().filter_map(|child| child.ready_at()).min()
+    }
+
+    /// As [`QueueDiscipline::ready_at`] of the queue of `class`.
+    pub(super) fn ready_at_of(&self, class: usize) -> Option<Instant> {
+        self.children[class].ready_at()
     }
 
     pub(super) fn backlog(&self) -> Backlog {
@@ -129,9 +136,24 @@ impl Classes {
 }
 
 /// In the queue discipline of a scheduler over `self.classes`: what does not depend on the order of service, and goes to
-/// all classes, or is their sum.
+/// all classes, or is their sum. A scheduler that keeps an order of its children defines itself what can change it.
 macro_rules! forward_to_classes {
     () => {
+        fn on_sender_event(
+            &mut self,
+            now: shortflow_units::Instant,
+            news: &shortflow_packet::SenderUpdate,
+        ) {
+            self.classes.on_sender_event(now, news);
+        }
+
+        fn set_rate(&mut self, now: shortflow_units::Instant, rate: shortflow_units::Rate) {
+            self.classes.set_rate(now, rate);
+        }
+
+        $crate::scheduler::classes::forward_to_classes!(what order does not change);
+    };
+    (what order does not change) => {
         fn backlog(&self) -> $crate::Backlog {
             self.classes.backlog()
         }
@@ -142,14 +164,6 @@ macro_rules! forward_to_classes {
 
         fn listens(&self) -> bool {
             self.classes.listens()
-        }
-
-        fn on_sender_event(
-            &mut self,
-            now: shortflow_units::Instant,
-            news: &shortflow_packet::SenderUpdate,
-        ) {
-            self.classes.on_sender_event(now, news);
         }
 
         fn counters(&self, visit: &mut dyn FnMut(&'static str, u64)) {
@@ -167,10 +181,6 @@ macro_rules! forward_to_classes {
         #[inline]
         fn departed(&mut self, now: shortflow_units::Instant) {
             self.classes.departed(now);
-        }
-
-        fn set_rate(&mut self, now: shortflow_units::Instant, rate: shortflow_units::Rate) {
-            self.classes.set_rate(now, rate);
         }
     };
 }

@@ -2,11 +2,13 @@
 
 mod classes;
 mod deficit_round_robin;
+mod fair_shares;
 mod source;
 mod strict_priority;
 mod weighted_round_robin;
 
 pub use deficit_round_robin::{DeficitRoundRobin, checked_quantum};
+pub use fair_shares::{FairShares, RateRange};
 pub use source::{ConnectionRule, SourceLimits, SourceParams, SourceScheduler, SourceSettings};
 pub use strict_priority::StrictPriority;
 pub use weighted_round_robin::{WeightedRoundRobin, checked_weight};

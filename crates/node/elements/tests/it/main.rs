@@ -7,6 +7,7 @@ mod allocations;
 mod bench;
 mod dstf;
 mod fair_marker;
+mod fair_shares;
 mod fifo;
 mod fq_codel;
 mod gate_laws;

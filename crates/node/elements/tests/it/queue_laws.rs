@@ -15,7 +15,9 @@ use shortflow_elements::queue::{CoDelParams, Fairness, FlowQueueSettings, FqCode
 use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams, Shaper, ShaperParams};
 use shortflow_elements::queue::{Pie, PieParams, PieSettings};
 use shortflow_elements::queue::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
-use shortflow_elements::scheduler::{DeficitRoundRobin, SourceLimits, StrictPriority};
+use shortflow_elements::scheduler::{
+    DeficitRoundRobin, FairShares, RateRange, SourceLimits, StrictPriority,
+};
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
 use shortflow_elements::{Backlog, DropReason, Drops, QueueDiscipline, Queued, Verdict};
@@ -256,6 +258,7 @@ queue_laws! {
     weighted_round_robin_over_three_kinds_of_queue: None => weighted_round_robin();
     deficit_round_robin_over_three_kinds_of_queue: None => deficit_round_robin(500);
     deficit_round_robin_with_small_quanta: None => deficit_round_robin(1);
+    fair_shares_of_three_kinds_of_queue: None => fair_shares();
     pie_in_packets: PACKETS => pie(PACKETS);
     pie_in_bytes: BYTES => pie(BYTES);
     fq_codel_in_packets: PACKETS => fq_codel(PACKETS, 4);
@@ -384,6 +387,13 @@ fn deficit_round_robin(quantum: u64) -> DeficitRoundRobin {
     let (classifier, children) = three_classes();
     let quanta = [3, 1, 2].map(|share| Bytes(share * quantum));
     DeficitRoundRobin::new(classifier, quanta.into_iter().zip(children).collect(), 2).unwrap()
+}
+
+fn fair_shares() -> FairShares {
+    let (classifier, children) = three_classes();
+    let rates = [(3, None), (1, None), (2, Some(2))];
+    let rates = rates.map(|(least, most)| RateRange::new(mbit(least), most.map(mbit)).unwrap());
+    FairShares::new(classifier, rates.into_iter().zip(children).collect(), 2).unwrap()
 }
 
 /// Tokens for a packet or two, and remarking after some packets' time.

@@ -13,16 +13,16 @@ use crate::strict_priority::Paced;
 const CLASSES: [Dscp; 3] = [Dscp::EF, Dscp::AF11, Dscp::BEST_EFFORT];
 
 /// EF, AF11 and the rest, by class.
-fn by_code_point() -> Classifier {
+pub(crate) fn by_code_point() -> Classifier {
     let is = |dscp| MultiField { dscps: Some(DscpSet::EMPTY.with(dscp)), ..MultiField::default() };
     Classifier::new(vec![(is(Dscp::EF), 0), (is(Dscp::AF11), 1)])
 }
 
-fn fifo() -> Fifo {
+pub(crate) fn fifo() -> Fifo {
     Fifo::new(FifoParams::new(Length::Packets(2000)).unwrap())
 }
 
-fn paced() -> Paced {
+pub(crate) fn paced() -> Paced {
     Paced::new(fifo(), Duration::from_millis(10))
 }
 
@@ -40,12 +40,12 @@ fn drr(quanta: [u64; 3], first: impl QueueDiscipline + 'static) -> Bench<Deficit
     Bench::new(DeficitRoundRobin::new(by_code_point(), children, 2).unwrap())
 }
 
-fn of_class(class: usize, number: u32) -> P {
+pub(crate) fn of_class(class: usize, number: u32) -> P {
     p(number).marked(CLASSES[class])
 }
 
 /// The classes of the next `packets` packets.
-fn served<Q: QueueDiscipline>(bench: &mut Bench<Q>, packets: usize) -> Vec<usize> {
+pub(crate) fn served<Q: QueueDiscipline>(bench: &mut Bench<Q>, packets: usize) -> Vec<usize> {
     let mut at = bench.at(ms(1));
     let next = |_| {
         let packet = at.next().expect("a packet is there");

@@ -152,6 +152,14 @@ per = "source""#,
         "1 Mbit/s 3 KB 2 Mbit/s 4 KB AF11=Green per Source 65536 60 s /64",
     ),
     (
+        "htb",
+        r#"classes = [
+  { match = { dscp = "EF" }, at_least = "3 Mbit/s", at_most = "5 Mbit/s", queue.fifo = { limit = "9 pkt" } },
+  { at_least = "4 Mbit/s", queue.fifo = { limit = "9 pkt" } },
+]"#,
+        "[RateRange { at_least: Rate(3000000), at_most: Some(Rate(5000000)) }, RateRange { at_least: Rate(4000000), at_most: None }] [dscp EF]→0 []→1",
+    ),
+    (
         "drr",
         r#"classes = [
   { match = { dscp = "EF" }, quantum = "3 KB", queue.fifo = { limit = "9 pkt" } },

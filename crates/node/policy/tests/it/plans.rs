@@ -242,6 +242,7 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
         QueuePlan::StrictPriority(plan) => turns(plan),
         QueuePlan::Wrr(plan) => turns(plan),
         QueuePlan::Drr(plan) => turns(plan),
+        QueuePlan::Htb(plan) => turns(plan),
         QueuePlan::SharedPriority(plan) => {
             let bands = match plan.band_of() {
                 BandOf::CodePoint(bands) => format!("AF11 in {}", bands.get(Dscp::AF11)),

@@ -332,6 +332,38 @@ fn round_robins_serve_their_classes_by_weight_and_by_quantum() {
     }
 }
 
+#[test]
+fn htb_shares_by_what_each_class_gets_at_least() {
+    let mut queue = queue(
+        r#"roles.core.queue.htb.classes = [
+        { match = { dscp = ["EF"] }, at_least = "3 Mbit/s", queue.fifo = { limit = "10 pkt" } },
+        { at_least = "1 Mbit/s", queue.fifo = { limit = "10 pkt" } },
+    ]"#,
+    );
+    let (ef, be) = (Dscp::EF, Dscp::BEST_EFFORT);
+    for dscp in [be, be, be, ef, ef, ef, ef, ef] {
+        queue.enqueue(at(0), marked(dscp), &mut Drops::default());
+    }
+    // Start tags: 0, 1, 2 for best effort; 0, 1/3, 2/3, 1, 4/3 for EF.
+    assert_eq!(code_points_served(queue.as_mut(), 1), [ef, be, ef, ef, ef, be, ef, be]);
+}
+
+#[test]
+fn htb_refuses_a_limit_below_what_a_class_gets_at_least() {
+    let text = r#"name = "contracts"
+[[roles.core.queue.htb.classes]]
+at_least = "30 Mbit/s"
+at_most = "20 Mbit/s"
+queue.fq-codel = {}
+"#;
+    let refused = shortflow_policy::from_text("p.toml", text, &[]).unwrap_err().to_string();
+    assert!(
+        refused.contains("at_most must not be below at_least, which is 30 Mbit/s; found 20 Mbit/s"),
+        "{refused}"
+    );
+    assert!(refused.contains("p.toml:4"), "{refused}");
+}
+
 const SOURCE: &str = r#"
     [roles.core.queue.source-scheduler]
     limit = "5 pkt"

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_text::{Document, suggestion};
+use shortflow_units::Rate;
 
 use super::topology::Topology;
 use crate::file::{BindFile, ScenarioFile};
@@ -68,7 +69,7 @@ pub(super) fn check(
             file.policy.as_ref().is_some_and(|path| policy_name.ends_with(file_name(path)));
         let path = if is_named_here { "policy" } else { "" };
         warn_of_unbound(document, path, policy, policy_name, &bindings);
-        warn_of_idle_shapers(document, path, topology, policy, &bindings);
+        warn_of_rates(document, path, topology, policy, &bindings);
     }
     bindings
 }
@@ -90,8 +91,8 @@ fn without_replaced(bindings: Vec<Binding>, taken: &BTreeMap<BoundPort, usize>) 
     kept.map(|(_, binding)| binding).collect()
 }
 
-/// Warns of shapers whose rate is not below that of their link, once for each role.
-fn warn_of_idle_shapers(
+/// Warns of queues whose rates do not fit those of their links, once for each role.
+fn warn_of_rates(
     document: &mut Document,
     path: &str,
     topology: &Topology,
@@ -102,22 +103,46 @@ fn warn_of_idle_shapers(
     for Binding { role, at, direction, .. } in bindings {
         let Direction::To(neighbour) = *direction else { continue };
         let queue = policy.role(role).and_then(|role| role.queue.as_ref());
-        let Some(shaped_to) = queue.and_then(QueuePlan::shaped_to) else { continue };
-        let Some(link) = topology.link(*at, neighbour) else { continue };
+        let Some((queue, link)) = queue.zip(topology.link(*at, neighbour)) else { continue };
         let line = if link.a == *at { &link.forward } else { &link.back };
-        if shaped_to < line.rate || !warned.insert(role) {
-            continue;
-        }
         let name = |node| &topology.node(node).name;
+        let link = format!("the link `{}->{}`, {}", name(*at), name(neighbour), line.rate);
+        let Some((message, help)) = ill_fitting(queue, role, line.rate, &link) else { continue };
+        if warned.insert(role) {
+            document.warning(path, message, help);
+        }
+    }
+}
+
+/// Why the rates of a queue do not fit a link, and what to do: a shaper without effect, or promises that cannot be kept.
+fn ill_fitting(
+    queue: &QueuePlan,
+    role: &str,
+    rate: Rate,
+    link: &str,
+) -> Option<(String, &'static str)> {
+    let idle = queue.shaped_to().filter(|shaped_to| *shaped_to >= rate).map(|shaped_to| {
         let message = format!(
-            "the shaper of the role `{role}` has no effect: its rate {shaped_to} is not below that of \
-             the link `{}->{}`, {}",
-            name(*at),
-            name(neighbour),
-            line.rate,
+            "the shaper of the role `{role}` has no effect: its rate {shaped_to} is not below that of {link}"
         );
-        let help = "set its rate a little below that of the bottleneck";
-        document.warning(path, message, help);
+        (message, "set its rate a little below that of the bottleneck")
+    });
+    idle.or_else(|| {
+        let (scheme, promised, available) = overpromised(queue, rate)?;
+        let message = format!(
+            "the classes of `{scheme}` in the role `{role}` are promised {promised} together, but there \
+             is {available}; they share it in proportion to these rates"
+        );
+        Some((message, "lower `at_least` of some classes"))
+    })
+}
+
+/// The queue whose classes are promised more than there is, with both rates.
+fn overpromised(queue: &QueuePlan, rate: Rate) -> Option<(String, Rate, Rate)> {
+    let available = queue.shaped_to().map_or(rate, |shaped_to| shaped_to.min(rate));
+    match queue.promised().filter(|promised| *promised > available) {
+        Some(promised) => Some((queue.scheme(), promised, available)),
+        None => queue.inner().into_iter().find_map(|inner| overpromised(inner, available)),
     }
 }
 

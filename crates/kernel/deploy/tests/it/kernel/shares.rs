@@ -12,11 +12,13 @@ use super::load::{EF, SIZE, flood};
 use crate::support::{compiled, of_queue, settings};
 
 /// EF has half of the line or more under each, and 10 Mbit/s are the line.
-const QUEUES: [&str; 6] = [
+const QUEUES: [&str; 7] = [
     "wfq = { limit = \"50 pkt\", classes = [{ match = { dscp = \"EF\" }, weight = 3 }, { weight = 1 }] }",
     "wfq = { limit = \"60 KB\", classes = [{ match = { dscp = \"EF\" }, weight = 3 }, { weight = 1 }] }",
     "drr.classes = [{ match = { dscp = \"EF\" }, queue.fifo = { limit = \"50 pkt\" } }, \
      { queue.fifo = { limit = \"50 pkt\" } }]",
+    "htb.classes = [{ match = { dscp = \"EF\" }, at_least = \"5 Mbit/s\", queue.fifo = { limit = \"50 pkt\" } }, \
+     { at_least = \"5 Mbit/s\", queue.fifo = { limit = \"50 pkt\" } }]",
     "wrr.classes = [{ match = { dscp = \"EF\" }, queue.fifo = { limit = \"50 pkt\" } }, \
      { queue.fifo = { limit = \"50 pkt\" } }]",
     "strict-priority.bands = [{ match = { dscp = \"EF\" }, queue.fifo = { limit = \"50 pkt\" } }, \

@@ -10,8 +10,8 @@ use shortflow_elements::queue::{
     Weight, Wfq, WfqClass, WfqParams, WhenFull,
 };
 use shortflow_elements::scheduler::{
-    ConnectionRule, DeficitRoundRobin, SourceLimits, SourceParams, SourceScheduler, StrictPriority,
-    WeightedRoundRobin,
+    ConnectionRule, DeficitRoundRobin, FairShares, RateRange, SourceLimits, SourceParams,
+    SourceScheduler, StrictPriority, WeightedRoundRobin,
 };
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
 use shortflow_packet::Dscp;
@@ -77,6 +77,12 @@ pub(super) fn drr(setup: &Setup, limit: Length) -> Box<dyn QueueDiscipline> {
     let quantum = |weight: &u32| Bytes(u64::from(LARGEST * weight));
     let children = setup.weights.iter().map(|weight| (quantum(weight), fifo(limit))).collect();
     Box::new(DeficitRoundRobin::new(classifier(), children, 2).unwrap())
+}
+
+pub(super) fn fair_shares(setup: &Setup, limit: Length) -> Box<dyn QueueDiscipline> {
+    let rates = |weight: &u32| RateRange::new(mbit(u64::from(*weight)), None).unwrap();
+    let children = setup.weights.iter().map(|weight| (rates(weight), fifo(limit))).collect();
+    Box::new(FairShares::new(classifier(), children, 2).unwrap())
 }
 
 pub(super) fn wrr(setup: &Setup, limit: Length) -> Box<dyn QueueDiscipline> {

@@ -5,6 +5,7 @@ pub mod drr;
 pub mod fifo;
 pub mod fq_codel;
 pub mod host_fair;
+pub mod htb;
 pub mod multi_red;
 pub mod pie;
 pub mod red;
@@ -23,6 +24,7 @@ crate::scheme::register_queues! {
     fifo Fifo,
     fq_codel FqCodel,
     host_fair HostFair,
+    htb Htb,
     multi_red MultiRed,
     pie Pie,
     red Red,
