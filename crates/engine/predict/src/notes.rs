@@ -34,7 +34,8 @@ pub(crate) fn rests_on(
         |at: usize| !lacking.iter().any(|lacks| lacks.workload == at && lacks.class.is_none());
     let known: Vec<usize> = (0..scenario.workloads.len()).filter(|at| is_known(*at)).collect();
     let of_windows: (IsOf<'_>, _) = (Box::new(|source| overshoots(network, source)), CODEL_LONG);
-    let cautions = cautions(network).into_iter().chain([of_windows]);
+    let cautions = cautions(network).into_iter().chain(cautions_of_long_flows(network));
+    let cautions = cautions.chain([of_windows]);
     for (of, text) in cautions.chain(cautions_of_marks(network)) {
         let names = known.iter().filter(|at| of(&network.sources[**at]));
         let names = names.map(|at| names_of(summary, &scenario.workloads[*at].name));
@@ -183,8 +184,26 @@ fn cautions(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         (Box::new(move |source| is_visit(source) && met_by(source, &at_red)), AT_RED),
         (Box::new(move |source| is_visit(source) && met_by(source, &is_among_small)), AMONG_SMALL),
         (Box::new(move |source| is_stream(source) && met_by(source, &in_bands)), IN_BANDS),
-        (Box::new(move |source| competes_from_afar(network, source)), AT_DISTANCES),
     ]
+}
+
+/// The same of long flows.
+fn cautions_of_long_flows(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
+    vec![
+        (Box::new(move |source| competes_from_afar(network, source)), AT_DISTANCES),
+        (Box::new(move |source| takes_turns(network, source)), IN_TURN_WITH),
+    ]
+}
+
+/// Whether long flows share a line with windows of others, where each flow has a queue of its own.
+fn takes_turns(network: &Network, source: &Source) -> bool {
+    let is_filled_in_turn = |hop: &Hop| {
+        let band = hop.pieces[0].places[0].band;
+        let met = &network.met[hop.line][band];
+        let order = network.lines[hop.line].bands()[band].order;
+        order == Order::Fair && met.is_filled && met.has_windows
+    };
+    matches!(source.demand, Demand::Endless { .. }) && hops(source).any(is_filled_in_turn)
 }
 
 /// Whether a source's largest messages come to windows that stand in a queue of their own until CoDel drops from them, of
@@ -318,6 +337,8 @@ const SYNCHRONIZED: &str = "the model assumes that the flows filling a plain buf
 const ALIKE: f64 = 1.1;
 const AT_DISTANCES: &str = "long flows of different round trips fill a plain buffer. The one with the longer round trip \
     may get a third of the goodput that is predicted for it.";
+const IN_TURN_WITH: &str = "while transfers of others take turns with long flows, CoDel cuts the windows of these, which grow \
+    back slowly afterwards. Their goodput may be up to half lower, most so with one or two of them.";
 const BANDS: &str = "Bands in priority order: M/G/1 with non-preemptive priorities (Cobham; Guo et \
     al. 2005, eq. 1).";
 const WEIGHTS: &str = "Classes with weights: only values that are nearly the same in every order \

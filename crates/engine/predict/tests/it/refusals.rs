@@ -157,3 +157,36 @@ fn long_flows_of_different_round_trips_at_a_plain_buffer_come_with_a_warning() {
     assert!(warned("6 ms"));
     assert!(!warned("1 ms"), "both are as far away");
 }
+
+#[test]
+fn long_flows_in_turn_with_transfers_come_with_a_warning() {
+    let warned = |transfers: &str| {
+        let text = format!(
+            r#"
+            policy = "p.toml"
+            duration = "60 s"
+            hosts = {{ user = {{}}, server = {{}} }}
+            routers = {{ near = {{}}, far = {{}} }}
+            links.user = {{ between = ["user", "near"], rate = "1 Gbit/s", delay = "0.1 ms" }}
+            links.line = {{ between = ["near", "far"], rate = "100 Mbit/s", delay = "10 ms" }}
+            links.server = {{ between = ["server", "far"], rate = "1 Gbit/s", delay = "0.1 ms" }}
+            bind = [{{ role = "core", at = "far", to = "near" }}]
+            workloads.long.bulk = {{ from = "server", to = "user" }}
+            {transfers}
+            "#
+        );
+        let policy = "name = \"fair\"\n[roles.core.queue.fq-codel]\n";
+        let (_, said) = predicted(&[("line.toml", &text), ("p.toml", policy)]);
+        said.iter().any(|one| one.starts_with("`long`: while transfers of others take turns"))
+    };
+    // Simulated: 27 Mbit/s instead of 48.
+    let transfers = r#"
+        [workloads.web.transfers]
+        client = "user"
+        server = "server"
+        load = "50 Mbit/s"
+        request.constant = "400 B"
+        reply.constant = "1 MB""#;
+    assert!(warned(transfers));
+    assert!(!warned(""));
+}

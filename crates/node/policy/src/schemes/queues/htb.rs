@@ -49,12 +49,12 @@ impl QueueScheme for Keys {
         "tc-htb(8); Goyal, Vin & Cheng 1996 (start-time fair queueing) in the simulator";
     const EXAMPLE: &'static str = r#"[[roles.core.queue.htb.classes]]
 match = { dst = "10.1.0.0/16" }
-at_least = "30 Mbit/s"
+at_least = "6 Mbit/s"
 queue.fq-codel = {}
 
 [[roles.core.queue.htb.classes]]
-at_least = "10 Mbit/s"
-at_most = "20 Mbit/s"
+at_least = "2 Mbit/s"
+at_most = "5 Mbit/s"
 queue.fq-codel = {}
 "#;
 
