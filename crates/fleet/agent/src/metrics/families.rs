@@ -178,7 +178,7 @@ pub(super) static BUCKET: [Keyed; 2] = [
 ];
 
 /// The profile in a machine's own TCP.
-pub(super) static TCP: [Keyed; 7] = [
+pub(super) static TCP: [Keyed; 9] = [
     (
         "connections",
         gauge(
@@ -223,6 +223,14 @@ pub(super) static TCP: [Keyed; 7] = [
         counter(
             "shortflow_tcp_forced_bytes_total",
             "Bytes sent without tokens, so that TCP did not close a connection.",
+        ),
+    ),
+    ("bursts", counter("shortflow_tcp_bursts_total", "Bursts that left with tokens.")),
+    (
+        "waited_s",
+        counter(
+            "shortflow_tcp_wait_seconds_total",
+            "Time for which the first segments of these bursts waited for tokens.",
         ),
     ),
 ];

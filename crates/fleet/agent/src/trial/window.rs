@@ -28,8 +28,8 @@ struct Sample {
 struct Bursts {
     /// How many left with tokens.
     left: u64,
-    /// For how many microseconds their first segments waited for tokens, in all.
-    waited: u64,
+    /// For how many seconds their first segments waited for tokens, in all.
+    waited: f64,
 }
 
 /// What became of packets.
@@ -123,7 +123,7 @@ impl Bursts {
     /// began anew.
     fn wait(self, before: Bursts) -> Option<f64> {
         let left = self.left.checked_sub(before.left).filter(|left| *left > 0)?;
-        Some(self.waited.checked_sub(before.waited)? as f64 / 1e6 / left as f64)
+        Some((self.waited - before.waited) / left as f64).filter(|wait| *wait >= 0.0)
     }
 }
 
@@ -227,7 +227,7 @@ fn sample(at: Instant, stands: &Value) -> Option<Sample> {
 /// a dropped one.
 fn sample_of_tcp(at: Instant, state: &Value) -> Option<Sample> {
     let count = |key: &str| state[key].as_u64();
-    let bursts = Bursts { left: count("bursts")?, waited: count("waited_us")? };
+    let bursts = Bursts { left: count("bursts")?, waited: state["waited_s"].as_f64()? };
     let (sent, dropped) = (bursts.left, count("unasked_withheld")?);
     let counts = Counts { first_sent: sent, first_dropped: dropped, sent, dropped, policed: 0 };
     Some(Sample { at, delay: None, counts, bursts: Some(bursts) })
@@ -300,15 +300,15 @@ mod tests {
     fn bursts_of_a_profile_in_tcp_are_measured_by_how_long_each_waited_since_the_second_before() {
         let (mut series, now, second) = (Series::default(), Instant::now(), Duration::from_secs(1));
         // The last one is of another deployment.
-        let all = [(10, 1_000, 0), (30, 81_000, 0), (30, 81_000, 5), (50, 181_000, 5), (1, 7, 0)];
+        let all = [(10, 0.5, 0), (30, 1.0, 0), (30, 1.0, 5), (50, 2.0, 5), (1, 0.25, 0)];
         for (number, (left, waited, stopped)) in (0..).zip(all) {
-            let state = json!({ "bursts": left, "waited_us": waited, "unasked_withheld": stopped });
+            let state = json!({ "bursts": left, "waited_s": waited, "unasked_withheld": stopped });
             let stands = json!({ "classes": [], "tcp": { "state": state } });
             series.add(now + second * number, &stands, second * 60);
         }
         let parts = series.parts(now, second, 5);
-        // Of 20 bursts 80 ms, then none, then of 20 bursts 100 ms.
-        assert_eq!(parts.delays, [0.004, 0.005]);
+        // Of 20 bursts 0.5 s, then none, then of 20 bursts 1 s.
+        assert_eq!(parts.delays, [0.025, 0.05]);
         assert_eq!(parts.losses, [0.0, 1.0, 0.0]);
         assert_eq!((parts.whole.sent, parts.whole.dropped), (40, 5));
     }

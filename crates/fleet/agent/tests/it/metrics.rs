@@ -65,7 +65,7 @@ pub(crate) fn status() -> Value {
                     "direction": "tcp", "classes": [],
                     "tcp": { "state": {
                         "connections": 2, "held_bytes": -1500, "sent_bytes": 7_036_500, "unasked_bytes": 4500,
-                        "withheld": 5176, "unasked_withheld": 9, "forced_bytes": 1500,
+                        "withheld": 5176, "unasked_withheld": 9, "forced_bytes": 1500, "bursts": 6021, "waited_s": 12.5,
                     } },
                 },
             },

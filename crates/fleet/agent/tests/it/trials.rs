@@ -159,7 +159,8 @@ fn a_version_whose_profile_in_tcp_makes_bursts_wait_longer_is_gone_back_from() {
     let mut seconds = |bench: &mut Bench, count: u64, micros: u64| {
         for _ in 0..count {
             (bursts, waited) = (bursts + 100, waited + 100 * micros);
-            let counted = json!({ "bursts": bursts, "waited_us": waited, "unasked_withheld": 0 });
+            let counted =
+                json!({ "bursts": bursts, "waited_s": waited as f64 / 1e6, "unasked_withheld": 0 });
             let stands = json!({ "classes": [], "tcp": { "state": counted } });
             bench.agent.plane_mut().stands.insert("(tcp)".to_owned(), stands);
             bench.now += Duration::from_secs(1);

@@ -348,7 +348,7 @@ impl TcpStatus {
                 "connections": state.connections, "held_bytes": state.held, "sent_bytes": state.sent.0,
                 "unasked_bytes": state.unasked.0, "withheld": state.withheld,
                 "unasked_withheld": state.stopped, "forced_bytes": state.forced.0,
-                "bursts": state.bursts, "waited_us": state.waited.nanos() / 1000,
+                "bursts": state.bursts, "waited_s": state.waited.as_secs_f64(),
             })),
         })
     }
