@@ -14,6 +14,7 @@ from ._open import open
 from ._plot import style
 from ._results import Results
 from ._run import check, compare, predict, simulate
+from ._search import Ledger, Tuned, reproduce, tune
 from ._sweep import Sweep, verify
 from ._sweep_results import SweepResults
 from ._table import Table
@@ -27,6 +28,7 @@ __all__ = [
     "Finding",
     "InputError",
     "Interrupted",
+    "Ledger",
     "MachineError",
     "Policy",
     "PolicyError",
@@ -36,13 +38,16 @@ __all__ = [
     "Sweep",
     "SweepResults",
     "Table",
+    "Tuned",
     "Verified",
     "__version__",
     "check",
     "compare",
     "open",
     "predict",
+    "reproduce",
     "simulate",
     "style",
+    "tune",
     "verify",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -90,6 +91,14 @@ class Done:
     tables: dict[str, bytes]
     cpu_seconds: float
     failed: int = field(default=0)
+
+
+class Engine(Protocol):
+    """Runs chunks, and says which are done."""
+
+    def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
+        """Run all chunks; each once it is done."""
+        ...
 
 
 def work(chunk: Chunk, stop: _core.Stop | None = None) -> Done:

@@ -83,7 +83,7 @@ class Design:
         if len(values) != len(keys):
             what = f"{len(values)} values for {len(keys)} keys"
             raise InputError(f"{name}:{line}: {what}", [Finding(name, line, None, what, help="give each row a value for each key")])
-        return {key: value if key == POLICY else _plain(value) for key, value in zip(keys, values)}
+        return {key: value if key == POLICY else plain(value) for key, value in zip(keys, values)}
 
     def _refuse_twice(self) -> None:
         seen: dict[tuple[Any, ...], int] = {}
@@ -117,7 +117,7 @@ def _comparable(value: Any) -> Any:
     return (type(value).__name__, value.file, value.to_toml()) if isinstance(value, Policy) else repr(value)
 
 
-def _plain(text: str) -> Any:
+def plain(text: str) -> Any:
     """A value of a CSV file: a number, a truth value, or text."""
     if text in ("true", "false"):
         return text == "true"

@@ -6,26 +6,12 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from typing import Any, Protocol
+from typing import Any
 
-from . import _core
-from ._chunk import Chunk, Done, work
+from . import _core, _dask
+from ._chunk import Chunk, Done, Engine, work
+from ._dask import CHUNKS_PER_WORKER, MAX_ATTEMPTS, POLL_INTERVAL
 from ._errors import InputError, MachineError
-
-# How often a chunk runs when the workers that run it die.
-MAX_ATTEMPTS = 25
-# Chunks under way for each worker: one that runs and one that waits.
-CHUNKS_PER_WORKER = 2
-# How often Ctrl-C is looked for, in seconds.
-POLL_INTERVAL = 0.2
-
-
-class Engine(Protocol):
-    """Runs chunks, and says which are done."""
-
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
-        """Run all chunks; each once it is done."""
-        ...
 
 
 def engine(executor: Any, jobs: int | None) -> Engine:
@@ -44,12 +30,12 @@ def engine(executor: Any, jobs: int | None) -> Engine:
     if executor == "joblib":
         return _Pool(lambda: _joblib(workers), workers, is_own=True)
     if isinstance(executor, str) and executor.startswith(("dask://", "tcp://", "tls://")):
-        return _dask(executor, workers)
+        return _dask.at(executor, workers)
     if isinstance(executor, Executor):
         count = getattr(executor, "_max_workers", None) or workers
         return _Pool(lambda: executor, count, is_own=False)
     if callable(getattr(executor, "get_executor", None)) or hasattr(executor, "scheduler_address"):
-        return _client(executor)
+        return _dask.of(executor)
     if callable(executor):
         return _Pool(executor, workers, is_own=True)
     raise InputError(
@@ -133,56 +119,6 @@ def _is_broken(pool: Executor) -> bool:
     except (BrokenExecutor, RuntimeError):
         return True
     return False
-
-
-class _Dask:
-    """A client of Dask, whose scheduler gives the work of a dead worker to another one."""
-
-    def __init__(self, client: Any, closes: list[Any]) -> None:
-        self._client, self._closes = client, closes
-
-    def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
-        workers = max(sum(self._client.nthreads().values()), 1)
-        pool = self._client.get_executor(pure=False)
-        try:
-            yield from _stream(lambda chunk: pool.submit(work, chunk), chunks, workers, _is_killed)
-        finally:
-            pool.shutdown(wait=False)
-            for one in self._closes:
-                one.close()
-
-
-def _dask(address: str, workers: int) -> _Dask:
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise MachineError(f"{address} needs Dask: pip install 'shortflow[dask]'") from None
-    if address == "dask://local":
-        cluster = LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None)
-        client = Client(cluster)
-        return _Dask(client, [client, cluster])
-    try:
-        client = Client(address.replace("dask://", "tcp://"), timeout="10s")
-    except (OSError, ValueError) as error:
-        raise InputError(f"no scheduler of Dask answers at {address}: {error}") from None
-    return _Dask(client, [client])
-
-
-def _client(found: Any) -> _Dask:
-    """The client, or one for a cluster."""
-    if callable(getattr(found, "get_executor", None)):
-        return _Dask(found, [])
-    from distributed import Client
-
-    client = Client(found)
-    return _Dask(client, [client])
-
-
-def _is_killed(error: BaseException) -> bool:
-    """Whether workers of Dask have died, more often than its scheduler tries again."""
-    from distributed import KilledWorker
-
-    return isinstance(error, KilledWorker)
 
 
 def _no_retry(error: BaseException) -> bool:

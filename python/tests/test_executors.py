@@ -30,8 +30,11 @@ class Killer:
     def __call__(self, share: float, complete: int, runs: int) -> None:
         workers = self._workers()
         if self._left > 0 and workers:
+            try:
+                os.kill(self._random.choice(workers), signal.SIGKILL)
+            except ProcessLookupError:
+                return
             self._left -= 1
-            os.kill(self._random.choice(workers), signal.SIGKILL)
             self.kills += 1
 
 
@@ -88,3 +91,19 @@ def test_an_unknown_executor_is_refused(line: sf.Scenario, fifo: sf.Policy) -> N
             a_sweep(line, fifo).run(executor=wrong)
     with pytest.raises(sf.InputError, match="no scheduler of Dask answers"):
         a_sweep(line, fifo).run(executor="dask://127.0.0.1:1")
+
+
+def test_dask_runs_chunks_and_loses_nothing_with_both_workers(here: pathlib.Path, line: sf.Scenario, fifo: sf.Policy) -> None:
+    distributed = pytest.importorskip("distributed", reason="skipped: needs distributed")
+    whole = a_sweep(line, fifo, 10).run(jobs=2)
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        address = cluster.scheduler_address.replace("tcp", "dask")
+        assert a_sweep(line, fifo, 10).run(executor=address).replicas.to_arrow().equals(whole.replicas.to_arrow())
+        workers = [nanny.pid for nanny in cluster.workers.values()]
+        killer = Killer(lambda: [workers.pop()] if workers else [], kills=2)
+        found = a_sweep(line, fifo, 10).run(executor=client, runs_per_chunk=1, out="r.sweep", progress=killer)
+    assert killer.kills == 2
+    assert found.transfers.to_arrow().equals(whole.transfers.to_arrow())

@@ -18,6 +18,7 @@ use crate::console_args;
 use crate::deploy_args;
 use crate::inline_args;
 use crate::replica_args;
+use crate::sweep_args;
 use crate::tune_args;
 
 /// Keep interactive traffic fast on congested links: choose, test and deploy policies for packets.
@@ -186,6 +187,13 @@ pub(crate) enum Command {
     /// for bit, by the same version of the program.
     #[command(after_help = replica_args::RERUN)]
     Rerun(replica_args::Rerun),
+    /// Run a scenario at the rows of a design, on the cores of this machine or on a cluster.
+    ///
+    /// It calls the Python package shortflow (`pip install '.[dask]'` in a checkout), by `python3` or the Python that the
+    /// variable SHORTFLOW_PYTHON names. Results are Parquet files in one folder, with the same bits wherever they are
+    /// computed; a worker that dies loses nothing. `shortflow.open(DIR)` reads them in Python.
+    #[command(after_help = sweep_args::SWEEP)]
+    Sweep(sweep_args::Sweep),
     /// Join runs of different replicas of one scenario.
     ///
     /// The parts come from `--shard` or `--first-replica`, on one machine or on several. The result has the same bits as one
@@ -531,7 +539,7 @@ fn tcp_info_times(text: &str) -> Result<TcpInfoTimes, String> {
 }
 
 /// The number of replicas, with the range that scenarios have too.
-fn replicas(text: &str) -> Result<u32, String> {
+pub(crate) fn replicas(text: &str) -> Result<u32, String> {
     let number = text.parse::<u32>().ok().filter(|number| (1..=MAX_REPLICAS).contains(number));
     number.ok_or_else(|| format!("replicas must be 1 to {MAX_REPLICAS}"))
 }

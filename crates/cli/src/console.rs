@@ -15,7 +15,8 @@ use crate::failure::Failure;
 /// Where we talk to the user.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Console {
-    quiet: bool,
+    /// Whether only results and errors are shown.
+    pub(crate) quiet: bool,
     /// Whether another program also writes to standard error.
     is_shared: bool,
     /// Whether to use colours, on standard output and on standard error.

@@ -9,6 +9,7 @@
 //!      → agent → agent: from one repository to the devices of many machines
 //!      → verify → verify: what probes and transfers through it say
 //!      → replay, rehearse --console → console: a page over snapshots of a run
+//!      → sweep → the Python package
 //!      → rerun, merge → run: what folders of results hold
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
@@ -67,6 +68,8 @@ mod rerun;
 mod simulate;
 #[cfg(live)]
 mod standing;
+mod sweep;
+mod sweep_args;
 mod tune;
 mod tune_args;
 #[cfg(target_os = "linux")]
@@ -115,6 +118,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Replay(args) => replay::replay(console, args),
         Command::Report(args) => report::report(console, args),
+        Command::Sweep(args) => sweep::sweep(console, args),
         Command::Rerun(args) => rerun::rerun(console, args),
         Command::Merge(args) => merge::merge(console, args),
         Command::Explain(args) => explain::explain(console, args),

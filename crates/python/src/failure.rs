@@ -8,7 +8,9 @@ use shortflow_measure::results;
 use shortflow_run::{self as run, DifferentPoints, OutputError, TooLarge};
 use shortflow_scenario::FileKind;
 use shortflow_shipped::wrong_file::WrongFile;
+use shortflow_study as study;
 use shortflow_text::{Diagnostic, Diagnostics, InputFiles};
+use shortflow_tune::{ChoiceError, OptionError};
 
 /// Why a call has no result.
 #[derive(Debug)]
@@ -97,9 +99,36 @@ impl From<WrongFile> for Failure {
     }
 }
 
-impl From<DifferentPoints> for Failure {
-    fn from(error: DifferentPoints) -> Self {
-        Failure::Input(error.to_string())
+/// Errors that are always in the input.
+macro_rules! of_input {
+    ($($error:ty)*) => {
+        $(impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                Failure::Input(error.to_string())
+            }
+        })*
+    };
+}
+
+of_input! { DifferentPoints OptionError }
+
+impl From<ChoiceError> for Failure {
+    fn from(error: ChoiceError) -> Self {
+        match error {
+            ChoiceError::File(wrong) => wrong.into(),
+            ChoiceError::Name(error) => error.into(),
+        }
+    }
+}
+
+impl From<study::Error> for Failure {
+    fn from(error: study::Error) -> Self {
+        match error {
+            study::Error::Mistakes(found) => found.into(),
+            study::Error::Results(error) => error.into(),
+            study::Error::Replica(error) => error.into(),
+            other => Failure::Input(other.to_string()),
+        }
     }
 }
 

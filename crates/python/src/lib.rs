@@ -15,6 +15,7 @@ mod case;
 mod failure;
 mod run;
 mod runs;
+mod search;
 mod stats;
 mod text;
 mod watch;
@@ -36,6 +37,8 @@ mod _core {
     use crate::run::run;
     #[pymodule_export]
     use crate::runs::Runs;
+    #[pymodule_export]
+    use crate::search::{reproduce, studies, tune};
     #[pymodule_export]
     use crate::stats::{estimate, gain, measures};
     #[pymodule_export]
