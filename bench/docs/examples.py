@@ -22,7 +22,7 @@ PAGES = ("README.md", "docs/**/*.md", "scenarios/*.md", "policies/*.md", "papers
 SHELLS = ("sh", "console")
 # Programs that a page may call and a machine may lack, or that would change it.
 STAND_INS = ("shortflow", "sudo", "make", "git", "cargo", "ssh", "curl", "tshark", "tcptrace", "ldapadd", "ldapsearch", "systemctl",
-             "apt-get", "python3", "npm", "taplo")  # fmt: skip
+             "apt-get", "pip", "python3", "npm", "taplo")  # fmt: skip
 SECONDS = 300
 SHARED = ("scenarios", "policies", "papers", "bench/live", "crates/cli/tests/it")
 
