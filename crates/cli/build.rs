@@ -1,7 +1,7 @@
 //! The features that `shortflow --version` prints, and `cfg(live)`, for the commands that need Linux and the feature `live`.
 
 /// The features of this package.
-const FEATURES: [&str; 3] = ["live", "ebpf", "network"];
+const FEATURES: [&str; 4] = ["live", "ebpf", "network", "tables"];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

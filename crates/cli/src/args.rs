@@ -7,15 +7,15 @@ use std::sync::LazyLock;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
-use shortflow_run::TcpInfoTimes;
 use shortflow_scenario::MAX_REPLICAS;
-use shortflow_units::{Bytes, Duration};
+use shortflow_units::Bytes;
 
 use crate::advise_args;
 use crate::agent_args;
 use crate::bench_args;
 use crate::console_args;
 use crate::deploy_args;
+pub(crate) use crate::how_args::{HowToRun, TcpOptions};
 use crate::inline_args;
 use crate::replica_args;
 use crate::sweep_args;
@@ -310,6 +310,9 @@ pub(crate) struct Simulate {
     /// What to trace.
     #[command(flatten)]
     pub(crate) trace: TraceOptions,
+    /// What is recorded of TCP.
+    #[command(flatten)]
+    pub(crate) tcp: TcpOptions,
 }
 
 /// `predict`.
@@ -340,11 +343,9 @@ pub(crate) struct Rehearse {
     /// as the traffic.
     #[arg(long, value_name = "SIZE", requires = "trace", value_parser = snap)]
     pub(crate) trace_snap: Option<u32>,
-    /// Write the senders' kernel TCP state (windows, round trips, retransmissions) to `tcp-info-*.csv`, next to the
-    /// transfers. WHEN is an interval, such as `10 ms`, in addition to the end of each transfer; or `end` for the
-    /// end only.
-    #[arg(long, value_name = "WHEN", value_parser = tcp_info_times)]
-    pub(crate) tcp_info: Option<TcpInfoTimes>,
+    /// What is recorded of TCP.
+    #[command(flatten)]
+    pub(crate) tcp: TcpOptions,
     /// Run your own program inside a host while the scenario's traffic runs, as in `--with client "curl
     /// http://server/"`. Repeatable: programs start in this order, each when the one before listens on a port or
     /// has exited, or after two seconds. Programs that still run at the end are interrupted. If one fails, the exit
@@ -438,6 +439,9 @@ pub(crate) struct Compare {
     /// Which replicas run.
     #[command(flatten)]
     pub(crate) replicas: replica_args::ReplicaOptions,
+    /// What is recorded of TCP.
+    #[command(flatten)]
+    pub(crate) tcp: TcpOptions,
 }
 
 /// What runs a scenario.
@@ -458,6 +462,9 @@ pub(crate) struct RunOptions {
     /// omitted.
     #[arg(long, value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub(crate) set: Vec<(String, String)>,
+    /// Run a point for each row of this CSV file; its first line has the keys, as in --set. Sweeps over these keys are omitted.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) design: Option<PathBuf>,
     /// Bind a role of the policy: `core=east->west` for packets that leave `east` for `west`, `edge=east<-shop` for
     /// packets that arrive from `shop`. A node may be a group, a slice, or several names separated by commas.
     /// Repeatable; it replaces the scenario's binding of a port.
@@ -473,37 +480,6 @@ pub(crate) struct RunOptions {
     /// How it runs, and where results go.
     #[command(flatten)]
     pub(crate) how: HowToRun,
-}
-
-/// How a scenario runs, and where its results go.
-#[derive(Debug, Args)]
-pub(crate) struct HowToRun {
-    /// Replicas to simulate in parallel; default: one per core. Results do not depend on it. Rehearsals run one at
-    /// a time.
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) jobs: Option<u16>,
-    /// Refuse a run that needs more memory than this, such as `4 GB` or `500 MB`; default: the machine's memory.
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) memory: Option<Bytes>,
-    /// The folder for results and report; default: `results/NAME`, with the suffix `-compared` or `-rehearsed` for
-    /// those commands.
-    #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) out: Option<PathBuf>,
-    /// Use the folder even if it contains files that no run wrote; those files are kept.
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Write each transfer to a file, one file per replica (default).
-    #[arg(long, overrides_with = "no_transfers")]
-    pub(crate) transfers: bool,
-    /// Do not write each transfer to a file; in long runs these files are large.
-    #[arg(long, overrides_with = "transfers")]
-    pub(crate) no_transfers: bool,
-    /// Print one JSON object instead of tables.
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print no tables; for a comparison print only the ranking, one line per policy. The report has the tables.
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) brief: bool,
 }
 
 pub(crate) fn key_and_value(text: &str) -> Result<(String, String), String> {
@@ -523,19 +499,6 @@ fn snap(text: &str) -> Result<u32, String> {
     let size = text.parse::<Bytes>().map_err(|error| error.to_string())?;
     let size = u32::try_from(size.0).ok().filter(|size| *size >= MIN_SNAP);
     size.ok_or_else(|| format!("the stored part of a packet must be {MIN_SNAP} B to 4 GB"))
-}
-
-/// When one looks how senders stand.
-fn tcp_info_times(text: &str) -> Result<TcpInfoTimes, String> {
-    if text == "end" {
-        return Ok(TcpInfoTimes::Ends);
-    }
-    let allowed = "write `end`, or a time of 1 ms or more, as in `10 ms`";
-    let interval = text.parse::<Duration>().map_err(|error| format!("{error}; {allowed}"))?;
-    match interval >= Duration::from_millis(1) {
-        true => Ok(TcpInfoTimes::Every(interval)),
-        false => Err(allowed.to_owned()),
-    }
 }
 
 /// The number of replicas, with the range that scenarios have too.

@@ -121,7 +121,13 @@ const POLICY: &str = "policy.";
 fn of_policies(args: &Check) -> Vec<Override> {
     let of_policy = |(key, value): &(String, String)| {
         let key = key.strip_prefix(POLICY)?.to_owned();
-        Some(Override { key, value: value.clone(), prefix: POLICY, origin: "--set".to_owned() })
+        Some(Override {
+            key,
+            value: value.clone(),
+            prefix: POLICY,
+            origin: "--set".to_owned(),
+            cell: None,
+        })
     };
     args.set.iter().filter_map(of_policy).collect()
 }

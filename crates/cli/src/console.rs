@@ -129,7 +129,7 @@ impl Console {
             if self.color_err { ("\x1b[1m", "\x1b[1;31m", "\x1b[0m") } else { ("", "", "") };
         match failure {
             Failure::Mistakes(mistakes) => self.mistakes(mistakes),
-            Failure::Input(what) | Failure::Machine(what) => {
+            Failure::Input(what) | Failure::Machine(what) | Failure::Limit(what) => {
                 let (what, remedy) = what.split_once('\n').unwrap_or((what, ""));
                 say(&format!("{red}error{plain}{bold}: {what}{plain}"));
                 remedy.lines().for_each(|line| say(&format!("  {}", line.trim_start())));

@@ -523,6 +523,7 @@ mod on_linux {
             value: value.clone(),
             prefix: "",
             origin: "--set".to_owned(),
+            cell: None,
         });
         let inputs = shipped::inputs();
         wrong_file::refuse(&inputs, path, Given::Policy)?;

@@ -24,6 +24,8 @@ pub(crate) enum Failure {
     TooLate,
     /// Everything was run, and a check did not hold.
     Check,
+    /// Nothing is complete within the time limit: what took longer.
+    Limit(String),
     /// Everything was run, and programs beside it have failed: a line on each.
     #[cfg(live)]
     Programs(String),
@@ -38,7 +40,7 @@ impl Failure {
     /// for SIGINT.
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Check => 1,
+            Failure::Check | Failure::Limit(_) => 1,
             #[cfg(live)]
             Failure::Programs(_) => 1,
             Failure::Mistakes(_) | Failure::Input(_) => 2,
@@ -209,6 +211,7 @@ impl From<run::Error> for Failure {
             }
             run::Error::Machine(what) => Failure::Machine(what),
             run::Error::Refused(refusal) => Failure::Input(refusal.to_string()),
+            run::Error::TimeLimit(what) => Failure::Limit(what),
         }
     }
 }

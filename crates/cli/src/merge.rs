@@ -15,10 +15,12 @@ use crate::failure::Failure;
 use crate::replica_args::Merge;
 use crate::replicas::{refuse_overlap, warn_of_transfers};
 use crate::simulate::{Shown, publish};
+use crate::tables::{self, TableFormat};
 
 /// `shortflow merge`.
 pub(crate) fn merge(console: &Console, args: &Merge) -> Result<(), Failure> {
     refuse_overlap(&args.out, &args.folders)?;
+    refuse_twice(&args.folders)?;
     args.folders.iter().try_for_each(|folder| finish_moving(folder))?;
     let read = |folder| read_runs(std::slice::from_ref(folder));
     let mut parts = args.folders.iter().map(read).collect::<Result<Vec<Vec<Run>>, _>>()?;
@@ -50,7 +52,10 @@ pub(crate) fn merge(console: &Console, args: &Merge) -> Result<(), Failure> {
         runs.push(run);
     }
     let view = View::new(&runs);
+    let format = runs.first().and_then(TableFormat::of_run);
+    tables::refuse_unbuilt(format)?;
     let written = output.write_runs(&folders, &view);
+    let written = written.and_then(|()| tables::write(&output, &folders, &runs, format));
     let page = publish(output, written, &view);
     Shown {
         json: args.json,
@@ -59,6 +64,19 @@ pub(crate) fn merge(console: &Console, args: &Merge) -> Result<(), Failure> {
         of_run: &|found| found["interrupted"] = false.into(),
     }
     .print(console, &view, page)
+}
+
+/// Refuses a folder that is given twice. Of predictions, which have no replicas, nothing else would show it.
+fn refuse_twice(folders: &[PathBuf]) -> Result<(), Failure> {
+    let places: Vec<PathBuf> =
+        folders.iter().map(|one| one.canonicalize().unwrap_or_else(|_| one.clone())).collect();
+    match (1..places.len()).find(|at| places[..*at].contains(&places[*at])) {
+        Some(at) => Err(Failure::Input(format!(
+            "the folder {} is given twice\nname each folder once",
+            folders[at].display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// The folders of these runs inside that of their comparison; none of a single run.

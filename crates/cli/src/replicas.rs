@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use shortflow_measure::Run;
 use shortflow_measure::results::{COMPARISON, Folder, MANIFEST};
+use shortflow_measure::{Point, Run, WarningKind};
 use shortflow_run::{
     Case, Interruption, Origin, OutputFolder, ReplicaNumbers, Results, Shard, Widest,
     different_inputs, finish_moving, join, lacking, manifest_of, numbers_in, read_runs,
@@ -14,19 +14,27 @@ use shortflow_scenario::{Loaded, MAX_REPLICAS};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::replica_args::ReplicaOptions;
+use crate::tables::TableFormat;
 
 /// Which replicas run.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     /// Their numbers, for each point; `None` for all.
     numbers: Option<ReplicaNumbers>,
     /// Whether those in the folder are kept.
     resumes: bool,
+    /// Whether it was this run that wrote the folder: it retries no points that it stopped.
+    is_own: bool,
     /// How narrow intervals are to be, as a share of means; more replicas run until they are.
     pub(crate) precision: Option<f64>,
 }
 
 impl Selection {
+    /// Continues what this run has saved.
+    pub(crate) fn resume_own(&mut self) {
+        (self.resumes, self.is_own) = (true, true);
+    }
+
     /// These replicas.
     pub(crate) fn only(numbers: ReplicaNumbers) -> Selection {
         Selection { numbers: Some(numbers), ..Selection::default() }
@@ -46,7 +54,7 @@ impl Selection {
             )));
         }
         let (numbers, resumes, precision) = (Some(numbers), args.resume, args.precision);
-        Ok(Selection { numbers, resumes, precision })
+        Ok(Selection { numbers, resumes, is_own: false, precision })
     }
 
     /// What runs, and what is kept of the folder.
@@ -59,7 +67,10 @@ impl Selection {
         let all = || numbers_in(Shard::default(), &cases[0].loaded);
         let wanted = self.numbers.unwrap_or_else(all);
         let asked: Vec<usize> = wanted.iter().map(Vec::len).collect();
-        let kept = if self.resumes { kept_runs(cases, target, origin)? } else { Vec::new() };
+        let mut kept = if self.resumes { kept_runs(cases, target, origin)? } else { Vec::new() };
+        if !self.is_own {
+            kept.iter_mut().for_each(retry_stopped);
+        }
         let numbers = if kept.is_empty() { wanted } else { lacking(wanted, &kept) };
         Ok(Work { numbers, asked, kept })
     }
@@ -167,6 +178,11 @@ pub(crate) fn narrow(
 }
 
 impl Work {
+    /// The format of the tables in the folder that is resumed, if it has some.
+    pub(crate) fn format(&self) -> Option<TableFormat> {
+        self.kept.first().and_then(TableFormat::of_run)
+    }
+
     /// The results of what ran, joined with what is kept, whose rows are copied.
     pub(crate) fn with_kept(
         self,
@@ -198,6 +214,14 @@ impl Work {
             joined.push(run);
         }
         Ok(Results { runs: joined, interruption, failure })
+    }
+}
+
+/// Has points run again that were stopped.
+fn retry_stopped(kept: &mut Run) {
+    for point in kept.points.iter_mut().filter(|point| point.was_stopped()) {
+        let settings = std::mem::take(&mut point.settings);
+        *point = Point::failed(settings, WarningKind::Interrupted, String::new());
     }
 }
 

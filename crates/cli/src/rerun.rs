@@ -8,15 +8,23 @@ use shortflow_measure::results::{COMPARISON, Folder};
 use shortflow_run::{Case, ReplicaNumbers, Shard, Stored, folder_name, numbers_in, read_runs};
 
 use crate::args::EngineName;
+use crate::conduct::{Looking, conduct};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::how_args::tcp_info_times;
 use crate::replica_args::Rerun;
 use crate::replicas::{Selection, refuse_overlap};
-use crate::simulate::{Looking, conduct, engine};
+use crate::simulate::engine;
+use crate::tables::TableFormat;
 
 /// `shortflow rerun`.
 pub(crate) fn rerun(console: &Console, args: &Rerun) -> Result<(), Failure> {
     let runs = read_runs(std::slice::from_ref(&args.folder))?;
+    let version = &runs[0].manifest.version;
+    if version != shortflow_version::VERSION {
+        let what = format!("the folder was written by version {version}; results may differ");
+        console.warning(&what, "to get the same bits, use that version");
+    }
     let is_compared = Folder::open(&args.folder).has(COMPARISON);
     let cases = runs.iter().map(|run| case(run, is_compared)).collect::<Result<Vec<_>, _>>()?;
     let selection = Selection::only(numbers(&runs[0], &cases[0]));
@@ -24,7 +32,11 @@ pub(crate) fn rerun(console: &Console, args: &Rerun) -> Result<(), Failure> {
         Path::new("results").join(folder_name(&cases[0].loaded.name) + "-rerun")
     });
     refuse_overlap(&target, std::slice::from_ref(&args.folder))?;
-    conduct(console, &args.how, &cases, Looking { selection, ..Looking::default() }, &target)
+    let tcp_info = runs[0].manifest.tcp_info.as_deref().map(tcp_info_times).transpose();
+    let tcp_info = tcp_info.map_err(Failure::Input)?;
+    let format = TableFormat::of_run(&runs[0]);
+    let looking = Looking { selection, tcp_info, format, ..Looking::default() };
+    conduct(console, &args.how, &cases, looking, &target)
 }
 
 /// The case of a run, with its label and the name of its folder.

@@ -8,26 +8,20 @@ use shortflow_measure::View;
 use shortflow_measure::results::{self, REPORT};
 use shortflow_predict::{Prediction, PredictionCache};
 use shortflow_report::{self as report, brief, text};
-use shortflow_run::{
-    Case, Engine, Error, Experiment, Interruption, Origin, OutputFolder, ReplicaNumbers, Results,
-    StartTap, TcpInfoTimes, command_line, folder_name, refuse_too_large,
-};
-use shortflow_scenario::{Loaded, Overrides, Scenario, load_from};
+use shortflow_run::{Case, Engine, OutputFolder, folder_name};
+use shortflow_scenario::{Loaded, Overrides, load_from};
 use shortflow_shipped as shipped;
 use shortflow_shipped::wrong_file::{self, Given, POLICIES};
 use shortflow_sim::Simulator;
 use shortflow_text::InputFiles;
 use shortflow_trace::Request;
 
-use crate::args::{
-    Compare, EngineName, HowToRun, Predict, RunOne, RunOptions, Simulate, TraceOptions,
-};
+use crate::args::{Compare, EngineName, Predict, RunOne, RunOptions, Simulate, TraceOptions};
+use crate::conduct::{Looking, conduct};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::interrupt::stop_on_interrupt;
-use crate::progress::Bar;
 use crate::rehearse::rehearsal_over_ipv4;
-use crate::replicas::{Selection, narrow};
+use crate::replicas::Selection;
 
 /// The option that takes one policy.
 const POLICY: &str = "--policy";
@@ -45,7 +39,8 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
         return Err(Failure::Input(what.to_owned()));
     }
     let selection = Selection::new(&args.replicas, &case.loaded)?;
-    let looking = Looking { trace: trace.as_ref(), selection, ..Looking::default() };
+    let tcp_info = args.tcp.tcp_info;
+    let looking = Looking { trace: trace.as_ref(), selection, tcp_info, ..Looking::default() };
     conduct(console, &options.how, &[case], looking, &target)
 }
 
@@ -109,7 +104,11 @@ pub(crate) fn compare(console: &Console, args: &Compare) -> Result<(), Failure> 
     let cases = Case::by_each(cases, &with(predictions.as_ref(), &engines));
     let target = target(options, &cases[0].loaded.name, "-compared");
     let selection = Selection::new(&args.replicas, &cases[0].loaded)?;
-    let looking = Looking { selection, ..Looking::default() };
+    let tcp_info = args.tcp.tcp_info;
+    if tcp_info.is_some() && args.engines.contains(&EngineName::Predict) {
+        console.warning("--tcp-info has no effect on predictions", "they have no TCP senders");
+    }
+    let looking = Looking { selection, tcp_info, ..Looking::default() };
     conduct(console, &options.how, &cases, looking, &target)
 }
 
@@ -131,94 +130,6 @@ pub(crate) fn engine(name: EngineName) -> Result<&'static dyn Engine, Failure> {
         EngineName::Predict => Ok(&Prediction),
         EngineName::Rehearse => rehearsal_over_ipv4(),
     }
-}
-
-/// What is special about a run: what is written down besides results, and which replicas run.
-#[derive(Default)]
-pub(crate) struct Looking<'l> {
-    pub(crate) selection: Selection,
-    pub(crate) trace: Option<&'l Request>,
-    /// Who else looks at the packets; a trace comes first.
-    pub(crate) tap: Option<&'l StartTap<'l>>,
-    pub(crate) tcp_info: Option<TcpInfoTimes>,
-    /// Does what it is given, and something else beside it.
-    pub(crate) beside: Option<Beside<'l>>,
-    /// What became of the user's own programs, for machines.
-    pub(crate) programs: Option<&'l dyn Fn() -> Value>,
-}
-
-/// Does what it is given, and something else beside it.
-pub(crate) type Beside<'l> = &'l dyn Fn(&mut dyn FnMut());
-
-/// Runs the replicas of all cases, writes `target`, and shows the result.
-pub(crate) fn conduct(
-    console: &Console,
-    how: &HowToRun,
-    cases: &[Case<'_>],
-    looking: Looking<'_>,
-    target: &Path,
-) -> Result<(), Failure> {
-    let all: Vec<&Loaded> = cases.iter().map(|case| &case.loaded).collect();
-    refuse_too_large(&all, how.jobs, how.memory)?;
-    let Looking { selection, trace, tap: other, tcp_info, beside, programs } = looking;
-    console.warnings(&Case::warnings(cases));
-    let command = command_line(std::env::args_os().skip(1));
-    let origin = Origin { version: shortflow_version::VERSION, command: &command };
-    let precision = selection.precision;
-    let work = selection.resume(cases, target, origin)?;
-    let output = OutputFolder::prepare(target, how.force)?;
-    let start = |trace: &Request, of: &Scenario| trace.start(of).map_err(Error::Trace);
-    let tap = trace.map(|trace| move |scenario: &Scenario| start(trace, scenario));
-    let stop = stop_on_interrupt()?;
-    let run = |numbers: &ReplicaNumbers| {
-        let experiment = Experiment {
-            cases,
-            numbers,
-            threads: how.jobs.unwrap_or(0).into(),
-            keeps_transfers: !how.no_transfers,
-            tcp_info,
-            tap: tap.as_ref().map(|start| start as &StartTap<'_>).or(other),
-            origin,
-        };
-        let bar = Bar::new(console);
-        let mut results = None;
-        let mut run = || results = Some(experiment.run(&output, stop, &bar));
-        match beside {
-            Some(beside) => beside(&mut run),
-            None => run(),
-        }
-        bar.end();
-        let results = results.expect("what is beside a run lets it run");
-        results.map_err(|error| failure_of(output.by_final_names(error), cases.len()))
-    };
-    let mut results = run(&work.numbers)?;
-    if let Some(precision) = precision {
-        results = narrow(console, precision, results, work.numbers.clone(), &run, &command)?;
-    }
-    results = work.with_kept(console, &output, cases, results, &command)?;
-    results.failure = results.failure.map(|error| output.by_final_names(error));
-    let (are_trusted, failed) = (results.are_trusted(), results.failed_points());
-    let Results { runs, interruption, failure } = results;
-    let all: usize = runs.iter().map(|run| run.points.len()).sum();
-    let view = View::new(&runs);
-    let written = output.write(cases, &view);
-    // What cannot be written is shown nevertheless.
-    let page = publish(output, written, &view);
-    let of_run = |found: &mut Value| {
-        found["interrupted"] = json!(interruption.is_some());
-        if let Some(programs) = programs {
-            found["programs"] = programs();
-        }
-    };
-    let trace = trace.map(|trace| trace.file.as_path());
-    let shown = Shown { json: how.json, brief: how.brief, trace, of_run: &of_run };
-    shown.print(console, &view, page)?;
-    tell_what_is_kept(console, interruption, failure)?;
-    if failed > 0 {
-        console.note(&format!("{failed} of {all} points failed; the others are complete"));
-        return Err(Failure::Check);
-    }
-    if are_trusted { Ok(()) } else { Err(Failure::TooLate) }
 }
 
 /// How results are shown.
@@ -254,34 +165,6 @@ impl Shown<'_> {
     }
 }
 
-/// Says what is kept of a run that was interrupted, or met with an error; such a run has failed.
-fn tell_what_is_kept(
-    console: &Console,
-    interruption: Option<Interruption>,
-    failure: Option<Error>,
-) -> Result<(), Failure> {
-    let what = interruption.map_or("the measurements are kept".to_owned(), |part| {
-        format!("kept the {} of {} replicas that are complete", part.kept, part.all)
-    });
-    match (interruption, failure) {
-        (None, None) => Ok(()),
-        (Some(_), None) => Err(Failure::Interrupted(format!("interrupted: {what}"))),
-        (_, Some(error)) => {
-            console.note(&what);
-            Err(error.into())
-        }
-    }
-}
-
-/// Why these cases have no results.
-fn failure_of(error: Error, cases: usize) -> Failure {
-    let what = "interrupted before a replica was complete in every compared case; nothing is kept";
-    match error {
-        Error::Interrupted if cases > 1 => Failure::Interrupted(what.to_owned()),
-        error => error.into(),
-    }
-}
-
 /// Writes the report beside what is `written`, puts all in its place, and gives where the report is.
 pub(crate) fn publish(
     output: OutputFolder,
@@ -308,7 +191,8 @@ pub(crate) fn overrides(options: &RunOptions, policy: Option<&Path>) -> Result<O
         set.push((key.to_owned(), value.to_string()));
     }
     let (policy, bind) = (policy.map(Path::to_owned), options.bind.clone());
-    Ok(Overrides { policy, set, bind, ..Overrides::default() })
+    let design = options.design.clone();
+    Ok(Overrides { policy, set, bind, design, ..Overrides::default() })
 }
 
 /// Refuses what leaves nothing to compare, and what would be compared with itself.

@@ -144,6 +144,7 @@ pub(crate) fn check<'py>(
         value,
         prefix: "policy.",
         origin: "set".to_owned(),
+        cell: None,
     };
     let set: Vec<Override> = set.into_iter().map(one).collect();
     let policy = shortflow_policy::load_from(&inputs, path, &set)?;

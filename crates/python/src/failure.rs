@@ -175,7 +175,7 @@ impl From<run::Error> for Failure {
         match error {
             run::Error::Interrupted => Failure::Interrupted,
             run::Error::Refused(refusal) => Failure::Input(refusal.to_string()),
-            run::Error::Machine(what) => Failure::Machine(what),
+            run::Error::Machine(what) | run::Error::TimeLimit(what) => Failure::Machine(what),
             run::Error::Results(error) | run::Error::Trace(error) => error.into(),
         }
     }

@@ -135,7 +135,7 @@ fn work(
     };
     match &how.out {
         None => {
-            let InMemory { results, transfers } = experiment.run_in_memory(stop, progress)?;
+            let InMemory { results, transfers, .. } = experiment.run_in_memory(stop, progress)?;
             let failed = results.failed_points();
             results.failure.map_or(Ok(()), Err)?;
             if results.interruption.is_some() {

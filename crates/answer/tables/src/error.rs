@@ -1,7 +1,6 @@
 //! Why a table cannot be made.
 
 use std::io;
-use std::path::PathBuf;
 
 use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
@@ -13,14 +12,6 @@ pub enum Error {
     /// A file of results is missing or invalid.
     #[error(transparent)]
     Results(#[from] results::Error),
-    /// A row of a file of results is invalid.
-    #[error("{}: {why}", path.display())]
-    Row {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong, and in which line.
-        why: String,
-    },
     /// What takes the table refuses it.
     #[error(transparent)]
     Write(#[from] io::Error),

@@ -18,7 +18,7 @@ pub enum Table {
     Bulk,
     /// A row for each workload with datagrams, and each stream that is reported separately, of each replica.
     Datagrams,
-    /// A row for each port at each instant of a time series.
+    /// A row for each port, and each TCP flow, at each instant of a time series.
     Series,
     /// A row for each measure of each workload, port and counter, with its interval over replicas.
     Summary,
@@ -79,14 +79,15 @@ impl Table {
 pub fn read(table: Table, runs: &[Run], transfers: Transfers) -> Result<Reader, Error> {
     let cases = Cases::new(runs);
     let schema = cases.schema(table);
-    if table == Table::Transfers {
-        return transfers::read(cases, schema, runs, transfers);
+    match table {
+        Table::Transfers => return Ok(transfers::read(cases, schema, runs, transfers)),
+        Table::Series => return Ok(series::read(cases, schema, runs, transfers)),
+        _ => {}
     }
     Ok(Reader::from_rows(schema, |rows| match table {
-        Table::Transfers => unreachable!("they are read above"),
+        Table::Transfers | Table::Series => unreachable!("they are read above"),
         Table::Bulk => bulk::fill(rows, &cases, runs),
         Table::Datagrams => datagrams::fill(rows, &cases, runs),
-        Table::Series => series::fill(rows, &cases, runs),
         Table::Summary => measures::fill_all(rows, &cases, runs),
         Table::Replicas => measures::fill_one(rows, &cases, runs),
         Table::Failures => failures::fill(rows, &cases, runs),

@@ -79,6 +79,7 @@ fn as_override((key, value): &(String, String)) -> Override {
         value: value.clone(),
         prefix: "policy.",
         origin: "--set".to_owned(),
+        cell: None,
     }
 }
 

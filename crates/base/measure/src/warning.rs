@@ -47,6 +47,8 @@ pub enum WarningKind {
     Interrupted,
     /// This point of a sweep failed.
     Failed,
+    /// This point was stopped: it took too long, or the machine failed. It might succeed another time.
+    Stopped,
     /// All replicas are the same run: nothing in it is random.
     IdenticalReplicas,
     /// A workload got nothing through.
@@ -80,6 +82,7 @@ impl WarningKind {
             | WarningKind::Late
             | WarningKind::Interrupted
             | WarningKind::Failed
+            | WarningKind::Stopped
             | WarningKind::IdenticalReplicas
             | WarningKind::Starved
             | WarningKind::PartialSample

@@ -59,6 +59,7 @@ mod tests {
             value: "\u{1b}[2J".to_owned(),
             prefix: "",
             origin: "--set".to_owned(),
+            cell: None,
         };
         let source = Arc::new(Source { name: "t.toml".to_owned(), text: "a = 1".to_owned() });
         let found = Document::parse(source, &[set]).unwrap_err();

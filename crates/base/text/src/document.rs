@@ -26,6 +26,19 @@ pub struct Override {
     pub prefix: &'static str,
     /// The origin, as messages show it: `--set`.
     pub origin: String,
+    /// Its place, if it comes from a table.
+    pub cell: Option<OverrideCell>,
+}
+
+/// The place of an override in a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OverrideCell {
+    /// The table.
+    pub source: Arc<Source>,
+    /// The position of the key.
+    pub key: Range<usize>,
+    /// The position of the value.
+    pub value: Range<usize>,
 }
 
 /// A text as a tree, with the positions of its items and the errors found so far.
@@ -318,12 +331,7 @@ impl Document {
 /// Overrides.
 impl Document {
     fn apply(&mut self, change: &Override) {
-        let offset = self.end();
-        let text = format!("{}{}={}", change.prefix, change.key, change.value);
-        let at_key = offset + change.prefix.len();
-        let at_value = at_key + change.key.len() + 1;
-        let name = change.origin.clone();
-        self.sources.push((offset, Arc::new(Source { name, text })));
+        let (at_key, at_value) = self.add_source(change);
         let span = at_value..at_value + change.value.len();
         let item = match DeValue::parse(&change.value) {
             Ok(value) => from_value(value.span(), value.into_inner(), at_value),
@@ -338,6 +346,20 @@ impl Document {
         if let Err((span, message, help)) = outcome {
             self.add(span, message, help);
         }
+    }
+
+    /// Adds the text of an override to the sources. Where its key and its value begin.
+    fn add_source(&mut self, change: &Override) -> (usize, usize) {
+        let offset = self.end();
+        if let Some(OverrideCell { source, key, value }) = &change.cell {
+            self.sources.push((offset, source.clone()));
+            return (offset + key.start + change.prefix.len(), offset + value.start);
+        }
+        let text = format!("{}{}={}", change.prefix, change.key, change.value);
+        let name = change.origin.clone();
+        self.sources.push((offset, Arc::new(Source { name, text })));
+        let at_key = offset + change.prefix.len();
+        (at_key, at_key + change.key.len() + 1)
     }
 
     /// If the table at `span` exists only because an override created it, and lacks the required `key`: the
@@ -418,7 +440,7 @@ fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<()
                     let help = match list.len() {
                         0 => "the list is empty".to_owned(),
                         1 => "the list has one entry: write 0, or its `name`".to_owned(),
-                        n => format!("write 0 to {}, or the `name` of an entry", n - 1),
+                        n => format!("write 0 to {}, or {}", n - 1, names_of(list)),
                     };
                     return Err((span, format!("unknown entry `{part}` in the list"), Some(help)));
                 };
@@ -433,6 +455,22 @@ fn put(root: &mut Item, path: &str, place: Range<usize>, new: Item) -> Result<()
     *item = new;
     Ok(())
 }
+
+/// The names by which the entries of a list can be addressed.
+fn names_of(list: &[Item]) -> String {
+    let name = |item: &Item| match item.get("name").map(|name| &name.value) {
+        Some(Value::Text(name)) => Some(format!("`{name}`")),
+        _ => None,
+    };
+    let names: Vec<String> = list.iter().filter_map(name).take(MAX_NAMES).collect();
+    match &names[..] {
+        [] => "the `name` of an entry; none of these has a name".to_owned(),
+        names => format!("one of the names {}", names.join(", ")),
+    }
+}
+
+/// The most names of entries in a message.
+const MAX_NAMES: usize = 12;
 
 /// Parameters.
 impl Document {

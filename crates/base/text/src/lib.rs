@@ -43,7 +43,7 @@ mod schema;
 mod tree;
 
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source, Spot};
-pub use document::{Document, Override, is_title};
+pub use document::{Document, Override, OverrideCell, is_title};
 pub use input::{InputFiles, MAX_DATA, MAX_TEXT, folder_of, name_of};
 pub use keys::{FormatKey, FormatKeys, WrittenKey, WrittenKeys};
 pub use named::{NAME_RULE, Named, is_name, nearest, suggestion};

@@ -29,6 +29,20 @@ pub enum ScalarOrList {
     List(Vec<Scalar>),
 }
 
+impl Scalar {
+    /// The value of an option or a cell: a number or a boolean if it looks like one, else a string.
+    pub fn parse(text: &str) -> Scalar {
+        if let Ok(value) = text.parse() {
+            return Scalar::Bool(value);
+        }
+        if let Ok(number) = text.parse() {
+            return Scalar::Integer(number);
+        }
+        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+        number.map_or_else(|| Scalar::Text(text.to_owned()), Scalar::Number)
+    }
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -39,6 +39,7 @@ fn set(key: &str, value: &str) -> Override {
         value: value.to_owned(),
         prefix: "",
         origin: "--set".to_owned(),
+        cell: None,
     }
 }
 

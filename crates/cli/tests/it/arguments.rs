@@ -127,6 +127,7 @@ fn the_long_version_adds_the_features_that_were_built() {
         ("live", cfg!(feature = "live")),
         ("ebpf", cfg!(feature = "ebpf")),
         ("network", cfg!(feature = "network")),
+        ("tables", cfg!(feature = "tables")),
     ]
     .into_iter()
     .filter_map(|(name, is_built)| is_built.then_some(name))

@@ -18,6 +18,7 @@ mod deploy_received;
 mod deploy_removed;
 mod deploy_state;
 mod deploy_tcp;
+mod design;
 #[cfg(all(feature = "network", target_os = "linux"))]
 mod directory;
 mod disk;
@@ -52,6 +53,7 @@ mod schemes;
 #[path = "../../../fleet/agent/tests/it/slapd.rs"]
 mod slapd;
 mod support;
+mod tables;
 mod tracer;
 mod traces;
 mod tune;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{POLICIES, SMALL, run};
+use crate::support::{POLICIES, SMALL, run, shortflow};
 
 /// The command with its options and its folder for results; it must succeed.
 fn done(arguments: &[&str], out: &Path) {
@@ -42,8 +42,8 @@ fn assert_same(found: &Path, expected: &Path) {
     }
 }
 
-/// A comparison of two policies, with time series, in seven replicas.
-const COMPARE: [&str; 8] = [
+/// A comparison of two policies, with time series and tables, in seven replicas.
+const COMPARE: [&str; 10] = [
     "compare",
     SMALL,
     POLICIES[0],
@@ -52,6 +52,8 @@ const COMPARE: [&str; 8] = [
     "7",
     "--set",
     "measure.series_interval=1 s",
+    "--format",
+    "csv",
 ];
 
 #[test]
@@ -208,4 +210,62 @@ fn a_folder_without_a_run_is_not_resumed() {
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     assert!(ended.err.contains("it has files, but no run\n"), "{}", ended.err);
     assert!(home.path().join("tune.json").exists());
+}
+
+#[test]
+fn a_run_that_is_killed_is_resumed_from_what_it_has_saved() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    let compare = ["compare", SMALL, POLICIES[0], POLICIES[1], "--replicas", "16"];
+    done(&compare, &at("whole"));
+    let killed = at("killed");
+    let options = ["--jobs", "1", "--quiet", "--save-every", "10 ms"];
+    let mut child =
+        shortflow(&[&compare[..], &options, &["--out", killed.to_str().unwrap()]].concat())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+    let saved = || fs::read_to_string(killed.join("1-best-effort/manifest.toml"));
+    while saved().is_err() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let manifest = saved().unwrap();
+    assert!(manifest.contains("of 16 replicas are complete"), "killed before its end: {manifest}");
+    done(&[&compare[..], &["--resume"]].concat(), &killed);
+    assert_same(&killed, &at("whole"));
+    // Saving on the way changes no bit.
+    done(&[&compare[..], &["--save-every", "10 ms"]].concat(), &at("saved"));
+    assert_same(&at("saved"), &at("whole"));
+}
+
+#[test]
+fn a_prediction_given_twice_is_refused_and_another_version_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let ended = run(&["predict", "scenarios/contract.toml", "--brief", "--out", &at("one")]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let twice = run(&["merge", &at("one"), &at("one/"), "--out", &at("two")]);
+    assert_eq!(twice.code, Some(2), "{}", twice.err);
+    assert!(twice.err.contains("is given twice"), "{}", twice.err);
+    let manifest = home.path().join("one/manifest.toml");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let version = text.lines().find(|line| line.starts_with("version = ")).unwrap();
+    fs::write(&manifest, text.replace(version, "version = \"0.0.1\"")).unwrap();
+    let ended = run(&["rerun", &at("one"), "--brief", "--out", &at("again")]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let named = "the folder was written by version 0.0.1; results may differ";
+    assert!(ended.err.contains(named), "{}", ended.err);
+}
+
+#[test]
+fn replay_names_the_replicas_of_a_folder_without_replica_0() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    done(&["simulate", SMALL, "--replicas", "2", "--first-replica", "3"], &out);
+    let ended = run(&["replay", out.to_str().unwrap(), "--console", "127.0.0.1:0"]);
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    let named = "replica 0 does not exist: use 3 to 4";
+    assert!(ended.err.contains(named), "{}", ended.err);
 }

@@ -262,12 +262,17 @@ impl Recording {
         let scenario = scenario.ok_or_else(|| {
             nothing(format!("point {point} does not exist: use 0 to {}", count - 1))
         })?;
-        if replica >= scenario.replicas {
-            let max = scenario.replicas - 1;
-            return Err(nothing(format!("replica {replica} does not exist: use 0 to {max}")));
+        let found = run.points.get(point).map_or(&[][..], |point| &point.replicas);
+        let expected = found.iter().find(|found| found.number == replica);
+        if expected.is_none() {
+            let numbers = found.iter().map(|found| found.number);
+            let last = scenario.replicas - 1;
+            let (first, last) = (numbers.clone().min().unwrap_or(0), numbers.max().unwrap_or(last));
+            if !found.is_empty() || replica > last {
+                let what = format!("replica {replica} does not exist: use {first} to {last}");
+                return Err(nothing(what));
+            }
         }
-        let found = run.points.get(point).map(|point| &point.replicas);
-        let expected = found.and_then(|all| all.iter().find(|found| found.number == replica));
         Ok(Recording {
             policy,
             watched: Watched::new(&scenario, &watch(&scenario)),

@@ -6,7 +6,7 @@ use std::path::Path;
 use shortflow_measure::engines::done_by;
 use shortflow_measure::{Place, Warning, WarningKind};
 use shortflow_scenario::{Loaded, Overrides, load};
-use shortflow_text::{Diagnostic, Diagnostics};
+use shortflow_text::{Diagnostic, Diagnostics, name_of};
 
 use crate::engine::Engine;
 
@@ -25,6 +25,8 @@ pub struct Case<'e> {
     pub set: Vec<(String, String)>,
     /// Its bindings of roles.
     pub bind: Vec<String>,
+    /// The name of its design, if its points come from one.
+    pub design: Option<String>,
     /// The scenario.
     pub loaded: Loaded,
 }
@@ -55,7 +57,8 @@ impl<'e> Case<'e> {
         let policy = loaded.points().first().and_then(|point| point.scenario.policy.as_ref());
         let label = policy.map_or(loaded.name.clone(), |policy| policy.name.clone());
         let (set, bind) = (overrides.set.clone(), overrides.bind.clone());
-        Case { engine, label, policy: None, folder: None, set, bind, loaded }
+        let design = overrides.design.as_ref().map(|path| name_of(path));
+        Case { engine, label, policy: None, folder: None, set, bind, design, loaded }
     }
 
     /// Cases for a comparison. Each gets its own folder. If two have the same label, their `places` (one for

@@ -88,7 +88,7 @@ pub struct Observers<'o> {
     pub transfers: Option<TransferSink>,
     /// Observes packets.
     pub tap: Option<Box<dyn Tap>>,
-    /// Receives the state of TCP senders. An engine with simulated TCP writes nothing.
+    /// Receives the state of TCP senders.
     pub tcp_info: Option<TcpInfoLog>,
     /// Called from time to time with the completed share of the task, from 0 to 1. The task ends if it
     /// returns false.
@@ -253,6 +253,9 @@ pub enum Error {
     /// The engine cannot run the scenario.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// It took longer than the time limit.
+    #[error("{0}")]
+    TimeLimit(String),
     /// The machine does not meet a requirement: which one, and a remedy.
     #[error("{0}")]
     Machine(String),

@@ -1,9 +1,13 @@
 //! An experiment: all replicas of all points of all cases.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use shortflow_measure::results::{Folder, KeptTransfers, TransferStore};
+use shortflow_measure::results::{
+    Folder, Kept, KeptSamples, KeptTransfers, Store, TcpStore, TransferStore,
+};
 use shortflow_measure::{RowNames, Run, TcpSink, TransferSink};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
@@ -29,6 +33,15 @@ pub enum TcpInfoTimes {
     Every(Duration),
 }
 
+impl fmt::Display for TcpInfoTimes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TcpInfoTimes::Ends => f.write_str("end"),
+            TcpInfoTimes::Every(interval) => interval.fmt(f),
+        }
+    }
+}
+
 /// The settings of an experiment. All cases have the same scenario file.
 pub struct Experiment<'e> {
     /// The cases, with their engines.
@@ -47,6 +60,26 @@ pub struct Experiment<'e> {
     pub origin: Origin<'e>,
 }
 
+/// What ends a replica early, and what an error of one does to the others.
+#[derive(Clone, Copy, Default)]
+pub struct Limits<'l> {
+    /// The longest time for a replica.
+    pub time: Option<TimeLimit<'l>>,
+    /// The time after which no replica begins: the run ends as if interrupted, with those complete that have begun.
+    pub pause: Option<TimeLimit<'l>>,
+    /// Whether any error of a replica is recorded as a failure of its point, and the others run; else errors of the machine end all.
+    pub records_errors: bool,
+}
+
+/// A limit of time.
+#[derive(Clone, Copy)]
+pub struct TimeLimit<'l> {
+    /// How long something may take, of the machine's time.
+    pub most: Duration,
+    /// The machine's time since some instant.
+    pub clock: &'l (dyn Fn() -> Duration + Sync),
+}
+
 /// The results of an experiment without files.
 #[derive(Debug)]
 pub struct InMemory {
@@ -54,6 +87,8 @@ pub struct InMemory {
     pub results: Results,
     /// The single transfers of each case; none unless they are recorded.
     pub transfers: Vec<Vec<KeptTransfers>>,
+    /// The states of TCP senders in each case; none unless they are recorded.
+    pub tcp_info: Vec<Vec<KeptSamples>>,
 }
 
 /// What produces results: a program, and the command line that it was given.
@@ -77,14 +112,28 @@ impl Experiment<'_> {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<Results, Error> {
+        self.run_within(Limits::default(), output, stop, progress)
+    }
+
+    /// The same within limits.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), except for errors that are recorded.
+    pub fn run_within(
+        &self,
+        limits: Limits<'_>,
+        output: &OutputFolder,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<Results, Error> {
         let folders = self.cases.iter().map(|case| output.folder(case.folder.as_deref()));
         let files = Rows::Files(folders.collect::<Result<_, _>>()?);
-        let (results, places, ends) = self.run_into(&files, stop, progress)?;
+        let (results, places, ends) = self.run_into(&files, limits, stop, progress)?;
         files.remove_orphans(&places, &ends)?;
         Ok(results)
     }
 
-    /// The same without any file: transfers are kept in memory, and TCP senders are not recorded.
+    /// The same without any file: transfers and states of TCP senders are kept in memory.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -93,18 +142,35 @@ impl Experiment<'_> {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<InMemory, Error> {
-        let stores: Vec<TransferStore> =
-            self.cases.iter().map(|_| TransferStore::default()).collect();
-        let (results, ..) = self.run_into(&Rows::Memory(stores.clone()), stop, progress)?;
-        let kept = stores.iter().zip(&results.runs).map(|(store, run)| of_results(store, run));
-        let transfers = kept.collect();
-        Ok(InMemory { results, transfers })
+        self.run_in_memory_within(Limits::default(), stop, progress)
+    }
+
+    /// The same within limits.
+    ///
+    /// # Errors
+    /// As [`run_within`](Self::run_within).
+    pub fn run_in_memory_within(
+        &self,
+        limits: Limits<'_>,
+        stop: &AtomicBool,
+        progress: &dyn Progress,
+    ) -> Result<InMemory, Error> {
+        let stores: Vec<(TransferStore, TcpStore)> =
+            self.cases.iter().map(|_| Default::default()).collect();
+        let rows = Rows::Memory(stores.clone());
+        let (results, ..) = self.run_into(&rows, limits, stop, progress)?;
+        let kept = stores.iter().zip(&results.runs);
+        let kept =
+            kept.map(|(stores, run)| (of_results(&stores.0, run), of_results(&stores.1, run)));
+        let (transfers, tcp_info) = kept.unzip();
+        Ok(InMemory { results, transfers, tcp_info })
     }
 
     /// Runs all tasks, and says how they ended.
     fn run_into(
         &self,
         rows: &Rows,
+        limits: Limits<'_>,
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<(Results, Vec<TaskIndex>, Vec<End>), Error> {
@@ -118,6 +184,9 @@ impl Experiment<'_> {
         let watch = Watch {
             progress,
             rows,
+            limits,
+            paused: jobs.iter().map(|_| OnceLock::new()).collect(),
+            started: jobs.iter().map(|_| OnceLock::new()).collect(),
             keeps_transfers: self.keeps_transfers,
             tcp_info: self.tcp_info,
             tap: self.tap,
@@ -127,14 +196,16 @@ impl Experiment<'_> {
         };
         progress.begins(jobs.len(), 0);
         let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
-        let ends: Vec<End> = outcomes.iter().map(End::from_outcome).collect();
-        let results = gather(self.cases, self.numbers, &places, outcomes, self.origin)?;
+        let records = limits.records_errors;
+        let ends = outcomes.iter().map(|outcome| End::from_outcome(outcome, records));
+        let ends: Vec<End> = ends.collect();
+        let results = gather(self.cases, self.numbers, &places, outcomes, self.origin, records)?;
         Ok((results, places, ends))
     }
 }
 
-/// The transfers of those replicas that are in the results.
-fn of_results(store: &TransferStore, run: &Run) -> Vec<KeptTransfers> {
+/// The records of those replicas that are in the results.
+fn of_results<T>(store: &Store<T>, run: &Run) -> Vec<Kept<T>> {
     let mut kept = store.take();
     kept.retain(|one| {
         let replicas = &run.points[one.point].replicas;
@@ -161,8 +232,8 @@ fn places(cases: usize, numbers: &[Vec<u32>]) -> Vec<TaskIndex> {
 enum Rows {
     /// In files of these folders.
     Files(Vec<Folder>),
-    /// In memory; transfers only.
-    Memory(Vec<TransferStore>),
+    /// In memory.
+    Memory(Vec<(TransferStore, TcpStore)>),
 }
 
 impl Rows {
@@ -195,6 +266,11 @@ impl Rows {
 struct Watch<'w> {
     progress: &'w dyn Progress,
     rows: &'w Rows,
+    limits: Limits<'w>,
+    /// Whether the pause had begun before the replica of each task, at its first task.
+    paused: Vec<OnceLock<bool>>,
+    /// When each task began, by the clock of the time limit.
+    started: Vec<OnceLock<Duration>>,
     keeps_transfers: bool,
     tcp_info: Option<TcpInfoTimes>,
     tap: Option<&'w StartTap<'w>>,
@@ -214,10 +290,12 @@ enum End {
 }
 
 impl End {
-    fn from_outcome(outcome: &Result<Outcome, Error>) -> End {
+    fn from_outcome(outcome: &Result<Outcome, Error>, records_errors: bool) -> End {
         match outcome {
             Ok(_) => End::Complete,
-            Err(Error::Refused(_)) => End::Failed,
+            Err(Error::Refused(_) | Error::TimeLimit(_)) => End::Failed,
+            Err(Error::Interrupted) => End::Stopped,
+            Err(_) if records_errors => End::Failed,
             Err(_) => End::Stopped,
         }
     }
@@ -232,17 +310,18 @@ impl Observer for Watch<'_> {
         let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
         Ok(Some(match self.rows {
             Rows::Files(folders) => TransferSink::create(&folders[case], point, replica, names)?,
-            Rows::Memory(stores) => TransferSink::in_memory(&stores[case], point, replica, names),
+            Rows::Memory(stores) => TransferSink::in_memory(&stores[case].0, point, replica, names),
         }))
     }
 
     fn tcp_info(&self, task: usize) -> Result<Option<TcpInfoLog>, Error> {
-        let (Some(times), Rows::Files(folders)) = (self.tcp_info, self.rows) else {
-            return Ok(None);
-        };
+        let Some(times) = self.tcp_info else { return Ok(None) };
         let TaskIndex { case, point, replica, .. } = self.places[task];
         let names = row_names(self.jobs[task].task.scenario, &self.cases[case].label);
-        let sink = TcpSink::create(&folders[case], point, replica, names)?;
+        let sink = match self.rows {
+            Rows::Files(folders) => TcpSink::create(&folders[case], point, replica, names)?,
+            Rows::Memory(stores) => TcpSink::in_memory(&stores[case].1, point, replica, names),
+        };
         let every = match times {
             TcpInfoTimes::Ends => None,
             TcpInfoTimes::Every(interval) => Some(interval),
@@ -252,6 +331,28 @@ impl Observer for Watch<'_> {
 
     fn tap(&self, task: usize) -> Result<Option<Box<dyn Tap>>, Error> {
         self.tap.map(|start| start(self.jobs[task].task.scenario)).transpose()
+    }
+
+    fn check(&self, task: usize) -> Result<(), Error> {
+        if let Some(TimeLimit { most, clock }) = self.limits.pause {
+            // The tasks of a replica under all cases stand one after another: all run, or none.
+            let first = task - self.places[task].case;
+            if *self.paused[first].get_or_init(|| clock() > most) {
+                return Err(Error::Interrupted);
+            }
+        }
+        let Some(TimeLimit { most, clock }) = self.limits.time else { return Ok(()) };
+        let now = clock();
+        let started = *self.started[task].get_or_init(|| now);
+        if now.saturating_sub(started) <= most {
+            return Ok(());
+        }
+        Err(Error::TimeLimit(format!("it took longer than the time limit of {most}")))
+    }
+
+    fn ends_all(&self, error: &Error) -> bool {
+        let is_ours = matches!(error, Error::Interrupted | Error::Refused(_) | Error::TimeLimit(_));
+        !is_ours && !self.limits.records_errors
     }
 
     fn advanced(&self, _: usize, share: f64) {

@@ -296,6 +296,7 @@ fn rank(kind: WarningKind) -> Option<u8> {
         | WarningKind::Unfinished
         | WarningKind::GivenUp
         | WarningKind::Failed
+        | WarningKind::Stopped
         | WarningKind::IdenticalReplicas
         | WarningKind::Starved
         | WarningKind::PartialSample => None,

@@ -82,7 +82,7 @@ pub use engine::{
     Engine, Error, Job, Measured, Observers, Outcome, Refusal, SideBySide, Stalls, Task,
     TcpInfoLog, TimingError,
 };
-pub use experiment::{Experiment, InMemory, Origin, StartTap, TcpInfoTimes};
+pub use experiment::{Experiment, InMemory, Limits, Origin, StartTap, TcpInfoTimes, TimeLimit};
 pub use fingerprint::{digest, fingerprint};
 pub use join::{JoinError, different_inputs, join, renew_warnings};
 pub use memory::{TooLarge, refuse_too_large};

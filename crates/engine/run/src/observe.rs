@@ -25,6 +25,17 @@ pub trait Observer: Sync {
         Ok(None)
     }
 
+    /// Called before a task and from time to time while it runs: an error stops it, and is its result.
+    fn check(&self, task: usize) -> Result<(), Error> {
+        let _ = task;
+        Ok(())
+    }
+
+    /// Whether the other tasks must not start after this error. An error of one scenario does not affect others.
+    fn ends_all(&self, error: &Error) -> bool {
+        !matches!(error, Error::Interrupted | Error::Refused(_) | Error::TimeLimit(_))
+    }
+
     /// A running task has completed a further `share` (0 to 1) since the last call.
     fn advanced(&self, task: usize, share: f64) {
         let _ = (task, share);

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use shortflow_files::{Dir, Kind, is_temporary, write};
 use shortflow_measure::results::{
-    self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT, WARNINGS,
+    self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT, TABLES, WARNINGS,
 };
 use shortflow_measure::{Run, TransferSink, View};
 
@@ -156,6 +156,7 @@ impl OutputFolder {
             write(&from, MOVING, 0o600, list(&from).as_bytes())?;
             remove_compared(&self.target, &self.into)?;
             remove_stale(&self.into)?;
+            remove_tables(&self.into)?;
             move_all(&from, &self.into)
         });
         self.made.clear();
@@ -299,7 +300,8 @@ const MAX_LIST: u64 = 64 << 20;
 fn move_rest(from: &Dir, to: &Dir, listed: &str) -> io::Result<()> {
     let listed: BTreeSet<&Path> = listed.lines().map(Path::new).collect();
     for path in to.walk(Kind::File, usize::MAX, DEPTH).iter().filter(|path| !is_hidden(path)) {
-        if is_ours(&file_name(path)) && !listed.contains(path.as_path()) {
+        let is_ours = is_ours(&file_name(path)) || is_table(path);
+        if is_ours && !listed.contains(path.as_path()) {
             let (folder, name) = within(path, |folder| to.dir(folder), to)?;
             folder.remove_file(name)?;
         }
@@ -365,6 +367,33 @@ fn remove_stale(folder: &Dir) -> io::Result<()> {
     let mut stale: Vec<OsString> = folder.names()?.into_iter().filter(is_stale).collect();
     stale.sort_by_key(|name| !is_seal(&name.to_string_lossy()));
     stale.iter().try_for_each(|name| folder.remove_file(name))
+}
+
+/// Removes the tables of an earlier run, such as those of another format.
+fn remove_tables(folder: &Dir) -> io::Result<()> {
+    if folder.kind(TABLES) != Some(Kind::Folder) {
+        return Ok(());
+    }
+    let tables = folder.dir(TABLES)?;
+    for name in tables.names()? {
+        if is_table(&Path::new(TABLES).join(&name)) && tables.kind(&name) == Some(Kind::File) {
+            tables.remove_file(&name)?;
+        }
+    }
+    // A folder with other files stays.
+    let _ = folder.remove_dir(TABLES);
+    Ok(())
+}
+
+/// Whether runs write tables at this path in their folder.
+fn is_table(path: &Path) -> bool {
+    const NAMES: [&str; 7] =
+        ["transfers", "bulk", "datagrams", "series", "summary", "replicas", "failures"];
+    const FORMATS: [&str; 3] = ["parquet", "csv", "arrow"];
+    let (name, format) = (path.file_stem(), path.extension());
+    path.parent() == Some(Path::new(TABLES))
+        && NAMES.iter().any(|one| name == Some(one.as_ref()))
+        && FORMATS.iter().any(|one| format == Some(one.as_ref()))
 }
 
 fn is_seal(name: &str) -> bool {

@@ -61,7 +61,7 @@ fn run_group(
     }
     let run = |(index, job): &(usize, &Job<'_>)| {
         let outcome = run_task(job, *index, stop, observer);
-        if matches!(&outcome, Err(error) if ends_all(error)) {
+        if matches!(&outcome, Err(error) if observer.ends_all(error)) {
             stop.store(true, Ordering::Relaxed);
         }
         outcome
@@ -79,11 +79,6 @@ fn pool(threads: usize) -> Option<rayon::ThreadPool> {
     fewer
         .take_while(|&threads| threads > 0)
         .find_map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok())
-}
-
-/// Whether the other tasks must not start after this error. An error of one scenario does not affect others.
-fn ends_all(error: &Error) -> bool {
-    !matches!(error, Error::Interrupted | Error::Refused(_))
 }
 
 /// The first job whose engine refuses its scenario.
@@ -129,16 +124,21 @@ fn run_task(
     if stop.load(Ordering::Relaxed) {
         return Err(Error::Interrupted);
     }
-    let mut reported = 0.0;
+    let (mut reported, mut exceeded) = (0.0, None);
     let mut look = |share: f64| {
         observer.advanced(index, share - reported);
         reported = share;
-        !stop.load(Ordering::Relaxed)
+        exceeded = observer.check(index).err();
+        exceeded.is_none() && !stop.load(Ordering::Relaxed)
     };
+    observer.check(index)?;
     let (tap, transfers) = (observer.tap(index)?, observer.transfers(index)?);
     let tcp_info = observer.tcp_info(index)?;
-    let mut outcome =
-        job.engine.run(&job.task, Observers { transfers, tap, tcp_info, look: &mut look })?;
+    let run = job.engine.run(&job.task, Observers { transfers, tap, tcp_info, look: &mut look });
+    let mut outcome = match (run, exceeded) {
+        (Err(Error::Interrupted), Some(error)) => return Err(error),
+        (run, _) => run?,
+    };
     observer.advanced(index, 1.0 - reported);
     observer.completed(index, &mut outcome)?;
     Ok(outcome)

@@ -71,6 +71,7 @@ pub(crate) fn gather(
     places: &[TaskIndex],
     outcomes: Vec<Result<Outcome, Error>>,
     origin: Origin<'_>,
+    records_errors: bool,
 ) -> Result<Results, Error> {
     let mut complete = Complete::new(cases.len(), numbers);
     let (mut failure, mut failed) = (None, FailedPoints::new());
@@ -82,19 +83,26 @@ pub(crate) fn gather(
             }
             Err(Error::Interrupted) => {}
             // The reason of the first replica, so that it does not depend on the number of threads.
-            Err(Error::Refused(Refusal(why))) => {
-                failed.entry((place.case, place.point)).or_insert(why);
+            Err(error @ (Error::Refused(_) | Error::TimeLimit(_))) => {
+                let found = PointFailure::new(place.replica, &error);
+                failed.entry((place.case, place.point)).or_insert(found);
+            }
+            Err(error) if records_errors => {
+                let found = PointFailure::new(place.replica, &error);
+                failed.entry((place.case, place.point)).or_insert(found);
             }
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    if let Some(why) = complete.all_failed(&failed) {
-        return Err(failure.unwrap_or(Error::Refused(Refusal(why))));
+    if let Some(first) = complete.all_failed(&failed)
+        && !records_errors
+    {
+        return Err(failure.unwrap_or_else(|| first.error()));
     }
     let kept = complete.kept(&failed);
     let interruption = match (kept.iter().map(Vec::len).sum(), complete.expected(&failed)) {
         (kept, all) if kept == all => None,
-        (0, _) => return Err(failure.unwrap_or(Error::Interrupted)),
+        (0, _) if failed.is_empty() => return Err(failure.unwrap_or(Error::Interrupted)),
         (kept, all) => Some(Interruption { kept, all }),
     };
     let runs = cases.iter().enumerate().map(|(at, case)| {
@@ -110,7 +118,40 @@ pub(crate) fn gather(
 
 /// The points that failed, by case and point, with the reason. A point with a failed replica has no results,
 /// because the other replicas would be a biased sample.
-pub(crate) type FailedPoints = BTreeMap<(usize, usize), String>;
+pub(crate) type FailedPoints = BTreeMap<(usize, usize), PointFailure>;
+
+/// Why a point failed.
+#[derive(Debug, Clone)]
+pub(crate) struct PointFailure {
+    replica: u32,
+    kind: WarningKind,
+    reason: String,
+}
+
+impl PointFailure {
+    /// From the error of a replica.
+    fn new(replica: u32, error: &Error) -> PointFailure {
+        let (kind, reason) = match error {
+            Error::Refused(Refusal(why)) => (WarningKind::Failed, why.clone()),
+            error => (WarningKind::Stopped, format!("replica {replica}: {error}")),
+        };
+        PointFailure { replica, kind, reason }
+    }
+
+    /// The error of a run in which all points failed, for the first of these reasons.
+    fn error(self) -> Error {
+        match self.kind {
+            WarningKind::Stopped => Error::TimeLimit(self.reason),
+            _ => Error::Refused(Refusal(self.reason)),
+        }
+    }
+
+    /// The point without results.
+    fn point(&self, settings: Vec<Setting>) -> Point {
+        let failed_replica = Some(self.replica);
+        Point { failed_replica, ..Point::failed(settings, self.kind, self.reason.clone()) }
+    }
+}
 
 /// The results of each case, by point and replica; incomplete ones are `None`.
 struct Complete(Vec<Vec<Vec<Option<Outcome>>>>);
@@ -138,7 +179,7 @@ impl Complete {
     }
 
     /// The first reason, if all cases failed at all points.
-    fn all_failed(&self, failed: &FailedPoints) -> Option<String> {
+    fn all_failed(&self, failed: &FailedPoints) -> Option<PointFailure> {
         let all = self.0.iter().map(Vec::len).sum::<usize>();
         failed.values().next().filter(|_| failed.len() == all).cloned()
     }
@@ -186,7 +227,7 @@ impl Complete {
             let settings =
                 values.map(|(key, v)| Setting { key: key.clone(), value: v.to_string() }).collect();
             if let Some(why) = failed.get(&(case, at)) {
-                points.push(Point::failed(settings, WarningKind::Failed, why.clone()));
+                points.push(why.point(settings));
                 continue;
             }
             let asked = self.0[case][at].len();
@@ -229,7 +270,9 @@ fn point_of(settings: Vec<Setting>, outcomes: Vec<Outcome>, input: Vec<Warning>)
         warnings.extend(outcome.warnings);
     }
     let mut point = match means {
-        Some(summary) => Point { settings, summary: *summary, replicas, failure: None },
+        Some(summary) => {
+            Point { settings, summary: *summary, replicas, failure: None, failed_replica: None }
+        }
         None => Point::new(settings, replicas),
     };
     for warning in input.into_iter().chain(warnings).chain(late) {
@@ -299,6 +342,9 @@ fn manifest(case: &Case<'_>, kept: &[Point], origin: Origin<'_>) -> Manifest {
         }),
         settings: case.set.iter().map(setting).collect(),
         bind: case.bind.clone(),
+        tables: None,
+        design: case.design.clone(),
+        tcp_info: None,
         inputs: files.map(input).collect(),
     }
 }

@@ -50,6 +50,7 @@ impl Stored {
             policy: policy.map(|input| PathBuf::from(&input.name)),
             set: set.map(|setting| (setting.key.clone(), setting.value.clone())).collect(),
             bind: manifest.bind.clone(),
+            design: manifest.design.as_ref().map(PathBuf::from),
             ..Overrides::default()
         };
         let loaded = load_from(&inputs, Path::new(&scenario.name), &overrides)?;

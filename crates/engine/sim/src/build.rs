@@ -7,7 +7,9 @@ use shortflow_elements::dropper::LinkLoss;
 use shortflow_measure::{Recorder, TransferSink};
 use shortflow_packet::{Dscp, Label, Protocol};
 use shortflow_policy::{PortSite, Role};
-use shortflow_run::{code_points, ingress_name, plan, port_name, ports, role_at, seed_of};
+use shortflow_run::{
+    TcpInfoLog, code_points, end_of, ingress_name, plan, port_name, ports, role_at, seed_of,
+};
 use shortflow_scenario::{
     Direction, Line, MAX_STREAMS, NodeId, NodeKind, Scenario, Workload, WorkloadKind,
 };
@@ -24,6 +26,7 @@ use crate::network::routes::Routes;
 use crate::record::counters::{CodePoints, Counters};
 use crate::record::flow_sampler::FlowSampler;
 use crate::record::sampler::Sampler;
+use crate::record::tcp_sampler::TcpSampler;
 
 /// An engine, and what it records at the end.
 pub(crate) struct Build {
@@ -34,15 +37,22 @@ pub(crate) struct Build {
 
 /// Builds replica number `replica` of `scenario`. Every element is new, and has the random stream named after
 /// its place.
-pub(crate) fn engine(scenario: &Scenario, replica: u32, transfers: Option<TransferSink>) -> Build {
+pub(crate) fn engine(
+    scenario: &Scenario,
+    replica: u32,
+    transfers: Option<TransferSink>,
+    tcp_info: Option<TcpInfoLog>,
+) -> Build {
     let seed = seed_of(scenario.seed, replica);
     let (network, watched) = network_alone(scenario, replica);
     let plan = plan(scenario);
     let (sources, streams) = sources(scenario, seed, replica);
     let sampler = Sampler::new(&watched, scenario.measure.series_interval);
     let flow_sampler = FlowSampler::new(scenario.measure.flow_samples, plan.warm_up, plan.end);
+    let tcp_sampler = TcpSampler::new(tcp_info, end_of(scenario));
     let recorder = Recorder::new(&plan, transfers);
-    let engine = Engine::new(network, sources, streams, sampler, flow_sampler, recorder);
+    let samplers = (sampler, flow_sampler, tcp_sampler);
+    let engine = Engine::new(network, sources, streams, samplers, recorder);
     Build { engine, watched }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_measure::{End, Recorder};
+use shortflow_measure::{End, Occasion, Recorder};
 use shortflow_packet::{Dscp, Ecn, ObjectView, SenderView};
 use shortflow_sessions::{ConnectionId, Sessions};
 use shortflow_tcp::{Extent, Segment, TcpHeader};
@@ -25,6 +25,7 @@ use crate::network::layout::Network;
 use crate::network::pool::{Parcel, Resident};
 use crate::record::flow_sampler::FlowSampler;
 use crate::record::sampler::Sampler;
+use crate::record::tcp_sampler::TcpSampler;
 
 /// A running simulation.
 pub(crate) struct Engine {
@@ -38,6 +39,7 @@ pub(crate) struct Engine {
     streams: Vec<Stream>,
     pub(crate) ephemeral: EphemeralPorts,
     sampler: Sampler,
+    pub(crate) tcp_sampler: TcpSampler,
     /// Connections with new data from sessions.
     pending_sends: Vec<PendingSend>,
     /// Reordered data packets, by the index of their workload.
@@ -52,8 +54,7 @@ impl Engine {
         network: Network,
         mut sources: Vec<Source>,
         streams: Vec<Stream>,
-        sampler: Sampler,
-        flow_sampler: FlowSampler,
+        (sampler, flow_sampler, tcp_sampler): (Sampler, FlowSampler, TcpSampler),
         recorder: Recorder,
     ) -> Self {
         let ephemeral = EphemeralPorts::new(network.nodes);
@@ -61,7 +62,8 @@ impl Engine {
         for (index, source) in sources.iter_mut().enumerate() {
             fabric.set_source(index, source.next_at());
         }
-        fabric.set_sampler(sampler.next_at().min(flow_sampler.next_at()));
+        let next = sampler.next_at().min(flow_sampler.next_at()).min(tcp_sampler.next_at());
+        fabric.set_sampler(next);
         Engine {
             fabric,
             flows: Flows::default(),
@@ -73,6 +75,7 @@ impl Engine {
             streams,
             ephemeral,
             sampler,
+            tcp_sampler,
             pending_sends: Vec::new(),
             reordered: BTreeMap::new(),
         }
@@ -195,7 +198,10 @@ impl Engine {
         }
         match flow.on_progress(now, side) {
             Progress::Nothing => {}
-            Progress::Complete(transfer) => self.recorder.transfer(&transfer),
+            Progress::Complete(transfer) => {
+                self.recorder.transfer(&transfer);
+                self.tcp_sampler.ended(now, Occasion::Completed, flow);
+            }
             Progress::Heard => return self.converse(id, side, before),
         }
         let needs_care = transmit(flow, id, side, &mut self.fabric, &mut self.timers);
@@ -254,6 +260,7 @@ impl Engine {
         self.fabric.totals.add(&flow);
         if let Some(transfer) = flow.unfinished() {
             let failed_at = flow.failed_at.min(self.fabric.now);
+            self.tcp_sampler.ended(self.fabric.now, Occasion::Failed, &flow);
             self.recorder.failed_transfer(failed_at, &transfer);
         }
     }
@@ -410,7 +417,11 @@ impl Engine {
         if self.flow_sampler.next_at() == *now {
             self.flow_sampler.sample(*now, &self.flows);
         }
-        self.fabric.set_sampler(self.sampler.next_at().min(self.flow_sampler.next_at()));
+        if self.tcp_sampler.next_at() == *now {
+            self.tcp_sampler.sample(*now, &self.flows);
+        }
+        let next = self.sampler.next_at().min(self.flow_sampler.next_at());
+        self.fabric.set_sampler(next.min(self.tcp_sampler.next_at()));
     }
 
     /// The warm-up ends: restarts all counters. The measured time lasts until `until`.

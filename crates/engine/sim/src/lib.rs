@@ -51,6 +51,8 @@ pub use live::{
     Unroutable,
 };
 pub use network::fabric::Totals;
-pub use record::replica::{Simulated, run_replica, run_replica_before};
+pub use record::replica::{
+    Simulated, Watched, run_replica, run_replica_before, run_replica_watched,
+};
 pub use simulator::Simulator;
 pub use without_effect::WITHOUT_EFFECT;

@@ -7,7 +7,7 @@ use shortflow_units::Instant;
 
 use crate::build;
 use crate::event::calendar::Calendar;
-use crate::record::replica::{refuse_beyond, run_replica_before};
+use crate::record::replica::{Watched, refuse_beyond, run_replica_watched};
 use crate::without_effect::{WITHOUT_EFFECT, WITHOUT_EFFECT_OVER_IPV4};
 
 /// The simulator as an engine: every packet, in simulated time. It is deterministic, and replicas do not
@@ -30,10 +30,15 @@ impl Engine for Simulator {
     }
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {
-        let Observers { transfers, tap, look, .. } = observers;
+        let Observers { transfers, tap, tcp_info, look } = observers;
         let end = end_of(task.scenario).as_secs_f64();
         let look = |now: Instant| look(now.as_secs_f64() / end);
-        let found = run_replica_before(tap, task.scenario, task.replica, transfers, look)?;
+        let found = run_replica_watched(
+            Watched { transfers, tap, tcp_info },
+            task.scenario,
+            task.replica,
+            look,
+        )?;
         let is_over_v6 = task.scenario.workloads.iter().any(|w| w.ip == IpVersion::V6);
         let of_v4 = if is_over_v6 { &[][..] } else { WITHOUT_EFFECT_OVER_IPV4 };
         let declared = [WITHOUT_EFFECT, of_v4].concat();

@@ -33,6 +33,10 @@ impl RttEstimator {
         self.rto
     }
 
+    pub(crate) fn variation(&self) -> Duration {
+        self.variation
+    }
+
     pub(crate) fn smoothed(&self) -> Option<Duration> {
         (!self.smoothed.is_zero()).then_some(self.smoothed)
     }

@@ -33,6 +33,7 @@ pub(crate) fn add_roles(
                 value: as_toml(value),
                 prefix: "",
                 origin: format!("a [[bind]] table of {scenario}"),
+                cell: None,
             };
             let here = read(bind.parameters.iter().map(set).collect())?;
             let role = here.roles.into_iter().find(|role| role.name == bind.role);

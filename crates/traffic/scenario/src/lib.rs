@@ -35,6 +35,7 @@ mod addresses;
 mod bind;
 mod bound_parameters;
 mod check;
+mod design;
 mod explain;
 mod file;
 mod file_kind;

@@ -16,7 +16,8 @@ use shortflow_text::{
 use crate::bind;
 use crate::bound_parameters;
 use crate::check;
-use crate::file::ScenarioFile;
+use crate::design::Design;
+use crate::file::{AxisFile, ScenarioFile};
 use crate::files::{Files, digest};
 use crate::model::{Inputs, Scenario};
 use crate::policy_parameters;
@@ -30,6 +31,8 @@ pub struct Overrides {
     pub policy: Option<PathBuf>,
     /// Keys and values, as in `--set key=value`; a key of the policy begins with `policy.`.
     pub set: Vec<(String, String)>,
+    /// A CSV file whose rows are the points, relative to the working folder: `--design`.
+    pub design: Option<PathBuf>,
     /// The same for one combination of `--vary`.
     pub varied: Vec<(String, String)>,
     /// Additional bindings, as in `--bind core=east->west`. They override bindings of the scenario for the
@@ -182,21 +185,64 @@ impl Loader<'_> {
             let Overrides { set, varied, .. } = self.overrides;
             set.iter().chain(varied).any(|(set, _)| set == key)
         };
-        let axes = sweep::axes(&mut document, &file.sweep, is_set)?;
+        let design = self.design(&is_set)?;
+        let is_given = |key: &str| {
+            is_set(key) || design.as_ref().is_some_and(|one| one.keys().any(|other| other == key))
+        };
+        let axes = sweep::axes(&mut document, &file.sweep, is_given)?;
         let mut warnings = Diagnostics::default();
-        let points = sweep::combinations(&axes)
+        let (axes, points) = match &design {
+            None => (axes.iter().map(|axis| axis.name.clone()).collect(), self.swept(&axes)),
+            Some(design) => {
+                refuse_other_sweep(&mut document, &file.sweep, &axes)?;
+                warnings.0.extend(design.warnings.clone());
+                self.data.borrow_mut().push(design.data());
+                (design.names(), design.points())
+            }
+        };
+        let points = points
             .into_iter()
-            .map(|values| self.point(&axes, values, &mut warnings))
+            .map(|(values, swept)| self.point(&axes, values, swept, &mut warnings))
             .collect::<Result<Vec<_>, _>>()?;
         let unreachable = self.unreachable(&points, &mut warnings);
         Ok(Loaded {
             name: points[0].scenario.name.clone(),
             unreachable,
-            axes: axes.into_iter().map(|axis| axis.name).collect(),
+            axes,
             warnings,
             data: self.data.take(),
             points,
         })
+    }
+
+    /// The design, if there is one.
+    fn design(&self, is_set: &dyn Fn(&str) -> bool) -> Result<Option<Design>, Diagnostics> {
+        let Some(path) = &self.overrides.design else { return Ok(None) };
+        let name = name_of(path);
+        let text = (self.read)(path, MAX_TEXT).map_err(|error| unreadable(&name, &error))?;
+        let design = Design::parse(name, text)?;
+        if let Some(key) = design.keys().find(|key| is_set(key)) {
+            let what = format!("`{key}` is set twice: by --set and by this column");
+            return Err(design.mistake_at_key(key, what, "remove one of the two".to_owned()));
+        }
+        Ok(Some(design))
+    }
+
+    /// The points of the sweeps: the values of each, and the overrides that set them.
+    fn swept(&self, axes: &[Axis]) -> Vec<(Vec<Scalar>, Vec<Override>)> {
+        let change = |key: &String, value: &Scalar| Override {
+            key: key.clone(),
+            value: as_toml(value),
+            prefix: "",
+            origin: format!("[sweep] in {}", self.source.name),
+            cell: None,
+        };
+        let overrides = |values: &[Scalar]| {
+            let keys = axes.iter().zip(values);
+            keys.flat_map(|(axis, value)| axis.keys.iter().map(|key| change(key, value))).collect()
+        };
+        let points = sweep::combinations(axes).into_iter();
+        points.map(|values| (values.clone(), overrides(&values))).collect()
     }
 
     /// The classes that no packet matches at any point. Adds a warning for each.
@@ -212,19 +258,11 @@ impl Loader<'_> {
 
     fn point(
         &self,
-        axes: &[Axis],
+        axes: &[String],
         values: Vec<Scalar>,
+        swept: Vec<Override>,
         warnings: &mut Diagnostics,
     ) -> Result<SweepPoint, Diagnostics> {
-        let swept = axes.iter().zip(&values).flat_map(|(axis, value)| {
-            axis.keys.iter().map(move |key| Override {
-                key: key.clone(),
-                value: as_toml(value),
-                prefix: "",
-                origin: format!("[sweep] in {}", self.source.name),
-            })
-        });
-        let swept: Vec<Override> = swept.collect();
         let (mut document, mut file) = self.read_file(&swept)?;
         if file.workloads.is_empty() && !self.overrides.needs_no_workload {
             let help =
@@ -248,7 +286,7 @@ impl Loader<'_> {
         };
         let stem = Path::new(&self.source.name).file_stem().unwrap_or_default();
         let stem = stem.to_string_lossy().into_owned();
-        let scenario = check::check(
+        let mut scenario = check::check(
             &mut document,
             file,
             stem,
@@ -257,14 +295,18 @@ impl Loader<'_> {
             Files::new(&|name| self.read_beside(name)),
             self.overrides.bind.len(),
         )?;
+        if self.overrides.design.is_some()
+            && let Some(design) = self.data.borrow().first()
+        {
+            scenario.inputs.files.push((design.name.clone(), design.digest.clone()));
+        }
         let of_policy = scenario.policy.iter().flat_map(|policy| policy.warnings.0.clone());
         for found in of_policy.chain(document.warnings().0) {
             if !warnings.0.contains(&found) {
                 warnings.0.push(found);
             }
         }
-        let label =
-            axes.iter().zip(&values).map(|(axis, value)| format!("{} = {value}", axis.name));
+        let label = axes.iter().zip(&values).map(|(axis, value)| format!("{axis} = {value}"));
         Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
     }
 
@@ -323,6 +365,7 @@ impl Loader<'_> {
                 value: value.trim().to_owned(),
                 prefix: "",
                 origin: origin.to_owned(),
+                cell: None,
             };
             set.iter().map(one).collect::<Vec<_>>()
         };
@@ -381,6 +424,22 @@ impl Loader<'_> {
         bound_parameters::add_roles(&self.source.name, &mut file.bind, &mut policy, &read)?;
         Ok(Some(FoundPolicy { policy, name, text }))
     }
+}
+
+/// Refuses sweeps of the file over keys that the design does not have: each row of a design is one point.
+fn refuse_other_sweep(
+    document: &mut Document,
+    files: &[AxisFile],
+    axes: &[Axis],
+) -> Result<(), Diagnostics> {
+    let Some(axis) = axes.first() else { return Ok(()) };
+    let at = files.iter().position(|file| {
+        file.key.as_ref().into_iter().chain(file.keys.iter().flatten()).eq(&axis.keys)
+    });
+    let message = format!("the design has no column for `{}`, which is swept here", axis.keys[0]);
+    let help = "add a column with this key to the design, or set it with --set";
+    document.mistake(&format!("sweep.{}", at.unwrap_or(0)), message, help);
+    document.checked()
 }
 
 /// A policy, and its text.

@@ -128,7 +128,7 @@ pub(crate) fn combinations(axes: &[Axis]) -> Vec<Vec<Scalar>> {
     })
 }
 
-const MAX_POINTS: usize = 10_000;
+pub(crate) const MAX_POINTS: usize = 10_000;
 
 /// 14 sweeps of two values have more combinations than [`MAX_POINTS`]. The limit also bounds the comparison of
 /// names.

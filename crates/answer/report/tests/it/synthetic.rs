@@ -64,6 +64,9 @@ fn run(behaviour: &Behaviour, loads: &[&str], replicas: u64, swept: bool) -> Run
             values: loads.iter().map(|load| (*load).to_owned()).collect(),
         }),
         bind: Vec::new(),
+        tables: None,
+        design: None,
+        tcp_info: None,
         settings: vec![],
         warnings: vec![],
         inputs: vec![Input {

@@ -44,7 +44,7 @@ impl Error {
     }
 
     /// For use as `map_err(Error::malformed(path))`.
-    pub(crate) fn malformed<E: ToString>(path: &Path) -> impl Fn(E) -> Error {
+    pub fn malformed<E: ToString>(path: &Path) -> impl Fn(E) -> Error {
         let path = path.to_owned();
         // Parsers quote what they cannot read.
         move |reason| Error::Malformed {

@@ -45,6 +45,9 @@ pub struct Point {
     /// Why the point has no results, where it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The replica that failed, where the point failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed_replica: Option<u32>,
 }
 
 impl Point {
@@ -56,25 +59,36 @@ impl Point {
                 summary: Summary::from_replicas(&replicas),
                 replicas,
                 failure: None,
+                failed_replica: None,
             };
         }
         // One run several times over is one sample, and has no interval.
         let mut summary =
             Summary { replicas: replicas.len() as u32, ..Summary::from_replicas(&replicas[..1]) };
         summary.warnings.push(identical(replicas.len()));
-        Point { settings, summary, replicas, failure: None }
+        Point { settings, summary, replicas, failure: None, failed_replica: None }
     }
 
     /// A point that failed, for this `reason`.
     pub fn failed(settings: Vec<Setting>, kind: WarningKind, reason: String) -> Point {
         let warning = Warning::new(kind, format!("this point has no results: {reason}"));
         let summary = Summary { warnings: vec![warning], ..Summary::default() };
-        Point { settings, summary, replicas: Vec::new(), failure: Some(reason) }
+        let failure = Some(reason);
+        Point { settings, summary, replicas: Vec::new(), failure, failed_replica: None }
     }
 
-    /// Whether it failed, rather than being interrupted.
+    /// Whether it failed or was stopped, rather than being interrupted.
     pub fn has_failed(&self) -> bool {
-        self.summary.warnings.iter().any(|warning| warning.kind == WarningKind::Failed)
+        self.has_warning(WarningKind::Failed) || self.was_stopped()
+    }
+
+    /// Whether it was stopped: it took too long, or the machine failed, and it might succeed another time.
+    pub fn was_stopped(&self) -> bool {
+        self.has_warning(WarningKind::Stopped)
+    }
+
+    fn has_warning(&self, kind: WarningKind) -> bool {
+        self.summary.warnings.iter().any(|warning| warning.kind == kind)
     }
 
     /// Whether a model computed it: it has means, and no replicas.
@@ -208,6 +222,11 @@ impl Folder {
         check_lines(&text).map_err(Error::malformed(&path))?;
         let mut file = csv::Reader::from_reader(text.as_bytes());
         file.deserialize().collect::<Result<_, _>>().map_err(Error::malformed(&path))
+    }
+
+    /// A new file, which appears under its name when it is finished.
+    pub fn create_file(&self, name: &str) -> Result<ResultFile, Error> {
+        ResultFile::create_in(self, name)
     }
 
     /// Writes any other file.

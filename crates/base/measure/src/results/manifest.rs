@@ -42,6 +42,15 @@ pub struct Manifest {
     /// Roles that the command line bound, as in `core=east->west`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bind: Vec<String>,
+    /// The format of the tables in the folder `tables`, if they were asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tables: Option<String>,
+    /// When the state of TCP senders was recorded, if it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_info: Option<String>,
+    /// The design, which is one of the inputs, if the points come from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub design: Option<String>,
     /// What a reader must know before trusting the results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<ScopedWarning>,

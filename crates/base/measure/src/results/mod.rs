@@ -12,18 +12,21 @@
 //! | `tcp-info-*.csv` | how senders of connections stood, when asked for |
 //! | `input-*.csv` | the tables of data that the scenario names, such as logs of accesses |
 //! | `accesses-*.csv` | what clients asked for, when asked for |
+//! | `tables/*` | the results as tables for other programs, when asked for |
 //! | `comparison.json` | of a comparison: the folders of its runs, and how they compare |
 
 mod atomic_file;
 mod comparison;
 mod error;
 mod folder;
+mod kept;
 mod manifest;
 mod rows;
 mod run;
 mod sanitize;
 mod series;
 mod sink;
+mod tcp_row;
 mod tcp_sink;
 mod transfer_row;
 
@@ -31,11 +34,13 @@ pub use atomic_file::{ResultFile, write_atomically};
 pub use comparison::Comparison;
 pub use error::Error;
 pub use folder::{Folder, Point};
+pub use kept::{Kept, Store};
 pub use manifest::{Input, Manifest, Setting, Sweep, Timing};
 pub use run::Run;
 pub use series::{SeriesRow, series_rows};
 pub use sink::{KeptTransfers, RowNames, TransferSink, TransferStore};
-pub use tcp_sink::TcpSink;
+pub use tcp_row::TcpRow;
+pub use tcp_sink::{KeptSamples, TcpSink, TcpStore};
 pub use transfer_row::{Ended, TransferRow};
 
 /// The file whose presence says that a folder of results is complete.
@@ -52,3 +57,6 @@ pub const REPORT: &str = "report.html";
 
 /// The folder of the page's figures.
 pub const FIGURES: &str = "figures";
+
+/// The folder of tables for other programs.
+pub const TABLES: &str = "tables";

@@ -16,13 +16,15 @@ pub(super) fn check_json(text: &str) -> serde_json::Result<()> {
 /// nowhere.
 pub(super) fn check_manifest(manifest: &Manifest) -> serde_json::Result<()> {
     let Manifest { label, engine, policy, version, command, .. } = manifest;
-    let Manifest { tcp, sweep, settings, bind, inputs, warnings, .. } = manifest;
+    let Manifest { tcp, sweep, settings, bind, inputs, warnings, tables, .. } = manifest;
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let policy = policy.as_deref().unwrap_or_default();
     for name in [label, engine, policy].into_iter().chain(names) {
         refuse::<serde_json::Error>(control_char(name))?;
     }
-    let others = serde_json::to_value((version, command, tcp, sweep, settings, bind, warnings))?;
+    let options = (tables, &manifest.tcp_info, &manifest.design);
+    let texts = (version, command, tcp, sweep, settings, bind, warnings, options);
+    let others = serde_json::to_value(texts)?;
     Plain::deserialize(others).map(drop)
 }
 

@@ -1,11 +1,10 @@
 //! Keeps single transfers during the run: on disk, or in memory.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use shortflow_units::Duration;
 
 use super::rows::{self, Rows};
-use super::{Ended, Error, Folder, TransferRow};
+use super::transfer_row;
+use super::{Ended, Error, Folder, Kept, Store, TransferRow};
 use crate::transfer::{Transfer, TransferState};
 
 /// What the indices in records stand for, and what is the same in each row.
@@ -37,40 +36,16 @@ enum Place {
     Memory(Vec<Ended>, TransferStore),
 }
 
-/// The transfers of several replicas, in memory. Clones share them.
-#[derive(Debug, Clone, Default)]
-pub struct TransferStore(Arc<Mutex<Vec<KeptTransfers>>>);
+/// The transfers of several replicas, in memory.
+pub type TransferStore = Store<Ended>;
 
 /// The transfers of one replica, in memory.
-#[derive(Debug, Clone, PartialEq)]
-pub struct KeptTransfers {
-    /// The point of the sweep, from 0.
-    pub point: usize,
-    /// The number of the replica.
-    pub replica: u32,
-    names: RowNames,
-    transfers: Vec<Ended>,
-}
-
-impl TransferStore {
-    /// All transfers so far, by point and replica; none are left.
-    pub fn take(&self) -> Vec<KeptTransfers> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = std::mem::take(&mut *kept);
-        taken.sort_by_key(|one| (one.point, one.replica));
-        taken
-    }
-}
+pub type KeptTransfers = Kept<Ended>;
 
 impl KeptTransfers {
-    /// The rows of these transfers, as they are in files.
-    pub fn rows(&self) -> impl Iterator<Item = TransferRow<'_>> {
-        self.transfers.iter().map(|ended| ended.row(&self.names, self.point, self.replica))
-    }
-
-    /// The row with this number, from 0.
+    /// The row with this number, from 0, as it is in files.
     pub fn row(&self, at: usize) -> Option<TransferRow<'_>> {
-        let ended = self.transfers.get(at)?;
+        let ended = self.records.get(at)?;
         Some(ended.row(&self.names, self.point, self.replica))
     }
 }
@@ -84,7 +59,7 @@ impl TransferSink {
         names: RowNames,
     ) -> Result<Self, Error> {
         let name = TransferSink::name(point, replica);
-        let rows = Rows::create(folder, &name, &TransferRow::COLUMNS)?;
+        let rows = Rows::create(folder, &name, &transfer_row::COLUMNS)?;
         Ok(TransferSink { point, replica, names, place: Place::File(Box::new(rows)) })
     }
 
@@ -125,9 +100,8 @@ impl TransferSink {
         let TransferSink { point, replica, names, place } = self;
         match place {
             Place::File(rows) => rows.finish(),
-            Place::Memory(transfers, TransferStore(store)) => {
-                let mut kept = store.lock().unwrap_or_else(PoisonError::into_inner);
-                kept.push(KeptTransfers { point, replica, names, transfers });
+            Place::Memory(records, store) => {
+                store.add(Kept { point, replica, names, records });
                 Ok(())
             }
         }

@@ -1,16 +1,38 @@
-//! Streams the states of connections' senders to disk during the run.
+//! Keeps the states of connections' senders during the run: on disk, or in memory.
 
 use super::rows::{self, Rows};
-use super::{Error, Folder, RowNames};
+use super::tcp_row;
+use super::{Error, Folder, Kept, RowNames, Store, TcpRow};
 use crate::tcp_state::TcpSample;
 
-/// Writes each sample as a row of a CSV file, which appears under its name when it is finished.
+/// Keeps each sample of one replica: as a row of a CSV file, which appears under its name when it is finished, or in memory.
 #[derive(Debug)]
 pub struct TcpSink {
     point: usize,
     replica: u32,
     names: RowNames,
-    rows: Rows,
+    place: Place,
+}
+
+/// Where samples are kept.
+#[derive(Debug)]
+enum Place {
+    File(Box<Rows>),
+    Memory(Vec<TcpSample>, TcpStore),
+}
+
+/// The samples of several replicas, in memory.
+pub type TcpStore = Store<TcpSample>;
+
+/// The samples of one replica, in memory.
+pub type KeptSamples = Kept<TcpSample>;
+
+impl KeptSamples {
+    /// The row with this number, from 0, as it is in files.
+    pub fn row(&self, at: usize) -> Option<TcpRow<'_>> {
+        let sample = self.records.get(at)?;
+        Some(sample.row(&self.names, self.point, self.replica))
+    }
 }
 
 impl TcpSink {
@@ -21,69 +43,43 @@ impl TcpSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let rows = Rows::create(folder, &name(point, replica), &COLUMNS)?;
-        Ok(TcpSink { point, replica, names, rows })
+        let rows = Rows::create(folder, &TcpSink::name(point, replica), &tcp_row::COLUMNS)?;
+        Ok(TcpSink { point, replica, names, place: Place::File(Box::new(rows)) })
+    }
+
+    /// The same into memory.
+    pub fn in_memory(store: &TcpStore, point: usize, replica: u32, names: RowNames) -> Self {
+        let place = Place::Memory(Vec::new(), store.clone());
+        TcpSink { point, replica, names, place }
+    }
+
+    /// The name of the file of a replica's samples.
+    pub fn name(point: usize, replica: u32) -> String {
+        format!("tcp-info-{point:03}-{replica:03}.csv")
     }
 
     /// Writes a row. A failure is kept, and returned by [`finish`](Self::finish).
     pub fn write(&mut self, sample: &TcpSample) {
-        let TcpSample { at, occasion, workload, id, ends, is_server, state } = *sample;
-        let names = &self.names;
-        let node = |index: u32| names.nodes.get(index as usize).map_or("", String::as_str);
-        let sender = if is_server { ends.server } else { ends.client };
-        self.rows.put((
-            (at.as_secs_f64(), &names.workloads[usize::from(workload)], id, occasion.name()),
-            (node(ends.client), ends.client_port, node(ends.server), ends.server_port),
-            (node(sender), state.phase.name(), state.window, state.threshold),
-            (state.round_trip.as_secs_f64(), state.variation.as_secs_f64()),
-            (state.timeout.as_secs_f64(), state.segment, state.outstanding, state.lost),
-            (state.retransmissions, state.timeouts, state.delivered, state.marked),
-            (self.point, self.replica, &names.policy),
-        ));
+        match &mut self.place {
+            Place::File(rows) => rows.put(sample.row(&self.names, self.point, self.replica)),
+            Place::Memory(samples, _) => samples.push(*sample),
+        }
     }
 
     /// Removes from `folder` the samples of a replica that is in no result, where there are any.
     pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
-        rows::remove(folder, &name(point, replica))
+        rows::remove(folder, &TcpSink::name(point, replica))
     }
 
-    /// Ends the file and gives it its name.
+    /// Ends the file and gives it its name, or adds the samples to those of other replicas in memory.
     pub fn finish(self) -> Result<(), Error> {
-        self.rows.finish()
+        let TcpSink { point, replica, names, place } = self;
+        match place {
+            Place::File(rows) => rows.finish(),
+            Place::Memory(records, store) => {
+                store.add(Kept { point, replica, names, records });
+                Ok(())
+            }
+        }
     }
 }
-
-/// The file of a replica's samples.
-fn name(point: usize, replica: u32) -> String {
-    format!("tcp-info-{point:03}-{replica:03}.csv")
-}
-
-/// Times in seconds, windows in segments, `segment_bytes` without headers; counts are since the connection
-/// began. What a kernel does not tell is empty.
-const COLUMNS: [&str; 25] = [
-    "time_s",
-    "workload",
-    "id",
-    "occasion",
-    "client",
-    "client_port",
-    "server",
-    "server_port",
-    "sender",
-    "state",
-    "cwnd",
-    "ssthresh",
-    "srtt_s",
-    "rttvar_s",
-    "rto_s",
-    "segment_bytes",
-    "outstanding",
-    "lost",
-    "retransmissions",
-    "timeouts",
-    "delivered",
-    "delivered_marked",
-    "point",
-    "replica",
-    "policy",
-];

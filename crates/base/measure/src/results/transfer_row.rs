@@ -43,42 +43,6 @@ pub struct TransferRow<'r> {
     pub policy: &'r str,
 }
 
-impl TransferRow<'_> {
-    /// The names of its columns, in their order.
-    pub const COLUMNS: [&'static str; 30] = [
-        "workload",
-        "id",
-        "start_s",
-        "completion_s",
-        "handshake_s",
-        "request_s",
-        "reply_s",
-        "request_bytes",
-        "reply_bytes",
-        "retransmissions",
-        "timeouts",
-        "syn_retransmissions",
-        "sent",
-        "dropped",
-        "green",
-        "yellow",
-        "red",
-        "other",
-        "state",
-        "counted",
-        "age_s",
-        "carried_bytes",
-        "client",
-        "client_port",
-        "server",
-        "server_port",
-        "label",
-        "point",
-        "replica",
-        "policy",
-    ];
-}
-
 /// A transfer at the end of its run, or when it was complete.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ended {
@@ -137,6 +101,40 @@ impl Ended {
     }
 }
 
+/// The names of its columns, in their order.
+pub(crate) const COLUMNS: [&str; 30] = [
+    "workload",
+    "id",
+    "start_s",
+    "completion_s",
+    "handshake_s",
+    "request_s",
+    "reply_s",
+    "request_bytes",
+    "reply_bytes",
+    "retransmissions",
+    "timeouts",
+    "syn_retransmissions",
+    "sent",
+    "dropped",
+    "green",
+    "yellow",
+    "red",
+    "other",
+    "state",
+    "counted",
+    "age_s",
+    "carried_bytes",
+    "client",
+    "client_port",
+    "server",
+    "server_port",
+    "label",
+    "point",
+    "replica",
+    "policy",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,7 +152,7 @@ mod tests {
         let mut rows = csv::Writer::from_writer(Vec::new());
         rows.serialize(ended.row(&names, 0, 0)).unwrap();
         let text = String::from_utf8(rows.into_inner().unwrap()).unwrap();
-        assert_eq!(text.lines().next().unwrap(), TransferRow::COLUMNS.join(","));
+        assert_eq!(text.lines().next().unwrap(), COLUMNS.join(","));
         let record =
             csv::StringRecord::from(text.lines().nth(1).unwrap().split(',').collect::<Vec<_>>());
         let read: TransferRow<'_> = record.deserialize(None).unwrap();

@@ -91,6 +91,11 @@ impl Flow {
         matches!(self.application, Application::Bulk { size: None, .. })
     }
 
+    /// Whether it carries one request and its reply.
+    pub(crate) fn is_exchange(&self) -> bool {
+        matches!(self.application, Application::Exchange(_))
+    }
+
     /// Opens the connection, with the client's first data.
     pub(crate) fn open(&mut self, now: Instant) {
         let BySide([client, server]) = &mut self.ends;

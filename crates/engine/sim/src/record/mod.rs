@@ -7,3 +7,4 @@ pub(crate) mod ports;
 pub(crate) mod replica;
 pub(crate) mod sampler;
 pub(crate) mod tap;
+pub(crate) mod tcp_sampler;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use shortflow_measure::{Replica, TransferSink};
-use shortflow_run::{ClassUse, Error, Refusal, Tap, end_of, workload_counter};
+use shortflow_measure::{Occasion, Replica, TransferSink};
+use shortflow_run::{ClassUse, Error, Refusal, Tap, TcpInfoLog, end_of, workload_counter};
 use shortflow_scenario::Scenario;
 use shortflow_units::Instant;
 
@@ -48,12 +48,35 @@ pub fn run_replica_before(
     scenario: &Scenario,
     replica: u32,
     transfers: Option<TransferSink>,
+    look: impl FnMut(Instant) -> bool,
+) -> Result<Simulated, Error> {
+    let watched = Watched { transfers, tap, tcp_info: None };
+    run_replica_watched(watched, scenario, replica, look)
+}
+
+/// What is written down of a replica besides its measures, and does not change them.
+#[derive(Default)]
+pub struct Watched {
+    /// Each completed transfer.
+    pub transfers: Option<TransferSink>,
+    /// Packets.
+    pub tap: Option<Box<dyn Tap>>,
+    /// The state of TCP senders.
+    pub tcp_info: Option<TcpInfoLog>,
+}
+
+/// As [`run_replica`], and writes down what is `watched`.
+pub fn run_replica_watched(
+    watched: Watched,
+    scenario: &Scenario,
+    replica: u32,
     mut look: impl FnMut(Instant) -> bool,
 ) -> Result<Simulated, Error> {
+    let Watched { transfers, tap, tcp_info } = watched;
     let warm_up = Instant::START + scenario.warm_up;
     let measured_until = Instant::START + scenario.duration;
     let end = end_of(scenario);
-    let Build { mut engine, watched } = build::engine(scenario, replica, transfers);
+    let Build { mut engine, watched } = build::engine(scenario, replica, transfers, tcp_info);
     let (ports, horizon) = (engine.fabric.network.ports.len(), engine.fabric.horizon());
     refuse_beyond(horizon, ports, scenario)?;
     engine.fabric.show_to(tap);
@@ -77,6 +100,7 @@ pub fn run_replica_before(
     let whole = class_counts(&engine.fabric.network, &roles);
     let classes = ClassUse { warm_up: classes_before, whole };
     let totals = engine.fabric.totals;
+    engine.tcp_sampler.finish()?;
     let found = Replica { number: replica, ..engine.recorder.finish()? };
     Ok(Simulated { replica: found, totals, classes })
 }
@@ -133,16 +157,21 @@ fn record_long_flows(engine: &mut Engine, scenario: &Scenario) {
 /// Incomplete transfers. A transfer that one end has abandoned never completes, even if the other end still
 /// waits.
 fn record_open(engine: &mut Engine) {
-    let Engine { fabric, flows, recorder, .. } = engine;
+    let Engine { fabric, flows, recorder, tcp_sampler, .. } = engine;
     for flow in flows.iter() {
         fabric.totals.add(flow);
         flow.asked_for().for_each(|transfer| recorder.open_transfer(&transfer));
         match flow.unfinished() {
             Some(transfer) if flow.has_failed() => {
                 recorder.failed_transfer(flow.failed_at.min(fabric.now), &transfer);
+                tcp_sampler.ended(fabric.now, Occasion::Failed, flow);
             }
-            Some(transfer) => recorder.open_transfer(&transfer),
-            None => {}
+            Some(transfer) => {
+                recorder.open_transfer(&transfer);
+                tcp_sampler.ended(fabric.now, Occasion::Open, flow);
+            }
+            None if flow.is_exchange() => {}
+            None => tcp_sampler.ended(fabric.now, Occasion::Open, flow),
         }
     }
 }

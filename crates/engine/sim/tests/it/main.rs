@@ -27,5 +27,6 @@ mod splitting;
 mod statistics;
 mod stopping;
 mod switch;
+mod tcp_states;
 mod through;
 mod withheld;

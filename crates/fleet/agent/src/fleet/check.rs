@@ -134,6 +134,7 @@ impl<'f> Checker<'f> {
                 value: value.to_string(),
                 prefix: "",
                 origin: format!("{FLEET}, assign {index}, set"),
+                cell: None,
             })
             .collect();
         let policy = match self.plain.get(assign.policy.as_str()) {

@@ -36,6 +36,7 @@ fn an_override_may_name_an_entry_of_a_list_by_its_name_or_its_index() {
             value: "0 Mbit/s".to_owned(),
             prefix: "policy.",
             origin: "--set".to_owned(),
+            cell: None,
         };
         let mistakes = from_text("test.toml", text, &[change]).unwrap_err();
         let mistake = &mistakes.0[0];
