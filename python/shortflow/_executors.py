@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from . import _core, _dask
 from ._chunk import Chunk, Done, Engine, work
 from ._dask import CHUNKS_PER_WORKER, MAX_ATTEMPTS, POLL_INTERVAL
 from ._errors import InputError, MachineError
+from ._processes import Processes
 
 
 def engine(executor: Any, jobs: int | None) -> Engine:
@@ -26,7 +26,7 @@ def engine(executor: Any, jobs: int | None) -> Engine:
     if executor is None or executor == "threads":
         return _Threads(workers)
     if executor == "processes":
-        return _Pool(lambda: _processes(workers), workers, is_own=True)
+        return Processes(workers)
     if executor == "joblib":
         return _Pool(lambda: _joblib(workers), workers, is_own=True)
     if isinstance(executor, str) and executor.startswith(("dask://", "tcp://", "tls://")):
@@ -42,13 +42,6 @@ def engine(executor: Any, jobs: int | None) -> Engine:
         f"executor = {executor!r}: give threads, processes, joblib, dask://HOST:PORT, a client or cluster of Dask, an executor of "
         "concurrent.futures, or a function that makes one"
     )
-
-
-def _processes(workers: int) -> ProcessPoolExecutor:
-    # A server that forks has none of this process's threads, and imports the package once.
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["shortflow._chunk"])
-    return ProcessPoolExecutor(workers, mp_context=context)
 
 
 def _joblib(workers: int) -> Executor:

@@ -5,8 +5,8 @@ import pathlib
 import random
 import signal
 from collections.abc import Callable
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import active_children, get_context
 
 import pytest
 
@@ -39,19 +39,12 @@ class Killer:
 
 
 def test_twenty_killed_processes_lose_nothing(here: pathlib.Path, line: sf.Scenario, fifo: sf.Policy) -> None:
-    pools: list[ProcessPoolExecutor] = []
-
-    def make() -> Executor:
-        context = get_context("forkserver")
-        context.set_forkserver_preload(["shortflow._chunk"])
-        pools.append(ProcessPoolExecutor(2, mp_context=context))
-        return pools[-1]
-
-    killer = Killer(lambda: [process.pid for process in (pools[-1]._processes or {}).values() if process.is_alive()])
+    killer = Killer(lambda: [process.pid for process in active_children() if process.pid])
     whole = a_sweep(line, fifo, 25).run(jobs=2)
-    found = a_sweep(line, fifo, 25).run(executor=make, jobs=2, runs_per_chunk=1, out="r.sweep", progress=killer)
-    assert killer.kills == KILLS and len(pools) > 1
+    found = a_sweep(line, fifo, 25).run(executor="processes", jobs=2, runs_per_chunk=1, out="r.sweep", progress=killer)
+    assert killer.kills == KILLS
     assert found.transfers.to_arrow().equals(whole.transfers.to_arrow())
+    assert not active_children()
 
 
 def test_a_foreign_executor_that_breaks_is_named_and_the_sweep_continues(
