@@ -19,6 +19,8 @@ use crate::tree::{Discipline, Leaf, Tree};
 const MAX_PRIORITIES: usize = 8;
 /// The largest frame of an Ethernet link: the turn of a class that is alone in its priority.
 pub(super) const FRAME: Bytes = Bytes(1514);
+/// The slowest rate of HTB: a byte per second.
+const MIN_HTB: Rate = Rate::from_bits_per_sec(8);
 /// The longest turn of a class of HTB; above it the kernel warns (`htb_change_class`).
 const MAX_QUANTUM: u32 = 200_000;
 /// What may leave at once at least: a frame with room for tags.
@@ -120,6 +122,7 @@ impl Compiler<'_> {
             let hint = "give a rate a little below that of the bottleneck, such as --rate '95 Mbit/s' for 100 Mbit/s";
             return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
         };
+        self.refuse_slow(&format!("roles.{role}.queue"), rate)?;
         if let (Some(asked), Some(own)) = (given, own)
             && own.rate() != asked
         {
@@ -211,6 +214,7 @@ impl Compiler<'_> {
                     return Err(vec![Refusal::of_policy(&path, what, Some(hint))]);
                 }
                 self.refuse_parts_of_inner(params, &path)?;
+                self.refuse_slow(&path, params.rate())?;
                 let ceiling = ceiling.map_or(params.rate(), |other| other.min(params.rate()));
                 self.share(inner, &path, name, Some(ceiling), line)
             }
@@ -247,6 +251,18 @@ impl Compiler<'_> {
         Ok(())
     }
 
+    /// Refuses a rate that HTB, which counts whole bytes per second, takes for none.
+    fn refuse_slow(&self, path: &str, rate: Rate) -> Compiled<()> {
+        match rate < MIN_HTB {
+            true => {
+                let what =
+                    format!("{rate} is below the kernel's minimum for a class of HTB, {MIN_HTB}");
+                Err(vec![Refusal::of_policy(path, &what, None)])
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Classes of one priority, each with a rate that it gets first, and turns in proportion to it for what others leave.
     fn guaranteed(
         &mut self,
@@ -261,6 +277,9 @@ impl Compiler<'_> {
                 format!("its classes are promised {promised} together, but the line has {rate}");
             let hint = "lower `at_least` of some classes, or raise --rate";
             return Err(vec![Refusal::of_policy(path, &what, Some(hint))]);
+        }
+        for (index, (rates, _)) in classes.classes().iter().enumerate() {
+            self.refuse_slow(&format!("{path}.classes.{index}"), rates.at_least())?;
         }
         let floors = classes.classes().iter().map(|(rates, _)| rates.at_least().bits_per_sec());
         let smallest = floors.min().unwrap_or(1);

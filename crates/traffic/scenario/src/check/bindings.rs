@@ -137,12 +137,18 @@ fn ill_fitting(
     })
 }
 
-/// The queue whose classes are promised more than there is, with both rates.
+/// The queue whose classes are promised more than there is, with both rates. A class of `htb` has what it is promised itself.
 fn overpromised(queue: &QueuePlan, rate: Rate) -> Option<(String, Rate, Rate)> {
     let available = queue.shaped_to().map_or(rate, |shaped_to| shaped_to.min(rate));
-    match queue.promised().filter(|promised| *promised > available) {
-        Some(promised) => Some((queue.scheme(), promised, available)),
-        None => queue.inner().into_iter().find_map(|inner| overpromised(inner, available)),
+    if let Some(promised) = queue.promised().filter(|promised| *promised > available) {
+        return Some((queue.scheme(), promised, available));
+    }
+    match queue {
+        QueuePlan::Htb(classes) => {
+            let mut each = classes.classes().iter();
+            each.find_map(|(rates, inner)| overpromised(inner, rates.at_least()))
+        }
+        _ => queue.inner().into_iter().find_map(|inner| overpromised(inner, available)),
     }
 }
 

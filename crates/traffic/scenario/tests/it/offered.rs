@@ -156,6 +156,9 @@ fn classes_that_are_promised_more_than_their_line_has_are_warned_of() {
     assert!(line.contains(says), "{line}");
     let shaped = promised(format!("shaper = {{ rate = \"9 Mbit/s\", queue.{} }}", htb("4 Mbit/s")));
     assert!(shaped.contains("are promised 10 Mbit/s together, but there is 9 Mbit/s;"), "{shaped}");
+    let of_class = format!("{{ at_least = \"3 Mbit/s\", queue.{} }}", htb("4 Mbit/s"));
+    let nested = promised(format!("htb.classes = [{of_class}]"));
+    assert!(nested.contains("are promised 10 Mbit/s together, but there is 3 Mbit/s;"), "{nested}");
 }
 
 #[test]

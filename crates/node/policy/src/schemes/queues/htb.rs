@@ -16,7 +16,8 @@ use crate::schemes::queues::{QueueKeys, QueuePlan};
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Htb")]
 pub(crate) struct Keys {
-    /// The classes. A packet belongs to the first class whose `match` fits, or to the last class.
+    /// The classes. A packet belongs to the first class whose `match` fits, or to the last class. On a device, `htb` is the outermost
+    /// queue, or that of the outermost shaper.
     #[schemars(extend("x-range" = "at least one"))]
     classes: Vec<ClassKeys>,
 }
