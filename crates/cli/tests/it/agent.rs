@@ -393,7 +393,7 @@ fn of_threads(pid: u32, line: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_running_agent_has_the_capabilities_that_the_guide_names_and_no_others_in_any_thread() {
+fn a_running_agent_has_the_capabilities_that_its_unit_names_and_no_others_in_any_thread() {
     let all = of_threads(std::process::id(), "CapEff:");
     if u64::from_str_radix(&all[0], 16).unwrap() & (1 << 12) == 0 {
         assert!(std::env::var_os("CI").is_none(), "nothing may be skipped in CI");
@@ -418,13 +418,11 @@ fn a_running_agent_has_the_capabilities_that_the_guide_names_and_no_others_in_an
             }
         }
         assert!(of_threads(agent.0.id(), "NoNewPrivs:").iter().all(|is_so| is_so == "1"));
-        let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agent.md");
-        let guide = std::fs::read_to_string(guide).unwrap();
-        assert!(
-            guide.contains(
-                "\nCapabilityBoundingSet=CAP_NET_ADMIN CAP_BPF CAP_PERFMON CAP_SYS_ADMIN\n"
-            )
-        );
+        let unit = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../packages/systemd/shortflow-agent.service");
+        let unit = std::fs::read_to_string(unit).unwrap();
+        let bounds = "\nCapabilityBoundingSet=CAP_NET_ADMIN CAP_BPF CAP_PERFMON CAP_SYS_ADMIN\n";
+        assert!(unit.contains(bounds));
     });
 }
 
