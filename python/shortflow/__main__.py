@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,11 +17,24 @@ from ._sweep_results import SweepResults
 # As those of the program: a check did not hold, bad input, the machine lacks something, Ctrl-C.
 CHECK, INPUT, MACHINE, INTERRUPTED = 1, 2, 3, 130
 
+# What messages name, and the option that does the same.
+OPTIONS = {
+    "resume=True": "--resume",
+    "replicas=… of Sweep": "--replicas",
+    "seed=… of Sweep": "--seed",
+    "of `set`": "of --set",
+    "`set`": "--set",
+    'on_error="record"': "--on-error record",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command, and give its exit code."""
     try:
-        return _sweep(_parser().parse_args(arguments))
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_, **__: _warn(str(message))
+            return _sweep(_parser().parse_args(arguments))
     except MachineError as error:
         return _failed(error, MACHINE)
     except Error as error:
@@ -34,8 +48,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
 
 
+def _warn(text: str) -> None:
+    print(f"warning: {_with_options(text)}", file=sys.stderr)
+
+
+def _with_options(text: str) -> str:
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
+
+
 def _failed(error: Error, code: int) -> int:
-    text = str(error)
+    text = _with_options(str(error))
     print(text if text.startswith("error") else f"error: {text}", file=sys.stderr)
     return code
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from typing import overload
 
 from . import _core
+from ._arguments import path
 from ._results import Results
 from ._store import Store
 from ._sweep_results import SweepResults
@@ -26,7 +26,8 @@ def open(folder: Path, *more: Path) -> SweepResults | Results:
     *more
         Further folders of runs of the same scenario, which are shown together.
     """
-    store = Store(folder)
+    folders = [path("folder", one) for one in (folder, *more)]
+    store = Store(folders[0])
     if not more and store.is_there():
         return SweepResults.open(store)
-    return Results(_core.Runs.open([os.fspath(one) for one in (folder, *more)]))
+    return Results(_core.Runs.open(folders))

@@ -6,6 +6,8 @@ The pool of the standard library shares one pipe for results: a worker that is k
 from __future__ import annotations
 
 import multiprocessing
+import os
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
@@ -20,6 +22,7 @@ Work = tuple[Chunk, int]
 
 def serve(pipe: Connection) -> None:
     """Run chunks until the other end is closed."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     while True:
         try:
             chunk = pipe.recv()
@@ -30,6 +33,14 @@ def serve(pipe: Connection) -> None:
         except Exception as error:
             found = error
         pipe.send(found)
+
+
+def _end_with_parent() -> None:
+    """End this process in the middle of a chunk once the process that made it has ended, however it ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 class Processes:

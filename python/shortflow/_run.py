@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from . import _arguments as arguments
 from . import _core
+from ._arguments import texts
 from ._errors import InputError
 from ._progress import Progress, Show
 from ._results import Results
-from ._text import Checked, Path, Policy, Scenario, Settings, case
+from ._text import Checked, Path, Policy, Scenario, Settings, as_settings, case
 
 AnyPolicy = Policy | Path | Mapping[str, Any]
 AnyScenario = Scenario | Path | Mapping[str, Any]
@@ -23,7 +25,7 @@ def simulate(
     replicas: int | Iterable[int] | None = None,
     seed: int | None = None,
     set: Settings | None = None,
-    bind: Sequence[str] = (),
+    bind: str | Sequence[str] = (),
     jobs: int | None = None,
     transfers: bool = True,
     out: Path | None = None,
@@ -69,8 +71,9 @@ def simulate(
     MachineError
         If the machine lacks memory or room.
     """
+    replicas = arguments.replicas(replicas)
     given = _settings(set, seed, replicas)
-    found = case(scenario, policy, given, list(bind))
+    found = case(scenario, policy, given, bind)
     return _run([found], [""], ["simulate"], _numbers(replicas), jobs, transfers, out, force, progress, "simulate")
 
 
@@ -79,7 +82,7 @@ def predict(
     policy: AnyPolicy | None = None,
     *,
     set: Settings | None = None,
-    bind: Sequence[str] = (),
+    bind: str | Sequence[str] = (),
     out: Path | None = None,
     force: bool = False,
 ) -> Results:
@@ -87,19 +90,20 @@ def predict(
 
     Parameters are those of :func:`simulate`.
     """
-    found = case(scenario, policy, {"replicas": 1, **(set or {})}, list(bind))
+    as_settings(set)
+    found = case(scenario, policy, {"replicas": 1, **(set or {})}, bind)
     return _run([found], [""], ["predict"], None, None, False, out, force, False, "predict")
 
 
 def compare(
     scenario: AnyScenario,
-    policies: Sequence[AnyPolicy],
+    policies: Iterable[AnyPolicy],
     *,
-    engines: Sequence[str] = ("simulate",),
+    engines: str | Sequence[str] = ("simulate",),
     replicas: int | Iterable[int] | None = None,
     seed: int | None = None,
     set: Settings | None = None,
-    bind: Sequence[str] = (),
+    bind: str | Sequence[str] = (),
     jobs: int | None = None,
     transfers: bool = True,
     out: Path | None = None,
@@ -117,18 +121,22 @@ def compare(
 
     Others are those of :func:`simulate`.
     """
-    if isinstance(policies, (str, os.PathLike)) or not policies:
+    if isinstance(policies, (str, os.PathLike, Mapping)) or not isinstance(policies, Iterable):
         raise InputError("policies: give a list of policies")
-    if len(policies) < 2 and len(engines) < 2:
+    chosen, policies = texts("engines", engines), list(policies)
+    if not policies:
+        raise InputError("policies: give a list of policies")
+    if len(policies) < 2 and len(chosen) < 2:
         raise InputError("there is only one engine and one policy\ngive several policies, or several engines")
+    replicas = arguments.replicas(replicas)
     given = _settings(set, seed, replicas)
     where, all_policies = Scenario.of(scenario), [Policy.of(policy) for policy in policies]
     twice = [one for at, one in enumerate(all_policies) if one in all_policies[:at]]
     if twice:
         raise InputError(f"the policy {twice[0].file} is given twice")
-    cases = [case(where, policy, given, list(bind)) for policy in all_policies]
+    cases = [case(where, policy, given, bind) for policy in all_policies]
     places = [policy.file for policy in all_policies]
-    return _run(cases, places, list(engines), _numbers(replicas), jobs, transfers, out, force, progress, "compare")
+    return _run(cases, places, chosen, _numbers(replicas), jobs, transfers, out, force, progress, "compare")
 
 
 def check(
@@ -158,30 +166,28 @@ def check(
         what = Policy(text, name) if _core.kind(name, text) == "policy" else Scenario(text, name)
     if isinstance(what, Scenario):
         return what.check(policy, set=set)
+    if not isinstance(what, Policy):
+        raise InputError(f"{what!r} is not a policy or a scenario: give an object, or the path of a file")
     if policy is not None or set:
         raise InputError("`policy` and `set` change scenarios, and only a policy is checked")
     return what
 
 
-def _settings(set: Settings | None, seed: int | None, replicas: int | Iterable[int] | None) -> dict[str, Any]:
+def _settings(set: Settings | None, seed: int | None, replicas: int | list[int] | None) -> dict[str, Any]:
     """All settings; one that is given twice is refused."""
+    as_settings(set)
     given = dict(set or {})
     for key, value in (("seed", seed), ("replicas", replicas if isinstance(replicas, int) else None)):
         if value is None:
             continue
         if key in given:
             raise InputError(f"`{key}` is given twice: as an argument and in `set`\nremove one of the two")
-        given[key] = value
+        given[key] = arguments.whole(key, value, 0)
     return given
 
 
-def _numbers(replicas: int | Iterable[int] | None) -> list[int] | None:
-    if replicas is None or isinstance(replicas, int):
-        return None
-    numbers = list(replicas)
-    if not numbers or len({*numbers}) < len(numbers):
-        raise InputError("replicas: give a number, or different numbers of replicas from 0")
-    return numbers
+def _numbers(replicas: list[int] | int | None) -> list[int] | None:
+    return replicas if isinstance(replicas, list) else None
 
 
 def _run(
@@ -196,15 +202,13 @@ def _run(
     progress: bool | Show | None,
     command: str,
 ) -> Results:
-    if jobs is not None and not 1 <= jobs <= 65535:
-        raise InputError(f"jobs = {jobs}: use a number from 1 to 65535")
     how = {
         "engines": engines,
         "places": places,
         "replicas": replicas,
-        "jobs": jobs or 0,
+        "jobs": arguments.jobs(jobs) or 0,
         "transfers": transfers,
-        "out": None if out is None else os.fspath(out),
+        "out": None if out is None else arguments.path("out", out),
         "force": force,
         "command": f"shortflow.{command}",
     }

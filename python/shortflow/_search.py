@@ -8,7 +8,9 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
+from . import _arguments as arguments
 from . import _core
+from ._arguments import texts
 from ._errors import InputError
 from ._progress import Progress, Show
 from ._run import AnyPolicy, AnyScenario
@@ -84,7 +86,7 @@ def tune(
     replicas: int | None = None,
     seed: int | None = None,
     set: Settings | None = None,
-    bind: Sequence[str] = (),
+    bind: str | Sequence[str] = (),
     jobs: int | None = None,
     progress: bool | Show | None = None,
 ) -> Tuned:
@@ -108,6 +110,7 @@ def tune(
     Others are those of :func:`shortflow.simulate`. Finished replicas are kept in a temporary folder until the end.
     """
     where = Scenario.of(scenario)
+    as_settings(set)
     given = dict(set or {})
     for key, value in (("seed", seed), ("replicas", replicas)):
         if value is not None and key in given:
@@ -118,12 +121,12 @@ def tune(
         wanted = {
             "scenario": (where.file, where.to_toml()),
             "policies": [(policy.file, policy.to_toml()) for policy in named],
-            "goals": _list(goals),
-            "keep": _list(keep),
-            "vary": _list(vary),
+            "goals": texts("goals", goals),
+            "keep": texts("keep", keep),
+            "vary": texts("vary", vary),
             "set": as_settings(given),
-            "bind": list(bind),
-            "jobs": jobs or 0,
+            "bind": texts("bind", bind),
+            "jobs": arguments.jobs(jobs) or 0,
             "folder": folder,
         }
         return Tuned(json.loads(_core.tune(wanted, show)))
@@ -149,9 +152,5 @@ def reproduce(
         A folder for finished replicas, from which an interrupted study continues; without, a temporary one.
     """
     with tempfile.TemporaryDirectory(prefix="shortflow-") as folder, Progress(progress) as show:
-        ledger, text = _core.reproduce(study, os.fspath(keep or folder), quick, jobs or 0, show)
+        ledger, text = _core.reproduce(study, os.fspath(keep or folder), quick, arguments.jobs(jobs) or 0, show)
     return Ledger(json.loads(ledger), text)
-
-
-def _list(one_or_several: str | Sequence[str]) -> list[str]:
-    return [one_or_several] if isinstance(one_or_several, str) else list(one_or_several)

@@ -4,7 +4,7 @@
 |---|---|
 | ``sweep.json`` | the base, the design, settings, seed, version |
 | ``TABLE-00012.parquet`` | the rows of a table in one chunk |
-| ``chunk-00012.json`` | the chunk is complete: digests of its tables, CPU time |
+| ``chunk-00012.json`` | the chunk is complete: digests of its tables and of ``sweep.json``, CPU time |
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,32 @@ from ._chunk import Done
 from ._errors import InputError, MachineError
 
 MANIFEST = "sweep.json"
-FORMAT = 1
+FORMAT = 2
 _CHUNK = re.compile(r"chunk-(\d{5,})\.json")
-_PART = re.compile(r"([a-z]+)-(\d{5,})\.parquet")
+# What makes a sweep, in the order in which a difference is named.
+_KEYS = ("scenario", "data", "set", "bind", "engine", "collect", "replicas", "seed", "pair_by", "design", "policies")
+_TYPES = {
+    **dict.fromkeys(("scenario", "set", "bind", "collect", "pair_by", "design"), list),
+    **dict.fromkeys(("policies", "data"), dict),
+    **dict.fromkeys(("replicas", "seed", "runs_per_chunk"), int),
+    **dict.fromkeys(("engine", "version", "folder"), str),
+}
+
+
+@dataclass
+class Chunks:
+    """What a folder has.
+
+    Attributes
+    ----------
+    complete
+        The records of complete chunks by number.
+    damaged
+        Why other chunks do not count, by number.
+    """
+
+    complete: dict[int, dict[str, Any]] = field(default_factory=dict)
+    damaged: dict[int, str] = field(default_factory=dict)
 
 
 class Store:
@@ -49,9 +73,14 @@ class Store:
             found = self.manifest()
             if not resume:
                 raise InputError(f"the folder {self.folder} has a sweep\ngive resume=True to continue it, or another folder")
-            for key in ("scenario", "policies", "set", "bind", "design", "engine", "collect", "replicas", "seed", "pair_by"):
-                if found.get(key) != manifest[key]:
-                    raise InputError(f"cannot resume the sweep in {self.folder}: it differs in {key}\ngive the same, or another folder")
+            # As it is read again: JSON has no tuples.
+            ours = json.loads(json.dumps(manifest))
+            for key in _KEYS:
+                if found[key] != ours[key]:
+                    raise InputError(
+                        f"cannot resume the sweep in {self.folder}: it differs in {_difference(key, found[key], ours[key])}\n"
+                        "give the same, or another folder"
+                    )
             if found["version"] != manifest["version"]:
                 raise InputError(
                     f"cannot resume the sweep in {self.folder}: shortflow {found['version']} wrote it, and this is "
@@ -76,7 +105,14 @@ class Store:
             raise InputError(f"cannot read the sweep in {self.folder}: {error}\ngive a folder that `Sweep.run` wrote") from None
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputError(f"the sweep in {self.folder} has another format\nuse the version of shortflow that wrote it")
+        wrong = [key for key, kind in _TYPES.items() if not isinstance(found.get(key), kind)]
+        if wrong or found["runs_per_chunk"] < 1:
+            raise self.damaged(f"`{(wrong or ['runs_per_chunk'])[0]}` is missing or wrong")
         return found
+
+    def damaged(self, what: str) -> InputError:
+        """The error for a manifest that cannot be used."""
+        return InputError(f"{self._path(MANIFEST)} is damaged: {what}\nrestore it, or run the sweep again in another folder")
 
     def put(self, done: Done) -> None:
         """Keep a chunk. Its record comes last, so a chunk without record does not count."""
@@ -85,25 +121,72 @@ class Store:
             name = f"{table}-{done.number:05}.parquet"
             _core.write(self._path(name), content)
             digests[name] = hashlib.sha256(content).hexdigest()
-        record = {"tables": digests, "cpu_seconds": done.cpu_seconds, "failed": done.failed}
+        record = {"sweep": self._digest(), "tables": digests, "cpu_seconds": done.cpu_seconds, "runs": done.runs, "failed": done.failed}
         _core.write(self._path(f"chunk-{done.number:05}.json"), json.dumps(record))
 
-    def complete(self) -> set[int]:
-        """The numbers of the chunks that are complete."""
-        found = (_CHUNK.fullmatch(entry.name) for entry in os.scandir(self.folder))
-        return {int(match[1]) for match in found if match}
+    def _digest(self) -> str:
+        """The digest of the manifest, which each record has."""
+        return _sha256(self.folder / MANIFEST)
 
-    def records(self) -> Iterator[dict[str, Any]]:
-        """The records of complete chunks."""
-        for number in sorted(self.complete()):
-            yield json.loads((self.folder / f"chunk-{number:05}.json").read_text(encoding="utf-8"))
+    def chunks(self, expected: int) -> Chunks:
+        """The chunks, with all digests compared. Files that belong to no chunk of the sweep are ignored with a warning."""
+        found, digest = Chunks(), self._digest()
+        for name in sorted(entry.name for entry in os.scandir(self.folder)):
+            match = _CHUNK.fullmatch(name)
+            if match is None:
+                continue
+            number = int(match[1])
+            if number >= expected or name != f"chunk-{number:05}.json":
+                warnings.warn(f"{self._path(name)} belongs to no chunk of the sweep: it is ignored", stacklevel=3)
+                continue
+            record, reason = self._record(number, digest)
+            if reason is None:
+                found.complete[number] = record
+            else:
+                found.damaged[number] = reason
+        return found
 
-    def parts(self, table: str) -> list[str]:
+    def _record(self, number: int, sweep: str) -> tuple[dict[str, Any], str | None]:
+        """The record of a chunk, and why it does not count."""
+        name = f"chunk-{number:05}.json"
+        try:
+            record = json.loads((self.folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            return {}, f"{name} cannot be read: {error}"
+        kinds: dict[str, Any] = {"sweep": str, "tables": dict, "cpu_seconds": (int, float), "runs": int, "failed": int}
+        if not isinstance(record, dict) or not all(isinstance(record.get(key), kind) for key, kind in kinds.items()):
+            return {}, f"{name} has missing or wrong keys"
+        if record["sweep"] != sweep:
+            return {}, f"{name} is of another sweep"
+        for file, digest in record["tables"].items():
+            if re.fullmatch(rf"[a-z]+-{number:05}\.parquet", file) is None:
+                return {}, f"{name} names the file {file}"
+            try:
+                if _sha256(self.folder / file) != digest:
+                    return {}, f"{file} is not the file that was written"
+            except OSError as error:
+                return {}, f"{file} cannot be read: {error.strerror}"
+        return record, None
+
+    def parts(self, table: str, chunks: Chunks) -> list[str]:
         """The files of a table in complete chunks, in order."""
-        complete = self.complete()
-        found = (_PART.fullmatch(entry.name) for entry in os.scandir(self.folder))
-        numbers = sorted(int(match[2]) for match in found if match and match[1] == table and int(match[2]) in complete)
-        return [self._path(f"{table}-{number:05}.parquet") for number in numbers]
+        names = ((f"{table}-{number:05}.parquet", record) for number, record in sorted(chunks.complete.items()))
+        return [self._path(name) for name, record in names if name in record["tables"]]
 
     def _path(self, name: str) -> str:
         return os.fspath(self.folder / name)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _difference(key: str, found: Any, ours: Any) -> str:
+    """What differs, in words."""
+    if key == "data":
+        changed = sorted(name for name in {*found, *ours} if found.get(name) != ours.get(name))
+        return f"the data file {changed[0]}"
+    if key == "design" and len(found) != len(ours):
+        return f"design: {len(found)} rows there, {len(ours)} here"
+    return key

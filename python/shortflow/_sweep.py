@@ -6,22 +6,29 @@ import hashlib
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from . import _core
+from ._arguments import jobs as check_jobs
+from ._arguments import path, texts, whole
 from ._chunk import Base, Chunk, Done, Row
+from ._data import data_files, tables_of
 from ._design import POLICY, Design
 from ._errors import InputError
-from ._executors import engine
+from ._executors import engine, refuse_unknown
 from ._progress import Progress, Show
 from ._store import FORMAT, Store
-from ._sweep_results import SweepResults
+from ._sweep_results import SweepResults, count_chunks
 from ._text import Path, Policy, Scenario, Settings, as_settings, as_toml
 from ._verify import Verified
 
 # Tables that can be collected.
 TABLES = ("transfers", "bulk", "datagrams", "series", "replicas")
+# Predictions have no replicas, and one table.
+PREDICTED = ("summary",)
+REPLICAS = 32
 # Chunks of a sweep: many enough for many workers, few enough for a folder.
 CHUNKS = 256
 MAX_RUNS_PER_CHUNK = 256
@@ -37,13 +44,14 @@ class Sweep:
     design
         The rows: a :class:`Design`, or a list of dictionaries.
     replicas
-        Replicas of each row.
+        Replicas of each row: 32 without. A prediction has one.
     seed
         The seed from which the seeds of rows are derived.
     pair_by
         Keys whose values share arrivals: rows that differ only in them have the same seed. ``None`` gives each row its own.
     collect
-        The tables that are kept: ``transfers``, ``bulk``, ``datagrams``, ``series``, ``replicas``.
+        The tables that are kept: ``transfers``, ``bulk``, ``datagrams``, ``series``, ``replicas``; without, ``transfers`` and
+        ``replicas``. Predictions have the table ``summary``.
     policy
         The policy of all rows, where the design has no key ``policy``; without, that of the scenario.
     set, bind
@@ -65,26 +73,27 @@ class Sweep:
         base: Scenario | Path | Mapping[str, Any],
         design: Design | Iterable[Mapping[str, Any]],
         *,
-        replicas: int = 32,
+        replicas: int | None = None,
         seed: int = 7,
         pair_by: str | Sequence[str] | None = POLICY,
-        collect: Sequence[str] = ("transfers", "replicas"),
+        collect: str | Sequence[str] | None = None,
         policy: Policy | Path | Mapping[str, Any] | None = None,
         set: Settings | None = None,
-        bind: Sequence[str] = (),
+        bind: str | Sequence[str] = (),
         engine: str = "simulate",
     ) -> None:
         self.base = Scenario.of(base)
         self.design = design if isinstance(design, Design) else Design(design)
-        self.replicas = _whole("replicas", replicas, 1)
-        self.seed = _whole("seed", seed, 0)
-        self.pair_by = [pair_by] if isinstance(pair_by, str) else list(pair_by or [])
-        self.collect = _tables(collect)
-        self.set = as_settings(set)
-        self.bind = list(bind)
-        self.engine = engine
         if engine not in ("simulate", "predict"):
             raise InputError(f"engine = {engine!r}: use simulate or predict")
+        self.engine = engine
+        self.replicas = _replicas(replicas, engine)
+        self.seed = whole("seed", seed, 0)
+        self.pair_by = texts("pair_by", [] if pair_by is None else pair_by)
+        self.collect = _tables(collect, engine)
+        self.set = as_settings(set)
+        self.bind = texts("bind", bind)
+        _refuse_keys(self.base, [*(key for key, _ in self.set), *self.design.keys])
         unknown = [key for key in self.pair_by if key not in self.design.keys and key != POLICY]
         if unknown:
             raise InputError(f"pair_by: the design has no key `{unknown[0]}`; it has {', '.join(self.design.keys)}")
@@ -95,6 +104,7 @@ class Sweep:
             raise InputError("`policy` is an argument and a key of the design\nremove one of the two")
         self._policies: dict[str, Policy] = {}
         self._names = [self._name(point.get(POLICY, policy)) for point in self.design]
+        self.data = self._data()
 
     def _name(self, policy: Any) -> str | None:
         """The name of a policy in results: as given, or else its own."""
@@ -105,6 +115,11 @@ class Sweep:
         if self._policies.setdefault(name, found) != found:
             raise InputError(f"two policies of the design have the name {name!r}: give one another `name`")
         return name
+
+    def _data(self) -> dict[str, str]:
+        """The digests of data files."""
+        points = (pair for point in self.design for pair in point.items())
+        return data_files(self.base, [*self.set, *points], None in self._names)
 
     def __len__(self) -> int:
         return len(self.design) * self.replicas
@@ -158,7 +173,9 @@ class Sweep:
             "policies": {name: list(one) for name, one in base.policies.items()},
             "set": [list(one) for one in self.set],
             "bind": self.bind,
-            "design": [{key: _as_json(value) for key, value in point.items()} for point in points],
+            "folder": os.getcwd(),
+            "data": self.data,
+            "design": points,
             "engine": self.engine,
             "collect": list(self.collect),
             "replicas": self.replicas,
@@ -173,6 +190,9 @@ class Sweep:
         policies = {name: Policy(text, file) for name, (file, text) in found["policies"].items()}
         points = [{key: policies[value] if key == POLICY else value for key, value in point.items()} for point in found["design"]]
         file, text = found["scenario"]
+        if found["data"]:
+            # Paths of data files are relative to the folder in which the sweep began.
+            file = os.path.join(found["folder"], file)
         sweep = cls(
             Scenario(text, file),
             points,
@@ -186,6 +206,7 @@ class Sweep:
         sweep.set = [(key, value) for key, value in found["set"]]
         sweep._policies = policies
         sweep._names = [point.get(POLICY) for point in found["design"]]
+        sweep.data = sweep._data()
         return sweep
 
     def run(
@@ -228,21 +249,24 @@ class Sweep:
             raise InputError(f"on_error = {on_error!r}: use raise or record")
         if resume and out is None:
             raise InputError("resume=True needs out=FOLDER")
-        for name, value in (("jobs", jobs), ("runs_per_chunk", runs_per_chunk)):
-            if value is not None:
-                _whole(name, value, 1)
-        store = None if out is None else Store(out)
-        size = None
-        done: set[int] = set()
+        jobs = check_jobs(jobs)
+        size = None if runs_per_chunk is None else whole("runs_per_chunk", runs_per_chunk, 1)
+        refuse_unknown(executor)
+        store = None if out is None else Store(path("out", out))
+        done: dict[int, dict[str, Any]] = {}
         if store is not None:
-            size = store.begin(self.manifest(runs_per_chunk), resume)["runs_per_chunk"]
-            done = store.complete()
-        todo = (_recording(chunk, on_error) for chunk in self.chunks(size or runs_per_chunk) if chunk.number not in done)
-        kept = sum(chunk.runs for chunk in self.chunks(size) if chunk.number in done) if done else 0
+            found = store.begin(self.manifest(size), resume)
+            size = found["runs_per_chunk"]
+            chunks = store.chunks(count_chunks(found))
+            done = chunks.complete
+            for number, reason in chunks.damaged.items():
+                warnings.warn(f"chunk {number} of the sweep in {store.folder} runs again: {reason}", stacklevel=2)
+        todo = (_recording(chunk, on_error) for chunk in self.chunks(size) if chunk.number not in done)
+        kept = sum(record["runs"] for record in done.values())
         memory = self._finish(engine(executor, jobs).run(todo), store, kept, progress)
         if store is not None:
             return SweepResults.open(store)
-        return SweepResults.in_memory(self.manifest(runs_per_chunk), memory)
+        return SweepResults.in_memory(self.manifest(size), memory)
 
     def _finish(self, results: Iterator[Done], store: Store | None, kept: int, progress: bool | Show | None) -> list[Done]:
         """Keep the results: in the folder, or in memory."""
@@ -266,21 +290,32 @@ def _recording(chunk: Chunk, on_error: str) -> Chunk:
     return Chunk(chunk.number, base, chunk.tasks)
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < 2**63:
-        raise InputError(f"{name} = {value!r}: use a whole number from {least}")
-    return value
+def _replicas(given: Any, engine: str) -> int:
+    if engine == "predict":
+        if given not in (None, 1):
+            raise InputError(f"replicas = {given!r}: a prediction has no replicas; leave the argument out")
+        return 1
+    return REPLICAS if given is None else whole("replicas", given, 1)
 
 
-def _tables(names: Sequence[str]) -> tuple[str, ...]:
-    unknown = [name for name in names if name not in TABLES]
-    if isinstance(names, str) or unknown or not names:
-        raise InputError(f"collect = {names!r}: give a list of {', '.join(TABLES)}")
-    return tuple(dict.fromkeys(names))
+def _tables(names: Any, engine: str) -> tuple[str, ...]:
+    """The tables to collect."""
+    have = TABLES if engine == "simulate" else PREDICTED
+    if names is None:
+        return PREDICTED if engine == "predict" else ("transfers", "replicas")
+    chosen = texts("collect", names)
+    if not chosen or any(name not in have for name in chosen):
+        raise InputError(f"collect = {names!r}: give a list of {', '.join(have)}")
+    return tuple(dict.fromkeys(chosen))
 
 
-def _as_json(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
+def _refuse_keys(base: Scenario, keys: list[str]) -> None:
+    """Refuse what a sweep decides itself."""
+    for key in keys:
+        if key in ("seed", "replicas"):
+            raise InputError(f"`{key}` is a key of the design or of `set`\ngive {key}=… of Sweep")
+    if any(key == "sweep" or key.startswith("sweep.") for key in keys) or "sweep" in tables_of(base):
+        raise InputError(f"{base.file} has a [sweep] of its own\nremove it, and set its keys in the design")
 
 
 def verify(folder: Path, *, share: float = 0.01, jobs: int | None = None) -> Verified:
@@ -293,17 +328,24 @@ def verify(folder: Path, *, share: float = 0.01, jobs: int | None = None) -> Ver
     share
         The share of its runs, from 0 to 1; at least one run.
     """
-    if not 0 < share <= 1:
-        raise InputError(f"share = {share}: use a number above 0, up to 1")
-    store = Store(folder)
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
+        raise InputError(f"share = {share!r}: use a number above 0, up to 1")
+    jobs = check_jobs(jobs)
+    store = Store(path("folder", folder))
     found = store.manifest()
-    sweep = Sweep.from_manifest(found)
-    complete = store.complete()
-    chunks = [chunk for chunk in sweep.chunks(found["runs_per_chunk"]) if chunk.number in complete]
-    if not chunks:
-        raise InputError(f"the sweep in {os.fspath(folder)} has no complete chunk")
+    kept = store.chunks(count_chunks(found))
+    try:
+        sweep = Sweep.from_manifest(found)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise store.damaged(repr(error)) from None
+    if sweep.data != found["data"]:
+        changed = sorted(name for name in {*sweep.data, *found["data"]} if sweep.data.get(name) != found["data"].get(name))
+        raise InputError(f"cannot verify the sweep in {store.folder}: the data file {changed[0]} has changed since it ran")
+    chunks = [_recording(chunk, "record") for chunk in sweep.chunks(found["runs_per_chunk"]) if chunk.number in kept.complete]
+    if not chunks and not kept.damaged:
+        raise InputError(f"the sweep in {store.folder} has no complete chunk")
     runs = [(chunk, row, replica) for chunk in chunks for row, replicas in chunk.tasks for replica in replicas]
     count = max(math.ceil(share * len(runs)), 1)
     # Runs in the order of a digest: chosen at random, and the same ones each time.
     runs.sort(key=lambda run: hashlib.sha256(f"{run[1].number}/{run[2]}".encode()).digest())
-    return Verified.compare(store, runs[:count], jobs)
+    return Verified.compare(store, runs[:count], jobs, list(kept.damaged.values()))

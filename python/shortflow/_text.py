@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 from . import _core
+from ._arguments import texts
 from ._errors import Finding, InputError
 
 Settings = Mapping[str, Any]
@@ -37,6 +38,11 @@ def as_toml(key: str, value: Any) -> str:
 
 def as_settings(settings: Settings | None) -> list[tuple[str, str]]:
     """Settings as the engine takes them."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise InputError(f"set = {settings!r}: give a dictionary, such as {{'duration': '12 s'}}")
+    for key in settings or {}:
+        if not isinstance(key, str):
+            raise InputError(f"set: the key {key!r} is not text\nuse keys as in `--set`, such as 'links.line.rate'")
     return [(key, as_toml(key, value)) for key, value in (settings or {}).items()]
 
 
@@ -47,6 +53,8 @@ class _Text:
     __slots__ = ("_name", "_text")
 
     def __init__(self, text: str, name: str | None = None) -> None:
+        if not isinstance(text, str):
+            raise InputError(f"{text!r} is not the text of a {self._kind}\nload a file with {type(self).__name__}.load")
         self._name = name or self._kind
         self._text = text
 
@@ -247,10 +255,10 @@ def case(
     scenario: Scenario | Path | Mapping[str, Any],
     policy: Policy | Path | Mapping[str, Any] | None = None,
     set: Settings | None = None,
-    bind: tuple[str, ...] | list[str] = (),
+    bind: str | Sequence[str] = (),
 ) -> _core.Case:
     """A checked scenario under a policy."""
     where = Scenario.of(scenario)
     what = None if policy is None else Policy.of(policy)
     given = None if what is None else (what.file, what.to_toml())
-    return _core.Case((where.file, where.to_toml()), given, as_settings(set), list(bind))
+    return _core.Case((where.file, where.to_toml()), given, as_settings(set), texts("bind", bind))

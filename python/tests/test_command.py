@@ -42,8 +42,14 @@ def test_mistakes_have_the_exit_codes_of_the_program() -> None:
     assert missing.returncode == 2 and "did you mean line.toml?" in missing.stderr
     pathlib.Path("design.csv").write_text("parameters.load\n0.5\n-1\n")
     assert run("line.toml", "--design", "design.csv", "--replicas", "1", "--out", "a").returncode == 2
+    assert "give --seed" in run("line.toml", "--out", "a", "--set", "seed=3").stderr
     recorded = run("line.toml", "--design", "design.csv", "--replicas", "1", "--out", "b", "--on-error", "record")
     assert recorded.returncode == 1 and "1 runs failed" in recorded.stderr
+    again = run("line.toml", "--design", "design.csv", "--replicas", "1", "--out", "b")
+    assert again.returncode == 2 and "give --resume to continue" in again.stderr
+    pathlib.Path("b/chunk-00000.json").write_text("{")
+    again = run("line.toml", "--design", "design.csv", "--replicas", "1", "--out", "b", "--on-error", "record", "--resume")
+    assert again.stderr.startswith("warning: chunk 0 of the sweep in b runs again: chunk-00000.json cannot be read")
 
 
 @pytest.mark.usefixtures("files")

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pickle
 import random
 import signal
 from collections.abc import Callable
@@ -11,6 +12,8 @@ from multiprocessing import active_children, get_context
 import pytest
 
 import shortflow as sf
+from shortflow._chunk import work
+from shortflow._executors import work_into
 
 KILLS = 20
 
@@ -45,6 +48,27 @@ def test_twenty_killed_processes_lose_nothing(here: pathlib.Path, line: sf.Scena
     assert killer.kills == KILLS
     assert found.transfers.to_arrow().equals(whole.transfers.to_arrow())
     assert not active_children()
+
+
+def test_an_executor_of_a_function_is_replaced(here: pathlib.Path, line: sf.Scenario, fifo: sf.Policy) -> None:
+    pools: list[ProcessPoolExecutor] = []
+
+    def make() -> ProcessPoolExecutor:
+        pools.append(ProcessPoolExecutor(2, mp_context=get_context("forkserver")))
+        return pools[-1]
+
+    killer = Killer(lambda: [process.pid for process in (pools[-1]._processes or {}).values() if process.is_alive()], kills=2)
+    whole = a_sweep(line, fifo).run(jobs=2)
+    found = a_sweep(line, fifo).run(executor=make, jobs=2, runs_per_chunk=1, out="r.sweep", progress=killer)
+    assert killer.kills == 2 and len(pools) > 1
+    assert found.transfers.to_arrow().equals(whole.transfers.to_arrow())
+
+
+def test_answers_of_processes_fit_into_one_write(here: pathlib.Path, line: sf.Scenario, fifo: sf.Policy) -> None:
+    chunk = next(a_sweep(line, fifo, 50).chunks(50))
+    answer = work_into(str(here), chunk)
+    # POSIX: a write of at most PIPE_BUF bytes is not split, so a kill leaves no part of an answer in a pipe.
+    assert len(pickle.dumps(answer)) < os.pathconf(here, "PC_PIPE_BUF") / 4 < len(pickle.dumps(work(chunk)))
 
 
 def test_a_foreign_executor_that_breaks_is_named_and_the_sweep_continues(
