@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::support::{POLICIES, SMALL, run};
 
@@ -82,29 +81,4 @@ fn tables_of_an_earlier_run_are_replaced_and_a_rerun_has_the_same() {
     fs::remove_file(at("out/tables/notes.txt")).unwrap();
     done(&simulate, &at("out"));
     assert!(!at("out/tables").exists(), "this run has no tables");
-}
-
-/// Pandas, if a Python of this machine or of the tests of the package has it, sums up what our own summary has.
-#[test]
-fn pandas_reads_each_format_as_the_same_numbers() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let of_tests = root.join("target/python-venv/bin/python");
-    let has = |python: &Path| {
-        let tried = Command::new(python).args(["-c", "import pyarrow, pandas"]).output();
-        tried.is_ok_and(|output| output.status.success())
-    };
-    let pythons = [Path::new("python3"), &of_tests];
-    let Some(python) = pythons.into_iter().find(|python| has(python)) else {
-        // The tests of the Python package always have it.
-        return eprintln!("pandas is not installed: not compared here");
-    };
-    let home = tempfile::tempdir().unwrap();
-    for format in ["csv", "parquet", "arrow"] {
-        let options = ["--replicas", "2", "--set", "duration=2 s", "--format", format];
-        done(&[&["simulate", SMALL][..], &options].concat(), &home.path().join(format));
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/tables.py");
-    let output = Command::new(python).arg("-B").arg(script).arg(home.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
 }
