@@ -53,7 +53,8 @@ class Demo:
         command = [self.shortflow, "agent", "run", "--machine", machine, "--source", url, "--base", fleet.BASE, "--external"]
         command += ["--state", folder / "state", "--socket", folder / "agent.sock", "--metrics", "127.0.0.1:9855"]
         journal = self.stack.enter_context(open(folder / "journal", "w"))
-        self.stack.callback(network.end, host.start(command, stderr=journal))
+        with network.held():
+            self.stack.callback(network.end, host.start(command, stderr=journal))
         self.agents[machine] = host
 
     def ask(self, machine: str, *what: str) -> str:

@@ -21,8 +21,9 @@ def begin(shortflow: str, folder: pathlib.Path, machines: list[str], stack: cont
     command = [shortflow, "agent", "console", "--console", "127.0.0.1:0", "--console-token-file", file]
     for machine in machines:
         command += ["--socket", folder / machine / "agent.sock"]
-    page = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
-    stack.callback(network.end, page)
+    with network.held():
+        page = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+        stack.callback(network.end, page)
     address = page.stdout.readline().removeprefix("Console: ").strip()
     return f"{address}#token={token}"
 

@@ -49,8 +49,9 @@ class Directory:
             f'suffix "dc=example,dc=org"\nrootdn "{ROOT}"\ndirectory {data}\noverlay syncprov\n'
         )
         command = ["/usr/sbin/slapd", "-d", "0", "-f", folder / "slapd.conf", "-h", self.url]
-        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        stack.callback(network.end, server)
+        with network.held():
+            server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            stack.callback(network.end, server)
         self.wait_until_it_answers(server)
 
     def wait_until_it_answers(self, server: subprocess.Popen) -> None:

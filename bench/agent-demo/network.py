@@ -1,9 +1,11 @@
 """Hosts in network namespaces, each with a line to a peer host for traffic."""
 
+import contextlib
 import ctypes
 import dataclasses
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import threading
@@ -45,8 +47,23 @@ class Host:
         return subprocess.Popen(["ip", "netns", "exec", self.name, *command], stdout=subprocess.DEVNULL, start_new_session=True, **more)
 
 
+@contextlib.contextmanager
+def held():
+    """Holds Ctrl-C and SIGTERM back, so that whatever starts here is on the stack before either of them ends the demo."""
+    came: list[int] = []
+    heeded = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
+    handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
+
+
 def ip(arguments: str) -> None:
-    ended = subprocess.run(["ip", *arguments.split()], capture_output=True, text=True, check=False)
+    ended = subprocess.run(["ip", *arguments.split()], capture_output=True, text=True, check=False, start_new_session=True)
     if ended.returncode != 0:
         raise Lacking(f"ip {arguments}: {ended.stderr.strip()}")
 
@@ -65,8 +82,9 @@ def hosts(stack, machines: list[str]):
     for number, machine in enumerate(machines):
         host = Host(machine, f"sfdemo{os.getpid()}-{machine}", f"10.99.{number}.1", f"10.99.{number}.2")
         for name in (host.name, host.far_name):
-            ip(f"netns add {name}")
-            stack.callback(ip, f"netns del {name}")
+            with held():
+                ip(f"netns add {name}")
+                stack.callback(ip, f"netns del {name}")
             ip(f"-n {name} link set lo up")
         ip(f"-n {host.name} link add wan type veth peer name lan netns {host.far_name}")
         for name, device, address in ((host.name, "wan", host.near), (host.far_name, "lan", host.far)):
