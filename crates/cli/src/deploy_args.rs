@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args, ValueEnum, ValueHint};
-use shortflow_deploy::TcpGrowthRule;
+use shortflow_deploy::{TcpGrowthRule, parse_network};
 use shortflow_units::{Bytes, Duration, LinkLayer, ParseQuantityError, Rate, SignedBytes};
 
 use crate::args::key_and_value;
@@ -179,15 +179,8 @@ impl GrowthRule {
     }
 }
 
-/// An address, and how many bits of it count.
-fn network(text: &str) -> Result<(IpAddr, u8), String> {
-    let example = || "write an address or a network, as in 192.0.2.7 or 192.0.2.0/24".to_owned();
-    let (address, bits) =
-        text.split_once('/').map_or((text, None), |(one, bits)| (one, Some(bits)));
-    let address: IpAddr = address.parse().map_err(|_| example())?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    let bits = bits.map_or(Ok(most), |bits| bits.parse().map_err(|_| example()))?;
-    if bits > most { Err(example()) } else { Ok((address, bits)) }
+fn network(text: &str) -> Result<(IpAddr, u8), &'static str> {
+    parse_network(text).ok_or("write an address or a network, as in 192.0.2.7 or 192.0.2.0/24")
 }
 
 /// `reload`.

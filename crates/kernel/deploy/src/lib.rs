@@ -108,7 +108,8 @@ pub use status::{BESIDE, ClassSeen, ClassStatus, DeviceStatus, EdgeStatus};
 pub use tc::{Applied, Tc};
 pub use tcp::{
     TcpAbandoned, TcpDeployment, TcpDone, TcpGrowthMistake, TcpGrowthRule, TcpPlan, TcpRefusal,
-    TcpSelection, TcpStatus, abandoned_in_tcp, compile_tcp, matching, remove_abandoned_in_tcp,
+    TcpSelection, TcpStatus, abandoned_in_tcp, compile_tcp, matching, parse_network,
+    remove_abandoned_in_tcp,
 };
 pub use tree::{Discipline, Inner, Leaf, Tree};
 pub use wanted::{Site, Unwanted, Wanted, has_shaper};

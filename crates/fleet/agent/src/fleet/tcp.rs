@@ -1,9 +1,7 @@
 //! An interface that is this machine's own TCP: which connections share a profile, and how their windows grow.
 
-use std::net::IpAddr;
-
 use shortflow_deploy::{
-    TcpFilter, TcpGrowth, TcpGrowthMistake, TcpGrowthRule, TcpSelection, matching,
+    TcpFilter, TcpGrowth, TcpGrowthMistake, TcpGrowthRule, TcpSelection, matching, parse_network,
 };
 use shortflow_units::{Duration, Rate};
 
@@ -51,7 +49,7 @@ impl TcpPlace {
 impl TcpFile {
     /// The connections; of what is wrong nothing.
     pub(super) fn place(&self) -> TcpPlace {
-        let address = |text: &Option<String>| text.as_deref().and_then(network);
+        let address = |text: &Option<String>| text.as_deref().and_then(parse_network);
         TcpPlace {
             selection: TcpSelection {
                 filter: TcpFilter {
@@ -80,7 +78,7 @@ impl TcpFile {
     /// Notes its mistakes.
     pub(super) fn check(&self, path: &str, remarks: &mut Remarks<'_>) {
         for (key, text) in [("local", &self.local), ("peer", &self.peer)] {
-            if let Some(text) = text.as_deref().filter(|text| network(text).is_none()) {
+            if let Some(text) = text.as_deref().filter(|text| parse_network(text).is_none()) {
                 let what = format!("`{text}` is neither an address nor a network");
                 let help = "write an address or a network, as in \"192.0.2.7\" or \"192.0.2.0/24\"";
                 remarks.mistake(&format!("{path}.{key}"), what, help);
@@ -126,14 +124,4 @@ impl TcpFile {
             remarks.mistake(&format!("{path}.increase"), "`increase` is out of range", help);
         }
     }
-}
-
-/// An address, and how many bits of it count.
-fn network(text: &str) -> Option<(IpAddr, u8)> {
-    let (address, bits) =
-        text.split_once('/').map_or((text, None), |(one, bits)| (one, Some(bits)));
-    let address: IpAddr = address.parse().ok()?;
-    let most = if address.is_ipv4() { 32 } else { 128 };
-    let bits = bits.map_or(Some(most), |bits| bits.parse().ok())?;
-    (bits <= most).then_some((address, bits))
 }

@@ -354,6 +354,16 @@ impl TcpStatus {
     }
 }
 
+/// An address, or a network as in `192.0.2.0/24`, and how many bits of it count.
+pub fn parse_network(text: &str) -> Option<(IpAddr, u8)> {
+    let (address, bits) =
+        text.split_once('/').map_or((text, None), |(one, bits)| (one, Some(bits)));
+    let address: IpAddr = address.parse().ok()?;
+    let most = if address.is_ipv4() { 32 } else { 128 };
+    let bits = bits.map_or(Some(most), |bits| bits.parse().ok())?;
+    (bits <= most).then_some((address, bits))
+}
+
 /// Which connections a filter selects, in words.
 pub fn matching(filter: &TcpFilter) -> String {
     let TcpFilter { local, peer, local_port, peer_port } = filter;
