@@ -1,6 +1,7 @@
 //! An agent's source in a real OpenLDAP server.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use shortflow_agent::{
@@ -110,6 +111,74 @@ fn a_wrong_password_and_an_entry_that_is_not_there_are_told_in_words() {
         |bind: Bind| directory(&slapd.url, bind, false, None).fetch().unwrap_err().to_string();
     assert_eq!(why(wrong), "authentication failed: LDAP result 49 (wrong name or password)");
     assert_eq!(why(Bind::Anonymous), "cannot search: LDAP result 32 (no such entry)");
+}
+
+/// A repository of so many policies beside its fleet.
+fn of_policies(count: usize) -> Bundle {
+    let policy = |at| (format!("policies/p{at}.toml"), format!("name = \"{at}\"\n"));
+    let fleet = repository("95 Mbit/s").text(FLEET).unwrap().to_owned();
+    Bundle::new((0..count).map(policy).chain([(FLEET.to_owned(), fleet)]))
+}
+
+#[test]
+fn more_entries_than_a_server_gives_at_a_time_come_in_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = "limits anonymous size.soft=500 size.hard=unlimited".to_owned();
+    let like = Like { database, ..Like::default() };
+    let Some(slapd) = Slapd::with(folder.path(), &like, &of_policies(621)) else { return };
+    let whole = Command::new("ldapsearch").args(["-x", "-H", &slapd.url, "-b", BASE]).output();
+    assert_eq!(whole.unwrap().status.code(), Some(4), "without pages there are 500");
+    let mut source = directory(&slapd.url, Bind::Anonymous, false, None);
+    assert_eq!(source.fetch().unwrap().bundle, of_policies(621));
+}
+
+#[test]
+fn where_a_limit_ends_the_synchronisation_changes_are_found_by_reading_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("limits anonymous size.soft=5 size.hard=unlimited\n{SYNCHRONISING}");
+    let like = Like { database, ..Like::default() };
+    let Some(slapd) = Slapd::with(folder.path(), &like, &of_policies(21)) else { return };
+    let mut source = directory(&slapd.url, Bind::Anonymous, false, None);
+    assert_eq!(source.fetch().unwrap().bundle, of_policies(21));
+    settle(&mut source);
+    slapd.replace(FLEET, repository("90 Mbit/s").text(FLEET).unwrap());
+    assert_eq!(rings(&mut source, Duration::from_millis(500)), None);
+    let fetched = source.fetch().unwrap().bundle;
+    assert_eq!(fetched.text(FLEET), repository("90 Mbit/s").text(FLEET));
+}
+
+#[test]
+fn a_limit_of_the_server_is_told_in_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let like = Like { database: "sizelimit 20".to_owned(), ..Like::default() };
+    let Some(slapd) = Slapd::with(folder.path(), &like, &of_policies(21)) else { return };
+    let why = directory(&slapd.url, Bind::Anonymous, false, None).fetch().unwrap_err().to_string();
+    assert_eq!(
+        why,
+        "cannot search: LDAP result 4 (the server gives no more entries in one search; raise its size limit for the \
+         agent's name)"
+    );
+}
+
+#[test]
+fn a_repository_that_is_in_part_or_wholly_on_another_server_is_refused_with_that_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(slapd) = Slapd::with(folder.path(), &Like::default(), &repository("95 Mbit/s")) else {
+        return;
+    };
+    let there = "ldap://127.0.0.1:3999/ou=shortflow,dc=example,dc=net";
+    let branch = |dn: &str| {
+        format!("dn: {dn}\nobjectClass: referral\nobjectClass: extensibleObject\nref: {there}\n")
+    };
+    slapd.take("ldapadd", &branch(&format!("cn=branch,{BASE}")));
+    slapd.take("ldapadd", &branch("ou=moved,dc=example,dc=org"));
+    let words = format!("the server refers to another one for entries below the base: {there}");
+    for base in [BASE, "ou=moved,dc=example,dc=org"] {
+        let options =
+            DirectoryOptions::new(&slapd.url, base, admin(), Transport::AsUrl, None, None);
+        let why = Directory::new(options.unwrap()).unwrap().fetch().unwrap_err().to_string();
+        assert!(why.starts_with(&words), "{base}: {why}");
+    }
 }
 
 #[test]

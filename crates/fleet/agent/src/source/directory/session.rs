@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use ldap3::adapters::{Adapter, PagedResults};
+use ldap3::asn1::{PL, StructureTag};
 use ldap3::controls::{RefreshMode, SyncRequest};
 use ldap3::{
     Ldap, LdapConnAsync, LdapConnSettings, LdapError, Mod, Scope, SearchEntry, SearchStream,
@@ -14,11 +16,17 @@ use crate::source::UNKNOWN_AUTHOR;
 
 /// The control of content synchronisation (RFC 4533, §2.2).
 const SYNCHRONISATION: &str = "1.3.6.1.4.1.4203.1.9.1.1";
+/// The control of paged results (RFC 2696, §2).
+const PAGES: &str = "1.2.840.113556.1.4.319";
+/// The entries of a page. Servers give 500 or 1000 at a time by default.
+const PAGE: i32 = 500;
 /// Entries that are ours.
 const ENTRY_FILTER: &str = "(|(objectClass=shortflowTextEntry)(objectClass=shortflowPolicy)(objectClass=shortflowRule)\
                     (objectClass=shortflowVerdict))";
 /// There is no such entry (RFC 4511, appendix A).
 const NO_SUCH_ENTRY: u32 = 32;
+/// The entries are at another server.
+const REFERRAL: u32 = 10;
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(10);
 /// The most entries of an answer: more than a repository may have with the verdicts of its machines.
@@ -26,14 +34,15 @@ const MAX_ENTRIES: usize = 100_000;
 /// The most bytes of an answer.
 const MAX_BYTES: usize = 64 << 20;
 
-/// What the synchronisation asks for: names alone, since what it says is that something may have changed.
-type Bell = SearchStream<'static, &'static str, Vec<&'static str>>;
+type Search = SearchStream<'static, &'static str, Vec<&'static str>>;
 
 /// An authenticated connection.
 pub(super) struct Session {
     ldap: Ldap,
+    /// Whether the server gives entries in pages.
+    has_pages: bool,
     /// Where the server has content synchronisation.
-    bell: Option<Bell>,
+    bell: Option<Search>,
 }
 
 impl Session {
@@ -61,17 +70,30 @@ impl Session {
                 .and_then(|result| result.success())
                 .map_err(|error| error_text("authentication failed", &error))?;
         }
-        let bell = match has_synchronisation(&mut ldap).await? {
+        let controls = supported_controls(&mut ldap).await?;
+        let has = |control: &str| controls.iter().any(|one| one == control);
+        let bell = match has(SYNCHRONISATION) {
             true => Some(bell(&mut ldap, &options.base).await?),
             false => None,
         };
-        Ok(Session { ldap, bell })
+        Ok(Session { ldap, has_pages: has(PAGES), bell })
     }
 
     /// All entries that are ours, in the order of their names, and who changed one of them last.
     pub(super) async fn read(&mut self, base: &str) -> Result<(Vec<Entry>, String), String> {
         let attributes = vec!["*", "modifyTimestamp", "modifiersName"];
-        let found = search(&mut self.ldap, base, Scope::Subtree, ENTRY_FILTER, attributes).await?;
+        let mut adapters: Vec<Box<dyn Adapter<'static, _, _>>> = Vec::new();
+        if self.has_pages {
+            adapters.push(Box::new(PagedResults::new(PAGE)));
+        }
+        let asked = self.ldap.streaming_search_with(
+            adapters,
+            base,
+            Scope::Subtree,
+            ENTRY_FILTER,
+            attributes,
+        );
+        let found = found(asked.await).await?;
         let mut newest = (String::new(), UNKNOWN_AUTHOR.to_owned());
         let mut entries: Vec<Entry> = Vec::new();
         for SearchEntry { dn, attrs, bin_attrs } in found {
@@ -139,29 +161,24 @@ impl Session {
     }
 }
 
-async fn has_synchronisation(ldap: &mut Ldap) -> Result<bool, String> {
-    let asked = vec!["supportedControl"];
-    let found = search(ldap, "", Scope::Base, "(objectClass=*)", asked).await?;
-    let controls = found
-        .into_iter()
-        .flat_map(|mut root| root.attrs.remove("supportedControl").unwrap_or_default());
-    Ok(controls.into_iter().any(|control| control == SYNCHRONISATION))
+async fn supported_controls(ldap: &mut Ldap) -> Result<Vec<String>, String> {
+    let asked = ldap.streaming_search("", Scope::Base, "(objectClass=*)", vec!["supportedControl"]);
+    let roots = found(asked.await).await?.into_iter();
+    Ok(roots
+        .flat_map(|mut root| root.attrs.remove("supportedControl").unwrap_or_default())
+        .collect())
 }
 
 /// The entries that a server finds. One that sends more than a repository can be is not heard to its end.
-async fn search(
-    ldap: &mut Ldap,
-    base: &str,
-    scope: Scope,
-    filter: &str,
-    attributes: Vec<&'static str>,
-) -> Result<Vec<SearchEntry>, String> {
+async fn found(asked: Result<Search, LdapError>) -> Result<Vec<SearchEntry>, String> {
     let cannot = |error: LdapError| error_text("cannot search", &error);
-    let asked = ldap.streaming_search(base, scope, filter, attributes).await;
     let mut stream = asked.map_err(cannot)?;
     let (mut entries, mut bytes) = (Vec::new(), 0);
     while let Some(found) = stream.next().await.map_err(cannot)? {
-        if found.is_ref() || found.is_intermediate() {
+        if found.is_ref() {
+            return Err(elsewhere(&references(&found.0)));
+        }
+        if found.is_intermediate() {
             continue;
         }
         let entry = SearchEntry::construct(found);
@@ -174,8 +191,30 @@ async fn search(
             ));
         }
     }
-    stream.finish().await.success().map_err(cannot)?;
-    Ok(entries)
+    let result = stream.finish().await;
+    match result.rc {
+        REFERRAL => Err(elsewhere(&result.refs)),
+        _ => result.success().map(|_| entries).map_err(cannot),
+    }
+}
+
+/// The addresses of a search result reference (RFC 4511, §4.5.3).
+fn references(message: &StructureTag) -> Vec<String> {
+    let PL::C(parts) = &message.payload else { return Vec::new() };
+    let text = |part: &StructureTag| match &part.payload {
+        PL::P(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        PL::C(_) => None,
+    };
+    parts.iter().filter_map(text).collect()
+}
+
+/// A part of a repository is on another server: half of one is never taken.
+fn elsewhere(servers: &[String]) -> String {
+    let servers = servers.join(", ");
+    format!(
+        "the server refers to another one for entries below the base: {servers}; the agent reads a repository from one \
+         server: give that server, or a base below which all entries are here"
+    )
 }
 
 /// The bytes of an entry's names and values.
@@ -189,7 +228,8 @@ fn size(entry: &SearchEntry) -> usize {
     entry.dn.len() + attributes
 }
 
-async fn bell(ldap: &mut Ldap, base: &str) -> Result<Bell, String> {
+/// Subscribes to changes. It asks for names alone, since what it says is that something may have changed.
+async fn bell(ldap: &mut Ldap, base: &str) -> Result<Search, String> {
     let request =
         SyncRequest { mode: RefreshMode::RefreshAndPersist, cookie: None, reload_hint: false };
     let asked = ldap
@@ -213,8 +253,13 @@ fn error_text(what: &str, error: &LdapError) -> String {
 /// What operators meet (RFC 4511, appendix A).
 fn meaning(code: u32) -> &'static str {
     match code {
+        3 => "the server's time limit for a search was reached; raise it for the agent's name",
+        4 => {
+            "the server gives no more entries in one search; raise its size limit for the agent's name"
+        }
         7 => "authentication method not supported",
         8 => "stronger authentication required",
+        11 => "the server's administrative limit was exceeded; raise it for the agent's name",
         13 => "TLS required",
         32 => "no such entry",
         48 => "anonymous access not allowed",
