@@ -214,8 +214,8 @@ impl Adding<'_> {
 
     fn message(&mut self, tcp: &Config, number: usize, message: &Message) {
         let route = self.route;
-        let hops = if message.is_there { &route.there } else { &route.back };
-        let answers = if message.is_there { &route.back } else { &route.there };
+        let hops = route.way(message.is_there);
+        let answers = route.way(!message.is_there);
         let packet = f64::from(tcp.mss) + f64::from(tcp.header);
         let way = |hops: &[Hop], bytes: f64| -> f64 {
             let each = hops.iter().map(|hop| &self.lines[hop.line]);

@@ -224,7 +224,7 @@ fn overshoots(network: &Network, source: &Source) -> bool {
             hops.iter().map(|hop| line(hop).time(bytes) + line(hop).delay).sum()
         };
         let trip = way(&route.there, mss + header) + way(&route.back, header);
-        let hops = if message.is_there { &route.there } else { &route.back };
+        let hops = route.way(message.is_there);
         hops.iter().any(|hop| {
             let packet = line(hop).time(mss + header);
             let band = &line(hop).bands()[hop.pieces[0].places[0].band];
@@ -338,7 +338,7 @@ const ALIKE: f64 = 1.1;
 const AT_DISTANCES: &str = "long flows of different round trips fill a plain buffer. The one with the longer round trip \
     may get a third of the goodput that is predicted for it.";
 const IN_TURN_WITH: &str = "while transfers of others take turns with long flows, CoDel cuts the windows of these, which grow \
-    back slowly afterwards. Their goodput may be up to half lower, most so with one or two of them.";
+    back slowly afterwards. Their goodput may be up to a quarter lower, most so with one or two of them.";
 const BANDS: &str = "Bands in priority order: M/G/1 with non-preemptive priorities (Cobham; Guo et \
     al. 2005, eq. 1).";
 const WEIGHTS: &str = "Classes with weights: only values that are nearly the same in every order \

@@ -92,7 +92,7 @@ impl Network {
             return false;
         };
         let of_message = |route: &Route, message: &Message| {
-            let hops = if message.is_there { &route.there } else { &route.back };
+            let hops = route.way(message.is_there);
             let sending = || Sending::new(self, number, route, message.is_there);
             let held = |sending: &Sending<'_>, size: f64| {
                 sending.held_up(size * message.in_line).is_none_or(|part| part > MAX_HELD_UP)
@@ -336,7 +336,7 @@ fn at_once(
     let (mss, header) = (f64::from(source.tcp.mss), f64::from(source.tcp.header));
     let (mut sum, mut squares) = (0.0, 0.0);
     for message in &visit.messages {
-        let hops = if message.is_there { &route.there } else { &route.back };
+        let hops = route.way(message.is_there);
         if !hops.iter().any(|hop| hop.line == at) {
             continue;
         }

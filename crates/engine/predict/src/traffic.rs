@@ -64,6 +64,13 @@ pub(crate) struct Route {
     pub(crate) share: f64,
 }
 
+impl Route {
+    /// The way of a message in this direction.
+    pub(crate) fn way(&self, is_there: bool) -> &[Hop] {
+        if is_there { &self.there } else { &self.back }
+    }
+}
+
 /// How much comes, and when.
 #[derive(Debug)]
 pub(crate) enum Demand {

@@ -83,7 +83,7 @@ impl Sending<'_> {
                     let header = f64::from(source.tcp.header);
                     for route in &source.routes {
                         for message in &visit.messages {
-                            let hops = if message.is_there { &route.there } else { &route.back };
+                            let hops = route.way(message.is_there);
                             if !hops.iter().any(alike) {
                                 continue;
                             }

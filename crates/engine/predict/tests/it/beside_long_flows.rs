@@ -75,6 +75,28 @@ fn long_flows_that_others_cut_before_they_have_grown_back_get_at_most_what_the_l
 }
 
 #[test]
+fn transfers_that_make_codel_cut_a_long_flow_before_it_has_grown_back_leave_its_goodput_a_bound() {
+    let transfers_of = |size: &str, load: &str| {
+        format!(
+            "[workloads.tr.transfers]\nclient = \"c\"\nserver = \"s\"\nload = \"{load}\"\n\
+             request.constant = \"100 B\"\nreply.choice = {{ sizes = [\"2 KB\", \"{size}\"], weights = [1, 1] }}\n"
+        )
+    };
+    let policy = "[roles.edge]\n[roles.core.queue.fq-codel]\n";
+    let beside = |size, load| {
+        let workloads = bulk(1) + &transfers_of(size, load);
+        let scenario = line("100 Mbit/s", "8 ms", &workloads, policy);
+        (goodput(&predicted(&scenario)), goodput(&simulated(&scenario, 3)).mean)
+    };
+    // 1 MB takes 80 ms of the line, or 160 ms of a half of it: longer than CoDel's interval of 100 ms.
+    let (bound, found) = beside("1 MB", "20 Mbit/s");
+    assert!(bound.at_most && found < 0.75 * bound.mean, "{bound:?} {found}");
+    // 100 KB takes 16 ms of a half of it.
+    let (mean, found) = beside("100 KB", "10 Mbit/s");
+    assert!(!mean.at_most && (mean.mean / found - 1.0).abs() < 0.2, "{mean:?} {found}");
+}
+
+#[test]
 fn what_loses_much_of_the_line_at_levels_of_red_beside_long_flows_has_no_bound_on_its_loss() {
     let policy = r#"
         [[roles.edge.classes]]
