@@ -61,7 +61,7 @@ mod on_linux {
             console.note("an earlier `verify` was killed; what it left is removed");
         }
         let Wanted { policy: name, edge, tree, .. } = wanted;
-        let mut plan = plan(args, peer, tree.as_ref())?;
+        let mut plan = Plan { device: Some(device.clone()), ..plan(args, peer, tree.as_ref())? };
         let owners = labelled(&policy, &args.label)?;
         let passing = edge.map(|marking| passing(&policy, &owners, marking, peer.ip(), &mut plan));
         let passing = passing.transpose()?;

@@ -18,8 +18,13 @@ const PEER: &str = "10.77.3.2";
 
 /// Does something in a namespace from which a cable leads to a machine that listens.
 fn with_a_peer(test: impl FnOnce() + Send + 'static) {
-    let ran = std::thread::spawn(move || match make() {
-        Ok(peer) => {
+    with_a_peer_behind(None, test);
+}
+
+/// The same; with a rate, a router is on the way, and its line to that machine has this rate.
+fn with_a_peer_behind(rate: Option<&'static str>, test: impl FnOnce() + Send + 'static) {
+    let ran = std::thread::spawn(move || match make(rate) {
+        Ok((peer, _router)) => {
             test();
             peer.end();
         }
@@ -56,16 +61,14 @@ impl Drop for Listening {
     }
 }
 
-fn make() -> Result<Listening, String> {
-    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| errno.to_string())?;
+/// A process in a network namespace of its own, and its number.
+fn elsewhere(arguments: &[&str]) -> Result<(Listening, String), String> {
     let mut there = command("unshare");
-    there.args(["-n", env!("CARGO_BIN_EXE_shortflow"), "verify", "--listen"]);
-    there.stdout(Stdio::piped()).stderr(Stdio::null());
+    there.arg("-n").args(arguments).stdout(Stdio::piped()).stderr(Stdio::null());
     let there = there.spawn().map_err(|error| error.to_string())?;
     let id = there.id().to_string();
-    let peer = Listening(Some(there));
-    done("ip", "link add sf0 type veth peer name sf1")?;
-    // It has a namespace of its own a moment after it began.
+    let there = Listening(Some(there));
+    // It has its namespace a moment after it began.
     let begin = Instant::now();
     while std::fs::read_link(format!("/proc/{id}/ns/net")).ok()
         == std::fs::read_link("/proc/thread-self/ns/net").ok()
@@ -75,19 +78,55 @@ fn make() -> Result<Listening, String> {
         }
         sleep(Duration::from_millis(5));
     }
-    for line in [
-        format!("ip link set sf1 netns {id}"),
+    Ok((there, id))
+}
+
+fn make(rate: Option<&str>) -> Result<(Listening, Option<Listening>), String> {
+    unshare(CloneFlags::CLONE_NEWNET).map_err(|errno| errno.to_string())?;
+    let (peer, id) = elsewhere(&[env!("CARGO_BIN_EXE_shortflow"), "verify", "--listen"])?;
+    let there = format!("nsenter -n -t {id}");
+    let mut lines = vec![
+        "ip link add sf0 type veth peer name sf1".to_owned(),
         "ip addr add 10.77.3.1/24 dev sf0".to_owned(),
         "ip link set sf0 up".to_owned(),
-        format!("nsenter -n -t {id} ip addr add {PEER}/24 dev sf1"),
-        format!("nsenter -n -t {id} ip link set sf1 up"),
-    ] {
+    ];
+    let router = match rate {
+        None => {
+            lines.push(format!("ip link set sf1 netns {id}"));
+            lines.push(format!("{there} ip addr add {PEER}/24 dev sf1"));
+            lines.push(format!("{there} ip link set sf1 up"));
+            None
+        }
+        Some(rate) => {
+            let (router, between) = elsewhere(&["sleep", "120"])?;
+            let on_the_way = format!("nsenter -n -t {between}");
+            lines.extend([
+                format!("ip link set sf1 netns {between}"),
+                format!("{on_the_way} ip link add sf2 type veth peer name sf3 netns {id}"),
+                format!("{on_the_way} ip addr add 10.77.3.3/32 dev sf1"),
+                format!("{on_the_way} ip link set sf1 up"),
+                format!("{on_the_way} ip link set sf2 up"),
+                format!("{on_the_way} ip route add 10.77.3.1 dev sf1"),
+                format!("{on_the_way} ip route add {PEER} dev sf2"),
+                format!("{on_the_way} sysctl -qw net.ipv4.ip_forward=1"),
+                format!(
+                    "{on_the_way} tc qdisc add dev sf2 root tbf rate {rate} burst 8kb latency 100ms"
+                ),
+                format!("ip route add {PEER} via 10.77.3.3 dev sf0"),
+                format!("{there} ip addr add {PEER}/32 dev sf3"),
+                format!("{there} ip link set sf3 up"),
+                format!("{there} ip route add 10.77.3.1 via 10.77.3.3 dev sf3 onlink src {PEER}"),
+            ]);
+            Some(router)
+        }
+    };
+    for line in lines {
         let (program, arguments) = line.split_once(' ').expect("a program and its arguments");
-        done(program, arguments)?;
+        done(program, arguments).map_err(|error| format!("{line}: {error}"))?;
     }
     // Small packets, as on a line of this rate.
     let _ = done("ethtool", "-K sf0 tso off gso off");
-    Ok(peer)
+    Ok((peer, router))
 }
 
 fn done(program: &str, arguments: &str) -> Result<(), String> {
@@ -127,6 +166,28 @@ fn what_is_deployed_is_seen_to_work() {
         let highest = voice["ratio"][2].as_f64().unwrap();
         assert!(highest < 0.5, "voice waits for a fraction of what the load waits: {found:#}");
         assert!(found["transfers"]["complete"].as_u64().unwrap() > 0, "{found:#}");
+    });
+}
+
+#[test]
+fn a_rate_above_that_of_a_line_behind_the_device_is_told_with_one_that_is_below() {
+    with_a_peer_behind(Some("4mbit"), || {
+        deploy();
+        let verify = ["verify", STRICT, "--dev", "sf0", "--peer", PEER, "--seconds", "3"];
+        let ended = run(&verify);
+        assert_eq!(ended.code, Some(1), "{}{}", ended.out, ended.err);
+        assert!(ended.out.contains("packets wait elsewhere, at a slower line"), "{}", ended.out);
+        let (_, after) = ended.out.split_once("`--rate '").expect("a rate is named");
+        let (rate, _) = after.split_once('\'').unwrap();
+        let megabits: f64 = rate.strip_suffix(" Mbit/s").unwrap().parse().unwrap();
+        assert!((3.0..4.0).contains(&megabits), "below 4 Mbit/s: {rate}");
+
+        let reloaded = run(&["reload", STRICT, "--dev", "sf0", "--rate", rate]);
+        assert_eq!(reloaded.code, Some(0), "{}", reloaded.err);
+        let now = run(&[&verify[..], &["--json"]].concat());
+        assert_eq!(now.code, Some(0), "{}{}", now.out, now.err);
+        let found: Value = serde_json::from_str(&now.out).unwrap();
+        assert_eq!(found["suggested_rate_bit_per_s"], Value::Null, "{found:#}");
     });
 }
 

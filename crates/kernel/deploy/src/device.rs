@@ -5,7 +5,7 @@ use std::process::Command;
 
 use nix::net::if_::{if_nameindex, if_nametoindex};
 use serde_json::Value;
-use shortflow_units::Rate;
+use shortflow_units::{Bytes, Rate};
 
 use crate::error::Error;
 
@@ -22,8 +22,6 @@ pub struct Link {
     pub speed: Option<Rate>,
 }
 
-/// The most bytes of a device's name (IFNAMSIZ, and an end).
-const MAX_OF_NAME: usize = 15;
 /// The bytes of an Ethernet header.
 const ETHERNET: u64 = 14;
 
@@ -53,7 +51,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), Error> {
     if name.is_empty() {
         return Err(Error::NoName);
     }
-    if name.len() > MAX_OF_NAME {
+    if name.len() > MAX_NAME {
         return Err(Error::LongName { device: name.to_owned() });
     }
     match is_plain(name) {
@@ -98,22 +96,36 @@ pub(crate) fn indexes() -> Result<BTreeSet<u32>, Error> {
     Ok(all.iter().map(nix::net::if_::Interface::index).collect())
 }
 
+/// What the device of this name has sent so far, in bytes as the kernel counts them.
+///
+/// # Errors
+/// As [`link`].
+pub fn sent(name: &str) -> Result<Bytes, Error> {
+    check_name(name)?;
+    let found = described(&["-s", "-j", "link", "show", "dev", name])?;
+    let bytes = found.first().and_then(|link| link["stats64"]["tx"]["bytes"].as_u64());
+    Ok(Bytes(bytes.unwrap_or_default()))
+}
+
+/// What `ip` says of devices.
+fn described(arguments: &[&str]) -> Result<Vec<Value>, Error> {
+    let output = Command::new("ip").args(arguments).output();
+    let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;
+    let unreadable =
+        |message| Error::Unreadable { command: format!("ip {}", arguments.join(" ")), message };
+    if !output.status.success() {
+        return Err(unreadable(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+    }
+    serde_json::from_slice(&output.stdout).map_err(|error| unreadable(error.to_string()))
+}
+
 /// All devices, as `ip` describes them at one time.
 pub(crate) struct Links(Vec<Value>);
 
 impl Links {
     /// All that are there now.
     pub(crate) fn read() -> Result<Links, Error> {
-        let output = Command::new("ip").args(["-d", "-j", "link", "show"]).output();
-        let output = output.map_err(|source| Error::NoProgram { program: "ip", source })?;
-        let unreadable =
-            |message| Error::Unreadable { command: "ip -j link show".to_owned(), message };
-        if !output.status.success() {
-            return Err(unreadable(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-        }
-        serde_json::from_slice(&output.stdout)
-            .map(Links)
-            .map_err(|error| unreadable(error.to_string()))
+        described(&["-d", "-j", "link", "show"]).map(Links)
     }
 
     /// Each as `ip` describes it.

@@ -78,7 +78,7 @@ pub use compile::{
 pub use converge::{Step, converge};
 pub use deployed::{Deployed, Options, quoted};
 pub use deployed_file::{forget_deployed, forget_received};
-pub use device::{Link, is_plain, link, may_be_device, numbers, own_link};
+pub use device::{Link, is_plain, link, may_be_device, numbers, own_link, sent};
 pub use device_lock::DeviceLock;
 pub use doctor::{Finding, Report, examine, examine_kernel};
 pub use early::Early;

@@ -10,7 +10,7 @@ use shortflow_units::{Bytes, Rate};
 use crate::class::Class;
 use crate::class_separation::{ClassDelays, RelativeDelay};
 use crate::code_points::Arrival;
-use crate::gain::{Gain, Period};
+use crate::gain::{DeviceRate, Gain, Period};
 
 /// The results of a [`Plan`](crate::Plan).
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +29,8 @@ pub struct Findings {
     pub gain: Option<Gain>,
     /// The rate of the line, if known.
     pub rate: Option<Rate>,
+    /// The most that the class of the long flows may send, if known.
+    pub ceiling: Option<Rate>,
     /// The size of a short transfer.
     pub size: Bytes,
     /// The number of long flows.
@@ -163,7 +165,30 @@ impl Findings {
         if let Some(gain) = &self.gain {
             text += &self.gain_text(gain);
         }
+        if let Some((sent, ceiling, rate)) = self.below_its_rate() {
+            let _ = write!(
+                text,
+                "\nThe device sent {:.1} Mbit/s meanwhile, of the {:.1} that it may send: packets wait elsewhere, at a \
+                 slower line behind it.\n  Set a rate just below that line's: `shortflow reload` with `--rate '{rate}'`. If \
+                 nothing there is slower, let more flows fill the line: `--flows {}`.\n",
+                sent / 1e6,
+                ceiling / 1e6,
+                4 * self.flows,
+            );
+        }
         text
+    }
+
+    /// What the device sent and might have sent, in bits per second, and the rate that lets packets wait at it, where long flows
+    /// did not fill it.
+    fn below_its_rate(&self) -> Option<(f64, f64, Rate)> {
+        let with_policy = self.gain.as_ref().map(|gain| gain.device);
+        let DeviceRate { sent, resent } =
+            with_policy.unwrap_or_else(|| self.transfers.as_ref()?.device)?;
+        let ceiling = self.ceiling?.bits_per_sec() as f64;
+        // What is sent again was lost behind the device.
+        let rate = rounded_down(BELOW * (sent - resent));
+        (sent < FILLED * ceiling).then_some((sent, ceiling, rate))
     }
 
     fn gain_text(&self, gain: &Gain) -> String {
@@ -222,20 +247,35 @@ impl Findings {
             json!({
                 "median_s": period.median(), "complete": period.transfers.times.len(),
                 "failed": period.transfers.failed, "long_flows_bit_per_s": period.long_flows,
+                "device_bit_per_s": period.device.map(|device| device.sent),
             })
         });
         let gain = self.gain.as_ref().map(|gain| {
             json!({
                 "median_s": gain.medians, "p95_s": gain.p95, "failed": gain.failed,
                 "long_flows_bit_per_s": gain.long_flows, "ratio": gain.ratio,
+                "device_bit_per_s": gain.device.map(|device| device.sent),
             })
         });
         json!({
             "code_points": self.code_points.iter().map(arrival).collect::<Vec<_>>(),
             "classes": classes, "unreached": self.unreached, "transfers": transfers, "gain": gain,
+            "ceiling_bit_per_s": self.ceiling.map(Rate::bits_per_sec),
+            "suggested_rate_bit_per_s": self.below_its_rate().map(|(.., rate)| rate.bits_per_sec()),
             "transfer_bytes": self.size.0, "long_flows": self.flows, "holds": self.holds(),
         })
     }
+}
+
+/// The part of its rate from which on a device counts as filled: short transfers and timers leave pauses.
+const FILLED: f64 = 0.85;
+/// The part of a line's rate that keeps the queue in front of it.
+const BELOW: f64 = 0.95;
+
+/// A rate of two digits.
+fn rounded_down(bits_per_sec: f64) -> Rate {
+    let step = 10f64.powf(bits_per_sec.max(1.0).log10().floor() - 1.0).max(1.0);
+    Rate::from_bits_per_sec(((bits_per_sec / step).floor() * step) as u64)
 }
 
 /// `0.31 (0.28 to 0.35)`.

@@ -1,6 +1,5 @@
 //! The gain of short transfers during long flows, with a policy and without.
 
-use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use crate::error::Error;
 use crate::load::Load;
 use crate::probes::sleep_until;
 use crate::transfers::{Transfers, transfers};
+use crate::verify::Plan;
 
 /// How long long flows are alone, to fill the queue.
 pub(crate) const FILL_TIME: Duration = Duration::from_secs(3);
@@ -20,6 +20,17 @@ pub struct Period {
     pub transfers: Transfers,
     /// Bits per second that the kernel took from long flows meanwhile.
     pub long_flows: f64,
+    /// What the device sent meanwhile; `None` without a device.
+    pub device: Option<DeviceRate>,
+}
+
+/// What a device sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DeviceRate {
+    /// Bits per second, of whatever traffic.
+    pub sent: f64,
+    /// Of these, what long flows sent again since it was lost.
+    pub resent: f64,
 }
 
 impl Period {
@@ -29,26 +40,25 @@ impl Period {
     }
 }
 
-/// Short transfers of `size` bytes for this time, during this number of long flows, which start before and end with
-/// it.
+/// Short transfers during long flows, which start before and end with them.
 ///
 /// # Errors
 /// When the peer does not answer, or it is stopped.
-pub(crate) fn period(
-    peer: SocketAddr,
-    size: u64,
-    flows: usize,
-    length: Duration,
-    stop: &AtomicBool,
-) -> Result<Period, Error> {
-    let load = Load::begin(peer, flows)?;
+pub(crate) fn period(plan: &Plan, stop: &AtomicBool) -> Result<Period, Error> {
+    let load = Load::begin(plan.peer, plan.flows)?;
     if !sleep_until(Instant::now() + FILL_TIME, stop) {
         return Err(Error::Interrupted);
     }
-    let (begin, before) = (Instant::now(), load.sent());
-    let transfers = transfers(peer, size, length, stop)?;
-    let sent = (load.sent() - before) as f64;
-    Ok(Period { transfers, long_flows: sent * 8.0 / begin.elapsed().as_secs_f64() })
+    let by_device = || plan.device.as_deref().map(shortflow_deploy::sent).transpose();
+    let (begin, before, resent, device) =
+        (Instant::now(), load.sent(), load.resent(), by_device()?);
+    let transfers = transfers(plan.peer, plan.size.0, plan.length, stop)?;
+    let rate = |sent: u64| sent as f64 * 8.0 / begin.elapsed().as_secs_f64();
+    let device = by_device()?.zip(device).map(|(after, before)| DeviceRate {
+        sent: rate(after.0.saturating_sub(before.0)),
+        resent: rate(load.resent() - resent),
+    });
+    Ok(Period { transfers, long_flows: rate(load.sent() - before), device })
 }
 
 /// Periods with a policy and without, in pairs.
@@ -63,6 +73,8 @@ pub struct Gain {
     pub ratio: Option<[f64; 3]>,
     /// Bits per second of long flows, with and without.
     pub long_flows: [f64; 2],
+    /// What the device sent with the policy, in the last pair.
+    pub device: Option<DeviceRate>,
     /// Transfers that were not complete, with and without.
     pub failed: [usize; 2],
 }
@@ -90,6 +102,7 @@ impl Gain {
             p95: [quantile(&with, 0.95), quantile(&without, 0.95)],
             ratio: interval(&logs),
             long_flows: [mean(0), mean(1)],
+            device: pairs.last().and_then(|[with, _]| with.device),
             failed: [0, 1].map(|at| of(at).map(|period| period.transfers.failed).sum()),
         }
     }
@@ -101,7 +114,7 @@ mod tests {
 
     fn period(median: f64, failed: usize) -> Period {
         let times = vec![0.5 * median, median, 3.0 * median];
-        Period { transfers: Transfers { times, failed }, long_flows: 8e6 }
+        Period { transfers: Transfers { times, failed }, long_flows: 8e6, device: None }
     }
 
     #[test]

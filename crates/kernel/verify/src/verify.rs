@@ -24,6 +24,8 @@ use crate::switch::Switch;
 pub struct Plan {
     /// The address of the peer.
     pub peer: SocketAddr,
+    /// The device through which packets go to it, if what it sends is to be measured.
+    pub device: Option<String>,
     /// The code points to send.
     pub code_points: Vec<Dscp>,
     /// The classes to probe.
@@ -38,6 +40,8 @@ pub struct Plan {
     pub flows: usize,
     /// The rate of the line, if known.
     pub rate: Option<Rate>,
+    /// The most that the class of the long flows may send, if known.
+    pub ceiling: Option<Rate>,
     /// The size of a short transfer.
     pub size: Bytes,
     /// The number of comparisons with one queue in place of the policy.
@@ -52,6 +56,7 @@ impl Plan {
     pub fn to(peer: SocketAddr) -> Plan {
         Plan {
             peer,
+            device: None,
             code_points: vec![Dscp::BEST_EFFORT],
             classes: Vec::new(),
             load: None,
@@ -59,6 +64,7 @@ impl Plan {
             length: Duration::from_secs(10),
             flows: 4,
             rate: None,
+            ceiling: None,
             size: Bytes(20_000),
             pairs: 0,
         }
@@ -86,6 +92,7 @@ impl Plan {
             };
             if at == load {
                 self.load = Some(self.classes.len());
+                self.ceiling = Some(leaf.ceiling.map_or(tree.rate, |own| own.min(tree.rate)));
             }
             self.classes.push(Class {
                 name: leaf.name.clone(),
@@ -134,6 +141,7 @@ impl Plan {
             transfers: None,
             gain: None,
             rate: self.rate,
+            ceiling: self.ceiling,
             size: self.size,
             flows: self.flows,
         };
@@ -149,7 +157,7 @@ impl Plan {
             findings.classes = self.classes.iter().cloned().zip(delays).collect();
         }
         passing.as_mut().map_or(Ok(()), |passing| passing.end())?;
-        let measure = || period(self.peer, self.size.0, self.flows, self.length, stop);
+        let measure = || period(self, stop);
         match switch {
             None => {
                 tell("short transfers");
