@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use shortflow_measure::results::KeptTransfers;
+use shortflow_measure::results::{Ended, Kept};
 use shortflow_measure::{Run, View};
 use shortflow_report as report;
 use shortflow_run::read_runs;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 pub(crate) struct Runs {
     runs: Vec<Run>,
     /// The transfers of runs in memory, until they are taken.
-    transfers: Mutex<Option<Vec<Vec<KeptTransfers>>>>,
+    transfers: Mutex<Option<Vec<Vec<Kept<Ended>>>>>,
     /// Whether transfers are in folders.
     is_in_folders: bool,
     failed: usize,
@@ -29,7 +29,7 @@ impl Runs {
     /// Runs, and their transfers unless they are in folders.
     pub(crate) fn new(
         runs: Vec<Run>,
-        transfers: Option<Vec<Vec<KeptTransfers>>>,
+        transfers: Option<Vec<Vec<Kept<Ended>>>>,
         failed: usize,
     ) -> Runs {
         let is_in_folders = transfers.is_none();

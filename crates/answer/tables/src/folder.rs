@@ -1,7 +1,7 @@
 //! All tables in a folder.
 
-use shortflow_measure::results::{self, Folder};
-use shortflow_measure::{Run, TransferSink};
+use shortflow_measure::Run;
+use shortflow_measure::results::{self, Ended, Folder, Record as _};
 
 use crate::error::Error;
 use crate::format::{Format, write};
@@ -38,5 +38,5 @@ fn has_transfers(run: &Run, folder: &Folder) -> bool {
     let points = run.points.iter().enumerate();
     let mut replicas =
         points.flat_map(|(at, point)| point.replicas.iter().map(move |one| (at, one.number)));
-    replicas.any(|(point, replica)| folder.has(&TransferSink::name(point, replica)))
+    replicas.any(|(point, replica)| folder.has(&Ended::file(point, replica)))
 }

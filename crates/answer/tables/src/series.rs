@@ -1,14 +1,13 @@
 //! Time series of ports and of TCP flows.
 
 use arrow_schema::SchemaRef;
-use csv::StringRecord;
-use shortflow_measure::results::{KeptSamples, TcpRow};
-use shortflow_measure::{Run, TcpSample, TcpSink};
+use shortflow_measure::results::{Kept, TcpRow};
+use shortflow_measure::{Run, TcpSample};
 
 use crate::batch::{self, Cell, Fixed, Rows, bytes, integer, number, seconds, text};
 use crate::case::Cases;
 use crate::reader::Reader;
-use crate::source::{self, Record, Sources};
+use crate::source::{self, Sources, Tabled};
 use crate::table::Table;
 use crate::transfers::Transfers;
 
@@ -57,7 +56,7 @@ pub(crate) fn read(cases: Cases, schema: SchemaRef, runs: &[Run], rows: Transfer
 }
 
 /// Reads the table of series about `runs`, with samples of TCP flows in memory, for each run.
-pub fn read_series(runs: &[Run], samples: Vec<Vec<KeptSamples>>) -> Reader {
+pub fn read_series(runs: &[Run], samples: Vec<Vec<Kept<TcpSample>>>) -> Reader {
     let cases = Cases::new(runs);
     let schema = cases.schema(Table::Series);
     with_flows(cases, schema, runs, source::in_memory(samples))
@@ -96,24 +95,9 @@ fn ports(cases: &Cases, schema: &SchemaRef, runs: &[Run]) -> Vec<arrow_array::Re
     batches
 }
 
-impl Record for TcpSample {
-    fn file(point: usize, replica: u32) -> String {
-        TcpSink::name(point, replica)
-    }
-
-    fn put_text(
-        row: &StringRecord,
-        columns: &StringRecord,
-        case: &[Cell<'_>],
-        rows: &mut Rows,
-    ) -> Result<(), csv::Error> {
-        rows.push(case, &cells(&row.deserialize(Some(columns))?));
-        Ok(())
-    }
-
-    fn put_kept(kept: &KeptSamples, at: usize, case: &[Cell<'_>], rows: &mut Rows) -> bool {
-        let row = kept.row(at);
-        row.inspect(|row| rows.push(case, &cells(row))).is_some()
+impl Tabled for TcpSample {
+    fn put(row: &TcpRow<'_>, case: &[Cell<'_>], rows: &mut Rows) {
+        rows.push(case, &cells(row));
     }
 }
 

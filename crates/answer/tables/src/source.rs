@@ -8,28 +8,17 @@ use arrow_array::RecordBatch;
 use arrow_schema::{ArrowError, SchemaRef};
 use csv::StringRecord;
 use shortflow_measure::Run;
-use shortflow_measure::results::{Folder, Kept};
+use shortflow_measure::results::{Folder, Kept, Record};
 
 use crate::batch::{Cell, Rows};
 use crate::case::Cases;
 use crate::error::Error;
 use crate::reader::Batches;
 
-/// A kind of rows that runs write during the run.
-pub(crate) trait Record: Sized + Send + 'static {
-    /// The name of the file of a replica.
-    fn file(point: usize, replica: u32) -> String;
-
-    /// Adds a row from a file.
-    fn put_text(
-        row: &StringRecord,
-        columns: &StringRecord,
-        case: &[Cell<'_>],
-        rows: &mut Rows,
-    ) -> Result<(), csv::Error>;
-
-    /// Adds the row with this number from memory, if there is one.
-    fn put_kept(kept: &Kept<Self>, at: usize, case: &[Cell<'_>], rows: &mut Rows) -> bool;
+/// Records whose rows are those of a table.
+pub(crate) trait Tabled: Record + Send + 'static {
+    /// Adds a row.
+    fn put(row: &Self::Row<'_>, case: &[Cell<'_>], rows: &mut Rows);
 }
 
 /// The rows of all replicas.
@@ -49,7 +38,7 @@ enum Place<R> {
 }
 
 /// Rows in memory, for each run.
-pub(crate) fn in_memory<R: Record>(kept: Vec<Vec<Kept<R>>>) -> Sources<R> {
+pub(crate) fn in_memory<R: Tabled>(kept: Vec<Vec<Kept<R>>>) -> Sources<R> {
     let sources = kept.into_iter().enumerate().flat_map(|(run, kept)| {
         kept.into_iter().map(move |one| Source {
             run,
@@ -62,7 +51,7 @@ pub(crate) fn in_memory<R: Record>(kept: Vec<Vec<Kept<R>>>) -> Sources<R> {
 }
 
 /// The rows in folders, of each run that has one. Replicas without a file have no rows.
-pub(crate) fn in_files<R: Record>(
+pub(crate) fn in_files<R: Tabled>(
     runs: &[Run],
     folders: impl Iterator<Item = Option<Folder>>,
 ) -> Sources<R> {
@@ -82,7 +71,7 @@ pub(crate) fn in_files<R: Record>(
 }
 
 /// Batches of these rows.
-pub(crate) fn batches<R: Record>(cases: Cases, schema: &SchemaRef, sources: Sources<R>) -> Batches {
+pub(crate) fn batches<R: Tabled>(cases: Cases, schema: &SchemaRef, sources: Sources<R>) -> Batches {
     Box::new(SourceBatches { cases, rows: Rows::new(schema), sources, current: None })
 }
 
@@ -106,7 +95,7 @@ enum Open<R> {
     Memory { kept: Kept<R>, next: usize },
 }
 
-impl<R: Record> Iterator for SourceBatches<R> {
+impl<R: Tabled> Iterator for SourceBatches<R> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -118,7 +107,7 @@ impl<R: Record> Iterator for SourceBatches<R> {
     }
 }
 
-impl<R: Record> SourceBatches<R> {
+impl<R: Tabled> SourceBatches<R> {
     /// Adds rows until there are enough for a batch, or none are left.
     fn fill(&mut self) -> Result<(), Error> {
         while !self.rows.is_full() {
@@ -144,7 +133,7 @@ impl<R: Record> SourceBatches<R> {
     }
 }
 
-impl<R: Record> Open<R> {
+impl<R: Tabled> Open<R> {
     /// Adds rows until there are enough for a batch. Whether it has none left.
     fn read(&mut self, case: &[Cell<'_>], rows: &mut Rows) -> Result<bool, Error> {
         while !rows.is_full() {
@@ -152,7 +141,7 @@ impl<R: Record> Open<R> {
                 Open::File(file) => file.put::<R>(case, rows)?,
                 Open::Memory { kept, next } => {
                     *next += 1;
-                    R::put_kept(kept, *next - 1, case, rows)
+                    kept.row(*next - 1).inspect(|row| R::put(row, case, rows)).is_some()
                 }
             };
             if !has_put {
@@ -180,12 +169,12 @@ impl FileRows {
     }
 
     /// Adds the next row, if there is one.
-    fn put<R: Record>(&mut self, case: &[Cell<'_>], rows: &mut Rows) -> Result<bool, Error> {
+    fn put<R: Tabled>(&mut self, case: &[Cell<'_>], rows: &mut Rows) -> Result<bool, Error> {
         let FileRows { path, rows: file, columns, row } = self;
         let invalid = |error: csv::Error| invalid(path, &error);
         let has_read = file.read_record(row).map_err(invalid)?;
         if has_read {
-            R::put_text(row, columns, case, rows).map_err(invalid)?;
+            R::put(&row.deserialize(Some(columns)).map_err(invalid)?, case, rows);
         }
         Ok(has_read)
     }

@@ -1,14 +1,13 @@
 //! Single transfers.
 
 use arrow_schema::SchemaRef;
-use csv::StringRecord;
-use shortflow_measure::results::{Ended, Folder, KeptTransfers, TransferRow};
-use shortflow_measure::{Run, TransferSink};
+use shortflow_measure::Run;
+use shortflow_measure::results::{Ended, Folder, Kept, TransferRow};
 
 use crate::batch::{Cell, Fixed, Rows, bytes, flag, integer, seconds, text};
 use crate::case::Cases;
 use crate::reader::Reader;
-use crate::source::{self, Record};
+use crate::source::{self, Tabled};
 
 /// Where the single transfers of runs are.
 #[derive(Debug)]
@@ -18,7 +17,7 @@ pub enum Transfers {
     /// In other folders, one for each run.
     In(Vec<Folder>),
     /// In memory, for each run.
-    InMemory(Vec<Vec<KeptTransfers>>),
+    InMemory(Vec<Vec<Kept<Ended>>>),
 }
 
 /// Those of the files, without what identifies the case.
@@ -73,24 +72,9 @@ impl Transfers {
     }
 }
 
-impl Record for Ended {
-    fn file(point: usize, replica: u32) -> String {
-        TransferSink::name(point, replica)
-    }
-
-    fn put_text(
-        row: &StringRecord,
-        columns: &StringRecord,
-        case: &[Cell<'_>],
-        rows: &mut Rows,
-    ) -> Result<(), csv::Error> {
-        rows.push(case, &cells(&row.deserialize(Some(columns))?));
-        Ok(())
-    }
-
-    fn put_kept(kept: &KeptTransfers, at: usize, case: &[Cell<'_>], rows: &mut Rows) -> bool {
-        let row = kept.row(at);
-        row.inspect(|row| rows.push(case, &cells(row))).is_some()
+impl Tabled for Ended {
+    fn put(row: &TransferRow<'_>, case: &[Cell<'_>], rows: &mut Rows) {
+        rows.push(case, &cells(row));
     }
 }
 

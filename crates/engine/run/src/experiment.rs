@@ -5,10 +5,8 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use shortflow_measure::results::{
-    Folder, Kept, KeptSamples, KeptTransfers, Store, TcpStore, TransferStore,
-};
-use shortflow_measure::{RowNames, Run, TcpSink, TransferSink};
+use shortflow_measure::results::{Ended, Folder, Kept, Store};
+use shortflow_measure::{RowNames, Run, TcpSample, TcpSink, TransferSink};
 use shortflow_scenario::Scenario;
 use shortflow_units::Duration;
 
@@ -86,9 +84,9 @@ pub struct InMemory {
     /// The results.
     pub results: Results,
     /// The single transfers of each case; none unless they are recorded.
-    pub transfers: Vec<Vec<KeptTransfers>>,
+    pub transfers: Vec<Vec<Kept<Ended>>>,
     /// The states of TCP senders in each case; none unless they are recorded.
-    pub tcp_info: Vec<Vec<KeptSamples>>,
+    pub tcp_info: Vec<Vec<Kept<TcpSample>>>,
 }
 
 /// What produces results: a program, and the command line that it was given.
@@ -155,7 +153,7 @@ impl Experiment<'_> {
         stop: &AtomicBool,
         progress: &dyn Progress,
     ) -> Result<InMemory, Error> {
-        let stores: Vec<(TransferStore, TcpStore)> =
+        let stores: Vec<(Store<Ended>, Store<TcpSample>)> =
             self.cases.iter().map(|_| Default::default()).collect();
         let rows = Rows::Memory(stores.clone());
         let (results, ..) = self.run_into(&rows, limits, stop, progress)?;
@@ -233,7 +231,7 @@ enum Rows {
     /// In files of these folders.
     Files(Vec<Folder>),
     /// In memory.
-    Memory(Vec<(TransferStore, TcpStore)>),
+    Memory(Vec<(Store<Ended>, Store<TcpSample>)>),
 }
 
 impl Rows {

@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 
 use shortflow_files::{Dir, Kind, is_temporary, write};
 use shortflow_measure::results::{
-    self, COMPARISON, Comparison, FIGURES, Folder, MANIFEST, REPORT, TABLES, WARNINGS,
+    self, COMPARISON, Comparison, Ended, FIGURES, Folder, MANIFEST, REPORT, Record as _, TABLES,
+    WARNINGS,
 };
-use shortflow_measure::{Run, TransferSink, View};
+use shortflow_measure::{Run, View};
 
 use crate::case::Case;
 use crate::engine::Error;
@@ -135,7 +136,7 @@ impl OutputFolder {
         let replicas = run.points.iter().enumerate().flat_map(|(point, found)| {
             found.replicas.iter().map(move |replica| (point, replica.number))
         });
-        let has = |(point, replica)| folder.has(&TransferSink::name(point, replica));
+        let has = |(point, replica)| folder.has(&Ended::file(point, replica));
         let (with, without): (Vec<_>, Vec<_>) = replicas.partition(|one| has(*one));
         Ok(if with.is_empty() { 0 } else { without.len() })
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::RowNames;
+use super::{Record, RowNames};
 
 /// The records of one replica, in memory.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,14 @@ pub struct Kept<T> {
     pub replica: u32,
     pub(crate) names: RowNames,
     pub(crate) records: Vec<T>,
+}
+
+impl<R: Record> Kept<R> {
+    /// The row with this number, from 0, as it is in files.
+    pub fn row(&self, at: usize) -> Option<R::Row<'_>> {
+        let record = self.records.get(at)?;
+        Some(record.row(&self.names, self.point, self.replica))
+    }
 }
 
 /// The records of several replicas, in memory. Clones share them.

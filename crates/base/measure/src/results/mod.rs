@@ -27,7 +27,6 @@ mod sanitize;
 mod series;
 mod sink;
 mod tcp_row;
-mod tcp_sink;
 mod transfer_row;
 
 pub use atomic_file::{ResultFile, write_atomically};
@@ -38,9 +37,8 @@ pub use kept::{Kept, Store};
 pub use manifest::{Input, Manifest, Setting, Sweep, Timing};
 pub use run::Run;
 pub use series::{SeriesRow, series_rows};
-pub use sink::{KeptTransfers, RowNames, TransferSink, TransferStore};
+pub use sink::{Record, RowNames, Sink, TcpSink, TransferSink};
 pub use tcp_row::TcpRow;
-pub use tcp_sink::{KeptSamples, TcpSink, TcpStore};
 pub use transfer_row::{Ended, TransferRow};
 
 /// The file whose presence says that a folder of results is complete.

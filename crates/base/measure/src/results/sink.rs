@@ -1,10 +1,11 @@
-//! Keeps single transfers during the run: on disk, or in memory.
+//! Keeps the rows of one replica during the run: on disk, or in memory.
 
+use serde::{Deserialize, Serialize};
 use shortflow_units::Duration;
 
 use super::rows::{self, Rows};
-use super::transfer_row;
-use super::{Ended, Error, Folder, Kept, Store, TransferRow};
+use super::{Ended, Error, Folder, Kept, Store};
+use crate::tcp_state::TcpSample;
 use crate::transfer::{Transfer, TransferState};
 
 /// What the indices in records stand for, and what is the same in each row.
@@ -20,37 +21,46 @@ pub struct RowNames {
     pub nodes: Vec<String>,
 }
 
-/// Keeps each transfer of one replica: as a row of a CSV file, which appears under its name when it is finished, or in memory.
+/// What becomes a row of a CSV file.
+pub trait Record: Sized {
+    /// The row.
+    type Row<'r>: Serialize + Deserialize<'r>
+    where
+        Self: 'r;
+
+    /// The columns of the file.
+    const COLUMNS: &'static [&'static str];
+
+    /// The name of the file of a replica.
+    fn file(point: usize, replica: u32) -> String;
+
+    /// Its row, with these names, of this point and replica.
+    fn row<'r>(&'r self, names: &'r RowNames, point: usize, replica: u32) -> Self::Row<'r>;
+}
+
+/// Keeps each record of one replica: as a row of a CSV file, which appears under its name when it is finished, or in memory.
 #[derive(Debug)]
-pub struct TransferSink {
+pub struct Sink<R> {
     point: usize,
     replica: u32,
     names: RowNames,
-    place: Place,
+    place: Place<R>,
 }
 
-/// Where transfers are kept.
+/// Where records are kept.
 #[derive(Debug)]
-enum Place {
+enum Place<R> {
     File(Box<Rows>),
-    Memory(Vec<Ended>, TransferStore),
+    Memory(Vec<R>, Store<R>),
 }
 
-/// The transfers of several replicas, in memory.
-pub type TransferStore = Store<Ended>;
+/// Keeps transfers that have ended, or are open at the end.
+pub type TransferSink = Sink<Ended>;
 
-/// The transfers of one replica, in memory.
-pub type KeptTransfers = Kept<Ended>;
+/// Keeps the states of connections' senders.
+pub type TcpSink = Sink<TcpSample>;
 
-impl KeptTransfers {
-    /// The row with this number, from 0, as it is in files.
-    pub fn row(&self, at: usize) -> Option<TransferRow<'_>> {
-        let ended = self.records.get(at)?;
-        Some(ended.row(&self.names, self.point, self.replica))
-    }
-}
-
-impl TransferSink {
+impl<R: Record> Sink<R> {
     /// A sink into `folder` for one replica of one point of a sweep (point 0 without a sweep).
     pub fn create(
         folder: &Folder,
@@ -58,22 +68,43 @@ impl TransferSink {
         replica: u32,
         names: RowNames,
     ) -> Result<Self, Error> {
-        let name = TransferSink::name(point, replica);
-        let rows = Rows::create(folder, &name, &transfer_row::COLUMNS)?;
-        Ok(TransferSink { point, replica, names, place: Place::File(Box::new(rows)) })
+        let rows = Rows::create(folder, &R::file(point, replica), R::COLUMNS)?;
+        Ok(Sink { point, replica, names, place: Place::File(Box::new(rows)) })
     }
 
     /// The same into memory.
-    pub fn in_memory(store: &TransferStore, point: usize, replica: u32, names: RowNames) -> Self {
+    pub fn in_memory(store: &Store<R>, point: usize, replica: u32, names: RowNames) -> Self {
         let place = Place::Memory(Vec::new(), store.clone());
-        TransferSink { point, replica, names, place }
+        Sink { point, replica, names, place }
     }
 
-    /// The name of the file of a replica's transfers.
-    pub fn name(point: usize, replica: u32) -> String {
-        format!("transfers-{point:03}-{replica:03}.csv")
+    /// Writes a row. A failure is kept, and returned by [`finish`](Self::finish).
+    pub fn put(&mut self, record: R) {
+        match &mut self.place {
+            Place::File(rows) => rows.put(record.row(&self.names, self.point, self.replica)),
+            Place::Memory(records, _) => records.push(record),
+        }
     }
 
+    /// Removes from `folder` the rows of a replica that is in no result, where there are any.
+    pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
+        rows::remove(folder, &R::file(point, replica))
+    }
+
+    /// Ends the file and gives it its name, or adds the records to those of other replicas in memory.
+    pub fn finish(self) -> Result<(), Error> {
+        let Sink { point, replica, names, place } = self;
+        match place {
+            Place::File(rows) => rows.finish(),
+            Place::Memory(records, store) => {
+                store.add(Kept { point, replica, names, records });
+                Ok(())
+            }
+        }
+    }
+}
+
+impl TransferSink {
     /// Writes a row; `age` is how old the transfer was when it was complete, or at the end. A failure is kept, and
     /// returned by [`finish`](Self::finish).
     pub fn write(
@@ -83,27 +114,6 @@ impl TransferSink {
         is_counted: bool,
         age: Duration,
     ) {
-        let ended = Ended { transfer: transfer.clone(), state, is_counted, age };
-        match &mut self.place {
-            Place::File(rows) => rows.put(ended.row(&self.names, self.point, self.replica)),
-            Place::Memory(transfers, _) => transfers.push(ended),
-        }
-    }
-
-    /// Removes from `folder` the transfers of a replica that is in no result, where there are any.
-    pub fn remove(folder: &Folder, point: usize, replica: u32) -> Result<(), Error> {
-        rows::remove(folder, &TransferSink::name(point, replica))
-    }
-
-    /// Ends the file and gives it its name, or adds the transfers to those of other replicas in memory.
-    pub fn finish(self) -> Result<(), Error> {
-        let TransferSink { point, replica, names, place } = self;
-        match place {
-            Place::File(rows) => rows.finish(),
-            Place::Memory(records, store) => {
-                store.add(Kept { point, replica, names, records });
-                Ok(())
-            }
-        }
+        self.put(Ended { transfer: transfer.clone(), state, is_counted, age });
     }
 }

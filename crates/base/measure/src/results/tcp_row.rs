@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::RowNames;
+use super::{Record, RowNames};
 use crate::tcp_state::TcpSample;
 
 /// One row of `tcp-info-*.csv`. Times in seconds, windows in segments, `segment_bytes` without headers; counts are since the
@@ -37,9 +37,16 @@ pub struct TcpRow<'r> {
     pub policy: &'r str,
 }
 
-impl TcpSample {
-    /// Its row, with these names, of this point and replica.
-    pub fn row<'r>(&self, names: &'r RowNames, point: usize, replica: u32) -> TcpRow<'r> {
+impl Record for TcpSample {
+    type Row<'r> = TcpRow<'r>;
+
+    const COLUMNS: &'static [&'static str] = &COLUMNS;
+
+    fn file(point: usize, replica: u32) -> String {
+        format!("tcp-info-{point:03}-{replica:03}.csv")
+    }
+
+    fn row<'r>(&'r self, names: &'r RowNames, point: usize, replica: u32) -> TcpRow<'r> {
         let TcpSample { at, occasion, workload, id, ends, is_server, state } = *self;
         let node = |index: u32| names.nodes.get(index as usize).map_or("", String::as_str);
         TcpRow {
@@ -73,7 +80,7 @@ impl TcpSample {
 }
 
 /// The names of its columns, in their order.
-pub(crate) const COLUMNS: [&str; 25] = [
+const COLUMNS: [&str; 25] = [
     "time_s",
     "workload",
     "id",

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use shortflow_units::Duration;
 
-use super::RowNames;
+use super::{Record, RowNames};
 use crate::transfer::{Transfer, TransferState};
 
 /// One row of `transfers-*.csv`. Times in seconds; sizes in bytes without headers; from `retransmissions` to `other` counts of
@@ -56,9 +56,16 @@ pub struct Ended {
     pub age: Duration,
 }
 
-impl Ended {
-    /// Its row, with these names, of this point and replica.
-    pub fn row<'r>(&'r self, names: &'r RowNames, point: usize, replica: u32) -> TransferRow<'r> {
+impl Record for Ended {
+    type Row<'r> = TransferRow<'r>;
+
+    const COLUMNS: &'static [&'static str] = &COLUMNS;
+
+    fn file(point: usize, replica: u32) -> String {
+        format!("transfers-{point:03}-{replica:03}.csv")
+    }
+
+    fn row<'r>(&'r self, names: &'r RowNames, point: usize, replica: u32) -> TransferRow<'r> {
         let Ended { transfer: t, state, is_counted, age } = self;
         let is_complete = *state == TransferState::Completed;
         let time = |time: Duration| is_complete.then(|| time.as_secs_f64());
@@ -102,7 +109,7 @@ impl Ended {
 }
 
 /// The names of its columns, in their order.
-pub(crate) const COLUMNS: [&str; 30] = [
+const COLUMNS: [&str; 30] = [
     "workload",
     "id",
     "start_s",

@@ -80,7 +80,7 @@ impl<'l> Senders<'l> {
         let Some(end) = &of.sides[side as usize] else { return };
         let TcpInfo { state, .. } = TcpInfo::query(&end.socket);
         let (ends, is_server) = (of.ends, side == Side::Server);
-        log.sink.write(&TcpSample { at, occasion, workload, id, ends, is_server, state });
+        log.sink.put(TcpSample { at, occasion, workload, id, ends, is_server, state });
     }
 }
 

@@ -50,7 +50,7 @@ impl TcpSampler {
         let Some(log) = &mut self.log else { return };
         let side = flow.sender();
         let tcp = &flow.ends[side].tcp;
-        log.sink.write(&TcpSample {
+        log.sink.put(TcpSample {
             at,
             occasion,
             workload: flow.application.workload(),

@@ -1,7 +1,8 @@
 //! Samples of TCP senders: windows that a hand counts, and what holds of all of them.
 
 use shortflow_measure::RowNames;
-use shortflow_measure::results::{KeptSamples, TcpRow, TcpSink, TcpStore};
+use shortflow_measure::TcpSample;
+use shortflow_measure::results::{Kept, Store, TcpRow, TcpSink};
 use shortflow_run::TcpInfoLog;
 use shortflow_scenario::Scenario;
 use shortflow_sim::{Simulated, Watched, run_replica_watched};
@@ -10,14 +11,14 @@ use shortflow_units::Duration;
 use crate::bench::{run, scenario};
 
 /// Replica 0 with samples every `millis` milliseconds.
-fn sampled(scenario: &Scenario, millis: u64) -> (Simulated, KeptSamples) {
+fn sampled(scenario: &Scenario, millis: u64) -> (Simulated, Kept<TcpSample>) {
     let rows = scenario.result_rows();
     let names = RowNames {
         workloads: rows.into_iter().map(|row| row.name).collect(),
         nodes: scenario.nodes.iter().map(|node| node.name.clone()).collect(),
         ..RowNames::default()
     };
-    let store = TcpStore::default();
+    let store = Store::default();
     let every = Some(Duration::from_millis(millis));
     let tcp_info = Some(TcpInfoLog { sink: TcpSink::in_memory(&store, 0, 0, names), every });
     let watched = Watched { tcp_info, ..Watched::default() };
@@ -25,7 +26,7 @@ fn sampled(scenario: &Scenario, millis: u64) -> (Simulated, KeptSamples) {
     (found, store.take().swap_remove(0))
 }
 
-fn rows(kept: &KeptSamples) -> Vec<TcpRow<'_>> {
+fn rows(kept: &Kept<TcpSample>) -> Vec<TcpRow<'_>> {
     (0..).map_while(|at| kept.row(at)).collect()
 }
 
