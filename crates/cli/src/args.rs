@@ -329,6 +329,9 @@ pub(crate) struct Rehearse {
     /// What to run.
     #[command(flatten)]
     pub(crate) run: RunOne,
+    /// Which replicas run.
+    #[command(flatten)]
+    pub(crate) replicas: replica_args::ReplicaOptions,
     /// What to trace.
     #[command(flatten)]
     pub(crate) trace: TraceOptions,
@@ -351,6 +354,7 @@ pub(crate) struct Rehearse {
     /// has exited, or after two seconds. Programs that still run at the end are interrupted. If one fails, the exit
     /// code is 1.
     #[arg(long, num_args = 2, value_names = ["HOST", "CMD"], action = ArgAction::Append)]
+    #[arg(conflicts_with_all = ["resume", "precision"])]
     pub(crate) with: Vec<String>,
     /// End when the last of these programs has exited, however long the scenario is; its traffic continues until
     /// then. Nothing is measured.
@@ -390,12 +394,16 @@ pub(crate) enum Ports {
 }
 
 /// What has no meaning where nothing is measured.
-const OF_MEASURING: [&str; 11] = [
+const OF_MEASURING: [&str; 15] = [
     "out",
     "force",
     "json",
     "brief",
     "replicas",
+    "first_replica",
+    "shard",
+    "resume",
+    "precision",
     "transfers",
     "no_transfers",
     "trace",

@@ -41,7 +41,7 @@ mod on_linux {
     use crate::live::{Shell, Watch};
     use crate::page::{NO_CONSOLE, Page};
     use crate::programs::{ProgramOutput, host, programs, refuse_several};
-    use crate::simulate::{case_with, overrides, refuse_others, request, target};
+    use crate::simulate::{case_with, overrides, refuse_others, request, selection, target};
     use shortflow_shipped as shipped;
 
     /// The duration of endless traffic.
@@ -187,8 +187,10 @@ mod on_linux {
         let target = target(options, &loaded.name, "-rehearsed");
         let trace = request(console, &args.trace, loaded)?;
         let trace = trace.map(|trace| args.trace_snap.into_iter().fold(trace, Request::keep_first));
+        let selection = selection(&args.replicas, loaded, trace.as_ref())?;
+        let tcp_info = args.tcp.tcp_info;
         let mut looking =
-            Looking { trace: trace.as_ref(), tcp_info: args.tcp.tcp_info, ..Looking::default() };
+            Looking { trace: trace.as_ref(), selection, tcp_info, ..Looking::default() };
         let look = |scenario: &Scenario| Ok(shown.port_tap(scenario).expect("there is a console"));
         looking.tap = shown.web.map(|_| &look as &StartTap<'_>);
         if args.with.is_empty() && shown.monitor.is_none() {

@@ -21,6 +21,7 @@ use crate::conduct::{Looking, conduct};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::rehearse::rehearsal_over_ipv4;
+use crate::replica_args::ReplicaOptions;
 use crate::replicas::Selection;
 
 /// The option that takes one policy.
@@ -33,15 +34,24 @@ pub(crate) fn simulate(console: &Console, args: &Simulate) -> Result<(), Failure
     let case = case(&inputs, &Simulator, scenario, policy.as_deref(), options, &[])?;
     let target = target(options, &case.loaded.name, "");
     let trace = request(console, &args.trace, &case.loaded)?;
-    if trace.is_some() && args.replicas.resume {
+    let selection = selection(&args.replicas, &case.loaded, trace.as_ref())?;
+    let tcp_info = args.tcp.tcp_info;
+    let looking = Looking { trace: trace.as_ref(), selection, tcp_info, ..Looking::default() };
+    conduct(console, &options.how, &[case], looking, &target)
+}
+
+/// Which replicas run, of those that a trace may see.
+pub(crate) fn selection(
+    args: &ReplicaOptions,
+    loaded: &Loaded,
+    trace: Option<&Request>,
+) -> Result<Selection, Failure> {
+    if trace.is_some() && args.resume {
         let what =
             "--resume runs only what is missing, so --trace may see nothing\nomit one of the two";
         return Err(Failure::Input(what.to_owned()));
     }
-    let selection = Selection::new(&args.replicas, &case.loaded)?;
-    let tcp_info = args.tcp.tcp_info;
-    let looking = Looking { trace: trace.as_ref(), selection, tcp_info, ..Looking::default() };
-    conduct(console, &options.how, &[case], looking, &target)
+    Selection::new(args, loaded)
 }
 
 /// `shortflow predict`.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{POLICIES, SMALL, run, shortflow};
+use crate::support::{POLICIES, SMALL, rehearsed, run, shortflow};
 
 /// The command with its options and its folder for results; it must succeed.
 fn done(arguments: &[&str], out: &Path) {
@@ -227,6 +227,7 @@ fn a_run_that_is_killed_is_resumed_from_what_it_has_saved() {
             .unwrap();
     let saved = || fs::read_to_string(killed.join("1-best-effort/manifest.toml"));
     while saved().is_err() {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended before anything was saved");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     child.kill().unwrap();
@@ -268,4 +269,32 @@ fn replay_names_the_replicas_of_a_folder_without_replica_0() {
     assert_eq!(ended.code, Some(2), "{}", ended.err);
     let named = "replica 0 does not exist: use 3 to 4";
     assert!(ended.err.contains(named), "{}", ended.err);
+}
+
+#[test]
+fn a_rehearsal_runs_in_parts_too_and_goes_on_from_what_is_there() {
+    let home = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
+    let (first, both) = (at("first"), at("both"));
+    let begun =
+        ["rehearse", SMALL, "--set", "duration=2 s", "--quiet", "--brief", "--replicas", "2"];
+    let with = |more: &[&str]| rehearsed(&[&begun[..], more].concat());
+    let Some(part) = with(&["--shard", "1/2", "--out", &first]) else { return };
+    assert_eq!(part.code, Some(0), "{}", part.err);
+    let resumed = with(&["--resume", "--out", &first]).unwrap();
+    assert_eq!(resumed.code, Some(0), "{}", resumed.err);
+    let other = with(&["--shard", "2/2", "--out", &at("second")]).unwrap();
+    assert_eq!(other.code, Some(0), "{}", other.err);
+    let numbers = |folder: &str| -> Vec<u64> {
+        let text = fs::read_to_string(Path::new(folder).join("replicas.json")).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let replicas = found[0].as_array().unwrap();
+        replicas.iter().map(|replica| replica["number"].as_u64().unwrap()).collect()
+    };
+    assert_eq!((numbers(&first), numbers(&at("second"))), (vec![0, 1], vec![1]));
+    let twice = run(&["merge", &first, &at("second"), "--out", &both]);
+    assert_eq!(twice.code, Some(2), "replica 1 is in both: {}", twice.err);
+
+    let traced = with(&["--resume", "--out", &first, "--trace", &at("t.pcap")]).unwrap();
+    assert_eq!(traced.code, Some(2), "{}", traced.err);
 }

@@ -63,7 +63,8 @@ pub struct Experiment<'e> {
 pub struct Limits<'l> {
     /// The longest time for a replica.
     pub time: Option<TimeLimit<'l>>,
-    /// The time after which no replica begins: the run ends as if interrupted, with those complete that have begun.
+    /// The time from the first replica on after which no other begins: the run ends as if interrupted, with those complete that have
+    /// begun.
     pub pause: Option<TimeLimit<'l>>,
     /// Whether any error of a replica is recorded as a failure of its point, and the others run; else errors of the machine end all.
     pub records_errors: bool,
@@ -183,6 +184,7 @@ impl Experiment<'_> {
             progress,
             rows,
             limits,
+            begun: OnceLock::new(),
             paused: jobs.iter().map(|_| OnceLock::new()).collect(),
             started: jobs.iter().map(|_| OnceLock::new()).collect(),
             keeps_transfers: self.keeps_transfers,
@@ -265,6 +267,8 @@ struct Watch<'w> {
     progress: &'w dyn Progress,
     rows: &'w Rows,
     limits: Limits<'w>,
+    /// When the first replica began, by the clock of the pause.
+    begun: OnceLock<Duration>,
     /// Whether the pause had begun before the replica of each task, at its first task.
     paused: Vec<OnceLock<bool>>,
     /// When each task began, by the clock of the time limit.
@@ -335,7 +339,10 @@ impl Observer for Watch<'_> {
         if let Some(TimeLimit { most, clock }) = self.limits.pause {
             // The tasks of a replica under all cases stand one after another: all run, or none.
             let first = task - self.places[task].case;
-            if *self.paused[first].get_or_init(|| clock() > most) {
+            // Time counts from the first replica on, so that one runs however short the time and busy the machine.
+            let now = clock();
+            let begun = *self.begun.get_or_init(|| now);
+            if *self.paused[first].get_or_init(|| now.saturating_sub(begun) > most) {
                 return Err(Error::Interrupted);
             }
         }

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use shortflow_measure::{Recorder, Warning, WarningKind};
 use shortflow_run::{
-    Case, Engine, Error, Experiment, Interruption, Measured, Observers, Origin, Outcome,
-    OutputFolder, Refusal, Shard, Task, numbers_in, plan,
+    Case, Engine, Error, Experiment, Interruption, Limits, Measured, Observers, Origin, Outcome,
+    OutputFolder, Refusal, Shard, Task, TimeLimit, numbers_in, plan,
 };
 use shortflow_scenario::Scenario;
+use shortflow_units::Duration;
 
 use crate::engines::{case, conduct};
 
@@ -124,4 +125,28 @@ fn an_error_keeps_the_replicas_that_are_complete_and_runs_no_others() {
 fn an_error_before_anything_is_complete_is_all_there_is() {
     let engine = StopsInTask { begun: AtomicU32::new(0), number: 0, by: End::Error };
     assert!(matches!(conduct(&engine, &AtomicBool::new(false)), Err(Error::Machine(_))));
+}
+
+#[test]
+fn a_pause_comes_after_the_first_replica_however_long_the_machine_takes_to_begin_it() {
+    let home = tempfile::tempdir().unwrap();
+    let output = OutputFolder::prepare(&home.path().join("out"), false).unwrap();
+    let never = StopsInTask { begun: AtomicU32::new(0), number: u32::MAX, by: End::Error };
+    let cases = [case(&never)];
+    let experiment = Experiment {
+        cases: &cases,
+        numbers: &numbers_in(Shard::default(), &cases[0].loaded),
+        threads: 1,
+        keeps_transfers: false,
+        tcp_info: None,
+        tap: None,
+        origin: Origin { version: "0", command: "shortflow test" },
+    };
+    // A second passes between any two looks at this clock.
+    let seconds = AtomicU32::new(60);
+    let clock = || Duration::from_secs(seconds.fetch_add(1, Ordering::SeqCst).into());
+    let pause = Some(TimeLimit { most: Duration::from_millis(1), clock: &clock });
+    let limits = Limits { pause, ..Limits::default() };
+    let found = experiment.run_within(limits, &output, &AtomicBool::new(false), &()).unwrap();
+    assert_eq!(found.interruption, Some(Interruption { kept: 1, all: 6 }));
 }
