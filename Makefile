@@ -22,7 +22,7 @@ export CARGO_INCREMENTAL := 0
 export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
-.PHONY: python python-unit test-python manual reference site help toolchain toolchain-for-tests build small tested symbols install static deb release test-packages demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live validate-stock live-lhl03 rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
+.PHONY: deny python python-unit test-python manual reference site help toolchain toolchain-for-tests build small tested symbols install static deb release test-packages demo agent-demo picture test bench bench-router bench-inline bench-agents bench-ebpf soak-rehearse soak-inline bench-fail-open bench-guard bench-peers validate validate-predict judge-predict validate-rehearse validate-live validate-stock live-lhl03 rehearse-lhl03 advice setup setup-peers tidy format lint unit doc smoke peers-test test-kernels test-kernels-short attack attack-short fuzz
 
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -188,6 +188,9 @@ DENY = $(if $(findstring $(RUST_VERSION),$(shell cargo --version)),-D warnings)
 lint: ## Run clippy, with warnings as errors where the toolchain is ours
 	cargo clippy --workspace --all-targets --locked $(FEATURES) -- $(DENY)
 	$(if $(HAS_EBPF),cargo clippy --workspace --all-targets --locked --features network -- $(DENY)) # where clang is missing
+
+deny: ## Check licences, known vulnerabilities and sources of all crates (needs cargo-deny, and a network for the advisories)
+	cargo deny check $(DENY_CHECKS)
 
 unit: ## Run the tests of all crates
 	@$(if $(HAS_EBPF),:,echo "skipped: needs clang, pkg-config, libelf and zlib: rehearsals of policies that ask for the state of TCP" >&2; \
