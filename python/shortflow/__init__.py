@@ -8,6 +8,7 @@ Load a scenario and a policy, simulate every packet, and take the results as tab
 """
 
 from ._core import VERSION as __version__
+from ._advise import Advice, advise
 from ._design import Design
 from ._errors import Error, Finding, InputError, Interrupted, MachineError, PolicyError, ScenarioError
 from ._open import open
@@ -22,6 +23,7 @@ from ._text import Checked, Policy, Scenario
 from ._verify import Verified
 
 __all__ = [
+    "Advice",
     "Checked",
     "Design",
     "Error",
@@ -41,6 +43,7 @@ __all__ = [
     "Tuned",
     "Verified",
     "__version__",
+    "advise",
     "check",
     "compare",
     "open",

@@ -3,6 +3,29 @@
 from collections.abc import Callable
 from typing import Any, final
 
+__all__ = [
+    "Case",
+    "Runs",
+    "STYLE",
+    "Stop",
+    "VERSION",
+    "advise",
+    "check",
+    "estimate",
+    "gain",
+    "kind",
+    "measures",
+    "read",
+    "reproduce",
+    "run",
+    "set_keys",
+    "shipped",
+    "studies",
+    "to_toml",
+    "tune",
+    "write",
+]
+
 VERSION: str
 STYLE: tuple[str, str, list[str]]
 
@@ -49,6 +72,7 @@ class Runs:
     def json(self) -> str: ...
     def text(self, columns: int, is_brief: bool) -> str: ...
     def table(self, name: str) -> object: ...
+    def row_table(self, name: str, row: int, policy: str | None = None) -> object: ...
 
 def check(policy: _Named, set: _Settings = ...) -> tuple[str, str, list[dict[str, Any]]]: ...
 def run(
@@ -67,6 +91,9 @@ def set_keys(name: str, text: str, set: _Settings) -> str: ...
 def to_toml(json: str) -> str: ...
 def write(path: str, content: str | bytes) -> None: ...
 def tune(wanted: dict[str, Any], progress: Callable[[float, int, int], None] | None = None) -> str: ...
+def advise(
+    described: dict[str, Any], progress: Callable[[float, int, int], None] | None = None
+) -> tuple[str, str, _Named, _Named | None]: ...
 def studies() -> list[str]: ...
 def reproduce(
     name: str, folder: str, quick: bool, jobs: int, progress: Callable[[float, int, int], None] | None = None

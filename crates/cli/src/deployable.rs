@@ -54,7 +54,7 @@ pub(crate) enum Deployable {
 /// Which Linux can deploy a policy.
 #[cfg(target_os = "linux")]
 pub(crate) fn deployable(policy: &Policy) -> Deployable {
-    use shortflow_deploy::{Kernel, Kind};
+    use shortflow_deploy::{Kernel, Kind, refusal};
     if refusal(policy, Kernel::default()).is_none() {
         return Deployable::Anywhere;
     }
@@ -64,31 +64,8 @@ pub(crate) fn deployable(policy: &Policy) -> Deployable {
     }
 }
 
-/// Whether it can be deployed with the kernel's own queues, without a program before them.
 #[cfg(target_os = "linux")]
-pub(crate) fn has_queues_of_kernel(policy: &Policy) -> bool {
-    use shortflow_deploy::{Kernel, Kind};
-    refusal(policy, Kernel::new([(Kind::Early, false)])).is_none()
-}
-
-#[cfg(target_os = "linux")]
-fn refusal(policy: &Policy, kernel: shortflow_deploy::Kernel) -> Option<String> {
-    use shortflow_deploy::{Owners, Settings, compile, compile_edge};
-    use shortflow_units::Rate;
-    let rate = Some(Rate::from_bits_per_sec(10_000_000));
-    let settings = Settings { rate, link_layer: None, link_header: 14, kernel, nearest: false };
-    policy.roles.iter().find_map(|role| {
-        let refused = match (role.queues(), role.base_name()) {
-            (true, "core") => compile(policy, role, &settings).err(),
-            (false, "edge") => compile_edge(policy, role, &Owners::new()).err(),
-            (true, other) => {
-                return Some(format!("no device has the queue of its role `{other}`"));
-            }
-            (false, _) => None,
-        };
-        refused.and_then(|all| all.first().map(ToString::to_string))
-    })
-}
+pub(crate) use shortflow_deploy::has_queues_of_kernel;
 
 /// Elsewhere nothing is deployed, so nothing is said against it.
 #[cfg(not(target_os = "linux"))]

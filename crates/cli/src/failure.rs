@@ -2,7 +2,7 @@
 
 use std::io;
 
-use shortflow_advise::{FlowsError, UnknownName};
+use shortflow_advise::{FlowsFileError, InvalidNetwork, UnknownName};
 use shortflow_measure::results;
 use shortflow_run::{self as run, DifferentPoints, JoinError, OutputError};
 use shortflow_shipped::wrong_file::WrongFile;
@@ -190,7 +190,7 @@ macro_rules! of_input {
     };
 }
 
-of_input! { ChoiceError DifferentPoints FlowsError JoinError OptionError RequestError UnknownName WrongFile }
+of_input! { ChoiceError DifferentPoints FlowsFileError InvalidNetwork JoinError OptionError RequestError UnknownName WrongFile }
 
 impl From<run::Error> for Failure {
     fn from(error: run::Error) -> Self {

@@ -11,8 +11,10 @@
 //! How runs are computed, compared or laid out: it calls the crates that the command line calls. Sweeps: their designs,
 //! storage and executors are Python.
 
+mod advise;
 mod case;
 mod failure;
+mod row;
 mod run;
 mod runs;
 mod search;
@@ -31,6 +33,8 @@ mod _core {
     use pyo3::prelude::*;
 
     use super::COLORS;
+    #[pymodule_export]
+    use crate::advise::advise;
     #[pymodule_export]
     use crate::case::{Case, check};
     #[pymodule_export]

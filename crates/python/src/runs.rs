@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Mutex;
 
+use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -10,9 +11,10 @@ use shortflow_measure::results::{Ended, Kept};
 use shortflow_measure::{Run, View};
 use shortflow_report as report;
 use shortflow_run::read_runs;
-use shortflow_tables::{Table, Transfers, read};
+use shortflow_tables::{Reader, Table, Transfers, read};
 
 use crate::failure::Failure;
+use crate::row::RowReader;
 
 /// Finished runs.
 #[pyclass(frozen, module = "shortflow._core")]
@@ -77,6 +79,26 @@ impl Runs {
 
     /// The table of this name, as a stream of the Arrow C interface. Transfers in memory can be taken once.
     fn table<'py>(&self, py: Python<'py>, name: &str) -> Result<Bound<'py, PyCapsule>, Failure> {
+        let reader = self.reader(py, name)?;
+        stream(py, Box::new(reader))
+    }
+
+    /// The same of runs of a sweep: with the row of the design, and the policy by its name there.
+    #[pyo3(signature = (name, row, policy=None))]
+    fn row_table<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        row: i64,
+        policy: Option<String>,
+    ) -> Result<Bound<'py, PyCapsule>, Failure> {
+        let reader = self.reader(py, name)?;
+        stream(py, Box::new(RowReader::new(reader, row, policy)))
+    }
+}
+
+impl Runs {
+    fn reader(&self, py: Python<'_>, name: &str) -> Result<Reader, Failure> {
         let found = Table::ALL.into_iter().find(|table| table.name() == name);
         let table = found.ok_or_else(|| {
             let names: Vec<&str> = Table::ALL.iter().map(|table| table.name()).collect();
@@ -92,8 +114,14 @@ impl Runs {
             (_, false) => Transfers::InMemory(Vec::new()),
         };
         let reader = py.detach(|| read(table, &self.runs, transfers));
-        let reader = reader.map_err(|error| Failure::Input(error.to_string()))?;
-        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
-        Ok(PyCapsule::new_with_value(py, stream, c"arrow_array_stream")?)
+        reader.map_err(|error| Failure::Input(error.to_string()))
     }
+}
+
+fn stream<'py>(
+    py: Python<'py>,
+    reader: Box<dyn RecordBatchReader + Send>,
+) -> Result<Bound<'py, PyCapsule>, Failure> {
+    let stream = FFI_ArrowArrayStream::new(reader);
+    Ok(PyCapsule::new_with_value(py, stream, c"arrow_array_stream")?)
 }

@@ -140,7 +140,7 @@ const NOTICEABLE_LOSS: f64 = 0.1;
 
 /// The figures that are significantly and noticeably worse in the second than in the first: their intervals do not
 /// overlap.
-pub fn worse_than<'a>(
+pub(crate) fn worse_than<'a>(
     first: &'a [Option<Estimate>],
     second: &'a [Option<Estimate>],
     about: &'a [(String, Goal)],

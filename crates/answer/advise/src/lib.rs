@@ -29,28 +29,34 @@
 //!
 //! - **How a scenario is run or searched.** It writes the text; `scenario` checks it, `tune` searches with the engines that it is
 //!   given. From what they find it chooses.
-//! - **Who asks.** It reads no terminal and opens no file: texts and the bytes of captures come in, texts go out.
+//! - **Who asks.** It reads no terminal, and opens no file but one with flows: texts and the bytes of captures come in, texts go out.
 
 mod advice;
 mod capture;
 mod choice;
 mod connections;
 mod decapsulate;
+mod description;
 mod error;
 mod flows;
+mod flows_file;
 mod line;
 mod network;
+mod prepared;
 mod skipped;
+mod text;
 mod uses;
 mod variants;
 
 pub use advice::{Advice, Search, advise};
 pub use capture::read_capture;
-pub use choice::worse_than;
+pub use description::{Description, InvalidNetwork};
 pub use error::{FlowsError, UnknownName};
 pub use flows::{Direction, Flows, read_csv};
+pub use flows_file::{FlowsFileError, read_flows};
 pub use line::{LINES, LineKind};
 pub use network::{Incoming, LOW_SHARE, Network, Slower};
+pub use prepared::{AdviceFiles, Prepared, SCENARIO, WINNER};
 pub use skipped::{Inside, Reading, Why};
 pub use uses::{Figure, Row, Use};
 pub use variants::{Compared, TODAY};
