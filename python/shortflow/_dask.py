@@ -21,6 +21,8 @@ MAX_ATTEMPTS = 25
 CHUNKS_PER_WORKER = 2
 # How often Ctrl-C and failures are looked for, in seconds.
 POLL_INTERVAL = 0.1
+# How often a cluster of this machine is asked for workers that it has abandoned, in seconds.
+REVIVE_INTERVAL = 1.0
 
 
 def at(address: str, workers: int) -> Dask:
@@ -65,6 +67,11 @@ class Dask:
         self._client, self._closes = client, closes
         self._under_way: dict[int, tuple[Any, Chunk, int]] = {}
         self._name = f"shortflow-{uuid.uuid4()}"
+        self._local = _LocalWorkers.of(client)
+
+    def workers(self) -> int:
+        """How many threads the workers have together."""
+        return sum(self._client.nthreads().values())
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
         """Run all chunks; each once it is done."""
@@ -74,13 +81,15 @@ class Dask:
         queue = Queue(self._name, client=self._client)
         try:
             while True:
-                room = CHUNKS_PER_WORKER * max(sum(self._client.nthreads().values()), 1)
+                room = CHUNKS_PER_WORKER * max(self.workers(), 1)
                 while len(self._under_way) < room and (chunk := next(waiting, None)) is not None:
                     self._submit(chunk, 1)
                 if not self._under_way:
                     return
                 yield from self._ended(queue)
                 self._retry()
+                if self._local is not None:
+                    self._local.revive()
         finally:
             for future, _, _ in self._under_way.values():
                 future.cancel()
@@ -113,3 +122,46 @@ class Dask:
                 if attempt >= MAX_ATTEMPTS or not isinstance(error, KilledWorker):
                     raise error
                 self._submit(chunk, attempt + 1)
+
+
+class _LocalWorkers:
+    """The workers of a cluster of this machine.
+
+    A nanny starts its worker again when that dies, but not when it dies before it has connected: then the nanny ends, and its cluster
+    starts no other one. With all nannies the last worker would be gone, and a sweep would wait for ever.
+    """
+
+    def __init__(self, cluster: Any) -> None:
+        self._cluster = cluster
+        # Names that are being removed, and how many new workers follow.
+        self._leaving: set[Any] = set()
+        self._owed = 0
+        self._next = 0.0
+
+    @classmethod
+    def of(cls, client: Any) -> _LocalWorkers | None:
+        """Those of the cluster of a client; nothing if it is no cluster of this machine, which replaces its workers itself."""
+        from distributed import LocalCluster
+
+        cluster = getattr(client, "cluster", None)
+        return cls(cluster) if isinstance(cluster, LocalCluster) else None
+
+    def revive(self) -> None:
+        """Remove nannies that have ended, and start as many new ones."""
+        from distributed.core import Status
+
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + REVIVE_INTERVAL
+        cluster, workers = self._cluster, dict(self._cluster.workers)
+        self._leaving &= set(workers)
+        ended = {name for name, worker in workers.items() if worker.status in (Status.closed, Status.failed)} - self._leaving
+        if ended:
+            cluster.loop.add_callback(cluster.scale_down, list(ended))
+            self._leaving |= ended
+            self._owed += len(ended)
+        elif self._leaving:
+            return
+        elif self._owed or set(cluster.worker_spec) - set(workers):
+            cluster.scale(len(cluster.worker_spec) + self._owed)
+            self._owed = 0
