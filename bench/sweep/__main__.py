@@ -1,82 +1,47 @@
-"""Measures what sweeps cost: `python3 bench/sweep [RUNS]`, with the package installed.
+"""Measures what sweeps cost: `python3 bench/sweep [--runs N]`, with the package installed.
 
-Prints, as a table of Markdown, the CPU time of many small runs in a sweep over that of one process doing them, and the
-efficiency of two workers.
+Prints tables of Markdown: CPU time and memory of many small runs in one process, and as sweeps with one and two worker processes; a
+model of what a sweep adds; a plan for a large sweep by it. With --write they become the section of docs/performance.md.
 """
 
-import os
+import argparse
 import sys
 import tempfile
-import time
-from collections.abc import Callable
+from pathlib import Path
 
-import shortflow as sf
-from shortflow._chunk import run_row
+from measure import Work, become_reaper, least
+from model import described, fitted, plan, planned, table
 
-LINE = {
-    "name": "Line",
-    "duration": "3 s",
-    "parameters": {"load": 1.0},
-    "hosts": {"client": {}, "server": {}},
-    "links": {"line": {"between": ["client", "server"], "rate": "2 Mbit/s", "delay": "10 ms"}},
-    "workloads": {
-        "web": {
-            "transfers": {
-                "client": "client",
-                "server": "server",
-                "load": "= load Mbit/s",
-                "request": {"constant": "200 B"},
-                "reply": {"constant": "10 KB"},
-            }
-        }
-    },
-}
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "bench" / "performance"))
 
+import page  # noqa: E402
 
-def sweep(runs: int, duration: str) -> sf.Sweep:
-    """So many runs at ten loads."""
-    loads = [0.1 * step for step in range(1, 11)]
-    design = sf.Design.grid({"parameters.load": loads})
-    return sf.Sweep(sf.Scenario.from_dict(LINE, "line.toml"), design, replicas=runs // 10, set={"duration": duration}, collect=["replicas"])
-
-
-def alone(what: sf.Sweep) -> None:
-    """All runs one after the other, without tables: a case for each row."""
-    from shortflow import _core
-
-    for row in what.rows():
-        run_row(what.work_base(), row, tuple(range(what.replicas)), _core.Stop())
-
-
-def cpu(work: Callable[[], object]) -> float:
-    """CPU time of this process and its children, in seconds."""
-    begun = os.times()
-    work()
-    ended = os.times()
-    return sum(ended[at] - begun[at] for at in range(4))
-
-
-def wall(work: Callable[[], object]) -> float:
-    """Elapsed seconds."""
-    begun = time.monotonic()
-    work()
-    return time.monotonic() - begun
+PAGE = ROOT / "docs" / "performance.md"
+# Ten million runs on a thousand cores, short ones and long ones.
+LARGE = [(10_000_000, run, 1000) for run in (0.001, 0.1, 1.0)]
 
 
 def main() -> None:
-    """Measure, and print a table."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
-    small, long = sweep(runs, "3 s"), sweep(max(runs // 25, 20), "120 s")
+    """Measure, and print or write the tables."""
+    parser = argparse.ArgumentParser(prog="bench/sweep", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=10_000, metavar="N", help="small runs, in ten rows (default: 10000)")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N", help="how often each is measured; the least counts (default: 3)")
+    parser.add_argument("--write", action="store_true", help="write the tables into docs/performance.md")
+    given = parser.parse_args()
+    become_reaper()
+    parts = []
+    names = ["one process, without tables and files", "a sweep with one worker", "a sweep with two workers"]
     with tempfile.TemporaryDirectory() as folder:
-        one = cpu(lambda: alone(small))
-        whole = cpu(lambda: small.run(jobs=1, out=f"{folder}/one", progress=False))
-        first, second = (
-            wall(lambda: long.run(jobs=jobs, executor="processes", progress=False)) for jobs in (1, 2)
-        )
-    print("| measured | value |\n|---|---|")
-    print(f"| CPU time of {runs} runs one after the other, without tables | {one:.1f} s |")
-    print(f"| CPU time of a sweep of them, with Parquet files | {whole:.1f} s, {whole / one:.2f} times as much |")
-    print(f"| one worker, then two | {first:.1f} s, then {second:.1f} s: efficiency {first / second / 2:.2f} |")
+        for runs in (given.runs // 10, given.runs):
+            found = least([Work(runs, jobs) for jobs in (0, 1, 2)], given.rounds, folder)
+            parts.append(table(dict(zip(names, found)), runs))
+        model = fitted(found[0].cpu / given.runs, given.rounds, folder)
+    parts += [described(model), planned([plan(model, *one) for one in LARGE])]
+    text = "\n\n".join(parts)
+    print(text)
+    if given.write:
+        page.replace(PAGE, page.filled(PAGE.read_text(), {"sweeps": f"{page.machine()}.\n\n{text}"}))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from . import _core
 from ._errors import InputError
 
-ROW, POLICY = "row", "policy"
+ROW = "row"
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,17 @@ class Base:
     records_errors: bool
 
 
+# A row, and the numbers of its replicas.
+Task = tuple[Row, range]
+
+
 @dataclass(frozen=True)
 class Chunk:
-    """Some replicas of some rows."""
+    """Some replicas of some rows; its number is that of its first run."""
 
     number: int
     base: Base
-    tasks: tuple[tuple[Row, tuple[int, ...]], ...]
+    tasks: tuple[Task, ...]
 
     @property
     def runs(self) -> int:
@@ -85,17 +89,22 @@ class Chunk:
 
 @dataclass
 class Done:
-    """A finished chunk: its tables as Parquet, and how much CPU time it took."""
+    """A finished chunk: its tables as Parquet, and how much CPU time and time it took."""
 
     number: int
     runs: int
     tables: dict[str, bytes]
     cpu_seconds: float
+    seconds: float
     failed: int = field(default=0)
 
 
 class Engine(Protocol):
     """Runs chunks, and says which are done."""
+
+    def workers(self) -> int:
+        """How many chunks run at the same time."""
+        ...
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
         """Run all chunks; each once it is done."""
@@ -104,6 +113,7 @@ class Engine(Protocol):
 
 def work(chunk: Chunk, stop: _core.Stop | None = None) -> Done:
     """Run a chunk."""
+    begun = time.monotonic()
     _CPU.begin()
     try:
         tables, failures = run_tasks(chunk.base, chunk.tasks, stop)
@@ -112,7 +122,7 @@ def work(chunk: Chunk, stop: _core.Stop | None = None) -> Done:
             packed["failures"] = to_parquet(pa.Table.from_pylist(failures, FAILURES))
     finally:
         seconds = _CPU.end()
-    return Done(chunk.number, chunk.runs, packed, seconds, len(failures))
+    return Done(chunk.number, chunk.runs, packed, seconds, time.monotonic() - begun, len(failures))
 
 
 class _CpuMeter:
@@ -148,11 +158,10 @@ FAILURES = pa.schema([("row", pa.int64()), ("policy", pa.string()), ("replicas",
 
 
 def run_tasks(
-    base: Base, tasks: tuple[tuple[Row, tuple[int, ...]], ...], stop: _core.Stop | None
+    base: Base, tasks: tuple[Task, ...], stop: _core.Stop | None
 ) -> tuple[dict[str, pa.Table], list[dict[str, Any]]]:
     """Run tasks one after the other: the tables, and the rows that failed."""
     parts: dict[str, list[pa.Table]] = {name: [] for name in base.collect}
-    numbers: dict[str, list[tuple[Row, int]]] = {name: [] for name in base.collect}
     failures: list[dict[str, Any]] = []
     for row, replicas in tasks:
         try:
@@ -163,14 +172,11 @@ def run_tasks(
             failures.append({"row": row.number, "policy": row.policy, "replicas": len(replicas), "reason": str(error)})
             continue
         for name in base.collect:
-            table = pa.table(Stream(runs.table(name)))
-            parts[name].append(table)
-            numbers[name].append((row, table.num_rows))
-    tables = {name: _joined(parts[name], numbers[name]) for name in base.collect if parts[name]}
-    return tables, failures
+            parts[name].append(to_table(runs.row_table(name, row.number, row.policy)))
+    return {name: pa.concat_tables(found) for name, found in parts.items() if found}, failures
 
 
-def run_row(base: Base, row: Row, replicas: tuple[int, ...], stop: _core.Stop) -> _core.Runs:
+def run_row(base: Base, row: Row, replicas: range, stop: _core.Stop) -> _core.Runs:
     """Run replicas of a row."""
     policy = base.policies[row.policy] if row.policy is not None else None
     given = [*base.set, *row.set, ("seed", str(row.seed))]
@@ -198,22 +204,9 @@ class Stream:
         return self._capsule
 
 
-def _joined(parts: list[pa.Table], rows: list[tuple[Row, int]]) -> pa.Table:
-    """All rows, with the number of their row in the design and its policy."""
-    table = pa.concat_tables(parts, promote_options="default")
-    counts = [count for _, count in rows]
-    numbers = _repeated([row.number for row, _ in rows], counts, pa.int64())
-    table = table.drop_columns(["point"]).add_column(0, ROW, numbers)
-    if all(row.policy is not None for row, _ in rows):
-        names = _repeated([row.policy for row, _ in rows], counts, pa.string())
-        table = table.set_column(table.column_names.index(POLICY), POLICY, names)
-    return table
-
-
-def _repeated(values: list[Any], counts: list[int], kind: pa.DataType) -> pa.Array:
-    """Each value as often as it says."""
-    indices = pa.array([at for at, count in enumerate(counts) for _ in range(count)], pa.int32())
-    return pa.array(values, kind).take(indices)
+def to_table(capsule: object) -> pa.Table:
+    """The table of a stream. `pa.table` would import pandas, which takes as long as 300 short runs."""
+    return pa.RecordBatchReader.from_stream(Stream(capsule)).read_all()
 
 
 def to_parquet(table: pa.Table) -> bytes:

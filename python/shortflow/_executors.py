@@ -61,7 +61,8 @@ def _joblib(workers: int) -> Executor:
         from joblib.externals.loky import ProcessPoolExecutor as Loky
     except ImportError:
         raise MachineError("executor='joblib' needs joblib: pip install joblib") from None
-    return Loky(workers)
+    found: Executor = Loky(workers)
+    return found
 
 
 class _Threads:
@@ -69,6 +70,10 @@ class _Threads:
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
+
+    def workers(self) -> int:
+        """How many threads there are."""
+        return self._workers
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
         stop = _core.Stop()
@@ -87,6 +92,10 @@ class _Pool:
         self._make, self._workers, self._is_own = make, workers, is_own
         self._pool: Executor | None = None
         self._folder = ""
+
+    def workers(self) -> int:
+        """How many workers the executor has."""
+        return self._workers
 
     def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
         with tempfile.TemporaryDirectory(prefix="shortflow-", ignore_cleanup_errors=True) as self._folder:

@@ -54,6 +54,10 @@ class Processes:
         self._busy: dict[Connection, tuple[Any, Work]] = {}
         self._idle: list[tuple[Connection, Any]] = []
 
+    def workers(self) -> int:
+        """How many processes there are."""
+        return self._workers
+
     def run(self, chunks: Iterable[Chunk]) -> Iterator[Done]:
         """Run all chunks; each once it is done."""
         waiting = iter(chunks)
@@ -94,7 +98,7 @@ class Processes:
         """The result of a chunk; nothing if its process has died."""
         process, given = self._busy.pop(pipe)
         try:
-            found = pipe.recv()
+            found: Done | Exception = pipe.recv()
         except (EOFError, OSError):
             self._died(pipe, process, given, again)
             return None

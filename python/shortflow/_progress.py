@@ -79,4 +79,5 @@ def _notebook_display() -> Callable[..., Any] | None:
         return None
     from IPython.display import display
 
-    return display
+    found: Callable[..., Any] = display
+    return found

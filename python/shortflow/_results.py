@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from . import _core
-from ._chunk import Stream
+from ._chunk import to_table
 from ._table import Table
 
 # The tables of results.
@@ -34,7 +34,7 @@ class Results:
     def table(self, name: str) -> Table:
         """The table of this name."""
         if name not in self._tables:
-            self._tables[name] = Table(name, lambda: pa.table(Stream(self._runs.table(name))))
+            self._tables[name] = Table(name, lambda: to_table(self._runs.table(name)))
         return self._tables[name]
 
     @property
@@ -79,7 +79,8 @@ class Results:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as ``--json`` prints it."""
-        return json.loads(self._runs.json())
+        found: dict[str, Any] = json.loads(self._runs.json())
+        return found
 
     @property
     def text(self) -> str:

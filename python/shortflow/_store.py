@@ -3,8 +3,8 @@
 | file | content |
 |---|---|
 | ``sweep.json`` | the base, the design, settings, seed, version |
-| ``TABLE-00012.parquet`` | the rows of a table in one chunk |
-| ``chunk-00012.json`` | the chunk is complete: digests of its tables and of ``sweep.json``, CPU time |
+| ``TABLE-00012.parquet`` | the rows of a table in the chunk whose first run has the number 12 |
+| ``chunk-00012.json`` | the chunk is complete: how many runs it has, digests of its tables and of ``sweep.json``, CPU time |
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,14 +24,14 @@ from ._chunk import Done
 from ._errors import InputError, MachineError
 
 MANIFEST = "sweep.json"
-FORMAT = 2
+FORMAT = 3
 _CHUNK = re.compile(r"chunk-(\d{5,})\.json")
 # What makes a sweep, in the order in which a difference is named.
 _KEYS = ("scenario", "data", "set", "bind", "engine", "collect", "replicas", "seed", "pair_by", "design", "policies")
 _TYPES = {
     **dict.fromkeys(("scenario", "set", "bind", "collect", "pair_by", "design"), list),
     **dict.fromkeys(("policies", "data"), dict),
-    **dict.fromkeys(("replicas", "seed", "runs_per_chunk"), int),
+    **dict.fromkeys(("replicas", "seed"), int),
     **dict.fromkeys(("engine", "version", "folder"), str),
 }
 
@@ -56,6 +57,7 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
+        self._manifest_digest: str | None = None
 
     def is_there(self) -> bool:
         """Whether the folder has a sweep."""
@@ -106,8 +108,8 @@ class Store:
         if not isinstance(found, dict) or found.get("format") != FORMAT:
             raise InputError(f"the sweep in {self.folder} has another format\nuse the version of shortflow that wrote it")
         wrong = [key for key, kind in _TYPES.items() if not isinstance(found.get(key), kind)]
-        if wrong or found["runs_per_chunk"] < 1:
-            raise self.damaged(f"`{(wrong or ['runs_per_chunk'])[0]}` is missing or wrong")
+        if wrong or found["replicas"] < 1:
+            raise self.damaged(f"`{(wrong or ['replicas'])[0]}` is missing or wrong")
         return found
 
     def damaged(self, what: str) -> InputError:
@@ -126,22 +128,32 @@ class Store:
 
     def _digest(self) -> str:
         """The digest of the manifest, which each record has."""
-        return _sha256(self.folder / MANIFEST)
+        if self._manifest_digest is None:
+            self._manifest_digest = _sha256(self.folder / MANIFEST)
+        return self._manifest_digest
 
-    def chunks(self, expected: int) -> Chunks:
+    def repair(self, runs: int) -> dict[int, dict[str, Any]]:
+        """The records of complete chunks; those of damaged ones are removed with a warning, so that their runs are missing."""
+        found = self.chunks(runs)
+        for number, reason in found.damaged.items():
+            warnings.warn(f"chunk {number} of the sweep in {self.folder} runs again: {reason}", stacklevel=3)
+            (self.folder / f"chunk-{number:05}.json").unlink()
+        return found.complete
+
+    def chunks(self, runs: int) -> Chunks:
         """The chunks, with all digests compared. Files that belong to no chunk of the sweep are ignored with a warning."""
-        found, digest = Chunks(), self._digest()
-        for name in sorted(entry.name for entry in os.scandir(self.folder)):
-            match = _CHUNK.fullmatch(name)
-            if match is None:
-                continue
+        found, digest, stop = Chunks(), self._digest(), 0
+        matches = [match for match in map(_CHUNK.fullmatch, os.listdir(self.folder)) if match]
+        for match in sorted(matches, key=lambda match: (int(match[1]), match[0])):
             number = int(match[1])
-            if number >= expected or name != f"chunk-{number:05}.json":
-                warnings.warn(f"{self._path(name)} belongs to no chunk of the sweep: it is ignored", stacklevel=3)
+            if number >= runs or match[0] != f"chunk-{number:05}.json":
+                warnings.warn(f"{self._path(match[0])} belongs to no chunk of the sweep: it is ignored", stacklevel=3)
                 continue
             record, reason = self._record(number, digest)
+            if reason is None and not (stop <= number < number + record["runs"] <= runs):
+                reason = f"{match[0]} has runs of other chunks"
             if reason is None:
-                found.complete[number] = record
+                found.complete[number], stop = record, number + record["runs"]
             else:
                 found.damaged[number] = reason
         return found
@@ -175,6 +187,11 @@ class Store:
 
     def _path(self, name: str) -> str:
         return os.fspath(self.folder / name)
+
+
+def ranges(complete: Mapping[int, Mapping[str, Any]]) -> list[range]:
+    """The runs of complete chunks."""
+    return [range(number, number + record["runs"]) for number, record in sorted(complete.items())]
 
 
 def _sha256(path: Path) -> str:

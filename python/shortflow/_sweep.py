@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,9 +17,10 @@ from ._data import data_files, tables_of
 from ._design import POLICY, Design
 from ._errors import InputError
 from ._executors import engine, refuse_unknown
+from ._plan import Plan
 from ._progress import Progress, Show
-from ._store import FORMAT, Store
-from ._sweep_results import SweepResults, count_chunks
+from ._store import FORMAT, Store, ranges
+from ._sweep_results import SweepResults
 from ._text import Path, Policy, Scenario, Settings, as_settings, as_toml
 from ._verify import Verified
 
@@ -29,9 +29,6 @@ TABLES = ("transfers", "bulk", "datagrams", "series", "replicas")
 # Predictions have no replicas, and one table.
 PREDICTED = ("summary",)
 REPLICAS = 32
-# Chunks of a sweep: many enough for many workers, few enough for a folder.
-CHUNKS = 256
-MAX_RUNS_PER_CHUNK = 256
 
 
 class Sweep:
@@ -126,35 +123,25 @@ class Sweep:
 
     def rows(self) -> list[Row]:
         """The rows as they run, with their seeds."""
-        return [self._row(number, point, name) for number, (point, name) in enumerate(zip(self.design, self._names))]
+        return [self._row(number) for number in range(len(self.design))]
 
-    def _row(self, number: int, point: Mapping[str, Any], policy: str | None) -> Row:
+    def _row(self, number: int) -> Row:
+        point, policy = self.design.points[number], self._names[number]
         given = [(key, as_toml(key, value)) for key, value in point.items() if key != POLICY]
         apart = [pair for pair in [*given, (POLICY, policy)] if pair[0] not in self.pair_by]
         text = json.dumps([self.seed, sorted(apart, key=str)])
         digest = hashlib.sha256(text.encode()).digest()
         return Row(number, policy, int.from_bytes(digest[:8], "big") >> 1, given)
 
-    def chunks(self, runs_per_chunk: int | None = None) -> Iterator[Chunk]:
-        """The work, in parts that do not depend on who does it."""
-        size = runs_per_chunk or self._chunk_size()
-        base = self.work_base()
-        tasks: list[tuple[Row, tuple[int, ...]]] = []
-        number, count = 0, 0
-        for row in self.rows():
-            first = 0
-            while first < self.replicas:
-                part = range(first, min(first + size - count, self.replicas))
-                tasks.append((row, tuple(part)))
-                first, count = part.stop, count + len(part)
-                if count == size:
-                    yield Chunk(number, base, tuple(tasks))
-                    tasks, number, count = [], number + 1, 0
-        if tasks:
-            yield Chunk(number, base, tuple(tasks))
-
-    def _chunk_size(self) -> int:
-        return min(max(len(self) // CHUNKS, 1), MAX_RUNS_PER_CHUNK)
+    def chunk(self, runs: range, base: Base) -> Chunk:
+        """The work of some runs, counted over all replicas of all rows."""
+        tasks, first = [], runs.start
+        while first < runs.stop:
+            row, replica = divmod(first, self.replicas)
+            count = min(self.replicas - replica, runs.stop - first)
+            tasks.append((self._row(row), range(replica, replica + count)))
+            first += count
+        return Chunk(runs.start, base, tuple(tasks))
 
     def work_base(self, records_errors: bool = False) -> Base:
         """What all rows have in common."""
@@ -162,7 +149,7 @@ class Sweep:
         scenario = (self.base.file, self.base.to_toml())
         return Base(scenario, policies, self.set, self.bind, self.engine, self.collect, records_errors)
 
-    def manifest(self, runs_per_chunk: int | None) -> dict[str, Any]:
+    def manifest(self) -> dict[str, Any]:
         """What the sweep is, for its folder."""
         base = self.work_base()
         points = [{**point, POLICY: name} if name is not None else dict(point) for point, name in zip(self.design, self._names)]
@@ -181,7 +168,6 @@ class Sweep:
             "replicas": self.replicas,
             "seed": self.seed,
             "pair_by": self.pair_by,
-            "runs_per_chunk": runs_per_chunk or self._chunk_size(),
         }
 
     @classmethod
@@ -236,7 +222,7 @@ class Sweep:
         on_error
             ``"raise"`` ends the sweep at a row that cannot run; ``"record"`` makes it a row of ``failures``.
         runs_per_chunk
-            Runs in a chunk; what is lost if a worker dies. Results do not depend on it.
+            Runs in a chunk; what is lost if a worker dies. Without, chunks take about two seconds. Results do not depend on it.
         progress
             Whether progress is shown; without, in notebooks and terminals.
 
@@ -249,30 +235,30 @@ class Sweep:
             raise InputError(f"on_error = {on_error!r}: use raise or record")
         if resume and out is None:
             raise InputError("resume=True needs out=FOLDER")
-        jobs = check_jobs(jobs)
+        check_jobs(jobs)
         size = None if runs_per_chunk is None else whole("runs_per_chunk", runs_per_chunk, 1)
         refuse_unknown(executor)
         store = None if out is None else Store(path("out", out))
-        done: dict[int, dict[str, Any]] = {}
+        complete: dict[int, dict[str, Any]] = {}
         if store is not None:
-            found = store.begin(self.manifest(size), resume)
-            size = found["runs_per_chunk"]
-            chunks = store.chunks(count_chunks(found))
-            done = chunks.complete
-            for number, reason in chunks.damaged.items():
-                warnings.warn(f"chunk {number} of the sweep in {store.folder} runs again: {reason}", stacklevel=2)
-        todo = (_recording(chunk, on_error) for chunk in self.chunks(size) if chunk.number not in done)
-        kept = sum(record["runs"] for record in done.values())
-        memory = self._finish(engine(executor, jobs).run(todo), store, kept, progress)
+            store.begin(self.manifest(), resume)
+            complete = store.repair(len(self))
+        what = engine(executor, check_jobs(jobs))
+        plan = Plan(len(self), ranges(complete), size, what.workers)
+        base = self.work_base(on_error == "record")
+        todo = (self.chunk(runs, base) for runs in plan.chunks())
+        memory = self._finish(what.run(todo), plan, store, progress)
         if store is not None:
             return SweepResults.open(store)
-        return SweepResults.in_memory(self.manifest(size), memory)
+        return SweepResults.in_memory(self.manifest(), memory)
 
-    def _finish(self, results: Iterator[Done], store: Store | None, kept: int, progress: bool | Show | None) -> list[Done]:
+    def _finish(self, results: Iterator[Done], plan: Plan, store: Store | None, progress: bool | Show | None) -> list[Done]:
         """Keep the results: in the folder, or in memory."""
         memory: list[Done] = []
+        kept = len(self) - plan.missing
         with Progress(progress) as show:
             for done in results:
+                plan.learn(done)
                 if store is not None:
                     store.put(done)
                 else:
@@ -281,13 +267,6 @@ class Sweep:
                 if show is not None:
                     show(kept, kept, len(self))
         return sorted(memory, key=lambda one: one.number)
-
-
-def _recording(chunk: Chunk, on_error: str) -> Chunk:
-    if on_error == "raise":
-        return chunk
-    base = Base(**{**chunk.base.__dict__, "records_errors": True})
-    return Chunk(chunk.number, base, chunk.tasks)
 
 
 def _replicas(given: Any, engine: str) -> int:
@@ -333,7 +312,6 @@ def verify(folder: Path, *, share: float = 0.01, jobs: int | None = None) -> Ver
     jobs = check_jobs(jobs)
     store = Store(path("folder", folder))
     found = store.manifest()
-    kept = store.chunks(count_chunks(found))
     try:
         sweep = Sweep.from_manifest(found)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
@@ -341,7 +319,8 @@ def verify(folder: Path, *, share: float = 0.01, jobs: int | None = None) -> Ver
     if sweep.data != found["data"]:
         changed = sorted(name for name in {*sweep.data, *found["data"]} if sweep.data.get(name) != found["data"].get(name))
         raise InputError(f"cannot verify the sweep in {store.folder}: the data file {changed[0]} has changed since it ran")
-    chunks = [_recording(chunk, "record") for chunk in sweep.chunks(found["runs_per_chunk"]) if chunk.number in kept.complete]
+    kept, base = store.chunks(len(sweep)), sweep.work_base(True)
+    chunks = [sweep.chunk(runs, base) for runs in ranges(kept.complete)]
     if not chunks and not kept.damaged:
         raise InputError(f"the sweep in {store.folder} has no complete chunk")
     runs = [(chunk, row, replica) for chunk in chunks for row, replicas in chunk.tasks for replica in replicas]

@@ -9,8 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.dataset as ds
 
 from . import _core
 from ._arguments import texts
@@ -83,11 +81,14 @@ class SweepResults:
             If a chunk is damaged.
         """
         manifest = store.manifest()
-        chunks = store.chunks(count_chunks(manifest))
+        chunks = store.chunks(len(manifest["design"]) * manifest["replicas"])
         for number, reason in chunks.damaged.items():
             raise InputError(f"chunk {number} of the sweep in {store.folder} is damaged: {reason}\nrun the sweep with resume=True")
 
         def read(name: str, condition: Any, columns: Sequence[str] | None) -> pa.Table:
+            # It imports pandas, which takes as long as 300 short runs.
+            import pyarrow.dataset as ds
+
             parts = store.parts(name, chunks)
             if not parts:
                 return pa.table({})
@@ -124,13 +125,40 @@ class SweepResults:
             self._tables[name] = Table(name, lambda: self._whole(name))
         return self._tables[name]
 
-    transfers = property(lambda self: self.table("transfers"), doc="Single transfers.")
-    bulk = property(lambda self: self.table("bulk"), doc="Long flows.")
-    datagrams = property(lambda self: self.table("datagrams"), doc="Datagrams of each workload or stream.")
-    series = property(lambda self: self.table("series"), doc="Series of ports and flows over time.")
-    replicas = property(lambda self: self.table("replicas"), doc="Measures of each replica.")
-    summary = property(lambda self: self.table("summary"), doc="Measures of predictions.")
-    failures = property(lambda self: self.table("failures"), doc="Rows that failed, with the reason.")
+    @property
+    def transfers(self) -> Table:
+        """Single transfers."""
+        return self.table("transfers")
+
+    @property
+    def bulk(self) -> Table:
+        """Long flows."""
+        return self.table("bulk")
+
+    @property
+    def datagrams(self) -> Table:
+        """Datagrams of each workload or stream."""
+        return self.table("datagrams")
+
+    @property
+    def series(self) -> Table:
+        """Series of ports and flows over time."""
+        return self.table("series")
+
+    @property
+    def replicas(self) -> Table:
+        """Measures of each replica."""
+        return self.table("replicas")
+
+    @property
+    def summary(self) -> Table:
+        """Measures of predictions."""
+        return self.table("summary")
+
+    @property
+    def failures(self) -> Table:
+        """Rows that failed, with the reason."""
+        return self.table("failures")
 
     def _whole(self, name: str) -> pa.Table:
         """A table with the columns of settings."""
@@ -163,6 +191,8 @@ class SweepResults:
             Of a part: ``class_``, ``limit_s``, ``above``, ``stream``, ``port``, ``code_point``, ``counter``; without, of all
             together where there is such a value, or else of each part.
         """
+        import pyarrow.compute as pc
+
         about(measure)
         self.table("replicas")
         given = _parts(parts)
@@ -188,7 +218,7 @@ class SweepResults:
 
     def _single(self, measure: str, workload: str | None, parts: Mapping[str, Any]) -> list[dict[str, Any]]:
         """The rows of a measure with one value for each replica and workload."""
-        found = self.measure(measure, workload=workload, **parts).to_pylist()
+        found: list[dict[str, Any]] = self.measure(measure, workload=workload, **parts).to_pylist()
         for name in PARTS:
             values: dict[Any, set[Any]] = defaultdict(set)
             for one in found:
@@ -354,11 +384,6 @@ class SweepResults:
     def __repr__(self) -> str:
         runs = str(self.runs) if self.runs == self._all_runs else f"{self.runs} of {self._all_runs}"
         return f"<SweepResults: {runs} runs of {len(self.design)} rows; {', '.join(self.manifest['collect'])}>"
-
-
-def count_chunks(manifest: Mapping[str, Any]) -> int:
-    """How many chunks the sweep of a manifest has."""
-    return math.ceil(len(manifest["design"]) * manifest["replicas"] / manifest["runs_per_chunk"])
 
 
 def _parts(given: Mapping[str, Any]) -> dict[str, Any]:

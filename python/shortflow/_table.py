@@ -54,7 +54,7 @@ class Table:
         return self.to_arrow().schema.__arrow_c_schema__()
 
     def __len__(self) -> int:
-        return self.to_arrow().num_rows
+        return int(self.to_arrow().num_rows)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for batch in self.to_arrow().to_batches():
@@ -63,7 +63,7 @@ class Table:
     @property
     def columns(self) -> list[str]:
         """The names of its columns."""
-        return self.to_arrow().column_names
+        return list(self.to_arrow().column_names)
 
     def __getitem__(self, column: str) -> pa.ChunkedArray:
         return self.to_arrow()[column]

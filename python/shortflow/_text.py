@@ -240,7 +240,7 @@ class Checked:
     @property
     def loads(self) -> list[dict[str, Any]]:
         """The load that is offered to each link, at each point of its sweep."""
-        return json.loads(self._case.loads)
+        return list(json.loads(self._case.loads))
 
     @property
     def warnings(self) -> list[Finding]:

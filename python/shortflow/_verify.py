@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ._chunk import ROW, Chunk, Row, from_parquet, run_tasks, to_parquet
@@ -59,8 +59,10 @@ class Verified:
 
 def _different(store: Store, run: Run) -> list[tuple[str, int, int]]:
     """The tables of a run that differ."""
+    import pyarrow.compute as pc
+
     chunk, row, replica = run
-    tables, failures = run_tasks(chunk.base, ((row, (replica,)),), None)
+    tables, failures = run_tasks(chunk.base, ((row, range(replica, replica + 1)),), None)
     different = []
     for name in chunk.base.collect:
         kept = _kept(store, name, chunk, pc.field(ROW) == row.number, replica)
@@ -74,8 +76,10 @@ def _different(store: Store, run: Run) -> list[tuple[str, int, int]]:
     return different
 
 
-def _kept(store: Store, name: str, chunk: Chunk, condition: pc.Expression, replica: int | None) -> pa.Table:
+def _kept(store: Store, name: str, chunk: Chunk, condition: Any, replica: int | None) -> pa.Table:
     """The rows of a run in a table of a chunk; empty if the chunk has no such table."""
+    import pyarrow.compute as pc
+
     path = store.folder / f"{name}-{chunk.number:05}.parquet"
     if not path.exists():
         return pa.table({})

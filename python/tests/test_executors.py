@@ -65,7 +65,8 @@ def test_an_executor_of_a_function_is_replaced(here: pathlib.Path, line: sf.Scen
 
 
 def test_answers_of_processes_fit_into_one_write(here: pathlib.Path, line: sf.Scenario, fifo: sf.Policy) -> None:
-    chunk = next(a_sweep(line, fifo, 50).chunks(50))
+    sweep = a_sweep(line, fifo, 50)
+    chunk = sweep.chunk(range(50), sweep.work_base())
     answer = work_into(str(here), chunk)
     # POSIX: a write of at most PIPE_BUF bytes is not split, so a kill leaves no part of an answer in a pipe.
     assert len(pickle.dumps(answer)) < os.pathconf(here, "PC_PIPE_BUF") / 4 < len(pickle.dumps(work(chunk)))
@@ -110,17 +111,23 @@ def test_an_unknown_executor_is_refused(line: sf.Scenario, fifo: sf.Policy) -> N
         a_sweep(line, fifo).run(executor="dask://127.0.0.1:1")
 
 
-def test_dask_runs_chunks_and_loses_nothing_with_both_workers(here: pathlib.Path, line: sf.Scenario, fifo: sf.Policy) -> None:
+def test_dask_gives_the_same(line: sf.Scenario, fifo: sf.Policy) -> None:
     distributed = pytest.importorskip("distributed", reason="skipped: needs distributed")
-    whole = a_sweep(line, fifo, 10).run(jobs=2)
+    whole = a_sweep(line, fifo).run(jobs=2).replicas.to_arrow()
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster:
+        assert a_sweep(line, fifo).run(executor=cluster).replicas.to_arrow().equals(whole)
+    assert a_sweep(line, fifo).run(executor="dask://local", jobs=1).replicas.to_arrow().equals(whole)
+
+
+def test_twenty_killed_workers_of_dask_lose_nothing(here: pathlib.Path, line: sf.Scenario, fifo: sf.Policy) -> None:
+    distributed = pytest.importorskip("distributed", reason="skipped: needs distributed")
+    whole = a_sweep(line, fifo, 25).run(jobs=2)
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
-        address = cluster.scheduler_address.replace("tcp", "dask")
-        assert a_sweep(line, fifo, 10).run(executor=address).replicas.to_arrow().equals(whole.replicas.to_arrow())
-        workers = [nanny.pid for nanny in cluster.workers.values()]
-        killer = Killer(lambda: [workers.pop()] if workers else [], kills=2)
-        found = a_sweep(line, fifo, 10).run(executor=client, runs_per_chunk=1, out="r.sweep", progress=killer)
-    assert killer.kills == 2
+        # Also those that are starting.
+        killer = Killer(lambda: [nanny.pid for nanny in list(cluster.workers.values()) if nanny.pid])
+        found = a_sweep(line, fifo, 25).run(executor=client, runs_per_chunk=1, out="r.sweep", progress=killer)
+    assert killer.kills == KILLS
     assert found.transfers.to_arrow().equals(whole.transfers.to_arrow())

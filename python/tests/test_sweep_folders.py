@@ -81,7 +81,7 @@ def test_a_chunk_of_another_sweep_is_found(folder: pathlib.Path, line: sf.Scenar
         sf.open("r.sweep")
 
 
-@pytest.mark.parametrize("damage", [{"design": None}, {"runs_per_chunk": 0}, {"replicas": "2"}])
+@pytest.mark.parametrize("damage", [{"design": None}, {"replicas": 0}, {"seed": "2"}])
 def test_a_damaged_manifest_is_named(folder: pathlib.Path, damage: dict[str, object]) -> None:
     manifest = json.loads((folder / "sweep.json").read_text())
     (folder / "sweep.json").write_text(json.dumps({**manifest, **damage}))
