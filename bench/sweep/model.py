@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from measure import Used, Work, least
 
+from shortflow._chunk import Done
+from shortflow._plan import MAX_CHUNKS, MIN_CHUNK_TIME, MIN_CHUNK_TIME_PER_WORKER
+from shortflow._plan import Plan as Chunks
+
 RUNS = 2000
-CHUNK_TIME = 2.0
-CHUNK_TIME_PER_WORKER = 0.02
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,23 @@ class Plan:
 
 def plan(model: Model, runs: int, run: float, workers: int) -> Plan:
     """A sweep whose runs take ``run`` CPU seconds each, on so many cores."""
-    time = max(CHUNK_TIME, CHUNK_TIME_PER_WORKER * workers)
-    chunks = max(int(runs * (run + model.run) / time), runs // 65_536, 1)
-    chunks = min(chunks, runs)
+    chunks = count_chunks(runs, run + model.run, workers)
     added = runs * model.run + chunks * model.chunk + workers * model.worker + model.sweep
     cpu = runs * run + added
-    # The last chunks end within a tenth of a second or a run of each other; before, all workers are busy.
-    seconds = cpu / workers + max(run, 0.1)
-    return Plan(runs, run, workers, chunks, cpu, added, seconds, chunks * model.driver_chunk / seconds, runs * model.run_bytes / 1e9)
+    # The last chunks end within the time of a short chunk of each other; before, all workers are busy.
+    last = max(run * max(runs // MAX_CHUNKS, 1), MIN_CHUNK_TIME, MIN_CHUNK_TIME_PER_WORKER * workers)
+    writer = chunks * model.driver_chunk
+    seconds = max(cpu / workers + last, writer)
+    return Plan(runs, run, workers, chunks, cpu, added, seconds, writer / seconds, runs * model.run_bytes / 1e9)
+
+
+def count_chunks(runs: int, run: float, workers: int) -> int:
+    """How many chunks such a sweep has."""
+    plan, count = Chunks(runs, [], None, lambda: workers), 0
+    for chunk in plan.chunks():
+        plan.learn(Done(chunk.start, len(chunk), {}, 0.0, run * len(chunk)))
+        count += 1
+    return count
 
 
 def table(used: dict[str, Used], runs: int) -> str:

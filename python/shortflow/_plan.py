@@ -12,6 +12,7 @@ CHUNK_TIME = 2.0
 CHUNK_TIME_PER_WORKER = 0.02
 # A chunk at the end of a sweep is shorter, so that workers end together, but not shorter than this.
 MIN_CHUNK_TIME = 0.1
+MIN_CHUNK_TIME_PER_WORKER = 0.005
 # Chunks that are left for each worker at the end.
 CHUNKS_PER_WORKER = 4
 # Results of a chunk, which its worker and this process hold, in bytes.
@@ -74,8 +75,9 @@ class Plan:
             workers = max(self._workers(), 1)
             share = self._left / (CHUNKS_PER_WORKER * workers)
             time = max(CHUNK_TIME, CHUNK_TIME_PER_WORKER * workers)
+            least = max(MIN_CHUNK_TIME, MIN_CHUNK_TIME_PER_WORKER * workers)
             largest = min(time / run, MAX_CHUNK_BYTES * self._runs / max(self._bytes, 1.0), GROWTH * self._largest)
-            size = max(int(min(largest, max(share, MIN_CHUNK_TIME / run))), self._min)
+            size = max(int(min(largest, max(share, least / run))), self._min)
         self._largest = max(size, self._largest)
         return size
 

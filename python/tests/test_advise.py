@@ -24,7 +24,7 @@ def test_the_advice_is_that_of_the_program(here: pathlib.Path) -> None:
     assert ours.to_dict() == json.loads(found.stdout)
     assert ours.policy is not None and ours.policy.to_toml() == pathlib.Path("advice/winner.toml").read_text()
     assert ours.scenario.to_toml() == pathlib.Path("advice/scenario.toml").read_text()
-    assert ours.label is not None and ours.text.startswith(f"2 users on 1 Mbit/s up, 2 Mbit/s down (adsl): {ours.label}\n")
+    assert ours.label is not None and ours.text.startswith(f"2 users on 1 Mbit/s up, 2 Mbit/s down (dsl): {ours.label}\n")
     assert repr(ours) == ours.text
 
 
