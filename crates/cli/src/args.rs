@@ -556,6 +556,14 @@ pub(crate) struct Reproduce {
     /// Compute the paper's formulas that the study has claims about, and simulate the values to compare with.
     #[arg(long, conflicts_with_all = ["quick", "renew", "calibrate", "rehearse"])]
     pub(crate) models: bool,
+    /// Judge only these claims, such as `cm05.3,cm05.9`. The others stay as in the committed ledger; figures and
+    /// tables are not made.
+    #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with_all = ["quick", "renew", "calibrate", "rehearse", "models"])]
+    pub(crate) claims: Vec<String>,
+    /// Judge no claim. Try the changes that the claims name for checks that fail in the committed ledger, where it does
+    /// not have them.
+    #[arg(long, conflicts_with_all = ["claims", "quick", "renew", "calibrate", "rehearse", "models"])]
+    pub(crate) changes: bool,
     /// The folder for results and report; default: `results/STUDY`, or `results/quick/STUDY` with --quick. Points
     /// that are complete there are not run again.
     #[arg(long, short, value_name = "DIR", value_hint = ValueHint::DirPath)]

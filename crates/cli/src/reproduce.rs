@@ -35,6 +35,10 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
             _ => verdict(&[one.reproduce()?]),
         };
     }
+    if args.changes || !args.claims.is_empty() {
+        let message = "--claims and --changes are for one study, in whose committed ledger they judge a part anew";
+        return Err(Failure::Input(message.to_owned()));
+    }
     if args.rehearse {
         let message = "--rehearse is for one study; the study selects what is rehearsed";
         return Err(Failure::Input(message.to_owned()));
@@ -209,7 +213,12 @@ impl One<'_> {
 
     fn options<'o>(&self, folder: &'o Path) -> study::Options<'o> {
         let threads = self.args.jobs.map_or(0, usize::from);
-        study::Options { quick: self.args.quick, threads, folder }
+        let part = match (self.args.changes, self.args.claims.is_empty()) {
+            (true, _) => study::Part::Changes,
+            (false, false) => study::Part::Claims(self.args.claims.clone()),
+            (false, true) => study::Part::All,
+        };
+        study::Options { part, quick: self.args.quick, threads, folder }
     }
 }
 

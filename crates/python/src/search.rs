@@ -173,7 +173,8 @@ pub(crate) fn reproduce(
 ) -> Result<(String, String), Failure> {
     let files = study::find(name)?;
     let stop = Stop::default();
-    let options = study::Options { quick, threads: jobs.into(), folder: &folder };
+    let options =
+        study::Options { part: study::Part::All, quick, threads: jobs.into(), folder: &folder };
     let run =
         |progress: &dyn Progress| study::reproduce(&Simulator, &files, &options, &stop.0, progress);
     let reproduced = watched(py, &stop.0, progress.as_ref(), run)??;

@@ -11,8 +11,8 @@ use shortflow_units::Duration;
 
 use crate::error::Error;
 use crate::judge::Verdict;
-use crate::ledger::{Counterfactual, RehearsedCheck, rehearse};
-use crate::options::Options;
+use crate::ledger::{Counterfactual, Ledger, RehearsedCheck, Trial, rehearse};
+use crate::options::{Options, Part};
 use crate::present::{Reproduced, text};
 use crate::reproduce::reproduce;
 use crate::spec::StudyFiles;
@@ -297,7 +297,7 @@ fn run(folder: &Path, quick: bool) -> Reproduced {
 }
 
 fn run_study(files: &StudyFiles, folder: &Path, quick: bool) -> Reproduced {
-    let options = Options { quick, threads: 1, folder };
+    let options = Options { part: Part::All, quick, threads: 1, folder };
     let never = AtomicBool::new(false);
     reproduce(&Simulator, files, &options, &never, &()).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -319,6 +319,79 @@ fn a_check_that_fails_names_the_smallest_change_under_which_it_holds() {
     assert_eq!(alike.checks[0].what, "at 20");
     let quick = run_study(&TRYING, &home.path().join("quick"), true).ledger.unwrap();
     assert_eq!(quick.claims[0].checks[0].counterfactual, None, "a first look tries nothing");
+}
+
+/// The files of [`TRYING`] in a folder, with a ledger.
+fn with_ledger(folder: &Path, ledger: &Ledger) -> StudyFiles {
+    std::fs::create_dir_all(folder).unwrap();
+    for name in ["study.toml", "claims.toml", "line.toml", "fifo.toml"] {
+        std::fs::write(folder.join(name), TRYING.text(name).unwrap()).unwrap();
+    }
+    std::fs::write(folder.join("ledger.json"), serde_json::to_string(ledger).unwrap()).unwrap();
+    StudyFiles::read(folder).unwrap()
+}
+
+fn run_part(files: &StudyFiles, folder: &Path, part: Part) -> Result<Reproduced, Error> {
+    let options = Options { part, quick: false, threads: 1, folder };
+    reproduce(&Simulator, files, &options, &AtomicBool::new(false), &())
+}
+
+#[test]
+fn changes_that_a_ledger_lacks_are_tried_and_the_rest_of_it_stays() {
+    let home = tempfile::tempdir().unwrap();
+    let (study, kept) = (home.path().join("trying"), home.path().join("kept"));
+    let whole = run_study(&TRYING, &kept, false).ledger.unwrap();
+    let mut without = whole.clone();
+    without.claims[0].checks[0].counterfactual = None;
+    // A run would find another number.
+    without.claims[1].checks[0].ours = Some(7.0);
+    let run = run_part(&with_ledger(&study, &without), &kept, Part::Changes).unwrap();
+    let ledger = run.ledger.unwrap();
+    assert_eq!(ledger.claims[0], whole.claims[0]);
+    assert_eq!(ledger.claims[1].checks[0].ours, Some(7.0));
+    assert!(run.is_part && run.tables.is_empty() && run.figures.is_empty());
+
+    // What the ledger has is not run again.
+    let mut tried = without.clone();
+    let Some(Counterfactual::Found(found)) = &whole.claims[0].checks[0].counterfactual else {
+        panic!("{whole:?}")
+    };
+    let vain = |change: &str| Trial {
+        change: change.to_owned(),
+        ours: Some(9.0),
+        verdict: Verdict::Fails,
+        ..found.clone()
+    };
+    let all = vec![vain("few datagrams"), vain("half as many pages")];
+    tried.claims[0].checks[0].counterfactual = Some(Counterfactual::Tried { tried: all });
+    let run = run_part(&with_ledger(&study, &tried), &home.path().join("new"), Part::Changes);
+    let run = run.unwrap();
+    assert_eq!((run.finished, run.ledger.unwrap()), (0, tried));
+}
+
+#[test]
+fn some_claims_are_judged_anew_and_the_others_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let (study, kept) = (home.path().join("trying"), home.path().join("kept"));
+    let whole = run_study(&TRYING, &kept, false).ledger.unwrap();
+    let mut old = whole.clone();
+    old.claims[0].checks.clear();
+    old.claims[1].note = "as it was".to_owned();
+    let files = with_ledger(&study, &old);
+    let only = |id: &str| run_part(&files, &kept, Part::Claims(vec![id.to_owned()]));
+    let ledger = only("whole.2").unwrap().ledger.unwrap();
+    assert_eq!(ledger.claims[0], whole.claims[0]);
+    assert_eq!(ledger.claims[1], old.claims[1]);
+
+    let refused = |run: Result<Reproduced, Error>| run.unwrap_err().to_string();
+    assert!(refused(only("whole.4")).contains("no claim `whole.4` about runs"));
+    let other_checks = refused(run_part(&files, &kept, Part::Changes));
+    assert!(other_checks.contains("judge it with --claims whole.2"), "{other_checks}");
+    let without = refused(run_part(&TRYING, &kept, Part::Changes));
+    assert!(without.contains("no committed ledger"), "{without}");
+    let other = Ledger { reading: "wide".to_owned(), ..whole };
+    let other = refused(run_part(&with_ledger(&study, &other), &kept, Part::Changes));
+    assert!(other.contains("judged at the reading `wide`"), "{other}");
 }
 
 #[test]
@@ -476,7 +549,7 @@ fn what_is_rehearsed_of_a_study_stands_in_its_ledgers_from_then_on() {
     ];
     files.iter().for_each(|(name, text)| std::fs::write(study.join(name), text).unwrap());
     let never = AtomicBool::new(false);
-    let options = Options { quick: false, threads: 1, folder: &kept };
+    let options = Options { part: Part::All, quick: false, threads: 1, folder: &kept };
     let by = |late| {
         let files = StudyFiles::read(&study).unwrap();
         rehearse(&LateBy(Duration::from_millis(late)), &files, &options, &never, &())
@@ -512,7 +585,7 @@ fn replicas_that_were_late_are_not_kept() {
     files.iter().for_each(|(name, text)| std::fs::write(folder.join(name), text).unwrap());
     let files = StudyFiles::read(&folder).unwrap();
     let (never, kept) = (AtomicBool::new(false), home.path().join("kept"));
-    let options = Options { quick: false, threads: 1, folder: &kept };
+    let options = Options { part: Part::All, quick: false, threads: 1, folder: &kept };
     let late = rehearse(&LateBy(Duration::from_millis(2)), &files, &options, &never, &());
     let Err(Error::Replica(shortflow_run::Error::Machine(why))) = late else { panic!("{late:?}") };
     assert!(why.contains("the results cannot be trusted"), "{why}");

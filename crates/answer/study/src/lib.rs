@@ -37,6 +37,7 @@
 //! calibration   │ the reading of open parameters that fits the paper's set-up
 //! judge         │ evidence, rules, looks: the verdict on each check
 //! ledger        │ the verdicts on all claims under all readings, as they are kept
+//! part          │ claims, or changes for checks that fail, in a committed ledger
 //! present       ▼ ledgers as text and pages, figures, tables
 //! reproduce    the whole line, from the files to the page
 //! end_to_end   its test
@@ -57,6 +58,7 @@ pub mod judge;
 mod ledger;
 mod number;
 mod options;
+mod part;
 mod present;
 mod reproduce;
 mod runs;
@@ -68,7 +70,7 @@ pub use ledger::{
     CheckResult, ClaimResult, Counterfactual, Ledger, Modelled, ObservationResult, ReadingResult,
     Rehearsed, RehearsedCheck, RehearsedNumber, Trial, model, rehearse,
 };
-pub use options::Options;
+pub use options::{Options, Part};
 pub use present::{
     Figure, FigureCurve, Reproduced, Table, claims_table, figure, files, overview, table, text,
 };

@@ -2,15 +2,18 @@
 
 use std::sync::atomic::AtomicBool;
 
+use shortflow_measure::Warning;
 use shortflow_run::{Engine, Progress, which_tcp};
 
+use crate::calibration::Readings;
 use crate::error::Error;
 use crate::judge::judged_by;
 use crate::ledger::{self, Judged, Judging, Ledger};
-use crate::options::Options;
+use crate::options::{Options, Part};
+use crate::part::{committed, judge_part};
 use crate::present::{Figure, Reproduced, figure, table};
 use crate::runs::{Bench, Distribution, Maker, Wanted};
-use crate::spec::{Effort, Rule, Study, StudyFiles, mistakes};
+use crate::spec::{Effort, Looks, Rule, Study, StudyFiles, mistakes};
 
 /// Runs a study by an engine and judges its claims.
 ///
@@ -27,6 +30,10 @@ pub fn reproduce(
     let effort = if options.quick { study.quick.clone() } else { study.full.clone() };
     let (readings, mut claims) = judged_by(engine, files, &study, &effort, options.quick)?;
     study.name_workload(claims.quantities_mut());
+    let committed = committed(files, &claims, &readings, &options.part)?;
+    if let Part::Claims(ids) = &options.part {
+        claims.claims.retain(|claim| ids.contains(&claim.id));
+    }
     let alike = Distribution::compared(&claims, Rule::DistributionsAlike);
     let one_by_one = Distribution::compared(&claims, Rule::SlowerOneByOne);
     let maker = Maker {
@@ -47,46 +54,73 @@ pub fn reproduce(
         maker: &maker,
         quick: options.quick,
     };
-    let shown = shown(&study, &effort, options.quick);
-    let judged = judging.judge(&readings, &shown, &mut bench)?;
-    let (finished, stale) = (bench.finished, bench.stale);
     let mut about = about(files, &study, &effort, options.quick);
     if readings.is_stale {
         about += " Its scenarios or policies have changed since it was calibrated (run --calibrate \
             again).";
     }
-    let title = study.title.clone();
-    let (ledger, figures, tables) = (None, Vec::new(), Vec::new());
-    let nothing = Reproduced { title, about, ledger, figures, tables, finished, stale };
-    let Some(Judged { claims, runs }) = judged else { return Ok(nothing) };
+    let mut reproduced = Reproduced {
+        title: study.title.clone(),
+        about,
+        ledger: None,
+        figures: Vec::new(),
+        tables: Vec::new(),
+        is_part: committed.is_some(),
+        finished: 0,
+        stale: 0,
+    };
+    let ledger = match committed {
+        Some(mut ledger) => {
+            let is_complete = judge_part(&judging, &readings, &mut ledger, options, &mut bench)?;
+            is_complete.then_some(ledger)
+        }
+        None => judge_all(&judging, &readings, warnings, &mut reproduced, &mut bench)?,
+    };
+    (reproduced.finished, reproduced.stale) = (bench.finished, bench.stale);
+    reproduced.ledger = ledger.map(|mut ledger| {
+        ledger::write_beside(&mut ledger, files);
+        if !options.quick {
+            ledger::join(&mut ledger, files);
+        }
+        ledger
+    });
+    Ok(reproduced)
+}
+
+/// Judges all claims, and adds figures and tables. `None` when it was interrupted.
+fn judge_all(
+    judging: &Judging<'_>,
+    readings: &Readings,
+    warnings: Vec<Warning>,
+    reproduced: &mut Reproduced,
+    bench: &mut Bench<'_>,
+) -> Result<Option<Ledger>, Error> {
+    let Judging { study, looks, maker, quick, .. } = *judging;
+    let shown = shown(study, looks, quick);
+    let Some(Judged { claims, runs }) = judging.judge(readings, &shown, bench)? else {
+        return Ok(None);
+    };
     let data = runs.data();
-    let mut ledger = Ledger {
-        study: files.id.to_string(),
-        quick: options.quick,
-        looks: effort.looks.replicas().to_vec(),
-        duration: effort.duration.clone(),
+    let figures = study.figures.iter().map(|spec| figure(spec, data));
+    reproduced.figures = figures.filter(has_points).collect();
+    reproduced.tables = study.tables.iter().map(|spec| table(spec, data)).collect();
+    Ok(Some(Ledger {
+        study: maker.files.id.to_string(),
+        quick,
+        looks: looks.replicas().to_vec(),
+        duration: maker.duration.to_owned(),
         tcp: which_tcp(runs.points().iter().map(|point| &point.scenario)),
         warnings,
         reading: readings.best.name(),
         reading_misses: readings.best_misses,
         rehearsed: String::new(),
         claims,
-    };
-    ledger::write_beside(&mut ledger, files);
-    if !options.quick {
-        ledger::join(&mut ledger, files);
-    }
-    Ok(Reproduced {
-        ledger: Some(ledger),
-        figures: study.figures.iter().map(|f| figure(f, data)).filter(has_points).collect(),
-        tables: study.tables.iter().map(|spec| table(spec, data)).collect(),
-        ..nothing
-    })
+    }))
 }
 
 /// What figures and tables show: every point of their runs, at the first look.
-fn shown(study: &Study, effort: &Effort, quick: bool) -> Wanted {
-    let replicas = effort.looks.replicas().first().copied().unwrap_or_default();
+fn shown(study: &Study, looks: &Looks, quick: bool) -> Wanted {
+    let replicas = looks.replicas().first().copied().unwrap_or_default();
     let mut wanted = Wanted::default();
     for run in &study.runs {
         let curves = study.figures.iter().flat_map(|figure| &figure.curves).map(|curve| &curve.of);

@@ -66,6 +66,11 @@ impl Check<'_> {
         }
     }
 
+    /// Whether a result of this name is of one of its cases.
+    pub(crate) fn is_named(&self, what: &str) -> bool {
+        self.cases.iter().any(|case| what.starts_with(&case.fill(&self.spec.what)))
+    }
+
     /// The runs that it is made of.
     pub(crate) fn runs(&self) -> impl Iterator<Item = String> {
         let mut wanted = Wanted::default();

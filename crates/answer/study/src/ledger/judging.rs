@@ -1,17 +1,15 @@
 //! Judges all claims of a study: under the best-fitting reading, under other readings that pass, and, if a check
 //! fails, under changes that might make it hold.
 
-use super::entries::{
-    CheckResult, ClaimResult, Counterfactual, ObservationResult, ReadingResult, Trial,
-};
+use super::entries::{CheckResult, ClaimResult, Counterfactual, ObservationResult, ReadingResult};
 use crate::calibration::Readings;
 use crate::error::Error;
 use crate::judge::{
-    Case, Check, Pending, Seen, Settled, Shown, Verdict, cases_of_observation, ends, observe,
-    settle, want_observation,
+    Case, Pending, Seen, Settled, Shown, Verdict, cases_of_observation, ends, observe, settle,
+    want_observation,
 };
 use crate::runs::{Bench, Maker, Runs, Wanted};
-use crate::spec::{ChangeSpec, ClaimSpec, Claims, Looks, ObservationSpec, Study, Variant};
+use crate::spec::{ClaimSpec, Claims, Looks, ObservationSpec, Study};
 
 /// What claims are judged with.
 pub(crate) struct Judging<'a> {
@@ -54,7 +52,7 @@ impl<'a> Judging<'a> {
             if !self.read_otherwise(readings, &mut others, bench)? {
                 return Ok(None);
             }
-            match self.counterfactuals(&best, &readings.best, bench)? {
+            match self.changes_for(&best, &readings.best, bench)? {
                 None => return Ok(None),
                 Some(found) => counterfactuals = found,
             }
@@ -143,7 +141,7 @@ impl<'a> Judging<'a> {
     }
 
     /// Where a claim is looked at: by its own looks where it has some, in the short form as all others.
-    fn looks_of(&self, claim: &'a ClaimSpec) -> &'a Looks {
+    pub(super) fn looks_of(&self, claim: &'a ClaimSpec) -> &'a Looks {
         claim.looks.as_ref().filter(|_| !self.quick).unwrap_or(self.looks)
     }
 
@@ -163,63 +161,6 @@ impl<'a> Judging<'a> {
         let is_complete = settle(&mut all, shown, self.study, runs, bench)?;
         Ok(is_complete.then_some(claims))
     }
-
-    /// For each check that fails, in the order of the claims, what was tried. `None` when it was
-    /// interrupted.
-    fn counterfactuals(
-        &self,
-        claims: &[Pending<'a>],
-        best: &Variant,
-        bench: &mut Bench<'_>,
-    ) -> Result<Option<Vec<Option<Counterfactual>>>, Error> {
-        let specs = self.claims.claims.iter().zip(claims);
-        let failing: Vec<(&'a ClaimSpec, &Check<'a>)> = specs
-            .flat_map(|(spec, claim)| {
-                let failing = claim.settled().filter(|check| check.verdict == Verdict::Fails);
-                failing.map(move |settled| (spec, settled.check))
-            })
-            .collect();
-        let mut tried: Vec<Vec<Trial>> = failing.iter().map(|_| Vec::new()).collect();
-        for change in &self.study.counterfactuals {
-            // All checks for which this is the next to be tried share its runs.
-            let mut due: Vec<(usize, Pending<'a>)> = Vec::new();
-            for (place, (claim, check)) in failing.iter().enumerate() {
-                let names = check.spec.counterfactuals.as_ref().unwrap_or(&claim.counterfactuals);
-                let is_found = tried[place].iter().any(|trial| trial.verdict == Verdict::Holds);
-                if names.contains(&change.name) && !is_found {
-                    let looks = self.looks_of(claim);
-                    due.push((place, Pending::checks(vec![(*check).clone()], looks)));
-                }
-            }
-            if due.is_empty() {
-                continue;
-            }
-            let mut runs = Runs::new(self.maker, best.with(change));
-            let mut all: Vec<&mut Pending<'a>> = due.iter_mut().map(|(_, claim)| claim).collect();
-            if !settle(&mut all, &Wanted::default(), self.study, &mut runs, bench)? {
-                return Ok(None);
-            }
-            for (place, pending) in &due {
-                tried[*place].extend(pending.settled().map(|settled| trial(change, &settled)));
-            }
-        }
-        Ok(Some(tried.into_iter().map(counterfactual).collect()))
-    }
-}
-
-/// The change under which the check holds, or those tried without success.
-fn counterfactual(mut tried: Vec<Trial>) -> Option<Counterfactual> {
-    match tried.iter().position(|trial| trial.verdict == Verdict::Holds) {
-        Some(place) => Some(Counterfactual::Found(tried.swap_remove(place))),
-        None if tried.is_empty() => None,
-        None => Some(Counterfactual::Tried { tried }),
-    }
-}
-
-fn trial(change: &ChangeSpec, settled: &Settled<'_, '_>) -> Trial {
-    let shown = settled.seen.and_then(|seen| seen.shown);
-    let (ours, low, high) = ends(shown);
-    Trial { change: change.says.clone(), ours, low, high, verdict: settled.verdict }
 }
 
 fn check(settled: &Settled<'_, '_>, counterfactual: Option<Counterfactual>) -> CheckResult {

@@ -3,6 +3,7 @@
 //! Claims about runs, claims about a paper's formulas, and checks that were rehearsed over real kernels are parts of
 //! one ledger.
 
+mod changes;
 mod committed;
 mod entries;
 mod judging;

@@ -22,7 +22,9 @@ pub fn write(out: &Path, reproduced: &Reproduced, ledger: &Ledger) -> Result<Pat
     for figure in &figures {
         drawn.write_text(&format!("{}.svg", figure.name), &figure.svg)?;
     }
-    folder.write_text("tables.md", &markdown(&reproduced.tables))?;
+    if !reproduced.is_part {
+        folder.write_text("tables.md", &markdown(&reproduced.tables))?;
+    }
     folder.write_text("claims.md", &claims_table(ledger))?;
     let rows: Vec<ClaimRow> = ledger.claims.iter().map(claim_row).collect();
     let tables: Vec<Table> = reproduced.tables.iter().map(set).collect();

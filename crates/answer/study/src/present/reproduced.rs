@@ -17,6 +17,8 @@ pub struct Reproduced {
     pub figures: Vec<Figure>,
     /// The tables; none when the study was interrupted.
     pub tables: Vec<Table>,
+    /// Whether only a part was judged anew, without figures and tables.
+    pub is_part: bool,
     /// Replicas that are finished; how many it takes is not known before the claims are settled.
     pub finished: usize,
     /// Replicas that were kept from before and not used, since the program or the study's files have

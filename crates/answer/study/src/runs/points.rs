@@ -176,6 +176,14 @@ impl Maker<'_> {
         self.numbers.as_ref().map_or(u32::MAX, |numbers| numbers.len() as u32)
     }
 
+    /// A claim whose checks are others than those of the committed ledger.
+    pub(crate) fn other_checks(&self, claim: &str) -> Error {
+        let file = self.files.place(names::LEDGER);
+        let message =
+            format!("other checks of {claim} than in claims.toml; judge it with --claims {claim}");
+        Error::Study { file, message }
+    }
+
     fn mistake(&self, message: String) -> Error {
         Error::Study { file: self.files.place(names::STUDY), message }
     }

@@ -134,7 +134,7 @@ fn read_into(
         } else if path.is_file()
             && (name.ends_with(".toml")
                 || (prefix.is_empty()
-                    && [names::CALIBRATED, names::REHEARSED, names::MODELLED]
+                    && [names::CALIBRATED, names::REHEARSED, names::MODELLED, names::LEDGER]
                         .contains(&name.as_str())))
         {
             let text = shortflow_files::read_text(&path, MAX_DATA);
