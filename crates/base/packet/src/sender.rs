@@ -50,6 +50,8 @@ pub struct SenderView {
     pub remaining: Option<Bytes>,
     /// The object to which the packet belongs, if the application reports where objects start.
     pub object: Option<ObjectView>,
+    /// Whether the connection carries the reply to a byte-range request (RFC 9110 §14).
+    pub is_range: bool,
     /// The code point of the last data packet, SYN or FIN from the peer.
     pub received_dscp: Option<Dscp>,
     /// The connection's label.

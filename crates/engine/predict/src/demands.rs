@@ -168,7 +168,7 @@ fn sender(workload: &Workload) -> Option<String> {
 
 /// Pages, one after another.
 fn browsing(web: &Web<NodeId>, name: &str, lacks: &mut Option<String>) -> Demand {
-    let Web { sessions, http, gap, request, visits } = web;
+    let Web { sessions, http, gap, request, ranges, visits } = web;
     let (pages, think) = match visits {
         Visits::Browse { pages, think } => (Some(pages), think.mean()),
         Visits::Replay { logs: _, busy: _ } => (None, f64::INFINITY),
@@ -177,6 +177,8 @@ fn browsing(web: &Web<NodeId>, name: &str, lacks: &mut Option<String>) -> Demand
         *lacks = Some(format!("pages at logged times, as in `{name}`"));
     } else if gap.is_some() {
         *lacks = Some(format!("objects that wait for one another, as in `{name}`"));
+    } else if *ranges > 1 {
+        *lacks = Some(format!("byte-range requests, as in `{name}`"));
     }
     let (numbers, index, object) = match pages {
         Some(PageModel { index, objects, object, pool: _ }) => {

@@ -173,7 +173,7 @@ impl<'m> Marking<'m> {
         match class.police.map_or(PolicerAction::Forward, |actions| actions[color as usize]) {
             PolicerAction::Forward => Ok(dscp),
             PolicerAction::Remark(other) => Ok(other),
-            PolicerAction::Drop => Err(self.none(DROPS)),
+            PolicerAction::Drop | PolicerAction::End => Err(self.none(DROPS)),
         }
     }
 

@@ -88,7 +88,7 @@ impl Marks<'_> {
             let police = class.police.iter();
             police
                 .flat_map(|actions| colors.iter().map(|color| actions[*color as usize]))
-                .any(|action| action == PolicerAction::Drop)
+                .any(|action| matches!(action, PolicerAction::Drop | PolicerAction::End))
         };
         if self.lacks.is_some() || role.classes.iter().any(|class| class.rule.sender.is_some()) {
             return role.classes.iter().any(drops);

@@ -35,6 +35,8 @@ pub(crate) struct Said {
     pub(crate) workload: Option<u16>,
     /// The bytes written so far; none for datagrams and for programs, which report nothing.
     pub(crate) handed_in: Option<HandedIn>,
+    /// Whether it is the reply to a byte-range request.
+    pub(crate) is_range: bool,
 }
 
 /// All that applications say, for the load that says it and the router that asks.
@@ -127,7 +129,14 @@ impl Applications {
 impl Opening<'_> {
     /// Packets of this 5-tuple are a workload's; `handed_in` counts what is handed in for them, if it is counted.
     pub(crate) fn add(&mut self, key: FlowKey, workload: u16, handed_in: Option<HandedIn>) {
-        self.0.open.insert(key, Said { workload: Some(workload), handed_in });
+        self.0.open.insert(key, Said { workload: Some(workload), handed_in, is_range: false });
+    }
+
+    /// Packets of this 5-tuple, which was added, are the reply to a byte-range request.
+    pub(crate) fn is_range(&mut self, key: &FlowKey) {
+        if let Some(said) = self.0.open.get_mut(key) {
+            said.is_range = true;
+        }
     }
 }
 

@@ -517,6 +517,7 @@ pub(crate) fn send(flow: &mut Flow, id: FlowId, side: Side, fabric: &mut Fabric,
         if fabric.asks_objects(outlet) {
             view.object = Some(object_view(end, &flow.application, side, segment.extent()));
         }
+        view.is_range = side == Side::Server && flow.application.carries_range();
         Some(view)
     };
     let packet = Resident {
@@ -530,4 +531,7 @@ pub(crate) fn send(flow: &mut Flow, id: FlowId, side: Side, fabric: &mut Fabric,
         tcp: segment.header,
     };
     fabric.leave_host(outlet, packet, is_echo, sender.as_ref());
+    if sender.is_some() && fabric.take_ended() {
+        flow.ends[side].tcp.abort();
+    }
 }

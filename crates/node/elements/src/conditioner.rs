@@ -13,6 +13,8 @@ pub struct Conditioner {
     classes: Vec<ClassAtWork>,
     acks: Acknowledgements,
     thresholds: ThresholdSource,
+    /// Whether the connection of the last dropped packet is to be ended.
+    has_ended: bool,
 }
 
 struct ClassAtWork {
@@ -51,7 +53,7 @@ impl Conditioner {
             bytes: [0; 3],
         });
         let thresholds = ThresholdSource::Policy;
-        Conditioner { classifier, classes: classes.collect(), acks, thresholds }
+        Conditioner { classifier, classes: classes.collect(), acks, thresholds, has_ended: false }
     }
 
     /// The same, where these set the thresholds of bytes sent.
@@ -84,7 +86,16 @@ impl Conditioner {
         };
         class.packets[color as usize] += 1;
         class.bytes[color as usize] += u64::from(packet.size);
-        class.police?[color as usize].apply(packet)
+        let action = class.police?[color as usize];
+        let dropped = action.apply(packet);
+        self.has_ended |= action == PolicerAction::End && dropped.is_some();
+        dropped
+    }
+
+    /// Whether a policer has ended the connection of the packet that was dropped last; false from then on.
+    #[inline]
+    pub fn take_ended(&mut self) -> bool {
+        std::mem::take(&mut self.has_ended)
     }
 
     /// How a host treats its acknowledgements without data.

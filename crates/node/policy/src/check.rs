@@ -235,6 +235,7 @@ fn police(file: &PoliceFile) -> [PolicerAction; 3] {
         None | Some(ActionFile::Forward) => PolicerAction::Forward,
         Some(ActionFile::Drop) => PolicerAction::Drop,
         Some(ActionFile::Remark(point)) => PolicerAction::Remark(point.0),
+        Some(ActionFile::End) => PolicerAction::End,
     })
 }
 

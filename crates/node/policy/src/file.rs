@@ -127,4 +127,6 @@ pub(crate) enum ActionFile {
     Drop,
     /// Forward the packet with this code point.
     Remark(CodePoint),
+    /// Drop a packet with data and reset its connection. Only at the sending host.
+    End,
 }

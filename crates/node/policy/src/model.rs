@@ -169,6 +169,12 @@ impl Role {
         })
     }
 
+    /// Whether a policer resets connections.
+    pub fn ends_connections(&self) -> bool {
+        let actions = self.classes.iter().flat_map(|class| class.police.iter().flatten());
+        actions.into_iter().any(|action| *action == PolicerAction::End)
+    }
+
     /// Whether applications may set thresholds of bytes sent.
     pub fn asks_applications(&self) -> bool {
         self.thresholds == ThresholdSource::Application
@@ -188,6 +194,7 @@ impl Role {
     pub fn asks(&self) -> Asked {
         let asks_ends = self.acks == Acknowledgements::Echoed
             || self.asks_applications()
+            || self.ends_connections()
             || self.classes.iter().any(|class| class.rule.sender.is_some());
         let markers = self.classes.iter().filter_map(|class| class.marker.as_ref());
         let asks = markers.map(MarkerPlan::asks).chain(self.queue.as_ref().map(QueuePlan::asks));

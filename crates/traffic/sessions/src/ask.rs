@@ -9,6 +9,8 @@ pub struct Ask {
     pub request: u64,
     /// Bytes that the server sends back; with none, the request is the transfer.
     pub reply: u64,
+    /// Whether it is a part of an object, by a byte-range request.
+    pub is_range: bool,
 }
 
 impl Ask {

@@ -31,7 +31,8 @@ pub fn build(
                 Visits::Browse { .. } => Busy::Wait,
                 Visits::Replay { busy, .. } => *busy,
             };
-            let session = |visitor| Box::new(WebSession::new(visitor, web.http, busy)) as Box<_>;
+            let session =
+                |visitor| Box::new(WebSession::new(visitor, web.http, web.ranges, busy)) as Box<_>;
             let visitors = web.visitors(seed, name, replica);
             let row = objects.map_or(own_row, |row| row as u16);
             (&web.sessions, row, visitors.into_iter().map(session).collect())

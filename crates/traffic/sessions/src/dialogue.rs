@@ -76,6 +76,8 @@ pub struct Dialogue {
     written_by_server: u64,
     /// Where the newest request and the newest reply begin that are complete, in what the two ends have written.
     complete_from: [u64; 2],
+    /// Whether a byte-range request was sent.
+    is_range: bool,
     /// What the connection had cost when the last transfer was complete.
     before: Costs,
 }
@@ -132,6 +134,7 @@ impl Dialogue {
             written_by_client: 0,
             written_by_server: 0,
             complete_from: [0; 2],
+            is_range: false,
             before: Costs::default(),
         }
     }
@@ -139,6 +142,11 @@ impl Dialogue {
     /// The session that it belongs to.
     pub fn link(&self) -> Link {
         self.link
+    }
+
+    /// Whether it carries the reply to a byte-range request.
+    pub fn is_range(&self) -> bool {
+        self.is_range
     }
 
     /// The index of the workload that its bytes count for.
@@ -151,6 +159,7 @@ impl Dialogue {
         let before = self.written_by_client;
         for (id, &ask) in (first..).zip(asks) {
             self.written_by_client += ask.request;
+            self.is_range |= ask.is_range;
             self.asked.push_back(Asked {
                 ask,
                 id,

@@ -30,7 +30,8 @@ impl Session for FtpSession {
 
     fn wake(&mut self, context: &mut SessionContext<'_>) {
         self.next_at = Instant::NEVER;
-        let file = Ask { tag: Tag::default(), request: self.files.size().0, reply: 0 };
+        let file =
+            Ask { tag: Tag::default(), request: self.files.size().0, reply: 0, is_range: false };
         context.open(&[file], Closing::ClientAfterRequest);
     }
 

@@ -58,7 +58,8 @@ impl Session for TelnetSession {
             }
             Some(login) => {
                 let (request, reply) = (self.character, self.character);
-                context.ask(login.id, &[Ask { tag: Tag::default(), request, reply }]);
+                context
+                    .ask(login.id, &[Ask { tag: Tag::default(), request, reply, is_range: false }]);
             }
         }
     }

@@ -15,6 +15,8 @@ use crate::session::Session;
 pub struct WebSession {
     visitor: Visitor,
     http: Http,
+    /// Byte-range requests for each object; one if objects are requested whole.
+    ranges: u32,
     busy: Busy,
     /// The pages under way, first come first.
     loading: VecDeque<Loading>,
@@ -40,6 +42,8 @@ struct Loading {
     /// How much was asked for and is not complete, the index included.
     pending: usize,
     has_failed: bool,
+    /// Whether its objects are requested in byte ranges.
+    is_in_ranges: bool,
     /// What its parts have taken so far; the times are those of the first.
     sum: Transfer,
 }
@@ -54,10 +58,11 @@ enum Index {
 
 impl WebSession {
     /// A session that makes these visits.
-    pub fn new(visitor: Visitor, http: Http, busy: Busy) -> Self {
+    pub fn new(visitor: Visitor, http: Http, ranges: u32, busy: Busy) -> Self {
         WebSession {
             visitor,
             http,
+            ranges,
             busy,
             loading: VecDeque::new(),
             pages: 0,
@@ -72,6 +77,7 @@ impl WebSession {
         context.log_access(ACCESS_COLUMNS, || {
             Access { at, client, page: visit.page.clone() }.to_string()
         });
+        let visit = if self.ranges > 1 { visit.in_ranges(self.ranges) } else { visit };
         let sum = Transfer {
             request_bytes: visit.requests.iter().map(|request| request.0).sum(),
             reply_bytes: visit.page.size().0,
@@ -86,6 +92,7 @@ impl WebSession {
             asked: 0,
             pending: 0,
             has_failed: false,
+            is_in_ranges: self.ranges > 1,
             sum,
             visit,
         });
@@ -224,7 +231,8 @@ impl Loading {
         self.pending += 1;
         let tag = Tag { page: self.number, object: object as u32 };
         let request = self.visit.requests[object - self.first_object()];
-        Some(Ask { tag, request: request.0, reply: reply.0 })
+        let is_range = self.is_in_ranges && object > 0;
+        Some(Ask { tag, request: request.0, reply: reply.0, is_range })
     }
 
     /// The object of the first part: the index, or else the first object.

@@ -19,6 +19,9 @@ pub struct Web<N> {
     pub gap: Option<Times>,
     /// Lengths of requests.
     pub request: Sizes,
+    /// How many byte-range requests load each object (RFC 9110 §14), each over a connection of its own. At one, objects
+    /// are requested whole.
+    pub ranges: u32,
     /// Which pages, and when.
     pub visits: Visits,
 }
@@ -178,6 +181,26 @@ impl Visitor {
     }
 }
 
+impl Visit {
+    /// The same page, with each object in `ranges` parts that differ by a byte at most, each with the request of its object. An
+    /// object has no more parts than bytes.
+    #[must_use]
+    pub fn in_ranges(self, ranges: u32) -> Visit {
+        let first = usize::from(self.page.index.is_some());
+        let mut requests = self.requests[..first].to_vec();
+        let mut objects = Vec::new();
+        for (&object, request) in self.page.objects.iter().zip(&self.requests[first..]) {
+            let parts = u64::from(ranges).min(object.0).max(1);
+            objects.extend(
+                (0..parts).map(|i| Bytes((i + 1) * object.0 / parts - i * object.0 / parts)),
+            );
+            requests.extend((0..parts).map(|_| *request));
+        }
+        let page = Page { objects: objects.into(), ..self.page };
+        Visit { page, requests, gaps: self.gaps }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use shortflow_units::Duration;
@@ -189,8 +212,19 @@ mod tests {
         Instant::START + Duration::from_secs(seconds)
     }
 
+    #[test]
+    fn an_object_in_ranges_has_parts_that_differ_by_a_byte_and_add_up_to_it() {
+        let bytes = |sizes: &[u64]| sizes.iter().map(|size| Bytes(*size)).collect::<Vec<_>>();
+        let page =
+            Page { number: Some(3), index: Some(Bytes(500)), objects: bytes(&[10, 2]).into() };
+        let visit = Visit { page, requests: bytes(&[7, 8, 9]), gaps: None }.in_ranges(4);
+        assert_eq!(visit.page.objects[..], bytes(&[2, 3, 2, 3, 1, 1])[..], "no part is empty");
+        assert_eq!(visit.requests, bytes(&[7, 8, 8, 8, 8, 9, 9]));
+    }
+
     fn web(visits: Visits) -> Web<u32> {
         Web {
+            ranges: 1,
             sessions: Sessions {
                 pairs: vec![(0, 2), (1, 2)],
                 count: 2,

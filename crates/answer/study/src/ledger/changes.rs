@@ -75,7 +75,9 @@ impl<'a> Judging<'a> {
         }
         let is_complete = self.try_changes(&mut failing, best, bench)?;
         for (check, (claim, number)) in failing.into_iter().zip(places) {
-            ledger.claims[claim].checks[number].counterfactual = counterfactual(check.tried);
+            let result = &mut ledger.claims[claim].checks[number];
+            result.excluded = check.check.spec.excluded.clone();
+            result.counterfactual = counterfactual(check.tried);
         }
         Ok(is_complete)
     }

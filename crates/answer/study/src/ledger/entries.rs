@@ -133,6 +133,9 @@ pub struct CheckResult {
     pub needs: Option<u32>,
     /// For a check that fails, the smallest change found under which it holds.
     pub counterfactual: Option<Counterfactual>,
+    /// For a check that fails, a statement of the paper that contradicts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excluded: Option<String>,
     /// The result over real kernels, if it was rehearsed; it does not decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rehearsed: Option<RehearsedNumber>,

@@ -177,6 +177,7 @@ fn check(settled: &Settled<'_, '_>, counterfactual: Option<Counterfactual>) -> C
         replicas: seen.map_or(0, |seen| seen.replicas),
         needs: seen.and_then(|seen: &Seen| seen.needs).filter(|_| is_open),
         counterfactual,
+        excluded: settled.check.spec.excluded.clone().filter(|_| settled.verdict == Verdict::Fails),
         rehearsed: None,
     }
 }

@@ -125,6 +125,15 @@ fn checks_text(claim: &ClaimResult, verdict: Verdict) -> Option<String> {
 }
 
 fn one(check: &CheckResult) -> String {
+    match &check.excluded {
+        Some(statement) => {
+            format!("{}; **the paper contradicts it**: {statement}", tried_for(check))
+        }
+        None => tried_for(check),
+    }
+}
+
+fn tried_for(check: &CheckResult) -> String {
     let ours = number(check.ours, check.low, check.high);
     let what = &check.what;
     match (&check.counterfactual, check.needs) {

@@ -101,8 +101,17 @@ fn check_text(check: &CheckResult) -> String {
     }
 }
 
-/// Under what a check that fails would hold, or how many replicas would decide one that is open.
+/// Under what a check that fails would hold, what contradicts it, or how many replicas would decide one that is open.
 pub(crate) fn remark(check: &CheckResult) -> String {
+    let tried = tried_for(check);
+    match &check.excluded {
+        Some(statement) if tried.is_empty() => format!("the paper contradicts it: {statement}"),
+        Some(statement) => format!("{tried}; the paper contradicts it: {statement}"),
+        None => tried,
+    }
+}
+
+fn tried_for(check: &CheckResult) -> String {
     match (&check.counterfactual, check.needs) {
         (Some(Counterfactual::Found(trial)), _) => format!("it holds with {}", tried(trial)),
         (Some(Counterfactual::Tried { tried: all }), _) => {

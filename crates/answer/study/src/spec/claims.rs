@@ -59,6 +59,8 @@ pub struct CheckSpec {
     pub points: Points,
     /// What is tried where it fails, instead of what the claim names.
     pub counterfactuals: Option<Vec<String>>,
+    /// A statement of the paper that contradicts it, with its section: why it may fail whatever is changed.
+    pub excluded: Option<String>,
     /// What is measured.
     pub ours: Quantity,
     /// What it is compared with, for the rules that compare.

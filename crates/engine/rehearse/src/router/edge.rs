@@ -95,7 +95,8 @@ impl Edges {
     pub(crate) fn sent(&mut self, node: NodeId, packet: &Packet, seen: Seen) -> Option<SenderView> {
         let EdgeSpec { initial_window } = self.spec(node)?;
         let said = self.applications.as_ref()?.get(&packet.key);
-        let view = SenderView { label: self.label(&said), ..SenderView::default() };
+        let (label, is_range) = (self.label(&said), said.is_range);
+        let view = SenderView { label, is_range, ..SenderView::default() };
         let Some(numbers) = seen.numbers.filter(|_| packet.key.protocol == Protocol::TCP) else {
             return Some(view);
         };

@@ -13,6 +13,7 @@ mod lateness;
 mod numbers;
 #[cfg(test)]
 mod real_packets;
+mod reset;
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -35,6 +36,7 @@ use crate::wait::Wait;
 pub(crate) use edge::{EdgeSpec, Edges};
 pub(crate) use frames::Frames;
 use lateness::Lateness;
+use reset::reset_of;
 
 /// Packets that are read from one host before the clock is looked at again.
 const BATCH: usize = 32;
@@ -259,13 +261,29 @@ impl Side<'_> {
             let now = self.clock.now().min(until);
             let seen = self.frames.seen(&packet);
             let sender = self.edges.sent(node, &packet, seen);
+            // The bytes of a packet that is dropped may be overwritten.
+            let is_asked = sender.as_ref().is_some_and(|sender| sender.is_range);
+            let bytes = is_asked.then(|| self.frames.bytes(&packet).to_vec());
             if let Err((packet, _)) = network.send(now, node, packet, sender.as_ref(), self) {
                 self.frames.release(&packet);
                 strangers += 1;
             }
+            if network.take_ended() {
+                self.reset(node, &bytes.unwrap_or_default());
+            }
             tell(network, self);
         }
         strangers
+    }
+
+    /// Resets the connection of a segment at the host that sent it, as if its peer did. The load gives up both ends.
+    fn reset(&mut self, node: NodeId, segment: &[u8]) {
+        let device = self.devices[node.index()].as_mut();
+        if let Some((device, reset)) = device.zip(reset_of(segment))
+            && device.write(&reset).is_err()
+        {
+            self.refused += 1;
+        }
     }
 
     /// Copies what the network has shown, before the bytes of a packet fall free.

@@ -105,6 +105,11 @@ impl Connection {
         self.sides[Side::Client as usize] = Some(client);
     }
 
+    /// Whether its server replies to a byte-range request.
+    pub(crate) fn carries_range(&self) -> bool {
+        matches!(&self.talk, Talk::Dialogue(dialogue) if dialogue.is_range())
+    }
+
     /// The 5-tuple of what a side sends.
     pub(crate) fn key(&self, side: Side) -> FlowKey {
         match side {

@@ -180,6 +180,9 @@ impl<'l> Connections<'l> {
                         (connection.key(side), &connection.handed_in[side as usize]);
                     if let Some(opening) = &mut opening {
                         opening.add(key, workload, Some(handed_in.clone()));
+                        if side == Side::Server && connection.carries_range() {
+                            opening.is_range(&key);
+                        }
                     }
                 }
                 Ok(port)

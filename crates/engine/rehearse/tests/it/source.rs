@@ -97,3 +97,39 @@ fn acknowledgements_echo_the_code_point_of_their_data_without_ebpf() {
         assert!(rehearsed > 0.99 && simulated > 0.99, "{rehearsed}, simulated {simulated}");
     }
 }
+
+/// Pages of an index and one object, which four byte-range requests ask for.
+const RANGES: &str = r#"page.web = { client = "client", server = "server", http = "1.0", ranges = 4, sessions = 3, request = { constant = "300 B" }, page = { index = { constant = "4 KB" }, objects = { constant = 1 }, object = { constant = "20 KB" } }, think = { exponential = { mean = "50 ms" } } }"#;
+
+#[test]
+fn replies_to_byte_range_requests_are_marked_as_in_the_simulation_without_ebpf() {
+    let by_range = r#"
+        [[roles.source.classes]]
+        name = "ranges"
+        match.byte_range = true
+        marker.fixed.dscp = "AF13"
+        [[roles.source.classes]]
+        name = "rest"
+        marker.fixed.dscp = "AF11"
+    "#;
+    let Some(found) = both(&site(by_range, AT_SERVER, RANGES)) else { return };
+    let [ranges]: [[f64; 2]; 1] = shares(&found, "r->client", &["AF13"]).try_into().unwrap();
+    near("byte ranges", ranges, 0.03);
+    assert!((0.5..0.95).contains(&ranges[1]), "an index is no range: {ranges:?}");
+}
+
+#[test]
+fn a_policer_ends_connections_as_in_the_simulation_without_ebpf() {
+    let ending = r#"
+        [[roles.source.classes]]
+        name = "ranges"
+        match.byte_range = true
+        police.green = "end"
+    "#;
+    let Some(found) = both(&site(ending, AT_SERVER, &format!("{RANGES}\n{WEB}"))) else { return };
+    for replica in &found {
+        let [page, web] = ["page", "web"].map(|name| replica.workload(name).unwrap());
+        assert!(page.failed > 10 && page.all.completion.n() == 0, "{} failed", page.failed);
+        assert!(web.failed == 0 && web.all.n() > 30, "{} of {}", web.failed, web.all.n());
+    }
+}

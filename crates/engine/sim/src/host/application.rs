@@ -83,6 +83,12 @@ impl Application {
             Application::Dialogue(dialogue) => dialogue.workload(),
         }
     }
+
+    /// Whether its server replies to a byte-range request.
+    #[inline]
+    pub(crate) fn carries_range(&self) -> bool {
+        matches!(self, Application::Dialogue(dialogue) if dialogue.is_range())
+    }
 }
 
 impl Flow {

@@ -179,6 +179,11 @@ impl LiveNetwork {
         }
     }
 
+    /// Whether a policer has ended the connection of the packet that was [sent](LiveNetwork::send) last; false from then on.
+    pub fn take_ended(&mut self) -> bool {
+        self.fabric.take_ended()
+    }
+
     /// Runs all events up to and including `now`.
     pub fn advance(&mut self, now: Instant, hosts: &mut dyn Hosts) {
         let until = now.min(self.fabric.horizon());

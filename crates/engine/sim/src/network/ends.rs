@@ -131,10 +131,14 @@ impl Fabric {
         let end = self.network.ports[index].near.as_mut()?;
         let conditioner = end.conditioner.as_mut();
         let refused = conditioner.and_then(|at| at.condition(self.now, packet, sender));
+        let ends = end.conditioner.as_mut().is_some_and(|at| refused.is_some() && at.take_ended());
         if end.is_watched {
             let parcel = self.pool.take_back(std::mem::take(packet));
             self.show(index, &parcel, Event::Sent);
             *packet = self.pool.lend(parcel);
+        }
+        if ends {
+            self.note_ended();
         }
         refused
     }

@@ -34,6 +34,8 @@ pub(crate) struct Fabric {
     pub(crate) drops: Drops,
     /// Dropped packets that hosts are not yet notified of.
     lost: Vec<Parcel>,
+    /// Whether the policer of a host's port has ended the connection of the packet that was sent last.
+    has_ended: bool,
     /// Whether hosts may have something to do after an event: a packet is lost, or a queue withholds segments.
     hosts_have_work: bool,
 }
@@ -100,6 +102,7 @@ impl Fabric {
             watcher: None,
             drops: Drops::default(),
             lost: Vec::new(),
+            has_ended: false,
         }
     }
 
@@ -339,6 +342,17 @@ impl Fabric {
     /// The hosts have done it.
     pub(crate) fn end_work_of_hosts(&mut self) {
         self.hosts_have_work = self.withholds();
+    }
+
+    /// Whether a policer has ended the connection of the packet that a host sent last; false from then on.
+    #[inline]
+    pub(crate) fn take_ended(&mut self) -> bool {
+        std::mem::take(&mut self.has_ended)
+    }
+
+    /// Notes that a policer has ended the connection of a packet that leaves its host.
+    pub(super) fn note_ended(&mut self) {
+        self.has_ended = true;
     }
 
     /// Removes a dropped packet that its host is not yet notified of.

@@ -1,5 +1,7 @@
 //! Cutting a transfer into flows, against priority for those that have sent little.
 
+use shortflow_measure::Replica;
+
 use crate::bench::{run, scenario_under, workload};
 
 /// DSTF with a threshold between a piece of 20 KB and the whole of 320 KB.
@@ -16,15 +18,39 @@ fn policy(per: &str) -> String {
     )
 }
 
+/// How a page of 320 KB is cut.
+#[derive(Clone, Copy)]
+enum Cut {
+    /// Into so many objects.
+    Objects(u32),
+    /// By so many byte-range requests for one object.
+    Ranges(u32),
+}
+
 /// The mean time over seeds of a page of 320 KB that comes in `flows` pieces at once, in seconds. A tenth of
 /// the link is left beside others' transfers of 100 KB. Of one seed, with some thirty pages, it is right to a third.
 fn page_time(per: &str, flows: u32) -> f64 {
-    let seeds = 1..=4;
-    seeds.map(|seed| page_time_of(seed, per, flows)).sum::<f64>() / 4.0
+    mean_time(&policy(per), Cut::Objects(flows))
 }
 
-fn page_time_of(seed: u64, per: &str, flows: u32) -> f64 {
-    let piece = 320 / flows;
+fn mean_time(policy: &str, cut: Cut) -> f64 {
+    let seeds = 1..=4;
+    seeds.map(|seed| page_times(seed, policy, cut)).sum::<f64>() / 4.0
+}
+
+fn page_times(seed: u64, policy: &str, cut: Cut) -> f64 {
+    let replica = pages(seed, policy, cut);
+    let page = workload(&replica, "page");
+    assert!(page.all.completion.n() >= 15, "{} pages", page.all.completion.n());
+    page.all.mean().unwrap().value()
+}
+
+fn pages(seed: u64, policy: &str, cut: Cut) -> Replica {
+    let (flows, objects, ranges) = match cut {
+        Cut::Objects(flows) => (flows, flows, 1),
+        Cut::Ranges(flows) => (flows, 1, flows),
+    };
+    let object = 320 / objects;
     let text = format!(
         r#"
         policy = "policy.toml"
@@ -42,8 +68,8 @@ fn page_time_of(seed: u64, per: &str, flows: u32) -> f64 {
         server = {{ between = ["server", "far"], rate = "100 Mbit/s", delay = "1 ms" }}
         [[bind]]
         role = "edge"
-        at = "far"
-        from = "server"
+        at = "server"
+        to = "far"
         [[bind]]
         role = "core"
         at = "far"
@@ -54,9 +80,10 @@ fn page_time_of(seed: u64, per: &str, flows: u32) -> f64 {
         http = "1.0"
         connections = {flows}
         request.constant = "300 B"
+        ranges = {ranges}
         page.index.constant = "1 KB"
-        page.objects.constant = {flows}
-        page.object.constant = "{piece} KB"
+        page.objects.constant = {objects}
+        page.object.constant = "{object} KB"
         think.constant = "5 s"
         [workloads.others.transfers]
         client = "other"
@@ -66,10 +93,41 @@ fn page_time_of(seed: u64, per: &str, flows: u32) -> f64 {
         reply.constant = "100 KB"
         "#
     );
-    let outcome = run(&scenario_under(&policy(per), &text));
-    let page = workload(&outcome.replica, "page");
-    assert!(page.all.completion.n() >= 15, "{} pages", page.all.completion.n());
-    page.all.mean().unwrap().value()
+    run(&scenario_under(policy, &text)).replica
+}
+
+/// A first class for replies to byte-range requests, with this action.
+fn with_ranges(action: &str) -> String {
+    let class =
+        format!("[[roles.edge.classes]]\nname = \"ranges\"\nmatch.byte_range = true\n{action}\n");
+    class + &policy("per = \"flow\"")
+}
+
+#[test]
+fn byte_ranges_of_an_object_come_as_so_many_objects_would() {
+    let flow = policy("per = \"flow\"");
+    let [objects, ranges] =
+        [Cut::Objects(16), Cut::Ranges(16)].map(|cut| page_times(1, &flow, cut));
+    assert_eq!(objects.to_bits(), ranges.to_bits());
+}
+
+#[test]
+fn byte_ranges_gain_nothing_where_they_have_the_last_priority() {
+    let policy = with_ranges("marker.fixed.dscp = \"BE\"");
+    let [whole, cut] = [1, 16].map(|ranges| mean_time(&policy, Cut::Ranges(ranges)));
+    assert!(cut > whole / 1.2, "{cut} s against {whole} s");
+}
+
+#[test]
+fn a_policer_ends_connections_with_replies_to_byte_range_requests_and_no_others() {
+    let policy = with_ranges("police.green = \"end\"");
+    let replica = pages(1, &policy, Cut::Ranges(16));
+    let (page, others) = (workload(&replica, "page"), workload(&replica, "others"));
+    assert!(page.failed > 15 && page.all.completion.n() == 0, "{} failed", page.failed);
+    assert!(others.failed == 0 && others.all.completion.n() > 500, "{}", others.failed);
+    let whole = pages(1, &policy, Cut::Ranges(1));
+    let page = workload(&whole, "page");
+    assert!(page.failed == 0 && page.all.completion.n() > 15, "one request asks for no range");
 }
 
 /// Sixteen pieces of 20 KB are all in the better priority; of the whole, only a tenth is.

@@ -380,6 +380,9 @@ fn working(meter: &EdgeMeter) -> Result<Working, Unsupported> {
 
 /// A class whose table or aggregate, of those that have one, is number `table`, and hashes under `seed`.
 pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class, Unsupported> {
+    if class.police.iter().flatten().any(|action| *action == PolicerAction::End) {
+        return Err(Unsupported::End);
+    }
     let working = working(&class.meter)?;
     let rates_and_spans = working.spans(working.rates());
     let Working {
@@ -429,7 +432,7 @@ pub(super) fn class(class: &EdgeClass, table: usize, seed: u64) -> Result<Class,
     let code_points = class.code_points.unwrap_or_default().map(Dscp::value);
     let actions = class.police.unwrap_or([PolicerAction::Forward; 3]).map(|action| match action {
         PolicerAction::Forward => (0, 0),
-        PolicerAction::Drop => (1, 0),
+        PolicerAction::Drop | PolicerAction::End => (1, 0),
         PolicerAction::Remark(dscp) => (2, dscp.value()),
     });
     let packed = packed

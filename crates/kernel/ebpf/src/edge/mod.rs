@@ -273,6 +273,10 @@ pub enum Unsupported {
     },
     /// A rule matches a label without an owner.
     Label(Label),
+    /// A rule matches replies to byte-range requests.
+    ByteRange,
+    /// A policer ends connections.
+    End,
     /// A bucket is deeper than 64 bits count.
     Deep {
         /// Its bytes, of both buckets together where one rate fills both.
@@ -340,6 +344,18 @@ impl fmt::Display for Unsupported {
             }
             Unsupported::Label(_) => {
                 write!(f, "a rule matches a label that has no owner")
+            }
+            Unsupported::ByteRange => {
+                write!(
+                    f,
+                    "`byte_range` is not supported: the kernel does not know what a connection was asked for"
+                )
+            }
+            Unsupported::End => {
+                write!(
+                    f,
+                    "`police` with \"end\" is not supported: the program cannot reset connections"
+                )
             }
             Unsupported::Deep { bytes, max } => {
                 write!(f, "a bucket must hold at most {max} bytes; found {bytes}")

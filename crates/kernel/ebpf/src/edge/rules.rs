@@ -122,7 +122,10 @@ impl Rule {
         class: usize,
         owners: &[(Label, Owner)],
     ) -> Result<Vec<Rule>, Unsupported> {
-        let SenderMatch { label, .. } = fields.sender.unwrap_or_default();
+        let SenderMatch { label, byte_range, .. } = fields.sender.unwrap_or_default();
+        if byte_range {
+            return Err(Unsupported::ByteRange);
+        }
         let owner_of = |label| {
             let found = owners.iter().find(|(known, _)| *known == label);
             found.map(|(_, owner)| *owner).ok_or(Unsupported::Label(label))
@@ -151,7 +154,7 @@ impl Rule {
         class: usize,
     ) -> Rule {
         let code_points = |set: DscpSet| set.iter().fold(0, |bits, dscp| bits | 1 << dscp.value());
-        let SenderMatch { label: _, sent_up_to, remaining_up_to } =
+        let SenderMatch { label: _, sent_up_to, remaining_up_to, byte_range: _ } =
             fields.sender.unwrap_or_default();
         Rule {
             src: Addresses::from_prefix(src),

@@ -35,6 +35,7 @@ fn asking(sent: Option<u64>, remaining: Option<u64>, label: Option<u16>) -> Mult
         label: label.map(Label),
         sent_up_to: sent.map(Bytes),
         remaining_up_to: remaining.map(Bytes),
+        byte_range: false,
     };
     MultiField { sender: Some(asked), ..all() }
 }

@@ -620,7 +620,12 @@ fn a_verifier_goes_through_fewer_than_a_hundred_thousand_instructions() {
         ports: ports(1, 2),
         protocol: Some(Protocol::TCP.into()),
         dscps: Some(DscpSet::EMPTY),
-        sender: Some(SenderMatch { label: Some(label), sent_up_to: max, remaining_up_to: max }),
+        sender: Some(SenderMatch {
+            label: Some(label),
+            sent_up_to: max,
+            remaining_up_to: max,
+            byte_range: false,
+        }),
     };
     let owners = [(Label(1), Owner::Mark(1)), (Label(2), Owner::Group { id: 1, level: 1 })];
     let class = EdgeClass { meter: EdgeMeter::Fixed(Color::Red), code_points: None, police: None };

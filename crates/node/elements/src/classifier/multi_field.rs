@@ -45,6 +45,8 @@ pub struct SenderMatch {
     pub sent_up_to: Option<Bytes>,
     /// At most this much of its messages remains before the packet.
     pub remaining_up_to: Option<Bytes>,
+    /// The connection carries the reply to a byte-range request.
+    pub byte_range: bool,
 }
 
 impl SenderMatch {
@@ -57,6 +59,7 @@ impl SenderMatch {
     fn matches(&self, sender: &SenderView) -> bool {
         let within = |known: Option<Bytes>, max| known.is_some_and(|known| known <= max);
         self.label.is_none_or(|label| label == sender.label)
+            && (!self.byte_range || sender.is_range)
             && self.sent_up_to.is_none_or(|max| sender.sent <= max)
             && self.remaining_up_to.is_none_or(|max| within(sender.remaining, max))
     }
@@ -154,6 +157,7 @@ mod tests {
         assert!(!SenderMatch { label: Some(Label(0)), ..nothing }.is_empty());
         assert!(!SenderMatch { sent_up_to: Some(Bytes(0)), ..nothing }.is_empty());
         assert!(!SenderMatch { remaining_up_to: Some(Bytes(0)), ..nothing }.is_empty());
+        assert!(!SenderMatch { byte_range: true, ..nothing }.is_empty());
     }
 
     #[test]
@@ -174,6 +178,11 @@ mod tests {
         assert_eq!([sent(5_000), sent(4_999)].map(matches), [true, false]);
         let remaining = |max| SenderMatch { remaining_up_to: Some(Bytes(max)), ..none };
         assert_eq!([remaining(700), remaining(699)].map(matches), [true, false]);
+
+        let ranges = rule(SenderMatch { byte_range: true, ..none });
+        let of_range = SenderView { is_range: true, ..sender };
+        assert!(ranges.matches_at(&packet, Some(&of_range)));
+        assert!(!ranges.matches_at(&packet, Some(&sender)));
 
         assert!(!rule(label(3)).matches(&packet), "in a queue");
         assert!(!rule(label(3)).matches_at(&packet, None), "at a router");

@@ -13,6 +13,8 @@ pub enum PolicerAction {
     Drop,
     /// Forward with this code point (RFC 2475 §2.3.3.2: re-marking).
     Remark(Dscp),
+    /// End the connection of a packet with data, and drop the packet (Guo, Zhu, Zhang & Zhang 2005, §2.4).
+    End,
 }
 
 impl PolicerAction {
@@ -22,6 +24,7 @@ impl PolicerAction {
         match self {
             PolicerAction::Forward => None,
             PolicerAction::Drop => Some(DropReason::Policed),
+            PolicerAction::End => (packet.payload > 0).then_some(DropReason::Policed),
             PolicerAction::Remark(dscp) => {
                 packet.dscp = dscp;
                 None
@@ -59,6 +62,12 @@ impl ColorPolicer {
 mod tests {
     use super::*;
     use crate::test_packet;
+
+    #[test]
+    fn a_policer_that_ends_connections_forwards_packets_without_data() {
+        let apply = |payload| PolicerAction::End.apply(&mut Packet { payload, ..test_packet() });
+        assert_eq!([apply(0), apply(1)], [None, Some(DropReason::Policed)]);
+    }
 
     #[test]
     fn a_policer_refuses_exactly_the_colours_it_is_told_to() {

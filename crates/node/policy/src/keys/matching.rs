@@ -35,12 +35,15 @@ pub(crate) struct MatchKeys {
     /// Code points: one, or a list.
     pub(crate) dscp: Option<CodePoints>,
     /// The connection's label: the `label` of its workload, or the workload's name. Known only at the sending
-    /// host, as are the next two keys.
+    /// host, as are the next three keys.
     pub(crate) label: Option<String>,
     /// The connection has sent at most this much application data before the packet.
     pub(crate) sent_up_to: Option<Bytes>,
     /// At most this much of the application's data remains to be sent.
     pub(crate) remaining_up_to: Option<Bytes>,
+    /// The connection carries a part of an object, as the reply to a byte-range request. Default: whatever it carries.
+    #[serde(default)]
+    pub(crate) byte_range: bool,
 }
 
 impl Checker<'_> {
@@ -50,6 +53,7 @@ impl Checker<'_> {
             label: keys.label.as_ref().map(|name| self.label(name)),
             sent_up_to: keys.sent_up_to,
             remaining_up_to: keys.remaining_up_to,
+            byte_range: keys.byte_range,
         };
         MultiField {
             sender: (!sender.is_empty()).then_some(sender),
@@ -63,6 +67,7 @@ impl Checker<'_> {
             ("label", keys.label.is_some()),
             ("sent_up_to", keys.sent_up_to.is_some()),
             ("remaining_up_to", keys.remaining_up_to.is_some()),
+            ("byte_range", keys.byte_range),
         ];
         for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
             let message =
@@ -223,10 +228,12 @@ impl MatchKeys {
             label,
             sent_up_to,
             remaining_up_to,
+            byte_range,
         } = self;
         let of_packet = protocol.is_some() || src.is_some() || dst.is_some() || dscp.is_some();
         let of_ports = src_port.is_some() || dst_port.is_some() || port.is_some();
-        let of_sender = label.is_some() || sent_up_to.is_some() || remaining_up_to.is_some();
+        let of_sender =
+            label.is_some() || sent_up_to.is_some() || remaining_up_to.is_some() || *byte_range;
         !(of_packet || of_ports || of_sender)
     }
 }

@@ -39,6 +39,9 @@ pub(crate) struct Keys {
     /// HTTP/1.1: pause from the last byte of a part of a page to the request of the next, so that only one
     /// part is loaded at a time. Default: all objects are requested at once.
     gap: Option<TimesFile>,
+    /// HTTP/1.0: byte-range requests that load each object, each over a connection of its own. Default: 1, the whole
+    /// object.
+    ranges: Option<u32>,
     /// Sizes of requests, one for the index and one for each object.
     request: SizesFile,
     /// The pages.
@@ -144,8 +147,9 @@ impl WorkloadKeys for Keys {
         let gap = self.gap(checker, path);
         let clients = sessions.as_ref().map(|sessions| sessions.count);
         let visits = self.visits(checker, path, mss, clients);
-        let (sessions, http, gap) = (sessions?, http?, gap?);
-        Some((Web { sessions, http, gap, request: request?, visits: visits? }, config))
+        let ranges = self.ranges(checker, path);
+        let (sessions, http, gap, ranges) = (sessions?, http?, gap?, ranges?);
+        Some((Web { sessions, http, gap, request: request?, ranges, visits: visits? }, config))
     }
 }
 
@@ -173,6 +177,25 @@ impl Keys {
             return None;
         }
         times::check(checker.document, &format!("{path}.gap"), gap).map(Some)
+    }
+
+    /// The byte-range requests for each object.
+    fn ranges(&self, checker: &mut Checker<'_>, path: &str) -> Option<u32> {
+        let ranges = self.ranges.unwrap_or(1);
+        let key = format!("{path}.ranges");
+        if !(1..=MAX_RANGES).contains(&ranges) {
+            let message = format!("ranges must be 1 to {MAX_RANGES}; found {ranges}");
+            checker.document.mistake(&key, message, "");
+            return None;
+        }
+        if ranges > 1 && self.http == HttpFile::V11 {
+            let message =
+                "`ranges` requires `http = \"1.0\"`: each part of an object has its own connection";
+            let help = "remove `ranges`, or set `http = \"1.0\"`";
+            checker.document.mistake_in_key(&key, message, help);
+            return None;
+        }
+        Some(ranges)
     }
 
     fn visits(
@@ -299,6 +322,8 @@ fn log(checker: &mut Checker<'_>, key: &str, name: &str, clients: u32) -> Option
 /// §2.2.1; Guo et al. 2005, §4.1).
 const CONNECTIONS: u32 = 4;
 const MAX_PAGES: u32 = 10_000_000;
+/// Parts of an object.
+const MAX_RANGES: u32 = 10_000;
 
 impl Traffic for Plan {
     fn pairs(&self) -> &[(NodeId, NodeId)] {

@@ -14,7 +14,7 @@ use shortflow_measure::{Reading, Replica, Subject, Summary};
 use shortflow_run::{Engine, Measured, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, from_texts};
 
-use super::entries::{CheckResult, ClaimResult, Ledger, ObservationResult};
+use super::entries::{CheckResult, ClaimResult, Counterfactual, Ledger, ObservationResult, Trial};
 use crate::digest::digest;
 use crate::error::Error;
 use crate::json_file::write_json;
@@ -63,6 +63,17 @@ struct CheckSpec {
     rule: Option<ModelRule>,
     model: Form,
     simulated: Option<Simulated>,
+    /// Another form of the model, which is tried where the check fails.
+    instead: Option<Instead>,
+}
+
+/// Another form of a model.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Instead {
+    /// What it changes, as a person reads it.
+    says: String,
+    model: Form,
 }
 
 /// How a check of a formula is judged.
@@ -173,9 +184,14 @@ impl SimulatedRuns<'_> {
                 break;
             }
         }
-        let checks: Vec<CheckResult> = (spec.check.iter().zip(&came).zip(sequence.checks()))
+        let mut checks: Vec<CheckResult> = (spec.check.iter().zip(&came).zip(sequence.checks()))
             .map(|((check, came), verdict)| result(check, came, verdict, looks))
             .collect();
+        for (check, result) in spec.check.iter().zip(&mut checks) {
+            if result.verdict == Verdict::Fails && !self.try_instead(check, result)? {
+                return Ok(None);
+            }
+        }
         let replicas = came.iter().map(|came| came.replicas).max().unwrap_or_default();
         let first = looks.replicas()[0];
         let mut observations = Vec::new();
@@ -196,6 +212,23 @@ impl SimulatedRuns<'_> {
             checks,
             observations,
         }))
+    }
+
+    /// Tries the other form of a model for a check that fails, with as many replicas. False if it was interrupted.
+    fn try_instead(&mut self, check: &CheckSpec, found: &mut CheckResult) -> Result<bool, Error> {
+        let Some(Instead { says, model }) = &check.instead else { return Ok(true) };
+        let other = CheckSpec { model: model.clone(), ..check.clone() };
+        let Some(came) = self.came(&other, found.replicas)? else { return Ok(false) };
+        let looks = &self.spec.looks;
+        let mut sequence = Sequence::new(looks, 1);
+        sequence.look(&[test(&other, &came)]);
+        let CheckResult { ours, low, high, .. } = result(&other, &came, sequence.verdict(), looks);
+        let trial = Trial { change: says.clone(), ours, low, high, verdict: sequence.verdict() };
+        found.counterfactual = Some(match trial.verdict {
+            Verdict::Holds => Counterfactual::Found(trial),
+            _ => Counterfactual::Tried { tried: vec![trial] },
+        });
+        Ok(true)
     }
 
     /// The result of a check over this number of replicas. `None` if it was interrupted.
@@ -320,6 +353,7 @@ fn result(check: &CheckSpec, came: &Came, verdict: Verdict, looks: &Looks) -> Ch
         replicas: came.replicas,
         needs: None,
         counterfactual: None,
+        excluded: None,
         rehearsed: None,
     }
 }
