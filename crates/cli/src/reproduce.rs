@@ -36,7 +36,7 @@ pub(crate) fn reproduce(console: &Console, args: &Reproduce) -> Result<(), Failu
         };
     }
     if args.changes || !args.claims.is_empty() {
-        let message = "--claims and --changes are for one study, in whose committed ledger they judge a part anew";
+        let message = "--claims and --changes are for one study, in whose committed ledger they judge a part again";
         return Err(Failure::Input(message.to_owned()));
     }
     if args.rehearse {

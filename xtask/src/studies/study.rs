@@ -118,7 +118,11 @@ impl Study {
             let message = format!("{}: {mistake}; {}", ledger.display(), self.remedy());
             return Err(io::Error::other(message));
         }
-        take(&["ledger.json", "claims.md", "tables.md"])?;
+        take(&["ledger.json", "claims.md"])?;
+        // A part of a study makes no tables.
+        if from.join("tables.md").exists() {
+            take(&["tables.md"])?;
+        }
         Ok(written)
     }
 

@@ -193,6 +193,7 @@ mod tests {
             replicas: 8,
             needs: (verdict == Verdict::Unsettled).then_some(90),
             counterfactual,
+            excluded: None,
             rehearsed: None,
         }
     }
