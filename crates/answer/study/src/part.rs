@@ -17,16 +17,14 @@ pub(crate) fn committed(
     part: &Part,
 ) -> Result<Option<Ledger>, Error> {
     let mistake = |message: String| Error::Study { file: files.place(names::LEDGER), message };
-    if let Part::Claims(ids) = part {
-        if let Some(unknown) = ids.iter().find(|id| claims.claims.iter().all(|c| c.id != **id)) {
-            let known: Vec<&str> = claims.claims.iter().map(|claim| claim.id.as_str()).collect();
-            let file = files.place(names::CLAIMS);
-            let help = suggestion(unknown, "there are", &known);
-            return Err(Error::Study {
-                file,
-                message: format!("no claim `{unknown}` about runs; {help}"),
-            });
-        }
+    if let Part::Claims(ids) = part
+        && let Some(unknown) = ids.iter().find(|id| claims.claims.iter().all(|c| c.id != **id))
+    {
+        let known: Vec<&str> = claims.claims.iter().map(|claim| claim.id.as_str()).collect();
+        let file = files.place(names::CLAIMS);
+        let help = suggestion(unknown, "there are", &known);
+        let message = format!("no claim `{unknown}` about runs; {help}");
+        return Err(Error::Study { file, message });
     }
     if *part == Part::All {
         return Ok(None);

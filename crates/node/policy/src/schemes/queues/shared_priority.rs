@@ -131,7 +131,7 @@ enum BandKeys {
     /// A code point, or a range that makes a band of each code point.
     Each(Vec<Dscp>),
     List(CodePoints),
-    Rule(MatchKeys),
+    Rule(Box<MatchKeys>),
     Rest,
 }
 
@@ -164,7 +164,7 @@ impl<'de> Deserialize<'de> for BandKeys {
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<BandKeys, A::Error> {
                 let map = de::value::MapAccessDeserializer::new(map);
-                RuleBandKeys::deserialize(map).map(|band| BandKeys::Rule(band.rule))
+                RuleBandKeys::deserialize(map).map(|band| BandKeys::Rule(Box::new(band.rule)))
             }
         }
         deserializer.deserialize_any(Forms)
