@@ -172,6 +172,10 @@ fn what_is_changed_by_hand_is_told_and_the_command_that_is_told_puts_it_right() 
                 "filter add dev sf0 parent 5f00: protocol ip pref 50 bpf bytecode 1,6&0&0&1593835521",
                 "a filter of another program at the queues (parent 5f00:, pref 50)",
             ),
+            (
+                "filter add dev sf0 parent 5f00: protocol ip pref 50 u32 match u32 0 0 flowid 5f00:1",
+                "a filter of another program at the queues (parent 5f00:, pref 50)",
+            ),
         ] {
             let [leaf, handle, place] =
                 if classes().contains(" 5f00:81 ") { ["81", "81", "3"] } else { ["1", "01", "2"] };

@@ -4,10 +4,11 @@ use shortflow_measure::{DatagramSummary, DelaySummary, Estimate};
 use shortflow_models::delay_tail::{Packets, wait_tail};
 use shortflow_models::{ModelError, Range};
 
-use crate::band::{FULL, Order};
+use crate::band::{Band, FULL, Order};
 use crate::doubt::check_delay;
 use crate::lower_bound;
 use crate::marks::{Hop, Piece};
+use crate::met::Met;
 use crate::network::Network;
 use crate::range::{
     Lack, MAX_BEFORE, MAX_LOAD, MAX_LOST, MAX_RED_LOAD, MAX_SMOOTH_LOAD, is_smooth,
@@ -143,14 +144,17 @@ pub(crate) fn check_turn(
     // The fastest of its flows.
     let own = time * (ages.rate / bytes).min(per_second * route.share);
     let others = (met.utilisation - own).max(0.0);
+    // While a transfer is there, it takes its turn too.
+    let is_beside_windows = is_fair_among_windows(&line.bands()[piece.places[0].band], met);
     let share = match met.permanent > 0.0 || met.is_filled {
         true => 1.0 / (1.0 + met.permanent.max(1.0)),
+        false if is_beside_windows => (1.0 - others).clamp(0.0, 0.5),
         false => (1.0 - others).max(0.0),
     };
     let what = "the rate of a stream relative to its share of the line";
     let part = own / share.max(1e-9);
     let at = |error: ModelError| Lack::new(format!("at {} {error}", line.name));
-    let max = if met.is_filled { MAX_OF_SHARE } else { 1.0 };
+    let max = if met.is_filled || is_beside_windows { MAX_OF_SHARE } else { 1.0 };
     Range::from_to(0.0, max).check(what, part).map_err(at)?;
     // As M/D/1 at its share; a stream of constant rate waits less, and for others of its own kind all the same.
     let waits = time * part / 2.0 / (1.0 - part).max(1e-9);
@@ -162,7 +166,12 @@ pub(crate) fn check_turn(
     Ok(())
 }
 
-/// The part of its share of a line that long flows fill up to which a stream finds its turn when it comes.
+/// Whether each flow has a queue of its own, and windows come to some of them.
+pub(crate) fn is_fair_among_windows(band: &Band, met: &Met) -> bool {
+    band.order == Order::Fair && met.has_windows
+}
+
+/// The part of its share of a line, beside long flows or transfers, up to which a stream finds its turn when it comes.
 const MAX_OF_SHARE: f64 = 0.5;
 
 /// Whether the predicted loss at a line holds: not where long flows fill a plain buffer, nor where windows push a stream's packets

@@ -230,8 +230,10 @@ impl Network {
             for route in &source.routes {
                 for hop in &route.there {
                     let mut bands = self.lines[hop.line].bands().iter().zip(&self.met[hop.line]);
-                    let is_meant =
-                        bands.any(|(band, met)| band.order != Order::Fifo && met.is_filled);
+                    let is_meant = bands.any(|(band, met)| {
+                        band.order != Order::Fifo && met.is_filled
+                            || datagrams::is_fair_among_windows(band, met)
+                    });
                     if is_meant && datagrams::check_turn(self, source, route, hop).is_err() {
                         let name = &self.lines[hop.line].name;
                         let why = format!(

@@ -1,5 +1,7 @@
 //! The state of a device, as listed by tc.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use shortflow_ebpf::qdisc::QdiscProgram;
 
@@ -115,7 +117,9 @@ impl Observed {
         let places = filters.iter().filter(|it| it["options"].is_object() && !is_early(it));
         let queues: Vec<Queue> = qdiscs.iter().filter_map(Queue::parse).collect();
         edge.sent = (root == Root::Ours).then(|| sent_by(&queues));
-        let foreign = filters.iter().filter_map(foreign).collect();
+        // A filter of several entries, such as a `u32` table, is listed once for each of them.
+        let foreign: BTreeSet<(u16, String)> = filters.iter().filter_map(foreign).collect();
+        let foreign = foreign.into_iter().collect();
         let mut with_filters = vec![(ROOT, filters.clone())];
         for (handle, filters) in listings.inner {
             with_filters.push((*handle, list(filters)?));

@@ -203,3 +203,27 @@ fn windows_are_in_the_queue_less_what_their_receivers_have_not_yet_acknowledged(
         assert!(said.ports[0].loss.is_none_or(|loss| loss.mean.to_bits() == 0));
     }
 }
+
+#[test]
+fn a_stream_that_needs_more_than_its_turn_beside_transfers_has_a_bound_and_so_have_they() {
+    let policy = "[roles.edge]\n[roles.core.queue.fq-codel]\n";
+    let beside = |rate: &str| {
+        let stream = format!(
+            "[workloads.cbr.cbr]\nfrom = \"x\"\nto = \"c\"\nrate = \"{rate}\"\npacket = \"1000 B\"\n"
+        );
+        let scenario = line("4 Mbit/s", "5 ms", &(transfers("0.3 Mbit/s") + &stream), policy);
+        let datagrams =
+            |summary: &Summary| summary.workload("cbr").unwrap().datagrams.clone().unwrap();
+        let (said, found) = (predicted(&scenario), simulated(&scenario, 3));
+        let completion = said.workload("tr").unwrap().all.mean.unwrap();
+        (datagrams(&said), datagrams(&found), completion)
+    };
+    let (said, found, completion) = beside("3.2 Mbit/s");
+    assert!(found.loss.unwrap().mean > 0.002, "CoDel drops from it: {found:?}");
+    assert_eq!(said.loss, None);
+    let delay = said.delay.unwrap();
+    assert!(delay.at_least && delay.mean < found.delay.unwrap().mean, "{delay:?}");
+    assert!(completion.at_least, "{completion:?}");
+    let (said, _, completion) = beside("0.08 Mbit/s");
+    assert!(!said.delay.unwrap().at_least && !completion.at_least, "{said:?}");
+}

@@ -256,13 +256,14 @@ impl<'f> Checker<'f> {
             machines.push(Machine { name: name.to_owned(), wait, is_first, devices });
         }
         for (index, _) in reached.iter().enumerate().filter(|(_, reached)| !**reached) {
-            self.warn_of_nothing(index, &file.assign[index]);
+            self.matches_nothing(index, &file.assign[index]);
         }
         machines
     }
 
-    /// Warns of an assignment that matches nothing, at the key that does not fit.
-    fn warn_of_nothing(&mut self, index: usize, assign: &AssignFile) {
+    /// Refuses an assignment that names what the fleet does not have: a name that is misspelt would take the policy away from its
+    /// devices. Warns of one whose names all exist and match nothing together.
+    fn matches_nothing(&mut self, index: usize, assign: &AssignFile) {
         const WHAT: &str = "this assignment matches no interface of any machine";
         const MAX_NAMES: usize = 8;
         let at = format!("assign.{index}");
@@ -280,7 +281,7 @@ impl<'f> Checker<'f> {
             some => format!("{meant}{key} of the fleet: {}{more}", some.join(", ")),
         };
         let message = format!("{WHAT}: no {kind} `{pattern}` exists");
-        self.remarks.warning(&format!("{at}.{key}"), message, help);
+        self.remarks.mistake(&format!("{at}.{key}"), message, help);
     }
 
     /// Refuses two assignments with the same claim to an interface.

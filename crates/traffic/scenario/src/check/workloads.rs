@@ -31,6 +31,7 @@ pub(super) fn check(
         files,
         base,
         duration: file.duration,
+        warm_up: file.warm_up,
         replicas: file.replicas,
     };
     file.workloads.iter().filter_map(|(name, workload)| checker.workload(name, workload)).collect()
@@ -43,6 +44,7 @@ pub(crate) struct Checker<'c> {
     pub(crate) files: &'c Files<'c>,
     pub(crate) base: Config,
     duration: Duration,
+    warm_up: Duration,
     /// The number of replicas.
     pub(crate) replicas: i64,
 }
@@ -183,6 +185,14 @@ impl Checker<'_> {
                 format!("start {start} must be before {end} {stop_at}; otherwise nothing is sent");
             self.document.mistake(&format!("{path}.start"), message, "");
             return None;
+        }
+        if stop_at <= self.warm_up {
+            let message = format!(
+                "stop {stop_at} is not after the warm-up {}; nothing of this workload is measured",
+                self.warm_up
+            );
+            let help = "stop it later, or shorten `warm_up`";
+            self.document.warning(&format!("{path}.stop"), message, help);
         }
         Some((Instant::START + start, Instant::START + stop_at))
     }

@@ -259,6 +259,13 @@ fn what_is_absurd_but_allowed_is_warned_of() {
         calls(10)
     );
     assert_eq!(calls(28), "");
+    let until = |stop: &str| {
+        let calls = format!("{cbr}packet = \"100 B\"\nstop = \"{stop}\"\n");
+        warned(&format!("warm_up = \"5 s\"\n{RING}{calls}"))
+    };
+    let early = "stop 5 s is not after the warm-up 5 s; nothing of this workload is measured";
+    assert!(until("5 s").contains(early), "{}", until("5 s"));
+    assert_eq!(until("6 s"), "");
     let far = format!("{RING}{LONG}").replacen("\"1 ms\"", "\"1000 h\"", 1);
     assert!(warned(&far).contains("no packet arrives over the link"), "{}", warned(&far));
 }
