@@ -25,7 +25,7 @@ NETWORKS = [
      ["--up", "10 Mbit/s", "--down", "50 Mbit/s", "--users", "4", "--uses", "web,voice,streaming,backup",
       "--link", "pppoe"],
      "A backup fills the modem, and everything else waits behind it for more than a second. Any policy that keeps the queue "
-     "at the gateway mends that; of those that keep calls good none is surely better than FQ-CoDel, so the simplest is advised."),
+     "at the gateway mends that."),
     ("An office on cable",
      ["--up", "20 Mbit/s", "--down", "100 Mbit/s", "--users", "50", "--uses", "web,voice,meetings,backup",
       "--link", "cable"],
