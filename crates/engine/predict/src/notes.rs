@@ -192,6 +192,7 @@ fn cautions_of_long_flows(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
     vec![
         (Box::new(move |source| competes_from_afar(network, source)), AT_DISTANCES),
         (Box::new(move |source| takes_turns(network, source)), IN_TURN_WITH),
+        (Box::new(move |source| network.is_slow_to_recover(source.workload)), SLOW_TO_RECOVER),
     ]
 }
 
@@ -339,6 +340,8 @@ const AT_DISTANCES: &str = "long flows of different round trips fill a plain buf
     may get a third of the goodput that is predicted for it.";
 const IN_TURN_WITH: &str = "while transfers of others take turns with long flows, CoDel cuts the windows of these, which grow \
     back slowly afterwards. Their goodput may be up to a quarter lower, most so with one or two of them.";
+const SLOW_TO_RECOVER: &str = "slow start overflows a buffer on their way, and their windows take longer to grow back than the warm-up. \
+    Until then their goodput is lower; to measure it afterwards, lengthen `warm_up`.";
 const BANDS: &str = "Bands in priority order: M/G/1 with non-preemptive priorities (Cobham; Guo et \
     al. 2005, eq. 1).";
 const WEIGHTS: &str = "Classes with weights: only values that are nearly the same in every order \

@@ -186,6 +186,25 @@ impl Network {
         Ok(())
     }
 
+    /// Whether slow start of a source's long flows overflows a plain buffer that they do not fill otherwise, and their windows take
+    /// longer to grow back than they send before a run is measured.
+    pub(crate) fn is_slow_to_recover(&self, source: usize) -> bool {
+        self.bundles.iter().filter(|bundle| bundle.source == source).any(|bundle| {
+            let trip = self.round_trip(bundle);
+            let window = bundle.rate / bundle.connections * trip;
+            let overflows = self.hops(bundle).iter().any(|hop| {
+                let (band, _) = self.last(hop);
+                let queue = &self.lines[hop.line].bands()[band];
+                let is_plain = queue.order == Order::Fifo && queue.curves.is_empty();
+                // Half of the last window comes twice as fast as the line sends it.
+                let burst = bundle.connections * window / 2.0;
+                let is_filled = self.met[hop.line][band].is_filled;
+                is_plain && !is_filled && burst > queue.room(bundle.packet)
+            });
+            overflows && regrowth(bundle.kept, window, trip) > self.before[source]
+        })
+    }
+
     /// The time that a message takes a line alone, from which on CoDel cuts the windows of long flows beside it: they share the
     /// line with it for longer than its interval, and what they have too much in flight meanwhile waits for longer than its
     /// target. `None` if it waits for less, or without CoDel.

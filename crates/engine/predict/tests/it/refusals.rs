@@ -159,6 +159,33 @@ fn long_flows_of_different_round_trips_at_a_plain_buffer_come_with_a_warning() {
 }
 
 #[test]
+fn long_flows_whose_slow_start_overflows_a_buffer_come_with_a_warning_unless_the_warm_up_is_longer()
+{
+    let warned = |warm_up: &str, queue: &str| {
+        let text = format!(
+            r#"
+            policy = "p.toml"
+            duration = "300 s"
+            warm_up = "{warm_up}"
+            tcp.era = "ns2-2002"
+            hosts = {{ user = {{}}, server = {{}} }}
+            routers.r = {{}}
+            links.server = {{ between = ["server", "r"], rate = "1 Gbit/s", delay = "10 us" }}
+            links.line = {{ between = ["r", "user"], rate = "140 Mbit/s", delay = "100 ms" }}
+            bind = [{{ role = "core", at = "r", to = "user" }}]
+            workloads.long.bulk = {{ from = "server", to = "user", flows = 2, tcp.receive_window = "500 KB" }}
+            "#
+        );
+        let policy = format!("name = \"p\"\n[roles.core]\nqueue.fifo.limit = \"{queue}\"\n");
+        let (_, said) = predicted(&[("line.toml", &text), ("p.toml", &policy)]);
+        said.iter().any(|one| one.starts_with("`long`: slow start overflows a buffer"))
+    };
+    // Simulated: 26 Mbit/s instead of 40. A window of 480 segments grows by one in each 0.2 s.
+    assert!(warned("20 s", "100 pkt"));
+    assert!(!warned("100 s", "100 pkt") && !warned("20 s", "1000 pkt"));
+}
+
+#[test]
 fn long_flows_in_turn_with_transfers_come_with_a_warning() {
     let warned = |transfers: &str| {
         let text = format!(
