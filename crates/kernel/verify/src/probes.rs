@@ -2,15 +2,19 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpStream};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::libc;
+use nix::poll::{PollFd, PollFlags, poll};
 use shortflow_packet::Dscp;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::class::{Class, Way};
-use crate::datagrams::{Datagrams, mark};
+use crate::datagrams::{Datagrams, POLL_INTERVAL, mark};
 use crate::error::Error;
 use crate::message::Message;
 
@@ -205,7 +209,8 @@ fn answer(sent: Duration, back: Option<Back>) -> Answer {
     }
 }
 
-/// Begins connections, one after the other, and breaks them off. One that is refused has come back too.
+/// Begins connections at these times, whatever becomes of those before, and breaks them off. One that is refused has come back
+/// too.
 fn connections(
     to: SocketAddr,
     code_point: Dscp,
@@ -213,22 +218,68 @@ fn connections(
     times: impl Iterator<Item = Instant>,
     stop: &AtomicBool,
 ) -> io::Result<Vec<Answer>> {
-    let mut answers = Vec::new();
-    for time in times {
-        if !sleep_until(time, stop) {
+    let (mut answers, mut open) = (Vec::<Answer>::new(), Vec::<(usize, Socket)>::new());
+    let mut times = times.peekable();
+    while !stop.load(Ordering::Relaxed) {
+        while times.next_if(|time| *time <= Instant::now()).is_some() {
+            let sent = begin.elapsed();
+            let took = match begin_connection(to, code_point)? {
+                Begun::Waiting(socket) => {
+                    open.push((answers.len(), socket));
+                    None
+                }
+                Begun::Back => Some(begin.elapsed() - sent),
+                Begun::Lost => None,
+            };
+            answers.push(Answer { sent, took, code_points: None });
+        }
+        open.retain(|(number, _)| begin.elapsed() - answers[*number].sent < TAIL);
+        let next = times.peek().map(|time| time.saturating_duration_since(Instant::now()));
+        if open.is_empty() && next.is_none() {
             break;
         }
-        let sent = begin.elapsed();
-        let took = match connect(to, code_point, TAIL) {
-            Ok(_) => Some(begin.elapsed() - sent),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                Some(begin.elapsed() - sent)
+        let ready = ready(&open, next.map_or(POLL_INTERVAL, |next| next.min(POLL_INTERVAL)))?;
+        let now = begin.elapsed();
+        for at in ready.into_iter().rev() {
+            let (number, socket) = open.swap_remove(at);
+            let error = socket.take_error()?.map(|error| error.kind());
+            if matches!(error, None | Some(io::ErrorKind::ConnectionRefused)) {
+                answers[number].took = Some(now - answers[number].sent);
             }
-            Err(_) => None,
-        };
-        answers.push(Answer { sent, took, code_points: None });
+        }
     }
     Ok(answers)
+}
+
+/// What became of a connection at once.
+enum Begun {
+    Waiting(Socket),
+    Back,
+    Lost,
+}
+
+fn begin_connection(to: SocketAddr, code_point: Dscp) -> io::Result<Begun> {
+    let socket = marked(to, code_point)?;
+    socket.set_nonblocking(true)?;
+    Ok(match socket.connect(&to.into()) {
+        Ok(()) => Begun::Back,
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Begun::Back,
+        Err(error) if error.raw_os_error() == Some(libc::EINPROGRESS) => Begun::Waiting(socket),
+        Err(_) => Begun::Lost,
+    })
+}
+
+/// Waits for so long until something has become of one of these connections: the places of those, from the first on.
+fn ready(open: &[(usize, Socket)], patience: Duration) -> io::Result<Vec<usize>> {
+    let mut waits: Vec<PollFd<'_>> =
+        open.iter().map(|(_, socket)| PollFd::new(socket.as_fd(), PollFlags::POLLOUT)).collect();
+    let millis = patience.as_millis().min(u128::from(u16::MAX)) as u16;
+    match poll(&mut waits, millis) {
+        Err(Errno::EINTR) => return Ok(Vec::new()),
+        other => other.map_err(io::Error::from)?,
+    };
+    let is_ready = |wait: &PollFd<'_>| wait.any().unwrap_or(false);
+    Ok(waits.iter().enumerate().filter(|(_, wait)| is_ready(wait)).map(|(at, _)| at).collect())
 }
 
 /// A connection whose packets are marked so, and which is broken off when it is dropped, so that nothing of it waits on the
@@ -238,10 +289,15 @@ pub(crate) fn connect(
     code_point: Dscp,
     patience: Duration,
 ) -> io::Result<TcpStream> {
+    let socket = marked(to, code_point)?;
+    socket.connect_timeout(&to.into(), patience)?;
+    Ok(socket.into())
+}
+
+fn marked(to: SocketAddr, code_point: Dscp) -> io::Result<Socket> {
     let socket = Socket::new(Domain::for_address(to), Type::STREAM, Some(Protocol::TCP))?;
     mark(&socket, to, code_point)?;
     socket.set_linger(Some(Duration::ZERO))?;
     socket.set_tcp_nodelay(true)?;
-    socket.connect_timeout(&to.into(), patience)?;
-    Ok(socket.into())
+    Ok(socket)
 }

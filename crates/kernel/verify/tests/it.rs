@@ -2,13 +2,14 @@
 
 #![cfg(target_os = "linux")]
 
-use std::net::{SocketAddr, UdpSocket};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use shortflow_packet::Dscp;
 use shortflow_units::Bytes;
 use shortflow_verify::{Class, Error, Findings, Peer, Plan, Served, Way};
+use socket2::{Domain, Socket, Type};
 
 const LOCALHOST: ([u8; 4], u16) = ([127, 0, 0, 1], 0);
 
@@ -73,6 +74,28 @@ fn probes_of_two_classes_that_share_one_queue_wait_alike_so_the_policy_does_not_
     let text = findings.text();
     assert!(text.contains("the load"), "{text}");
     assert!(text.contains("backup: not measured"), "{text}");
+}
+
+#[test]
+fn connections_that_are_slow_are_probed_as_often_as_datagrams_and_hold_up_nothing() {
+    // Nobody takes connections from this listener: once two wait, the kernel answers no others.
+    let listener = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    listener.bind(&SocketAddr::from(LOCALHOST).into()).unwrap();
+    listener.listen(0).unwrap();
+    let to = listener.local_addr().unwrap().as_socket().unwrap();
+    let _waiting: Vec<_> = (0..2)
+        .filter_map(|_| TcpStream::connect_timeout(&to, Duration::from_secs(1)).ok())
+        .collect();
+    let class = |name: &str, way| Class { name: name.to_owned(), code_point: Dscp::EF, way };
+    let begin = Instant::now();
+    let (findings, _) = measured(|peer| Plan {
+        classes: vec![class("slow", Way::Connection(to.port())), class("rest", Way::Datagram)],
+        load: Some(1),
+        ..short_plan(peer)
+    });
+    // One after the other they would take ten seconds: five probes that each are given up after two.
+    assert!(begin.elapsed() < Duration::from_secs(13), "{:?}", begin.elapsed());
+    assert_eq!(findings.classes[0].1.loss, 1.0, "{findings:?}");
 }
 
 #[test]

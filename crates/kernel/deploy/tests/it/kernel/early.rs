@@ -34,9 +34,9 @@ fn highest(bench: &Bench, dscps: &[u32]) -> u64 {
     std::thread::sleep(Duration::from_millis(300));
     let looks = (0..40).map(|_| first(&bench.status()).0);
     let highest = looks.map(|[packets, bytes, _]| {
-        // A few packets of neighbours and groups may wait among them, which are shorter.
-        let of_flood = packets * PACKET;
-        assert!(bytes <= of_flood && bytes + 4 * PACKET > of_flood, "{bytes} of {packets}");
+        // A few packets of neighbours and groups may wait among them, which are shorter; and the kernel reads both numbers one
+        // after the other, while packets come and go.
+        assert!(bytes.abs_diff(packets * PACKET) < 4 * PACKET, "{bytes} of {packets}");
         packets
     });
     let highest = highest.max().unwrap();
