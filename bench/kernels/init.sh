@@ -158,7 +158,9 @@ loaded() {
   case $5 in
     rising) echo $drops | awk '{ for (i = 2; i <= NF; i++) if ($i < $(i - 1)) exit 1; exit !($NF > 0) }' || { fail "$what"; return; } ;;
     precedences) echo $drops | awk '{ exit !($1 > $4 && $4 > $7) }' || { fail "$what"; return; } ;;
-    longest=*) [ "$longest" = ${5#longest=} ] && [ "$all" -gt 0 ] || { fail "$what"; return; } ;;
+    # Never longer; on a busy machine no look may come at the moment when it is longest.
+    longest=*) most=${5#longest=}
+      [ "$longest" -le $most ] && [ "$longest" -ge $((most - 2)) ] && [ "$all" -gt 0 ] || { fail "$what"; return; } ;;
   esac
   report $name core load works "$what"
 }
