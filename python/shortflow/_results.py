@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from . import _core
 from ._chunk import to_table
-from ._table import Table
+from ._table import Table, Tables
 
 # The tables of results.
 TABLES = ("transfers", "bulk", "datagrams", "series", "summary", "replicas", "failures")
@@ -17,7 +17,7 @@ TABLES = ("transfers", "bulk", "datagrams", "series", "summary", "replicas", "fa
 COLUMNS = 100
 
 
-class Results:
+class Results(Tables):
     """The results of one or several runs.
 
     Attributes
@@ -36,41 +36,6 @@ class Results:
         if name not in self._tables:
             self._tables[name] = Table(name, lambda: to_table(self._runs.table(name)))
         return self._tables[name]
-
-    @property
-    def transfers(self) -> Table:
-        """Single transfers; empty if they were not kept."""
-        return self.table("transfers")
-
-    @property
-    def bulk(self) -> Table:
-        """Long flows."""
-        return self.table("bulk")
-
-    @property
-    def datagrams(self) -> Table:
-        """Datagrams of each workload or stream."""
-        return self.table("datagrams")
-
-    @property
-    def series(self) -> Table:
-        """Series of ports and flows over time."""
-        return self.table("series")
-
-    @property
-    def summary(self) -> Table:
-        """Measures over all replicas, with their intervals."""
-        return self.table("summary")
-
-    @property
-    def replicas(self) -> Table:
-        """Measures of each replica."""
-        return self.table("replicas")
-
-    @property
-    def failures(self) -> Table:
-        """Points and replicas that failed, with the reason."""
-        return self.table("failures")
 
     @property
     def labels(self) -> list[str]:

@@ -16,7 +16,7 @@ from ._chunk import FAILURES, ROW, Done, from_parquet
 from ._design import POLICY, Design, hashable
 from ._errors import InputError
 from ._store import Store
-from ._table import Table
+from ._table import Table, Tables
 
 if TYPE_CHECKING:
     import pandas
@@ -37,7 +37,7 @@ _PLURALS = {
 Reader = Callable[[str, Any, Sequence[str] | None], pa.Table]
 
 
-class SweepResults:
+class SweepResults(Tables):
     """The results of a sweep.
 
     Attributes
@@ -124,41 +124,6 @@ class SweepResults:
         if name not in self._tables:
             self._tables[name] = Table(name, lambda: self._whole(name))
         return self._tables[name]
-
-    @property
-    def transfers(self) -> Table:
-        """Single transfers."""
-        return self.table("transfers")
-
-    @property
-    def bulk(self) -> Table:
-        """Long flows."""
-        return self.table("bulk")
-
-    @property
-    def datagrams(self) -> Table:
-        """Datagrams of each workload or stream."""
-        return self.table("datagrams")
-
-    @property
-    def series(self) -> Table:
-        """Series of ports and flows over time."""
-        return self.table("series")
-
-    @property
-    def replicas(self) -> Table:
-        """Measures of each replica."""
-        return self.table("replicas")
-
-    @property
-    def summary(self) -> Table:
-        """Measures of predictions."""
-        return self.table("summary")
-
-    @property
-    def failures(self) -> Table:
-        """Rows that failed, with the reason."""
-        return self.table("failures")
 
     def _whole(self, name: str) -> pa.Table:
         """A table with the columns of settings."""

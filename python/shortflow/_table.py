@@ -88,3 +88,46 @@ def _shown(value: Any) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+class Tables:
+    """Results with tables by name."""
+
+    def table(self, name: str) -> Table:
+        """The table of this name."""
+        raise NotImplementedError
+
+    @property
+    def transfers(self) -> Table:
+        """Single transfers; empty if they were not kept."""
+        return self.table("transfers")
+
+    @property
+    def bulk(self) -> Table:
+        """Long flows."""
+        return self.table("bulk")
+
+    @property
+    def datagrams(self) -> Table:
+        """Datagrams of each workload or stream."""
+        return self.table("datagrams")
+
+    @property
+    def series(self) -> Table:
+        """Series of ports and flows over time."""
+        return self.table("series")
+
+    @property
+    def summary(self) -> Table:
+        """Measures over all replicas, with their intervals; of a sweep, those of predictions."""
+        return self.table("summary")
+
+    @property
+    def replicas(self) -> Table:
+        """Measures of each replica."""
+        return self.table("replicas")
+
+    @property
+    def failures(self) -> Table:
+        """What failed, with the reason."""
+        return self.table("failures")
