@@ -412,6 +412,21 @@ fn filters_of_others_before_what_marks_are_told_and_wrong_where_they_keep_packet
         let status = wrong();
         assert!(status.contains("WRONG: no packet is marked: "), "{status}");
         assert!(status.contains(message), "{status}");
+
+        // One that comes after packets were marked.
+        tc("filter del dev sf0 egress pref 1");
+        (0..3).for_each(|_| send());
+        done(&["status", "--dev", "sf0"]);
+        filter("add", "1,6 0 0 0");
+        send();
+        let status = wrong();
+        assert!(status.contains("WRONG: packets are not marked: "), "{status}");
+        assert!(
+            status.contains("repair it with `tc filter del dev sf0 egress pref 1`"),
+            "{status}"
+        );
+        tc("filter del dev sf0 egress pref 1");
+        done(&["status", "--dev", "sf0"]);
     });
 }
 

@@ -7,7 +7,7 @@ use crate::deployed::quoted;
 use crate::observe::Root;
 use crate::owner::{GroupState, Labelled, OwnedBy};
 use crate::socket_option::named;
-use crate::status::{DeviceStatus, EdgeStatus};
+use crate::status::{DeviceStatus, EdgeStatus, PassedBy};
 
 /// Something that is not as it was deployed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,8 @@ impl Wrong {
         // Whoever works on it is about to put that right.
         let left = begun.into_iter().chain(past).chain(instead).chain(status.damage.clone());
         let left = left.filter(|_| !status.is_busy);
-        let unseen = edge.and_then(|edge| edge.unseen()).map(|packets| unseen(status, packets));
+        let passed_by = edge.and_then(|edge| edge.passed_by(!status.foreign.is_empty()));
+        let unseen = passed_by.map(|packets| unseen(status, packets));
         let labels = edge.into_iter().flat_map(|edge| &edge.labels);
         let labels = labels.filter_map(|(label, group)| lost(label, *group));
         let option = edge.filter(|edge| edge.has_option == Some(false)).map(without_option);
@@ -87,11 +88,17 @@ impl Wrong {
     }
 }
 
-/// No packet reaches the marking program. If other owners' filters run before it, they are the cause.
-fn unseen(status: &DeviceStatus, packets: u64) -> Wrong {
-    let what = format!(
-        "no packet is marked: {packets} packets were sent, and the marking program saw none"
-    );
+/// Packets do not reach the marking program. If other owners' filters run before it, they are the cause.
+fn unseen(status: &DeviceStatus, PassedBy { sent, missed }: PassedBy) -> Wrong {
+    let what = match missed == sent {
+        true => format!(
+            "no packet is marked: {sent} packets were sent, and the marking program saw none"
+        ),
+        false => format!(
+            "packets are not marked: {sent} packets were sent, and the marking program did not \
+                see {missed} of them"
+        ),
+    };
     let device = quoted(status.queued_at());
     let removal = |place: &u64| format!("tc filter del dev {device} egress pref {place}");
     let removals: Vec<String> = status.foreign.iter().map(removal).collect();

@@ -90,6 +90,13 @@ pub struct ClassSeen {
     pub buckets: Vec<EdgeBucket>,
 }
 
+/// Packets that the marking program has not seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PassedBy {
+    pub(crate) sent: u64,
+    pub(crate) missed: u64,
+}
+
 /// Reads the counters of classes at a device; `None` if it has none.
 type Look = fn(&Link, usize) -> Result<Option<Vec<ClassSeen>>, shortflow_ebpf::Error>;
 
@@ -107,13 +114,19 @@ impl EdgeStatus {
         Ok(EdgeStatus { memo: memo.clone(), labels, has_option, seen, sent: None })
     }
 
-    /// How many packets have passed it unseen, where it has seen none and some class takes every packet.
-    pub(crate) fn unseen(&self) -> Option<u64> {
-        // Those that were on their way while it came.
-        const MIN_TRANSFERS: u64 = 100;
+    /// The packets that have left the device since the deployment, and those of them that it has seen, where some class takes
+    /// every packet and what it has not seen is more than it may miss while it is replaced. Without filters of other programs
+    /// before it, only a program that has seen nothing is at fault.
+    pub(crate) fn passed_by(&self, has_earlier: bool) -> Option<PassedBy> {
+        // Those that were on their way while it came, of all.
+        const MAX_MISSED: u64 = 100;
+        const MAX_SHARE: u64 = 100;
         let seen = self.seen.as_ref()?.iter().flat_map(|class| &class.colors);
         let seen: u64 = seen.map(|color| color.packets + color.dropped_packets).sum();
-        self.sent.filter(|sent| seen == 0 && *sent >= MIN_TRANSFERS)
+        let sent = self.sent?;
+        let missed = sent.saturating_sub(seen);
+        let is_wrong = missed >= MAX_MISSED && missed >= sent / MAX_SHARE;
+        (is_wrong && (seen == 0 || has_earlier)).then_some(PassedBy { sent, missed })
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
