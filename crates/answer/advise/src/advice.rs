@@ -304,6 +304,8 @@ fn capture_json(reading: &Reading) -> serde_json::Value {
         "packets": reading.packets,
         "skipped": skipped.collect::<Vec<_>>(),
         "decapsulated": inside.collect::<Vec<_>>(),
+        "flows_not_ended": reading.open,
+        "missing_bytes": reading.missing_bytes,
         "is_cut": reading.is_cut,
     })
 }

@@ -41,6 +41,8 @@ const QUIC: u16 = 443;
 pub(crate) struct Segment {
     /// Whether it opens the connection: SYN without ACK.
     pub(crate) opens: bool,
+    /// Whether its sender sends no more: FIN or RST.
+    pub(crate) closes: bool,
     /// The place of its first byte of data.
     pub(crate) sequence: u32,
 }
@@ -98,8 +100,9 @@ pub fn read_capture(name: &str, source: impl Read + Send) -> Result<Flows, Flows
             Err(_) => return Err(wrong("a block is malformed".to_owned())),
         }
     }
+    let found = connections.flows(&mut reading);
     let from = format!("{name} ({})", reading.describe());
-    Ok(Flows { reading: Some(reading), ..Flows::from_found(&from, connections.flows())? })
+    Ok(Flows { reading: Some(reading), ..Flows::from_found(&from, found)? })
 }
 
 /// A frame of a capture.
@@ -187,7 +190,8 @@ fn read(frame: &Frame<'_>, reading: &mut Reading) -> Result<Packet, Why> {
             let syn = control.has(ControlBits::SYN);
             let opens = syn && !control.has(ControlBits::ACK);
             // A SYN has a place of its own before the first byte.
-            Service::Tcp(Segment { opens, sequence: sequence.wrapping_add(syn.into()) })
+            let closes = control.has(ControlBits::FIN) || control.has(ControlBits::RST);
+            Service::Tcp(Segment { opens, closes, sequence: sequence.wrapping_add(syn.into()) })
         }
         _ if [from.1, to.1].contains(&QUIC) => Service::Datagrams,
         _ if inner.is_wireguard() => Service::Datagrams,

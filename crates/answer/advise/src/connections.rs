@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use crate::capture::{Packet, Segment, Service};
 use crate::flows::Found;
-use crate::skipped::Why;
+use crate::skipped::{Reading, Why};
 
 /// Connections that were seen to begin, by who opened them and to whom.
 #[derive(Default)]
@@ -30,12 +30,19 @@ struct Sent {
     bytes: u64,
     /// Of TCP the place behind the last byte.
     next: Option<u32>,
+    /// Those of them that no packet of the capture carries.
+    missing: u64,
+    /// Whether TCP has closed it.
+    is_closed: bool,
     /// Of UDP where its packets are counted: they may be captured in several places.
     interface: Option<u32>,
 }
 
 /// More connections are not kept.
 const MAX_CONNECTIONS: usize = 1_000_000;
+
+/// No segment is further ahead: the largest receive window (RFC 7323, section 2.3).
+const MAX_WINDOW: u32 = 1 << 30;
 
 impl Connections {
     /// Takes a packet, in the order of the capture. Gives why it belongs to no flow, where that is so.
@@ -53,14 +60,13 @@ impl Connections {
             }
             _ => {}
         }
-        let mut why = None;
-        if let Some(one) = self.open.get_mut(&ours) {
-            one.sent[0].take(packet);
+        let why = if let Some(one) = self.open.get_mut(&ours) {
+            one.sent[0].take(packet)
         } else if let Some(one) = self.open.get_mut(&theirs) {
-            one.sent[1].take(packet);
+            one.sent[1].take(packet)
         } else {
-            why = Some(Why::Begun);
-        }
+            Some(Why::Begun)
+        };
         match self.open.len() + self.over.len() > MAX_CONNECTIONS {
             true => Err(format!("it has more than the maximum of {MAX_CONNECTIONS} connections")),
             false => Ok(why),
@@ -77,17 +83,24 @@ impl Connections {
             .extend(self.open.insert(ends, Connection::new(packet.at, Some(segment.sequence))));
     }
 
-    /// Sizes and beginnings of all that carried anything: those that come to who opened them, and those that go out.
-    pub(crate) fn flows(self) -> [Found; 2] {
+    /// Sizes and beginnings of all that carried anything: those that come to who opened them, and those that go out. Notes how
+    /// much of them the capture lacks.
+    pub(crate) fn flows(self, reading: &mut Reading) -> [Found; 2] {
         let mut found: [Found; 2] = Default::default();
-        for Connection { at, sent: [up, down], .. } in self.open.into_values().chain(self.over) {
+        let begun_again = self.over.len();
+        let all = self.over.into_iter().chain(self.open.into_values());
+        for (number, Connection { at, first, sent: [up, down] }) in all.enumerate() {
             let is_up = up.bytes > down.bytes;
-            let bytes = up.bytes.max(down.bytes);
-            if bytes > 0 {
-                let way = &mut found[usize::from(is_up)];
-                way.sizes.push(bytes);
-                way.times.push(at);
+            let larger = if is_up { up } else { down };
+            if larger.bytes == 0 {
+                continue;
             }
+            let is_open = first.is_some() && number >= begun_again && !larger.is_closed;
+            reading.open += u64::from(is_open);
+            reading.missing_bytes += larger.missing;
+            let way = &mut found[usize::from(is_up)];
+            way.sizes.push(larger.bytes);
+            way.times.push(at);
         }
         found
     }
@@ -100,23 +113,31 @@ impl Connection {
 }
 
 impl Sent {
-    /// Counts what is new in a packet: of TCP each byte once, however often it was sent or captured.
-    fn take(&mut self, packet: &Packet) {
-        let Service::Tcp(Segment { sequence, .. }) = packet.service else {
+    /// Counts what is new in a packet: of TCP each byte once, however often it was sent or captured. Gives why it is skipped,
+    /// where that is so.
+    fn take(&mut self, packet: &Packet) -> Option<Why> {
+        let Service::Tcp(Segment { sequence, closes, .. }) = packet.service else {
             if *self.interface.get_or_insert(packet.interface) == packet.interface {
                 self.bytes += packet.payload;
             }
-            return;
+            return None;
         };
         let end = sequence.wrapping_add(packet.payload as u32);
         let next = self.next.get_or_insert(sequence);
         // How far it reaches beyond what was seen, modulo 2³² (RFC 9293, section 3.4).
         let beyond = end.wrapping_sub(*next).cast_signed();
+        if beyond.unsigned_abs() > MAX_WINDOW {
+            return Some(Why::OutOfWindow);
+        }
+        self.is_closed |= closes;
         // What carries nothing may stand behind the FIN, which has a place of its own too.
         if beyond > 0 && packet.payload > 0 {
-            self.bytes += u64::from(beyond.cast_unsigned());
+            let beyond = u64::from(beyond.cast_unsigned());
+            self.bytes += beyond;
+            self.missing += beyond.saturating_sub(packet.payload);
             *next = end;
         }
+        None
     }
 }
 
@@ -135,14 +156,14 @@ mod tests {
         sequence: u32,
         payload: u64,
     ) -> Packet {
-        let service = Service::Tcp(Segment { opens, sequence });
+        let service = Service::Tcp(Segment { opens, closes: false, sequence });
         Packet { at, from: from.into(), to: to.into(), interface: 0, payload, service }
     }
 
     fn flows(packets: &[Packet]) -> [Found; 2] {
         let mut all = Connections::default();
         packets.iter().for_each(|packet| assert_eq!(all.take(packet), Ok(None)));
-        all.flows()
+        all.flows(&mut Reading::default())
     }
 
     #[test]
@@ -182,7 +203,43 @@ mod tests {
         let mut all = Connections::default();
         assert_eq!(all.take(&tcp(1.0, SITE, USER, false, 7, 1000)), Ok(Some(Why::Begun)));
         assert_eq!(all.take(&tcp(1.1, USER, SITE, false, 9, 0)), Ok(Some(Why::Begun)));
-        assert!(all.flows().iter().all(|found| found.sizes.is_empty()));
+        assert!(all.flows(&mut Reading::default()).iter().all(|found| found.sizes.is_empty()));
+    }
+
+    #[test]
+    fn what_a_capture_lacks_of_connections_is_counted() {
+        let mut all = Connections::default();
+        let closing = |packet: Packet| {
+            let sequence = match packet.service {
+                Service::Tcp(segment) => segment.sequence,
+                Service::Datagrams => unreachable!("it is of TCP"),
+            };
+            Packet {
+                service: Service::Tcp(Segment { opens: false, closes: true, sequence }),
+                ..packet
+            }
+        };
+        let other = (USER.0, 40_001);
+        for packet in [
+            tcp(1.0, USER, SITE, true, 9, 0),
+            tcp(1.1, SITE, USER, false, 100, 1000),
+            // 2,000 bytes between them were not captured.
+            tcp(1.2, SITE, USER, false, 3100, 1000),
+            // Who asked is done; who answers is not.
+            closing(tcp(1.3, USER, SITE, false, 9, 0)),
+            tcp(2.0, other, SITE, true, 9, 0),
+            tcp(2.1, SITE, other, false, 100, 1000),
+            closing(tcp(2.2, SITE, other, false, 1100, 0)),
+        ] {
+            assert_eq!(all.take(&packet), Ok(None));
+        }
+        // No window reaches so far.
+        let jump = tcp(1.4, SITE, USER, false, 4100 + (1 << 31) - 2000, 1000);
+        assert_eq!(all.take(&jump), Ok(Some(Why::OutOfWindow)));
+        let mut reading = Reading::default();
+        let [down, _] = all.flows(&mut reading);
+        assert_eq!(down.sizes, [4000, 1000]);
+        assert_eq!((reading.open, reading.missing_bytes), (1, 2000));
     }
 
     #[test]

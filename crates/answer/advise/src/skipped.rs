@@ -26,6 +26,8 @@ pub enum Why {
     OtherUdp,
     /// Of a TCP connection whose beginning is not in the capture.
     Begun,
+    /// Of a TCP connection, but further from what came before than any window reaches.
+    OutOfWindow,
     /// The capture does not say when it passed.
     NoTime,
 }
@@ -47,6 +49,7 @@ impl fmt::Display for Why {
             Why::Protocol(number) => write!(f, "IP protocol {number}"),
             Why::OtherUdp => f.write_str("UDP (not QUIC or WireGuard)"),
             Why::Begun => f.write_str("TCP (started before the capture)"),
+            Why::OutOfWindow => f.write_str("TCP (outside any receive window)"),
             Why::NoTime => f.write_str("no time stamp"),
         }
     }
@@ -95,6 +98,10 @@ pub struct Reading {
     pub skipped: BTreeMap<Why, u64>,
     /// Packets that were taken out of an encapsulation, by its kind.
     pub inside: BTreeMap<Inside, u64>,
+    /// Flows of TCP that had not ended when the capture did: they count with the bytes that were seen.
+    pub open: u64,
+    /// Bytes of flows that count by their sequence numbers, but are in no packet of the capture.
+    pub missing_bytes: u64,
     /// Whether the file ends within a packet.
     pub is_cut: bool,
 }
@@ -113,6 +120,17 @@ impl Reading {
         let causes = self.skipped.iter().map(|(why, count)| format!("{count} {why}"));
         if skipped > 0 {
             text += &format!("; skipped: {}", list(causes.collect()));
+        }
+        match self.open {
+            0 => {}
+            1 => text += "; 1 flow had not ended and counts with the bytes seen",
+            open => text += &format!("; {open} flows had not ended and count with the bytes seen"),
+        }
+        if self.missing_bytes > 0 {
+            text += &format!(
+                "; {} bytes are not in the capture and count by their sequence numbers",
+                self.missing_bytes
+            );
         }
         if self.is_cut {
             text += "; the file ends in the middle of a packet";
