@@ -2,6 +2,7 @@
 
 use shortflow_measure::tables::{Cell, Column, Label, Row, Scale, Table as Figures};
 use shortflow_measure::{Estimate, Unit};
+use shortflow_scenario::LineLoad;
 use shortflow_tune::{Difference, Goal, assumed_congestion_control, in_unit};
 use shortflow_units::Bytes;
 
@@ -19,6 +20,10 @@ impl Advice<'_> {
             self.advised.scenario().replicas,
             self.network.simulated()
         );
+        let is_measured = |(_, found): &(_, Vec<Option<Estimate>>)| found.iter().all(Option::is_some);
+        if !self.figures.iter().all(is_measured) {
+            message += "–: not measured, because too few ended or arrived in some replicas.\n";
+        }
         if let Some(reading) = self.reading() {
             message += &format!("Capture: {}.\n", reading.describe());
         }
@@ -95,7 +100,22 @@ impl Advice<'_> {
             }
             (policy, _) => policy.as_ref().map_or(String::new(), |policy| policy.description.clone()),
         };
-        format!("{people} on {up} up, {down} down ({}): {what}\n{why}\n\n", line.name)
+        let load = self.overload();
+        format!("{people} on {up} up, {down} down ({}): {what}\n{why}\n{load}\n", line.name)
+    }
+
+    /// That more is offered to the line than it carries, where that is so.
+    fn overload(&self) -> String {
+        let lines = self.advised.scenario().offered_load().lines;
+        let share = lines.iter().map(LineLoad::share).fold(0.0, f64::max);
+        if share <= 1.0 {
+            return String::new();
+        }
+        format!(
+            "The line is overloaded: {:.0} % of its rate is offered. Queues only choose who waits; times of flows grow \
+             with the length of the run, so compare them with care.\n",
+            100.0 * share
+        )
     }
 
     /// What is kept of what was asked for, by what is advised.
