@@ -20,7 +20,8 @@ impl Advice<'_> {
             self.advised.scenario().replicas,
             self.network.simulated()
         );
-        let is_measured = |(_, found): &(_, Vec<Option<Estimate>>)| found.iter().all(Option::is_some);
+        let is_measured =
+            |(_, found): &(_, Vec<Option<Estimate>>)| found.iter().all(Option::is_some);
         if !self.figures.iter().all(is_measured) {
             message += "–: not measured, because too few ended or arrived in some replicas.\n";
         }

@@ -79,6 +79,16 @@ impl Recovery {
             Recovery::Rack => "RACK",
         }
     }
+
+    /// The name in a scenario.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Recovery::Reno => "reno",
+            Recovery::NewReno => "newreno",
+            Recovery::Sack => "sack",
+            Recovery::Rack => "rack",
+        }
+    }
 }
 
 impl CubicForm {

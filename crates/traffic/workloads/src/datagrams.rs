@@ -138,7 +138,7 @@ fn stream(seed: u64, name: &str, pair: usize) -> Rng {
 }
 
 /// The largest IPv4 datagram (RFC 791 §3.1). Larger draws are cut to it.
-const LARGEST_PACKET: u64 = 65_535;
+pub const LARGEST_PACKET: u64 = 65_535;
 
 #[cfg(test)]
 mod tests {

@@ -45,7 +45,7 @@ mod web;
 pub use accesses::{ACCESS_COLUMNS, Access, AccessError, parse_accesses};
 pub use bulk::{Bulk, FlowStart};
 pub use counts::Counts;
-pub use datagrams::{Cbr, CbrStream, Departure, Poisson, PoissonStream};
+pub use datagrams::{Cbr, CbrStream, Departure, LARGEST_PACKET, Poisson, PoissonStream};
 pub use ftp::{Files, Ftp};
 pub use pages::{Page, PageModel, Pages};
 pub use sessions::Sessions;

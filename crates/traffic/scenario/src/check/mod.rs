@@ -8,6 +8,7 @@ mod measure;
 mod members;
 pub(crate) mod sizes;
 pub(crate) mod tcp;
+mod tcp_effect;
 pub(crate) mod times;
 mod topology;
 mod workloads;

@@ -4,6 +4,7 @@ use shortflow_tcp::{Config, CubicForm, DelayedAck, EchoRule, EcnCapable, Era, Re
 use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration};
 
+use super::tcp_effect;
 use crate::file::{
     CubicFile, DelayedAckFile, EcnCapableFile, EraFile, RecoveryFile, RtoFloorFile, TcpFile,
 };
@@ -22,6 +23,7 @@ pub(crate) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &
     apply(&mut config, document, path, file);
     ranges(document, path, &config);
     ranges_of_timers(document, path, &config);
+    tcp_effect::check(document, path, file, &config);
     config
 }
 
@@ -37,6 +39,12 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
     };
     narrow("mss", file.mss, 1, 65_495, &mut config.mss);
     narrow("header", file.header, 0, 120, &mut config.header);
+    if let Some(Bytes(header @ 1..MIN_HEADER)) = file.header {
+        let message = format!(
+            "header {header} B is smaller than the headers of TCP and IPv4, {MIN_HEADER} B"
+        );
+        document.warning(&format!("{path}.header"), message, "");
+    }
     set(&mut config.initial_window, file.initial_window);
     set(&mut config.slow_start_limit, file.slow_start_limit.map(|limit| limit.0));
     set(&mut config.receive_window, file.receive_window);
@@ -196,6 +204,9 @@ fn ranges_of_timers(document: &mut Document, path: &str, config: &Config) {
         refuse("rto_initial", format!("rto_initial {rto_initial} is above rto_max {rto_max}"), "");
     }
 }
+
+/// The headers of TCP and IPv4 without options (RFC 9293, RFC 791).
+const MIN_HEADER: u64 = 40;
 
 /// With more segments of the maximum size, the number of bytes does not fit into a `u32`.
 const MAX_SEGMENTS: u32 = 65_535;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use shortflow_measure::Item;
 use shortflow_tcp::Config;
 use shortflow_units::{Bytes, Duration, Rate};
-use shortflow_workloads::Cbr;
+use shortflow_workloads::{Cbr, LARGEST_PACKET};
 
 use super::{Arrivals, CODE_POINT, Datagrams, Offer, PairEnd, Traffic, WorkloadKeys};
 use crate::check::Checker;
@@ -59,8 +59,9 @@ impl WorkloadKeys for Keys {
         let dscp = checker.dscp(path, self.dscp.as_ref());
         let span = checker.span(path, self.start, self.stop);
         let rates = rates(checker, &format!("{path}.rate"), &self.rate)?;
-        if self.packet == Bytes::ZERO || self.packet > LARGEST_PACKET {
-            let message = format!("packet must be 1 B to {LARGEST_PACKET}; found {}", self.packet);
+        if self.packet == Bytes::ZERO || self.packet.0 > LARGEST_PACKET {
+            let message =
+                format!("packet must be 1 B to {LARGEST_PACKET} B; found {}", self.packet);
             checker.document.mistake(&format!("{path}.packet"), message, "");
             return None;
         }
@@ -95,8 +96,6 @@ fn rates(checker: &mut Checker<'_>, path: &str, file: &OneOrList<Rate>) -> Optio
     }
     Some(file.values.clone())
 }
-
-const LARGEST_PACKET: Bytes = Bytes(65_535);
 
 impl Traffic for Plan {
     fn pairs(&self) -> &[(NodeId, NodeId)] {

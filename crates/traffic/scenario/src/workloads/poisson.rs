@@ -5,7 +5,7 @@ use serde::Deserialize;
 use shortflow_measure::Item;
 use shortflow_tcp::Config;
 use shortflow_units::{Duration, Rate};
-use shortflow_workloads::Poisson;
+use shortflow_workloads::{LARGEST_PACKET, Poisson, Sizes};
 
 use super::{Arrivals, CODE_POINT, Datagrams, Offer, PairEnd, Traffic, WorkloadKeys};
 use crate::check::{Checker, MAX_PER_SECOND, sizes};
@@ -63,6 +63,7 @@ impl WorkloadKeys for Keys {
         let dscp = checker.dscp(path, self.dscp.as_ref());
         let span = checker.span(path, self.start, self.stop);
         let (pairs, size) = (pairs?, size?);
+        fits(checker, &format!("{path}.size"), &size)?;
         let rate = match (self.rate, self.load) {
             (Some(rate), None) => rate.0,
             (None, Some(load)) if !load.is_zero() => load.bytes_per_sec() / size.mean(),
@@ -90,6 +91,36 @@ impl WorkloadKeys for Keys {
         let poisson = Poisson { pairs, rate, size, port, dscp: dscp?, start, stop };
         Some((poisson, checker.base.clone()))
     }
+}
+
+/// Whether all sizes are those of datagrams. Warns where a distribution without a limit has larger ones, which are cut.
+fn fits(checker: &mut Checker<'_>, path: &str, size: &Sizes) -> Option<()> {
+    /// Rarer sizes are not worth a warning.
+    const RARE: f64 = 1e-4;
+    let largest = LARGEST_PACKET as f64;
+    let cut = match size {
+        Sizes::Exponential { mean } => (-largest / mean.0 as f64).exp(),
+        Sizes::Pareto { scale, shape, max: None } => (scale / largest).min(1.0).powf(*shape),
+        Sizes::Constant(_)
+        | Sizes::Choice { .. }
+        | Sizes::Pareto { .. }
+        | Sizes::Uniform { .. } => 0.0,
+    };
+    let (least, most) = size.bounds();
+    let too_large = most.or(least).filter(|size| size.0 > LARGEST_PACKET);
+    if let Some(found) = too_large {
+        let message = format!("a datagram has at most {LARGEST_PACKET} B; found {found}");
+        checker.document.mistake(path, message, "");
+        return None;
+    }
+    if cut > RARE {
+        let share = 100.0 * cut;
+        let message = format!(
+            "{share:.2} % of the sizes exceed {LARGEST_PACKET} B, the largest datagram, and are cut to it"
+        );
+        checker.document.warning(path, message, "use a smaller mean, or a distribution with `max`");
+    }
+    Some(())
 }
 
 impl Traffic for Plan {

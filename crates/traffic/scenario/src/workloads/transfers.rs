@@ -141,6 +141,10 @@ impl Keys {
             checker.document.mistake(&format!("{path}.share"), message, "");
             return None;
         }
+        if share == 0.0 {
+            let message = "share = 0: this workload has no transfers and no row in any table";
+            checker.document.warning(&format!("{path}.share"), message, "");
+        }
         let rate = whole * share;
         if rate > MAX_PER_SECOND {
             checker.too_often(&format!("{path}.load"), rate);

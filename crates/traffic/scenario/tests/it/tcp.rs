@@ -87,6 +87,37 @@ fn an_unknown_congestion_control_is_told_which_there_are() {
 }
 
 #[test]
+fn what_other_settings_leave_without_effect_is_warned_of_with_what_it_needs() {
+    let warned = |tcp: &str| {
+        let text = format!(
+            "duration = \"10 s\"
+            hosts = {{ a = {{}}, b = {{}} }}
+            links.line = {{ between = [\"a\", \"b\"], rate = \"1 Mbit/s\", delay = \"1 ms\" }}
+            workloads.file.bulk = {{ from = \"a\", to = \"b\", tcp = {{ {tcp} }} }}"
+        );
+        let loaded = from_texts(&[("scenario.toml", &text)], &Overrides::default()).unwrap();
+        loaded.warnings.to_string()
+    };
+    for (tcp, message, needs) in [
+        ("congestion = 'reno', hystart = true", "hystart has no effect with congestion", "cubic"),
+        ("congestion = 'reno', cubic = 'linux'", "cubic has no effect with congestion", "cubic"),
+        ("byte_counting = true", "byte_counting has no effect with congestion", "reno"),
+        ("increase = 4", "increase has no effect with congestion", "increase-by-k"),
+        ("reference_rtt = '50 ms'", "reference_rtt has no effect with cong", "constant-rate"),
+        ("recovery = 'sack', tail_loss_probe = true", "tail_loss_probe has no effect", "rack"),
+        ("recovery = 'newreno', duplicate_sack = true", "duplicate_sack has no effect", "sack"),
+        ("limited_transmit = true", "limited_transmit has no effect with recovery", "newreno"),
+        ("ecn_capable = 'all'", "ecn_capable has no effect with ecn = false", "ecn = true"),
+        ("delayed_ack = false, adaptive_ack = true", "adaptive_ack has no effect", "delayed_ack"),
+        ("delayed_ack = false, quick_acks = 3", "quick_acks has no effect", "delayed_ack"),
+    ] {
+        let found = warned(tcp);
+        assert!(found.contains(message) && found.contains(needs), "{tcp}: {found}");
+    }
+    assert_eq!(warned("hystart = true, tail_loss_probe = true, quick_acks = 3"), "");
+}
+
+#[test]
 fn dctcp_without_ecn_is_refused() {
     let text = r#"
         duration = "10 s"
