@@ -383,7 +383,11 @@ impl Document {
                 let others = entries.iter().filter(|(other, _)| other.span.start < offset);
                 let names: Vec<&str> = others.map(|(other, _)| other.name.as_str()).collect();
                 let of = before.join(".");
-                let message = format!("unknown entry `{part}` in `{of}`");
+                // Of a table that the override spells out the key is missing; another may be a typing error.
+                let message = match path.ends_with(&format!("{of}.{part}")) {
+                    true => format!("the key `{key}` is missing in `{path}`, which is new"),
+                    false => format!("unknown entry `{part}` in `{of}`"),
+                };
                 let help = suggestion(part, &format!("entries of `{of}`"), &names);
                 let help = format!("{help}; a new entry also requires `{key}`");
                 return Some((found.span.clone(), message, help));
