@@ -143,7 +143,7 @@ pub enum What {
         /// The condition and its effect.
         warning: Warning,
     },
-    /// A device is as it was before.
+    /// Nothing of ours is deployed at a device any more, or the device is gone.
     Removed {
         /// The device.
         device: String,
@@ -434,11 +434,9 @@ impl What {
                 f,
                 "{device}: {why}; no packets are shaped there, and the agent will try again"
             ),
-            What::Removed { device } => write!(
-                f,
-                "{device}: policy removed; the device is as it \
-                was before"
-            ),
+            What::Removed { device } => {
+                write!(f, "{device}: no policy of Shortflow's is deployed there any more")
+            }
             What::Renamed { from, to } => write!(
                 f,
                 "device {from} is now called {to}, which has no assignment: its policy is removed"

@@ -377,9 +377,9 @@ fn a_device_that_no_policy_is_for_any_more_is_given_back_also_after_an_interrupt
     let mut bench = Bench::at(state.path(), StubPlane { devices, ..StubPlane::default() });
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel"]);
     assert!(
-        bench
-            .reported()
-            .contains(&"agent: eth1: policy removed; the device is as it was before".to_owned())
+        bench.reported().contains(
+            &"agent: eth1: no policy of Shortflow's is deployed there any more".to_owned()
+        )
     );
     assert_eq!(bench.agent.plane().devices.len(), 1);
 }
@@ -410,8 +410,9 @@ fn a_device_that_is_renamed_gives_back_what_it_has_where_its_new_name_has_no_ass
         "{reported:#?}"
     );
     assert!(
-        reported
-            .contains(&"agent: eth2: policy removed; the device is as it was before".to_owned()),
+        reported.contains(
+            &"agent: eth2: no policy of Shortflow's is deployed there any more".to_owned()
+        ),
         "{reported:#?}"
     );
     assert_eq!(bench.devices(), ["eth0 FQ-CoDel", "eth1 FQ-CoDel"]);
@@ -443,8 +444,8 @@ fn a_machine_that_is_taken_out_of_the_fleet_gives_back_its_devices() {
         reported[1..],
         [
             "agent: the fleet has no machine `gw1`: no policy is deployed here",
-            "agent: eth0: policy removed; the device is as it was before",
-            "agent: eth1: policy removed; the device is as it was before"
+            "agent: eth0: no policy of Shortflow's is deployed there any more",
+            "agent: eth1: no policy of Shortflow's is deployed there any more"
         ]
     );
 }
