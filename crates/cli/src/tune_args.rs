@@ -21,13 +21,13 @@ pub(crate) struct Tune {
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: PathBuf,
     /// What to optimise: `p99:web` is the 99th percentile of the completion times of the workload `web`, or of the
-    /// delay of its datagrams. Statistics: `mean`, `median`, `p95`, `p99`, `goodput` and `loss`. With two goals the
-    /// first decides, and a figure shows its cost in the second.
+    /// delay of its datagrams. Statistics: `mean`, `median`, `p95`, `p99`, `goodput`, `loss` and `mos`. With two goals
+    /// the first decides, and a figure shows its cost in the second.
     #[arg(long = "for", value_name = "WHAT:WORKLOAD", required = true)]
     pub(crate) goals: Vec<String>,
     /// A limit to keep, such as `voice.delay.p99 <= 30 ms` or `backup.goodput >= 2 Mbit/s`; repeatable.
     /// `completion`, `delay` and `jitter` take `.mean`, `.median`, `.p95` or `.p99`; `goodput`, `datagram-loss`,
-    /// `packet-loss` and `fairness` stand alone.
+    /// `packet-loss`, `fairness`, `r-factor` and `mos` stand alone.
     #[arg(long, value_name = "LIMIT")]
     pub(crate) keep: Vec<String>,
     /// Vary a key of the policy: five values of a range, as in `policy.parameters.limit=20..400 pkt`, or a list, as

@@ -44,12 +44,21 @@ const STATISTICS: [(&str, &str); 4] =
 const DISTRIBUTIONS: [&str; 3] = ["completion", "delay", "jitter"];
 
 /// What limits may be of, where it is one figure.
-const FIGURES: [Measure; 4] =
-    [Measure::DataGoodput, Measure::DatagramLoss, Measure::PacketLoss, Measure::Fairness];
+const FIGURES: [Measure; 6] = [
+    Measure::DataGoodput,
+    Measure::DatagramLoss,
+    Measure::PacketLoss,
+    Measure::Fairness,
+    Measure::RFactor,
+    Measure::OpinionScore,
+];
 
 /// What goals may be that are one figure.
-const WHOLE_GOALS: [(&str, Measure); 2] =
-    [("goodput", Measure::DataGoodput), ("loss", Measure::DatagramLoss)];
+const WHOLE_GOALS: [(&str, Measure); 3] = [
+    ("goodput", Measure::DataGoodput),
+    ("loss", Measure::DatagramLoss),
+    ("mos", Measure::OpinionScore),
+];
 
 const HOW_GOAL: &str = "write WHAT:WORKLOAD, such as `p99:web` or `goodput:backup`";
 const HOW_LIMIT: &str = "write WORKLOAD.MEASURE.STAT <= VALUE, such as `voice.delay.p99 <= 30 ms`";

@@ -23,7 +23,7 @@ const ENDING: [Measure; 6] =
 const ENDLESS: [Measure; 2] = [DataGoodput, Fairness];
 
 /// The measures of datagrams. Their throughput is measured as loss, since the network does not decide what is sent.
-const DATAGRAMS: [Measure; 9] = [
+const DATAGRAMS: [Measure; 11] = [
     Delay,
     DelayMedian,
     DelayP95,
@@ -33,6 +33,8 @@ const DATAGRAMS: [Measure; 9] = [
     JitterP95,
     JitterP99,
     DatagramLoss,
+    RFactor,
+    OpinionScore,
 ];
 
 /// The name of a measure in goals and limits. Their `goodput` is that of replies and of long flows: it never exceeds the rate of a

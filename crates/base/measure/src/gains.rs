@@ -62,7 +62,7 @@ const OF_TRANSFERS: [Measure; 4] = [
 ];
 
 /// The measures of everything else that are compared.
-const OF_WORKLOADS: [Measure; 15] = [
+const OF_WORKLOADS: [Measure; 17] = [
     Measure::Delay,
     Measure::DelayMedian,
     Measure::DelayP95,
@@ -72,6 +72,8 @@ const OF_WORKLOADS: [Measure; 15] = [
     Measure::JitterP95,
     Measure::JitterP99,
     Measure::DatagramLoss,
+    Measure::RFactor,
+    Measure::OpinionScore,
     Measure::Goodput,
     Measure::DataGoodput,
     Measure::RequestGoodput,

@@ -71,6 +71,7 @@ mod tcp_state;
 mod throughput;
 mod transfer;
 mod view;
+mod voice;
 mod warning;
 
 pub use estimate::{
@@ -93,8 +94,8 @@ pub use replica::{
 };
 pub use results::{Manifest, Point, RowNames, Run, TcpSink, TransferSink};
 pub use summary::{
-    ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, JitterSummary, OverSummary,
-    PortSummary, StreamSummary, Summary, WorkloadSummary,
+    CallSummary, ClassSummary, CodePointSummary, DatagramSummary, DelaySummary, JitterSummary,
+    OverSummary, PortSummary, StreamSummary, Summary, WorkloadSummary,
 };
 pub use survival::Survival;
 pub use tcp_state::{Occasion, Phase, TcpSample, TcpState};

@@ -14,6 +14,7 @@ use crate::stability::OpenOverTime;
 use crate::survival::Survival;
 use crate::throughput::ThroughputSamples;
 use crate::transfer::Transfer;
+use crate::voice;
 
 /// What one replica found, from the warm-up's end to the end of the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -447,6 +448,11 @@ impl StreamResult {
         let known = self.dropped + self.delivered;
         (known > 0).then(|| self.dropped as f64 / known as f64)
     }
+
+    /// The rating of a call over these datagrams.
+    pub(crate) fn rating(&self) -> Option<f64> {
+        voice::rating(&self.percentiles, self.delay_max, self.loss())
+    }
 }
 
 /// What became of a workload's datagrams; times in seconds.
@@ -484,6 +490,11 @@ impl DatagramResult {
     pub fn loss(&self) -> Option<f64> {
         let known = self.dropped + self.delivered;
         (known > 0).then(|| self.dropped as f64 / known as f64)
+    }
+
+    /// The rating of a call over these datagrams.
+    pub(crate) fn rating(&self) -> Option<f64> {
+        voice::rating(&self.percentiles, self.delay_max, self.loss())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::replica::{
 };
 use crate::stability;
 use crate::survival::Survival;
+use crate::voice;
 use crate::warning::{Warning, WarningKind};
 
 /// Each measure over the replicas of one run. A measure that no replica has is absent.
@@ -195,6 +196,26 @@ impl JitterSummary {
     }
 }
 
+/// The quality of a call over datagrams, over all replicas; see [`Measure::RFactor`](crate::Measure::RFactor).
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct CallSummary {
+    /// The rating R.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r_factor: Option<Estimate>,
+    /// The mean opinion score.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mos: Option<Estimate>,
+}
+
+impl CallSummary {
+    fn over<T>(replicas: &[T], rating: impl Fn(&T) -> Option<f64>) -> Self {
+        CallSummary {
+            r_factor: Estimate::over(replicas, &rating),
+            mos: Estimate::over(replicas, |r| rating(r).map(voice::opinion)),
+        }
+    }
+}
+
 /// One stream of datagrams over all replicas; times in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamSummary {
@@ -213,6 +234,9 @@ pub struct StreamSummary {
     pub delay_max: Option<Estimate>,
     /// The share that did not arrive, 0 to 1.
     pub loss: Option<Estimate>,
+    /// The quality of a call.
+    #[serde(flatten)]
+    pub call: CallSummary,
 }
 
 /// A workload's datagrams over all replicas; times in seconds.
@@ -234,6 +258,9 @@ pub struct DatagramSummary {
     pub jitter_percentiles: JitterSummary,
     /// The share that did not arrive, 0 to 1.
     pub loss: Option<Estimate>,
+    /// The quality of a call.
+    #[serde(flatten)]
+    pub call: CallSummary,
 }
 
 /// A port over all replicas.
@@ -457,6 +484,7 @@ fn stream(replicas: &[&StreamResult]) -> StreamSummary {
         percentiles: DelaySummary::over(replicas, |s| &s.percentiles),
         delay_max: Estimate::over(replicas, |s| s.delay_max),
         loss: Estimate::share_over(replicas, |s| s.loss()),
+        call: CallSummary::over(replicas, |s| s.rating()),
     }
 }
 
@@ -469,6 +497,7 @@ fn datagrams(replicas: &[DatagramResult]) -> Option<DatagramSummary> {
         jitter: Estimate::over(replicas, |d| d.jitter),
         jitter_percentiles: JitterSummary::over(replicas),
         loss: Estimate::share_over(replicas, DatagramResult::loss),
+        call: CallSummary::over(replicas, DatagramResult::rating),
     })
 }
 

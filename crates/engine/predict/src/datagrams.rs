@@ -67,6 +67,7 @@ pub(crate) fn delay_and_loss(
         jitter: None,
         jitter_percentiles: Default::default(),
         loss: bound_or_mean(loss, loses_at_least).filter(|_| is_known),
+        call: Default::default(),
     })
 }
 

@@ -175,6 +175,7 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
                 jitter: None,
                 jitter_percentiles: Default::default(),
                 loss: None,
+                call: Default::default(),
             });
         }
         (Demand::Open { visit, .. } | Demand::Closed { visit, .. }, _) => {

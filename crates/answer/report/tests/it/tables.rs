@@ -255,6 +255,7 @@ fn streams_that_are_set_apart_have_a_row_each_and_a_figure_against_rate() {
         percentiles: Default::default(),
         delay_max: estimate(2.0 * delay, 0.002),
         loss: estimate(0.0, 0.0),
+        call: Default::default(),
     };
     run.points[0].summary.workloads[1].streams = vec![stream(10_000, 0.150), stream(40_000, 0.079)];
     let expected = "\

@@ -59,6 +59,7 @@ pub(super) struct Delays {
     pub(super) percentiles: DelayPercentiles,
     pub(super) delay_max: Option<f64>,
     pub(super) loss: Option<f64>,
+    pub(super) rating: Option<f64>,
 }
 
 /// The datagrams of the stream, or of all the workload.
@@ -72,6 +73,7 @@ pub(super) fn delays(replica: &Replica, what: &Subject<'_>) -> Option<Delays> {
             percentiles: all.percentiles,
             delay_max: all.delay_max,
             loss: all.loss(),
+            rating: all.rating(),
         });
     };
     let stream = workload.streams.iter().find(|stream| stream.name == name)?;
@@ -81,6 +83,7 @@ pub(super) fn delays(replica: &Replica, what: &Subject<'_>) -> Option<Delays> {
         percentiles: stream.percentiles,
         delay_max: stream.delay_max,
         loss: stream.loss(),
+        rating: stream.rating(),
     })
 }
 

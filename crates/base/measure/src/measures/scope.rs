@@ -67,7 +67,9 @@ impl Measure {
             | Measure::DelayP95
             | Measure::DelayP99
             | Measure::DelayMax
-            | Measure::DatagramLoss => Scope::Stream,
+            | Measure::DatagramLoss
+            | Measure::RFactor
+            | Measure::OpinionScore => Scope::Stream,
             Measure::Arrived | Measure::Loss => Scope::CodePoint,
             Measure::Utilisation | Measure::MeanQueue | Measure::MeanWait | Measure::EcnMarks => {
                 Scope::Port

@@ -2,7 +2,9 @@
 
 use super::Subject;
 use crate::estimate::Estimate;
-use crate::summary::{ClassSummary, CodePointSummary, DelaySummary, Summary, WorkloadSummary};
+use crate::summary::{
+    CallSummary, ClassSummary, CodePointSummary, DelaySummary, Summary, WorkloadSummary,
+};
 use crate::tables::Cell;
 
 /// A figure with its interval.
@@ -44,6 +46,7 @@ pub(super) struct Delays<'s> {
     pub(super) percentiles: &'s DelaySummary,
     pub(super) delay_max: Option<Estimate>,
     pub(super) loss: Option<Estimate>,
+    pub(super) call: &'s CallSummary,
 }
 
 /// The datagrams of the stream, or of all the workload.
@@ -57,6 +60,7 @@ pub(super) fn summed_datagrams<'s>(summary: &'s Summary, what: &Subject<'_>) -> 
             percentiles: &all.percentiles,
             delay_max: None,
             loss: all.loss,
+            call: &all.call,
         });
     };
     let stream = workload.streams.iter().find(|stream| stream.name == name)?;
@@ -66,6 +70,7 @@ pub(super) fn summed_datagrams<'s>(summary: &'s Summary, what: &Subject<'_>) -> 
         percentiles: &stream.percentiles,
         delay_max: stream.delay_max,
         loss: stream.loss,
+        call: &stream.call,
     })
 }
 

@@ -10,6 +10,7 @@ use super::summary::{
 };
 use super::{About, Better, Definition, Unit};
 use crate::estimate::Estimate;
+use crate::voice;
 
 /// Defines the vocabulary from its measures: the texts of each, and how it is computed: `one` from a replica `r`,
 /// `all` from the summary `s` over replicas, each for the subject `w`.
@@ -430,6 +431,27 @@ measures! {
         meaning: "Share of dropped datagrams among those dropped or delivered.",
         one: |r, w| exact(delays(r, w)?.loss),
         all: |s, w| figure(summed_datagrams(s, w)?.loss),
+    }
+    RFactor {
+        name: "r-factor",
+        column: "R",
+        unit: None,
+        better: Higher,
+        meaning: "Rating of a call over these datagrams by the E-model (ITU-T G.107), 0 to 93: G.711 with packet loss \
+             concealment in packets of 20 ms. The receiver plays at the percentile of the delay (95 %, 99 % or the \
+             longest) that rates best; later datagrams are lost.",
+        one: |r, w| exact(delays(r, w)?.rating),
+        all: |s, w| figure(summed_datagrams(s, w)?.call.r_factor),
+    }
+    OpinionScore {
+        name: "mos",
+        column: "MOS",
+        unit: None,
+        better: Higher,
+        meaning: "Mean opinion score of that call, 1 to 4.5 (ITU-T G.107, Annex B): above 4.0 most users are satisfied, \
+             below 3.6 many are not.",
+        one: |r, w| exact(delays(r, w)?.rating.map(voice::opinion)),
+        all: |s, w| figure(summed_datagrams(s, w)?.call.mos),
     }
     Arrived {
         name: "arrived",

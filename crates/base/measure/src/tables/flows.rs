@@ -84,6 +84,15 @@ pub(super) fn jitter(set: &RunSet<'_>) -> Option<Table> {
     by_workload(set, &all(set), title, columns, has)
 }
 
+/// The quality of calls over datagrams.
+pub(super) fn calls(set: &RunSet<'_>) -> Option<Table> {
+    let title = "Datagrams: quality of a call over them (ITU-T G.107, G.711)".to_owned();
+    let columns =
+        [Measure::RFactor, Measure::OpinionScore].map(Column::for_measure).into_iter().collect();
+    let has = |w: &WorkloadSummary| w.datagrams.as_ref().is_some_and(|d| d.call.mos.is_some());
+    by_workload(set, &all(set), title, columns, has)
+}
+
 /// A table with a group of rows for each workload; `None` if no case `has` such values.
 fn by_workload(
     set: &RunSet<'_>,

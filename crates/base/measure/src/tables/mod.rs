@@ -217,6 +217,8 @@ pub struct Tables {
     pub datagrams: Option<Table>,
     /// Jitter of datagrams.
     pub jitter: Option<Table>,
+    /// Quality of calls over datagrams.
+    pub calls: Option<Table>,
     /// Delay and loss of each stream of datagrams.
     pub streams: Vec<Table>,
     /// Loss by code point.
@@ -252,6 +254,7 @@ impl Tables {
             throughput: flows::throughput(set),
             datagrams: flows::datagrams(set),
             jitter: flows::jitter(set),
+            calls: flows::calls(set),
             streams: flows::streams(set),
             loss: ports::loss(set),
             ports: ports::ports(set),
