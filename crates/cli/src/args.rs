@@ -17,6 +17,7 @@ use crate::console_args;
 use crate::deploy_args;
 pub(crate) use crate::how_args::{HowToRun, TcpOptions};
 use crate::inline_args;
+use crate::plans_args;
 use crate::replica_args;
 use crate::sweep_args;
 use crate::tune_args;
@@ -72,7 +73,7 @@ pub(crate) enum ColorWhen {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Check policies and scenarios for errors.
+    /// Check policies, scenarios and plans for errors.
     ///
     /// Each error is shown with its line, the allowed values, and a suggestion. The tables in a file decide whether
     /// it is a policy or a scenario.
@@ -124,6 +125,9 @@ pub(crate) enum Command {
     ///
     /// Files that you have changed are kept: the command then writes nothing and names the first of them.
     Init(Init),
+    /// Import plans of customers from the tables of another tool.
+    #[command(after_help = plans_args::PLANS)]
+    Plans(plans_args::Plans),
     /// Reproduce a published study, and show which of its claims hold.
     Reproduce(Reproduce),
     /// Apply a policy to a network device of this machine.

@@ -1,8 +1,9 @@
-//! `check`: checks policies and scenarios.
+//! `check`: checks policies, scenarios and plans.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use shortflow_plans::Plans;
 use shortflow_run::refuse_too_large;
 use shortflow_scenario::{FileKind, Loaded, Overrides};
 use shortflow_shipped as shipped;
@@ -69,17 +70,24 @@ struct Sound {
     warnings: Diagnostics,
     /// The scenario, when it is one.
     loaded: Option<Loaded>,
+    /// The plans, when they are such.
+    plans: Option<Plans>,
 }
 
 impl Sound {
     fn loads(&self) -> String {
-        self.loaded.as_ref().map_or(String::new(), Loaded::describe_loads)
+        match (&self.loaded, &self.plans) {
+            (Some(loaded), _) => loaded.describe_loads(),
+            (None, Some(plans)) => plans.describe_loads(),
+            (None, None) => String::new(),
+        }
     }
 
     fn as_json(&self, name: &str) -> Value {
         json!({
             "file": name, "kind": self.kind.name(), "ok": true, "what": self.what,
             "warnings": as_json(&self.warnings), "loads": self.loaded.as_ref().map(Loaded::loads),
+            "sites": self.plans.as_ref().map(Plans::loads),
         })
     }
 }
@@ -104,12 +112,14 @@ fn refuse_without_scenario(inputs: &InputFiles, args: &Check) -> Result<(), Fail
         (None, None, Some((key, value))) => format!("--set '{key}={value}'"),
         (None, None, None) => return Ok(()),
     };
-    let is_policy = |path: &PathBuf| matches!(FileKind::detect(inputs, path), Ok(FileKind::Policy));
-    if !args.files.iter().all(is_policy) {
+    let is_scenario = |path: &PathBuf| {
+        !matches!(FileKind::detect(inputs, path), Ok(FileKind::Policy | FileKind::Plans))
+    };
+    if args.files.iter().any(is_scenario) {
         return Ok(());
     }
     Err(Failure::Input(format!(
-        "{option} has no effect: it changes scenarios, and only policies are checked\n\
+        "{option} has no effect: it changes scenarios, and no scenario is checked\n\
          name a scenario too, or change a key of a policy with --set policy.KEY=VALUE"
     )))
 }
@@ -142,7 +152,13 @@ fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, F
     if kind == FileKind::Policy {
         let policy = shortflow_policy::load_from(inputs, path, &of_policies(args))?;
         let what = policy.summary();
-        return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None });
+        return Ok(Sound { kind, what, warnings: policy.warnings, loaded: None, plans: None });
+    }
+    if kind == FileKind::Plans {
+        let mut plans = shortflow_plans::load_from(inputs, path)?;
+        let warnings = std::mem::take(&mut plans.warnings);
+        let what = plans.summary();
+        return Ok(Sound { kind, what, warnings, loaded: None, plans: Some(plans) });
     }
     if let Some(policy) = &args.policy {
         usable(policy, Given::PolicyOf("--policy"))?;
@@ -152,5 +168,5 @@ fn check_file(inputs: &InputFiles, path: &Path, args: &Check) -> Result<Sound, F
     let loaded = shortflow_scenario::load_from(inputs, path, &overrides)?;
     refuse_too_large(&[&loaded], None, args.memory)?;
     let (what, warnings) = (loaded.summary(), loaded.warnings.clone());
-    Ok(Sound { kind, what, warnings, loaded: Some(loaded) })
+    Ok(Sound { kind, what, warnings, loaded: Some(loaded), plans: None })
 }

@@ -11,6 +11,7 @@
 //!      → replay, rehearse --console → console: a page over snapshots of a run
 //!      → sweep → the Python package
 //!      → rerun, merge → run: what folders of results hold
+//!      → plans → plans: from tables of other tools
 //!      → check, explain, init, reproduce, report, bench, generate
 //! ```
 
@@ -55,6 +56,8 @@ mod interrupt;
 mod live;
 mod merge;
 mod page;
+mod plans;
+mod plans_args;
 #[cfg(live)]
 mod programs;
 mod progress;
@@ -118,6 +121,7 @@ fn run(console: &Console, command: &Command) -> Result<(), Failure> {
         Command::Doctor(args) => deploy::doctor(console, args),
         Command::Agent(args) => agent::agent(console, args),
         Command::Init(args) => init::init(console, args),
+        Command::Plans(args) => plans::plans(console, args),
         Command::Reproduce(args) => reproduce::reproduce(console, args),
         Command::Replay(args) => replay::replay(console, args),
         Command::Report(args) => report::report(console, args),

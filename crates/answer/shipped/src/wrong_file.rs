@@ -94,6 +94,9 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
             let folder = shell_word(folder.unwrap_or(Path::new(".")).as_os_str());
             format!("`shortflow agent plan {folder}` checks a fleet with its policies")
         }
+        (FileKind::Plans, _) => {
+            format!("`shortflow check {}` checks plans", shell_word(path.as_os_str()))
+        }
         (_, Given::Scenario { policies }) => {
             format!("name the scenario first, and the policy with {policies}")
         }
@@ -102,7 +105,7 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
             None => "a policy has [roles]; `shortflow init` writes examples".to_owned(),
         },
     };
-    wrong(format!("{name} is a {}, {wanted}", found.name()), help)
+    wrong(format!("{name} is a {}, {wanted}", found.noun()), help)
 }
 
 /// What a file of this use needs.

@@ -40,6 +40,7 @@ mod mechanisms;
 #[cfg(all(target_os = "linux", feature = "ebpf"))]
 mod objects;
 mod parts;
+mod plans;
 mod predict;
 mod programs;
 mod rehearse;

@@ -14,16 +14,19 @@ pub enum FileKind {
     Scenario,
     /// A fleet: it assigns policies to the devices of machines.
     Fleet,
+    /// Plans of customers, which share sites.
+    Plans,
 }
 
 /// The tables and keys that only one kind has.
-const MARKS: [(FileKind, &[&str]); 3] = [
+const MARKS: [(FileKind, &[&str]); 4] = [
     (
         FileKind::Scenario,
         &["hosts", "routers", "links", "workloads", "bind", "tcp", "measure", "duration", "policy"],
     ),
     (FileKind::Policy, &["roles", "code_points"]),
     (FileKind::Fleet, &["machines", "assign", "rollout"]),
+    (FileKind::Plans, &["customers", "customer", "sites", "line", "unknown"]),
 ];
 
 impl FileKind {
@@ -33,6 +36,15 @@ impl FileKind {
             FileKind::Policy => "policy",
             FileKind::Scenario => "scenario",
             FileKind::Fleet => "fleet",
+            FileKind::Plans => "plans",
+        }
+    }
+
+    /// As a noun, behind "a".
+    pub fn noun(self) -> &'static str {
+        match self {
+            FileKind::Plans => "file of plans",
+            other => other.name(),
         }
     }
 
@@ -57,7 +69,7 @@ impl FileKind {
             return Ok(best.0);
         }
         let message = format!("{} is neither a policy nor a scenario", source.name);
-        let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]";
+        let help = "a policy has [roles]; a scenario has [hosts], [links] and [workloads]; plans have [line]";
         let found = Diagnostic::of_whole(&source.name, message, Some(help.to_owned()));
         Err(Diagnostics::one(found))
     }

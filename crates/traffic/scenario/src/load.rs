@@ -18,6 +18,7 @@ use crate::bound_parameters;
 use crate::check;
 use crate::design::Design;
 use crate::file::{AxisFile, ScenarioFile};
+use crate::file_kind::FileKind;
 use crate::files::{Files, digest};
 use crate::model::{Inputs, Scenario};
 use crate::policy_parameters;
@@ -413,6 +414,7 @@ impl Loader<'_> {
                 return Ok(None);
             }
         };
+        refuse_plans(document, &name, &text)?;
         let mut policy = shortflow_policy::from_text(&name, &text, &own)?;
         let read = |at_port: Vec<Override>| {
             let all: Vec<Override> = own.iter().cloned().chain(at_port).collect();
@@ -424,6 +426,19 @@ impl Loader<'_> {
         bound_parameters::add_roles(&self.source.name, &mut file.bind, &mut policy, &read)?;
         Ok(Some(FoundPolicy { policy, name, text }))
     }
+}
+
+/// Refuses plans of customers in place of a policy.
+fn refuse_plans(document: &mut Document, name: &str, text: &str) -> Result<(), Diagnostics> {
+    let inputs = InputFiles::default();
+    inputs.give(Path::new(name), text);
+    // What is no TOML is reported as a policy with mistakes.
+    if let Ok(FileKind::Plans) = FileKind::detect(&inputs, Path::new(name)) {
+        let message = format!("{name} is a file of plans, which scenarios do not support");
+        let help = "bind a policy whose queue is `htb`, with a class for each customer";
+        document.mistake("policy", message, help);
+    }
+    document.checked()
 }
 
 /// Refuses sweeps of the file over keys that the design does not have: each row of a design is one point.

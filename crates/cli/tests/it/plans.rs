@@ -1,0 +1,137 @@
+//! Plans of customers: `check` and `plans import`.
+
+use std::path::Path;
+
+use crate::support::run;
+
+const PLANS: &str = "\
+name = \"Village\"
+customers = \"customers.csv\"
+[line]
+down = \"100 Mbit/s\"
+up = \"100 Mbit/s\"
+[sites.tower]
+down = \"40 Mbit/s\"
+up = \"10 Mbit/s\"
+";
+
+const CUSTOMERS: &str = "\
+name,addresses,down,up,site
+A,192.0.2.1,25 Mbit/s,5 Mbit/s,tower
+B,192.0.2.2 2001:db8:2::/48,50 Mbit/s,5 Mbit/s,tower
+";
+
+/// A folder with the plans, and their path.
+fn village() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("plans.toml"), PLANS).unwrap();
+    std::fs::write(folder.path().join("customers.csv"), CUSTOMERS).unwrap();
+    let plans = folder.path().join("plans.toml").to_str().unwrap().to_owned();
+    (folder, plans)
+}
+
+#[test]
+fn plans_are_recognised_and_checked_with_the_oversubscription_of_each_site() {
+    let (_folder, plans) = village();
+    let ended = run(&["check", &plans]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let what = "ok — plans \"Village\": 2 customers with 3 addresses and prefixes, 1 site\n";
+    assert!(ended.out.contains(what), "{}", ended.out);
+    // 25 + 50 Mbit/s behind 40.
+    assert!(ended.out.contains("down 75 Mbit/s of 40 Mbit/s (1.9×)"), "{}", ended.out);
+    assert!(ended.err.contains("`B` cannot reach 50 Mbit/s down"), "{}", ended.err);
+    let ended = run(&["check", "--json", &plans]);
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let file = &found["files"][0];
+    assert_eq!(file["kind"], "plans");
+    assert_eq!(file["sites"][1]["site"], "tower");
+    assert_eq!(file["sites"][1]["down"]["plans_bit_per_s"], 75_000_000);
+    assert_eq!(file["sites"][1]["down"]["oversubscription"], 1.875);
+    assert_eq!(file["warnings"][0]["line"], 3, "{file}");
+}
+
+#[test]
+fn commands_that_do_not_take_plans_say_so() {
+    let (folder, plans) = village();
+    let ended = run(&["simulate", &plans]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("is a file of plans, not a scenario"), "{}", ended.err);
+    assert!(ended.err.contains("shortflow check"), "{}", ended.err);
+    let small =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/small.toml"));
+    let scenario = folder.path().join("small.toml");
+    let with_plans: String = small
+        .unwrap()
+        .lines()
+        .map(|line| match line.starts_with("policy =") {
+            true => "policy = \"plans.toml\"\n".to_owned(),
+            false => format!("{line}\n"),
+        })
+        .collect();
+    std::fs::write(&scenario, with_plans).unwrap();
+    for command in ["check", "simulate", "predict"] {
+        let ended = run(&[command, scenario.to_str().unwrap()]);
+        assert_eq!(ended.code, Some(2));
+        assert!(
+            ended.err.contains("is a file of plans, which scenarios do not support"),
+            "{}",
+            ended.err
+        );
+        assert!(ended.err.contains("small.toml:"), "{}", ended.err);
+    }
+}
+
+#[test]
+fn tables_are_imported_into_a_folder_and_nothing_is_overwritten_unasked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let devices = "Circuit ID,Circuit Name,Parent Node,IPv4,Download Max Mbps,Upload Max Mbps\n\
+                   1,A,AP,192.0.2.1,25,5\n";
+    std::fs::write(path("devices.csv"), devices).unwrap();
+    let network = "{\"AP\": {\"downloadBandwidthMbps\": 40, \"uploadBandwidthMbps\": 10}}";
+    std::fs::write(path("network.json"), network).unwrap();
+    let into = path("plans");
+    let (devices, network) = (path("devices.csv"), path("network.json"));
+    let import = ["plans", "import", "--devices", &devices, "--network", &network, "--into", &into];
+    let ended = run(&import);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains("the line gets the sum of its sites"), "{}", ended.err);
+    let checked = run(&["check", &path("plans/plans.toml")]);
+    assert_eq!(checked.code, Some(0), "{}", checked.err);
+    assert!(checked.out.contains("1 customer with 1 address or prefix, 1 site"), "{}", checked.out);
+    let again = run(&import);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("plans.toml already exists"), "{}", again.err);
+    let forced = run(&[&import[..], &["--force"]].concat());
+    assert_eq!(forced.code, Some(0), "{}", forced.err);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_import_does_not_write_through_a_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(path("devices.csv"), "name,ip,down,up\nA,192.0.2.1,25 Mbit/s,5 Mbit/s\n")
+        .unwrap();
+    std::fs::create_dir(path("plans")).unwrap();
+    std::fs::write(path("precious"), "kept").unwrap();
+    std::os::unix::fs::symlink(path("precious"), path("plans/customers.csv")).unwrap();
+    let (devices, into) = (path("devices.csv"), path("plans"));
+    let ended = run(&[
+        "plans",
+        "import",
+        "--devices",
+        &devices,
+        "--into",
+        &into,
+        "--line-down",
+        "1 Gbit/s",
+        "--line-up",
+        "1 Gbit/s",
+        "--force",
+    ]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.err.contains("customers.csv is a symbolic link"), "{}", ended.err);
+    assert_eq!(std::fs::read_to_string(path("precious")).unwrap(), "kept");
+    assert!(!Path::new(&path("plans/plans.toml")).exists(), "nothing is written");
+}

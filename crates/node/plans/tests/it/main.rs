@@ -1,0 +1,5 @@
+//! Tests of the public interface.
+
+mod importing;
+mod loading;
+mod support;
