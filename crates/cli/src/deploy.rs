@@ -56,7 +56,8 @@ mod on_linux {
     use shortflow_text::Override;
 
     use crate::console::Console;
-    use crate::deploy_args::{Deploy, Reload};
+    use crate::deploy_args::{Deploy, RateOrDevice, Reload};
+    use crate::deploy_plans;
     use crate::doctor::lacking_for_ingress;
     use crate::failure::Failure;
     use crate::reload_options::{KeptOptions, keep, options};
@@ -74,6 +75,10 @@ mod on_linux {
 
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
+        if deploy_plans::is_plans(&args.policy) {
+            return deploy_plans::deploy(console, args);
+        }
+        args.check_place()?;
         if args.tcp.tcp {
             return crate::deploy_tcp::deploy(console, args);
         }
@@ -115,6 +120,10 @@ mod on_linux {
     /// `shortflow reload`.
     pub(crate) fn reload(console: &Console, args: &Reload) -> Result<(), Failure> {
         let Reload { deploy: args, reset } = args;
+        if deploy_plans::is_plans(&args.policy) {
+            return deploy_plans::reload(console, args);
+        }
+        args.check_place()?;
         if args.tcp.tcp {
             return crate::deploy_tcp::reload(console, args);
         }
@@ -339,6 +348,9 @@ mod on_linux {
             {
                 return Err(Error::Routed { device: args.dev.clone(), router });
             }
+            if place.link.is_some() && !args.ingress {
+                deploy_plans::refuse_taken(&args.dev)?;
+            }
             let is_same = |there: &str| there == short(&policy.name);
             let there = observed.policy().filter(|_| observed.is_ours()).filter(|policy| {
                 observed.is_whole()
@@ -438,7 +450,8 @@ mod on_linux {
         let roles = (!args.role.is_empty()).then(|| quoted(&args.role.join(",")));
         words.extend(roles.map(|roles| format!("--role {roles}")));
         words.extend(args.ingress.then(|| "--ingress".to_owned()));
-        for (option, rate) in [("--up", args.up), ("--down", args.down)] {
+        for (option, rate) in [("--up", args.up.as_ref()), ("--down", args.down.as_ref())] {
+            let rate = rate.and_then(RateOrDevice::rate);
             words.extend(rate.map(|rate| format!("{option} {}", quoted(&rate.to_string()))));
         }
         words.extend(options(args).words());

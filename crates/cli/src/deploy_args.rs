@@ -2,12 +2,14 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 use shortflow_deploy::{TcpGrowthRule, parse_network};
 use shortflow_units::{Bytes, Duration, LinkLayer, ParseQuantityError, Rate, SignedBytes};
 
 use crate::args::key_and_value;
+use crate::failure::Failure;
 
 pub(crate) const DEPLOY: &str = "\
 Examples:
@@ -20,6 +22,7 @@ Examples:
   sudo shortflow reload policies/strict-priority.toml --dev eth0
   sudo shortflow undeploy --dev eth0
   sudo shortflow deploy policies/aggregate.toml --tcp --local-port 443
+  sudo shortflow deploy plans.toml --down eth1 --up eth0
   sudo shortflow undeploy --tcp";
 
 /// A policy is at a device or in TCP.
@@ -27,11 +30,16 @@ fn place() -> ArgGroup {
     ArgGroup::new("place").args(["dev", "tcp"]).required(true)
 }
 
+/// The same; plans have their devices with `--up` and `--down`.
+fn place_of_deploy() -> ArgGroup {
+    ArgGroup::new("place").args(["dev", "tcp"])
+}
+
 /// `deploy`.
 #[derive(Debug, Clone, Args)]
-#[command(group = place())]
+#[command(group = place_of_deploy())]
 pub(crate) struct Deploy {
-    /// The policy: a file, or the name of a shipped policy such as `fq-codel`.
+    /// The policy: a file, or the name of a shipped policy such as `fq-codel`; or a file of plans.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
     /// The device that sends the packets, such as `eth0`; with --ingress the one that receives them, with --up and --down
@@ -53,11 +61,12 @@ pub(crate) struct Deploy {
     pub(crate) ingress: bool,
     /// The rate of what the device sends, where --down is the rate of what it receives: both directions of a line in
     /// one command.
-    #[arg(long, value_name = "RATE", requires = "down", conflicts_with_all = ["rate", "ingress"])]
-    pub(crate) up: Option<Rate>,
-    /// The rate of what the device receives.
-    #[arg(long, value_name = "RATE", requires = "up", conflicts_with_all = ["rate", "ingress"])]
-    pub(crate) down: Option<Rate>,
+    /// With plans: the device that sends packets from customers.
+    #[arg(long, value_name = "RATE|DEVICE", conflicts_with_all = ["rate", "ingress"])]
+    pub(crate) up: Option<RateOrDevice>,
+    /// The rate of what the device receives. With plans: the device that sends packets to customers.
+    #[arg(long, value_name = "RATE|DEVICE", conflicts_with_all = ["rate", "ingress"])]
+    pub(crate) down: Option<RateOrDevice>,
     #[command(flatten)]
     pub(crate) link: LinkArgs,
     /// Override a key of the policy; repeatable.
@@ -89,9 +98,31 @@ pub(crate) struct Deploy {
 }
 
 impl Deploy {
+    /// Refuses a policy without a place, and devices in place of rates.
+    pub(crate) fn check_place(&self) -> Result<(), Failure> {
+        for (name, given) in [("up", &self.up), ("down", &self.down)] {
+            if let Some(RateOrDevice::Device(device)) = given {
+                return Err(Failure::Input(format!(
+                    "invalid rate `{device}` for --{name}: write a rate such as `10 Mbit/s`\n\
+                     only plans have devices there, and {} is a policy",
+                    self.policy.display()
+                )));
+            }
+        }
+        let missing = match (self.dev.is_empty() && !self.tcp.tcp, &self.up, &self.down) {
+            (true, ..) => "--dev DEVICE or --tcp: the device's name is empty",
+            (false, Some(_), None) => "--down RATE, which --up requires",
+            (false, None, Some(_)) => "--up RATE, which --down requires",
+            (false, ..) => return Ok(()),
+        };
+        let help = "`shortflow deploy --help` shows examples";
+        Err(Failure::Input(format!("missing {missing}\n{help}")))
+    }
+
     /// What the device sends and what it receives, each as a command of its own, where both are asked for.
     pub(crate) fn directions(&self) -> Option<[Deploy; 2]> {
-        Some(self.with_rates(Some(self.up?), Some(self.down?)))
+        let rate = |given: &Option<RateOrDevice>| given.as_ref()?.rate();
+        Some(self.with_rates(Some(rate(&self.up)?), Some(rate(&self.down)?)))
     }
 
     /// The same with these rates; without one, the rate comes from the policy, the device or the earlier deployment.
@@ -115,6 +146,37 @@ impl Deploy {
             ..self.clone()
         };
         [one(up, false, &self.set_up), one(down, true, &self.set_down)]
+    }
+}
+
+/// What `--up` and `--down` have: a rate for a policy, a device for plans.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RateOrDevice {
+    Rate(Rate),
+    Device(String),
+}
+
+impl RateOrDevice {
+    pub(crate) fn rate(&self) -> Option<Rate> {
+        match self {
+            RateOrDevice::Rate(rate) => Some(*rate),
+            RateOrDevice::Device(_) => None,
+        }
+    }
+}
+
+impl FromStr for RateOrDevice {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<RateOrDevice, ParseQuantityError> {
+        let is_number =
+            text.starts_with(|first: char| first.is_ascii_digit() || ".+-".contains(first));
+        match text.parse() {
+            Ok(rate) => Ok(RateOrDevice::Rate(rate)),
+            // No rate begins with a letter, and devices do.
+            Err(_) if !is_number && !text.is_empty() => Ok(RateOrDevice::Device(text.to_owned())),
+            Err(error) => Err(error),
+        }
     }
 }
 

@@ -38,6 +38,8 @@ mod console_args;
 mod deploy;
 mod deploy_args;
 #[cfg(target_os = "linux")]
+mod deploy_plans;
+#[cfg(target_os = "linux")]
 mod deploy_status;
 #[cfg(target_os = "linux")]
 mod deploy_tcp;

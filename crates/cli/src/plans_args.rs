@@ -8,7 +8,8 @@ use shortflow_units::Rate;
 pub(crate) const PLANS: &str = "\
 Examples:
   shortflow plans import --devices ShapedDevices.csv --network network.json --into plans
-  shortflow check plans/plans.toml";
+  shortflow check plans/plans.toml
+  sudo shortflow deploy plans/plans.toml --down eth1 --up eth0";
 
 /// `plans`.
 #[derive(Debug, Args)]

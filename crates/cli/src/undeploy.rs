@@ -5,6 +5,7 @@ use shortflow_deploy::{Error, Received, own_link};
 use crate::console::Console;
 use crate::deploy::way;
 use crate::deploy_args::Undeploy;
+use crate::deploy_plans;
 use crate::failure::Failure;
 
 /// `shortflow undeploy`.
@@ -13,6 +14,9 @@ pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure
         return crate::deploy_tcp::undeploy(console, args);
     }
     own_link(&args.dev)?;
+    if !args.ingress && deploy_plans::undeploy(console, &args.dev, args.dry_run)? {
+        return Ok(());
+    }
     let tc = way(&args.dev, args.dry_run)?;
     let received = Received::observe(&args.dev)?;
     let observed = tc.observe()?;

@@ -8,8 +8,9 @@ const COMPILERS: [&str; 7] =
     ["clang", "clang-21", "clang-20", "clang-19", "clang-18", "clang-17", "clang-16"];
 
 /// Each is an object of its own, with its maps.
-const PROGRAMS: [&str; 9] =
-    ["sender", "edge", "early", "growth", "inline", "nothing", "option", "profile", "qdisc"];
+const PROGRAMS: [&str; 10] = [
+    "sender", "edge", "early", "growth", "inline", "nothing", "option", "plans", "profile", "qdisc",
+];
 
 fn main() {
     println!("cargo:rerun-if-changed=programs");

@@ -95,7 +95,11 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
             format!("`shortflow agent plan {folder}` checks a fleet with its policies")
         }
         (FileKind::Plans, _) => {
-            format!("`shortflow check {}` checks plans", shell_word(path.as_os_str()))
+            let file = shell_word(path.as_os_str());
+            format!(
+                "`shortflow check {file}` checks plans, and `shortflow deploy {file} --down DEVICE --up DEVICE` deploys \
+                 them"
+            )
         }
         (_, Given::Scenario { policies }) => {
             format!("name the scenario first, and the policy with {policies}")

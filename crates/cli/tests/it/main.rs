@@ -14,6 +14,8 @@ mod agent_tcp;
 mod arguments;
 mod check;
 mod deploy;
+#[cfg(all(target_os = "linux", feature = "ebpf"))]
+mod deploy_plans;
 mod deploy_received;
 mod deploy_removed;
 mod deploy_state;

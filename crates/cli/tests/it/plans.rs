@@ -73,7 +73,7 @@ fn commands_that_do_not_take_plans_say_so() {
         let ended = run(&[command, scenario.to_str().unwrap()]);
         assert_eq!(ended.code, Some(2));
         assert!(
-            ended.err.contains("is a file of plans, which scenarios do not support"),
+            ended.err.contains("is a file of plans, which only `check` and `deploy` support"),
             "{}",
             ended.err
         );

@@ -76,6 +76,27 @@ pub enum Error {
         /// The policy that is there.
         policy: String,
     },
+    /// Plans are deployed there already.
+    #[error(
+        "plans {plans:?} are deployed on {device} already\nchange them with `shortflow reload PLANS.toml`, or remove them with \
+            `shortflow undeploy --dev {device}`"
+    )]
+    PlansDeployed {
+        /// The device.
+        device: String,
+        /// The name of the plans.
+        plans: String,
+    },
+    /// Plans are for a device with a policy.
+    #[error(
+        "policy {policy:?} is deployed on {device}\nremove it first: `shortflow undeploy --dev {device}`"
+    )]
+    PolicyInTheWay {
+        /// The device.
+        device: String,
+        /// The policy that is there.
+        policy: String,
+    },
     /// A router takes the packets of the device before its queues.
     #[error(
         "{router} has {device}, and its packets bypass what is deployed there\nend that router first (Ctrl-C), or deploy on \
@@ -301,6 +322,8 @@ impl Error {
             | Error::OddName { .. }
             | Error::NoDevice { .. }
             | Error::Deployed { .. }
+            | Error::PlansDeployed { .. }
+            | Error::PolicyInTheWay { .. }
             | Error::LongOptions { .. }
             | Error::NotDeployed { .. }
             | Error::Routed { .. }

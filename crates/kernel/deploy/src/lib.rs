@@ -16,6 +16,9 @@
 //! A program of `shortflow-ebpf` at the device's egress handles packets before they are queued: [`compile_edge`]
 //! selects it, and [`converge_edge`] attaches it.
 //!
+//! Plans of customers are a back end of their own, [`PlansDevice`]: a tree of HTB classes, a program that finds each packet's
+//! customer, and a record in `/run`.
+//!
 //! # What this crate does not know
 //!
 //! It does not know how a marker decides (the program does), nor the text of a policy: it reads checked policies.
@@ -48,6 +51,7 @@ mod memo;
 mod namespace;
 mod observe;
 mod owner;
+mod plans;
 #[cfg(feature = "ebpf")]
 mod program;
 #[cfg(not(feature = "ebpf"))]
@@ -97,6 +101,7 @@ pub use owner::{
     GroupState, LabelError, Labelled, OwnedBy, OwnerError, OwnerText, Owners, any_owners,
     owner_text, owners,
 };
+pub use plans::{PlansClassStatus, PlansDevice, PlansDone, PlansStatus};
 pub use queue::QueueLevel;
 pub use queueing::{Queueing, QueueingWay};
 pub use repair::Wrong;

@@ -367,7 +367,7 @@ impl Tc {
     }
 
     /// What tc answers to a question.
-    fn ask(&self, arguments: &[&str]) -> Result<String, Error> {
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<String, Error> {
         let output: Output = Command::new("tc")
             .args(arguments)
             .output()

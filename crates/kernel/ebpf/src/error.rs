@@ -11,6 +11,8 @@ pub enum Program {
     Edge,
     /// [`EarlyProgram`](crate::early::EarlyProgram).
     Early,
+    /// [`PlansProgram`](crate::plans::PlansProgram).
+    Plans,
     /// [`AggregateFair`](crate::AggregateFair).
     Growth,
     /// [`InlineProgram`](crate::InlineProgram).
@@ -28,7 +30,7 @@ impl Program {
     fn since(self) -> &'static str {
         match self {
             Program::Sender => "5.9",
-            Program::Edge | Program::Early => "5.17",
+            Program::Edge | Program::Early | Program::Plans => "5.17",
             Program::Growth => "6.4",
             Program::Inline => "5.15",
             Program::Qdisc => "6.16",
@@ -44,6 +46,7 @@ impl fmt::Display for Program {
             Program::Sender => "the eBPF program that reads the kernel's TCP state",
             Program::Edge => "the eBPF program that classifies, marks and polices packets",
             Program::Early => "the eBPF program that drops packets before they wait",
+            Program::Plans => "the eBPF program that finds the customer of a packet",
             Program::Growth => "the eBPF program for aggregate-fair congestion control",
             Program::Inline => "the XDP program that hands packets to the inline router",
             Program::Qdisc => "the eBPF program that queues packets (BPF qdisc)",

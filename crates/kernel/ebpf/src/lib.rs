@@ -1,5 +1,6 @@
 //! Programs that run in the kernel. At a device, one reports the kernel's state of a packet's sender, and one
-//! conditions packets ([`edge`]), and one drops them before they wait ([`early`]); in TCP, one is a congestion control ([`AggregateFair`]), and
+//! conditions packets ([`edge`]), and one drops them before they wait ([`early`]), and one finds
+//! their customers ([`plans`]); in TCP, one is a congestion control ([`AggregateFair`]), and
 //! one keeps connections within a profile ([`profile`]). At a cgroup, one is a socket option ([`option`]).
 //!
 //! ```text
@@ -36,6 +37,7 @@ mod inline;
 mod inline;
 pub mod option;
 mod packed;
+pub mod plans;
 pub mod profile;
 pub mod qdisc;
 mod record;

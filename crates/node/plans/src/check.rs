@@ -8,7 +8,7 @@ use shortflow_units::Rate;
 use crate::customers::Written;
 use crate::file::{PlansFile, RatesFile, SiteFile};
 use crate::findings::{Findings, Located, place};
-use crate::model::{Customer, Direction, Plans, Rates, Site};
+use crate::model::{Customer, CustomerQueue, Direction, Plans, Rates, Site};
 use crate::prefix::Prefix;
 
 /// What was read.
@@ -16,6 +16,7 @@ pub(crate) struct Draft<'d> {
     pub(crate) title: String,
     pub(crate) document: &'d Document,
     pub(crate) file: PlansFile,
+    pub(crate) queue: CustomerQueue,
     pub(crate) customers: Vec<Written>,
 }
 
@@ -23,7 +24,7 @@ pub(crate) struct Draft<'d> {
 const MAX_NAME: usize = 200;
 
 pub(crate) fn check(draft: Draft<'_>, mut findings: Findings) -> Result<Plans, Diagnostics> {
-    let Draft { title, document, file, customers: written } = draft;
+    let Draft { title, document, file, queue, customers: written } = draft;
     let sites = sites(document, file.sites.0, &mut findings);
     let rates = |RatesFile { down, up }: RatesFile| Rates { down, up };
     let (line, unknown) = (rates(file.line), file.unknown.map(rates));
@@ -38,8 +39,15 @@ pub(crate) fn check(draft: Draft<'_>, mut findings: Findings) -> Result<Plans, D
         findings.mistake(&document.spot("line"), "there is no customer", help);
     }
     addresses(&customers, &written, &mut findings);
-    let plans =
-        Plans { name: title, line, unknown, sites, customers, warnings: Diagnostics::default() };
+    let plans = Plans {
+        name: title,
+        line,
+        unknown,
+        queue,
+        sites,
+        customers,
+        warnings: Diagnostics::default(),
+    };
     if is_sound_tree {
         promises(document, &plans, &written, &mut findings);
         unreachable(document, &plans, &written, &mut findings);

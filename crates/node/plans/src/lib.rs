@@ -25,5 +25,5 @@ mod prefix;
 mod summary;
 
 pub use load::load_from;
-pub use model::{Customer, Direction, Plans, Rates, Site};
+pub use model::{Customer, CustomerQueue, Direction, Plans, Rates, Site};
 pub use prefix::{Prefix, PrefixError};

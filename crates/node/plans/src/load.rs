@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use shortflow_text::{
     Diagnostic, Diagnostics, Document, InputFiles, MAX_TEXT, Source, folder_of, name_of, reason,
+    suggestion,
 };
 
 use crate::check::{Draft, check};
 use crate::customers;
 use crate::file::PlansFile;
 use crate::findings::{Findings, Located};
-use crate::model::Plans;
-
-/// The queue that customers have.
-const QUEUE: &str = "fq-codel";
+use crate::model::{CustomerQueue, Plans};
 
 /// Reads and checks the plans at `path`, with the table of customers that they name.
 ///
@@ -32,17 +30,24 @@ pub fn load_from(files: &InputFiles, path: &Path) -> Result<Plans, Diagnostics> 
     let title = document.title(file.name.take(), stem.unwrap_or_default());
     document.checked()?;
     let mut findings = Findings::default();
-    if let Some(queue) = file.queue.take().filter(|queue| queue != QUEUE) {
-        let what = format!("plans do not support the queue `{queue}`");
-        findings.mistake(&document.spot("queue"), what, format!("allowed: `{QUEUE}`, the default"));
-    }
+    let named = |queue: &String| CustomerQueue::ALL.into_iter().find(|one| one.name() == queue);
+    let queue = match &file.queue {
+        None => CustomerQueue::default(),
+        Some(written) => named(written).unwrap_or_else(|| {
+            let what = format!("plans do not support the queue `{written}`");
+            let allowed = CustomerQueue::ALL.map(CustomerQueue::name);
+            let help = suggestion(written, "queues", &allowed);
+            findings.mistake(&document.spot("queue"), what, help);
+            CustomerQueue::default()
+        }),
+    };
     let written = std::mem::take(&mut file.customer);
     let mut written = customers::in_document(&document, written, &mut findings);
     if let Some(table) = &file.customers {
         let table = Located::of_key(table.as_str(), &document, "customers");
         written.extend(of_table(files, path, &table, &mut findings));
     }
-    check(Draft { title, document: &document, file, customers: written }, findings)
+    check(Draft { title, document: &document, file, queue, customers: written }, findings)
 }
 
 /// The customers of the table that the plans name.

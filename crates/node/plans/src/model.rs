@@ -72,6 +72,29 @@ pub struct Customer {
     pub site: Option<usize>,
 }
 
+/// The queue of each customer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CustomerQueue {
+    /// A queue for each flow, with CoDel (RFC 8290).
+    #[default]
+    FqCodel,
+    /// One queue for all, for kernels without the other.
+    Fifo,
+}
+
+impl CustomerQueue {
+    /// All.
+    pub const ALL: [CustomerQueue; 2] = [CustomerQueue::FqCodel, CustomerQueue::Fifo];
+
+    /// Its name in the file.
+    pub fn name(self) -> &'static str {
+        match self {
+            CustomerQueue::FqCodel => "fq-codel",
+            CustomerQueue::Fifo => "fifo",
+        }
+    }
+}
+
 /// Customers, their plans and their sites.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plans {
@@ -81,6 +104,8 @@ pub struct Plans {
     pub line: Rates,
     /// The most that addresses of no customer get; `None` for what customers leave.
     pub unknown: Option<Rates>,
+    /// The queue of each customer.
+    pub queue: CustomerQueue,
     /// The sites, in the order of the text.
     pub sites: Vec<Site>,
     /// The customers, in the order of the text.
@@ -96,9 +121,9 @@ impl Plans {
     pub const MIN_SHARE: Rate = Rate::from_bits_per_sec(8_000);
     /// How deep sites may be nested: the kernel's tree has 8 levels, of which the line and the customers take two.
     pub const MAX_DEPTH: usize = 6;
-    /// How many customers and sites there may be together: each is a class with a number of 16 bits, and the kernel's
-    /// tables are slow where a sixteenth of the numbers would be taken.
-    pub const MAX_CLASSES: usize = 60_000;
+    /// How many customers and sites there may be together: each is a class with a number of 16 bits, and a change may need
+    /// as many new ones before the old ones go.
+    pub const MAX_CLASSES: usize = 30_000;
 
     /// What a customer gets even if all others send.
     pub fn floor(&self, customer: &Customer, direction: Direction) -> Rate {

@@ -434,8 +434,9 @@ fn refuse_plans(document: &mut Document, name: &str, text: &str) -> Result<(), D
     inputs.give(Path::new(name), text);
     // What is no TOML is reported as a policy with mistakes.
     if let Ok(FileKind::Plans) = FileKind::detect(&inputs, Path::new(name)) {
-        let message = format!("{name} is a file of plans, which scenarios do not support");
-        let help = "bind a policy whose queue is `htb`, with a class for each customer";
+        let message = format!("{name} is a file of plans, which only `check` and `deploy` support");
+        let help =
+            "in scenarios, bind a policy whose queue is `htb`, with a class for each customer";
         document.mistake("policy", message, help);
     }
     document.checked()

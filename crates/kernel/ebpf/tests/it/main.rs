@@ -14,6 +14,7 @@ mod loaded;
 mod objects;
 mod owners;
 mod packets;
+mod plans;
 mod profile;
 mod progress;
 mod qdisc;

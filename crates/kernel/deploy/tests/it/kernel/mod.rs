@@ -9,6 +9,7 @@ mod link_layer;
 mod load;
 mod pieces;
 mod place;
+mod plans;
 mod received;
 mod shares;
 mod times;

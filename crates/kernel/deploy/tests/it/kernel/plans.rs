@@ -1,0 +1,337 @@
+//! Plans of customers on a device, with traffic.
+
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use shortflow_deploy::{Error, Kind, PlansDevice, PlansDone, PlansStatus, Tc, examine_kernel};
+use shortflow_plans::{Direction, Plans};
+use shortflow_text::InputFiles;
+
+use super::bench::{Bench, DEVICE, on_a_bench, run};
+
+/// Bytes of each datagram, and those before them on the device: Ethernet, IPv4, UDP.
+const DATA: usize = 1200;
+const HEADERS: usize = 14 + 20 + 8;
+
+/// A line of 50 Mbit/s with a site of 10; unknown addresses get 2 Mbit/s.
+const SITES: &str = "
+[line]
+down = \"50 Mbit/s\"
+up = \"50 Mbit/s\"
+[unknown]
+down = \"2 Mbit/s\"
+up = \"2 Mbit/s\"
+[sites.tower]
+down = \"10 Mbit/s\"
+up = \"10 Mbit/s\"
+";
+
+/// A customer with the address 10.77.0.`host`, a plan and further keys.
+fn customer(name: &str, host: u8, plan: &str, more: &str) -> String {
+    format!(
+        "[[customer]]\nname = \"{name}\"\naddresses = [\"10.77.0.{host}\"]\ndown = \"{plan}\"\nup = \"{plan}\"\n{more}\n"
+    )
+}
+
+const AT_TOWER: &str = "site = \"tower\"";
+
+fn plans(customers: &[String]) -> Plans {
+    plans_of(&format!("{SITES}{}", customers.concat()))
+}
+
+/// FQ-CoDel where this kernel has it, as CI's machines do.
+fn queue() -> &'static str {
+    if examine_kernel().0.lacks(Kind::FqCodel) { "fifo" } else { "fq-codel" }
+}
+
+fn plans_of(text: &str) -> Plans {
+    let inputs = InputFiles::default();
+    inputs.give(Path::new("plans.toml"), &format!("queue = \"{}\"\n{text}", queue()));
+    let found = shortflow_plans::load_from(&inputs, Path::new("plans.toml"));
+    found.unwrap_or_else(|found| panic!("{found}"))
+}
+
+fn device() -> PlansDevice {
+    PlansDevice::find(Tc::new(DEVICE)).unwrap()
+}
+
+fn deploy(plans: &Plans) -> Option<PlansDone> {
+    match device().deploy(plans, Direction::Down) {
+        Ok(done) => Some(done),
+        Err(Error::Program(lacking)) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: needs eBPF: {lacking}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn status() -> PlansStatus {
+    let status = device().status().unwrap().expect("plans are deployed");
+    assert!(status.wrongs().is_empty(), "{:?}", status.wrongs());
+    status
+}
+
+/// The other end gets these addresses of customers, too.
+fn add_addresses(bench: &Bench, hosts: &'static [u8]) {
+    bench.there(move || {
+        for host in hosts {
+            run("ip", &format!("addr add 10.77.0.{host}/24 dev sf1")).unwrap();
+        }
+    });
+}
+
+fn to(host: u8) -> UdpSocket {
+    let socket = UdpSocket::bind((Ipv4Addr::new(10, 77, 0, 1), 0)).unwrap();
+    socket
+        .connect(SocketAddr::from((Ipv4Addr::new(10, 77, 0, host), 4000 + u16::from(host))))
+        .unwrap();
+    socket
+}
+
+/// Sends to each of these hosts faster than any plan, and says how fast each one received: in Mbit/s on the device, over a second
+/// that begins when queues have filled.
+fn received<const N: usize>(bench: &Bench, hosts: [u8; N]) -> [f64; N] {
+    const SETTLING: Duration = Duration::from_millis(700);
+    const MEASURED: Duration = Duration::from_secs(1);
+    let receivers = hosts.map(|host| bench.receiver(4000 + u16::from(host)));
+    let stop = Arc::new(AtomicBool::new(false));
+    let senders = hosts.map(|host| {
+        let stop = stop.clone();
+        std::thread::spawn(move || {
+            let socket = to(host);
+            // 24 Mbit/s, in bursts of two packets.
+            let mut next = Instant::now();
+            while !stop.load(Ordering::Relaxed) {
+                // A full queue is what this is about.
+                (0..2).for_each(|_| drop(socket.send(&[0; DATA])));
+                next += Duration::from_micros(800);
+                std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            }
+        })
+    });
+    let start = Instant::now();
+    let collecting = receivers.map(|receiver| std::thread::spawn(move || receiver.all()));
+    std::thread::sleep(SETTLING + MEASURED);
+    stop.store(true, Ordering::Relaxed);
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+    let measured = start + SETTLING..start + SETTLING + MEASURED;
+    collecting.map(|all| {
+        let all = all.join().unwrap();
+        let count = all.iter().filter(|(at, _)| measured.contains(at)).count();
+        (count * (DATA + HEADERS) * 8) as f64 / MEASURED.as_secs_f64() / 1e6
+    })
+}
+
+/// Within a tenth: a second has a few hundred packets, and CoDel's drops leave gaps.
+fn is_about(rate: f64, expected: f64) -> bool {
+    (0.9 * expected..1.05 * expected).contains(&rate)
+}
+
+#[test]
+fn a_customer_gets_its_plan_and_unknown_addresses_theirs() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11, 12]);
+        let all = plans(&[customer("A", 11, "6 Mbit/s", AT_TOWER)]);
+        if deploy(&all).is_none() {
+            return;
+        }
+        let [known, unknown] = received(bench, [11, 12]);
+        assert!(is_about(known, 6.0), "{known}");
+        assert!(is_about(unknown, 2.0), "{unknown}");
+        let status = status();
+        let [customer] = &status.customers[..] else { panic!("{status:?}") };
+        assert!(customer.packets() > 500 && customer.drops() > 0, "{status:?}");
+        assert_eq!(status.sites[0].bytes(), customer.bytes());
+        let counts = status.counts.unwrap();
+        assert!(
+            counts.customers.packets > counts.unknown.packets / 2 && counts.unknown.packets > 1_000
+        );
+        assert!(status.unknown.drops() > 0, "{status:?}");
+    });
+}
+
+#[test]
+fn two_customers_share_the_rate_of_their_site() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11, 12]);
+        let all = ["A", "B"].iter().zip([11, 12]);
+        let all: Vec<String> =
+            all.map(|(name, host)| customer(name, host, "10 Mbit/s", AT_TOWER)).collect();
+        if deploy(&plans(&all)).is_none() {
+            return;
+        }
+        let [a, b] = received(bench, [11, 12]);
+        assert!(is_about(a + b, 10.0), "{a} + {b}");
+        // Turns are of a frame.
+        assert!((a - b).abs() < 1.0, "{a} and {b}");
+    });
+}
+
+#[test]
+fn what_is_promised_is_kept_while_others_send() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11, 12, 13]);
+        let least = format!("{AT_TOWER}\nat_least = {{ down = \"7 Mbit/s\", up = \"7 Mbit/s\" }}");
+        let all = [
+            customer("A", 11, "10 Mbit/s", &least),
+            customer("B", 12, "10 Mbit/s", AT_TOWER),
+            customer("C", 13, "10 Mbit/s", AT_TOWER),
+        ];
+        if deploy(&plans(&all)).is_none() {
+            return;
+        }
+        let [a, b, c] = received(bench, [11, 12, 13]);
+        assert!(is_about(a + b + c, 10.0), "{a} + {b} + {c}");
+        assert!(a > 0.95 * 7.0, "{a}");
+        // The rest, which A borrows, too.
+        assert!(b > 0.5 && c > 0.5, "{b} and {c}");
+    });
+}
+
+#[test]
+fn a_change_of_one_customer_loses_nothing_of_another() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11, 12, 13]);
+        let with = |plan: &str, more: &str| {
+            plans(&[
+                customer("A", 11, "10 Mbit/s", AT_TOWER),
+                customer("B", 12, plan, more),
+                customer("C", 13, "10 Mbit/s", AT_TOWER),
+            ])
+        };
+        if deploy(&with("4 Mbit/s", AT_TOWER)).is_none() {
+            return;
+        }
+        let stop = Arc::new(AtomicBool::new(false));
+        let senders = [11, 13].map(|host| {
+            let (stop, receiver) = (stop.clone(), bench.receiver(4000 + u16::from(host)));
+            let receiving = {
+                let stop = stop.clone();
+                std::thread::spawn(move || receiver.count_until(&stop))
+            };
+            let sending = std::thread::spawn(move || {
+                let (socket, mut sent) = (to(host), 0);
+                // 2 Mbit/s, which neither plan nor site limits.
+                while !stop.load(Ordering::Relaxed) {
+                    socket.send(&[0; DATA]).unwrap();
+                    sent += 1;
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                sent
+            });
+            (sending, receiving)
+        });
+        std::thread::sleep(Duration::from_millis(200));
+        let mut commands = Vec::new();
+        for (plan, more) in
+            [("5 Mbit/s", AT_TOWER), ("6 Mbit/s", ""), ("900 kbit/s", ""), ("4 Mbit/s", AT_TOWER)]
+        {
+            let done = device().reload(&with(plan, more), Direction::Down).unwrap();
+            assert!(!done.is_new);
+            commands.push((done.commands, done.prefixes));
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        // A rate; another place with a queue, the old class, and what the site promises; a rate that changes the queue; another
+        // place. A FIFO's limit follows each rate, and CoDel's target slow ones.
+        let first = if queue() == "fifo" { 2 } else { 1 };
+        assert_eq!(commands, [(first, 0), (4, 1), (2, 0), (4, 1)]);
+        stop.store(true, Ordering::Relaxed);
+        for (sending, receiving) in senders {
+            let (sent, received) = (sending.join().unwrap(), receiving.join().unwrap());
+            assert!(sent > 50);
+            assert_eq!(received, sent, "of a customer that does not change, nothing is lost");
+        }
+        let status = status();
+        assert_eq!(status.customers[1].at_most.bits_per_sec(), 4_000_000);
+        assert_eq!(status.customers[1].site.as_deref(), Some("tower"));
+    });
+}
+
+#[test]
+fn customers_come_and_go_with_their_addresses() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11, 12]);
+        let [a, b] =
+            [("A", 11), ("B", 12)].map(|(name, host)| customer(name, host, "10 Mbit/s", ""));
+        if deploy(&plans(std::slice::from_ref(&a))).is_none() {
+            return;
+        }
+        let count = |host: u8| {
+            let before = status();
+            (0..20).for_each(|_| drop(to(host).send(&[0; 100])));
+            let after = status();
+            let [before, after] = [before, after].map(|status| status.counts.unwrap());
+            (
+                after.customers.packets - before.customers.packets,
+                after.unknown.packets - before.unknown.packets,
+            )
+        };
+        assert_eq!((count(11), count(12)), ((20, 0), (0, 20)));
+        device().reload(&plans(&[a, b.clone()]), Direction::Down).unwrap();
+        assert_eq!((count(11), count(12)), ((20, 0), (20, 0)));
+        device().reload(&plans(std::slice::from_ref(&b)), Direction::Down).unwrap();
+        assert_eq!((count(11), count(12)), ((0, 20), (20, 0)));
+        assert_eq!(device().reload(&plans(&[b]), Direction::Down).unwrap(), PlansDone::default());
+    });
+}
+
+#[test]
+fn six_nested_sites_are_taken_and_everything_is_removed_again() {
+    on_a_bench(|bench| {
+        let before = bench.listings();
+        let site = |number: usize| {
+            let parent = match number {
+                1 => String::new(),
+                _ => format!("parent = \"s{}\"\n", number - 1),
+            };
+            format!("[sites.s{number}]\n{parent}down = \"10 Mbit/s\"\nup = \"10 Mbit/s\"\n")
+        };
+        let sites: String = (1..=Plans::MAX_DEPTH).map(site).collect();
+        let last = format!("site = \"s{}\"", Plans::MAX_DEPTH);
+        let text = format!("{SITES}{sites}{}", customer("A", 2, "5 Mbit/s", &last));
+        if deploy(&plans_of(&text)).is_none() {
+            return;
+        }
+        assert_eq!(status().sites.len(), 1 + Plans::MAX_DEPTH);
+        assert!(bench.carries_packets());
+        let refused = device().deploy(&plans_of(&text), Direction::Down).unwrap_err();
+        assert!(matches!(refused, Error::PlansDeployed { .. }), "{refused}");
+        device().undeploy().unwrap();
+        assert_eq!(bench.listings(), before);
+        assert!(device().status().unwrap().is_none());
+        assert!(matches!(device().undeploy(), Err(Error::NotDeployed { .. })));
+    });
+}
+
+#[test]
+fn another_owners_queues_are_not_replaced_and_a_lost_record_or_program_is_reported() {
+    on_a_bench(|bench| {
+        let all = plans(&[customer("A", 2, "5 Mbit/s", "")]);
+        run("tc", "qdisc add dev sf0 root handle 7: htb").unwrap();
+        let refused = device().deploy(&all, Direction::Down);
+        if let Err(Error::Program(_)) = refused {
+            return;
+        }
+        assert!(matches!(refused, Err(Error::Obstacle { .. })), "{refused:?}");
+        run("tc", "qdisc del dev sf0 root").unwrap();
+        if deploy(&all).is_none() {
+            return;
+        }
+        // Without the program, packets go past all classes.
+        run("tc", "filter del dev sf0 egress").unwrap();
+        assert!(bench.carries_packets());
+        let found = device().status().unwrap().unwrap();
+        assert!(found.wrongs().iter().any(|wrong| wrong.contains("program is gone")), "{found:?}");
+        assert!(device().reload(&all, Direction::Down).unwrap().is_new);
+        assert_eq!(status().customers.len(), 1);
+        run("tc", "qdisc del dev sf0 root").unwrap();
+        assert!(bench.carries_packets());
+        let found = device().status().unwrap().unwrap();
+        assert!(found.wrongs().iter().any(|wrong| wrong.contains("classes are gone")), "{found:?}");
+        device().undeploy().unwrap();
+    });
+}
