@@ -24,6 +24,7 @@ pub(crate) fn check(document: &mut Document, path: &str, file: &TcpFile, base: &
     ranges(document, path, &config);
     ranges_of_timers(document, path, &config);
     tcp_effect::check(document, path, file, &config);
+    small_header(document, path, file);
     config
 }
 
@@ -39,12 +40,6 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
     };
     narrow("mss", file.mss, 1, 65_495, &mut config.mss);
     narrow("header", file.header, 0, 120, &mut config.header);
-    if let Some(Bytes(header @ 1..MIN_HEADER)) = file.header {
-        let message = format!(
-            "header {header} B is smaller than the headers of TCP and IPv4, {MIN_HEADER} B"
-        );
-        document.warning(&format!("{path}.header"), message, "");
-    }
     set(&mut config.initial_window, file.initial_window);
     set(&mut config.slow_start_limit, file.slow_start_limit.map(|limit| limit.0));
     set(&mut config.receive_window, file.receive_window);
@@ -97,6 +92,15 @@ fn apply(config: &mut Config, document: &mut Document, path: &str, file: &TcpFil
     set(&mut config.linear_syn_timeouts, file.linear_syn_timeouts);
     set(&mut config.syn_retries, file.syn_retries.map(|retries| retries.0));
     set(&mut config.data_retries, file.data_retries.map(|retries| retries.0));
+}
+
+fn small_header(document: &mut Document, path: &str, file: &TcpFile) {
+    if let Some(Bytes(header @ 1..MIN_HEADER)) = file.header {
+        let message = format!(
+            "header {header} B is smaller than the headers of TCP and IPv4, {MIN_HEADER} B"
+        );
+        document.warning(&format!("{path}.header"), message, "");
+    }
 }
 
 fn times(config: &mut Config, file: &TcpFile) {
