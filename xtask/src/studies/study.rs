@@ -138,7 +138,8 @@ impl Study {
             Ok(ledger) => ledger,
             Err(mistake) => return Some(mistake.clone()),
         };
-        let judged: Vec<&str> = ledger.claims.iter().map(|claim| claim.id.as_str()).collect();
+        let judged = self.own_claims(ledger);
+        let judged: Vec<&str> = judged.map(|claim| claim.id.as_str()).collect();
         let claimed: Vec<&str> = self.claims.iter().map(|claim| claim.id.as_str()).collect();
         if ledger.quick {
             Some("this is of a quick run".to_owned())
@@ -148,6 +149,12 @@ impl Study {
         } else {
             None
         }
+    }
+
+    /// The claims of a ledger about runs. Those about formulas are among them where the study was run with both.
+    fn own_claims<'l>(&self, ledger: &'l Ledger) -> impl Iterator<Item = &'l Judged> {
+        let is_of_formulas = |id: &str| self.modelled.iter().any(|claim| claim.id == id);
+        ledger.claims.iter().filter(move |claim| !is_of_formulas(&claim.id))
     }
 
     fn remedy(&self) -> String {
@@ -163,9 +170,8 @@ impl Study {
     pub(super) fn line(&self) -> String {
         let counts = match &self.ledger {
             Some(Ok(ledger)) => VERDICTS.map(|verdict| {
-                let is_of_formulas = |id: &str| self.modelled.iter().any(|claim| claim.id == id);
-                let own = ledger.claims.iter().filter(|claim| !is_of_formulas(&claim.id));
-                own.chain(&self.modelled)
+                self.own_claims(ledger)
+                    .chain(&self.modelled)
                     .filter(|claim| claim.verdict == verdict)
                     .count()
                     .to_string()
@@ -244,11 +250,14 @@ mod tests {
         let tree = Tree::from_files(&[
             ("papers/a/study.toml", "title = \"A\""),
             ("papers/a/claims.toml", claims),
+            ("papers/a/models.json", r#"{ "claims": [{ "id": "a.2", "verdict": "holds" }] }"#),
         ]);
         let study = Study::read(&tree, "a".to_owned());
         let ledger = |quick: bool| {
-            let claim = r#"{ "id": "a.1", "verdict": "holds" }"#;
-            let text = format!(r#"{{ "quick": {quick}, "claims": [{claim}] }}"#);
+            let claim = |id| format!(r#"{{ "id": "{id}", "verdict": "holds" }}"#);
+            // The second is about a formula, and is judged apart.
+            let claims = [claim("a.1"), claim("a.2")].join(",");
+            let text = format!(r#"{{ "quick": {quick}, "claims": [{claims}] }}"#);
             fs::write(results.join("a/ledger.json"), text).unwrap();
             fs::write(results.join("a/claims.md"), "claims").unwrap();
             fs::write(results.join("a/tables.md"), "tables").unwrap();
