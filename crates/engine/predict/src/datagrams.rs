@@ -5,6 +5,7 @@ use shortflow_models::delay_tail::{Packets, wait_tail};
 use shortflow_models::{ModelError, Range};
 
 use crate::band::{Band, FULL, Order};
+use crate::crossing;
 use crate::doubt::check_delay;
 use crate::lower_bound;
 use crate::marks::{Hop, Piece};
@@ -40,6 +41,7 @@ pub(crate) fn delay_and_loss(
     };
     let delay = mean(&|route| delay(network, source, &route.there, ages, bytes));
     check_delay(network, source, delay, &|hop| wait(network, source, hop, ages))?;
+    crossing::check(network, source, delay, 1.0)?;
     let loss = mean(&|route| loss(network, &route.there, ages));
     let hops = || source.routes.iter().flat_map(|route| &route.there);
     let is_bound = hops().any(|hop| waits_in_plain_buffer(network, hop, ages));

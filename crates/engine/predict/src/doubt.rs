@@ -9,6 +9,7 @@
 use shortflow_models::Range;
 
 use crate::band::Order;
+use crate::crossing;
 use crate::datagrams::poisson_alone;
 use crate::marks::Hop;
 use crate::met::Met;
@@ -38,6 +39,8 @@ pub(crate) fn check_time(
     alone: f64,
 ) -> Result<(), Lack> {
     let source = &network.sources[source];
+    // A request and its reply, or a handshake and a message.
+    crossing::check(network, source, seconds, 2.0)?;
     if network.is_well_known(source) {
         return Ok(());
     }

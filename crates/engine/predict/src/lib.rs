@@ -43,6 +43,7 @@
 mod answers;
 mod band;
 mod bundles;
+mod crossing;
 mod datagrams;
 mod demands;
 mod doubt;

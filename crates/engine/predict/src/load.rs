@@ -8,7 +8,7 @@ use crate::lines::Line;
 use crate::marks::{Hop, Place, Share};
 use crate::range::SMOOTH;
 use crate::slow_start::{acknowledged_segments, windows};
-use crate::traffic::{Ages, Demand, Message, Route, Source, Visit};
+use crate::traffic::{Ages, Demand, Message, Route, Shape, Source, Visit};
 
 /// Packets of a connection that open, acknowledge what was opened, or close, each way.
 const BARE_PACKETS: f64 = 2.5;
@@ -40,6 +40,21 @@ impl Entry {
     }
 }
 
+/// Messages of a source that come to a line through a slower one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crossing {
+    pub(crate) line: usize,
+    pub(crate) band: usize,
+    /// The slowest line on the way to it.
+    pub(crate) link: usize,
+    pub(crate) source: usize,
+    /// How many come with a visit.
+    pub(crate) times: f64,
+    /// Mean seconds that one takes on the line, and mean square.
+    pub(crate) busy: f64,
+    pub(crate) square: f64,
+}
+
 /// What one visit of a source puts on a meter, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Metered {
@@ -54,12 +69,13 @@ pub(crate) struct Metered {
 pub(crate) struct Loads {
     pub(crate) by_line: Vec<Vec<Entry>>,
     pub(crate) metered: Vec<Metered>,
+    pub(crate) crossings: Vec<Crossing>,
 }
 
 impl Loads {
     /// Of sources whose number of visits is known or looked for; what is endless is looked for packet by packet.
     pub(crate) fn new(lines: &[Line], sources: &[Source]) -> Loads {
-        let mut loads = Loads { by_line: vec![Vec::new(); lines.len()], metered: Vec::new() };
+        let mut loads = Loads { by_line: vec![Vec::new(); lines.len()], ..Loads::default() };
         for (index, source) in sources.iter().enumerate() {
             let mut known = BTreeMap::new();
             for route in &source.routes {
@@ -190,22 +206,15 @@ impl Adding<'_> {
     }
 
     fn visit(&mut self, tcp: &Config, visit: &Visit) {
-        let mss = f64::from(tcp.mss);
         for (number, message) in visit.messages.iter().enumerate() {
             self.message(tcp, number, message);
-            let answers = |segments: f64| {
-                // While its window grows, a receiver acknowledges each.
-                let at_once = if tcp.right_sizing { segments } else { tcp.quick_acks.into() };
-                let at_once = segments.min(at_once);
-                at_once + (segments - at_once) / acknowledged_segments(tcp)
-            };
-            let each: f64 = message
-                .sizes
-                .iter()
-                .map(|(size, share)| share * answers((size / mss).ceil()))
-                .sum();
-            let answers = each * message.count;
-            self.bare(!message.is_there, answers, f64::from(tcp.header));
+            // What is echoed at once goes with its acknowledgement.
+            if visit.shape == Shape::Echo && number + 1 < visit.messages.len() {
+                continue;
+            }
+            for &(size, share) in &message.sizes {
+                self.answers(tcp, message, size, share);
+            }
         }
         for is_there in [true, false] {
             self.bare(is_there, visit.connections * BARE_PACKETS, f64::from(tcp.header));
@@ -242,6 +251,7 @@ impl Adding<'_> {
             });
             let times = route.share * message.count;
             put(self.loads, self.source, hop, amounts, times, true);
+            self.crossing(tcp, message, hops, at);
         }
         let wire = |size: f64| size + (size / f64::from(tcp.mss)).ceil() * f64::from(tcp.header);
         let start = if message.is_late { None } else { Some(0.0) };
@@ -250,6 +260,86 @@ impl Adding<'_> {
             let first = |limit| part(0.0, limit, start, bytes);
             self.meter(hops, bytes, share * message.count, &first);
         }
+    }
+
+    /// The acknowledgements of messages of a size. Those of a window come together where they take longer on a line than the
+    /// segments that they answer take on theirs.
+    fn answers(&mut self, tcp: &Config, message: &Message, size: f64, share: f64) {
+        let route = self.route;
+        let (hops, back) = (route.way(message.is_there), route.way(!message.is_there));
+        let (mss, header) = (f64::from(tcp.mss), f64::from(tcp.header));
+        let segments = (size / mss).ceil();
+        // While its window grows, a receiver acknowledges each.
+        let answers = |segments: f64| {
+            let quick = if tcp.right_sizing { segments } else { tcp.quick_acks.into() };
+            let at_once = segments.min(quick);
+            at_once + (segments - at_once) / acknowledged_segments(tcp)
+        };
+        let way = |hops: &[Hop], bytes: f64| -> f64 {
+            let each = hops.iter().map(|hop| &self.lines[hop.line]);
+            each.map(|line| line.time(bytes) + line.delay).sum()
+        };
+        let trip = way(hops, mss + header) + way(back, header);
+        let slowest = hops.iter().map(|hop| self.lines[hop.line].time(mss + header));
+        let slowest = slowest.fold(0.0, f64::max);
+        let all = answers(segments);
+        let times = share * message.count;
+        // How far apart acknowledgements of a first window come to a hop.
+        let mut apart = slowest * segments / all.max(1.0);
+        for hop in back {
+            let line = &self.lines[hop.line];
+            let time = line.time(header);
+            let room = line.bands().iter().map(|band| band.room(header)).fold(0.0, f64::max);
+            let mut amount = Amount {
+                packets: all,
+                busy: all * time,
+                square: all * time * time,
+                ..Amount::default()
+            };
+            // Else they come one by one.
+            let windows = if apart < time { windows(segments, tcp, trip, slowest) } else { vec![] };
+            for (at, (from, count)) in windows.into_iter().enumerate() {
+                let count = answers(from + count) - answers(from);
+                // Later windows answer acknowledgements, two for each.
+                let apart = if at == 0 { apart } else { apart.max(time / 2.0) };
+                let waiting = (1.0 - apart / time).max(0.0);
+                let together = waiting * count.min(room) * count * time * time;
+                amount.burst += together.max(count * time * time);
+            }
+            amount.burst = amount.burst.max(amount.square);
+            amount.run = amount.burst;
+            apart = apart.max(time);
+            let mut amounts = vec![Amount::default(); hop.pieces.len()];
+            amounts[0] = amount;
+            put(self.loads, self.source, hop, &amounts, times * route.share, true);
+        }
+        self.meter(back, header, all * times, &|limit| part(0.0, limit, Some(0.0), header));
+    }
+
+    /// Notes that a message comes to a hop through a slower line.
+    fn crossing(&mut self, tcp: &Config, message: &Message, hops: &[Hop], at: usize) {
+        let line = &self.lines[hops[at].line];
+        let rate = |hop: &&Hop| self.lines[hop.line].rate;
+        let slowest = hops[..at].iter().min_by(|one, other| rate(one).total_cmp(&rate(other)));
+        let Some(link) = slowest.filter(|link| rate(link) < line.rate) else { return };
+        let (mss, header) = (f64::from(tcp.mss), f64::from(tcp.header));
+        let (mut busy, mut square) = (0.0, 0.0);
+        for &(size, share) in &message.sizes {
+            let packets = (size / mss).ceil();
+            let time = packets * line.time(size / packets.max(1.0) + header);
+            busy += share * time;
+            square += share * time * time;
+        }
+        let places = hops[at].pieces.iter().flat_map(|piece| &piece.places);
+        self.loads.crossings.push(Crossing {
+            line: hops[at].line,
+            band: places.map(|place| place.band).max().unwrap_or(0),
+            link: link.line,
+            source: self.source,
+            times: self.route.share * message.count,
+            busy,
+            square,
+        });
     }
 
     /// Packets of headers alone, at the beginning of a flow.

@@ -48,6 +48,27 @@ pub(crate) fn visit(network: &Network, source: &Source, visit: &Visit, size: Opt
     source.routes.iter().map(|route| route.share * min(route)).sum()
 }
 
+/// The least mean time of so many visits, whose sizes and numbers of objects chance draws.
+pub(crate) fn visit_of_run(
+    network: &Network,
+    source: &Source,
+    visit: &Visit,
+    visits: f64,
+) -> Option<f64> {
+    let mut all = LowerBound::default();
+    for route in &source.routes {
+        let bound = RouteBound { network, source, route };
+        let (mean, variance) = (bound.visit(visit, None), bound.variance(visit));
+        // Two visits that differ as much as all do.
+        let spread = variance.sqrt();
+        let least = bound.trip().min(mean);
+        all.add(route.share / 2.0, (mean - spread).max(least));
+        all.add(route.share / 2.0, mean + spread);
+        all.min = all.min.min(least);
+    }
+    all.of_run(visits)
+}
+
 /// The least mean time of visits of several sizes, as far as chance lets a run have smaller ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LowerBound {
@@ -234,6 +255,27 @@ impl RouteBound<'_> {
                 setup + index + mean(numbers, all)
             }
         }
+    }
+
+    /// How the least times of visits vary: the sum over what they ask for one after another. Of objects side by side no
+    /// less varies than of their bytes.
+    fn variance(&self, visit: &Visit) -> f64 {
+        let varies = |message: &Message, of: &dyn Fn(f64) -> f64| {
+            let mean = mean(&message.sizes, of);
+            crate::sizes::mean(&message.sizes, |size| (of(size) - mean) * (of(size) - mean))
+        };
+        let one = |message: &Message| varies(message, &|size| self.message(message, size));
+        let (last, before) = visit.messages.split_last().expect("a visit has a message");
+        let of_before: f64 = before.iter().map(one).sum();
+        let (Shape::Objects { numbers, .. } | Shape::Pipeline { numbers, .. }) = &visit.shape
+        else {
+            return of_before + one(last);
+        };
+        let each = one(last).max(varies(last, &|size| self.bytes(last, size)));
+        let number = mean(numbers, |number| number);
+        let of_number = mean(numbers, |one| (one - number) * (one - number));
+        let time = self.trip() + self.one(last);
+        of_before + number * each + of_number * time * time
     }
 
     /// An object over a connection of its own, or behind the index over the same one, whose window may have grown.

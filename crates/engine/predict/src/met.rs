@@ -49,6 +49,8 @@ pub(crate) struct Met {
     pub(crate) behind: Vec<Behind>,
     /// The squares of all that is waited for, per second.
     pub(crate) heard: f64,
+    /// Seconds that packets wait, about, for messages that come together through slower lines.
+    pub(crate) crossing: f64,
     /// Whether weights leave it a part of the line, whatever the others want.
     pub(crate) is_guaranteed: bool,
     /// Whether long flows get the rates that go with it nevertheless.

@@ -182,11 +182,11 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             let is_sized = matches!(visit.shape, Shape::Exchange | Shape::File);
             let last = visit.messages.last().expect("a visit has a message");
             if !is_sized || last.sizes.is_empty() {
-                let min = lower_bound::visit(network, source, visit, None);
-                found.all = lower_bound_class("all".to_owned(), 0, Some(min));
+                let visits = fewest_visits(network, index, seconds);
+                let min = lower_bound::visit_of_run(network, source, visit, visits);
+                found.all = lower_bound_class("all".to_owned(), 0, min);
                 let class = pages::class(visit, &scenario.measure.size_classes);
-                let labelled =
-                    |class: &SizeClass| lower_bound_class(class.label.clone(), 0, Some(min));
+                let labelled = |class: &SizeClass| lower_bound_class(class.label.clone(), 0, min);
                 found.classes = class.map(labelled).into_iter().collect();
                 return found;
             }
@@ -215,11 +215,17 @@ pub(crate) fn lower_bound_class(label: String, n: u64, seconds: Option<f64>) -> 
     ClassSummary { label, n, mean: seconds.map(Estimate::at_least), ..Default::default() }
 }
 
-/// How many visits of a source come in a run at least: of users who wait for what they get hardly any, where nothing is known.
+/// How many visits of a source come in a run at least, if their mean time is below the bound: of users who wait for what they get
+/// half as many as then come on average, as pauses differ.
 pub(crate) fn fewest_visits(network: &Network, index: usize, seconds: f64) -> f64 {
-    match network.sources[index].demand {
+    let source = &network.sources[index];
+    match &source.demand {
         Demand::Open { per_second, .. } => per_second * seconds,
-        _ => 1.0,
+        Demand::Closed { sessions, pause, visit } => {
+            let round = pause + lower_bound::visit(network, source, visit, None);
+            (0.5 * sessions * seconds / round).max(1.0)
+        }
+        Demand::Packets { .. } | Demand::Endless { .. } => 1.0,
     }
 }
 
@@ -346,6 +352,9 @@ pub(crate) fn bound_or_mean(loss: f64, is_least: bool) -> Option<Estimate> {
 /// How far Padhye et al. 2000 may be off, as a part.
 const PFTK_OFF: f64 = 0.15;
 
+/// The part of a mean wait that messages from slower links may add, so that it is no bound.
+const MAX_CROSSING: f64 = 0.125;
+
 /// Those of which results are to tell, as of any engine's.
 fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
     let places: BTreeMap<_, usize> =
@@ -367,8 +376,9 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
             mean_queue_packets: None,
             mean_queue_bytes: None,
             mean_wait: waits.filter(|met| knows_wait(met)).and_then(|met| {
+                let is_least = met.is_least || met.crossing > MAX_CROSSING * met.wait;
                 Estimate::from_values(&[met.wait])
-                    .map(|wait| Estimate { at_least: met.is_least, ..wait })
+                    .map(|wait| Estimate { at_least: is_least, ..wait })
             }),
             ecn_marks: None,
             loss: waits.filter(|met| !met.is_unclear).and_then(|met| match met.loss[..] {

@@ -60,6 +60,7 @@ impl Network {
         self.leave_out_lost_beside();
         self.leave_out_acting();
         self.leave_out_lifted_averages();
+        self.find_crossings();
         self.leave_out_beyond_profiles();
         self.leave_out_shared_turns();
         self.leave_out_held_by_answers();

@@ -11,3 +11,4 @@ mod ranges;
 mod refusals;
 mod schemes;
 mod shipped;
+mod slower_links;

@@ -1,0 +1,147 @@
+//! What waits behind traffic that comes through slower links, and behind acknowledgements on a slow way back.
+
+use shortflow_measure::{Summary, WorkloadSummary};
+use shortflow_predict::Prediction;
+use shortflow_run::{Measured, Task, run_tasks};
+use shortflow_scenario::{Overrides, from_texts};
+
+fn predicted(text: &str) -> Summary {
+    let loaded = from_texts(&[("line.toml", text)], &Overrides::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let task = Task { scenario: &loaded.points()[0].scenario, replica: 0 };
+    match run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0).unwrap().measured {
+        Measured::Means(summary) => *summary,
+        Measured::Replica(_) => panic!("there are means only"),
+    }
+}
+
+/// Probes beside files over a line of 5 Mbit/s, which come from so many servers over links of their own.
+fn beside_files(servers: u32, rate: &str, load: &str, probe: &str) -> WorkloadSummary {
+    let text = format!(
+        r#"
+        duration = "130 s"
+        warm_up = "10 s"
+        hosts = {{ p = {{}}, q = {{}}, u = {{ count = {servers} }}, v = {{ count = {servers} }} }}
+        routers = {{ a = {{}}, b = {{}} }}
+        links.p = {{ between = ["p", "a"], rate = "1 Gbit/s", delay = "1 us" }}
+        links.q = {{ between = ["b", "q"], rate = "1 Gbit/s", delay = "1 us" }}
+        links.u = {{ between = ["u", "a"], rate = "{rate}", delay = "5 ms" }}
+        links.v = {{ between = ["b", "v"], rate = "1 Gbit/s", delay = "1 us" }}
+        links.l = {{ between = ["a", "b"], rate = "5 Mbit/s", delay = "5 ms" }}
+        {probe}
+        [workloads.files.transfers]
+        server = "u"
+        client = "v"
+        load = "{load}"
+        request.constant = "300 B"
+        reply.constant = "300 KB"
+        "#
+    );
+    predicted(&text).workloads.swap_remove(0)
+}
+
+const DATAGRAMS: &str = r#"
+    [workloads.probe.poisson]
+    from = "p"
+    to = "q"
+    load = "50 kbit/s"
+    size.constant = "200 B"
+"#;
+
+#[test]
+fn behind_several_senders_on_slower_links_a_delay_is_a_bound() {
+    // Simulated: 31 ms, where each alone leaves half of the line free.
+    let delay = |servers, rate, load| {
+        beside_files(servers, rate, load, DATAGRAMS).datagrams.unwrap().delay.unwrap()
+    };
+    let found = delay(4, "2.5 Mbit/s", "2.5 Mbit/s");
+    assert!(found.at_least && found.mean < 0.007, "{found:?}");
+    // One link brings no more than the line carries, and of many slow ones hardly ever enough are busy.
+    assert!(!delay(1, "4 Mbit/s", "2.5 Mbit/s").at_least);
+    assert!(!delay(40, "250 kbit/s", "1.5 Mbit/s").at_least);
+}
+
+#[test]
+fn behind_several_senders_on_slower_links_the_time_of_a_small_transfer_is_a_bound() {
+    let small = r#"
+        [workloads.probe.transfers]
+        server = "p"
+        client = "q"
+        rate = "2 /s"
+        request.constant = "300 B"
+        reply.constant = "2 KB"
+    "#;
+    // Simulated: 79 ms.
+    let found = beside_files(4, "2.5 Mbit/s", "2.5 Mbit/s", small).all.mean.unwrap();
+    assert!(found.at_least && found.mean < 0.03, "{found:?}");
+}
+
+/// Files of 14 KB over 20 Mbit/s, whose acknowledgements have `back`, and datagrams beside these.
+fn acknowledged_over(back: &str) -> Summary {
+    predicted(&format!(
+        r#"
+        duration = "60 s"
+        warm_up = "20 s"
+        hosts = {{ c = {{}}, s = {{}}, c2 = {{}}, s2 = {{}} }}
+        routers = {{ a = {{}}, b = {{}} }}
+        links.c = {{ between = ["c", "a"], rate = "1 Gbit/s", delay = "10 us" }}
+        links.s = {{ between = ["s", "b"], rate = "1 Gbit/s", delay = "1 ms" }}
+        links.c2 = {{ between = ["c2", "a"], rate = "1 Gbit/s", delay = "10 us" }}
+        links.s2 = {{ between = ["s2", "b"], rate = "1 Gbit/s", delay = "1 ms" }}
+        links.l = {{ between = ["b", "a"], rate = {{ forward = "20 Mbit/s", back = "{back}" }}, delay = "5 ms" }}
+        [workloads.files.transfers]
+        server = "s"
+        client = "c"
+        load = "3 Mbit/s"
+        request.constant = "300 B"
+        reply.constant = "14 KB"
+        [workloads.probe.poisson]
+        from = "c2"
+        to = "s2"
+        load = "10 kbit/s"
+        size.constant = "80 B"
+        "#
+    ))
+}
+
+#[test]
+fn acknowledgements_that_come_together_are_waited_for_as_a_burst() {
+    // Simulated: 58 ms and 0.15 s.
+    let slow = acknowledged_over("250 kbit/s");
+    assert!(slow.workloads[1].datagrams.as_ref().unwrap().delay.unwrap().at_least);
+    assert!(slow.workloads[0].all.mean.unwrap().at_least);
+    // Where they take no longer than the segments that they answer, they come one by one.
+    let fast = acknowledged_over("20 Mbit/s");
+    let delay = fast.workloads[1].datagrams.as_ref().unwrap().delay.unwrap();
+    assert!(!delay.at_least && (0.006..0.0065).contains(&delay.mean), "{delay:?}");
+}
+
+#[test]
+fn an_echo_goes_with_the_acknowledgement_of_its_key() {
+    let found = predicted(
+        r#"
+        duration = "100 s"
+        warm_up = "20 s"
+        hosts = { c = {}, s = {} }
+        routers = { a = {}, b = {} }
+        links.c = { between = ["c", "a"], rate = "1 Gbit/s", delay = "10 us" }
+        links.s = { between = ["s", "b"], rate = "1 Gbit/s", delay = "1 ms" }
+        links.l = { between = ["a", "b"], rate = "0.5 Mbit/s", delay = "5 ms" }
+        measure.ports = ["a->b", "b->a"]
+        [workloads.keys.telnet]
+        server = "s"
+        client = "c"
+        packet = "100 B"
+        pause.exponential.mean = "200 ms"
+        sessions = 50
+        "#,
+    );
+    // 231 keys a second of 100 B with 52 B of headers; the client acknowledges each echo. Simulated: 0.559 and 0.372.
+    let load = |at: usize| found.ports[at].utilisation.unwrap().mean;
+    assert!(
+        (load(0) - 0.559).abs() < 0.02 && (load(1) - 0.372).abs() < 0.02,
+        "{} {}",
+        load(0),
+        load(1)
+    );
+}
