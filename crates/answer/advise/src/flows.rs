@@ -34,12 +34,52 @@ impl Direction {
 
     /// Bytes of one, on average.
     fn mean(&self) -> f64 {
-        self.sizes.iter().fold(0.0, |sum, size| sum + *size as f64) / self.sizes.len().max(1) as f64
+        self.sum() / self.sizes.len().max(1) as f64
+    }
+
+    fn sum(&self) -> f64 {
+        self.sizes.iter().fold(0.0, |sum, size| sum + *size as f64)
+    }
+
+    /// Sizes of parts with their numbers: each part has about as many flows and bytes together, and its mean, so that few large
+    /// flows that bring most of the bytes keep them.
+    fn parts(&self) -> Vec<(u64, usize)> {
+        let (count, sum) = (self.sizes.len() as f64, self.sum().max(1.0));
+        let mut parts: Vec<(f64, usize)> = vec![(0.0, 0); PARTS as usize];
+        let mut before = 0.0;
+        for (number, size) in self.sizes.iter().enumerate() {
+            let size = *size as f64;
+            let place = (number as f64 + 0.5) / count + (before + size / 2.0) / sum;
+            let part = &mut parts[((PARTS * place / 2.0) as usize).min(PARTS as usize - 1)];
+            *part = (part.0 + size, part.1 + 1);
+            before += size;
+        }
+        let some = parts.into_iter().filter(|(_, count)| *count > 0);
+        let mut sizes: Vec<(u64, usize)> = Vec::new();
+        for (bytes, count) in some {
+            let mean = (bytes / count as f64).round() as u64;
+            match sizes.last_mut() {
+                Some(last) if last.0 == mean => last.1 += count,
+                _ => sizes.push((mean, count)),
+            }
+        }
+        sizes
+    }
+
+    /// The sizes as a workload has them.
+    fn as_sizes(&self) -> String {
+        let parts = self.parts();
+        if let [(size, _)] = parts[..] {
+            return format!("constant = \"{size} B\"");
+        }
+        let sizes: Vec<String> = parts.iter().map(|(size, _)| format!("\"{size} B\"")).collect();
+        let weights: Vec<String> = parts.iter().map(|(_, count)| count.to_string()).collect();
+        format!("choice = {{ sizes = [{}], weights = [{}] }}", sizes.join(", "), weights.join(", "))
     }
 }
 
-/// The number of sizes that represent a distribution, each equally likely.
-const CLASSES: usize = 20;
+/// The most parts into which sizes are cut.
+const PARTS: f64 = 20.0;
 
 /// Fewer flows than this are no distribution.
 const MIN_FLOWS: usize = 10;
@@ -263,21 +303,15 @@ impl Flows {
     }
 
     pub(crate) fn workloads(&self) -> String {
-        let list = |of: &Direction| {
-            let last = of.sizes.len() - 1;
-            let classes = CLASSES.min(of.sizes.len());
-            let at = |class: usize| of.sizes[((2 * class + 1) * last / (2 * classes)).min(last)];
-            (0..classes).map(|class| format!("\"{} B\"", at(class))).collect::<Vec<_>>().join(", ")
-        };
         let one = |of: &Direction, name: &str, large: &str, small: &str| {
             if of.sizes.is_empty() {
                 return String::new();
             }
             format!(
                 "\n[workloads.{name}.transfers]\nclient = \"user\"\nserver = \"site\"\nport = 443\nrate = \"{} /s\"\n{small}.constant = \"200 B\"\n\
-                 {large}.choice = {{ sizes = [{}] }}\n",
+                 {large}.{}\n",
                 rate(of.per_second),
-                list(of)
+                of.as_sizes()
             )
         };
         one(&self.down, "own_down", "reply", "request")
@@ -288,4 +322,41 @@ impl Flows {
 /// A rate with enough digits that it does not become zero.
 fn rate(per_second: f64) -> String {
     if per_second < 0.01 { per_second.to_string() } else { format!("{per_second:.4}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direction(sizes: Vec<u64>) -> Direction {
+        Direction { sizes, per_second: 1.0 }
+    }
+
+    #[test]
+    fn few_large_flows_keep_their_bytes() {
+        // Two of 302 bring 95 % of all bytes.
+        let found = direction([vec![20_000; 300], vec![60_000_000; 2]].concat());
+        assert_eq!(found.parts(), [(20_000, 300), (60_000_000, 2)]);
+        let text = "choice = { sizes = [\"20000 B\", \"60000000 B\"], weights = [300, 2] }";
+        assert_eq!(found.as_sizes(), text);
+        assert_eq!(direction(vec![5000; 12]).as_sizes(), "constant = \"5000 B\"");
+    }
+
+    #[test]
+    fn parts_have_as_many_flows_and_bytes_as_all_and_no_more_sizes_than_parts() {
+        // A tail of Pareto's: the largest flow has a third of the bytes.
+        let sizes: Vec<u64> = (1..=1000).map(|n| 10_000_000 / (1001 - n)).collect();
+        let found = direction(sizes.clone());
+        let parts = found.parts();
+        assert!(parts.len() <= 20 && parts.is_sorted());
+        assert_eq!(parts.iter().map(|(_, count)| count).sum::<usize>(), 1000);
+        let bytes: f64 = parts.iter().map(|(size, count)| *size as f64 * *count as f64).sum();
+        assert!((bytes / found.sum() - 1.0).abs() < 1e-3);
+        let median = parts.iter().scan(0, |sum, part| {
+            *sum += part.1;
+            Some((*sum, part.0))
+        });
+        let median = median.into_iter().find(|(sum, _)| *sum >= 500).unwrap().1;
+        assert!((0.7..1.5).contains(&(median as f64 / sizes[500] as f64)), "{median}");
+    }
 }

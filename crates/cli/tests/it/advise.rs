@@ -202,8 +202,8 @@ fn flows_of_a_capture_are_those_that_were_sent_by_size_rate_and_direction() {
     let (down, up) = (of("own_down"), of("own_up"));
     // Poisson: 300 in 60 s, give or take 17, and 120 give or take 11.
     assert!((4.1..5.9).contains(&down.0) && (1.4..2.6).contains(&up.0), "{down:?} {up:?}");
-    assert!(down.1.contains("reply.choice = { sizes = [\"5000 B\", \"5000 B\""), "{scenario}");
-    assert!(up.1.contains("request.choice = { sizes = [\"9000 B\", \"9000 B\""), "{scenario}");
+    assert!(down.1.contains("reply.constant = \"5000 B\"\n"), "{scenario}");
+    assert!(up.1.contains("request.constant = \"9000 B\"\n"), "{scenario}");
 }
 
 #[test]
