@@ -250,5 +250,5 @@ attack-short: tested ## Run the part of `attack` that `make test` includes
 
 FUZZ_SECONDS ?= 60
 
-fuzz: ## Fuzz the packet parser, the router and the agent, FUZZ_SECONDS each (needs cargo-fuzz and a nightly toolchain)
+fuzz: ## Fuzz each reader of packets, captures, policies, scenarios and fleets, FUZZ_SECONDS each (needs cargo-fuzz and nightly)
 	@fuzz/run $(FUZZ_SECONDS)
