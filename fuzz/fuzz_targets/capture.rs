@@ -12,7 +12,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             let reading = flows.reading.as_ref().expect("it is of a capture");
             assert!(reading.skipped.values().sum::<u64>() <= reading.packets);
             let found = flows.down.sizes.len() + flows.up.sizes.len();
-            assert!(found as u64 <= reading.packets, "{found} flows of {} packets", reading.packets);
+            assert!(
+                found as u64 <= reading.packets,
+                "{found} flows of {} packets",
+                reading.packets
+            );
             assert!(!flows.about().is_empty());
         }
     }
