@@ -117,6 +117,23 @@ impl Checker<'_> {
         self.document.warning(&format!("{path}.limit"), message, help);
     }
 
+    /// Warns of a limit that is too small for BLUE: its probability rises whenever the queue is full, and falls more slowly
+    /// while it is empty, so that a flood which reacts to no drops finds the line idle.
+    pub(crate) fn limit_for_blue(&mut self, path: &str, limit: Length) {
+        let is_small = match limit {
+            Length::Packets(packets) => packets < MIN_FOR_BLUE,
+            Length::Bytes(bytes) => bytes < Bytes(MIN_FOR_BLUE * FULL_PACKET.0),
+        };
+        if is_small {
+            let message = format!(
+                "limit {limit} is small: under traffic that does not react to drops, BLUE drops too much and the line \
+                 may be idle"
+            );
+            let help = format!("use at least {MIN_FOR_BLUE} pkt, or `fq-codel`");
+            self.document.warning(&format!("{path}.limit"), message, help);
+        }
+    }
+
     /// Checks that a bucket can hold enough tokens for a packet.
     pub(crate) fn depth(&mut self, path: &str, key: &str, depth: Bytes) {
         let message = |what: &str| format!("{key} {depth} is below {what}");
@@ -168,6 +185,9 @@ const SLOW_TO_FILL: u64 = 5;
 const MIN_PACKET: Bytes = Bytes(40);
 /// The MTU of Ethernet.
 const FULL_PACKET: Bytes = Bytes(1500);
+
+/// With as many packets of 60 B, floods of three times its rate still use 98 % of a line.
+const MIN_FOR_BLUE: u64 = 200;
 
 /// Whether the meter respects the colour of arriving packets.
 pub(crate) fn color_mode(checker: &Checker<'_>, color_aware: bool) -> ColorMode {

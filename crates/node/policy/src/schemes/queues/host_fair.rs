@@ -42,6 +42,7 @@ queue.host-fair = { by = "both" }
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
         let settings = self.settings(checker, path)?;
+        checker.limit_for_blue(path, self.limit);
         let params = HostFairParams::new(settings, self.by.0);
         let params = params.and_then(|params| match self.ipv6_prefix {
             Some(length) => params.with_ipv6_prefix(length),
