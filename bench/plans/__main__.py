@@ -1,18 +1,15 @@
 """Measures plans of many customers beside a tree set up by hand: time to install, memory, and processor time per packet.
 
     unshare -n python3 -B bench/plans [--shortflow PATH] [--customers 10000] [--queue fq-codel|fifo]
-    python3 -B bench/plans --machine trixie [--shortflow PATH] [--customers 10000]
 
-Needs root, iproute2 and a build with eBPF. The first form uses the network namespace that `unshare -n` created, and refuses to start if
-there are devices other than `lo`. The second one boots Debian's kernel under QEMU, without hardware acceleration, and runs the first
-one there: times are those of the emulation, and only ratios mean something.
+Needs root, iproute2 and a build with eBPF. It uses the network namespace that `unshare -n` created, and refuses to start if there are
+devices other than `lo`. `bench/plans/memory.py` measures the memory of FQ-CoDel on a stock kernel.
 
 The tree by hand has the same classes, with tc's filters in place of the program: two hash tables of u32, as tc-u32(8) has them.
 """
 
 import argparse
 import json
-import shutil
 import socket
 import subprocess
 import sys
@@ -119,44 +116,12 @@ def here(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def in_machine(arguments: argparse.Namespace) -> int:
-    sys.path.append(str(TOP / "bench" / "machines"))
-    from debian import fetch
-    from lacking import Lacking
-    from machine import IN_REAL_TIME, add_program, add_python, boot, pack
-
-    cache = TOP / "target" / "kernels"
-    try:
-        kernel = fetch(arguments.machine, cache)
-
-        def fill(guest: Path) -> None:
-            add_program(arguments.shortflow, guest, "usr/bin/shortflow")
-            add_python(guest)
-            (guest / "root/bench/plans").mkdir(parents=True)
-            shutil.copy(Path(__file__), guest / "root/bench/plans/__main__.py")
-            (guest / "bin/sync").symlink_to("busybox")
-
-        initramfs, log = cache / "plans.cpio.gz", cache / "plans.log"
-        pack(kernel, initramfs, Path(__file__).with_name("init.sh"), fill)
-        print(f"Linux {kernel.version}, {arguments.customers} customers, under emulation")
-        append = f"customers={arguments.customers} shortflow_queue={arguments.queue}"
-        for line in boot(kernel, initramfs, log, IN_REAL_TIME, memory=3072, append=append, patience=1500):
-            if "RESULT " in line:
-                print(line[line.index("RESULT ") :], flush=True)
-    except Lacking as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 3
-    return 0
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(prog="plans", description=__doc__.splitlines()[0])
     parser.add_argument("--shortflow", type=Path, default=TOP / "target" / "release" / "shortflow")
     parser.add_argument("--customers", type=int, default=10_000)
     parser.add_argument("--queue", choices=["fq-codel", "fifo"], default="fq-codel")
-    parser.add_argument("--machine", metavar="SUITE", help="boot Debian's kernel of this suite, such as trixie")
-    arguments = parser.parse_args()
-    return in_machine(arguments) if arguments.machine else here(arguments)
+    return here(parser.parse_args())
 
 
 if __name__ == "__main__":
