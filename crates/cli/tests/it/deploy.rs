@@ -329,6 +329,14 @@ fn what_others_have_changed_of_a_deployment_is_told_and_one_reload_puts_it_right
                 "the queue of class",
             ),
             ("qdisc replace dev sf0 parent 5f00:5f handle 99: pfifo limit 7", "the queue of class"),
+            (
+                "filter del dev sf0 parent 5f00: pref 101",
+                "the record of the deployment's options (parent 5f00:, pref 101) is missing",
+            ),
+            (
+                "filter del dev sf0 parent 5f00: pref 102",
+                "the record of the queues' settings (parent 5f00:, pref 102) is missing",
+            ),
         ] {
             let ended = Command::new("tc").args(["class", "show", "dev", "sf0"]).output().unwrap();
             let classes = String::from_utf8(ended.stdout).unwrap();

@@ -71,6 +71,19 @@ fn a_place_for_filters_that_holds_nothing_is_not_missed_and_the_queues_are() {
 }
 
 #[test]
+fn a_record_that_is_removed_is_missed_and_the_options_in_it_are_kept() {
+    with_a_cable(|| {
+        done(&[&["deploy", STRICT][..], &AT, &["--set", "parameters.limit=77 pkt"]].concat());
+        tc("filter del dev sf0 parent 5f00: pref 101");
+        let status = wrong();
+        assert!(status.contains("--set 'parameters.limit=77 pkt'"), "{status}");
+        done(&["reload", STRICT, "--dev", "sf0"]);
+        is_well();
+        assert!(queues().contains("limit 77p"));
+    });
+}
+
+#[test]
 fn a_device_that_is_renamed_keeps_what_is_known_of_its_deployment() {
     let rename = |from: &str, to: &str| {
         ip(&format!("link set {from} down")).unwrap();

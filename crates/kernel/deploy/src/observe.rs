@@ -52,6 +52,8 @@ pub struct Observed {
     pub(crate) record: Option<Deployed>,
     /// What was deployed, as the file says, where nothing of ours is left at the device.
     pub(crate) lost: Option<Deployed>,
+    /// What is deployed, as the file says, where the record at our root is missing.
+    pub(crate) in_file: Option<Deployed>,
     /// Whether it is the way of what another device receives, some of which is there.
     pub(crate) is_way: bool,
     /// Faults of that way, each as a sentence.
@@ -131,6 +133,7 @@ impl Observed {
             edge,
             record: filters.iter().find_map(|it| Deployed::held(it, AT_ROOT.into())),
             lost: None,
+            in_file: None,
             is_way: false,
             faults: Vec::new(),
             backlog,
@@ -241,6 +244,7 @@ impl Observed {
                     .to_owned(),
             );
         }
+        damage.extend(self.missing_records());
         let queues = memo.queues.iter().map(|(handle, name)| (*handle, name.as_str()));
         let beside = [ROOT + NEIGHBOURS, ROOT + OTHER].into_iter().zip(BESIDE);
         damage.extend(self.changed.iter().map(|(part, settings)| self.change(*part, settings)));
@@ -257,6 +261,25 @@ impl Observed {
                 .map(|(_, name)| format!("the queue of class {name:?} is missing or was replaced")),
         );
         damage
+    }
+
+    /// Whether our root has lost the record of the deployment and its options.
+    pub(crate) fn lacks_record(&self) -> bool {
+        self.queueing.is_none() && self.memo.is_some() && self.record.is_none()
+    }
+
+    /// The records that are missing beside the memo, each as a sentence.
+    fn missing_records(&self) -> impl Iterator<Item = String> {
+        let record = self.lacks_record().then(|| {
+            format!("the record of the deployment's options (parent {ROOT:x}:, pref {AT_ROOT}) is missing")
+        });
+        let fingerprint = self.fingerprint.is_none().then(|| {
+            format!(
+                "the record of the queues' settings (parent {ROOT:x}:, pref {FINGERPRINT}) is missing: \
+                    manual changes are not detected"
+            )
+        });
+        record.into_iter().chain(fingerprint)
     }
 
     /// The change of a part, as a sentence.
@@ -324,7 +347,8 @@ impl Observed {
 
     /// What was deployed, as one of the two records says, or the file where both are gone.
     fn recorded(&self) -> Option<&Deployed> {
-        self.record.as_ref().or(self.edge.record.as_ref()).or(self.lost.as_ref())
+        let at_device = self.record.as_ref().or(self.edge.record.as_ref());
+        at_device.or(self.in_file.as_ref()).or(self.lost.as_ref())
     }
 
     /// The deployment with its options; for a deployment by a version without records, from the memos. `None` without

@@ -143,6 +143,8 @@ impl Tc {
         }
         if !observed.is_ours() {
             observed.lost = read_deployed(&self.device);
+        } else if observed.lacks_record() {
+            observed.in_file = read_deployed(&self.device);
         }
         Ok(observed)
     }
