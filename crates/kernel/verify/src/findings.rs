@@ -165,30 +165,33 @@ impl Findings {
         if let Some(gain) = &self.gain {
             text += &self.gain_text(gain);
         }
-        if let Some((sent, ceiling, rate)) = self.below_its_rate() {
-            let _ = write!(
-                text,
-                "\nThe device sent {:.1} Mbit/s meanwhile, of the {:.1} that it may send: packets wait elsewhere, at a \
-                 slower line behind it.\n  Set a rate just below that line's: `shortflow reload` with `--rate '{rate}'`. If \
-                 nothing there is slower, let more flows fill the line: `--flows {}`.\n",
-                sent / 1e6,
-                ceiling / 1e6,
-                4 * self.flows,
-            );
+        if let Some(elsewhere) = self.queue_elsewhere() {
+            text += &elsewhere.text(self.flows);
         }
         text
     }
 
-    /// What the device sent and might have sent, in bits per second, and the rate that lets packets wait at it, where long flows
-    /// did not fill it.
-    fn below_its_rate(&self) -> Option<(f64, f64, Rate)> {
+    /// Where packets wait, if it is not at the device: long flows did not fill it, or no class waits less than they do
+    /// while less arrives than the device may send.
+    fn queue_elsewhere(&self) -> Option<QueueElsewhere> {
         let with_policy = self.gain.as_ref().map(|gain| gain.device);
         let DeviceRate { sent, resent } =
             with_policy.unwrap_or_else(|| self.transfers.as_ref()?.device)?;
         let ceiling = self.ceiling?.bits_per_sec() as f64;
         // What is sent again was lost behind the device.
-        let rate = rounded_down(BELOW * (sent - resent));
-        (sent < FILLED * ceiling).then_some((sent, ceiling, rate))
+        let arrived = sent - resent;
+        let is_filled = sent >= FILLED * ceiling;
+        let is_elsewhere = !is_filled || (self.waits_alike() && arrived < ceiling);
+        let rate = rounded_down(BELOW * arrived);
+        is_elsewhere.then_some(QueueElsewhere { sent, arrived, ceiling, is_filled, rate })
+    }
+
+    /// Whether each class waits as long as that of the long flows.
+    fn waits_alike(&self) -> bool {
+        let mut others =
+            self.classes.iter().enumerate().filter(|(at, _)| Some(*at) != self.load).peekable();
+        others.peek().is_some()
+            && others.all(|(_, (_, delays))| delays.verdict() == RelativeDelay::Alike)
     }
 
     fn gain_text(&self, gain: &Gain) -> String {
@@ -261,7 +264,7 @@ impl Findings {
             "code_points": self.code_points.iter().map(arrival).collect::<Vec<_>>(),
             "classes": classes, "unreached": self.unreached, "transfers": transfers, "gain": gain,
             "ceiling_bit_per_s": self.ceiling.map(Rate::bits_per_sec),
-            "suggested_rate_bit_per_s": self.below_its_rate().map(|(.., rate)| rate.bits_per_sec()),
+            "suggested_rate_bit_per_s": self.queue_elsewhere().map(|one| one.rate.bits_per_sec()),
             "transfer_bytes": self.size.0, "long_flows": self.flows, "holds": self.holds(),
         })
     }
@@ -271,6 +274,41 @@ impl Findings {
 const FILLED: f64 = 0.85;
 /// The part of a line's rate that keeps the queue in front of it.
 const BELOW: f64 = 0.95;
+
+/// A queue behind the device, at a slower line.
+struct QueueElsewhere {
+    /// What the device sent, in bits per second.
+    sent: f64,
+    /// The same without what was sent again.
+    arrived: f64,
+    /// What it may send.
+    ceiling: f64,
+    /// Whether the long flows filled the device.
+    is_filled: bool,
+    /// The rate that lets packets wait at the device.
+    rate: Rate,
+}
+
+impl QueueElsewhere {
+    fn text(&self, flows: usize) -> String {
+        let QueueElsewhere { sent, arrived, ceiling, is_filled, rate } = self;
+        let [sent, arrived, ceiling] = [sent, arrived, ceiling].map(|rate| rate / 1e6);
+        let remedy = format!(
+            "Set a rate just below that line's: `shortflow reload` with `--rate '{rate}'`."
+        );
+        if *is_filled {
+            return format!(
+                "\n{arrived:.1} Mbit/s arrived meanwhile, of the {ceiling:.1} that the device may send, and each class \
+                 waits as long as bulk: packets wait\n  elsewhere, at a slower line behind the device.\n  {remedy}\n"
+            );
+        }
+        format!(
+            "\nThe device sent {sent:.1} Mbit/s meanwhile, of the {ceiling:.1} that it may send: packets wait elsewhere, at a \
+             slower line behind it.\n  {remedy} If nothing there is slower, let more flows fill the line: `--flows {}`.\n",
+            4 * flows
+        )
+    }
+}
 
 /// A rate of two digits.
 fn rounded_down(bits_per_sec: f64) -> Rate {
