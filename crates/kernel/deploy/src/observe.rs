@@ -52,7 +52,7 @@ pub struct Observed {
     pub(crate) record: Option<Deployed>,
     /// What was deployed, as the file says, where nothing of ours is left at the device.
     pub(crate) lost: Option<Deployed>,
-    /// What is deployed, as the file says, where the record at our root is missing.
+    /// What is deployed, as the file says, where a record at our root is missing.
     pub(crate) in_file: Option<Deployed>,
     /// Whether it is the way of what another device receives, some of which is there.
     pub(crate) is_way: bool,
@@ -263,17 +263,20 @@ impl Observed {
         damage
     }
 
-    /// Whether our root has lost the record of the deployment and its options.
-    pub(crate) fn lacks_record(&self) -> bool {
-        self.queueing.is_none() && self.memo.is_some() && self.record.is_none()
+    /// Whether our root lacks a record beside its memo.
+    pub(crate) fn lacks_records(&self) -> bool {
+        let is_missing = self.record.is_none() || self.fingerprint.is_none();
+        self.queueing.is_none() && self.memo.is_some() && is_missing
     }
 
     /// The records that are missing beside the memo, each as a sentence.
     fn missing_records(&self) -> impl Iterator<Item = String> {
-        let record = self.lacks_record().then(|| {
+        let record = self.record.is_none().then(|| {
             format!("the record of the deployment's options (parent {ROOT:x}:, pref {AT_ROOT}) is missing")
         });
-        let fingerprint = self.fingerprint.is_none().then(|| {
+        // Who types the commands of a dry run has neither the file nor this record.
+        let is_ours = self.in_file.is_some();
+        let fingerprint = (is_ours && self.fingerprint.is_none()).then(|| {
             format!(
                 "the record of the queues' settings (parent {ROOT:x}:, pref {FINGERPRINT}) is missing: \
                     manual changes are not detected"

@@ -143,7 +143,7 @@ impl Tc {
         }
         if !observed.is_ours() {
             observed.lost = read_deployed(&self.device);
-        } else if observed.lacks_record() {
+        } else if observed.lacks_records() {
             observed.in_file = read_deployed(&self.device);
         }
         Ok(observed)
