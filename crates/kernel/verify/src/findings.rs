@@ -186,12 +186,14 @@ impl Findings {
         is_elsewhere.then_some(QueueElsewhere { sent, arrived, ceiling, is_filled, rate })
     }
 
-    /// Whether each class waits as long as that of the long flows.
+    /// Whether each class waits about as long as that of the long flows.
     fn waits_alike(&self) -> bool {
         let mut others =
             self.classes.iter().enumerate().filter(|(at, _)| Some(*at) != self.load).peekable();
         others.peek().is_some()
-            && others.all(|(_, (_, delays))| delays.verdict() == RelativeDelay::Alike)
+            && others.all(|(_, (_, delays))| {
+                delays.ratio.is_some_and(|[mean, ..]| (NEAR..=1.0 / NEAR).contains(&mean))
+            })
     }
 
     fn gain_text(&self, gain: &Gain) -> String {
@@ -274,6 +276,9 @@ impl Findings {
 const FILLED: f64 = 0.85;
 /// The part of a line's rate that keeps the queue in front of it.
 const BELOW: f64 = 0.95;
+
+/// The ratio to the delay of the load from which on a class waits about as long.
+const NEAR: f64 = 0.8;
 
 /// A queue behind the device, at a slower line.
 struct QueueElsewhere {
