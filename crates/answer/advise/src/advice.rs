@@ -27,6 +27,8 @@ pub struct Advice<'a> {
     pub tuned: Tuned,
     /// What was found of the limits before they were widened, where no policy keeps them.
     pub narrow: Option<String>,
+    /// Whether the current queue keeps the limits before they were widened.
+    pub today_keeps: bool,
     /// Why calls and similar traffic are unusable under any policy and today, if so.
     pub useless: Option<String>,
     /// The advice: the simplest policy than which the winner is not significantly better.
@@ -117,7 +119,8 @@ impl Advice<'_> {
             "assumes": assumed_congestion_control(self.advised.scenario()),
             "policy": (!self.is_today && self.is_advice()).then_some(&self.advised.label),
             "warnings": self.warnings,
-            "keeps_limits": self.narrow.is_none(),
+            "keeps_limits": self.narrow.is_none() || (self.is_today && self.today_keeps),
+            "today_keeps_limits": self.today_keeps,
             "broken_limits": self.narrow, "unusable": self.useless,
             "goals": self.goals, "limits": self.limits,
             "uses": figures,
@@ -205,15 +208,13 @@ pub fn advise<'a>(network: &'a Network, search: &Search<'_>) -> Result<Advice<'a
     let about: Vec<(String, Goal)> =
         network.figures().into_iter().map(|(text, about)| (about, goal(&text))).collect();
     let watched: Vec<Goal> = about.iter().map(|(_, goal)| goal.clone()).collect();
-    let plan = Plan { candidates: &shown, references: &[], goals: &watched, ..plan };
+    let plan =
+        Plan { candidates: &shown, references: &[], goals: &watched, limits: &asked, ..plan };
     // After all that the search and its confirmation may have used.
     let first = 1000;
     let measured = measure(engine, &plan, first..first + fresh, stop, progress)?;
-    let figures = shown.iter().zip(&measured).map(|(one, figures)| {
-        let found = watched.iter().enumerate().map(|(at, goal)| estimate(figures, at, goal));
-        (one.label.clone(), found.collect())
-    });
-    let mut figures: Vec<(String, Vec<Option<Estimate>>)> = figures.collect();
+    let mut figures = named(&shown, &measured, &watched);
+    let today_keeps = keeps_all(&measured[0], &asked);
     let of_winner = shown.iter().position(|one| one.label == winner.label).expect("it is shown");
     let choice =
         Choice { shown: &shown, figures: &figures, about: &about, goal: &goals[0], asked: &asked };
@@ -237,12 +238,35 @@ pub fn advise<'a>(network: &'a Network, search: &Search<'_>) -> Result<Advice<'a
         limits,
         tuned,
         narrow,
+        today_keeps,
         useless,
         advised,
         is_today,
         warnings,
         about,
         figures,
+    })
+}
+
+/// The estimates of `goals` under each candidate, with its name.
+fn named(
+    shown: &[Candidate],
+    measured: &[Vec<Figures>],
+    goals: &[Goal],
+) -> Vec<(String, Vec<Option<Estimate>>)> {
+    let estimates = |(one, figures): (&Candidate, &Vec<Figures>)| {
+        let found = goals.iter().enumerate().map(|(at, goal)| estimate(figures, at, goal));
+        (one.label.clone(), found.collect())
+    };
+    shown.iter().zip(measured).map(estimates).collect()
+}
+
+/// Whether these replicas keep all limits on average; one of which some replica has no figure is not kept.
+fn keeps_all(figures: &[Figures], limits: &[Limit]) -> bool {
+    limits.iter().enumerate().all(|(at, limit)| {
+        let found: Option<Vec<f64>> = figures.iter().map(|one| one.limits[at]).collect();
+        let mean = found.and_then(|found| shortflow_measure::mean(&found));
+        mean.is_some_and(|mean| limit.is_kept_by(mean))
     })
 }
 

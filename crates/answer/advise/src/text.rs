@@ -60,7 +60,12 @@ impl Advice<'_> {
                 true => "No policy comes near these limits.\n",
                 false => "The search used the nearest limits that a policy keeps.\n",
             };
-            message += "No policy keeps the limits of calls and similar traffic on this line:\n";
+            message += match self.today_keeps {
+                true => {
+                    "The current queue keeps the limits of calls and similar traffic; no policy does:\n"
+                }
+                false => "No policy keeps the limits of calls and similar traffic on this line:\n",
+            };
             message += &format!("{narrow}\n{told_of}");
         }
         message += &self.kept();
@@ -96,6 +101,9 @@ impl Advice<'_> {
                 self.network.goals()[0]
             ),
             (_, None) if self.is_today => "No policy is significantly better than the current queue.".to_owned(),
+            _ if self.is_today && self.today_keeps => {
+                "The current queue keeps the limits of calls and similar traffic, and no policy does.".to_owned()
+            }
             _ if self.is_today => {
                 "The line is too slow for this traffic, and no policy is significantly better than the current queue.".to_owned()
             }

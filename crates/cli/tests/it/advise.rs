@@ -93,6 +93,22 @@ fn on_a_line_on_which_no_page_arrives_there_is_no_advice_and_nothing_to_deploy()
 }
 
 #[test]
+fn limits_that_only_the_current_queue_keeps_are_not_called_broken() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out");
+    let network = ["--up", "10 Gbit/s", "--down", "64 kbit/s", "--users", "2"];
+    let uses = ["--uses", "games,shell", "--link", "satellite", "--out", out.to_str().unwrap()];
+    let ended = run(&[&["advise"], &network[..], &uses].concat());
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let keeps =
+        "The current queue keeps the limits of calls and similar traffic, and no policy does.";
+    assert!(ended.out.contains(keeps), "{}", ended.out);
+    for wrong in ["The line is too slow", "No policy keeps the limits"] {
+        assert!(!ended.out.contains(wrong), "{}", ended.out);
+    }
+}
+
+#[test]
 fn where_a_call_does_not_fit_there_is_no_advice_and_no_winner_and_the_reason_is_given() {
     let home = tempfile::tempdir().unwrap();
     let out = home.path().join("out");
