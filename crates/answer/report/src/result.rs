@@ -53,7 +53,8 @@ pub fn key_result(view: &View<'_>) -> String {
 /// Where there are no completion times, the tables speak; what failed to complete is no success.
 fn without_times(set: &RunSet<'_>) -> String {
     let all = || set.summaries().flat_map(|summary| &summary.workloads);
-    let opened = |workload: &WorkloadSummary| workload.completed + workload.open > 0;
+    let opened =
+        |workload: &WorkloadSummary| workload.completed + workload.open + workload.failed > 0;
     let sends =
         |workload: &WorkloadSummary| workload.datagrams.is_some() || workload.fairness.is_some();
     match all().any(opened) || set.runs.is_empty() {
@@ -72,12 +73,13 @@ fn alone(run: &Run, workload: &Workload<'_>) -> Option<String> {
     let mut said = format!("{} of {name} took {} on average", item.any(), format::time(&all.mean?));
     let mut parts = Vec::new();
     parts.extend(all.median.map(|median| match median.at_least {
-        true => format!("half of them took {} or more", format::seconds(median.mean)),
+        true => format!("half of them took at least {}", format::min_seconds(median.mean)),
         false => format!("half of them took at most {}", format::seconds(median.mean)),
     }));
-    parts.extend(
-        all.p99.map(|p99| format!("one in a hundred more than {}", format::seconds(p99.mean))),
-    );
+    parts.extend(all.p99.map(|p99| match p99.at_least {
+        true => format!("one in a hundred at least {}", format::min_seconds(p99.mean)),
+        false => format!("one in a hundred more than {}", format::seconds(p99.mean)),
+    }));
     if !parts.is_empty() {
         said += &format!("; {}", parts.join(", "));
     }

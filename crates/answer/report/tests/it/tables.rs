@@ -70,6 +70,18 @@ Over 2 replicas; ± is half the 95 % Student interval.
 }
 
 #[test]
+fn a_percentile_that_is_a_lower_bound_is_at_least_that() {
+    let mut run = known("fair marker");
+    for workload in &mut run.points[0].summary.workloads {
+        let p99 = workload.all.p99.as_mut();
+        p99.into_iter().for_each(|p99| p99.at_least = true);
+    }
+    let text = text(&View::new(&[run]), false, usize::MAX);
+    let expected = "half of them took at most 120 ms, one in a hundred at least 1.15 s.";
+    assert!(text.lines().next().unwrap().ends_with(expected), "{text}");
+}
+
+#[test]
 fn a_comparison_names_the_gain_over_the_first_run() {
     let runs = [single(&BEST_EFFORT, 4), single(&FAIR_MARKER, 4)];
     let mean = |run: &Run, replica: usize| {
