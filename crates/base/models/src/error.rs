@@ -53,6 +53,18 @@ fn rounded(found: f64, allowed: Range) -> f64 {
     if allowed.holds(short) { found } else { short }
 }
 
+/// The end of a range in at most four digits, rounded up (1) or down (-1), so that the range holds it.
+fn four_digits(end: f64, direction: f64) -> f64 {
+    let text = format!("{end:.3e}");
+    let short: f64 = text.parse().unwrap_or(end);
+    let Some((mantissa, exponent)) = text.split_once('e') else { return end };
+    if (short - end) * direction >= 0.0 {
+        return short;
+    }
+    let next = mantissa.parse::<f64>().map(|mantissa| mantissa + 0.001 * direction);
+    next.ok().and_then(|next| format!("{next:.3}e{exponent}").parse().ok()).unwrap_or(end)
+}
+
 /// The values that a model takes of one input.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Range {
@@ -137,14 +149,14 @@ impl Range {
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let from = match self.from {
-            Bound::Included(low) => Some(format!("at least {low}")),
-            Bound::Excluded(low) => Some(format!("above {low}")),
+            Bound::Included(low) => Some(format!("at least {}", four_digits(low, 1.0))),
+            Bound::Excluded(low) => Some(format!("above {}", four_digits(low, 1.0))),
             Bound::Unbounded => None,
         };
         let to = match self.to {
-            Bound::Included(high) => Some(format!("at most {high}")),
+            Bound::Included(high) => Some(format!("at most {}", four_digits(high, -1.0))),
             Bound::Excluded(f64::INFINITY) => Some("finite".to_owned()),
-            Bound::Excluded(high) => Some(format!("below {high}")),
+            Bound::Excluded(high) => Some(format!("below {}", four_digits(high, -1.0))),
             Bound::Unbounded => None,
         };
         let ends: Vec<String> = from.into_iter().chain(to).collect();
@@ -169,6 +181,16 @@ mod tests {
             found(0.600_000_01),
             "the load must be at most 0.6 for the model to hold; found 0.60000001"
         );
+    }
+
+    #[test]
+    fn the_end_of_a_range_has_four_digits_and_lies_within_it() {
+        let sixth = 1.0 / 6.0;
+        let found = Range::from_to(0.0, sixth).check("the share", 0.2285).unwrap_err();
+        let expected = "the share must be at most 0.1666 for the model to hold; found 0.2285";
+        assert_eq!(found.to_string(), expected);
+        assert_eq!(Range::at_least(sixth).to_string(), "at least 0.1667 and finite");
+        assert_eq!(Range::above_up_to(-sixth, 0.98).to_string(), "above -0.1666 and at most 0.98");
     }
 
     #[test]
