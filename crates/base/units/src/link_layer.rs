@@ -63,8 +63,8 @@ impl LinkLayer {
     /// The smallest overhead. It is negative, because the kernel may count headers that the link does not
     /// send; these have at most 64 bytes.
     pub const MIN_OVERHEAD: i64 = -64;
-    /// The largest overhead and the largest `mpu`.
-    pub const MAX_BYTES: i64 = 65_535;
+    /// The largest overhead and the largest `mpu`: those of tc-cake(8), more than any link has.
+    pub const MAX_BYTES: i64 = 256;
 
     /// Link layers with names: those of tc-cake(8) with its numbers, and `lte`.
     pub const PRESETS: &[Preset] = &[
@@ -472,9 +472,9 @@ mod tests {
             ("mpu x", "`mpu` requires a number of bytes; found \"x\""),
             ("overhead 18 docsis", "`docsis` must come first in \"overhead 18 docsis\""),
             ("overhead -65", "\"overhead -65\" is out of range"),
-            ("mpu 65536", "\"mpu 65536\" is out of range"),
+            ("mpu 257", "\"mpu 257\" is out of range"),
             ("mpu -1", "\"mpu -1\" is out of range"),
-            ("overhead 65535 ether-vlan", "\"overhead 65535 ether-vlan\" is out of range"),
+            ("overhead 253 ether-vlan", "\"overhead 253 ether-vlan\" is out of range"),
         ] {
             let error = wrong.parse::<LinkLayer>().unwrap_err();
             assert_eq!(error.message, message);

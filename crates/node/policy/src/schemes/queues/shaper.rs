@@ -23,7 +23,7 @@ pub(crate) struct Keys {
     #[serde(default)]
     burst: Bytes,
     /// Bytes that the bottleneck's link adds to each packet. Replaces the overhead of `link_layer`.
-    #[schemars(extend("x-range" = "at most 65535 B"))]
+    #[schemars(extend("x-range" = "at most 256 B"))]
     overhead: Option<Bytes>,
     /// Link layer of the bottleneck: a name such as `"docsis"` or `"pppoe-ptm"`, parts such as
     /// `"overhead 40 mpu 64 atm"`, or a table with `overhead`, `mpu` and `framing`. Each packet counts as the
@@ -59,7 +59,8 @@ impl Keys {
         let Some(overhead) = self.overhead else { return Some(layer) };
         let found = layer.with_overhead(overhead.0 as i64);
         if found.is_none() {
-            let message = format!("overhead must be 0 B to 65535 B; found {overhead}");
+            let max = LinkLayer::MAX_BYTES;
+            let message = format!("overhead must be 0 B to {max} B; found {overhead}");
             let help = "give the bytes of the link's headers";
             checker.document.mistake(&format!("{path}.overhead"), message, help);
         }
