@@ -45,8 +45,8 @@ pub(crate) fn merge(console: &Console, args: &Merge) -> Result<(), Failure> {
         let mut run = join(parts, &command)?;
         // Its scenario, with all replicas, from the first part.
         let whole = Run { folder: places.first().cloned(), points: Vec::new(), ..run.clone() };
-        let warnings = Case::new(&Simulator, Stored::load(&whole)?.loaded, &Overrides::default());
-        renew_warnings(&mut run, &warnings.input_warnings(), None);
+        let case = Case::new(&Simulator, Stored::load(&whole)?.loaded, &Overrides::default());
+        renew_warnings(&mut run, &case, None);
         places.iter().try_for_each(|place| output.copy_rows(place, folder))?;
         warn_of_transfers(console, &output, &run, folder)?;
         runs.push(run);

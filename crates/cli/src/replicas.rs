@@ -209,7 +209,7 @@ impl Work {
                 output.copy_rows(from, folder)?;
             }
             let mut run = join(vec![run, kept], command)?;
-            renew_warnings(&mut run, &case.input_warnings(), Some(&self.asked));
+            renew_warnings(&mut run, case, Some(&self.asked));
             warn_of_transfers(console, output, &run, folder)?;
             joined.push(run);
         }

@@ -169,7 +169,8 @@ impl Shown<'_> {
             return Ok(());
         }
         let message = if self.brief { brief } else { text };
-        console.print(&format!("{}\n", message(view, console.color_out, console.columns)))?;
+        let view = if console.quiet { view.clone().without_notes() } else { view.clone() };
+        console.print(&format!("{}\n", message(&view, console.color_out, console.columns)))?;
         self.trace.map_or(Ok(()), |trace| console.file("Trace", trace))?;
         console.file("Report", &page?)
     }

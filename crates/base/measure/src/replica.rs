@@ -185,6 +185,13 @@ impl WorkloadResult {
         (asks || sends) && self.all.completion.n() == 0 && self.delivered_bytes == 0 && !arrives
     }
 
+    /// Whether it neither began nor delivered anything after the warm-up.
+    pub fn is_unmeasured(&self) -> bool {
+        let transfers = self.all.n() + self.open + self.failed + self.asked_bytes;
+        let sends = self.datagrams.is_some_and(|datagrams| datagrams.sent > 0);
+        transfers == 0 && self.delivered_bytes == 0 && self.long_flows.is_none() && !sends
+    }
+
     /// The share of packets that were dropped anywhere, 0 to 1, among those that completed transfers
     /// sent, both ways.
     pub fn packet_loss(&self) -> Option<f64> {

@@ -309,8 +309,9 @@ impl Summary {
             .map(|i| workload(&column(replicas, |r| &r.workloads[i]), first.measured))
             .collect();
         let warnings = workloads.iter().enumerate().flat_map(|(i, workload)| {
-            let starved = starved(&column(replicas, |r| &r.workloads[i]));
-            stability::warnings(workload, replicas.len() as u32).into_iter().chain(starved)
+            let results = column(replicas, |r| &r.workloads[i]);
+            let found = starved(&results).or_else(|| unmeasured(&results));
+            stability::warnings(workload, replicas.len() as u32).into_iter().chain(found)
         });
         let warnings = warnings.collect();
         let ports = (0..first.ports.len())
@@ -428,6 +429,15 @@ fn starved(replicas: &[&WorkloadResult]) -> Option<Warning> {
         first.name
     );
     Some(Warning::new(WarningKind::Starved, message))
+}
+
+/// What must be said of a workload that has no figure in any table, since it sent nothing after the warm-up.
+fn unmeasured(replicas: &[&WorkloadResult]) -> Option<Warning> {
+    let name = &replicas[0].name;
+    let is_unmeasured = !name.contains('/') && replicas.iter().all(|one| one.is_unmeasured());
+    let message = format!("nothing of {name} was measured: it sent nothing after the warm-up");
+    let help = "start it later, let it send more, or shorten `warm_up`";
+    is_unmeasured.then(|| Warning::new(WarningKind::Unmeasured, message).with_help(help))
 }
 
 fn class(replicas: &[&ClassResult]) -> ClassSummary {

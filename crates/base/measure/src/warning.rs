@@ -53,6 +53,8 @@ pub enum WarningKind {
     IdenticalReplicas,
     /// A workload got nothing through.
     Starved,
+    /// A workload sent nothing after the warm-up.
+    Unmeasured,
     /// A figure rests on fewer replicas than were run.
     PartialSample,
     /// A class of the policy matched no packet.
@@ -85,6 +87,7 @@ impl WarningKind {
             | WarningKind::Stopped
             | WarningKind::IdenticalReplicas
             | WarningKind::Starved
+            | WarningKind::Unmeasured
             | WarningKind::PartialSample
             | WarningKind::UnmatchedClass => true,
             WarningKind::Engine

@@ -91,6 +91,21 @@ fn a_mistake_in_a_design_has_its_file_line_and_column() {
 }
 
 #[test]
+fn a_warning_about_one_row_is_at_its_point_and_a_byte_order_mark_is_accepted() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path();
+    let design = written(home, "\u{feff}links.bottleneck.loss\r\n0\r\n1\r\n");
+    let ended = simulate(home, "out", &["--design", &design, "--set", "drain=0 s"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let summary = fs::read_to_string(home.join("out/summary.json")).unwrap();
+    let points: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    let says = |point: usize| {
+        points[point]["summary"]["warnings"].to_string().contains("loses every packet")
+    };
+    assert_eq!([says(0), says(1)], [false, true], "{summary}");
+}
+
+#[test]
 fn a_repeated_point_is_named_and_a_design_of_many_points_runs() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path();

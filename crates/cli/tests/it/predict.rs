@@ -36,6 +36,10 @@ fn a_prediction_is_a_table_of_means_with_what_they_rest_on() {
     assert!(ended.out.contains("Pollaczek and Khinchine"), "{}", ended.out);
     assert!(!ended.out.contains('±'), "{}", ended.out);
     assert!(out.join("report.html").exists());
+    let out = out.to_str().unwrap();
+    let quiet = run(&["predict", "--quiet", file.to_str().unwrap(), "--out", out, "--force"]);
+    assert_eq!(quiet.code, Some(0), "{}", quiet.err);
+    assert!(ended.out.contains("note: ") && !quiet.out.contains("note: "), "{}", quiet.out);
 }
 
 /// The same prediction for machines.

@@ -182,6 +182,33 @@ flood.poisson = { from = "x", to = "b", load = "200 Mbit/s", size.constant = "30
 "#;
 
 #[test]
+fn a_flow_that_ends_within_the_warm_up_is_in_no_table_and_in_a_warning() {
+    let home = tempfile::tempdir().unwrap();
+    let short = ["--set", "workloads.long.bulk.size=1 B", "--set", "warm_up=2 s"];
+    let ended = with_files(home.path(), "simulate", LINE, &short);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let expected = "nothing of long was measured: it sent nothing after the warm-up";
+    assert!(words(&ended.out).contains(expected), "{}", ended.out);
+    let whole = with_files(home.path(), "simulate", LINE, &["--set", "warm_up=2 s", "--force"]);
+    assert!(!whole.out.contains("was measured"), "{}", whole.out);
+}
+
+#[test]
+fn transfers_that_were_all_aborted_have_begun() {
+    let home = tempfile::tempdir().unwrap();
+    let pages = "workloads.pages.transfers = { client = \"b\", server = \"a\", rate = \"5 /s\", request.constant = \"300 B\", \
+                 reply.constant = \"5 KB\" }\ntcp.rto_initial = \"1 ns\"\n";
+    let line: String = LINE
+        .lines()
+        .filter(|line| !line.starts_with("workloads"))
+        .fold(String::new(), |text, line| text + line + "\n");
+    let ended = with_files(home.path(), "simulate", &format!("{line}{pages}"), &[]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("were aborted by their TCP"), "{}", ended.out);
+    assert!(ended.out.starts_with("No transfer completed.\n"), "{}", ended.out);
+}
+
+#[test]
 fn what_gets_nothing_through_stays_in_every_table() {
     let home = tempfile::tempdir().unwrap();
     let ended = with_files(home.path(), "simulate", STARVED, &[]);

@@ -109,9 +109,9 @@ impl<'e> Case<'e> {
         self.folder = Some(format!("{}-{}", at + 1, folder_name(&self.label)));
     }
 
-    /// The warnings about its policy and its scenario, for its results.
-    pub fn input_warnings(&self) -> Vec<Warning> {
-        self.loaded.warnings.0.iter().map(input_warning).collect()
+    /// The warnings about its policy and its scenario that concern the point at this index, for its results.
+    pub fn input_warnings(&self, point: usize) -> Vec<Warning> {
+        self.loaded.warnings_at(point).map(input_warning).collect()
     }
 
     /// The warnings about the policies and scenarios of all cases, each once.

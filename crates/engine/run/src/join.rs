@@ -6,6 +6,8 @@ use shortflow_measure::{
     ClassResult, ClassSummary, Point, Replica, Run, Warning, WarningKind, warnings,
 };
 
+use crate::case::Case;
+
 /// Why runs cannot be joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
@@ -174,16 +176,16 @@ fn or_none(value: &str) -> &str {
     if value.is_empty() { "none" } else { value }
 }
 
-/// Gives a run that was joined the warnings that one run of all its replicas has: those about its inputs, and about what is missing of
-/// the replicas that were asked for at each point, where that is known.
-pub fn renew_warnings(run: &mut Run, input: &[Warning], asked: Option<&[usize]>) {
+/// Gives a run that was joined the warnings that one run of all its replicas has: those about the inputs
+/// of `case`, and about what is missing of the replicas that were asked for at each point, where that is known.
+pub fn renew_warnings(run: &mut Run, case: &Case<'_>, asked: Option<&[usize]>) {
     for (at, point) in run.points.iter_mut().enumerate().filter(|(_, one)| one.failure.is_none()) {
         let (complete, is_of_model) = (point.replicas.len(), point.is_of_model());
         let all = &mut point.summary.warnings;
         all.retain(|warning| warning.kind != WarningKind::Input);
         let begin = all.iter().position(|warning| rank(warning.kind).is_some());
         let begin = begin.unwrap_or(all.len());
-        all.splice(begin..begin, input.iter().cloned());
+        all.splice(begin..begin, case.input_warnings(at));
         let Some(asked) = asked.and_then(|asked| asked.get(at)) else { continue };
         all.retain(|warning| warning.kind != WarningKind::Interrupted);
         if complete < *asked && !is_of_model {
@@ -299,6 +301,7 @@ fn rank(kind: WarningKind) -> Option<u8> {
         | WarningKind::Stopped
         | WarningKind::IdenticalReplicas
         | WarningKind::Starved
+        | WarningKind::Unmeasured
         | WarningKind::PartialSample => None,
     }
 }

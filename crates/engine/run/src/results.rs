@@ -242,7 +242,7 @@ impl Complete {
             let unmatched = classes
                 .reduce(ClassUse::and)
                 .map(|classes| classes.warnings(&point.scenario, &what.loaded.unreachable));
-            let mut found = point_of(settings, outcomes, what.input_warnings());
+            let mut found = point_of(settings, outcomes, what.input_warnings(at));
             found.summary.warnings.extend(unmatched.unwrap_or_default());
             if kept.len() < asked {
                 found.summary.warnings.push(missing_replicas(kept.len(), asked));

@@ -182,10 +182,11 @@ impl Design {
 
 type Record = Result<Vec<Cell>, (Range<usize>, String)>;
 
-/// The records of a CSV text, one in each line.
+/// The records of a CSV text, one in each line, after the byte-order mark that spreadsheets write.
 fn records(text: &str) -> impl Iterator<Item = Record> {
-    let mut start = 0;
-    text.split_inclusive('\n').map(move |line| {
+    let rest = text.trim_start_matches('\u{feff}');
+    let mut start = text.len() - rest.len();
+    rest.split_inclusive('\n').map(move |line| {
         let begin = start;
         start += line.len();
         cells(line.trim_end_matches(['\n', '\r']), begin)
@@ -276,6 +277,8 @@ mod tests {
         assert_eq!(mistake("a,b\n").2, "the design has no points");
         let found = parse("a,b\n1,2\n\n3,4\n1,2\n").unwrap();
         assert_eq!(found.points().len(), 3);
+        let marked = parse("\u{feff}a,b\r\n1,2\r\n").unwrap();
+        assert_eq!(marked.keys().collect::<Vec<_>>(), ["a", "b"], "without the byte-order mark");
         let same = "this point is the same as that of line 2".to_owned();
         assert_eq!(at(&found.warnings[0]), (5, 1, same));
     }

@@ -79,12 +79,23 @@ pub struct SweepPoint {
     pub label: String,
     /// The scenario at this point.
     pub scenario: Scenario,
+    /// The warnings about this point, which [`Loaded::warnings`] has too.
+    warnings: Diagnostics,
 }
 
 impl Loaded {
     /// The points of the sweep; the last axis changes fastest. One point without a sweep.
     pub fn points(&self) -> &[SweepPoint] {
         &self.points
+    }
+
+    /// The warnings that concern the point at this index: its own, and those of no single point.
+    pub fn warnings_at(&self, point: usize) -> impl Iterator<Item = &Diagnostic> {
+        let is_of = |at: &SweepPoint, found: &Diagnostic| at.warnings.0.contains(found);
+        self.warnings.0.iter().filter(move |found| {
+            self.points.get(point).is_some_and(|at| is_of(at, found))
+                || !self.points.iter().any(|at| is_of(at, found))
+        })
     }
 
     /// The points of the sweep, by value.
@@ -302,13 +313,15 @@ impl Loader<'_> {
             scenario.inputs.files.push((design.name.clone(), design.digest.clone()));
         }
         let of_policy = scenario.policy.iter().flat_map(|policy| policy.warnings.0.clone());
-        for found in of_policy.chain(document.warnings().0) {
-            if !warnings.0.contains(&found) {
-                warnings.0.push(found);
+        let found = Diagnostics(of_policy.chain(document.warnings().0).collect());
+        for one in &found.0 {
+            if !warnings.0.contains(one) {
+                warnings.0.push(one.clone());
             }
         }
         let label = axes.iter().zip(&values).map(|(axis, value)| format!("{axis} = {value}"));
-        Ok(SweepPoint { label: label.collect::<Vec<_>>().join(", "), values, scenario })
+        let label = label.collect::<Vec<_>>().join(", ");
+        Ok(SweepPoint { label, values, scenario, warnings: found })
     }
 
     /// The path and the text of a file, relative to this one.

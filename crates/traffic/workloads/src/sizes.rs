@@ -114,6 +114,23 @@ impl Sizes {
         }
     }
 
+    /// The share of all bytes in sizes so large that fewer than one of `draws` is expected, and the smallest of
+    /// these sizes; `None` for a distribution without a heavy tail.
+    pub fn rare(&self, draws: f64) -> Option<(f64, Bytes)> {
+        let Sizes::Pareto { scale, shape, max } = self else { return None };
+        let size = scale * libm::pow(draws.max(1.0), 1.0 / shape);
+        if max.is_some_and(|max| size >= max.0 as f64) {
+            return None;
+        }
+        // E[X; X > x] = s^a·a·x^(1−a)/(a − 1), of which P(X > m) of `max` bytes replaces the part beyond m.
+        let beyond = |x: f64| scale * shape * libm::pow(scale / x, shape - 1.0) / (shape - 1.0);
+        let cut = max.map_or(0.0, |max| {
+            let max = max.0 as f64;
+            beyond(max) - max * libm::pow(scale / max, *shape)
+        });
+        Some(((beyond(size) - cut) / self.mean(), whole(size)))
+    }
+
     /// The mean number of segments of `mss` bytes that a message needs: the sum over k of the
     /// probability that it is longer than k segments.
     pub fn mean_segments(&self, mss: u64) -> f64 {
@@ -211,6 +228,27 @@ const TERMS: u64 = 10_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_share_of_bytes_in_rare_sizes_is_that_of_the_quantile_function() {
+        const PARTS: u32 = 1_000_000;
+        for (shape, max) in [(3.0, None), (1.2, Some(Bytes(500_000))), (1.01, Some(Bytes(90_000)))]
+        {
+            let sizes = Sizes::Pareto { scale: 1000.0, shape, max };
+            let (share, size) = sizes.rare(100.0).unwrap();
+            let quantile = |part: u32| {
+                let above = (f64::from(part) + 0.5) / f64::from(PARTS);
+                let size = 1000.0 / above.powf(1.0 / shape);
+                max.map_or(size, |max| size.min(max.0 as f64))
+            };
+            let [rare, all] = [PARTS / 100, PARTS].map(|n| (0..n).map(quantile).sum::<f64>());
+            assert!((share - rare / all).abs() < 1e-3, "{shape}: {share}, {}", rare / all);
+            let expected = quantile(PARTS / 100);
+            assert!((size.0 as f64 / expected - 1.0).abs() < 1e-3, "{shape}: {size}, {expected}");
+        }
+        assert_eq!(Sizes::Constant(Bytes(1)).rare(100.0), None);
+        assert_eq!(Sizes::pareto(Bytes(1000), 1.5, Some(Bytes(2000))).rare(100.0), None);
+    }
 
     /// The mean of `of` over many draws.
     fn sampled(sizes: &Sizes, of: impl Fn(u64) -> f64) -> f64 {

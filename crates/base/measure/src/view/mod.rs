@@ -46,4 +46,11 @@ impl<'r> View<'r> {
             set,
         }
     }
+
+    /// The same without notes, which raise no doubt about the runs.
+    #[must_use]
+    pub fn without_notes(mut self) -> View<'r> {
+        self.warnings.retain(|one| !one.warning.kind.is_note());
+        self
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use shortflow_policy::{QueueLimit, Role};
 use shortflow_tcp::EchoRule;
 use shortflow_text::Document;
-use shortflow_units::{Duration, Length, Probability, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rate};
 use shortflow_workloads::Sizes;
 
 use super::topology::MIN_PACKET;
@@ -201,6 +201,78 @@ pub(super) fn late(document: &mut Document, scenario: &Scenario) {
     );
     let help = "shorten the delay, or lengthen the run";
     document.warning(&format!("links.{}.delay", group_of(link)), message, help);
+}
+
+/// The share of a load in rare sizes from which on the realised load is usually far below the offered one.
+const MAX_RARE: f64 = 0.5;
+
+/// Warns of transfers most of whose load is in replies so large that none of them is expected in all replicas together.
+pub(super) fn heavy_tails(document: &mut Document, scenario: &Scenario) {
+    for workload in &scenario.workloads {
+        let WorkloadKind::Transfers(transfers) = &workload.kind else { continue };
+        let begin = transfers.start.max(Instant::START + scenario.warm_up);
+        let seconds = transfers.stop.as_secs_f64() - begin.as_secs_f64();
+        let draws = transfers.rate * seconds.max(0.0) * f64::from(scenario.replicas);
+        let rare = transfers.reply.rare(draws).filter(|(share, _)| *share > MAX_RARE);
+        let Some((share, size)) = rare.filter(|_| draws >= 1.0) else { continue };
+        let message = format!(
+            "{:.0} % of the load of `{}` is in replies above {size}, of which fewer than one is expected in all replicas: \
+             the realised load is usually far below the offered one",
+            100.0 * share,
+            workload.name
+        );
+        let help =
+            "set `max`, or a greater `shape`; a longer `duration` or more `replicas` help little";
+        document.warning(&format!("workloads.{}.transfers.reply", workload.name), message, help);
+    }
+}
+
+/// Warns of the first workload whose `tcp.window_rate` is less than a segment in each round trip, which is the least
+/// window. `of_all` is the rate in `[tcp]`.
+pub(super) fn window_rate(document: &mut Document, scenario: &Scenario, of_all: Option<Rate>) {
+    let found = scenario.workloads.iter().filter(|one| one.kind.uses_tcp()).find_map(|workload| {
+        let rate = workload.tcp.window_rate?;
+        let segment = Bytes(u64::from(workload.tcp.mss));
+        let round_trip = shortest_round_trip(scenario, workload)?;
+        let min = segment.0 as f64 * 8.0 / round_trip.as_secs_f64();
+        let is_below = (rate.bits_per_sec() as f64) < min;
+        is_below.then_some((workload, rate, segment, round_trip, rounded_up(min)))
+    });
+    let Some((workload, rate, segment, round_trip, min)) = found else { return };
+    let path = match of_all == Some(rate) {
+        true => "tcp.window_rate".to_owned(),
+        false => format!("workloads.{}", workload.name),
+    };
+    let message = format!(
+        "window_rate {rate} is less than a segment of {segment} in a round trip of `{}` ({round_trip}), which is the \
+         least window: it is not kept",
+        workload.name
+    );
+    let help = format!("the least rate of this path is {min}; a smaller `mss` lowers it");
+    document.warning(&path, message, &help);
+}
+
+/// A rate of three digits.
+fn rounded_up(bits_per_sec: f64) -> Rate {
+    let (bits, mut step) = (bits_per_sec.ceil() as u64, 1);
+    while bits / step >= 1000 {
+        step *= 10;
+    }
+    Rate::from_bits_per_sec(bits.div_ceil(step) * step)
+}
+
+/// The shortest round trip of a segment between the nodes of a workload, without queueing; `None` without links.
+fn shortest_round_trip(scenario: &Scenario, workload: &Workload) -> Option<Duration> {
+    let pairs = workload.kind.pairs();
+    let turned: Vec<(NodeId, NodeId)> = pairs.iter().map(|&(one, other)| (other, one)).collect();
+    let line = |at: &usize| {
+        let link = &scenario.links[at / 2];
+        if at.is_multiple_of(2) { &link.forward } else { &link.back }
+    };
+    let delay = |way: &Vec<usize>| way.iter().map(|at| line(at).delay.as_secs_f64()).sum::<f64>();
+    let [there, back] = [pairs, &turned].map(|pairs| scenario.ways(pairs));
+    let both = there.iter().zip(&back).map(|(there, back)| delay(there) + delay(back));
+    both.min_by(f64::total_cmp).filter(|time| *time > 0.0).map(Duration::from_secs_f64)
 }
 
 /// The name of a link in the text, without an index.

@@ -58,6 +58,7 @@ pub(crate) fn check(
     let queued = file.links.iter().filter(|(_, link)| link.queue.is_some());
     let queued: Vec<String> = queued.map(|(name, _)| name.to_owned()).collect();
     let is_tcp_of_all = file.tcp.congestion.is_some();
+    let window_rate_of_all = file.tcp.window_rate;
     let scenario = Scenario {
         name,
         description: file.description,
@@ -80,6 +81,8 @@ pub(crate) fn check(
     doubtful::overloaded(document, &scenario);
     doubtful::deep(document, &scenario, &queued);
     doubtful::late(document, &scenario);
+    doubtful::heavy_tails(document, &scenario);
+    doubtful::window_rate(document, &scenario, window_rate_of_all);
     Ok(scenario)
 }
 

@@ -270,6 +270,36 @@ fn what_is_absurd_but_allowed_is_warned_of() {
     assert!(warned(&far).contains("no packet arrives over the link"), "{}", warned(&far));
 }
 
+/// Warnings of transfers between two hosts whose round trip is 6 ms.
+fn of_transfers(reply: &str, more: &str) -> String {
+    let pages = format!(
+        "[workloads.pages.transfers]\nclient = \"h[0]\"\nserver = \"h[1]\"\nload = \"4 Mbit/s\"\n\
+         request.constant = \"300 B\"\nreply.pareto = {{ mean = \"50 KB\", {reply} }}\n"
+    );
+    load(&format!("replicas = 2\n{RING}{pages}{more}"), "").warnings.to_string()
+}
+
+#[test]
+fn a_load_that_is_mostly_in_replies_too_rare_for_the_run_is_warned_of() {
+    let heavy = of_transfers("shape = 1.01", "");
+    assert!(heavy.contains("of which fewer than one is expected in all replicas"), "{heavy}");
+    assert!(heavy.contains("% of the load of `pages`"), "{heavy}");
+    assert_eq!(of_transfers("shape = 1.5", ""), "");
+    assert_eq!(of_transfers("shape = 1.01, max = \"60 KB\"", ""), "", "large ones are cut");
+}
+
+#[test]
+fn a_window_rate_below_a_segment_in_a_round_trip_is_warned_of_with_the_least_rate() {
+    // 1000 B in 6 ms are 1.33 Mbit/s.
+    let with = |rate: &str| {
+        of_transfers("shape = 1.5", &format!("[tcp]\nmss = \"1000 B\"\nwindow_rate = \"{rate}\"\n"))
+    };
+    let low = with("1.3 Mbit/s");
+    assert!(low.contains("a round trip of `pages` (6 ms)"), "{low}");
+    assert!(low.contains("the least rate of this path is 1.34 Mbit/s"), "{low}");
+    assert_eq!(with("1.4 Mbit/s"), "");
+}
+
 #[test]
 fn a_load_that_no_link_carries_is_warned_of_with_its_figure() {
     let cbr = |rate: &str| {
