@@ -17,6 +17,7 @@ mod on_linux {
     use std::io::ErrorKind;
     use std::net::SocketAddr;
     use std::path::{Path, PathBuf};
+    use std::sync::Arc;
 
     use serde_json::{Value, json};
     use shortflow_agent::{
@@ -26,7 +27,7 @@ mod on_linux {
     };
 
     use shortflow_console::Guard;
-    use shortflow_text::{InputFiles, MAX_TEXT, name_of, reason};
+    use shortflow_text::{InputFiles, MAX_TEXT, Source, name_of, reason};
 
     use crate::agent_args as args;
     use crate::agent_args::{
@@ -109,6 +110,11 @@ mod on_linux {
 
     /// `shortflow agent plan`.
     fn plan(console: &Console, args: &Plan) -> Result<(), Failure> {
+        // Of two repositories, each mistake names its own.
+        let read = |folder: &Path| match args.from {
+            Some(_) => read(folder).map_err(|failure| in_folder(folder, failure)),
+            None => read(folder),
+        };
         let after = read(&args.folder)?;
         console.warnings(&after.warnings);
         let before = args.from.as_deref().map(read).transpose()?;
@@ -361,6 +367,16 @@ mod on_linux {
 
     fn read(folder: &Path) -> Result<Fleet, Failure> {
         Ok(Fleet::check(&bundle(folder)?)?)
+    }
+
+    /// The same mistakes, with this folder before the names of files.
+    fn in_folder(folder: &Path, failure: Failure) -> Failure {
+        let Failure::Mistakes(mut mistakes) = failure else { return failure };
+        for mistake in &mut mistakes.0 {
+            let name = folder.join(&mistake.source.name).display().to_string();
+            mistake.source = Arc::new(Source { name, text: mistake.source.text.clone() });
+        }
+        Failure::Mistakes(mistakes)
     }
 
     /// The repository in a folder.

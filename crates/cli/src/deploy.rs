@@ -83,6 +83,9 @@ mod on_linux {
             return crate::deploy_tcp::deploy(console, args);
         }
         let whole = args;
+        if args.up.is_some() != args.down.is_some() {
+            return Err(one_rate(args, "they are the rates of both directions of a line"));
+        }
         let Some([up, down]) = args.directions() else {
             let policy = read(console, &args.policy, &args.set)?;
             let place = Place::from_args(args)?;
@@ -130,8 +133,18 @@ mod on_linux {
         let not_deployed =
             |args: &Deploy| Failure::from(Error::NotDeployed { device: name_of(args) });
         let there = DirectionsThere::observe(args)?;
-        let of_both =
-            || matches!(there, DirectionsThere::Same).then(|| args.with_rates(None, None));
+        let is_same = matches!(there, DirectionsThere::Same);
+        if args.up.is_some() != args.down.is_some() && (*reset || !is_same) {
+            let why = match reset {
+                true => "--reset keeps no rate of the deployment",
+                false => "no policy is deployed on both directions whose other rate is kept",
+            };
+            return Err(one_rate(args, why));
+        }
+        let of_both = || {
+            let [up, down] = args.rates();
+            is_same.then(|| args.with_rates(up, down))
+        };
         let Some([up, down]) = args.directions().or_else(of_both) else {
             let place = Place::from_args(args)?;
             let spot = Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
@@ -167,7 +180,18 @@ mod on_linux {
         both(console, args, sent, received)
     }
 
-    /// What a reload that names no direction finds on what the device receives.
+    /// Refuses one of --up and --down without the other.
+    fn one_rate(args: &Deploy, why: &str) -> Failure {
+        let (given, other, alone) = match args.up {
+            Some(_) => ("--up", "--down", "--rate"),
+            None => ("--down", "--up", "--ingress --rate"),
+        };
+        Failure::Input(format!(
+            "missing {other} RATE, which {given} requires: {why}\nadd {other}, or give {alone} for this direction alone"
+        ))
+    }
+
+    /// What a reload that does not give the rates of both directions finds on what the device receives.
     enum DirectionsThere {
         /// The policy that is also on what it sends, where no rate says which of both is meant.
         Same,
@@ -179,7 +203,10 @@ mod on_linux {
 
     impl DirectionsThere {
         fn observe(args: &Deploy) -> Result<DirectionsThere, Failure> {
-            if args.ingress || args.up.is_some() || link(&args.dev).is_err() {
+            if args.ingress
+                || (args.up.is_some() && args.down.is_some())
+                || link(&args.dev).is_err()
+            {
                 return Ok(DirectionsThere::One);
             }
             let received = Received::observe(&args.dev)?.observed;

@@ -89,7 +89,7 @@ pub(crate) struct Deploy {
     /// Print the commands without running them; with --tcp, check the policy and print what would be deployed.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print one JSON object instead: actions, notes and warnings.
+    /// Print one JSON object instead: actions, notes and warnings; not with --dry-run.
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) json: bool,
     /// The whole command, where this is one direction of it.
@@ -109,20 +109,23 @@ impl Deploy {
                 )));
             }
         }
-        let missing = match (self.dev.is_empty() && !self.tcp.tcp, &self.up, &self.down) {
-            (true, ..) => "--dev DEVICE or --tcp: the device's name is empty",
-            (false, Some(_), None) => "--down RATE, which --up requires",
-            (false, None, Some(_)) => "--up RATE, which --down requires",
-            (false, ..) => return Ok(()),
-        };
+        if !self.dev.is_empty() || self.tcp.tcp {
+            return Ok(());
+        }
+        let missing = "--dev DEVICE or --tcp: the device's name is empty";
         let help = "`shortflow deploy --help` shows examples";
         Err(Failure::Input(format!("missing {missing}\n{help}")))
     }
 
+    /// The rates of what the device sends and of what it receives, where they are given.
+    pub(crate) fn rates(&self) -> [Option<Rate>; 2] {
+        [&self.up, &self.down].map(|given| given.as_ref()?.rate())
+    }
+
     /// What the device sends and what it receives, each as a command of its own, where both are asked for.
     pub(crate) fn directions(&self) -> Option<[Deploy; 2]> {
-        let rate = |given: &Option<RateOrDevice>| given.as_ref()?.rate();
-        Some(self.with_rates(Some(rate(&self.up)?), Some(rate(&self.down)?)))
+        let [up, down] = self.rates();
+        Some(self.with_rates(Some(up?), Some(down?)))
     }
 
     /// The same with these rates; without one, the rate comes from the policy, the device or the earlier deployment.

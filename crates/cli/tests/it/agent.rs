@@ -71,6 +71,8 @@ fn a_plan_tells_the_change_of_each_machine_and_refuses_a_mistake_with_its_place(
     let refused = run(&["agent", "plan", new]);
     assert_eq!(refused.code, Some(2));
     assert!(refused.err.contains("--> fleet.toml:4:43"), "{}", refused.err);
+    let refused = run(&["agent", "plan", old, "--from", new]);
+    assert!(refused.err.contains(&format!("--> {new}/fleet.toml:4:43")), "{}", refused.err);
     let none = run(&["agent", "plan", folder.path().to_str().unwrap()]);
     assert_eq!(none.code, Some(2), "{}", none.err);
 }

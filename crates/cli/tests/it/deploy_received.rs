@@ -52,9 +52,26 @@ fn both_directions_are_deployed_shown_reloaded_and_taken_away_in_one_command() {
         let out = done(&again);
         assert!(out.contains("core, 9 Mbit/s") && out.contains("core, 40 Mbit/s"), "{out}");
         assert!(limits("sf0").contains("limit 33p") && limits("sf-sf0").contains("limit 77p"));
+        let out = done(&["reload", STRICT, "--dev", "sf0", "--up", "8 Mbit/s"]);
+        assert!(out.contains("core, 8 Mbit/s") && out.contains("core, 40 Mbit/s"), "{out}");
+        let out = done(&["reload", STRICT, "--dev", "sf0", "--down", "45 Mbit/s"]);
+        assert!(out.contains("core, 8 Mbit/s") && out.contains("core, 45 Mbit/s"), "{out}");
+        let reset = run(&["reload", STRICT, "--dev", "sf0", "--up", "9 Mbit/s", "--reset"]);
+        assert_eq!(reset.code, Some(2), "{}", reset.out);
+        assert!(
+            reset.err.contains("missing --down RATE, which --up requires: --reset keeps"),
+            "{}",
+            reset.err
+        );
+        done(&again);
         let out = done(&["reload", STRICT, "--dev", "sf0", "--ingress", "--rate", "30 Mbit/s"]);
         assert!(out.starts_with("sf0 (received): ") && out.contains("30 Mbit/s"), "{out}");
         assert!(output("tc", "class show dev sf0").contains("ceil 9Mbit"));
+
+        done(&["undeploy", "--dev", "sf0", "--ingress"]);
+        let alone = run(&["reload", STRICT, "--dev", "sf0", "--up", "9 Mbit/s"]);
+        assert_eq!(alone.code, Some(2), "{}", alone.out);
+        assert!(alone.err.contains("or give --rate for this direction alone"), "{}", alone.err);
 
         let out = done(&["undeploy", "--dev", "sf0"]);
         assert!(out.starts_with("sf0: restored to the previous state"), "{out}");
@@ -165,6 +182,8 @@ fn what_makes_no_sense_is_refused_by_name_and_changes_nothing() {
         refused(&up, "--down");
         refused(&["--rate", "9 Mbit/s", "--set-down", "a=b"], "--set-down");
         refused(&["--set-up", "a=b"], "--up");
+        refused(&["--rate", "9 Mbit/s", "--mpu", "9 KB"], "write 0 B to 256 B");
+        refused(&["--rate", "9 Mbit/s", "--link-layer", "overhead 5000"], "is out of range");
         refused(&["--up", "10 kbit/s", "--down", "10 Mbit/s"], "64 kbit/s");
         // What one half cannot have is refused before the other one is changed.
         tc("qdisc add dev sf0 root handle 7: pfifo limit 9");
