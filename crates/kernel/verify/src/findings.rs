@@ -337,3 +337,51 @@ fn seconds(value: Option<f64>) -> String {
         Some(value) => format!("{value:.2} s"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::class::Way;
+    use crate::transfers::Transfers;
+
+    /// Findings at a device of 9 Mbit/s, where a class waits `ratio` times as long as the load.
+    fn findings(ratio: f64, sent: f64, resent: f64) -> Findings {
+        let class = |name: &str, ratio: Option<f64>| {
+            let class = Class { name: name.to_owned(), code_point: Dscp::EF, way: Way::Datagram };
+            let ratio = ratio.map(|ratio| [ratio, 0.98 * ratio, 0.999 * ratio]);
+            let delays = ClassDelays { min: None, median: None, p95: None, loss: 0.0, ratio };
+            (class, delays)
+        };
+        Findings {
+            code_points: Vec::new(),
+            classes: vec![class("calls", Some(ratio)), class("rest", None)],
+            load: Some(1),
+            unreached: Vec::new(),
+            transfers: Some(Period {
+                transfers: Transfers { times: Vec::new(), failed: 0 },
+                long_flows: sent,
+                device: Some(DeviceRate { sent, resent }),
+            }),
+            gain: None,
+            rate: None,
+            ceiling: Some(Rate::from_bits_per_sec(9_000_000)),
+            size: Bytes(20_000),
+            flows: 4,
+        }
+    }
+
+    #[test]
+    fn a_line_a_little_slower_than_the_device_is_named_where_no_class_waits_less() {
+        let suggested = |ratio, sent, resent| {
+            findings(ratio, sent, resent).json()["suggested_rate_bit_per_s"].as_u64()
+        };
+        // 8.0 Mbit/s arrive: 95 % of them.
+        assert_eq!(suggested(0.98, 8.4e6, 0.4e6), Some(7_600_000));
+        assert_eq!(suggested(0.12, 8.4e6, 0.4e6), None, "the queue is at the device");
+        assert_eq!(suggested(0.98, 9.1e6, 0.0), None, "all that the device may send arrives");
+        assert_eq!(suggested(0.12, 4.0e6, 0.0), Some(3_800_000), "the device is not filled");
+        let text = findings(0.98, 8.4e6, 0.4e6).text();
+        assert!(text.contains("8.0 Mbit/s arrived meanwhile, of the 9.0"), "{text}");
+        assert!(text.contains("`--rate '7.6 Mbit/s'`"), "{text}");
+    }
+}
