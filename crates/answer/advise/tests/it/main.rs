@@ -203,12 +203,19 @@ fn flows_of_the_users_own_come_as_often_and_as_large_as_in_their_list() {
     assert!((flows.down.per_second - 40.0 / 39.0).abs() < 1e-9);
     let network = Network { flows: Some(flows), ..network("cable", 2, &[Use::Voice]) };
     assert_eq!(workloads(&network), ["calls_up", "calls_down", "own_down", "own_up"]);
-    // The classes are the middles of twentieths: 1 KB, 3 KB, … 39 or 40 KB.
-    assert!(
-        network.scenario().contains("\"1000 B\", \"3000 B\", \"5000 B\""),
-        "{}",
-        network.scenario()
-    );
+    // Forty flows in up to 20 parts, each as often as it has flows, with its mean: 20.5 KB over all.
+    let scenario = network.scenario();
+    let list = |key: &str| -> Vec<f64> {
+        let text = scenario.split(&format!("{key} = [")).nth(1).expect("sizes have weights");
+        let text = text.split(']').next().unwrap().replace([' ', '"', 'B'], "");
+        text.split(',').map(|number| number.parse().unwrap()).collect()
+    };
+    let (sizes, weights) = (list("reply.choice = { sizes"), list("weights"));
+    assert!((10..=20).contains(&sizes.len()), "{sizes:?}");
+    assert_eq!(weights.iter().sum::<f64>(), 40.0);
+    let bytes: f64 = sizes.iter().zip(&weights).map(|(size, weight)| size * weight).sum();
+    assert!((bytes / 820_000.0 - 1.0).abs() < 1e-3, "{bytes}");
+    assert!(scenario.contains("request.constant = \"500 B\""), "{scenario}");
 }
 
 #[test]
