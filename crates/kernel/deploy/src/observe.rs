@@ -271,11 +271,11 @@ impl Observed {
 
     /// The records that are missing beside the memo, each as a sentence.
     fn missing_records(&self) -> impl Iterator<Item = String> {
-        let record = self.record.is_none().then(|| {
+        // Who applies steps without a file of the deployment has no record either.
+        let is_ours = self.in_file.is_some();
+        let record = (is_ours && self.record.is_none()).then(|| {
             format!("the record of the deployment's options (parent {ROOT:x}:, pref {AT_ROOT}) is missing")
         });
-        // Who types the commands of a dry run has neither the file nor this record.
-        let is_ours = self.in_file.is_some();
         let fingerprint = (is_ours && self.fingerprint.is_none()).then(|| {
             format!(
                 "the record of the queues' settings (parent {ROOT:x}:, pref {FINGERPRINT}) is missing: \
