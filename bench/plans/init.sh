@@ -8,7 +8,7 @@ for module in veth sch_htb sch_fq_codel; do modprobe $module; done
 used() { awk '/^(Slab|VmallocUsed|Percpu|PageTables|KernelStack):/ { sum += $2 } END { print sum }' /proc/meminfo; }
 for name in 64 default; do
   before=$(used)
-  /usr/sbin/tc -batch "/root/$name" || echo "the kernel refuses the tree $name"
+  /usr/sbin/tc -batch "/tree-$name" || echo "the kernel refuses the tree $name"
   sleep 2
   echo "RESULT $name $(($(used) - before))"
   /usr/sbin/tc qdisc del dev sf0 root

@@ -2,8 +2,8 @@
 
     python3 -B bench/plans/memory.py [--customers 2000]
 
-Fetches the kernel with apt into target/kernels, and boots it under QEMU, without hardware acceleration. Exit codes: 0 done; 3 this
-machine lacks something.
+Fetches the kernel with apt into target/kernels, and boots it under QEMU, without hardware acceleration. Exit codes: 0 done; 1 the
+kernel refuses a tree; 3 this machine lacks something.
 """
 
 import argparse
@@ -38,13 +38,16 @@ def main() -> int:
 
     def fill(guest: Path) -> None:
         for name, settings in QUEUES.items():
-            (guest / "root" / name).write_text(commands(customers, settings))
+            (guest / f"tree-{name}").write_text(commands(customers, settings))
 
     try:
         kernel = fetch("trixie", CACHE)
         pack(kernel, CACHE / "plans.cpio.gz", HERE / "init.sh", fill)
         print(f"Linux {kernel.version}, {customers} customers")
         for line in boot(kernel, CACHE / "plans.cpio.gz", CACHE / "plans.log", IN_REAL_TIME, patience=900):
+            if "refuses the tree" in line:
+                print(f"error: {line.strip()}; see {CACHE / 'plans.log'}", file=sys.stderr)
+                return 1
             if "RESULT " in line:
                 name, kilobytes = line[line.index("RESULT ") :].split()[1:]
                 print(f"queues of flows: {name}: {int(kilobytes) * 1024 / customers / 1000:.1f} KB for each customer", flush=True)

@@ -5,18 +5,8 @@ use std::path::Path;
 use shortflow_deploy::{Kind, examine_kernel};
 
 use crate::deploy::{AT, STRICT, done, ip, queues, with_a_cable};
+use crate::plans::PLANS;
 use crate::support::run;
-
-const SITES: &str = "\
-name = \"Village\"
-customers = \"customers.csv\"
-[line]
-down = \"100 Mbit/s\"
-up = \"100 Mbit/s\"
-[sites.tower]
-down = \"40 Mbit/s\"
-up = \"10 Mbit/s\"
-";
 
 const CUSTOMERS: &str = "name,addresses,down,up,site\nA,192.0.2.1,25 Mbit/s,5 Mbit/s,tower\n";
 
@@ -25,7 +15,7 @@ fn write(folder: &Path, customers: &str) -> String {
     let queue = if examine_kernel().0.lacks(Kind::FqCodel) { "fifo" } else { "fq-codel" };
     std::fs::write(folder.join("customers.csv"), customers).unwrap();
     let plans = folder.join("plans.toml");
-    std::fs::write(&plans, format!("queue = \"{queue}\"\n{SITES}")).unwrap();
+    std::fs::write(&plans, format!("queue = \"{queue}\"\n{PLANS}")).unwrap();
     plans.to_str().unwrap().to_owned()
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use crate::support::run;
 
-const PLANS: &str = "\
+/// A line with a site, and a table of customers beside it.
+pub(crate) const PLANS: &str = "\
 name = \"Village\"
 customers = \"customers.csv\"
 [line]

@@ -1,18 +1,14 @@
 //! What waits behind traffic that comes through slower links, and behind acknowledgements on a slow way back.
 
 use shortflow_measure::{Summary, WorkloadSummary};
-use shortflow_predict::Prediction;
-use shortflow_run::{Measured, Task, run_tasks};
 use shortflow_scenario::{Overrides, from_texts};
+
+use crate::against_simulations;
 
 fn predicted(text: &str) -> Summary {
     let loaded = from_texts(&[("line.toml", text)], &Overrides::default())
         .unwrap_or_else(|error| panic!("{error}"));
-    let task = Task { scenario: &loaded.points()[0].scenario, replica: 0 };
-    match run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0).unwrap().measured {
-        Measured::Means(summary) => *summary,
-        Measured::Replica(_) => panic!("there are means only"),
-    }
+    against_simulations::predicted(&loaded.points()[0].scenario)
 }
 
 /// Probes beside files over a line of 5 Mbit/s, which come from so many servers over links of their own.
