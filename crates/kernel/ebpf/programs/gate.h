@@ -164,7 +164,7 @@ static __always_inline void renew(const struct settings *set, struct shares *all
 }
 
 // Whether a segment may leave that TCP's timers send without asking: it pays at once, or stays. A share owes no more than a segment,
-// as for those that ask.
+// and the peak rate no more than a part of one, as for those that ask.
 static __always_inline int pay(const struct settings *set, struct shares *all, const struct ticket *ticket, __u64 now, __u32 bytes,
 			       __u32 rtt)
 {
@@ -175,7 +175,7 @@ static __always_inline int pay(const struct settings *set, struct shares *all, c
 	earn(set, all, now);
 	if (one)
 		renew(set, all, one, rtt);
-	may = all->level >= price && (!set->peak || all->peak_level >= price);
+	may = all->level >= price && (!set->peak || all->peak_level > 0);
 	if (set->sharing != SHARING_COMMON)
 		may = may && (!one || one->held > -price);
 	if (may)
@@ -222,8 +222,11 @@ static __always_inline void ask(const struct settings *set, struct shares *all, 
 	most = segments_in(all->level, price);
 	if (may > most)
 		may = most;
-	if (set->peak) {
+	if (set->peak && may) {
 		most = segments_in(all->peak_level, price);
+		// Whom nothing wakes owes a part of a segment, else it would be silent until a timer of TCP.
+		if (!most && question->is_urgent && all->peak_level > 0)
+			most = 1;
 		if (may > most)
 			may = most;
 	}

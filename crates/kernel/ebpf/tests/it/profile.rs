@@ -280,10 +280,13 @@ fn a_full_bucket_is_spent_at_the_peak_rate() {
         assert!(observed.keeps_to_the_profile(RATE), "{sharing:?} {state:?}");
         // A packet more in every interval, and what is earned between TCP's question and the stamp.
         let over = overdrawn_from(SEGMENT, sent, peak);
-        eprintln!("{sharing:?}: {over:.0} B above the peak rate");
+        let each = throughput(sent, 2);
+        eprintln!("{sharing:?}: {over:.0} B above the peak rate, {each:.0?} bit/s");
         assert!(over <= observed.allowance(peak), "{sharing:?}: {over:.0} B, {state:?}");
-        let total: f64 = throughput(sent, 2).iter().sum();
-        assert!(total > 0.9 * RATE.bits_per_sec() as f64, "{sharing:?}: {total:.0} bit/s");
+        let total: f64 = each.iter().sum();
+        assert!(total > 0.9 * RATE.bits_per_sec() as f64, "{sharing:?}: {each:.0?} bit/s");
+        // What timers send would be a connection that slept although the profile had tokens.
+        assert_eq!(state.stopped, 0, "{sharing:?}: {state:?}");
     }
 }
 
