@@ -53,6 +53,9 @@ pub(crate) struct Crossing {
     /// Mean seconds that one takes on the line, and mean square.
     pub(crate) busy: f64,
     pub(crate) square: f64,
+    /// Its packets, and the sum of their squares, one by one.
+    pub(crate) packets: f64,
+    pub(crate) of_packets: f64,
 }
 
 /// What one visit of a source puts on a meter, in bytes.
@@ -323,12 +326,15 @@ impl Adding<'_> {
         let slowest = hops[..at].iter().min_by(|one, other| rate(one).total_cmp(&rate(other)));
         let Some(link) = slowest.filter(|link| rate(link) < line.rate) else { return };
         let (mss, header) = (f64::from(tcp.mss), f64::from(tcp.header));
-        let (mut busy, mut square) = (0.0, 0.0);
+        let (mut busy, mut square, mut count, mut of_packets) = (0.0, 0.0, 0.0, 0.0);
         for &(size, share) in &message.sizes {
-            let packets = (size / mss).ceil();
-            let time = packets * line.time(size / packets.max(1.0) + header);
+            let packets = (size / mss).ceil().max(1.0);
+            let each = line.time(size / packets + header);
+            let time = packets * each;
             busy += share * time;
             square += share * time * time;
+            count += share * packets;
+            of_packets += share * time * each;
         }
         let places = hops[at].pieces.iter().flat_map(|piece| &piece.places);
         self.loads.crossings.push(Crossing {
@@ -339,6 +345,8 @@ impl Adding<'_> {
             times: self.route.share * message.count,
             busy,
             square,
+            packets: count,
+            of_packets,
         });
     }
 

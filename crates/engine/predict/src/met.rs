@@ -51,6 +51,8 @@ pub(crate) struct Met {
     pub(crate) heard: f64,
     /// Seconds that packets wait, about, for messages that come together through slower lines.
     pub(crate) crossing: f64,
+    /// Which part of the waits of all packets there is not, because they come spaced through slower lines.
+    pub(crate) spaced: f64,
     /// Whether weights leave it a part of the line, whatever the others want.
     pub(crate) is_guaranteed: bool,
     /// Whether long flows get the rates that go with it nevertheless.

@@ -377,7 +377,7 @@ fn ports(scenario: &Scenario, network: &Network) -> Vec<PortSummary> {
             mean_queue_bytes: None,
             mean_wait: waits.filter(|met| knows_wait(met)).and_then(|met| {
                 let is_least = met.is_least || met.crossing > MAX_CROSSING * met.wait;
-                Estimate::from_values(&[met.wait])
+                Estimate::from_values(&[met.wait * (1.0 - met.spaced)])
                     .map(|wait| Estimate { at_least: is_least, ..wait })
             }),
             ecn_marks: None,

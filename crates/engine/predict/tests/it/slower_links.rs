@@ -72,6 +72,44 @@ fn behind_several_senders_on_slower_links_the_time_of_a_small_transfer_is_a_boun
     assert!(found.at_least && found.mean < 0.03, "{found:?}");
 }
 
+#[test]
+fn behind_a_line_that_is_hardly_slower_the_wait_is_a_bound() {
+    let wait = |slower: &str| {
+        let found = predicted(&format!(
+            r#"
+            duration = "100 s"
+            warm_up = "10 s"
+            hosts = {{ p = {{}}, q = {{}}, u = {{}}, v = {{}} }}
+            routers = {{ a = {{}}, m = {{}}, b = {{}} }}
+            links.p = {{ between = ["p", "m"], rate = "1 Gbit/s", delay = "1 us" }}
+            links.q = {{ between = ["b", "q"], rate = "1 Gbit/s", delay = "1 us" }}
+            links.u = {{ between = ["u", "a"], rate = "1 Gbit/s", delay = "5 ms" }}
+            links.v = {{ between = ["b", "v"], rate = "1 Gbit/s", delay = "1 us" }}
+            links.first = {{ between = ["a", "m"], rate = "{slower}", delay = "5 ms" }}
+            links.second = {{ between = ["m", "b"], rate = "10 Mbit/s", delay = "5 ms" }}
+            measure.ports = ["m->b"]
+            [workloads.probe.poisson]
+            from = "p"
+            to = "q"
+            load = "1 Mbit/s"
+            size.constant = "1000 B"
+            [workloads.files.transfers]
+            server = "u"
+            client = "v"
+            load = "4 Mbit/s"
+            request.constant = "300 B"
+            reply.constant = "200 KB"
+            "#
+        ));
+        found.ports[0].mean_wait.unwrap()
+    };
+    // A file leaves one tenth of the line to packets that need as much. Simulated: 2.5 ms.
+    assert!(wait("9 Mbit/s").at_least);
+    // Four tenths are left, and packets of a file come too far apart to wait for each other. Simulated: 0.16 ms.
+    let found = wait("6 Mbit/s");
+    assert!(!found.at_least && (0.00012..0.00021).contains(&found.mean), "{found:?}");
+}
+
 /// Files of 14 KB over 20 Mbit/s, whose acknowledgements have `back`, and datagrams beside these.
 fn acknowledged_over(back: &str) -> Summary {
     predicted(&format!(
