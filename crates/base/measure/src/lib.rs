@@ -50,6 +50,7 @@ pub mod cases;
 pub mod engines;
 mod estimate;
 mod gains;
+mod grade;
 mod histogram;
 mod item;
 mod measures;
@@ -78,6 +79,7 @@ pub use estimate::{
     Estimate, jain, mean, paired, paired_gain, paired_gain_of_readings, relative_gain,
 };
 pub use gains::{Gain, PointGains, gains_at};
+pub use grade::Grade;
 pub use histogram::Histogram;
 pub use item::Item;
 pub use measures::{About, Better, Measure, Scope, Subject, Unit};

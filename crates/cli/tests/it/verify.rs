@@ -166,6 +166,19 @@ fn what_is_deployed_is_seen_to_work() {
         let highest = voice["ratio"][2].as_f64().unwrap();
         assert!(highest < 0.5, "voice waits for a fraction of what the load waits: {found:#}");
         assert!(found["transfers"]["complete"].as_u64().unwrap() > 0, "{found:#}");
+        let added = |class: &Value| class["added_s"].as_f64().unwrap();
+        assert!(added(voice) < 0.5 * added(rest), "{found:#}");
+        for class in classes {
+            let grade = match added(class) {
+                ..0.005 => "A+",
+                ..0.03 => "A",
+                ..0.06 => "B",
+                ..0.2 => "C",
+                ..0.4 => "D",
+                _ => "F",
+            };
+            assert_eq!(class["grade"], grade, "{class:#}");
+        }
     });
 }
 

@@ -1,6 +1,6 @@
 //! Whether classes have different delays under load.
 
-use shortflow_measure::Estimate;
+use shortflow_measure::{Estimate, Grade};
 
 use crate::probes::Seen;
 
@@ -13,6 +13,10 @@ const PROBES: usize = 5;
 /// A class beside the one that the load is in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassDelays {
+    /// The mean of the probes that returned before the load began, in seconds; `None` if none did.
+    pub idle: Option<f64>,
+    /// The mean of those that returned during the load.
+    pub mean: Option<f64>,
     /// The fastest probe, in seconds; `None` if none returned.
     pub min: Option<f64>,
     /// The median of the returned probes, in seconds; `None` if none returned.
@@ -40,6 +44,16 @@ pub enum RelativeDelay {
 }
 
 impl ClassDelays {
+    /// What the load adds to the mean round trip, in seconds.
+    pub fn added(&self) -> Option<f64> {
+        Some((self.mean? - self.idle?).max(0.0))
+    }
+
+    /// The bufferbloat grade of the class.
+    pub fn grade(&self) -> Option<Grade> {
+        self.added().map(Grade::from_added)
+    }
+
     /// What the ratio says.
     pub fn verdict(&self) -> RelativeDelay {
         match self.ratio {
@@ -51,16 +65,18 @@ impl ClassDelays {
     }
 }
 
-/// Each class beside that of the load, which is at `load`.
-pub(crate) fn class_delays(seen: &[Seen], load: usize) -> Vec<ClassDelays> {
+/// Each class beside that of the load, which is at `load`, and what it had waited before.
+pub(crate) fn class_delays(before: &[Seen], seen: &[Seen], load: usize) -> Vec<ClassDelays> {
     let reference = parts(&seen[load]);
-    let delays = |(at, seen): (usize, &Seen)| {
+    let delays = |(at, (before, seen)): (usize, (&Seen, &Seen))| {
         let times = seen.times();
         let pairs = parts(seen).into_iter().zip(&reference);
         let logs: Vec<f64> =
             pairs.filter_map(|(ours, theirs)| Some((ours? / (*theirs)?).ln())).collect();
         let ratio = if at == load { None } else { interval(&logs) };
         ClassDelays {
+            idle: mean(&before.times()),
+            mean: mean(&times),
             min: times.first().copied(),
             median: quantile(&times, 0.5),
             p95: quantile(&times, 0.95),
@@ -68,7 +84,11 @@ pub(crate) fn class_delays(seen: &[Seen], load: usize) -> Vec<ClassDelays> {
             ratio,
         }
     };
-    seen.iter().enumerate().map(delays).collect()
+    before.iter().zip(seen).enumerate().map(delays).collect()
+}
+
+fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 /// The mean of logarithms of ratios as a ratio, with its interval; none of fewer than three.
@@ -105,6 +125,12 @@ mod tests {
     use super::*;
     use crate::probes::Answer;
 
+    /// Beside a line without load on which each probe takes 20 ms.
+    fn delays(seen: &[Seen], load: usize) -> Vec<ClassDelays> {
+        let before = vec![seen_for(2, |_| Some(20)); seen.len()];
+        class_delays(&before, seen, load)
+    }
+
     /// A probe every 100 ms for 10 s, each of which takes what `took` says in milliseconds.
     fn seen(took: impl Fn(u64) -> Option<u64>) -> Seen {
         seen_for(10, took)
@@ -126,7 +152,7 @@ mod tests {
         let load = seen(|number| Some(wave(number) + number % 5));
         let fast = seen(|number| Some(wave(number) / 2));
         let slow = seen(|number| Some(wave(number) * 2));
-        let delays = class_delays(&[fast, load, slow], 1);
+        let delays = delays(&[fast, load, slow], 1);
         assert_eq!(delays[0].verdict(), RelativeDelay::Faster);
         assert_eq!(
             delays[1].verdict(),
@@ -146,7 +172,7 @@ mod tests {
         for seconds in [2, 3, 4] {
             let load = seen_for(seconds, |number| (number % 5 != 2).then_some(50 + number % 3));
             let fast = seen_for(seconds, |number| Some(5 + number % 2));
-            let delays = class_delays(&[fast, load], 1);
+            let delays = delays(&[fast, load], 1);
             assert_eq!(delays[0].verdict(), RelativeDelay::Faster, "{seconds} s");
         }
     }
@@ -156,7 +182,7 @@ mod tests {
         let load = seen(|number| Some(50 + number * 7 % 11));
         let same = seen(|number| Some(50 + number * 5 % 11));
         let lost = seen(|number| (number == 50).then_some(10));
-        let delays = class_delays(&[load, same, lost], 0);
+        let delays = delays(&[load, same, lost], 0);
         assert_eq!(delays[1].verdict(), RelativeDelay::Alike);
         assert_eq!((delays[2].verdict(), delays[2].loss), (RelativeDelay::Unknown, 0.99));
         assert_eq!(delays[2].median, Some(0.01));
@@ -168,5 +194,14 @@ mod tests {
         assert_eq!(quantile(&twenty, 0.5), Some(10.0));
         assert_eq!(quantile(&twenty, 0.95), Some(19.0));
         assert_eq!(quantile(&[], 0.5), None);
+    }
+
+    #[test]
+    fn a_grade_is_that_of_what_the_load_adds_to_the_mean() {
+        let delays = delays(&[seen(|_| Some(24)), seen(|_| Some(95)), seen(|_| None)], 1);
+        let added: Vec<_> = delays.iter().map(ClassDelays::added).collect();
+        assert!((added[0].unwrap() - 0.004).abs() < 1e-12 && added[2].is_none(), "{added:?}");
+        let grades: Vec<_> = delays.iter().map(ClassDelays::grade).collect();
+        assert_eq!(grades, [Some(Grade::APlus), Some(Grade::C), None]);
     }
 }

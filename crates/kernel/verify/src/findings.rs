@@ -93,8 +93,18 @@ impl Findings {
     }
 
     fn classes_text(&self) -> String {
-        let head = ["class", "probed by", "median", "p95", "lost", "ratio to the load", ""]
-            .map(str::to_owned);
+        let head = [
+            "class",
+            "probed by",
+            "idle",
+            "median",
+            "p95",
+            "lost",
+            "grade",
+            "ratio to the load",
+            "",
+        ]
+        .map(str::to_owned);
         let row = |(at, (class, delays)): (usize, &(Class, ClassDelays))| {
             let verdict = match delays.verdict() {
                 _ if Some(at) == self.load => "the load",
@@ -106,9 +116,11 @@ impl Findings {
             vec![
                 class.name.clone(),
                 class.probed_by(),
+                seconds(delays.idle),
                 seconds(delays.median),
                 seconds(delays.p95),
                 format!("{:.1} %", 100.0 * delays.loss),
+                delays.grade().map_or_else(|| "-".to_owned(), |grade| grade.to_string()),
                 delays.ratio.map_or_else(String::new, ratio),
                 verdict.to_owned(),
             ]
@@ -117,6 +129,8 @@ impl Findings {
         let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows).collect();
         let mut text =
             format!("\nClasses, round trip during {}\n{}", self.long_flows(), columns(&rows, 2));
+        text += "  The grade says what the load adds to the mean round trip: A+ below 5 ms, A below 30, B below 60, \
+            C below 200,\n  D below 400, else F.\n";
         if self.waits_for_pieces() {
             text += "  Packets served first wait for segments of up to 64 KB, which this machine \
                 or its network card combines:\n  disable that with `ethtool -K DEVICE tso off gso \
@@ -244,6 +258,8 @@ impl Findings {
             json!({
                 "class": class.name, "probed_by": class.probed_by(), "median_s": delays.median,
                 "p95_s": delays.p95, "loss": delays.loss, "ratio": delays.ratio,
+                "idle_mean_s": delays.idle, "mean_s": delays.mean, "added_s": delays.added(),
+                "grade": delays.grade().map(|grade| grade.to_string()),
                 "is_of_load": Some(at) == self.load,
             })
         };
@@ -349,7 +365,15 @@ mod tests {
         let class = |name: &str, ratio: Option<f64>| {
             let class = Class { name: name.to_owned(), code_point: Dscp::EF, way: Way::Datagram };
             let ratio = ratio.map(|ratio| [ratio, 0.98 * ratio, 0.999 * ratio]);
-            let delays = ClassDelays { min: None, median: None, p95: None, loss: 0.0, ratio };
+            let delays = ClassDelays {
+                idle: Some(0.02),
+                mean: Some(0.045),
+                min: None,
+                median: None,
+                p95: None,
+                loss: 0.0,
+                ratio,
+            };
             (class, delays)
         };
         Findings {

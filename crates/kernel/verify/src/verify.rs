@@ -106,12 +106,12 @@ impl Plan {
     pub fn takes(&self) -> Duration {
         let periods = if self.pairs == 0 { 1 } else { 2 * self.pairs };
         let classes =
-            if self.has_classes() { self.length + FILL_TIME + TAIL } else { Duration::ZERO };
+            if self.has_classes() { IDLE + self.length + FILL_TIME + TAIL } else { Duration::ZERO };
         CODE_POINTS + classes + (self.length + FILL_TIME) * periods as u32
     }
 
     fn has_classes(&self) -> bool {
-        self.load.is_some() && self.classes.len() > 1
+        self.load.is_some()
     }
 
     /// Runs all measurements. With `passing`, the policy's marker is bypassed while code points and classes are
@@ -146,6 +146,8 @@ impl Plan {
             flows: self.flows,
         };
         if let Some(load) = self.load.filter(|_| self.has_classes()) {
+            tell("classes without load");
+            let before = probe(self.peer, &self.classes, IDLE, stop)?;
             tell("classes");
             let flows = Load::begin(self.peer, self.flows)?;
             if !sleep_until(Instant::now() + FILL_TIME, stop) {
@@ -153,7 +155,7 @@ impl Plan {
             }
             let seen = probe(self.peer, &self.classes, self.length, stop)?;
             drop(flows);
-            let delays = class_delays(&seen, load);
+            let delays = class_delays(&before, &seen, load);
             findings.classes = self.classes.iter().cloned().zip(delays).collect();
         }
         passing.as_mut().map_or(Ok(()), |passing| passing.end())?;
@@ -181,6 +183,8 @@ impl Plan {
     }
 }
 
+/// How long classes are probed before long flows begin.
+const IDLE: Duration = Duration::from_secs(2);
 /// How long code points take, and the last probes.
 const CODE_POINTS: Duration = Duration::from_secs(1);
 const TAIL: Duration = Duration::from_millis(500);
