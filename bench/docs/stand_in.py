@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Commands that take moments and need neither rights nor a network; with their first argument, if it matters.
-RUN = {"check", "predict", "init", "explain", "schema", "completions", "man", "report", "agent plan", "agent export"}
+RUN = {"check", "predict", "init", "explain", "schema", "completions", "man", "report", "agent plan", "agent export", "plans predict"}
 SHORTENED = {"simulate", "compare"}
 SHORT = {"duration": "9 s", "warm_up": "1 s", "drain": "0 s"}
 
@@ -37,7 +37,7 @@ def make(arguments: list[str]) -> int:
 
 def shortflow(arguments: list[str]) -> int:
     binary = os.environ["DOCS_SHORTFLOW"]
-    command = " ".join(word for word in arguments[:2] if word.isalpha()) if arguments[:1] == ["agent"] else (arguments or [""])[0]
+    command = " ".join(word for word in arguments[:2] if word.isalpha()) if arguments[:1] in (["agent"], ["plans"]) else (arguments or [""])[0]
     quiet = subprocess.DEVNULL
     if "DOCS_SUDO" not in os.environ:
         if command in SHORTENED and is_short(arguments):

@@ -15,7 +15,8 @@ pub(crate) fn bench(_: &Console, _: &BenchEbpf) -> Result<(), Failure> {
 #[cfg(target_os = "linux")]
 pub(crate) fn bench(console: &Console, args: &BenchEbpf) -> Result<(), Failure> {
     use serde_json::{Value, json};
-    use shortflow_deploy::{Cost, Effort, columns};
+    use shortflow_deploy::{Cost, Effort};
+    use shortflow_text::columns;
 
     use crate::progress::Spinner;
 

@@ -1,22 +1,65 @@
-//! `plans`: plans of customers from the tables of other tools.
+//! `plans`: plans of customers, imported from the tables of other tools, and what customers can expect of them.
 
 use std::path::Path;
 
+use serde_json::{Value, json};
 use shortflow_files::{Dir, Kind, reason, write};
-use shortflow_plans::Rates;
 use shortflow_plans::import::{CUSTOMERS, PLANS, Tables, import};
+use shortflow_plans::{Expected, Parts, Rates};
 use shortflow_run::shell_word;
-use shortflow_text::{InputFiles, MAX_TEXT, Source, name_of};
+use shortflow_shipped::wrong_file::{self, Given};
+use shortflow_text::{InputFiles, MAX_TEXT, Source, columns, name_of};
+use shortflow_units::Probability;
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::plans_args::{Import, Plans, PlansCommand};
+use crate::plans_args::{Import, Plans, PlansCommand, Predict};
 
 /// `shortflow plans`.
 pub(crate) fn plans(console: &Console, args: &Plans) -> Result<(), Failure> {
     match &args.command {
         PlansCommand::Import(args) => imported(console, args),
+        PlansCommand::Predict(args) => predict(console, args),
     }
+}
+
+/// `shortflow plans predict`.
+fn predict(console: &Console, args: &Predict) -> Result<(), Failure> {
+    let inputs = InputFiles::default();
+    wrong_file::refuse(&inputs, &args.plans, Given::Plans)?;
+    let plans = shortflow_plans::load_from(&inputs, &args.plans)?;
+    console.warnings(&plans.warnings);
+    let default = [0.1, 0.3, 1.0].map(|part| Probability::new(part).expect("it is up to 1"));
+    let busy = if args.busy.is_empty() { &default[..] } else { &args.busy[..] };
+    if args.json {
+        let all: Vec<Value> = busy.iter().flat_map(|part| plans.forecast_values(*part)).collect();
+        return console.print_json(&json!({ "plans": plans.name, "expected": all }));
+    }
+    console.print(&expected(&plans, busy))
+}
+
+/// What busy customers can expect, as a table.
+fn expected(plans: &shortflow_plans::Plans, busy: &[Probability]) -> String {
+    let head = ["", "busy", "down: mean", "9 of 10 get", "up: mean", "9 of 10 get"];
+    let percent = |part: f64| format!("{:.0} %", 100.0 * part);
+    let row = |one: &Expected| -> Vec<String> {
+        let name = one.site.map_or("line", |site| plans.sites[site].name.as_str());
+        let of = |parts: &Option<Parts>| match parts {
+            None => ["-".to_owned(), "-".to_owned()],
+            Some(parts) => [percent(parts.mean), percent(parts.least_of_nine)],
+        };
+        let [down, up] = &one.parts;
+        [name.to_owned(), percent(one.busy)].into_iter().chain(of(down)).chain(of(up)).collect()
+    };
+    let all: Vec<Vec<Expected>> = busy.iter().map(|part| plans.forecast(*part)).collect();
+    let places = 0..all[0].len();
+    let rows = places.flat_map(|place| all.iter().map(move |of| row(&of[place])));
+    let rows: Vec<_> = std::iter::once(head.map(str::to_owned).to_vec()).chain(rows).collect();
+    format!(
+        "{}\nParts of their plans that busy customers get\n{}",
+        plans.summary(),
+        columns(&rows, 1)
+    )
 }
 
 fn imported(console: &Console, args: &Import) -> Result<(), Failure> {

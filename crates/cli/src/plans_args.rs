@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
-use shortflow_units::Rate;
+use shortflow_units::{Probability, Rate};
 
 pub(crate) const PLANS: &str = "\
 Examples:
   shortflow plans import --devices ShapedDevices.csv --network network.json --into plans
   shortflow check plans/plans.toml
+  shortflow plans predict plans/plans.toml --busy 10% --busy 50%
   sudo shortflow deploy plans/plans.toml --down eth1 --up eth0";
 
 /// `plans`.
@@ -26,6 +27,34 @@ pub(crate) enum PlansCommand {
     /// Reads LibreQoS's ShapedDevices.csv and network.json, or a plain table with a row for each customer. What is not taken
     /// over is a warning.
     Import(Import),
+    /// Compute what part of their plans busy customers get, behind the line and each site.
+    ///
+    /// Busy customers could send more than they get, and are drawn at random. They share as the deployed tree does: promises
+    /// first, the rest in proportion to plans.
+    Predict(Predict),
+}
+
+/// `plans predict`.
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// The plans.
+    #[arg(value_name = "PLANS", value_hint = ValueHint::FilePath)]
+    pub(crate) plans: PathBuf,
+    /// The part of all customers that is busy at a time, such as `10%`; repeatable. Default: 10 %, 30 % and 100 %.
+    #[arg(long, value_name = "PART", value_parser = busy)]
+    pub(crate) busy: Vec<Probability>,
+    /// Print JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn busy(text: &str) -> Result<Probability, String> {
+    let part = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse(),
+    };
+    let part = part.ok().filter(|part| *part > 0.0).and_then(Probability::new);
+    part.ok_or_else(|| "write a part above 0 % and up to 100 %, such as `10%` or `0.1`".to_owned())
 }
 
 /// `plans import`.

@@ -27,6 +27,8 @@ pub enum Given {
     PolicyOf(&'static str),
     /// As the policy itself, as `deploy` takes it.
     Policy,
+    /// As plans of customers.
+    Plans,
     /// As a file to check: a policy or a scenario.
     Any,
 }
@@ -83,6 +85,7 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
     let (is_wanted, wanted) = match given {
         Given::Scenario { .. } => (found == FileKind::Scenario, "not a scenario"),
         Given::PolicyOf(_) | Given::Policy => (found == FileKind::Policy, "not a policy"),
+        Given::Plans => (found == FileKind::Plans, "not plans of customers"),
         Given::Any => (found != FileKind::Fleet, "neither a policy nor a scenario"),
     };
     if is_wanted {
@@ -97,9 +100,12 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
         (FileKind::Plans, _) => {
             let file = shell_word(path.as_os_str());
             format!(
-                "`shortflow check {file}` checks plans, and `shortflow deploy {file} --down DEVICE --up DEVICE` deploys \
+                "`shortflow check {file}` checks plans, `shortflow plans predict {file}` tells what customers get, and `shortflow deploy {file} --down DEVICE --up DEVICE` deploys \
                  them"
             )
+        }
+        (_, Given::Plans) => {
+            "plans have a [line] table and customers, as docs/plans.md shows".to_owned()
         }
         (_, Given::Scenario { policies }) => {
             format!("name the scenario first, and the policy with {policies}")
@@ -122,6 +128,7 @@ fn needed(given: Given) -> &'static str {
         Given::PolicyOf(_) | Given::Policy => {
             "a policy needs a [roles.NAME] table; `shortflow init` writes examples to start from"
         }
+        Given::Plans => "plans need a [line] table and customers, as docs/plans.md shows",
         Given::Any => {
             "a policy needs a [roles.NAME] table; a scenario needs `duration`, [hosts], [links] and [workloads]; \
              `shortflow init` writes examples to start from"
@@ -181,6 +188,7 @@ fn shipped_for(given: Given) -> impl Iterator<Item = &'static str> {
     let (policies, scenarios) = match given {
         Given::Scenario { .. } => (false, true),
         Given::PolicyOf(_) | Given::Policy => (true, false),
+        Given::Plans => (false, false),
         Given::Any => (true, true),
     };
     shipped::FILES.iter().map(|(path, _)| *path).filter(move |path| {

@@ -27,6 +27,7 @@
 //! The meaning of keys: the crate contains no key of a scenario or a policy, and no unit. Its callers bring
 //! the types and the checks. It runs nothing and writes no file.
 
+mod columns;
 mod control_chars;
 mod de;
 mod diagnostic;
@@ -42,6 +43,7 @@ mod scalar;
 mod schema;
 mod tree;
 
+pub use columns::columns;
 pub use diagnostic::{Diagnostic, Diagnostics, Severity, Source, Spot};
 pub use document::{Document, Override, OverrideCell, is_title};
 pub use input::{InputFiles, MAX_DATA, MAX_TEXT, folder_of, name_of};

@@ -52,6 +52,34 @@ fn plans_are_recognised_and_checked_with_the_oversubscription_of_each_site() {
 }
 
 #[test]
+fn what_busy_customers_get_of_their_plans_is_predicted() {
+    let (folder, plans) = village();
+    let ended = run(&["plans", "predict", &plans, "--busy", "50%", "--busy", "1", "--json"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let of = |busy: f64, site: Option<&str>| {
+        let all = found["expected"].as_array().unwrap();
+        let one = all.iter().find(|one| one["busy"] == busy && one["site"].as_str() == site);
+        one.unwrap()["down"]["mean"].as_f64().unwrap()
+    };
+    // Both of 25 and 50 Mbit/s have the same part of 40.
+    assert!((of(1.0, Some("tower")) - 40.0 / 75.0).abs() < 1e-3, "{found:#}");
+    // One of them gets 25 of 25, or 40 of 50.
+    assert!((of(0.5, None) - 0.9).abs() < 0.02, "{found:#}");
+    let ended = run(&["plans", "predict", &plans]);
+    assert!(ended.out.contains("line    10 %"), "{}", ended.out);
+    assert!(ended.err.contains("`B` cannot reach 50 Mbit/s down"), "{}", ended.err);
+    let refused = run(&["plans", "predict", &plans, "--busy", "0"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("write a part above 0 % and up to 100 %"), "{}", refused.err);
+    let policy = folder.path().join("policy.toml");
+    std::fs::write(&policy, "[roles.core]\nqueue.fifo = { limit = \"10 pkt\" }\n").unwrap();
+    let refused = run(&["plans", "predict", policy.to_str().unwrap()]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("is a policy, not plans of customers"), "{}", refused.err);
+}
+
+#[test]
 fn commands_that_do_not_take_plans_say_so() {
     let (folder, plans) = village();
     let ended = run(&["simulate", &plans]);

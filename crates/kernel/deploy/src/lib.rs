@@ -28,7 +28,6 @@
 mod bytecode;
 mod cgroup;
 mod class_probe;
-mod columns;
 mod commands;
 mod compile;
 mod converge;
@@ -75,7 +74,6 @@ mod warning;
 
 pub use bytecode::{Choice, Instruction, Program, TooLong, classifier, neighbours};
 pub use class_probe::{ClassProbe, Endpoints};
-pub use columns::columns;
 pub use compile::{
     Edge, Past, Refusal, RolesError, Settings, compile, compile_edge, compile_edge_past,
     compile_program, roles_of,

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use shortflow_ebpf::edge::{EdgeBucket, EdgeCounter, EdgeFlow, EdgeTable, EdgeTimes};
+use shortflow_text::columns;
 use shortflow_units::LinkLayer;
 
-use crate::columns::columns;
 use crate::deployed::{Deployed, quoted};
 use crate::device::{Link, Links, indexes, link};
 use crate::device_lock::DeviceLock;

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use shortflow_deploy::columns;
 use shortflow_packet::Dscp;
+use shortflow_text::columns;
 use shortflow_units::{Bytes, Rate};
 
 use crate::class::Class;

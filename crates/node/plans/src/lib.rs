@@ -18,12 +18,15 @@ mod csv;
 mod customers;
 mod file;
 mod findings;
+mod forecast;
 pub mod import;
 mod load;
 mod model;
 mod prefix;
+mod shares;
 mod summary;
 
+pub use forecast::{Expected, Parts};
 pub use load::load_from;
 pub use model::{Customer, CustomerQueue, Direction, Plans, Rates, Site};
 pub use prefix::{Prefix, PrefixError};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shortflow_plans::{CustomerQueue, Prefix};
+use shortflow_plans::{CustomerQueue, Plans, Prefix};
 use shortflow_units::Rate;
 
 use super::classes::{Class, Kind, ROOT};
@@ -15,8 +15,6 @@ pub(crate) const SIGNATURE: u64 = 0x5e50;
 const FRAME: u64 = 1514;
 /// The least burst, in bytes: two frames.
 const MIN_BURST: u64 = 2 * FRAME;
-/// The largest quantum that HTB takes without a warning, in bytes.
-const MAX_QUANTUM: u64 = 200_000;
 /// Queues of flows of each customer: each takes 68 bytes, also without packets.
 const FLOWS: u32 = 64;
 /// The most packets that wait for a customer, and their memory.
@@ -52,8 +50,8 @@ fn command(verb: &str, device: &str, class: &Class) -> String {
     };
     let per_ms = |rate: &Rate| rate.bits_per_sec() / 8 / 1000;
     let [burst, ceiling_burst] = [floor, ceiling].map(|rate| per_ms(rate).max(MIN_BURST));
-    // What a plan sends in a millisecond: so customers borrow in proportion to their plans.
-    let quantum = per_ms(ceiling).clamp(FRAME, MAX_QUANTUM);
+    // So customers borrow in proportion to their plans.
+    let quantum = Plans::quantum(*ceiling);
     // Unknown addresses borrow what customers leave.
     let priority = u8::from(*kind == Kind::Unknown);
     format!(

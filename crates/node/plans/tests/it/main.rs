@@ -2,4 +2,5 @@
 
 mod importing;
 mod loading;
+mod sharing;
 mod support;

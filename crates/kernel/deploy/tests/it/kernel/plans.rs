@@ -194,6 +194,28 @@ fn what_is_promised_is_kept_while_others_send() {
 }
 
 #[test]
+fn what_busy_customers_get_is_predicted() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11, 12, 13]);
+        let promised =
+            format!("{AT_TOWER}\nat_least = {{ down = \"3 Mbit/s\", up = \"3 Mbit/s\" }}");
+        // The site holds A and B; all three could have 45 Mbit/s of the line's 50, and C has what its plan allows.
+        let all = plans(&[
+            customer("A", 11, "20 Mbit/s", AT_TOWER),
+            customer("B", 12, "5 Mbit/s", &promised),
+            customer("C", 13, "16 Mbit/s", ""),
+        ]);
+        if deploy(&all).is_none() {
+            return;
+        }
+        let predicted = all.shares(Direction::Down, &[true; 3]);
+        for (received, predicted) in received(bench, [11, 12, 13]).into_iter().zip(predicted) {
+            assert!(is_about(received, predicted / 1e6), "{received}, {predicted}");
+        }
+    });
+}
+
+#[test]
 fn a_change_of_one_customer_loses_nothing_of_another() {
     on_a_bench(|bench| {
         add_addresses(bench, &[11, 12, 13]);
@@ -262,14 +284,20 @@ fn customers_come_and_go_with_their_addresses() {
             return;
         }
         let count = |host: u8| {
-            let before = status();
+            let before = status().counts.unwrap();
             (0..20).for_each(|_| drop(to(host).send(&[0; 100])));
-            let after = status();
-            let [before, after] = [before, after].map(|status| status.counts.unwrap());
-            (
-                after.customers.packets - before.customers.packets,
-                after.unknown.packets - before.unknown.packets,
-            )
+            // The first ones wait until the neighbour's address is known.
+            let patience = Instant::now() + Duration::from_secs(2);
+            loop {
+                let after = status().counts.unwrap();
+                let found = (
+                    after.customers.packets - before.customers.packets,
+                    after.unknown.packets - before.unknown.packets,
+                );
+                if found.0 + found.1 >= 20 || Instant::now() > patience {
+                    break found;
+                }
+            }
         };
         assert_eq!((count(11), count(12)), ((20, 0), (0, 20)));
         device().reload(&plans(&[a, b.clone()]), Direction::Down).unwrap();
