@@ -3,6 +3,7 @@
 use shortflow_models::pftk::Path;
 use shortflow_tcp::{Algorithm, Config, RtoFloor};
 
+use crate::joint_loss;
 use crate::marks::Piece;
 use crate::network::Network;
 use crate::slow_start::{acknowledged_segments, growing};
@@ -95,8 +96,7 @@ impl Bundle {
 
     /// What links lose of its packets.
     pub(crate) fn lost_at_links(&self, network: &Network) -> f64 {
-        let kept = network.hops(self).iter().map(|hop| 1.0 - network.lines[hop.line].link_loss);
-        1.0 - kept.product::<f64>()
+        joint_loss::any(network.hops(self).iter().map(|hop| network.lines[hop.line].link_loss))
     }
 
     /// What is lost of its packets apart from its bottleneck's queue.

@@ -7,6 +7,7 @@ use shortflow_models::{ModelError, Range};
 use crate::band::{Band, FULL, Order};
 use crate::crossing;
 use crate::doubt::check_delay;
+use crate::joint_loss;
 use crate::lower_bound;
 use crate::marks::{Hop, Piece};
 use crate::met::Met;
@@ -106,7 +107,7 @@ fn check(
         Range::from_to(0.0, max).check("the load including all earlier bands", load).map_err(at)?;
         let is_exact = poisson_alone(network, hop.line).is_some();
         if !is_exact {
-            let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
+            let lost = joint_loss::without(network.lost_at(hop, piece), line.link_loss);
             Range::from_to(0.0, MAX_LOST)
                 .check("the share of packets that the queue drops", lost)
                 .map_err(at)?;
@@ -235,11 +236,10 @@ fn wait(network: &Network, source: &Source, hop: &Hop, ages: Ages) -> f64 {
 
 /// The probability of being lost on the way.
 fn loss(network: &Network, hops: &[Hop], ages: Ages) -> f64 {
-    let kept = hops.iter().map(|hop| {
+    joint_loss::any(hops.iter().map(|hop| {
         let lost = |piece: &Piece| network.lost_at(hop, piece);
-        1.0 - by_piece(ages, hop, &lost)
-    });
-    1.0 - kept.product::<f64>()
+        by_piece(ages, hop, &lost)
+    }))
 }
 
 /// The mean over packets of what is the same within a piece. What no packet meets does not count, however much it is.

@@ -7,6 +7,7 @@ use shortflow_models::red::{Gate, Steady};
 use shortflow_units::Length;
 
 use crate::datagrams::poisson_alone;
+use crate::joint_loss;
 use crate::network::Network;
 use crate::traffic::Demand;
 use crate::waits::residual;
@@ -52,7 +53,7 @@ impl Network {
                 true => gate.loss_of_queue(level, load, counted[level] * steady.queue),
                 false => gate.loss(steady, &one),
             };
-            1.0 - (1.0 - dropped) * (1.0 - full) * (1.0 - line.link_loss)
+            joint_loss::any([dropped, full, line.link_loss].into_iter())
         });
         (wait, full, loss.collect())
     }
@@ -127,8 +128,7 @@ impl Network {
     /// The probability that one of the buffers of SIMA is so full that a drop precedence is below the allowed one.
     fn below_allowed(&self, at: usize, level: usize, tails: &[Tail]) -> f64 {
         let bands = self.lines[at].bands().iter().zip(tails);
-        let kept = bands.map(|(band, tail)| 1.0 - tail.beyond(band.room_for(level, tail.packet)));
-        1.0 - kept.product::<f64>()
+        joint_loss::any(bands.map(|(band, tail)| tail.beyond(band.room_for(level, tail.packet))))
     }
 
     /// The part of a band's packets that the average of each level of its RED counts.

@@ -50,6 +50,7 @@ mod doubt;
 mod drops;
 mod handshake;
 mod invariants;
+mod joint_loss;
 mod lines;
 mod load;
 mod long_flows;

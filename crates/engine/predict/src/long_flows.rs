@@ -7,6 +7,7 @@ use shortflow_models::{ModelError, Range};
 
 use crate::band::Order;
 use crate::bundles::{Bundle, RENO_KEEPS, levels};
+use crate::joint_loss;
 use crate::met::Met;
 use crate::network::Network;
 use crate::range::Lack;
@@ -104,7 +105,7 @@ fn in_order(
     let loss = (0..queue.levels()).map(|level| {
         let mut one = vec![0.0; curves.len()];
         one.iter_mut().skip(level).take(1).for_each(|share| *share = 1.0);
-        1.0 - (1.0 - gate.loss(steady, &one)) * (1.0 - line.link_loss)
+        joint_loss::either(gate.loss(steady, &one), line.link_loss)
     });
     let is_least = curves.is_empty() && is_filled;
     let is_young = is_least && saturation.is_young(network);

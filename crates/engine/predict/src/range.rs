@@ -5,6 +5,7 @@ use std::fmt;
 use shortflow_models::{ModelError, Range};
 
 use crate::band::{Band, FULL, Order};
+use crate::joint_loss;
 use crate::lines::Line;
 use crate::marks::{Hop, Piece, Place};
 use crate::met::Met;
@@ -131,7 +132,7 @@ fn check(network: &Network, source: usize, hop: &Hop, piece: &Piece) -> Result<(
         _ if is_smooth(met) => MAX_SMOOTH_LOAD,
         _ => MAX_LOAD,
     };
-    let lost = 1.0 - (1.0 - network.lost_at(hop, piece)) / (1.0 - line.link_loss);
+    let lost = joint_loss::without(network.lost_at(hop, piece), line.link_loss);
     let is_red = !line.bands()[band].curves.is_empty();
     let max = if is_red && !is_smooth(met) { max.min(MAX_RED_LOAD) } else { max };
     let is_slow = is_slow_for_codel(line, &line.bands()[band]);

@@ -6,6 +6,7 @@ use shortflow_models::{ModelError, Range, cubic};
 use crate::band::{FULL, Order};
 use crate::bundles::{Bundle, RENO_KEEPS};
 use crate::datagrams;
+use crate::joint_loss;
 use crate::markers::FASTER;
 use crate::marks::Hop;
 use crate::network::Network;
@@ -114,7 +115,7 @@ impl Network {
                 }
                 let entries = self.loads.by_line[at].iter().filter(|entry| entry.band == band);
                 let lost = entries.map(|entry| {
-                    let dropped = 1.0 - (1.0 - met.loss[entry.level]) / (1.0 - line.link_loss);
+                    let dropped = joint_loss::without(met.loss[entry.level], line.link_loss);
                     self.visits[entry.source]
                         * value(entry.share, &self.within)
                         * entry.busy
