@@ -2,11 +2,15 @@
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
-use shortflow_agent::{Folder, Source, Subprocess, confine, serve};
+use shortflow_agent::{FLEET, Folder, Source, Subprocess, confine, serve};
+use shortflow_run::shell_word;
 use shortflow_text::reason;
 
 use crate::agent_args::{From, Given};
@@ -19,6 +23,7 @@ use network::server;
 /// folder may be one of another machine that does not answer. What was given is looked at here first.
 pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn Source>, Failure> {
     let name = here(from)?.name();
+    refuse_file(&from.source)?;
     let mut command = Command::new("/proc/self/exe");
     command.args(["agent", "read"]).arg(format!("--source={}", from.source));
     for (option, value) in [from.directory.given(), from.server.given()].concat() {
@@ -30,6 +35,36 @@ pub(crate) fn source(from: &From, stop: &'static AtomicBool) -> Result<Box<dyn S
     command.process_group(0);
     Ok(Box::new(Subprocess::new(name, command, stop)))
 }
+
+/// Refuses a file in place of a folder. A folder that does not exist may appear later.
+fn refuse_file(source: &str) -> Result<(), Failure> {
+    if source.contains("://") {
+        return Ok(());
+    }
+    let path = PathBuf::from(source);
+    let (found, answer) = mpsc::channel();
+    let is_file = move || path.metadata().is_ok_and(|found| !found.is_dir());
+    // One of another machine that does not answer is left to the reader, which is stopped when it hangs.
+    thread::spawn(move || found.send(is_file()));
+    if !answer.recv_timeout(MAX_LOOK).unwrap_or(false) {
+        return Ok(());
+    }
+    let path = Path::new(source);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let help = match path.file_name().is_some_and(|name| name == FLEET) {
+        true => {
+            let folder = shell_word(folder.unwrap_or(Path::new(".")).as_os_str());
+            format!("give its folder: --source {folder}")
+        }
+        false => format!("give a folder with a {FLEET}, or a URL such as https://… or ldaps://…"),
+    };
+    Err(Failure::Input(format!(
+        "--source {source} is a file, but a source is a folder or a server\n{help}"
+    )))
+}
+
+/// How long a file system may take to say what a path is.
+const MAX_LOOK: Duration = Duration::from_secs(2);
 
 /// Whether an environment variable selects the trusted CAs.
 fn is_for_certificates(name: &OsStr) -> bool {

@@ -524,6 +524,17 @@ fn a_source_that_cannot_be_meant_is_refused_before_anything_is_done() {
         (Some(2), true),
         "{said}"
     );
+    // A file would never become a folder, however often the agent looks.
+    let (plain, fleet) = (path("plain"), path("fleet.toml"));
+    for file in [&plain, &fleet] {
+        std::fs::write(file, "").unwrap();
+    }
+    let (code, said) = refused(&["--source", &plain]);
+    let message = format!("--source {plain} is a file, but a source is a folder or a server");
+    assert_eq!((code, said.contains(&message)), (Some(2), true), "{said}");
+    let (code, said) = refused(&["--source", &fleet]);
+    let help = format!("give its folder: --source {}", folder.path().display());
+    assert_eq!((code, said.contains(&help)), (Some(2), true), "{said}");
     let (code, said) = refused(&["--source", "ldaps://a"]);
     match cfg!(feature = "network") {
         true => assert_eq!((code, said.contains("--base ou=shortflow")), (Some(2), true), "{said}"),
