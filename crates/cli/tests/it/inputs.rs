@@ -120,6 +120,22 @@ fn a_run_that_needs_more_memory_than_stated_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_memory_limit_below_what_the_process_uses_is_refused_with_the_least_that_works() {
+    let with = |memory: &str| run(&["check", SMALL, "--memory", memory]);
+    let ended = with("1 MB");
+    assert_eq!(ended.code, Some(2), "{}", ended.err);
+    assert!(
+        ended.err.contains("--memory allows 1.0 MB, but shortflow itself uses"),
+        "{}",
+        ended.err
+    );
+    let (_, least) = ended.err.trim().rsplit_once("allow at least ").expect("the least that works");
+    let ended = with(least);
+    assert_eq!(ended.code, Some(0), "{least}: {}", ended.err);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn a_run_that_needs_more_memory_than_the_machine_has_gives_code_3() {
     // What the shell allows stands for the machine: 2 GB, and the samples take more.
     let binary = env!("CARGO_BIN_EXE_shortflow");

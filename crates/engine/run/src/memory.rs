@@ -48,7 +48,7 @@ pub fn refuse_too_large(
     let running = memory.running().0.saturating_mul(at_once);
     let whole = running.saturating_add(samples);
     if whole <= limit.0 {
-        return Ok(());
+        return stated.map_or(Ok(()), |stated| refuse_below_process(stated, Bytes(whole)));
     }
     let whose = if stated.is_some() { "--memory allows" } else { "this machine has" };
     let parts = [
@@ -75,6 +75,31 @@ pub fn refuse_too_large(
         rounded(max),
     );
     Err(TooLarge { message, of_machine: stated.is_none() })
+}
+
+/// Refuses a stated limit that a run would keep, if this process had no memory of its own.
+fn refuse_below_process(stated: Bytes, run: Bytes) -> Result<(), TooLarge> {
+    let Some(process) = resident() else { return Ok(()) };
+    let least = Bytes(process.0.saturating_add(run.0));
+    if least <= stated {
+        return Ok(());
+    }
+    let message = format!(
+        "--memory allows {}, but shortflow itself uses {}, and this run needs about {} more\nallow at least {}",
+        rounded(stated),
+        rounded(process),
+        rounded(run),
+        rounded(Bytes(least.0 + least.0 / 10)),
+    );
+    Err(TooLarge { message, of_machine: false })
+}
+
+/// The memory that this process uses now; `None` if the system does not report it.
+fn resident() -> Option<Bytes> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(Bytes(kib * 1024))
 }
 
 /// The memory that this process may use: that of the machine, or a lower limit of its control group or shell.
