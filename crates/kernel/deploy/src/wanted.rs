@@ -6,7 +6,7 @@ use shortflow_policy::{Policy, QueuePlan, Role};
 use shortflow_units::{LinkLayer, Rate};
 
 use crate::compile::{Edge, Refusal, RolesError, Settings, compile, compile_edge, roles_of};
-use crate::converge::{Step, gets_place};
+use crate::converge::{Step, converge, gets_place};
 use crate::deployed::{Deployed, Options};
 use crate::deployed_file::{forget_deployed, save_deployed};
 use crate::device::Link;
@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::kernel::{Kernel, Kind};
 use crate::levels::indexes;
 use crate::memo::{over, short};
-use crate::observe::{Observed, Root};
+use crate::observe::{Listings, Observed, Root};
 use crate::owner::Owners;
 use crate::socket_option::chosen_cgroup;
 use crate::tc::{Applied, Tc};
@@ -236,6 +236,16 @@ impl Wanted {
             remedy: format!("if it does not, remove it: {}", program.removal(name, name)),
         };
         before.map(warning).collect()
+    }
+
+    /// Why no device can hold it, however empty it is: more queues, rules or options than there is room for.
+    pub fn beyond_any_device(&self, device: &str) -> Option<Error> {
+        let empty = Observed::parse(&Listings::default()).expect("an empty listing is read");
+        let tree = self.tree.as_ref();
+        let too_large = tree.and_then(|tree| converge(device, &empty, tree, Vec::new()).err());
+        let too_large =
+            too_large.map(|obstacle| Error::Obstacle { device: device.to_owned(), obstacle });
+        too_large.or_else(|| self.records(&empty, device).err())
     }
 
     /// Keeps at the device what is deployed, in both places that are there.

@@ -357,7 +357,10 @@ impl<'f> Checker<'f> {
         // Whose connections they are is for the machine to find.
         let is_given = |label: &str| target.labels.iter().any(|(name, _)| name == label);
         let owners = any_owners(&target.policy).of_labels(is_given);
-        let Err(unwanted) = target.wanted(site, &owners) else { return };
+        let unwanted = match target.wanted(site, &owners) {
+            Ok(wanted) => return self.fits_in_a_device(target, &wanted, interface),
+            Err(unwanted) => unwanted,
+        };
         let at = format!("assign.{index}.policy");
         match unwanted {
             Unwanted::Roles(error) => self.remarks.mistake(&at, error.to_string(), ""),
@@ -399,6 +402,17 @@ impl<'f> Checker<'f> {
                 }
             }
         }
+    }
+}
+
+impl Checker<'_> {
+    /// Refuses what is larger than what a device holds, at the interface that wants it.
+    fn fits_in_a_device(&mut self, target: &Target, wanted: &Wanted, interface: &str) {
+        let Some(error) = wanted.beyond_any_device(&target.device) else { return };
+        let what = error.to_string();
+        let (message, help) = what.split_once('\n').unwrap_or((&what, ""));
+        let message = format!("{}: {message}", target.file);
+        self.remarks.mistake_in_key(interface, message, help);
     }
 }
 

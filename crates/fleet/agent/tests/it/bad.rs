@@ -17,6 +17,16 @@ const LABELLED: &str = "name = \"Labelled\"\n\n[[roles.host.classes]]\nname = \"
                         marker.tcp-state = { high = 8, medium = 16 }\n\n[[roles.host.classes]]\nname = \"rest\"\n\
                         marker.tcp-state = { high = 4, medium = 8 }\n";
 
+/// A policy with more rules than the kernel takes instructions.
+fn large() -> String {
+    let prefixes = (0..1500).map(|at| format!("\"10.0.{}.{}\"", at / 256, at % 256));
+    let prefixes = prefixes.collect::<Vec<_>>().join(", ");
+    let band = |keys: &str| {
+        format!("[[roles.core.queue.strict-priority.bands]]\n{keys}queue.fifo.limit = \"20 pkt\"\n")
+    };
+    format!("name = \"Large\"\n{}{}", band(&format!("match.src = [{prefixes}]\n")), band(""))
+}
+
 fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
     let mut files: Vec<PathBuf> =
@@ -29,7 +39,12 @@ fn files() -> Vec<PathBuf> {
 fn message(path: &Path) -> String {
     let name = path.file_name().unwrap().to_str().unwrap();
     let text = std::fs::read_to_string(path).unwrap();
-    let more = [("policies/broken.toml", BROKEN), ("policies/labelled.toml", LABELLED)];
+    let large = large();
+    let more = [
+        ("policies/broken.toml", BROKEN),
+        ("policies/labelled.toml", LABELLED),
+        ("policies/large.toml", &large),
+    ];
     let (found, kind) = match Fleet::check(&bundle(&text, &more)) {
         Ok(fleet) => (fleet.warnings, "warn-"),
         Err(mistakes) => (mistakes, ""),
