@@ -4,6 +4,7 @@
 //! points, a part of it observes the packets that the device receives. All of them can be listed and removed by tc;
 //! attaching the program requires libbpf.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -15,6 +16,7 @@ use crate::compile::{Edge, Past};
 use crate::converge::Step;
 use crate::deployed::{AT_CLSACT, Deployed, quoted, remove_record};
 use crate::device::link;
+use crate::earlier::{EarlierFilters, may_take};
 use crate::error::Error;
 use crate::levels::{self, LEVELS};
 use crate::memo::short;
@@ -93,6 +95,8 @@ pub struct EdgeObserved {
     pub(crate) sent: Option<u64>,
     /// The positions of other owners' filters, at egress and at ingress.
     others: [Vec<u64>; 2],
+    /// The positions of those of them that may keep packets from filters behind, each once.
+    taking: [Vec<u64>; 2],
 }
 
 /// A filter of ours that sends received packets to another device.
@@ -140,6 +144,13 @@ pub(crate) fn remove_place(device: &str) -> Step {
 impl EdgeObserved {
     /// From the disciplines and filters that tc lists.
     pub(crate) fn parse(qdiscs: &[Value], egress: &[Value], ingress: &[Value]) -> EdgeObserved {
+        let others = [
+            others(egress, |it| {
+                let is_program = is_program(it, NAME) || levels::held(it).is_some();
+                is_program || is_memo(it) || Deployed::is_record(it)
+            }),
+            others(ingress, |it| is_program(it, ECHO) || Redirect::held(it).is_some()),
+        ];
         EdgeObserved {
             memo: egress.iter().find_map(memo_of),
             has_program: egress.iter().any(|it| is_program(it, NAME)),
@@ -153,13 +164,11 @@ impl EdgeObserved {
             has_ingress: qdiscs.iter().any(|it| it["kind"] == "ingress"),
             has_found_place: None,
             sent: None,
-            others: [
-                others(egress, |it| {
-                    let is_program = is_program(it, NAME) || levels::held(it).is_some();
-                    is_program || is_memo(it) || Deployed::is_record(it)
-                }),
-                others(ingress, |it| is_program(it, ECHO) || Redirect::held(it).is_some()),
-            ],
+            taking: others.each_ref().map(|filters| {
+                let taking = filters.iter().copied().filter(|filter| may_take(filter));
+                taking.map(place_of).collect::<BTreeSet<u64>>().into_iter().collect()
+            }),
+            others: others.map(|filters| filters.into_iter().map(place_of).collect()),
         }
     }
 
@@ -197,57 +206,18 @@ impl EdgeObserved {
         self.others[1].contains(&REDIRECT).then_some(REDIRECT)
     }
 
-    /// The positions of other owners' filters at the ingress that run before a redirect, and may keep packets from it.
-    pub(crate) fn before_redirect(&self) -> Vec<u64> {
-        let mut before: Vec<u64> =
-            self.others[1].iter().copied().filter(|place| *place < REDIRECT).collect();
-        before.dedup();
-        before
+    /// Other owners' filters at the ingress of `device` that run before a redirect, and may keep packets from it.
+    pub(crate) fn before_redirect(&self, device: &str) -> Option<EarlierFilters> {
+        let places = self.taking[1].iter().copied().filter(|place| *place < REDIRECT);
+        EarlierFilters::at_ingress(places.collect(), device)
     }
 
-    /// The positions of other owners' filters at the egress that run before our program, and may keep packets from
-    /// it.
-    pub fn before(&self) -> Vec<u64> {
-        let mut before: Vec<u64> =
-            self.others[0].iter().copied().filter(|place| *place < PROGRAM).collect();
-        before.dedup();
-        before
-    }
-
-    /// The possible effect of other owners' filters on a deployment that marks or not, and whose queues have levels or not, as
-    /// a sentence; `None` without such filters.
-    pub(crate) fn earlier_filters_text(&self, marks: bool, has_levels: bool) -> Option<String> {
-        let marking = || self.text_before_marking().filter(|_| marks);
-        let mut places = self.others[0].clone();
-        places.dedup();
-        let places: Vec<String> = places.iter().map(u64::to_string).collect();
-        if !has_levels || places.is_empty() {
-            return marking();
-        }
-        let places = places.join(", ");
-        Some(match marks {
-            true => format!(
-                "filters of other programs at the egress (pref {places}) may keep packets from \
-                    being marked, and from early drops: a packet that such a filter accepts has no \
-                    level, so only a full queue drops it"
-            ),
-            false => format!(
-                "filters of other programs at the egress (pref {places}) may keep packets from \
-                    early drops: a packet that such a filter accepts has no level, so only a full \
-                    queue drops it"
-            ),
-        })
-    }
-
-    fn text_before_marking(&self) -> Option<String> {
-        let places: Vec<String> = self.before().iter().map(u64::to_string).collect();
-        (!places.is_empty()).then(|| {
-            format!(
-                "filters of other programs run before the marking program at the egress (pref {}) \
-                    and may keep packets from being marked",
-                places.join(", ")
-            )
-        })
+    /// Other owners' filters at the egress that run before a program that marks, if there is one, and before the filter that
+    /// gives packets their levels, if there is one.
+    pub(crate) fn before(&self, marks: bool, has_levels: bool) -> Option<EarlierFilters> {
+        let places = self.taking[0].iter().copied();
+        let places = places.filter(|place| has_levels || *place < PROGRAM);
+        EarlierFilters::at_egress(places.collect(), marks, has_levels)
     }
 
     /// What is there that a program at tcx may keep packets from.
@@ -369,14 +339,17 @@ fn is_memo(filter: &Value) -> bool {
         && Program::held(filter).is_some_and(|text| text.starts_with(MEMO_BEGINS))
 }
 
-/// The places of the filters that are not ours. Each place is listed once more as a heading, without a filter.
-fn others(filters: &[Value], is_ours: impl Fn(&Value) -> bool) -> Vec<u64> {
-    let place = |filter: &Value| filter["pref"].as_u64().unwrap_or_default();
+/// The filters that are not ours. Each place is listed once more as a heading, without a filter.
+fn others(filters: &[Value], is_ours: impl Fn(&Value) -> bool) -> Vec<&Value> {
     let is_other = |filter: &&Value| match filter["options"].is_object() {
         true => !is_ours(filter),
-        false => !OURS.contains(&place(filter)),
+        false => !OURS.contains(&place_of(filter)),
     };
-    filters.iter().filter(is_other).map(place).collect()
+    filters.iter().filter(is_other).collect()
+}
+
+fn place_of(filter: &Value) -> u64 {
+    filter["pref"].as_u64().unwrap_or_default()
 }
 
 /// Makes the place for filters. The kernel empties the device's queues when it does.

@@ -13,6 +13,7 @@ use crate::converge::Step;
 use crate::deployed::Deployed;
 use crate::deployed_file::{forget_deployed, forget_received, read_received, save_received};
 use crate::device::{Ifb, Link, Links, check_name};
+use crate::earlier::EarlierFilters;
 use crate::edge::{Behind, Redirect, TcxBefore, place, redirect, remove_place, remove_redirect};
 use crate::error::Error;
 use crate::observe::{Listings, Observed, has_levels};
@@ -151,18 +152,9 @@ impl Received {
         self.observed.is_ours() || self.observed.is_lost()
     }
 
-    /// Filters of others that see packets before the redirect, as a sentence where there are any.
-    pub(crate) fn earlier_filters_text(&self) -> Option<String> {
-        let places: Vec<String> =
-            self.at_device.edge.before_redirect().iter().map(u64::to_string).collect();
-        (!places.is_empty()).then(|| {
-            format!(
-                "filters of other programs run before the redirect at the ingress of {} (pref {}) \
-                    and may keep packets from being shaped",
-                self.device.name,
-                places.join(", ")
-            )
-        })
+    /// Filters of others that may keep packets from the redirect.
+    pub(crate) fn earlier_filters(&self) -> Option<EarlierFilters> {
+        self.at_device.edge.before_redirect(&self.device.name)
     }
 
     /// Programs of others at tcx that see packets before the redirect.
@@ -294,10 +286,11 @@ impl Received {
                     when clsact is added"
             )),
         };
-        let before = self.observed.edge.earlier_filters_text(marks, has_levels(steps));
+        let before = self.observed.edge.before(marks, has_levels(steps));
+        let before = self.earlier_filters().into_iter().chain(before).map(|before| before.text);
         let tcx = TcxBefore::at(self.device.index, Behind::Redirect);
         let tcx = tcx.iter().map(TcxBefore::text);
-        lost.into_iter().chain(self.earlier_filters_text()).chain(before).chain(tcx).collect()
+        lost.into_iter().chain(before).chain(tcx).collect()
     }
 
     /// Applies it. When it fails or is interrupted, packets flow, and a new plan leads on.

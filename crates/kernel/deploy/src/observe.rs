@@ -480,7 +480,7 @@ impl Observed {
                     when clsact is added or the root is replaced"
             )),
         };
-        let before = self.edge.earlier_filters_text(marks, has_levels(steps));
+        let before = self.edge.before(marks, has_levels(steps)).map(|before| before.text);
         lost.into_iter().chain(before).collect()
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::compile::Past;
 use crate::deployed::quoted;
+use crate::earlier::EarlierFilters;
 use crate::observe::Root;
 use crate::owner::{GroupState, Labelled, OwnedBy};
 use crate::socket_option::named;
@@ -43,7 +44,7 @@ impl Wrong {
         // Whoever works on it is about to put that right.
         let left = begun.into_iter().chain(past).chain(instead).chain(status.damage.clone());
         let left = left.filter(|_| !status.is_busy);
-        let passed_by = edge.and_then(|edge| edge.passed_by(!status.foreign.is_empty()));
+        let passed_by = edge.and_then(|edge| edge.passed_by(at_egress(status).is_some()));
         let unseen = passed_by.map(|packets| unseen(status, packets));
         let labels = edge.into_iter().flat_map(|edge| &edge.labels);
         let labels = labels.filter_map(|(label, group)| lost(label, *group));
@@ -51,7 +52,12 @@ impl Wrong {
         let command = reload(status);
         let mended =
             left.chain(labels).chain(option).map(|what| Wrong { what, command: command.clone() });
-        let mended = mended.chain(unseen);
+        // Filters that run before ours may keep packets from it from the first one on.
+        let earlier = status.before.iter().map(|before| Wrong {
+            what: before.text.clone(),
+            command: before.removal(&status.device, status.queued_at()),
+        });
+        let mended = mended.chain(unseen).chain(earlier);
         // Ours comes behind such a program however often it is brought there.
         let tcx = status.tcx.iter().map(|program| Wrong {
             what: program.text(),
@@ -99,16 +105,13 @@ fn unseen(status: &DeviceStatus, PassedBy { sent, missed }: PassedBy) -> Wrong {
                 see {missed} of them"
         ),
     };
-    let device = quoted(status.queued_at());
-    let removal = |place: &u64| format!("tc filter del dev {device} egress pref {place}");
-    let removals: Vec<String> = status.foreign.iter().map(removal).collect();
-    match removals.is_empty() {
-        true => Wrong { what, command: reload(status) },
-        false => Wrong {
-            what: format!("{what}: filters of other programs run before it"),
-            command: removals.join(" && "),
-        },
-    }
+    let removal = |before: &EarlierFilters| before.removal(&status.device, status.queued_at());
+    Wrong { what, command: at_egress(status).map_or_else(|| reload(status), removal) }
+}
+
+/// Filters of other programs before the marking program.
+fn at_egress(status: &DeviceStatus) -> Option<&EarlierFilters> {
+    status.before.iter().find(|before| before.is_at_egress())
 }
 
 fn passing(Past { host, .. }: &Past) -> String {

@@ -8,6 +8,7 @@ use shortflow_units::LinkLayer;
 use crate::deployed::{Deployed, quoted};
 use crate::device::{Link, Links, indexes, link};
 use crate::device_lock::DeviceLock;
+use crate::earlier::EarlierFilters;
 use crate::edge::{EdgeMemo, TcxBefore};
 use crate::error::Error;
 use crate::ingress::Received;
@@ -43,10 +44,8 @@ pub struct DeviceStatus {
     pub is_whole: bool,
     /// Changes of the deployment by others, each as a sentence.
     pub damage: Vec<String>,
-    /// The possible effect of other owners' filters, as a sentence; `None` if none run before ours.
-    pub before: Option<String>,
-    /// The positions (`pref`) of other owners' filters before ours.
-    pub foreign: Vec<u64>,
+    /// Filters of other programs that run before ours and may keep packets from it.
+    pub before: Vec<EarlierFilters>,
     /// Programs of others that see packets before ours does (tcx).
     pub tcx: Vec<TcxBefore>,
     /// Whether another command works on it now.
@@ -279,7 +278,7 @@ impl DeviceStatus {
         Ok(received.is_known().then(|| DeviceStatus {
             device: device.clone(),
             ifb: Some(ifb.to_owned()),
-            before: received.earlier_filters_text().or(status.before),
+            before: received.earlier_filters().into_iter().chain(status.before).collect(),
             is_busy: DeviceLock::is_taken(device),
             tcx: received.tcx_before().into_iter().chain(status.tcx).collect(),
             ..status
@@ -375,11 +374,10 @@ impl DeviceStatus {
             root: observed.root.clone(),
             is_whole: observed.is_whole(),
             damage: observed.damage(),
-            before: observed.edge.earlier_filters_text(
+            before: Vec::from_iter(observed.edge.before(
                 observed.edge.is_ours(),
                 observed.memo.as_ref().is_some_and(|memo| memo.levels.is_some()),
-            ),
-            foreign: observed.edge.before(),
+            )),
             tcx: TcxBefore::observe(device, &observed.edge),
             is_busy: DeviceLock::is_taken(device),
             classes,
@@ -442,7 +440,6 @@ impl DeviceStatus {
             text += "  it is locked by another shortflow process\n";
         }
         text += &Wrong::text(&self.target(), &self.wrongs());
-        text += &self.before.iter().map(|before| format!("  {before}\n")).collect::<String>();
         if let Some(edge) = &self.edge {
             text += &columns(&edge.rows(), 1);
             text += &edge.top();
@@ -509,9 +506,11 @@ impl DeviceStatus {
             })
         };
         let memo = self.memo.as_ref();
+        let before = self.before.iter().map(|before| before.text.as_str()).collect::<Vec<_>>();
         json!({
+            "before": (!before.is_empty()).then(|| before.join("; ")),
             "device": self.device, "direction": if self.ifb.is_some() { "received" } else { "sent" },
-            "ifb": self.ifb, "complete": self.is_whole, "busy": self.is_busy, "before": self.before,
+            "ifb": self.ifb, "complete": self.is_whole, "busy": self.is_busy,
             "wrong": self.wrongs().iter().map(Wrong::json).collect::<Vec<_>>(),
             "policy": memo.map(|memo| &memo.policy), "role": memo.map(|memo| &memo.role),
             "rate_bit_per_s": memo.map(|memo| memo.rate.bits_per_sec()),

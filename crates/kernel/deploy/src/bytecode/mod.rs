@@ -94,6 +94,13 @@ impl Program {
         instructions.iter().map(instruction).collect::<Option<_>>().map(Program)
     }
 
+    /// Whether it returns this for every packet.
+    pub(crate) fn always_returns(&self, result: u32) -> bool {
+        const CLASS: u16 = 0x07;
+        let returns = self.0.iter().filter(|it| it.code & CLASS == assembler::RETURN & CLASS);
+        returns.into_iter().all(|it| it.code == assembler::RETURN && it.operand == result)
+    }
+
     /// The text in a program that holds one, as tc lists it among filters.
     pub(crate) fn held(filter: &Value) -> Option<String> {
         let instructions = filter["options"]["bytecode"]["insns"].as_array()?;
