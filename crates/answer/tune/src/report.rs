@@ -5,7 +5,7 @@ use shortflow_measure::{Estimate, Unit};
 
 use crate::confirm::{Difference, Standing};
 use crate::goals::{Goal, Limit};
-use crate::search::MIN_REPLICAS;
+use crate::search::{MIN_REPLICAS, excess, means_of_goals};
 use crate::tune::{Dropped, Searched, Tuned};
 
 impl Tuned {
@@ -91,8 +91,21 @@ impl Tuned {
             labels: vec!["policy".to_owned(), "outcome".to_owned()],
             columns: columns.collect(),
             rows: self.searched.iter().map(row).collect(),
+            note: self.note_on_replicas(),
             ..Table::default()
         }
+    }
+
+    /// What figures of different replicas are good for.
+    fn note_on_replicas(&self) -> Option<String> {
+        let ran = || self.searched.iter().map(|one| one.replicas).filter(|ran| *ran > 0);
+        let (least, most) = (ran().min()?, ran().max()?);
+        (least < most).then(|| {
+            format!(
+                "Figures are means over {least} to {most} replicas: compare those of as many replicas, which had the \
+                 same arrivals."
+            )
+        })
     }
 
     /// How sure it is, in sentences.
@@ -137,18 +150,18 @@ impl Tuned {
     }
 
     fn describe_no_candidate(&self, limits: &[Limit]) -> String {
-        let excess = |one: &Searched| {
-            let of = |(limit, found): (&Limit, &Option<f64>)| match found {
-                Some(found) if limit.is_kept_by(*found) => 0.0,
-                Some(found) => ((found - limit.bound) / limit.bound).abs(),
-                None => f64::INFINITY,
-            };
-            limits.iter().zip(&one.limits).map(of).fold(0.0, f64::max)
+        let measured = || self.searched.iter().filter(|one| one.replicas > 0);
+        // Candidates are compared in the replicas that all of them have: others had other arrivals.
+        let common = measured().map(|one| one.figures.len()).min().unwrap_or(0);
+        let rank = |one: &Searched| {
+            let figures = &one.figures[..common];
+            let goal = means_of_goals(figures).first().copied().unwrap_or(f64::INFINITY);
+            (excess(figures, limits), goal)
         };
-        let measured = self.searched.iter().filter(|one| one.replicas > 0);
-        let goal = |one: &Searched| one.goals.first().copied().flatten().unwrap_or(f64::INFINITY);
-        let nearest = measured
-            .min_by(|a, b| excess(a).total_cmp(&excess(b)).then(goal(a).total_cmp(&goal(b))));
+        let nearest = measured().min_by(|a, b| {
+            let (a, b) = (rank(a), rank(b));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
         let mut message = "No candidate keeps the limits.".to_owned();
         if let Some(nearest) = nearest {
             let broken = limits.iter().zip(&nearest.limits);
@@ -305,6 +318,7 @@ pub fn in_unit(value: f64, unit: Unit) -> String {
 mod tests {
     use super::*;
     use crate::offered::Offered;
+    use crate::search::Figures;
 
     #[test]
     fn who_goes_no_further_for_a_limit_that_may_be_chance_is_told_so_and_not_as_slower() {
@@ -317,6 +331,7 @@ mod tests {
                 goals: vec![Some(1.0)],
                 limits: vec![Some(delay)],
                 dropped,
+                figures: Vec::new(),
             };
             became(&one, &limits)
         };
@@ -331,5 +346,36 @@ mod tests {
             format!("breaks {bound} (50.0 ms), after 2 replicas")
         );
         assert_eq!(at(0.05, None), "confirmed");
+    }
+
+    #[test]
+    fn the_nearest_to_the_limits_is_found_in_the_replicas_that_all_candidates_have() {
+        let limits = [Limit::parse("voice.delay.p99 <= 30 ms", &Offered::for_tests()).unwrap()];
+        // The third and the fourth replica have so much traffic that every candidate is far beyond the limit.
+        let one = |label: &str, delays: &[f64]| Searched {
+            label: label.to_owned(),
+            expected: None,
+            replicas: delays.len() as u32,
+            goals: vec![Some(1.0)],
+            limits: vec![shortflow_measure::mean(delays)],
+            dropped: Some(Dropped::Breaks(0)),
+            figures: delays
+                .iter()
+                .map(|delay| Figures { goals: vec![Some(1.0)], limits: vec![Some(*delay)] })
+                .collect(),
+        };
+        let tuned = Tuned {
+            winner: None,
+            confirmed: crate::confirm::confirm(&[], &limits),
+            searched: vec![one("Long", &[0.04, 0.04, 0.2, 0.2]), one("Short", &[0.05, 0.05])],
+            replicas: 6,
+            fresh: MIN_REPLICAS,
+            model: None,
+            classes: Vec::new(),
+        };
+        let message = tuned.describe_no_candidate(&limits);
+        assert!(message.contains("\nLong comes nearest: 120 ms instead of"), "{message}");
+        let note = tuned.search_table(&[], &limits).note.unwrap();
+        assert!(note.starts_with("Figures are means over 2 to 4 replicas"), "{note}");
     }
 }

@@ -71,6 +71,9 @@ pub struct Searched {
     pub limits: Vec<Option<f64>>,
     /// Why it went no further.
     pub dropped: Option<Dropped>,
+    /// The figures of its replicas, of which the first are those of all others.
+    #[serde(skip)]
+    pub(crate) figures: Vec<Figures>,
 }
 
 /// Why a candidate went no further.
@@ -274,6 +277,7 @@ fn searched(
             goals: (0..goals).map(|at| mean_of(&|one| one.goals[at])).collect(),
             limits: (0..limits).map(|at| mean_of(&|one| one.limits[at])).collect(),
             dropped,
+            figures: figures.to_vec(),
         }
     };
     candidates.iter().enumerate().map(one).collect()
