@@ -1,8 +1,10 @@
 //! Standard output and standard error: terminal detection and formatting.
 
 use std::io::{self, IsTerminal, Write};
+#[cfg(unix)]
+use std::os::fd::AsFd;
 #[cfg(target_os = "linux")]
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
@@ -86,6 +88,12 @@ impl Console {
         if self.quiet { Ok(()) } else { self.print(what) }
     }
 
+    /// Whether standard output and standard error are the same terminal, pipe or file, so that what both say is read twice.
+    pub(crate) fn is_one_stream(&self) -> bool {
+        let [out, err] = [identity(io::stdout()), identity(io::stderr())];
+        out.is_some() && out == err
+    }
+
     /// Shows the mistakes of a file on standard error.
     pub(crate) fn mistakes(&self, mistakes: &Diagnostics) {
         say(&mistakes.render(self.color_err));
@@ -153,6 +161,20 @@ const TOO_LATE: &str = "the machine was too slow for this rehearsal: the results
 /// Writes a line to standard error, and ignores a failure.
 fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
+}
+
+/// The device and the number of what is open there.
+#[cfg(unix)]
+fn identity(stream: impl AsFd) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let file = std::fs::File::from(stream.as_fd().try_clone_to_owned().ok()?);
+    let found = file.metadata().ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity<S>(_: S) -> Option<(u64, u64)> {
+    None
 }
 
 /// The width: from the environment, else that of the terminal, else a readable default.

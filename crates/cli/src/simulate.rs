@@ -170,6 +170,8 @@ impl Shown<'_> {
         }
         let message = if self.brief { brief } else { text };
         let view = if console.quiet { view.clone().without_notes() } else { view.clone() };
+        // They were shown before the run.
+        let view = if console.is_one_stream() { view.without_input_warnings() } else { view };
         console.print(&format!("{}\n", message(&view, console.color_out, console.columns)))?;
         self.trace.map_or(Ok(()), |trace| console.file("Trace", trace))?;
         console.file("Report", &page?)

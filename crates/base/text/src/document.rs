@@ -1,5 +1,6 @@
 //! A document: a text with its overrides and parameters applied.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use super::de::Reader;
 use super::diagnostic::{Diagnostic, Diagnostics, Severity, Source, Spot};
 use super::faults::{MAX_MISTAKES, all_faults};
 use super::named::suggestion;
-use super::parameters::Parameters;
+use super::parameters::{Parameters, references};
 use super::tree::{Item, Key, Value, from_table, from_value};
 
 /// A value that replaces the text's own value of a key.
@@ -83,6 +84,9 @@ impl Document {
             }
         }
         document.checked()?;
+        // An override may replace the only value that refers to a parameter.
+        let mut used = BTreeSet::new();
+        references(&document.root, &mut used);
         for change in overrides {
             document.apply(change);
         }
@@ -94,8 +98,10 @@ impl Document {
             );
         }
         document.checked()?;
+        references(&document.root, &mut used);
         document.fill_in();
         document.checked()?;
+        document.unused_parameters(&used);
         Ok(document)
     }
 
@@ -492,6 +498,22 @@ impl Document {
             let mut root = std::mem::replace(&mut self.root, nothing);
             self.fill(&mut root, &parameters);
             self.root = root;
+        }
+    }
+
+    /// Warns of the parameters that are not `used`.
+    fn unused_parameters(&mut self, used: &BTreeSet<String>) {
+        let Some(Value::Table(entries)) = self.root.get("parameters").map(|item| &item.value)
+        else {
+            return;
+        };
+        let unused = entries.iter().map(|(key, _)| key).filter(|key| !used.contains(&key.name));
+        for Key { name, span } in unused.take(MAX_MISTAKES).cloned().collect::<Vec<_>>() {
+            let help = format!(
+                "refer to it with \"${name}\" or in an expression such as \"= 2 * {name}\", or remove it; \
+                 it may stay where files that are compared share it"
+            );
+            self.warn(span, format!("no value uses the parameter `{name}`"), help);
         }
     }
 

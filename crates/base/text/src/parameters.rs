@@ -1,6 +1,6 @@
 //! Parameters: named values that `"$name"` and expressions refer to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::expression::evaluate;
@@ -93,6 +93,27 @@ impl Parameters {
             message: format!("unknown parameter `{name}`"),
             missing: Some(name.to_owned()),
         })
+    }
+}
+
+/// Adds the names of the parameters that the texts in `item` refer to.
+pub(super) fn references(item: &Item, found: &mut BTreeSet<String>) {
+    match &item.value {
+        Value::Text(text) => {
+            if let Some(name) = text.strip_prefix('$') {
+                found.insert(name.to_owned());
+            } else if let Some(expression) = text.strip_prefix('=') {
+                let mut note = |name: &str| {
+                    found.insert(name.to_owned());
+                    Ok(1.0)
+                };
+                // Only the names matter here; the number is found when all values are known.
+                let _ = evaluate(expression, &mut note);
+            }
+        }
+        Value::List(items) => items.iter().for_each(|item| references(item, found)),
+        Value::Table(entries) => entries.iter().for_each(|(_, item)| references(item, found)),
+        Value::Integer(_) | Value::Float(_) | Value::Bool(_) => {}
     }
 }
 

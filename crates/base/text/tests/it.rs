@@ -99,3 +99,18 @@ fn the_nearest_name_is_suggested_and_a_far_one_is_not() {
     let help = suggestion("fifi", "queues", &names);
     assert!(help.contains("fifo"), "{help}");
 }
+
+#[test]
+fn each_parameter_that_nothing_uses_has_a_warning_at_its_place() {
+    let warned = |text: &str, overrides: &[Override]| {
+        let found = document(text, overrides).unwrap().warnings().0;
+        found.iter().map(|one| (one.line(), one.message.clone())).collect::<Vec<_>>()
+    };
+    let text = "rate = \"= 2 * speed Mbit/s\"\nusers = \"$people\"\n[parameters]\n\
+                speed = \"= base / 2\"\npeople = 7\nbase = 8\nspare = 1\n";
+    assert_eq!(warned(text, &[]), [(7, "no value uses the parameter `spare`".to_owned())]);
+    // Only the value that uses it is replaced, which is no mistake in the text.
+    let [rate, spare] = [set("rate", "1 Mbit/s"), set("parameters.spare", "2")];
+    assert_eq!(warned(text, &[rate, spare]).len(), 1);
+    assert_eq!(warned(text, &[set("rate", "= spare Mbit/s")]), []);
+}

@@ -104,6 +104,53 @@ fn every_command_writes_the_warnings_that_it_prints() {
 }
 
 #[test]
+fn settings_without_effect_are_warned_of_in_every_form() {
+    let home = tempfile::tempdir().unwrap();
+    let lossy = LINE.replace("delay = \"1 ms\" }", "delay = \"1 ms\", loss = { AF11 = 0.1 } }");
+    let more = "measure.series_interval = \"60 s\"\n[parameters]\nspare = 1\n";
+    let line = lossy + more;
+    let expected = [
+        "no packet has the code point AF11",
+        "series_interval 60 s is longer than the run, 4 s",
+        "no value uses the parameter `spare`",
+    ];
+    for command in ["simulate", "predict"] {
+        let ended = with_files(home.path(), command, &line, &[]);
+        assert_eq!(ended.code, Some(0), "{command}: {}", ended.err);
+        let read = |name: &str| fs::read_to_string(home.path().join("out").join(name)).unwrap();
+        let page = read("report.html").replace("&#96;", "`");
+        let texts =
+            [ended.out, page, read("warnings.csv"), read("manifest.toml"), read("summary.json")];
+        for (text, what) in texts.iter().flat_map(|text| expected.map(|what| (text, what))) {
+            assert!(words(text).contains(what), "{command}: {what}: {text}");
+        }
+    }
+    let ended = with_files(home.path(), "simulate", &line, &["--json"]);
+    let found: Value = serde_json::from_str(&ended.out).unwrap();
+    let reported = |what: &&str| {
+        let all = found["warnings"].as_array().unwrap();
+        all.iter().any(|one| one["message"].as_str().unwrap().contains(what))
+    };
+    assert!(expected.iter().all(reported), "{}", found["warnings"]);
+    let ended = run(&["check", home.path().join("line.toml").to_str().unwrap(), "--json"]);
+    assert!(expected.iter().all(|what| ended.out.contains(what)), "{}", ended.out);
+}
+
+#[test]
+fn a_warning_is_shown_once_where_output_and_errors_are_one_stream() {
+    let home = tempfile::tempdir().unwrap();
+    let line = LINE.replace("80 kbit/s", "3 Mbit/s");
+    let ended = with_files(home.path(), "simulate", &line, &[]);
+    let times = |text: &str| words(text).matches("the load offered from a to b is 150 %").count();
+    assert_eq!((times(&ended.out), times(&ended.err)), (1, 1), "{}{}", ended.out, ended.err);
+    let script = "exec \"$0\" simulate line.toml --out out --force 2>&1";
+    let mut shell = crate::support::command("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_shortflow")]).current_dir(home.path());
+    let ended: Ended = shell.output().unwrap().into();
+    assert_eq!((ended.code, times(&ended.out)), (Some(0), 1), "{}", ended.out);
+}
+
+#[test]
 fn a_marker_that_is_bound_nowhere_is_told_by_tune() {
     let home = tempfile::tempdir().unwrap();
     let named = policies(home.path());

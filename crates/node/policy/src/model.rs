@@ -84,20 +84,8 @@ impl Policy {
 
     /// Every code point that a marker, or a queue that remarks, can write, each once.
     pub fn written_code_points(&self) -> Vec<Dscp> {
-        let classes = self.roles.iter().flat_map(|role| &role.classes);
-        let mut written = Vec::new();
-        for class in classes {
-            if let Some(marker) = &class.marker {
-                written.extend(marker.writes(self.code_points));
-            }
-            for action in class.police.iter().flatten() {
-                if let PolicerAction::Remark(dscp) = action {
-                    written.push(*dscp);
-                }
-            }
-        }
-        let queues = self.roles.iter().filter_map(|role| role.queue.as_ref());
-        written.extend(queues.flat_map(QueuePlan::writes));
+        let mut written: Vec<Dscp> =
+            self.roles.iter().flat_map(Role::written_code_points).collect();
         written.sort_unstable();
         written.dedup();
         written
@@ -154,6 +142,23 @@ impl Role {
     /// Its name in the policy's text.
     pub fn base_name(&self) -> &str {
         self.name.split(" (").next().unwrap_or(&self.name)
+    }
+
+    /// The code points that its markers and its queue can write.
+    pub fn written_code_points(&self) -> Vec<Dscp> {
+        let mut written = Vec::new();
+        for class in &self.classes {
+            if let Some(marker) = &class.marker {
+                written.extend(marker.writes(self.code_points));
+            }
+            for action in class.police.iter().flatten() {
+                if let PolicerAction::Remark(dscp) = action {
+                    written.push(*dscp);
+                }
+            }
+        }
+        written.extend(self.queue.iter().flat_map(QueuePlan::writes));
+        written
     }
 
     /// Whether it conditions packets.

@@ -20,6 +20,7 @@ use crate::design::Design;
 use crate::file::{AxisFile, ScenarioFile};
 use crate::file_kind::FileKind;
 use crate::files::{Files, digest};
+use crate::loss;
 use crate::model::{Inputs, Scenario};
 use crate::policy_parameters;
 use crate::sweep::{self, Axis};
@@ -311,6 +312,9 @@ impl Loader<'_> {
             && let Some(design) = self.data.borrow().first()
         {
             scenario.inputs.files.push((design.name.clone(), design.digest.clone()));
+        }
+        if !self.overrides.needs_no_workload {
+            loss::warn_of_unsent(&mut document, &scenario);
         }
         let of_policy = scenario.policy.iter().flat_map(|policy| policy.warnings.0.clone());
         let found = Diagnostics(of_policy.chain(document.warnings().0).collect());

@@ -1,5 +1,6 @@
 //! Packet loss on links: its text form, its check and its JSON Schema. Each model is in all three.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -9,8 +10,12 @@ use shortflow_elements::ParamsError;
 use shortflow_elements::classifier::DscpTable;
 use shortflow_elements::dropper::{Bernoulli, GilbertElliottParams, LossParams};
 use shortflow_packet::Dscp;
-use shortflow_text::{Document, Named, nearest, suggestion};
+use shortflow_policy::Role;
+use shortflow_text::{Document, Item, Key, Named, Value, nearest, suggestion};
 use shortflow_units::Probability;
+
+use crate::model::Scenario;
+use crate::workloads::WorkloadKind;
 
 /// Loss on a link: a probability, or a table with the keys below.
 #[derive(Debug, Clone, PartialEq)]
@@ -177,6 +182,50 @@ fn by_code_point(
     }
     let filled = DscpTable::filled(rest);
     Some(named.into_iter().fold(filled, |table, (dscp, p)| table.with(dscp, p)))
+}
+
+/// Warns of each link with loss for code points that no packet has.
+pub(crate) fn warn_of_unsent(document: &mut Document, scenario: &Scenario) {
+    let sent = sent(scenario);
+    let links = match document.root().get("links").map(|links| &links.value) {
+        Some(Value::Table(links)) => links,
+        _ => return,
+    };
+    let unsent = |(link, keys): &(Key, Item)| {
+        let mut found = Vec::new();
+        let path = format!("links.{}.loss", link.name);
+        unsent_in(keys.get("loss")?, &path, &sent, &mut found);
+        let (path, _) = found.first()?.clone();
+        let names: BTreeSet<Dscp> = found.into_iter().map(|(_, dscp)| dscp).collect();
+        let names = names.iter().map(Dscp::to_string).collect::<Vec<_>>().join(", ");
+        Some((path, names))
+    };
+    for (path, names) in links.iter().filter_map(unsent).collect::<Vec<_>>() {
+        let message = format!("no packet has the code point {names}, so its loss has no effect");
+        let help = "bind a role that writes it, or set the `dscp` of a `cbr` or `poisson` workload";
+        document.warning(&path, message, help);
+    }
+}
+
+/// The code points that workloads send and bound roles write.
+fn sent(scenario: &Scenario) -> BTreeSet<Dscp> {
+    let of_workload =
+        |kind: &WorkloadKind| kind.traffic().datagrams().map_or(Dscp::BEST_EFFORT, |one| one.dscp);
+    let roles = scenario.bindings.iter().filter_map(|b| scenario.policy.as_ref()?.role(&b.role));
+    let written = roles.flat_map(Role::written_code_points);
+    scenario.workloads.iter().map(|one| of_workload(&one.kind)).chain(written).collect()
+}
+
+/// The keys of code points in a table of loss that are not `sent`, with their paths.
+fn unsent_in(item: &Item, path: &str, sent: &BTreeSet<Dscp>, found: &mut Vec<(String, Dscp)>) {
+    let Value::Table(entries) = &item.value else { return };
+    for (key, value) in entries {
+        let path = format!("{path}.{}", key.name);
+        match key.name.parse::<Dscp>() {
+            Ok(dscp) if !sent.contains(&dscp) => found.push((path, dscp)),
+            _ => unsent_in(value, &path, sent, found),
+        }
+    }
 }
 
 /// The name of the model of loss in bursts.

@@ -15,7 +15,7 @@ pub use sweep::{Positions, SweptKey};
 use crate::ranking::Ranking;
 use crate::results::{Point, Run};
 use crate::tables::Tables;
-use crate::warning::{ScopedWarning, warnings};
+use crate::warning::{ScopedWarning, WarningKind, warnings};
 
 /// What the runs of a command show.
 #[derive(Debug, Clone)]
@@ -51,6 +51,13 @@ impl<'r> View<'r> {
     #[must_use]
     pub fn without_notes(mut self) -> View<'r> {
         self.warnings.retain(|one| !one.warning.kind.is_note());
+        self
+    }
+
+    /// The same without the warnings of the policy and the scenario.
+    #[must_use]
+    pub fn without_input_warnings(mut self) -> View<'r> {
+        self.warnings.retain(|one| one.warning.kind != WarningKind::Input);
         self
     }
 }

@@ -9,6 +9,7 @@ use shortflow_text::Document;
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rate};
 use shortflow_workloads::Sizes;
 
+use super::limits::number;
 use super::topology::MIN_PACKET;
 use crate::file::ScenarioFile;
 use crate::loss::LossFile;
@@ -106,6 +107,51 @@ pub(super) fn overloaded(document: &mut Document, scenario: &Scenario) {
                 `shortflow check` shows the load of each link";
     // Each link has two lines.
     document.warning(&format!("links.{}", group_of(&scenario.links[at / 2])), message, help);
+}
+
+/// The source ports of a host, from 1024 on.
+const SOURCE_PORTS: u64 = 64_512;
+
+/// Warns of the first workload whose connections from one host to one port of another need more source ports than there are.
+pub(super) fn many_connections(document: &mut Document, scenario: &Scenario) {
+    let mut open: BTreeMap<(NodeId, NodeId, u16), u64> = BTreeMap::new();
+    for workload in &scenario.workloads {
+        let (pairs, port, count) = match &workload.kind {
+            // Flows of some bytes give their ports back after TIME_WAIT.
+            WorkloadKind::Bulk(bulk)
+                if bulk.size.is_none() || bulk.start_window <= workload.tcp.time_wait =>
+            {
+                (&bulk.pairs, bulk.port, bulk.flows)
+            }
+            WorkloadKind::Telnet(telnet) => {
+                let sessions = &telnet.sessions;
+                (&sessions.pairs, sessions.port, sessions.count)
+            }
+            _ => continue,
+        };
+        let all = pairs.len() as u64;
+        for (at, (client, server)) in (0..).zip(pairs) {
+            // Connection i is of the i-th pair, modulo their number.
+            let here = (u64::from(count) + all - 1 - at) / all;
+            let sum = open.entry((*client, *server, port)).or_default();
+            *sum += here;
+            if *sum > SOURCE_PORTS {
+                let node = |node: &NodeId| &scenario.nodes[node.index()].name;
+                let message = format!(
+                    "{} connections of `{}` to port {port} of {} are more than the {} source ports of a host: \
+                     `simulate` and `rehearse` cannot open them",
+                    number(*sum as f64),
+                    node(client),
+                    node(server),
+                    number(SOURCE_PORTS as f64)
+                );
+                let help =
+                    "use fewer of them, spread them over more hosts, or give some another `port`";
+                document.warning(&format!("workloads.{}", workload.name), message, help);
+                return;
+            }
+        }
+    }
 }
 
 /// How long a buffer may hold a packet at the rate of its link before it is doubtful, and beyond what it is meant as unlimited.

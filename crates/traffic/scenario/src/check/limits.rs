@@ -118,7 +118,7 @@ fn seconds(start: Instant, stop: Instant) -> f64 {
 }
 
 /// A number with grouped thousands, or as a power of ten if it is large.
-fn number(value: f64) -> String {
+pub(super) fn number(value: f64) -> String {
     if value >= 1e7 {
         return format!("{value:.1e}");
     }

@@ -11,6 +11,7 @@ pub(crate) mod tcp;
 mod tcp_effect;
 pub(crate) mod times;
 mod topology;
+mod without_effect;
 mod workloads;
 
 pub(crate) use addresses::first_usable;
@@ -79,10 +80,13 @@ pub(crate) fn check(
     };
     doubtful::unmarked(document, &scenario, is_tcp_of_all);
     doubtful::overloaded(document, &scenario);
+    doubtful::many_connections(document, &scenario);
     doubtful::deep(document, &scenario, &queued);
     doubtful::late(document, &scenario);
     doubtful::heavy_tails(document, &scenario);
     doubtful::window_rate(document, &scenario, window_rate_of_all);
+    without_effect::series(document, &scenario);
+    without_effect::flow_samples(document, &scenario);
     Ok(scenario)
 }
 

@@ -9,3 +9,4 @@ mod senders;
 mod sweeps;
 mod tcp;
 mod topologies;
+mod without_effect;
