@@ -23,7 +23,7 @@ const TELR: f64 = 65.0;
 const WEPL: f64 = 110.0;
 
 /// The rating R of a stream, 0 to 93.2, from the delays of its datagrams in seconds and the share of them that is lost.
-/// `None` without delays.
+/// A stream of which nothing arrives has 0; `None` where nothing is known.
 pub(crate) fn rating(
     percentiles: &DelayPercentiles,
     max: Option<f64>,
@@ -38,6 +38,7 @@ pub(crate) fn rating(
             Some(r_factor(1e3 * delay? + PACKET_MS, 100.0 * lost))
         })
         .max_by(f64::total_cmp)
+        .or((loss >= 1.0).then_some(0.0))
 }
 
 /// The mean opinion score of a rating, 1 to 4.5 (G.107, Annex B).
@@ -107,6 +108,13 @@ mod tests {
             assert!((found - wanted).abs() < 0.01, "R {rating}: {found}, and not {wanted}");
         }
         assert_eq!((opinion(-5.0), opinion(0.0)), (1.0, 1.0));
+    }
+
+    #[test]
+    fn a_call_of_which_nothing_arrives_has_the_lowest_score() {
+        let nothing = DelayPercentiles::default();
+        assert_eq!(rating(&nothing, None, Some(1.0)).map(opinion), Some(1.0));
+        assert_eq!(rating(&nothing, None, None), None);
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn in_order(
         joint_loss::either(gate.loss(steady, &one), line.link_loss)
     });
     let is_least = curves.is_empty() && is_filled;
-    let is_young = is_least && saturation.is_young(network);
+    let is_young = is_least && (saturation.is_young(network) || shares_queue(network, bundles));
     let sure = if is_least && beside.in_windows { SURE * held / capacity } else { 1.0 };
     let full = Gate { limit: room, ..gate };
     let (queued, min_loss) = match is_least {
@@ -137,6 +137,18 @@ fn in_order(
         ..Met::default()
     };
     Ok((met, rates))
+}
+
+/// Whether flows come to the line that holds them through one that is hardly faster: the queue is then at either of the two.
+fn shares_queue(network: &Network, bundles: &[&Bundle]) -> bool {
+    /// Simulated: at 1.05 times the rate the queue is 14 % below the bound, from 1.1 times on it is above.
+    const FASTER: f64 = 1.1;
+    bundles.iter().any(|bundle| {
+        let hops = &network.sources[bundle.source].routes[bundle.route].there;
+        let limit = FASTER * network.lines[bundle.bottleneck].rate;
+        let before = hops.iter().take_while(|hop| hop.line != bundle.bottleneck);
+        before.into_iter().any(|hop| network.lines[hop.line].rate < limit)
+    })
 }
 
 /// The flows with windows that are smaller by what their receivers have got and not yet acknowledged, at most: only the rest of

@@ -28,7 +28,8 @@ pub(crate) struct Met {
     pub(crate) min_loss: f64,
     /// Whether its losses are lower bounds, since CUBIC's windows are no smaller than Reno's at the same loss.
     pub(crate) loses_at_least: bool,
-    /// Whether long flows take about as long to fill it as a run lasts, so that its queue may be anything.
+    /// Whether long flows take about as long to fill it as a run lasts, or come through a line that is hardly faster, so that its
+    /// queue may be anything.
     pub(crate) is_young: bool,
     /// Whether its losses and the wait of all packets are unknown: timeouts decide them, marks replace losses, or long
     /// flows sometimes empty the queue.

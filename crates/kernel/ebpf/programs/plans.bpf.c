@@ -136,7 +136,8 @@ int shortflow_plans(struct __sk_buff *skb)
 	class = bpf_map_lookup_elem(&addresses, prefix.address);
 	if (!class)
 		class = bpf_map_lookup_elem(&prefixes, &prefix);
-	if (class)
+	// All of IPv4 is unknown where it would belong to a prefix of IPv6.
+	if (class && *class != settings.unknown)
 		return counted(skb, OF_CUSTOMERS, *class);
 	return counted(skb, OF_NOBODY, settings.unknown);
 }

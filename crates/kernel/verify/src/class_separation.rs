@@ -10,6 +10,9 @@ const PARTS: usize = 10;
 /// Probes that a part has at least. Three must come back, and of those in the load's class some are lost.
 const PROBES: usize = 5;
 
+/// A class waits as long as another where the ratio of their delays is between this and its inverse, however sure that is.
+pub(crate) const NEAR: f64 = 0.9;
+
 /// A class beside the one that the load is in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClassDelays {
@@ -57,8 +60,8 @@ impl ClassDelays {
     /// What the ratio says.
     pub fn verdict(&self) -> RelativeDelay {
         match self.ratio {
-            Some([_, _, high]) if high < 1.0 => RelativeDelay::Faster,
-            Some([_, low, _]) if low > 1.0 => RelativeDelay::Slower,
+            Some([mean, _, high]) if high < 1.0 && mean < NEAR => RelativeDelay::Faster,
+            Some([mean, low, _]) if low > 1.0 && mean > 1.0 / NEAR => RelativeDelay::Slower,
             Some(_) => RelativeDelay::Alike,
             None => RelativeDelay::Unknown,
         }

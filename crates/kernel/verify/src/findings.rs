@@ -8,7 +8,7 @@ use shortflow_text::columns;
 use shortflow_units::{Bytes, Rate};
 
 use crate::class::Class;
-use crate::class_separation::{ClassDelays, RelativeDelay};
+use crate::class_separation::{ClassDelays, NEAR, RelativeDelay};
 use crate::code_points::Arrival;
 use crate::gain::{DeviceRate, Gain, Period};
 
@@ -292,9 +292,6 @@ impl Findings {
 const FILLED: f64 = 0.85;
 /// The part of a line's rate that keeps the queue in front of it.
 const BELOW: f64 = 0.95;
-
-/// The ratio to the delay of the load from which on a class waits about as long.
-const NEAR: f64 = 0.8;
 
 /// A queue behind the device, at a slower line.
 struct QueueElsewhere {

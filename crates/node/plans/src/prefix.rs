@@ -53,8 +53,17 @@ impl Prefix {
         self.length
     }
 
-    /// Whether all addresses of another prefix belong to this one.
+    /// All addresses of IPv4.
+    pub const ALL_IPV4: Prefix = Prefix { bits: 0xffff << 32, length: MAPPED };
+
+    /// Whether all addresses of another prefix belong to this one. No address of IPv4 belongs to a prefix of IPv6.
     pub fn contains(self, other: Prefix) -> bool {
+        let is_ipv4 = |prefix: Prefix| Prefix::ALL_IPV4.has(prefix);
+        self.has(other) && is_ipv4(self) == is_ipv4(other)
+    }
+
+    /// Whether it has all addresses of another one that the program's table takes for one of IPv6.
+    pub fn has(self, other: Prefix) -> bool {
         self.length <= other.length && other.bits & mask(self.length) == self.bits
     }
 }
@@ -136,5 +145,7 @@ mod tests {
         assert!(!prefix("192.0.2.7").contains(prefix("192.0.2.0/24")));
         assert!(!prefix("0.0.0.0/0").contains(prefix("2001:db8::/32")));
         assert!(prefix("::/0").contains(prefix("2001:db8::/32")));
+        assert!(!prefix("::/0").contains(prefix("192.0.2.7")));
+        assert_eq!(prefix("0.0.0.0/0"), Prefix::ALL_IPV4);
     }
 }

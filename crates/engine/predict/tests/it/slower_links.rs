@@ -110,6 +110,31 @@ fn behind_a_line_that_is_hardly_slower_the_wait_is_a_bound() {
     assert!(!found.at_least && (0.00012..0.00021).contains(&found.mean), "{found:?}");
 }
 
+#[test]
+fn a_queue_that_two_lines_of_nearly_the_same_rate_share_is_unknown() {
+    let wait = |faster: &str| {
+        let found = predicted(&format!(
+            r#"
+            duration = "70 s"
+            warm_up = "10 s"
+            hosts = {{ a = {{}}, b = {{}} }}
+            routers = {{ r = {{}}, m = {{}} }}
+            links.a = {{ between = ["a", "r"], rate = "1 Gbit/s", delay = "5 ms" }}
+            links.faster = {{ between = ["r", "m"], rate = "{faster}", delay = "5 ms" }}
+            links.line = {{ between = ["m", "b"], rate = "40 Mbit/s", delay = "1 ms" }}
+            measure.ports = ["m->b"]
+            [workloads.download.bulk]
+            from = "a"
+            to = "b"
+            flows = 1
+            "#
+        ));
+        found.ports[0].mean_wait
+    };
+    assert!(wait("60 Mbit/s").is_some_and(|wait| wait.at_least));
+    assert_eq!(wait("42 Mbit/s"), None);
+}
+
 /// Files of 14 KB over 20 Mbit/s, whose acknowledgements have `back`, and datagrams beside these.
 fn acknowledged_over(back: &str) -> Summary {
     predicted(&format!(

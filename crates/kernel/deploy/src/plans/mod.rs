@@ -11,6 +11,7 @@
 
 mod classes;
 mod record;
+mod standing;
 mod status;
 mod steps;
 
@@ -28,6 +29,7 @@ use crate::observe::Root;
 use crate::tc::Tc;
 use classes::{Class, ROOT, UNKNOWN, classes};
 use record::Record;
+use standing::Amiss;
 use steps::{Change, SIGNATURE, install, owners, removal};
 
 pub use status::{PlansClassStatus, PlansStatus};
@@ -114,7 +116,8 @@ impl PlansDevice {
         self.build(plans, direction)
     }
 
-    /// Changes what the plans say otherwise than before. Where a change was interrupted, all is built anew.
+    /// Changes what the plans say otherwise than before. Where a change was interrupted, or somebody else has changed or
+    /// removed classes, all is built anew.
     ///
     /// # Errors
     /// When nothing is deployed there, or the kernel refuses a step.
@@ -127,7 +130,12 @@ impl PlansDevice {
         let is_same = |record: &&Record| {
             record.is_complete && (record.direction, record.queue) == (direction, plans.queue)
         };
-        let record = self.record.as_ref().filter(is_same).filter(|_| self.has_classes);
+        let mut record = self.record.as_ref().filter(is_same).filter(|_| self.has_classes);
+        if let Some(known) = record
+            && !Amiss::find(&self.tc, &known.classes)?.is_nothing()
+        {
+            record = None;
+        }
         let (Some(record), Some(program)) = (record, program) else {
             return self.build(plans, direction);
         };

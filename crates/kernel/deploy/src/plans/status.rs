@@ -10,6 +10,7 @@ use shortflow_units::{Bytes, Rate};
 
 use super::classes::{Class, Kind, LINE};
 use super::record::Record;
+use super::standing::Amiss;
 use super::{listed, of_kind};
 use crate::error::Error;
 use crate::tc::Tc;
@@ -165,7 +166,9 @@ impl PlansStatus {
             .iter()
             .filter(|class| class.is_leaf() && !queues.contains_key(&class.minor))
             .count();
-        let wrongs = wrongs(record, has_classes, counts.is_some(), missing);
+        let amiss = if has_classes { Amiss::find(tc, classes)? } else { Amiss::default() };
+        let missing = missing.max(amiss.missing);
+        let wrongs = wrongs(record, has_classes, counts.is_some(), missing, amiss.changed);
         Ok(PlansStatus {
             device: device.to_owned(),
             name: record.name.clone(),
@@ -243,7 +246,13 @@ impl PlansStatus {
     }
 }
 
-fn wrongs(record: &Record, has_classes: bool, has_program: bool, missing: usize) -> Vec<String> {
+fn wrongs(
+    record: &Record,
+    has_classes: bool,
+    has_program: bool,
+    missing: usize,
+    changed: usize,
+) -> Vec<String> {
     let again = "run `shortflow reload` with the plans to build them again";
     let mut wrongs = Vec::new();
     if !record.is_complete {
@@ -252,7 +261,10 @@ fn wrongs(record: &Record, has_classes: bool, has_program: bool, missing: usize)
     if !has_classes {
         wrongs.push(format!("the classes are gone, so nothing is shaped; {again}"));
     } else if missing > 0 {
-        wrongs.push(format!("{missing} queues are gone; {again}"));
+        wrongs.push(format!("{missing} classes or their queues are gone; {again}"));
+    }
+    if changed > 0 {
+        wrongs.push(format!("{changed} classes have other rates than were deployed; {again}"));
     }
     if !has_program {
         wrongs.push(format!("the program is gone, so nothing is shaped; {again}"));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shortflow_plans::{CustomerQueue, Plans, Prefix};
 use shortflow_units::Rate;
 
-use super::classes::{Class, Kind, ROOT};
+use super::classes::{Class, Kind, ROOT, UNKNOWN};
 use crate::converge::Step;
 
 /// What tells our HTB from another with the same handle; it has no effect, since every class has a quantum.
@@ -20,8 +20,9 @@ const FLOWS: u32 = 64;
 /// The most packets that wait for a customer, and their memory.
 const LIMIT: u32 = 1000;
 const MEMORY: &str = "4Mb";
-/// How many frames a FIFO holds at least.
-const MIN_FRAMES: u64 = 10;
+/// What a FIFO holds at least, in bytes: a piece of 64 KB that a device will segment, with the headers of its segments, and frames. A
+/// smaller one would drop each such piece.
+const MIN_FIFO: u64 = 72_000;
 
 /// All steps to classes on a device without.
 pub(crate) fn install(device: &str, classes: &[Class], of: CustomerQueue) -> Vec<Step> {
@@ -84,7 +85,7 @@ fn settings(rate: Rate, of: CustomerQueue) -> String {
             )
         }
         CustomerQueue::Fifo => {
-            format!("bfifo limit {}", (rate.bits_per_sec() / 8 / 10).max(MIN_FRAMES * FRAME))
+            format!("bfifo limit {}", (rate.bits_per_sec() / 8 / 10).max(MIN_FIFO))
         }
     }
 }
@@ -143,11 +144,18 @@ fn changed(device: &str, old: &Class, new: &Class, of: CustomerQueue) -> Vec<Str
     class.into_iter().chain(has_other_queue.then(|| queue("change", device, new, of))).collect()
 }
 
+/// The class of each prefix. The table has addresses of IPv4 as some of IPv6, so where a customer's prefix of IPv6 would have
+/// them, those of no customer belong to unknown addresses.
 pub(crate) fn owners(classes: &[Class]) -> BTreeMap<Prefix, u16> {
     let of = |class: &Class| {
         class.prefixes.iter().map(move |prefix| (*prefix, class.minor)).collect::<Vec<_>>()
     };
-    classes.iter().flat_map(of).collect()
+    let mut all: BTreeMap<Prefix, u16> = classes.iter().flat_map(of).collect();
+    let is_around = |prefix: &Prefix| prefix.has(Prefix::ALL_IPV4);
+    if all.keys().any(is_around) {
+        all.entry(Prefix::ALL_IPV4).or_insert(UNKNOWN);
+    }
+    all
 }
 
 #[cfg(test)]

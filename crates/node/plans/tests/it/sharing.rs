@@ -63,8 +63,11 @@ fn nothing_is_overdrawn_and_nobody_can_get_more() {
     let sites = ["", "tower", "sector"];
     let row = |at: u32| {
         let plan = 1 + at * at * 7 % 300;
-        let promise =
-            if at.is_multiple_of(5) { format!("{} kbit/s,100 kbit/s", 100 * plan) } else { ",".into() };
+        let promise = if at.is_multiple_of(5) {
+            format!("{} kbit/s,100 kbit/s", 100 * plan)
+        } else {
+            ",".into()
+        };
         let (site, host) = (sites[at as usize % 3], at + 1);
         format!("C{at},198.51.100.{host},{plan} Mbit/s,1 Mbit/s,{promise},{site}\n")
     };

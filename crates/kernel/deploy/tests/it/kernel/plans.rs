@@ -259,9 +259,8 @@ fn a_change_of_one_customer_loses_nothing_of_another() {
             std::thread::sleep(Duration::from_millis(100));
         }
         // A rate; another place with a queue, the old class, and what the site promises; a rate that changes the queue; another
-        // place. A FIFO's limit follows each rate, and CoDel's target slow ones.
-        let first = if queue() == "fifo" { 2 } else { 1 };
-        assert_eq!(commands, [(first, 0), (4, 1), (2, 0), (4, 1)]);
+        // place. CoDel's target follows slow rates, and a FIFO's limit fast ones.
+        assert_eq!(commands, [(1, 0), (4, 1), (2, 0), (4, 1)]);
         stop.store(true, Ordering::Relaxed);
         for (sending, receiving) in senders {
             let (sent, received) = (sending.join().unwrap(), receiving.join().unwrap());
@@ -305,6 +304,61 @@ fn customers_come_and_go_with_their_addresses() {
         device().reload(&plans(std::slice::from_ref(&b)), Direction::Down).unwrap();
         assert_eq!((count(11), count(12)), ((0, 20), (20, 0)));
         assert_eq!(device().reload(&plans(&[b]), Direction::Down).unwrap(), PlansDone::default());
+    });
+}
+
+#[test]
+fn classes_that_others_change_or_remove_are_reported_and_reload_puts_them_right() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11]);
+        let all = plans(&[customer("A", 11, "6 Mbit/s", AT_TOWER)]);
+        if deploy(&all).is_none() {
+            return;
+        }
+        let wrongs = || device().status().unwrap().unwrap().wrongs().join("; ");
+        // The class with the plan: `class htb 5e00:4 parent 5e00:3 leaf …`
+        let listing = bench.listings();
+        let plan = listing.lines().find(|line| line.contains("ceil 6Mbit")).unwrap();
+        let words: Vec<&str> = plan.split_whitespace().collect();
+        let class = |verb: &str, rates: &str| {
+            let parent =
+                if verb == "del" { String::new() } else { format!("parent {} ", words[4]) };
+            let what = format!("class {verb} dev sf0 {parent}classid {} {rates}", words[2]);
+            run("tc", what.trim()).unwrap();
+        };
+        class("change", "htb rate 8kbit ceil 20mbit");
+        assert!(wrongs().contains("1 classes have other rates"), "{}", wrongs());
+        assert!(device().reload(&all, Direction::Down).unwrap().is_new);
+        let [known] = received(bench, [11]);
+        assert!(is_about(known, 6.0), "{known}");
+        assert_eq!(device().reload(&all, Direction::Down).unwrap(), PlansDone::default());
+        class("del", "");
+        assert!(wrongs().contains("1 classes or their queues are gone"), "{}", wrongs());
+        assert!(device().reload(&all, Direction::Down).unwrap().is_new);
+        assert_eq!(wrongs(), "");
+    });
+}
+
+#[test]
+fn no_address_of_ipv4_belongs_to_a_customer_with_all_of_ipv6() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11, 12]);
+        let with_all = |addresses: &str| {
+            customer("V", 12, "4 Mbit/s", "").replace("\"10.77.0.12\"", addresses)
+        };
+        let [a, v] = [customer("A", 11, "6 Mbit/s", ""), with_all("\"::/0\"")];
+        if deploy(&plans(&[a.clone(), v])).is_none() {
+            return;
+        }
+        let [known, unknown] = received(bench, [11, 12]);
+        assert!(is_about(known, 6.0) && is_about(unknown, 2.0), "{known}, {unknown}");
+        let found = status();
+        assert!(found.counts.unwrap().unknown.packets > 500, "{found:?}");
+        // Whoever has all of IPv4 too gets it.
+        let v = with_all("\"::/0\", \"0.0.0.0/0\"");
+        device().reload(&plans(&[a, v]), Direction::Down).unwrap();
+        let [_, known] = received(bench, [11, 12]);
+        assert!(is_about(known, 4.0), "{known}");
     });
 }
 
