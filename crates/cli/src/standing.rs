@@ -1,6 +1,6 @@
 //! The deployment that `verify` tests.
 
-use shortflow_deploy::{Error, Observed, Tc, Wanted, short};
+use shortflow_deploy::{Error, Observed, PlansDevice, Tc, Wanted, short};
 use shortflow_policy::Policy;
 
 use crate::console::Console;
@@ -26,7 +26,15 @@ pub(crate) fn standing(console: &Console, args: &mut Deploy) -> Result<Standing,
     let place = Place::from_args(args)?;
     let Spot { place, tc, observed, .. } = Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
     let (Some(name), Some(deployed)) = (observed.policy(), observed.deployed()) else {
-        return Err(Error::NotDeployed { device: args.dev.clone() }.into());
+        let device = args.dev.clone();
+        if let Some((plans, _)) = PlansDevice::find(Tc::new(&device))?.deployed() {
+            let what = format!(
+                "plans {plans:?} are deployed on {device}, and `verify` tests policies\n`shortflow status` shows what \
+                 customers got"
+            );
+            return Err(Failure::Input(what));
+        }
+        return Err(Error::NotDeployed { device }.into());
     };
     if let Some(damage) = observed.damage().first() {
         return Err(Failure::Input(format!(

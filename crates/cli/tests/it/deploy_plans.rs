@@ -51,6 +51,9 @@ fn plans_are_deployed_on_both_devices_looked_at_changed_and_removed() {
         let policy = run(&[&["deploy", STRICT][..], &AT].concat());
         assert_eq!(policy.code, Some(2));
         assert!(policy.err.contains("shortflow undeploy --dev sf0"), "{}", policy.err);
+        let verify = run(&["verify", STRICT, "--dev", "sf0", "--peer", "192.0.2.7"]);
+        assert_eq!(verify.code, Some(2));
+        assert!(verify.err.contains("plans \"Village\" are deployed on sf0"), "{}", verify.err);
 
         assert_eq!(done(&["reload", &plans]).matches("nothing has changed").count(), 2);
         write(folder.path(), &CUSTOMERS.replace(",5 Mbit/s", ",6 Mbit/s"));

@@ -224,19 +224,28 @@ fn addresses(customers: &[Customer], written: &[Written], findings: &mut Finding
     }
     // In this order, each prefix comes before those inside it.
     let mut around: Vec<(Prefix, usize)> = Vec::new();
+    let mut inside: BTreeMap<(Prefix, usize), Vec<(Prefix, usize)>> = BTreeMap::new();
     for (prefix, owner) in owners {
         while around.last().is_some_and(|(outer, _)| !outer.contains(prefix)) {
             around.pop();
         }
-        if let Some((outer, other)) = around.last().filter(|(_, other)| *other != owner) {
-            let what = format!(
-                "{prefix} of `{}` is inside {outer} of `{}`",
-                customers[owner].name, customers[*other].name
-            );
-            let help = "the longest prefix counts; no change is needed if that is meant";
-            findings.warning(&written[owner].spot, what, help);
+        if let Some(outer) = around.last().filter(|(_, other)| *other != owner) {
+            inside.entry(*outer).or_default().push((prefix, owner));
         }
         around.push((prefix, owner));
+    }
+    for ((outer, other), all) in inside {
+        let (prefix, owner) = all[0];
+        let (owner_name, other_name) = (&customers[owner].name, &customers[other].name);
+        let what = match all.len() {
+            1 => format!("{prefix} of `{owner_name}` is inside {outer} of `{other_name}`"),
+            count => format!(
+                "{count} prefixes of other customers are inside {outer} of `{other_name}`, such as {prefix} of \
+                 `{owner_name}`"
+            ),
+        };
+        let help = "the longest prefix counts; no change is needed if that is meant";
+        findings.warning(&written[owner].spot, what, help);
     }
 }
 

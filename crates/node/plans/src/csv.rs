@@ -1,4 +1,5 @@
-//! Tables of comma-separated values (RFC 4180), with the place of each field.
+//! Tables of comma-separated values (RFC 4180), with the place of each field. Spreadsheets of some countries separate them by
+//! semicolons, and some programs by tabs.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,12 +24,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Parses a table. Lines that begin with `#` are comments.
+    /// Parses a table. Lines that begin with `#` are comments; the first other line shows what separates fields.
     pub(crate) fn parse(source: Arc<Source>) -> Table {
         let mut rows = Vec::new();
         let mut at = source.text.strip_prefix('\u{feff}').map_or(0, |_| '\u{feff}'.len_utf8());
+        let separator = separator(&source.text[at..]);
         while at < source.text.len() {
-            let (row, next) = row(&source.text, at);
+            let (row, next) = row(&source.text, at, separator);
             let is_comment = source.text[at..].starts_with('#');
             if !is_comment && row.iter().any(|field| !field.text.is_empty()) {
                 rows.push(row);
@@ -57,25 +59,35 @@ impl Table {
     }
 }
 
+/// What separates fields: a comma, or what the names of columns have instead.
+fn separator(text: &str) -> u8 {
+    let is_header = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let header = text.lines().find(is_header).unwrap_or_default();
+    // What is between quotation marks is no separator.
+    let outside: String = header.split('"').step_by(2).collect();
+    let found = [b',', b';', b'\t'].into_iter().find(|one| outside.contains(char::from(*one)));
+    found.unwrap_or(b',')
+}
+
 /// The fields of the row that begins here, and where the next one does.
-fn row(text: &str, start: usize) -> (Vec<Field>, usize) {
+fn row(text: &str, start: usize, separator: u8) -> (Vec<Field>, usize) {
     let mut fields = Vec::new();
     let mut at = start;
     loop {
-        let (field, end) = field(text, at);
+        let (field, end) = field(text, at, separator);
         fields.push(field);
-        match text[end..].chars().next() {
-            Some(',') => at = end + 1,
+        match text.as_bytes().get(end) {
+            Some(found) if *found == separator => at = end + 1,
             Some(_) => return (fields, end + 1),
             None => return (fields, end),
         }
     }
 }
 
-/// The field that begins here, and where it ends: at a comma, the end of a line or of the text.
-fn field(text: &str, start: usize) -> (Field, usize) {
+/// The field that begins here, and where it ends: at a separator, the end of a line or of the text.
+fn field(text: &str, start: usize, separator: u8) -> (Field, usize) {
     let bytes = text.as_bytes();
-    let is_end = |at: usize| at >= bytes.len() || matches!(bytes[at], b',' | b'\n');
+    let is_end = |at: usize| at >= bytes.len() || bytes[at] == separator || bytes[at] == b'\n';
     let mut at = start;
     while !is_end(at) && matches!(bytes[at], b' ' | b'\t') {
         at += 1;
@@ -135,6 +147,18 @@ mod tests {
         assert_eq!(table.rows.len(), 2);
         assert_eq!(texts(&table.rows[0]), ["Smith, \"J\"", "7"]);
         assert_eq!(texts(&table.rows[1]), ["last", "two\nlines"]);
+    }
+
+    #[test]
+    fn semicolons_and_tabs_separate_fields_where_the_names_of_columns_have_them() {
+        for (separator, other) in [(";", ","), ("\t", ","), (",", ";")] {
+            let text = format!("name{separator}\"b\"\n1{other}2{separator}\t3\n");
+            let table = parse(&text);
+            assert_eq!(texts(&table.columns), ["name", "b"], "{separator:?}");
+            let first = format!("1{other}2");
+            assert_eq!(table.rows[0][0].text, first, "{separator:?}");
+        }
+        assert_eq!(texts(&parse("\"a,b\";c\n").columns), ["a,b", "c"]);
     }
 
     #[test]

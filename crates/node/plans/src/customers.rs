@@ -6,7 +6,7 @@ use shortflow_text::{Document, Source, Spot, suggestion};
 use shortflow_units::Rate;
 
 use crate::csv::{Field, Table};
-use crate::file::{CustomerFile, RatesFile};
+use crate::file::{Addresses, CustomerFile, RatesFile};
 use crate::findings::{Findings, Located};
 use crate::model::Rates;
 
@@ -50,16 +50,24 @@ pub(crate) fn in_document(
             let what = format!("plans do not support `{name}`");
             findings.mistake(&document.spot(&key(name)), what, BY_ADDRESS);
         }
-        let addresses = customer.addresses.into_iter().enumerate();
-        let addresses = addresses.map(|(place, text)| {
-            Located::of_key(text, document, &format!("{path}.addresses.{place}"))
-        });
+        let addresses = match customer.addresses {
+            Addresses::One(text) => {
+                let spot = document.spot(&key("addresses"));
+                each_in(&text).map(|one| Located::new(one, spot.clone())).collect()
+            }
+            Addresses::Many(all) => {
+                let at = |(place, text)| {
+                    Located::of_key(text, document, &format!("{path}.addresses.{place}"))
+                };
+                all.into_iter().enumerate().map(at).collect()
+            }
+        };
         let at_least = customer.at_least.map(|RatesFile { down, up }| {
             Located::of_key(Rates { down, up }, document, &key("at_least"))
         });
         Written {
             name: Located::of_key(customer.name, document, &key("name")),
-            addresses: addresses.collect(),
+            addresses,
             plan: Located::of_key(
                 Rates { down: customer.down, up: customer.up },
                 document,
@@ -156,9 +164,13 @@ fn written(
     })
 }
 
-/// The addresses of a field: between spaces, commas or semicolons.
 fn each_address(table: &Table, field: &Field) -> Vec<Located<String>> {
     let spot = table.spot(field);
-    let texts = field.text.split([' ', ',', ';', '\t', '\n']).filter(|text| !text.is_empty());
-    texts.map(|text| Located::new(text.to_owned(), spot.clone())).collect()
+    each_in(&field.text).map(|text| Located::new(text, spot.clone())).collect()
+}
+
+/// The addresses of a field: between spaces, commas or semicolons.
+fn each_in(text: &str) -> impl Iterator<Item = String> + '_ {
+    let texts = text.split([' ', ',', ';', '\t', '\n']);
+    texts.filter(|text| !text.is_empty()).map(str::to_owned)
 }

@@ -43,13 +43,27 @@ pub(crate) struct SiteFile {
     pub(crate) up: Rate,
 }
 
+/// Addresses: a list, or as in a field of a table.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "expected an address, or a list of addresses and prefixes")]
+pub(crate) enum Addresses {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Default for Addresses {
+    fn default() -> Addresses {
+        Addresses::Many(Vec::new())
+    }
+}
+
 /// A customer.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CustomerFile {
     pub(crate) name: String,
     #[serde(default)]
-    pub(crate) addresses: Vec<String>,
+    pub(crate) addresses: Addresses,
     pub(crate) down: Rate,
     pub(crate) up: Rate,
     pub(crate) at_least: Option<RatesFile>,

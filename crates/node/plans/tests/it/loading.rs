@@ -3,7 +3,7 @@
 use shortflow_plans::{Direction, Plans};
 use shortflow_text::Diagnostics;
 
-use crate::support::{SITES, load, with};
+use crate::support::{COLUMNS, SITES, load, with};
 
 fn rendered(found: &Diagnostics) -> String {
     found.render(false)
@@ -64,6 +64,33 @@ fn a_prefix_inside_that_of_another_customer_is_a_warning_and_one_inside_its_own_
     let found = rendered(&plans.unwrap_or_else(|found| panic!("{found}")).warnings);
     assert!(found.contains("192.0.2.128/25 of `B` is inside 192.0.2.0/24 of `A`"), "{found}");
     assert!(!found.contains("192.0.2.9"), "{found}");
+}
+
+#[test]
+fn of_many_prefixes_inside_one_there_is_one_warning() {
+    let row = |at: u32| format!("C{at},192.0.2.{at},25 Mbit/s,5 Mbit/s,,,\n");
+    let rows = (1..=9).map(row).collect::<String>() + "All,0.0.0.0/0,25 Mbit/s,5 Mbit/s,,,\n";
+    let plans = with(&rows).unwrap_or_else(|found| panic!("{found}"));
+    let found = rendered(&plans.warnings);
+    let what =
+        "9 prefixes of other customers are inside 0.0.0.0/0 of `All`, such as 192.0.2.1 of `C1`";
+    assert!(found.contains(what), "{found}");
+    assert_eq!(found.matches("inside").count(), 1, "{found}");
+}
+
+#[test]
+fn a_customer_in_the_file_may_have_its_addresses_as_in_a_table() {
+    let customer = "[[customer]]\nname = \"D\"\naddresses = \"192.0.2.1, 2001:db8::/48\"\ndown = \"2 Mbit/s\"\nup = \"1 Mbit/s\"\n";
+    let text = format!("{SITES}{customer}");
+    let plans = load(&text, COLUMNS).unwrap_or_else(|found| panic!("{found}"));
+    let addresses: Vec<String> =
+        plans.customers[0].addresses.iter().map(ToString::to_string).collect();
+    assert_eq!(addresses, ["192.0.2.1", "2001:db8::/48"]);
+    let wrong = load(&text.replace("192.0.2.1,", "192.0.2,"), COLUMNS).unwrap_err().to_string();
+    assert!(
+        wrong.contains("invalid address `192.0.2`") && wrong.contains("plans.toml:"),
+        "{wrong}"
+    );
 }
 
 #[test]
