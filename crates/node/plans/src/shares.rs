@@ -8,8 +8,6 @@ use shortflow_units::Rate;
 
 use crate::model::{Direction, Plans};
 
-/// The longest frame without segmentation, in bytes.
-const FRAME: u64 = 1514;
 /// The largest quantum that HTB takes without a warning, in bytes.
 const MAX_QUANTUM: u64 = 200_000;
 
@@ -17,9 +15,12 @@ const MAX_QUANTUM: u64 = 200_000;
 const TINY: f64 = 1e-9;
 
 impl Plans {
+    /// The longest frame without segmentation, in bytes.
+    pub const FRAME: u64 = 1514;
+
     /// The bytes that a customer with this plan sends in its turn: what the plan sends in a millisecond, and at least a frame.
     pub fn quantum(plan: Rate) -> u64 {
-        (plan.bits_per_sec() / 8 / 1000).clamp(FRAME, MAX_QUANTUM)
+        (plan.bits_per_sec() / 8 / 1000).clamp(Plans::FRAME, MAX_QUANTUM)
     }
 
     /// What each customer gets in bit/s when those that are busy could send more than they get, and others send nothing. Takes

@@ -12,7 +12,7 @@ use crate::converge::Step;
 pub(crate) const SIGNATURE: u64 = 0x5e50;
 
 /// The longest frame without segmentation, in bytes.
-const FRAME: u64 = 1514;
+const FRAME: u64 = Plans::FRAME;
 /// The least burst, in bytes: two frames.
 const MIN_BURST: u64 = 2 * FRAME;
 /// Queues of flows of each customer: each takes 68 bytes, also without packets.
