@@ -1,4 +1,5 @@
-//! `plans`: plans of customers, imported from the tables of other tools, and what customers can expect of them.
+//! `plans`: plans of customers, imported from the tables of other tools, what customers can expect of them, and a scenario with
+//! busy customers.
 
 use std::path::Path;
 
@@ -13,13 +14,18 @@ use shortflow_units::Probability;
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::plans_args::{Import, Plans, PlansCommand, Predict};
+use crate::plans_args::{Import, Plans, PlansCommand, Predict, Scenario};
+
+/// The files of `plans scenario`.
+const POLICY: &str = "policy.toml";
+const SCENARIO: &str = "scenario.toml";
 
 /// `shortflow plans`.
 pub(crate) fn plans(console: &Console, args: &Plans) -> Result<(), Failure> {
     match &args.command {
         PlansCommand::Import(args) => imported(console, args),
         PlansCommand::Predict(args) => predict(console, args),
+        PlansCommand::Scenario(args) => scenario(console, args),
     }
 }
 
@@ -80,18 +86,8 @@ fn imported(console: &Console, args: &Import) -> Result<(), Failure> {
     let plans = shortflow_plans::load_from(&inputs, Path::new(PLANS))?;
     console.warnings(&found.warnings);
     let folder = &args.into;
-    let failed = |error: &std::io::Error| {
-        Failure::Machine(format!("cannot write to {}: {}", folder.display(), reason(error)))
-    };
-    let dir = Dir::create(folder).map_err(|error| failed(&error))?;
-    let texts = [(PLANS, &found.plans), (CUSTOMERS, &found.customers)];
-    for (name, _) in texts {
-        refuse_taken(folder, &dir, name, args.force)?;
-    }
     // The plans come last, since they name the table.
-    for (name, text) in texts.into_iter().rev() {
-        write(&dir, name, 0o644, text.as_bytes()).map_err(|error| failed(&error))?;
-    }
+    write_all(folder, &[(CUSTOMERS, &found.customers), (PLANS, &found.plans)], args.force)?;
     let place = folder.join(PLANS);
     console.print(&format!(
         "{}: {}\ncheck them with `shortflow check {}`\n",
@@ -99,6 +95,54 @@ fn imported(console: &Console, args: &Import) -> Result<(), Failure> {
         plans.summary(),
         shell_word(place.as_os_str())
     ))
+}
+
+/// `shortflow plans scenario`.
+fn scenario(console: &Console, args: &Scenario) -> Result<(), Failure> {
+    let inputs = InputFiles::default();
+    wrong_file::refuse(&inputs, &args.plans, Given::Plans)?;
+    let plans = shortflow_plans::load_from(&inputs, &args.plans)?;
+    console.warnings(&plans.warnings);
+    let Some(found) = plans.scenario(args.busy, args.seed, POLICY) else {
+        let most = shortflow_plans::Plans::MAX_BUSY;
+        return Err(Failure::Input(format!(
+            "more than {most} customers would be busy, too many for one simulation\n\
+             lower --busy; here at most {:.2}% are possible",
+            100.0 * most as f64 / plans.customers.len() as f64
+        )));
+    };
+    for name in &found.without_address {
+        let what = format!("{name} is left out, since no host can have one of its addresses");
+        console.warning(&what, "draw others with another --seed");
+    }
+    let policy = shortflow_policy::text_of_plans(&plans);
+    // The scenario comes last, since it names the policy.
+    write_all(&args.into, &[(POLICY, &policy), (SCENARIO, &found.text)], args.force)?;
+    let place = |name| shell_word(args.into.join(name).as_os_str());
+    console.print(&format!(
+        "{}: {} of {} customers are busy\ncompare the plans with one queue for all: shortflow compare {} \
+         --policies {},best-effort\n",
+        args.into.join(SCENARIO).display(),
+        found.busy,
+        plans.customers.len(),
+        place(SCENARIO),
+        place(POLICY),
+    ))
+}
+
+/// Writes files into a folder, in this order. Writes none if one would be overwritten.
+fn write_all(folder: &Path, texts: &[(&str, &String)], force: bool) -> Result<(), Failure> {
+    let failed = |error: &std::io::Error| {
+        Failure::Machine(format!("cannot write to {}: {}", folder.display(), reason(error)))
+    };
+    let dir = Dir::create(folder).map_err(|error| failed(&error))?;
+    for (name, _) in texts {
+        refuse_taken(folder, &dir, name, force)?;
+    }
+    for (name, text) in texts {
+        write(&dir, name, 0o644, text.as_bytes()).map_err(|error| failed(&error))?;
+    }
+    Ok(())
 }
 
 /// Refuses a file that would be overwritten, and whatever is no file.

@@ -10,6 +10,7 @@ Examples:
   shortflow plans import --devices ShapedDevices.csv --network network.json --into plans
   shortflow check plans/plans.toml
   shortflow plans predict plans/plans.toml --busy 10% --busy 50%
+  shortflow plans scenario plans/plans.toml --busy 30% --into evening
   sudo shortflow deploy plans/plans.toml --down eth1 --up eth0";
 
 /// `plans`.
@@ -32,6 +33,11 @@ pub(crate) enum PlansCommand {
     /// Busy customers could send more than they get, and are drawn at random. They share as the deployed tree does: promises
     /// first, the rest in proportion to plans.
     Predict(Predict),
+    /// Write a scenario in which a part of all customers is busy, and the policy with their plans.
+    ///
+    /// Busy customers are drawn at random. Each has two downloads and an upload without end, reads pages and has a call. The files
+    /// are for `simulate`, `compare` and all other commands that take scenarios.
+    Scenario(Scenario),
 }
 
 /// `plans predict`.
@@ -46,6 +52,26 @@ pub(crate) struct Predict {
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `plans scenario`.
+#[derive(Debug, Args)]
+pub(crate) struct Scenario {
+    /// The plans.
+    #[arg(value_name = "PLANS", value_hint = ValueHint::FilePath)]
+    pub(crate) plans: PathBuf,
+    /// The part of all customers that is busy, such as `30%`; at most 1,000 customers.
+    #[arg(long, value_name = "PART", value_parser = busy)]
+    pub(crate) busy: Probability,
+    /// The folder for scenario.toml and policy.toml; created if it does not exist.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) into: PathBuf,
+    /// The seed with which busy customers are drawn, and of the scenario.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Overwrite scenario.toml and policy.toml.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 fn busy(text: &str) -> Result<Probability, String> {

@@ -167,6 +167,13 @@ impl Prefix {
             && self.is_v4() == address.as_v4().is_some()
     }
 
+    /// The first address of the network of this size that has `address`, an address of the same version.
+    #[inline]
+    #[must_use]
+    pub fn network_of(self, address: Address) -> Address {
+        Address { high: address.high & self.mask.high, low: address.low & self.mask.low }
+    }
+
     /// Whether it is an IPv4 prefix.
     #[inline]
     pub const fn is_v4(self) -> bool {

@@ -1,8 +1,9 @@
 // Gives each packet the class of its customer: the one with the longest prefix that has the packet's address. The class goes
 // into the packet's priority, which HTB takes for a class where its upper half is HTB's handle.
 //
-// Packets of nobody get the class of unknown addresses. What is no IP, and IPv6's neighbour discovery, without which nothing
-// is reached, has the handle alone, by which HTB sends it past all classes.
+// Packets of nobody get the class of unknown addresses. What is no IP, IPv6's neighbour discovery, without which nothing is
+// reached, and what routers and hosts of this link tell each other (OSPF, VRRP, MLD) has the handle alone, by which HTB sends it
+// past all classes.
 
 #include "packet.h"
 
@@ -115,6 +116,17 @@ static __always_inline int is_discovery(struct __sk_buff *skb, __u32 at)
 	return type >= ROUTER_SOLICITATION && type <= REDIRECT;
 }
 
+// Whether the destination is a group of this link alone: 224.0.0.0/24 (RFC 5771 section 4) or ff02::/16 (RFC 4291 section 2.7).
+static __always_inline int is_of_link(struct __sk_buff *skb, __u32 at, __u32 kind)
+{
+	__u32 head;
+
+	if (load(skb, at + (kind == ETH_IPV4 ? 16 : 24), &head, 1))
+		return 0;
+	head = bpf_ntohl(head);
+	return kind == ETH_IPV4 ? head >> 8 == 0xe00000 : head >> 16 == 0xff02;
+}
+
 SEC("tc")
 int shortflow_plans(struct __sk_buff *skb)
 {
@@ -139,5 +151,7 @@ int shortflow_plans(struct __sk_buff *skb)
 	// All of IPv4 is unknown where it would belong to a prefix of IPv6.
 	if (class && *class != settings.unknown)
 		return counted(skb, OF_CUSTOMERS, *class);
+	if (is_of_link(skb, at, kind))
+		return counted(skb, PAST_CLASSES, settings.root);
 	return counted(skb, OF_NOBODY, settings.unknown);
 }

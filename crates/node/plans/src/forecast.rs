@@ -34,7 +34,7 @@ pub struct Parts {
 impl Plans {
     /// What customers behind the line and each site get when this part of all customers is busy: at least one.
     pub fn forecast(&self, busy: Probability) -> Vec<Expected> {
-        let count = ((busy.value() * self.customers.len() as f64).round() as usize).max(1);
+        let count = self.count(busy);
         let draws = match count >= self.customers.len() {
             true => 1,
             false => (DRAWN / count).clamp(1, MAX_DRAWS),
@@ -47,21 +47,31 @@ impl Plans {
             .collect()
     }
 
+    /// A part of all customers, at least one.
+    fn count(&self, busy: Probability) -> usize {
+        ((busy.value() * self.customers.len() as f64).round() as usize).max(1)
+    }
+
+    /// The customers that are busy, drawn with this seed, in order.
+    pub(crate) fn busy(&self, busy: Probability, seed: u64) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.customers.len()).collect();
+        let mut random = Rng::stream(seed, "busy customers");
+        let mut drawn = drawn(&mut random, &mut order, self.count(busy)).to_vec();
+        drawn.sort_unstable();
+        drawn
+    }
+
     /// For the line and then each site.
     fn parts(&self, direction: Direction, count: usize, draws: usize) -> Vec<Option<Parts>> {
         let mut random = Rng::stream(SEED, "busy customers");
         let mut found = vec![Vec::new(); 1 + self.sites.len()];
         let mut order: Vec<usize> = (0..self.customers.len()).collect();
         for _ in 0..draws {
-            let mut is_busy = vec![false; order.len()];
-            // The first of a shuffle (Fisher and Yates).
-            for at in 0..count.min(order.len()) {
-                let other = at + random.below((order.len() - at) as u64) as usize;
-                order.swap(at, other);
-                is_busy[order[at]] = true;
-            }
+            let drawn = drawn(&mut random, &mut order, count);
+            let mut is_busy = vec![false; self.customers.len()];
+            drawn.iter().for_each(|at| is_busy[*at] = true);
             let shares = self.shares(direction, &is_busy);
-            for at in &order[..count.min(order.len())] {
+            for at in drawn {
                 let customer = &self.customers[*at];
                 let part = shares[*at] / customer.plan.of(direction).bits_per_sec() as f64;
                 found[0].push(part);
@@ -85,6 +95,16 @@ impl Plans {
         };
         self.forecast(busy).iter().map(place).collect()
     }
+}
+
+/// So many of `order`, drawn at random: the first of a shuffle (Fisher and Yates).
+fn drawn<'o>(random: &mut Rng, order: &'o mut [usize], count: usize) -> &'o [usize] {
+    let count = count.min(order.len());
+    for at in 0..count {
+        let other = at + random.below((order.len() - at) as u64) as usize;
+        order.swap(at, other);
+    }
+    &order[..count]
 }
 
 impl Parts {

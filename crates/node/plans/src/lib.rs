@@ -3,6 +3,7 @@
 //! ```text
 //! plans.toml ── load ──▶ Plans ──▶ shortflow-deploy: a tree of HTB classes on each device
 //! customers.csv ──┘
+//!                 └────────────▶ shortflow-policy: a policy with the queue `plans`, for all other engines
 //! tables of other tools ── import ──▶ text of plans.toml and customers.csv
 //! ```
 //!
@@ -19,14 +20,17 @@ mod customers;
 mod file;
 mod findings;
 mod forecast;
+mod hosts;
 pub mod import;
 mod load;
 mod model;
 mod prefix;
+mod scenario;
 mod shares;
 mod summary;
 
 pub use forecast::{Expected, Parts};
-pub use load::load_from;
+pub use load::{from_text, load_from};
 pub use model::{Customer, CustomerQueue, Direction, Plans, Rates, Site};
 pub use prefix::{Prefix, PrefixError};
+pub use scenario::BusyScenario;

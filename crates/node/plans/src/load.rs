@@ -1,5 +1,6 @@
 //! From files to checked plans.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,6 +25,19 @@ pub fn load_from(files: &InputFiles, path: &Path) -> Result<Plans, Diagnostics> 
         let message = format!("cannot read {name}: {}", reason(&error));
         Diagnostics::one(Diagnostic::of_whole(&name, message, None))
     })?;
+    from_text(path, text, &|path| files.read(path, MAX_TEXT))
+}
+
+/// Checks the plans `text`, which was read from `path`. `read` reads the table of customers that they name.
+///
+/// # Errors
+/// All mistakes in them, with their places.
+pub fn from_text(
+    path: &Path,
+    text: String,
+    read: &dyn Fn(&Path) -> io::Result<String>,
+) -> Result<Plans, Diagnostics> {
+    let name = name_of(path);
     let mut document = Document::parse(Arc::new(Source { name, text }), &[])?;
     let mut file: PlansFile = document.read()?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -45,21 +59,21 @@ pub fn load_from(files: &InputFiles, path: &Path) -> Result<Plans, Diagnostics> 
     let mut written = customers::in_document(&document, written, &mut findings);
     if let Some(table) = &file.customers {
         let table = Located::of_key(table.as_str(), &document, "customers");
-        written.extend(of_table(files, path, &table, &mut findings));
+        written.extend(of_table(read, path, &table, &mut findings));
     }
     check(Draft { title, document: &document, file, queue, customers: written }, findings)
 }
 
 /// The customers of the table that the plans name.
 fn of_table(
-    files: &InputFiles,
+    read: &dyn Fn(&Path) -> io::Result<String>,
     path: &Path,
     table: &Located<&str>,
     findings: &mut Findings,
 ) -> Vec<customers::Written> {
     let place = folder_of(path).join(table.value);
     let name = name_of(&place);
-    match files.read(&place, MAX_TEXT) {
+    match read(&place) {
         Ok(text) => customers::in_table(Arc::new(Source { name, text }), findings),
         Err(error) => {
             let message = format!("cannot read the customers in {name}: {}", reason(&error));

@@ -48,6 +48,27 @@ impl Prefix {
         self.bits.to_be_bytes()
     }
 
+    /// A single address.
+    pub fn host(address: IpAddr) -> Prefix {
+        let bits = match address {
+            IpAddr::V4(address) => u128::from(address.to_ipv6_mapped()),
+            IpAddr::V6(address) => u128::from(address),
+        };
+        Prefix { bits, length: 128 }
+    }
+
+    /// Its first address that a host can have: not that of the network, and in IPv6 not that of the routers, unless it has one
+    /// or two addresses.
+    pub(crate) fn first_host(self) -> Option<IpAddr> {
+        let skipped = u128::from(self.length < 127);
+        Some(address(self.bits.checked_add(skipped)?))
+    }
+
+    /// The address behind its last one.
+    pub(crate) fn after(self) -> Option<IpAddr> {
+        (self.bits | !mask(self.length)).checked_add(1).map(address)
+    }
+
     /// How many of its first bits count, of the 128 of an address of IPv6.
     pub fn length(self) -> u8 {
         self.length
@@ -66,6 +87,10 @@ impl Prefix {
     pub fn has(self, other: Prefix) -> bool {
         self.length <= other.length && other.bits & mask(self.length) == self.bits
     }
+}
+
+fn address(bits: u128) -> IpAddr {
+    Ipv6Addr::from(bits).to_canonical()
 }
 
 fn mask(length: u8) -> u128 {

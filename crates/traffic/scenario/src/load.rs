@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use shortflow_policy::{ClassId, Policy};
+use shortflow_policy::{ClassId, Policy, PolicyOfPlans};
 use shortflow_text::{
     Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, Item, MAX_DATA, MAX_TEXT, Override,
     Scalar, Severity, Source, Value, folder_of, name_of, reason,
@@ -431,8 +431,9 @@ impl Loader<'_> {
                 return Ok(None);
             }
         };
-        refuse_plans(document, &name, &text)?;
+        let PolicyOfPlans { text, warnings } = from_plans(&path, &name, text, &read)?;
         let mut policy = shortflow_policy::from_text(&name, &text, &own)?;
+        policy.warnings.0.splice(..0, warnings.0);
         let read = |at_port: Vec<Override>| {
             let all: Vec<Override> = own.iter().cloned().chain(at_port).collect();
             shortflow_policy::from_text(&name, &text, &all)
@@ -445,18 +446,20 @@ impl Loader<'_> {
     }
 }
 
-/// Refuses plans of customers in place of a policy.
-fn refuse_plans(document: &mut Document, name: &str, text: &str) -> Result<(), Diagnostics> {
+/// The text of a policy: plans of customers become one.
+fn from_plans(
+    path: &Path,
+    name: &str,
+    text: String,
+    read: &dyn Fn(&Path) -> io::Result<String>,
+) -> Result<PolicyOfPlans, Diagnostics> {
     let inputs = InputFiles::default();
-    inputs.give(Path::new(name), text);
+    inputs.give(Path::new(name), &text);
     // What is no TOML is reported as a policy with mistakes.
-    if let Ok(FileKind::Plans) = FileKind::detect(&inputs, Path::new(name)) {
-        let message = format!("{name} is a file of plans, which only `check` and `deploy` support");
-        let help =
-            "in scenarios, bind a policy whose queue is `htb`, with a class for each customer";
-        document.mistake("policy", message, help);
+    match FileKind::detect(&inputs, Path::new(name)) {
+        Ok(FileKind::Plans) => shortflow_policy::of_plans(path, text, read),
+        _ => Ok(PolicyOfPlans { text, warnings: Diagnostics::default() }),
     }
-    document.checked()
 }
 
 /// Refuses sweeps of the file over keys that the design does not have: each row of a design is one point.

@@ -103,6 +103,11 @@ impl Compiler<'_> {
                     provides it yet";
                 Err(vec![Refusal::of_policy(path, what, None)])
             }
+            QueuePlan::Plans(_) => {
+                let what = "customers' plans have an HTB and a table of their own on a device";
+                let hint = "write them as plans.toml, and use `deploy plans.toml`; docs/plans.md says how";
+                Err(vec![Refusal::of_policy(path, what, Some(hint))])
+            }
             QueuePlan::Shaper(_) => {
                 let what = "a queue that takes turns cannot contain a shaper";
                 let hint = "put the shaper outermost, or into a band of strict priority";

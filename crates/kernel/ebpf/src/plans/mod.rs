@@ -58,6 +58,6 @@ pub struct PlansCounts {
     pub customers: PlansCount,
     /// Packets of IP with addresses of nobody.
     pub unknown: PlansCount,
-    /// What passes all classes: what is no IP, and IPv6's neighbour discovery.
+    /// What passes all classes: what is no IP, IPv6's neighbour discovery, and packets to groups of the link.
     pub past_classes: PlansCount,
 }

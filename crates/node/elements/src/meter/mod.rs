@@ -3,6 +3,7 @@
 
 pub(crate) mod bucket;
 mod color_mode;
+pub(crate) mod credit;
 mod fair_marker;
 mod integer_window;
 mod momentary_rate;

@@ -3,7 +3,7 @@
 use shortflow_packet::{Packet, SenderUpdate};
 use shortflow_units::{Bytes, Instant, LinkLayer, Rate};
 
-use crate::meter::bucket::{Bucket, Earned, Tokens, time_to_earn};
+use crate::meter::credit::Credit;
 use crate::params::above_zero;
 use crate::{Backlog, Drops, ParamsError, QueueDiscipline, Queued, Verdict};
 
@@ -65,18 +65,12 @@ impl ShaperParams {
 /// shaper; RFC 3290 §7.2). It must be a little slower than the bottleneck behind it. Packets then wait here,
 /// where a queue manages them.
 ///
-/// A packet leaves when all packets before it are paid for. It is paid with the tokens of a bucket that may
-/// go into debt, because a queue does not report the size of its next packet. In any time t at most rate·t +
-/// burst bytes and one packet leave. O(1) in addition to the inner queue.
+/// A packet leaves when all packets before it are paid for. In any time t at most rate·t + burst bytes and one packet
+/// leave. O(1) in addition to the inner queue.
 pub struct Shaper {
     params: ShaperParams,
     inner: Box<dyn QueueDiscipline>,
-    bucket: Bucket,
-    /// The debt for packets that have left.
-    owed: Tokens,
-    earned: Earned,
-    /// When the debt is paid.
-    free_at: Instant,
+    credit: Credit,
 }
 
 impl Shaper {
@@ -84,27 +78,14 @@ impl Shaper {
     /// shaper's rate.
     pub fn new(params: ShaperParams, mut inner: Box<dyn QueueDiscipline>) -> Self {
         inner.set_rate(Instant::START, params.rate);
-        let bucket = Bucket::full(params.burst);
-        let (owed, earned) = (Tokens::default(), Earned::default());
-        Shaper { params, inner, bucket, owed, earned, free_at: Instant::START }
+        let credit = Credit::new(params.rate, params.burst);
+        Shaper { params, inner, credit }
     }
 
-    /// Pays the debt with what was earned by `now`; the rest fills the bucket.
-    #[inline]
-    fn earn(&mut self, now: Instant) {
-        let tokens = Tokens::earned(self.params.rate, self.earned.until(now));
-        let rest = tokens.minus(self.owed);
-        self.owed = self.owed.minus(tokens);
-        self.bucket.fill(rest);
-    }
-
-    /// Pays for `packet`, which leaves at `now`, as far as the bucket allows.
+    /// Pays for `packet`, which leaves at `now`.
     #[inline]
     fn pay(&mut self, now: Instant, packet: &Packet) {
-        self.earn(now);
-        let price = Tokens::from_bytes(self.params.link_layer.wire_size(packet.bytes()));
-        self.owed = self.bucket.take_up_to(price);
-        self.free_at = self.earned.at() + time_to_earn(self.params.rate, self.owed);
+        self.credit.pay(now, self.params.link_layer.wire_size(packet.bytes()));
     }
 }
 
@@ -120,7 +101,7 @@ impl QueueDiscipline for Shaper {
 
     #[inline]
     fn dequeue(&mut self, now: Instant, drops: &mut Drops) -> Option<Queued> {
-        if now < self.free_at {
+        if now < self.credit.free_at() {
             return None;
         }
         let queued = self.inner.dequeue(now, drops)?;
@@ -130,7 +111,7 @@ impl QueueDiscipline for Shaper {
 
     #[inline]
     fn pass(&mut self, now: Instant, packet: &Packet) -> Option<Verdict> {
-        if now < self.free_at {
+        if now < self.credit.free_at() {
             return None;
         }
         let verdict = self.inner.pass(now, packet)?;
@@ -142,7 +123,7 @@ impl QueueDiscipline for Shaper {
 
     #[inline]
     fn ready_at(&self) -> Option<Instant> {
-        self.inner.ready_at().map(|ready_at| ready_at.max(self.free_at))
+        self.inner.ready_at().map(|ready_at| ready_at.max(self.credit.free_at()))
     }
 
     #[inline]

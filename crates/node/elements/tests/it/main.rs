@@ -5,6 +5,7 @@ mod aggregate_marker;
 mod aggregate_shaper;
 mod allocations;
 mod bench;
+mod customers;
 mod dstf;
 mod fair_marker;
 mod fair_shares;

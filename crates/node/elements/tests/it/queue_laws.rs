@@ -16,12 +16,15 @@ use shortflow_elements::queue::{FqCodelParams, HostFair, HostFairParams, Shaper,
 use shortflow_elements::queue::{Pie, PieParams, PieSettings};
 use shortflow_elements::queue::{PrecedenceMap, Sima, SimaBuffer, SimaQueueParams};
 use shortflow_elements::scheduler::{
+    Customer, CustomerSide, CustomerSite, CustomerTree, CustomerTreeParams, CustomerTreeSettings,
+};
+use shortflow_elements::scheduler::{
     DeficitRoundRobin, FairShares, RateRange, SourceLimits, StrictPriority,
 };
 use shortflow_elements::scheduler::{SourceScheduler, WeightedRoundRobin};
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
 use shortflow_elements::{Backlog, DropReason, Drops, QueueDiscipline, Queued, Verdict};
-use shortflow_packet::{Dscp, Ecn, Packet};
+use shortflow_packet::{Address, Dscp, Ecn, Packet, Prefix};
 use shortflow_units::{Bytes, Duration, Instant, Length, Probability, Rng};
 
 use crate::bench::{mbit, number_of, p, rng};
@@ -259,6 +262,7 @@ queue_laws! {
     deficit_round_robin_over_three_kinds_of_queue: None => deficit_round_robin(500);
     deficit_round_robin_with_small_quanta: None => deficit_round_robin(1);
     fair_shares_of_three_kinds_of_queue: None => fair_shares();
+    customers_behind_sites: PACKETS => customers();
     pie_in_packets: PACKETS => pie(PACKETS);
     pie_in_bytes: BYTES => pie(BYTES);
     fq_codel_in_packets: PACKETS => fq_codel(PACKETS, 4);
@@ -394,6 +398,25 @@ fn fair_shares() -> FairShares {
     let rates = [(3, None), (1, None), (2, Some(2))];
     let rates = rates.map(|(least, most)| RateRange::new(mbit(least), most.map(mbit)).unwrap());
     FairShares::new(classifier, rates.into_iter().zip(children).collect(), 2).unwrap()
+}
+
+/// All packets are of one customer, behind two sites of which the first is slower.
+fn customers() -> CustomerTree {
+    let site = |parent, rate| CustomerSite { parent, rate: mbit(rate) };
+    let customer = Customer {
+        prefixes: vec![Prefix::new(Address::v4(0x0a00_0000), 24).unwrap()],
+        site: Some(1),
+        rates: RateRange::new(mbit(1), Some(mbit(9))).unwrap(),
+    };
+    let settings = CustomerTreeSettings {
+        side: CustomerSide::Source,
+        rate: Some(mbit(20)),
+        sites: vec![site(None, 6), site(Some(0), 8)],
+        customers: vec![customer],
+        unknown: None,
+    };
+    let params = CustomerTreeParams::new(settings).unwrap();
+    CustomerTree::new(params, mbit(10), |_| Box::new(fq_codel(PACKETS, 4)))
 }
 
 /// Tokens for a packet or two, and remarking after some packets' time.

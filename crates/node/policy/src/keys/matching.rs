@@ -188,7 +188,8 @@ impl Checker<'_> {
         }
     }
 
-    fn prefix(&mut self, path: &str, text: &str) -> Option<Prefix> {
+    /// An address or a prefix. Another text is a mistake.
+    pub(crate) fn prefix(&mut self, path: &str, text: &str) -> Option<Prefix> {
         let (address, length) = text.split_once('/').unzip();
         let address = address.unwrap_or(text).parse::<Address>();
         match (address, length.map(str::parse).transpose()) {
@@ -242,7 +243,7 @@ impl MatchKeys {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(rename = "Addresses")]
-pub(crate) struct AddressesKey(String);
+pub(crate) struct AddressesKey(pub(crate) String);
 
 impl Listed for AddressesKey {
     const SCHEMA_NAME: &'static str = "AddressList";

@@ -1,6 +1,6 @@
 //! Plans of customers on a device, with traffic.
 
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, UdpSocket};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -359,6 +359,51 @@ fn no_address_of_ipv4_belongs_to_a_customer_with_all_of_ipv6() {
         device().reload(&plans(&[a, v]), Direction::Down).unwrap();
         let [_, known] = received(bench, [11, 12]);
         assert!(is_about(known, 4.0), "{known}");
+    });
+}
+
+#[test]
+fn what_machines_of_a_link_tell_each_other_passes_all_classes() {
+    on_a_bench(|bench| {
+        add_addresses(bench, &[11]);
+        if deploy(&plans(&[customer("A", 11, "6 Mbit/s", "")])).is_none() {
+            return;
+        }
+        let send = |to: SocketAddr| {
+            let from: IpAddr = match to {
+                SocketAddr::V4(_) => Ipv4Addr::new(10, 77, 0, 1).into(),
+                SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+            };
+            let socket = UdpSocket::bind((from, 0)).unwrap();
+            (0..20).for_each(|_| assert_eq!(socket.send_to(&[0; 100], to).unwrap(), 100));
+        };
+        let counted = |to: SocketAddr| {
+            let before = status().counts.unwrap();
+            send(to);
+            let after = status().counts.unwrap();
+            (
+                after.unknown.packets - before.unknown.packets,
+                after.past_classes.packets - before.past_classes.packets,
+            )
+        };
+        // Groups of OSPF and of a wider network.
+        let v4 = |address: [u8; 4]| SocketAddr::from((Ipv4Addr::from(address), 9));
+        let listed = run("ip", "-o link show dev sf0").unwrap();
+        let index = listed.split(':').next().unwrap().parse().unwrap();
+        let v6 = |address: &str| {
+            SocketAddr::V6(SocketAddrV6::new(address.parse().unwrap(), 9, 0, index))
+        };
+        for (to, expected) in [
+            (v4([224, 0, 0, 5]), 0),
+            (v4([224, 0, 1, 5]), 20),
+            (v6("ff02::5"), 0),
+            (v6("ff05::5"), 20),
+        ] {
+            let (unknown, past) = counted(to);
+            assert_eq!(unknown, expected, "{to}");
+            // The kernel may report its groups in the meantime (MLD).
+            assert!(past >= 20 - expected, "{to}: {past}");
+        }
     });
 }
 

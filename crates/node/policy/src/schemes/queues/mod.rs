@@ -8,6 +8,7 @@ pub mod host_fair;
 pub mod htb;
 pub mod multi_red;
 pub mod pie;
+pub mod plans;
 pub mod red;
 pub mod shaper;
 pub mod shared_priority;
@@ -27,6 +28,7 @@ crate::scheme::register_queues! {
     htb Htb,
     multi_red MultiRed,
     pie Pie,
+    plans Plans,
     red Red,
     shaper Shaper,
     shared_priority SharedPriority,

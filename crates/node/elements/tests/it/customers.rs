@@ -1,0 +1,220 @@
+//! Customers behind a tree of sites.
+
+use proptest::prelude::*;
+use shortflow_elements::queue::{Fifo, FifoParams};
+use shortflow_elements::scheduler::{
+    Customer, CustomerSide, CustomerSite, CustomerTree, CustomerTreeParams, CustomerTreeSettings,
+    RateRange,
+};
+use shortflow_elements::{Drops, ParamsError, QueueDiscipline};
+use shortflow_packet::{Address, Packet, Prefix};
+use shortflow_units::{Duration, Instant, Length, Rate};
+
+use crate::bench::{mbit, p};
+
+/// A customer with this number: 10.0.NUMBER.0/24, a site, a promise and a plan in Mbit/s.
+fn customer(number: u32, site: Option<usize>, at_least: f64, at_most: u64) -> Customer {
+    let rates = RateRange::new(Rate::from_bits_per_sec((at_least * 1e6) as u64), Some(mbit(at_most)));
+    let network = Address::v4(0x0a00_0000 | number << 8);
+    Customer { prefixes: vec![Prefix::new(network, 24).unwrap()], site, rates: rates.unwrap() }
+}
+
+fn site(parent: Option<usize>, rate: u64) -> CustomerSite {
+    CustomerSite { parent, rate: mbit(rate) }
+}
+
+fn settings(sites: Vec<CustomerSite>, customers: Vec<Customer>) -> CustomerTreeSettings {
+    CustomerTreeSettings {
+        side: CustomerSide::Destination,
+        rate: None,
+        sites,
+        customers,
+        unknown: None,
+    }
+}
+
+fn tree(settings: CustomerTreeSettings, line: u64) -> CustomerTree {
+    let fifo = |_| Box::new(Fifo::new(FifoParams::new(Length::Packets(50)).unwrap())) as Box<_>;
+    CustomerTree::new(CustomerTreeParams::new(settings).unwrap(), mbit(line), fifo)
+}
+
+/// A packet of 1000 bytes to a host of this customer.
+fn packet_to(customer: usize) -> Packet {
+    let mut packet = p(customer as u32).packet();
+    packet.key.dst = Address::v4(0x0a00_0001 | (customer as u32) << 8);
+    packet
+}
+
+/// What each of `count` customers gets in Mbit/s in four seconds at a line of `line` Mbit/s, when those of `busy` always have
+/// packets. The first second does not count.
+fn got(settings: &CustomerTreeSettings, line: u64, count: usize, busy: &[usize]) -> Vec<f64> {
+    let mut tree = tree(settings.clone(), line);
+    let (mut drops, mut bytes, mut now) = (Drops::default(), vec![0u64; count], Instant::START);
+    for one in busy {
+        (0..40).for_each(|_| tree.enqueue(now, packet_to(*one), &mut drops));
+    }
+    let [start, end] = [1, 5].map(|seconds| Instant::START + Duration::from_secs(seconds));
+    while now < end {
+        let Some(queued) = tree.dequeue(now, &mut drops) else {
+            now = tree.ready_at().expect("busy customers have packets").max(now);
+            continue;
+        };
+        let of = (queued.packet.key.dst.last_32_bits() >> 8 & 0xff) as usize;
+        if now >= start {
+            bytes[of] += u64::from(queued.packet.size);
+        }
+        now += mbit(line).time_for(queued.packet.bytes());
+        tree.departed(now);
+        tree.enqueue(now, packet_to(of), &mut drops);
+    }
+    assert_eq!(drops.drain().count(), 0);
+    bytes.iter().map(|bytes| *bytes as f64 * 8.0 / 4e6).collect()
+}
+
+fn close(got: &[f64], expected: &[f64]) {
+    let is_close = |(got, expected): (&f64, &f64)| (got - expected).abs() <= 0.02 * expected + 0.05;
+    assert!(got.iter().zip(expected).all(is_close), "{got:?} is not near {expected:?}");
+}
+
+#[test]
+fn promises_come_first_and_the_rest_is_shared_in_proportion_to_plans() {
+    let customers = vec![customer(0, None, 10.0, 20), customer(1, None, 0.008, 40)];
+    let tree = settings(vec![], customers);
+    // 10 are promised to the first. Of 20 it gets a third, so 16.7; the second gets 13.3.
+    close(&got(&tree, 30, 2, &[0, 1]), &[16.67, 13.33]);
+    close(&got(&tree, 30, 2, &[0]), &[20.0, 0.0]);
+}
+
+#[test]
+fn a_site_never_carries_more_than_its_rate() {
+    let customers = (0..4).map(|n| customer(n, (n < 3).then_some(0), 0.008, 50)).collect();
+    let tree = settings(vec![site(None, 30)], customers);
+    close(&got(&tree, 100, 4, &[0, 1, 2, 3]), &[10.0, 10.0, 10.0, 50.0]);
+    close(&got(&tree, 100, 4, &[0]), &[30.0, 0.0, 0.0, 0.0]);
+}
+
+#[test]
+fn what_a_site_was_promised_for_idle_customers_goes_to_its_busy_ones() {
+    let customers =
+        vec![customer(0, Some(0), 40.0, 100), customer(1, Some(0), 0.008, 100), customer(2, None, 0.008, 100)];
+    let tree = settings(vec![site(None, 100)], customers);
+    // The second gets the 40 of the first, and half of what is left.
+    close(&got(&tree, 100, 3, &[1, 2]), &[0.0, 70.0, 30.0]);
+}
+
+#[test]
+fn customers_with_less_than_12_mbit_s_share_as_if_they_had_12() {
+    let customers = vec![customer(0, None, 0.008, 6), customer(1, None, 0.008, 12), customer(2, None, 0.008, 24)];
+    close(&got(&settings(vec![], customers), 8, 3, &[0, 1, 2]), &[2.0, 2.0, 4.0]);
+}
+
+#[test]
+fn the_longest_prefix_counts_and_unknown_addresses_come_after_customers() {
+    let host = |address| vec![Prefix::host(Address::v4(address))];
+    let mut customers: Vec<Customer> = (0..2).map(|n| customer(n, None, 0.008, 40)).collect();
+    // One host in the network of the first.
+    customers[1].prefixes = host(0x0a00_0001);
+    let mut tree = settings(vec![], customers);
+    // The last number is that of no customer: it gets its hundredth.
+    close(&got(&tree, 10, 3, &[0, 2]), &[9.9, 0.0, 0.1]);
+    tree.unknown = Some(mbit(3));
+    close(&got(&tree, 10, 3, &[2]), &[0.0, 0.0, 3.0]);
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_the_number_of_the_customer_or_site() {
+    let refused = |settings| CustomerTreeParams::new(settings).unwrap_err().to_string();
+    let ok = || vec![customer(0, Some(0), 1.0, 2)];
+    let circle = vec![site(Some(1), 5), site(Some(0), 5)];
+    for (settings, expected) in [
+        (settings(vec![], vec![]), "there is no customer; list at least one"),
+        (settings(vec![], ok()), "customer 1: its site does not exist"),
+        (settings(circle, ok()), "site 1: sites stand in a circle, or more than 6 deep"),
+        (settings(vec![site(Some(7), 5)], ok()), "site 1: its parent does not exist"),
+        (settings(vec![site(None, 0)], ok()), "rate must be above zero; found 0 bit/s"),
+        (
+            settings(vec![site(None, 5)], vec![customer(0, Some(0), 6.0, 8)]),
+            "site 1: its customers are promised 6 Mbit/s together, which is above its rate 5 Mbit/s",
+        ),
+        (
+            settings(vec![site(None, 5)], [ok(), ok()].concat()),
+            "customer 2: 10.0.0.0/24 already belongs to customer 1",
+        ),
+    ] {
+        assert_eq!(refused(settings), expected);
+    }
+    let _: fn(CustomerTreeSettings) -> Result<CustomerTreeParams, ParamsError> = CustomerTreeParams::new;
+}
+
+/// Trees of up to four sites and eight customers, with promises that fit, and who is busy.
+fn trees() -> impl Strategy<Value = (CustomerTreeSettings, Vec<bool>)> {
+    let site = (prop::option::of(0..4usize), 25..60u64);
+    let one = (prop::option::of(0..4usize), prop::sample::select(vec![0.008, 1.0, 3.0]), 5..40u64, any::<bool>());
+    let parts = (prop::collection::vec(site, 1..5), prop::collection::vec(one, 1..9));
+    parts.prop_map(|(sites, customers)| {
+        let sites: Vec<CustomerSite> = sites
+            .into_iter()
+            .enumerate()
+            // A parent stands before its sites.
+            .map(|(at, (parent, rate))| self::site(parent.filter(|parent| *parent < at), rate))
+            .collect();
+        let count = sites.len();
+        let busy = customers.iter().map(|(.., is_busy)| *is_busy).collect();
+        let customers = customers.into_iter().enumerate().map(|(at, (site, least, most, _))| {
+            customer(at as u32, site.filter(|site| *site < count), least, most)
+        });
+        (settings(sites, customers.collect()), busy)
+    })
+}
+
+/// Weighted max–min shares, in Mbit/s: everyone gets more in small steps, until a plan, a site or the line is full.
+fn poured(settings: &CustomerTreeSettings, line: f64, busy: &[bool]) -> Vec<f64> {
+    const STEP: f64 = 1e-3;
+    let mega = |rate: Rate| rate.bits_per_sec() as f64 / 1e6;
+    let path = |at: usize| {
+        let first = settings.customers[at].site;
+        std::iter::successors(first, |site| settings.sites[*site].parent)
+    };
+    let mut got = vec![0.0; busy.len()];
+    let behind = |site: usize| (0..busy.len()).filter(move |at| path(*at).any(|one| one == site));
+    let pour = |got: &mut Vec<f64>, members: &[usize], budget: f64| loop {
+        let fits = |at: &usize, got: &Vec<f64>| {
+            got[*at] < mega(settings.customers[*at].rates.at_most().unwrap())
+                && path(*at).all(|site| {
+                    behind(site).map(|at| got[at]).sum::<f64>() < mega(settings.sites[site].rate)
+                })
+        };
+        let open: Vec<usize> = members.iter().copied().filter(|at| busy[*at] && fits(at, got)).collect();
+        if open.is_empty() || members.iter().map(|at| got[*at]).sum::<f64>() >= budget {
+            return;
+        }
+        for at in open {
+            got[at] += STEP * mega(settings.customers[at].rates.at_most().unwrap()).max(12.0) / 12.0;
+        }
+    };
+    for at in (0..busy.len()).filter(|at| busy[*at]) {
+        got[at] = mega(settings.customers[at].rates.at_least());
+    }
+    // Innermost sites first: a parent stands before its sites.
+    for site in (0..settings.sites.len()).rev() {
+        let promised = behind(site).map(|at| mega(settings.customers[at].rates.at_least())).sum();
+        pour(&mut got, &behind(site).collect::<Vec<_>>(), promised);
+    }
+    pour(&mut got, &(0..busy.len()).collect::<Vec<_>>(), line);
+    got
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn shares_are_weighted_max_min_fair(drawn in trees(), line in 25..90u64) {
+        let (settings, busy) = drawn;
+        prop_assume!(busy.contains(&true));
+        let expected = poured(&settings, line as f64, &busy);
+        let who: Vec<usize> = (0..busy.len()).filter(|at| busy[*at]).collect();
+        let found = got(&settings, line, busy.len(), &who);
+        for (found, expected) in found.iter().zip(&expected) {
+            prop_assert!((found - expected).abs() <= 0.06 * expected + 0.15, "{found} {expected}");
+        }
+    }
+}

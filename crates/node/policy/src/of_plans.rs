@@ -1,0 +1,92 @@
+//! From plans of customers to a policy with the queue `plans`.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+use shortflow_plans::{CustomerQueue, Direction, Plans};
+use shortflow_text::Diagnostics;
+
+/// The text of a policy.
+#[derive(Debug, Clone)]
+pub struct PolicyOfPlans {
+    /// The text: the role `down` queues packets to customers, and the role `up` those from them.
+    pub text: String,
+    /// What in the plans is allowed, but probably a mistake.
+    pub warnings: Diagnostics,
+}
+
+/// Turns plans of customers into a policy. The plans are `text`, which was read from `path`; `read` reads their table of
+/// customers.
+///
+/// # Errors
+/// All mistakes in the plans, with their places.
+pub fn of_plans(
+    path: &Path,
+    text: String,
+    read: &dyn Fn(&Path) -> io::Result<String>,
+) -> Result<PolicyOfPlans, Diagnostics> {
+    let plans = shortflow_plans::from_text(path, text, read)?;
+    let text = text_of_plans(&plans);
+    Ok(PolicyOfPlans { text, warnings: plans.warnings })
+}
+
+/// The text of a policy with these plans, as in [`PolicyOfPlans`].
+pub fn text_of_plans(plans: &Plans) -> String {
+    let mut text = String::new();
+    let (customers, sites) = (plans.customers.len(), plans.sites.len());
+    let _ = writeln!(text, "name = {}", quoted(&plans.name));
+    let _ = writeln!(text, "description = \"Plans of {customers} customers behind {sites} sites\"");
+    Direction::ALL.into_iter().for_each(|direction| role(&mut text, plans, direction));
+    text
+}
+
+/// A role of the name of its direction.
+fn role(text: &mut String, plans: &Plans, direction: Direction) {
+    let by = match direction {
+        Direction::Down => "destination",
+        Direction::Up => "source",
+    };
+    // As on a device: 64 queues of flows for each customer, and FIFOs of 72 KB or more.
+    let queue = match plans.queue {
+        CustomerQueue::FqCodel => "fq-codel = { limit = \"1000 pkt\", queues = 64 }".to_owned(),
+        CustomerQueue::Fifo => {
+            let rates = plans.customers.iter().map(|one| one.plan.of(direction).bits_per_sec());
+            let limit = (rates.max().unwrap_or(0) / 80).max(72_000);
+            format!("fifo = {{ limit = \"{limit} B\" }}")
+        }
+    };
+    let _ = writeln!(text, "\n[roles.{}.queue.plans]\nby = \"{by}\"", direction.name());
+    let _ = writeln!(text, "rate = \"{}\"\nqueue.{queue}", plans.line.of(direction));
+    if let Some(unknown) = plans.unknown {
+        let _ = writeln!(text, "unknown = \"{}\"", unknown.of(direction));
+    }
+    for site in &plans.sites {
+        let rate = site.rates.of(direction);
+        let _ = write!(text, "sites.{} = {{ rate = \"{rate}\"", quoted(&site.name));
+        text.push_str(&place(plans, "parent", site.parent));
+        text.push_str(" }\n");
+    }
+    text.push_str("customers = [\n");
+    for customer in &plans.customers {
+        let addresses: Vec<Value> =
+            customer.addresses.iter().map(|prefix| prefix.to_string().into()).collect();
+        let (most, least) = (customer.plan.of(direction), plans.floor(customer, direction));
+        let addresses = Value::from(addresses);
+        let _ = write!(text, "  {{ addresses = {addresses}, at_most = \"{most}\", at_least = \"{least}\"");
+        text.push_str(&place(plans, "site", customer.site));
+        let _ = writeln!(text, " }}, # {}", customer.name.replace(char::is_control, " "));
+    }
+    text.push_str("]\n");
+}
+
+/// A key with the name of a site; nothing for the line.
+fn place(plans: &Plans, key: &str, site: Option<usize>) -> String {
+    site.map_or(String::new(), |site| format!(", {key} = {}", quoted(&plans.sites[site].name)))
+}
+
+/// A string of TOML. JSON escapes what TOML wants escaped.
+fn quoted(text: &str) -> String {
+    Value::from(text).to_string()
+}
