@@ -18,6 +18,7 @@ use crate::plans_args::{Import, Plans, PlansCommand, Predict, Scenario};
 
 /// The files of `plans scenario`.
 const POLICY: &str = "policy.toml";
+const WITHOUT: &str = "without-plans.toml";
 const SCENARIO: &str = "scenario.toml";
 
 /// `shortflow plans`.
@@ -117,21 +118,23 @@ fn scenario(console: &Console, args: &Scenario) -> Result<(), Failure> {
     }
     let policy = shortflow_policy::text_of_plans(&plans);
     // The scenario comes last, since it names the policy.
-    write_all(&args.into, &[(POLICY, &policy), (SCENARIO, &found.text)], args.force)?;
+    let texts = [(POLICY, &*policy), (WITHOUT, shortflow_plans::WITHOUT_PLANS), (SCENARIO, &found.text)];
+    write_all(&args.into, &texts, args.force)?;
     let place = |name| shell_word(args.into.join(name).as_os_str());
     console.print(&format!(
-        "{}: {} of {} customers are busy\ncompare the plans with one queue for all: shortflow compare {} \
-         --policies {},best-effort\n",
+        "{}: {} of {} customers are busy\ncompare their plans with one queue for all: shortflow compare {} \
+         --policies {},{}\n",
         args.into.join(SCENARIO).display(),
         found.busy,
         plans.customers.len(),
         place(SCENARIO),
         place(POLICY),
+        place(WITHOUT),
     ))
 }
 
 /// Writes files into a folder, in this order. Writes none if one would be overwritten.
-fn write_all(folder: &Path, texts: &[(&str, &String)], force: bool) -> Result<(), Failure> {
+fn write_all(folder: &Path, texts: &[(&str, &str)], force: bool) -> Result<(), Failure> {
     let failed = |error: &std::io::Error| {
         Failure::Machine(format!("cannot write to {}: {}", folder.display(), reason(error)))
     };

@@ -33,7 +33,7 @@ pub(crate) enum PlansCommand {
     /// Busy customers could send more than they get, and are drawn at random. They share as the deployed tree does: promises
     /// first, the rest in proportion to plans.
     Predict(Predict),
-    /// Write a scenario in which a part of all customers is busy, and the policy with their plans.
+    /// Write a scenario in which a part of all customers is busy, and policies with and without their plans.
     ///
     /// Busy customers are drawn at random. Each has two downloads and an upload without end, reads pages and has a call. The files
     /// are for `simulate`, `compare` and all other commands that take scenarios.
@@ -63,13 +63,13 @@ pub(crate) struct Scenario {
     /// The part of all customers that is busy, such as `30%`; at most 1,000 customers.
     #[arg(long, value_name = "PART", value_parser = busy)]
     pub(crate) busy: Probability,
-    /// The folder for scenario.toml and policy.toml; created if it does not exist.
+    /// The folder for scenario.toml, policy.toml and without-plans.toml; created if it does not exist.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) into: PathBuf,
     /// The seed with which busy customers are drawn, and of the scenario.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Overwrite scenario.toml and policy.toml.
+    /// Overwrite these files.
     #[arg(long)]
     pub(crate) force: bool,
 }

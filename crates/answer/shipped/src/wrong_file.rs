@@ -84,7 +84,11 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
     let Ok(found) = FileKind::detect(inputs, path) else { return Ok(()) };
     let (is_wanted, wanted) = match given {
         Given::Scenario { .. } => (found == FileKind::Scenario, "not a scenario"),
-        Given::PolicyOf(_) | Given::Policy => (found == FileKind::Policy, "not a policy"),
+        // Plans of customers become a policy.
+        Given::PolicyOf(_) => {
+            (matches!(found, FileKind::Policy | FileKind::Plans), "not a policy")
+        }
+        Given::Policy => (found == FileKind::Policy, "not a policy"),
         Given::Plans => (found == FileKind::Plans, "not plans of customers"),
         Given::Any => (found != FileKind::Fleet, "neither a policy nor a scenario"),
     };
@@ -100,8 +104,8 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
         (FileKind::Plans, _) => {
             let file = shell_word(path.as_os_str());
             format!(
-                "`shortflow check {file}` checks plans, `shortflow plans predict {file}` tells what customers get, and `shortflow deploy {file} --down DEVICE --up DEVICE` deploys \
-                 them"
+                "`shortflow check {file}` checks plans, `shortflow plans scenario {file}` writes a scenario with them, and \
+                 `shortflow deploy {file} --down DEVICE --up DEVICE` deploys them"
             )
         }
         (_, Given::Plans) => {

@@ -4,6 +4,9 @@ use serde::Deserialize;
 use shortflow_text::Named;
 use shortflow_units::Rate;
 
+/// The keys that only plans have, of all files.
+pub const KEYS: &[&str] = &["customers", "customer", "sites", "line", "unknown"];
+
 /// `plans.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -29,8 +29,9 @@ mod scenario;
 mod shares;
 mod summary;
 
+pub use file::KEYS;
 pub use forecast::{Expected, Parts};
 pub use load::{from_text, load_from};
 pub use model::{Customer, CustomerQueue, Direction, Plans, Rates, Site};
 pub use prefix::{Prefix, PrefixError};
-pub use scenario::BusyScenario;
+pub use scenario::{BusyScenario, WITHOUT_PLANS};

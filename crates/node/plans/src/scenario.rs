@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use shortflow_units::Probability;
+use shortflow_units::{Probability, Rate};
 
 use crate::hosts::Hosts;
 use crate::model::{Direction, Plans};
@@ -71,9 +71,9 @@ impl Plans {
         let rates = |rates: crate::Rates| {
             let [down, up] = Direction::ALL.map(|direction| {
                 let rate = rates.of(direction).bits_per_sec();
-                rate.saturating_add(rate / 100 * SPARE)
+                Rate::from_bits_per_sec(rate.saturating_add(rate / 100 * SPARE))
             });
-            format!("rate = {{ forward = \"{down} bit/s\", back = \"{up} bit/s\" }}")
+            format!("rate = {{ forward = \"{down}\", back = \"{up}\" }}")
         };
         let front = |site: Option<usize>| {
             site.map_or("line-end".to_owned(), |site| router(&self.sites[site].name))
@@ -129,13 +129,25 @@ fn router(site: &str) -> String {
     format!("site-{site}")
 }
 
+/// A policy for such scenarios in which nobody has a plan: one queue for all, as Linux has it.
+pub const WITHOUT_PLANS: &str = "\
+name = \"Without plans\"
+description = \"One queue for all customers\"
+
+[roles.down.queue.fifo]
+limit = \"1000 pkt\"
+
+[roles.up.queue.fifo]
+limit = \"1000 pkt\"
+";
+
 const HEAD: &str = "\
 #   internet ── 10 ms ── provider ══ line ══ line-end ──┬── sites ── customers c1, c2, …
 #                        plans
 #
 # Each busy customer has two downloads and an upload without end, reads pages and has a call.
 #
-#   shortflow compare scenario.toml --policies plans.toml,best-effort
+#   shortflow compare scenario.toml --policies policy.toml,without-plans.toml
 
 ";
 
@@ -170,6 +182,7 @@ start_window = \"5 s\"
 [workloads.uploads-SITE.bulk]
 from = [CUSTOMERS]
 to = \"internet\"
+flows = UPLOADS
 start_window = \"5 s\"
 
 [workloads.pages-SITE.web]

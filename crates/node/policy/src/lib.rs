@@ -43,7 +43,7 @@ pub use build::PortSite;
 pub use class_rule::{ClassId, ClassRule};
 pub use load::{format_keys, from_text, load, load_from, schema};
 pub use model::{Asked, Policy, QueueLimit, Role, TrafficClass};
-pub use of_plans::{PolicyOfPlans, of_plans, text_of_plans};
+pub use of_plans::{PolicyText, text_of_plans};
 pub use schemes::markers::MarkerPlan;
 pub use schemes::queues::QueuePlan;
 pub use without_effect::WithoutEffect;

@@ -6,10 +6,11 @@ use std::sync::{Arc, LazyLock};
 use crate::check::check;
 use crate::file::PolicyFile;
 use crate::model::Policy;
+use crate::of_plans::PolicyText;
 use shortflow_text::{Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, MAX_TEXT};
 use shortflow_text::{Override, Source, name_of, reason};
 
-/// Reads and checks the policy file at `path`, with `overrides` whose keys are relative to it.
+/// Reads and checks the policy file at `path`, or plans of customers, with `overrides` whose keys are relative to it.
 ///
 /// # Errors
 /// If the file cannot be read or is not a valid policy.
@@ -28,7 +29,13 @@ pub fn load_from(
 ) -> Result<Policy, Diagnostics> {
     let name = name_of(path);
     match files.read(path, MAX_TEXT) {
-        Ok(text) => from_text(&name, &text, overrides),
+        Ok(text) => {
+            let read = |path: &Path| files.read(path, MAX_TEXT);
+            let PolicyText { text, warnings } = PolicyText::new(path, text, &read)?;
+            let mut policy = from_text(&name, &text, overrides)?;
+            policy.warnings.0.splice(..0, warnings.0);
+            Ok(policy)
+        }
         Err(error) => {
             let message = format!("cannot read {name}: {}", reason(&error));
             Err(Diagnostics::one(Diagnostic::of_whole(&name, message, None)))

@@ -3,36 +3,52 @@
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 use shortflow_plans::{CustomerQueue, Direction, Plans};
-use shortflow_text::Diagnostics;
+use shortflow_text::{Diagnostics, Document, Source, name_of};
 
-/// The text of a policy.
+/// The text of a policy, which may have been written as plans of customers.
 #[derive(Debug, Clone)]
-pub struct PolicyOfPlans {
-    /// The text: the role `down` queues packets to customers, and the role `up` those from them.
+pub struct PolicyText {
+    /// The text. Of plans, the role `down` queues packets to customers, and the role `up` those from them.
     pub text: String,
-    /// What in the plans is allowed, but probably a mistake.
+    /// What in plans is allowed, but probably a mistake.
     pub warnings: Diagnostics,
 }
 
-/// Turns plans of customers into a policy. The plans are `text`, which was read from `path`; `read` reads their table of
-/// customers.
-///
-/// # Errors
-/// All mistakes in the plans, with their places.
-pub fn of_plans(
-    path: &Path,
-    text: String,
-    read: &dyn Fn(&Path) -> io::Result<String>,
-) -> Result<PolicyOfPlans, Diagnostics> {
-    let plans = shortflow_plans::from_text(path, text, read)?;
-    let text = text_of_plans(&plans);
-    Ok(PolicyOfPlans { text, warnings: plans.warnings })
+impl PolicyText {
+    /// Takes the text of a policy as it is, and turns plans of customers into one. `text` was read from `path`; `read` reads the
+    /// table of customers that plans name.
+    ///
+    /// # Errors
+    /// All mistakes in plans, with their places.
+    pub fn new(
+        path: &Path,
+        text: String,
+        read: &dyn Fn(&Path) -> io::Result<String>,
+    ) -> Result<PolicyText, Diagnostics> {
+        if !are_plans(path, &text) {
+            return Ok(PolicyText { text, warnings: Diagnostics::default() });
+        }
+        let plans = shortflow_plans::from_text(path, text, read)?;
+        let text = text_of_plans(&plans);
+        Ok(PolicyText { text, warnings: plans.warnings })
+    }
 }
 
-/// The text of a policy with these plans, as in [`PolicyOfPlans`].
+/// Whether a text has tables of plans, and no role. What is no TOML is read as a policy, which reports its mistakes.
+fn are_plans(path: &Path, text: &str) -> bool {
+    let source = Source { name: name_of(path), text: text.to_owned() };
+    let names = Document::parse(Arc::new(source), &[]).map(|document| document.names_in(""));
+    let has = |names: &[String], key: &str| names.iter().any(|name| name == key);
+    names.is_ok_and(|names| {
+        !has(&names, "roles") && shortflow_plans::KEYS.iter().any(|key| has(&names, key))
+    })
+}
+
+/// The text of a policy with these plans, as in [`PolicyText`].
 pub fn text_of_plans(plans: &Plans) -> String {
     let mut text = String::new();
     let (customers, sites) = (plans.customers.len(), plans.sites.len());

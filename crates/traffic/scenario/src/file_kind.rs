@@ -26,7 +26,7 @@ const MARKS: [(FileKind, &[&str]); 4] = [
     ),
     (FileKind::Policy, &["roles", "code_points"]),
     (FileKind::Fleet, &["machines", "assign", "rollout"]),
-    (FileKind::Plans, &["customers", "customer", "sites", "line", "unknown"]),
+    (FileKind::Plans, shortflow_plans::KEYS),
 ];
 
 impl FileKind {

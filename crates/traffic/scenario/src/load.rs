@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use shortflow_policy::{ClassId, Policy, PolicyOfPlans};
+use shortflow_policy::{ClassId, Policy, PolicyText};
 use shortflow_text::{
     Diagnostic, Diagnostics, Document, FormatKeys, InputFiles, Item, MAX_DATA, MAX_TEXT, Override,
     Scalar, Severity, Source, Value, folder_of, name_of, reason,
@@ -18,7 +18,6 @@ use crate::bound_parameters;
 use crate::check;
 use crate::design::Design;
 use crate::file::{AxisFile, ScenarioFile};
-use crate::file_kind::FileKind;
 use crate::files::{Files, digest};
 use crate::loss;
 use crate::model::{Inputs, Scenario};
@@ -431,7 +430,7 @@ impl Loader<'_> {
                 return Ok(None);
             }
         };
-        let PolicyOfPlans { text, warnings } = from_plans(&path, &name, text, &read)?;
+        let PolicyText { text, warnings } = PolicyText::new(&path, text, &read)?;
         let mut policy = shortflow_policy::from_text(&name, &text, &own)?;
         policy.warnings.0.splice(..0, warnings.0);
         let read = |at_port: Vec<Override>| {
@@ -443,22 +442,6 @@ impl Loader<'_> {
         }
         bound_parameters::add_roles(&self.source.name, &mut file.bind, &mut policy, &read)?;
         Ok(Some(FoundPolicy { policy, name, text }))
-    }
-}
-
-/// The text of a policy: plans of customers become one.
-fn from_plans(
-    path: &Path,
-    name: &str,
-    text: String,
-    read: &dyn Fn(&Path) -> io::Result<String>,
-) -> Result<PolicyOfPlans, Diagnostics> {
-    let inputs = InputFiles::default();
-    inputs.give(Path::new(name), &text);
-    // What is no TOML is reported as a policy with mistakes.
-    match FileKind::detect(&inputs, Path::new(name)) {
-        Ok(FileKind::Plans) => shortflow_policy::of_plans(path, text, read),
-        _ => Ok(PolicyOfPlans { text, warnings: Diagnostics::default() }),
     }
 }
 
