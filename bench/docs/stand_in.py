@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 # Commands that take moments and need neither rights nor a network; with their first argument, if it matters.
-RUN = {"check", "predict", "init", "explain", "schema", "completions", "man", "report", "agent plan", "agent export", "plans predict"}
+RUN = {"check", "predict", "init", "explain", "schema", "completions", "man", "report", "agent plan", "agent export", "plans predict", "plans scenario"}
 SHORTENED = {"simulate", "compare"}
 SHORT = {"duration": "9 s", "warm_up": "1 s", "drain": "0 s"}
 

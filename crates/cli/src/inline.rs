@@ -47,8 +47,13 @@ mod on_linux {
     /// `shortflow inline`.
     pub(crate) fn inline(console: &Console, args: &Inline) -> Result<(), Failure> {
         let policy = read(console, &args.policy, &args.set)?;
-        let roles = acting_roles(&policy, &args.role);
-        let roles = roles.map_err(|error| Failure::Input(error.to_string()))?;
+        let refused = |error: &dyn std::error::Error| Failure::Input(error.to_string());
+        let roles_of = |names| acting_roles(&policy, names).map_err(|error| refused(&error));
+        let roles = roles_of(&args.role)?;
+        let back = match &args.role_back[..] {
+            [] => roles.clone(),
+            names => roles_of(names)?,
+        };
         let [first, second] = &args.between[..] else {
             let what = format!(
                 "--between has {} device{}\nname two: --between eth1,eth2",
@@ -58,11 +63,13 @@ mod on_linux {
             return Err(Failure::Input(what));
         };
         let devices = [first.as_str(), second.as_str()];
-        let has_shaper = roles.iter().any(|role| matches!(role.queue, Some(QueuePlan::Shaper(_))));
+        let has_shaper =
+            roles.iter().chain(&back).any(|role| matches!(role.queue, Some(QueuePlan::Shaper(_))));
         let rates = rates(args, devices)?;
         let layer = args.link.layer().unwrap_or_default();
         let plan = Plan::new(roles, rates, layer, args.seed.unwrap_or_else(any_seed));
-        let plan = plan.map_err(|error| Failure::Input(error.to_string()))?;
+        let plan = plan.and_then(|plan| plan.with_roles_back(back));
+        let plan = plan.map_err(|error| refused(&error))?;
         let stop = stop_on_interrupt()?;
         let bridge = Bridge::join(devices)?;
         let router = shortflow_inline::Inline::attach(&bridge, devices, &plan);

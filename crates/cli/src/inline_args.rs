@@ -12,12 +12,13 @@ pub(crate) const INLINE: &str = "\
 Examples:
   sudo shortflow inline policies/sima.toml --between eth1,eth2 --rate '20 Mbit/s'
   sudo shortflow inline policies/red.toml --between lan0,wan0 --rate '9 Mbit/s' --rate-back '45 Mbit/s' --link-layer pppoe-ptm
-  sudo shortflow inline policies/shared-priority.toml --role core --between eth1,eth2 --rate '95 Mbit/s' --json";
+  sudo shortflow inline policies/shared-priority.toml --role core --between eth1,eth2 --rate '95 Mbit/s' --json
+  sudo shortflow inline plans.toml --between wan0,lan0 --role down --role-back up";
 
 /// `inline`.
 #[derive(Debug, Args)]
 pub(crate) struct Inline {
-    /// The policy: a file, or the name of a shipped policy such as `fq-codel`.
+    /// The policy or plans: a file, or the name of a shipped policy such as `fq-codel`.
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) policy: PathBuf,
     /// The two devices, such as `eth1,eth2`. They join a new bridge if they belong to none.
@@ -32,6 +33,9 @@ pub(crate) struct Inline {
     /// The roles of the router: one that marks, one that queues, or both. Default: all roles that have an effect.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub(crate) role: Vec<String>,
+    /// The roles from the second device to the first, such as `up` of plans. Default: those of --role.
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "role")]
+    pub(crate) role_back: Vec<String>,
     /// The rate from the first device to the second: a little below the bottleneck's rate, so that packets queue here.
     /// Default: the speed of the second device.
     #[arg(long, value_name = "RATE")]

@@ -118,7 +118,8 @@ fn scenario(console: &Console, args: &Scenario) -> Result<(), Failure> {
     }
     let policy = shortflow_policy::text_of_plans(&plans);
     // The scenario comes last, since it names the policy.
-    let texts = [(POLICY, &*policy), (WITHOUT, shortflow_plans::WITHOUT_PLANS), (SCENARIO, &found.text)];
+    let texts =
+        [(POLICY, &*policy), (WITHOUT, shortflow_plans::WITHOUT_PLANS), (SCENARIO, &found.text)];
     write_all(&args.into, &texts, args.force)?;
     let place = |name| shell_word(args.into.join(name).as_os_str());
     console.print(&format!(
@@ -139,7 +140,7 @@ fn write_all(folder: &Path, texts: &[(&str, &str)], force: bool) -> Result<(), F
         Failure::Machine(format!("cannot write to {}: {}", folder.display(), reason(error)))
     };
     let dir = Dir::create(folder).map_err(|error| failed(&error))?;
-    for (name, _) in texts {
+    for (name, _) in texts.iter().rev() {
         refuse_taken(folder, &dir, name, force)?;
     }
     for (name, text) in texts {

@@ -85,10 +85,9 @@ pub fn refuse(inputs: &InputFiles, path: &Path, given: Given) -> Result<(), Wron
     let (is_wanted, wanted) = match given {
         Given::Scenario { .. } => (found == FileKind::Scenario, "not a scenario"),
         // Plans of customers become a policy.
-        Given::PolicyOf(_) => {
+        Given::PolicyOf(_) | Given::Policy => {
             (matches!(found, FileKind::Policy | FileKind::Plans), "not a policy")
         }
-        Given::Policy => (found == FileKind::Policy, "not a policy"),
         Given::Plans => (found == FileKind::Plans, "not plans of customers"),
         Given::Any => (found != FileKind::Fleet, "neither a policy nor a scenario"),
     };

@@ -1,4 +1,4 @@
-//! Plans of customers: `check` and `plans import`.
+//! Plans of customers: `check`, `plans import`, `plans predict` and `plans scenario`.
 
 use std::path::Path;
 
@@ -80,7 +80,7 @@ fn what_busy_customers_get_of_their_plans_is_predicted() {
 }
 
 #[test]
-fn commands_that_do_not_take_plans_say_so() {
+fn plans_are_no_scenario_and_as_a_policy_they_have_the_roles_down_and_up() {
     let (folder, plans) = village();
     let ended = run(&["simulate", &plans]);
     assert_eq!(ended.code, Some(2));
@@ -98,16 +98,17 @@ fn commands_that_do_not_take_plans_say_so() {
         })
         .collect();
     std::fs::write(&scenario, with_plans).unwrap();
+    // Plans are a policy with two roles.
     for command in ["check", "simulate", "predict"] {
         let ended = run(&[command, scenario.to_str().unwrap()]);
         assert_eq!(ended.code, Some(2));
-        assert!(
-            ended.err.contains("is a file of plans, which only `check` and `deploy` support"),
-            "{}",
-            ended.err
-        );
         assert!(ended.err.contains("small.toml:"), "{}", ended.err);
+        assert!(ended.err.contains("plans.toml: `down`, `up`;"), "{}", ended.err);
     }
+    // Their mistakes are shown where they are.
+    std::fs::write(&plans, PLANS.replace("down = \"40", "down = \"0")).unwrap();
+    let ended = run(&["check", scenario.to_str().unwrap()]);
+    assert!(ended.err.contains("plans.toml:6:"), "{}", ended.err);
 }
 
 #[test]
@@ -163,4 +164,74 @@ fn an_import_does_not_write_through_a_link() {
     assert!(ended.err.contains("customers.csv is a symbolic link"), "{}", ended.err);
     assert_eq!(std::fs::read_to_string(path("precious")).unwrap(), "kept");
     assert!(!Path::new(&path("plans/plans.toml")).exists(), "nothing is written");
+}
+
+/// A command that ends well, and its JSON.
+fn json(arguments: &[&str]) -> serde_json::Value {
+    let ended = run(arguments);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+#[test]
+fn a_scenario_of_busy_customers_gives_them_what_is_predicted() {
+    let (folder, plans) = village();
+    let path = |name: &str| folder.path().join("evening").join(name).to_str().unwrap().to_owned();
+    let into = folder.path().join("evening").to_str().unwrap().to_owned();
+    let ended = run(&["plans", "scenario", &plans, "--busy", "100%", "--into", &into]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.out.contains("2 of 2 customers are busy"), "{}", ended.out);
+    assert_eq!(run(&["check", &path("scenario.toml")]).code, Some(0));
+    assert_eq!(run(&["check", &path("policy.toml"), &path("without-plans.toml")]).code, Some(0));
+    let goodput = |policy: &str| {
+        let (scenario, out) = (path("scenario.toml"), path("out"));
+        let found = json(&[
+            "simulate",
+            &scenario,
+            "--policy",
+            policy,
+            "--replicas",
+            "1",
+            "--json",
+            "--out",
+            &out,
+            "--force",
+        ]);
+        let summary = &found["runs"][0]["points"][0]["summary"];
+        let of = |name: &str| {
+            let all = summary["workloads"].as_array().unwrap();
+            let one = all.iter().find(|one| one["name"] == name);
+            one.unwrap()["goodput"]["mean"].as_f64().unwrap() / 1e6
+        };
+        (of("downloads-tower"), of("uploads-tower"))
+    };
+    // Of 40 Mbit/s down, without headers, pages and calls; and 5 up for each customer.
+    let (down, up) = goodput(&path("policy.toml"));
+    assert!((34.0..39.0).contains(&down) && (8.5..9.8).contains(&up), "{down} {up}");
+    // Plans are a policy themselves, and give the same bits.
+    assert_eq!(goodput(&plans), (down, up));
+    // Nothing is overwritten.
+    let again = run(&["plans", "scenario", &plans, "--busy", "100%", "--into", &into]);
+    assert_eq!(again.code, Some(2));
+    assert!(again.err.contains("scenario.toml already exists"), "{}", again.err);
+}
+
+#[test]
+fn a_scenario_of_too_many_customers_is_refused_with_the_part_that_is_possible() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows =
+        (0..1100).map(|n| format!("c{n},10.{}.{}.1,25 Mbit/s,5 Mbit/s,tower\n", n / 250, n % 250));
+    let table: String =
+        std::iter::once("name,addresses,down,up,site\n".to_owned()).chain(rows).collect();
+    std::fs::write(folder.path().join("plans.toml"), PLANS).unwrap();
+    std::fs::write(folder.path().join("customers.csv"), table).unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let scenario = |part: &str| {
+        run(&["plans", "scenario", &path("plans.toml"), "--busy", part, "--into", &path("out")])
+    };
+    let refused = scenario("99%");
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("at most 90.91% are possible"), "{}", refused.err);
+    assert_eq!(scenario("90.9%").code, Some(0));
+    assert_eq!(run(&["check", &path("out/scenario.toml")]).code, Some(0));
 }

@@ -15,7 +15,8 @@ const DEFAULT_LIMIT: &str = "1000 pkt";
 /// The roles, and the lines behind them.
 #[derive(Debug, Clone)]
 pub struct Plan<'p> {
-    roles: Vec<&'p Role>,
+    /// From the first device to the second, and back.
+    roles: [Vec<&'p Role>; 2],
     /// The rates from the first device to the second, and back.
     rates: [Rate; 2],
     link_layer: LinkLayer,
@@ -50,7 +51,7 @@ pub fn acting_roles<'p>(policy: &'p Policy, names: &[String]) -> Result<Vec<&'p 
 }
 
 impl<'p> Plan<'p> {
-    /// `rates` are those from the first device to the second, and back.
+    /// `roles` run in both directions; `rates` are those from the first device to the second, and back.
     ///
     /// # Errors
     /// If a role needs what only the sending host knows.
@@ -60,40 +61,58 @@ impl<'p> Plan<'p> {
         link_layer: LinkLayer,
         seed: u64,
     ) -> Result<Plan<'p>, Refused> {
-        for role in &roles {
-            let what = match role.asks() {
-                Asked::Nothing if role.withholds() => {
-                    "withholds segments in the sender's TCP, which asks no router; \
-                     `place = \"queue\"` holds packets instead"
-                }
-                Asked::Nothing => continue,
-                Asked::Ends => {
-                    "asks for labels or bytes that the application reports, which only the sending \
-                     host knows"
-                }
-                Asked::Tcp => {
-                    "asks for the state of the sender's TCP, which only the sending host knows"
-                }
-            };
-            return Err(Refused { role: role.name.clone(), what });
-        }
-        Ok(Plan { roles, rates, link_layer, seed })
+        refuse_of_hosts(&roles)?;
+        Ok(Plan { roles: [roles.clone(), roles], rates, link_layer, seed })
     }
 
-    pub(crate) fn roles(&self) -> &[&'p Role] {
-        &self.roles
+    /// The same plan with other roles from the second device to the first.
+    ///
+    /// # Errors
+    /// If a role needs what only the sending host knows.
+    pub fn with_roles_back(mut self, roles: Vec<&'p Role>) -> Result<Plan<'p>, Refused> {
+        refuse_of_hosts(&roles)?;
+        self.roles[1] = roles;
+        Ok(self)
+    }
+
+    /// The roles of both directions, each once.
+    pub(crate) fn roles(&self) -> Vec<&'p Role> {
+        let [there, back] = &self.roles;
+        let other = back.iter().filter(|role| there.iter().all(|one| one.name != role.name));
+        there.iter().chain(other).copied().collect()
     }
 
     /// New elements for direction 0 or 1. Their random streams have the names of the place where packets come in, and of
     /// the port where they go out: `r<-a` and `r->b`.
     pub fn direction(&self, number: usize, ingress: &str, egress: &str) -> Direction {
-        let rate = self.rates[number];
+        let (roles, rate) = (&self.roles[number], self.rates[number]);
         let at = |name| PortSite { name, seed: self.seed, rate };
-        let conditioner = self.roles.iter().find_map(|role| role.conditioner(at(ingress)));
-        let queue = self.roles.iter().find_map(|role| role.queue(at(egress)));
+        let conditioner = roles.iter().find_map(|role| role.conditioner(at(ingress)));
+        let queue = roles.iter().find_map(|role| role.queue(at(egress)));
         let line = Line::new(rate, self.link_layer);
         Direction::new(conditioner, queue.unwrap_or_else(default_queue), line)
     }
+}
+
+fn refuse_of_hosts(roles: &[&Role]) -> Result<(), Refused> {
+    for role in roles {
+        let what = match role.asks() {
+            Asked::Nothing if role.withholds() => {
+                "withholds segments in the sender's TCP, which asks no router; \
+                 `place = \"queue\"` holds packets instead"
+            }
+            Asked::Nothing => continue,
+            Asked::Ends => {
+                "asks for labels or bytes that the application reports, which only the sending \
+                 host knows"
+            }
+            Asked::Tcp => {
+                "asks for the state of the sender's TCP, which only the sending host knows"
+            }
+        };
+        return Err(Refused { role: role.name.clone(), what });
+    }
+    Ok(())
 }
 
 fn default_queue() -> Box<dyn QueueDiscipline> {

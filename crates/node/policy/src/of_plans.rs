@@ -78,19 +78,24 @@ fn role(text: &mut String, plans: &Plans, direction: Direction) {
     if let Some(unknown) = plans.unknown {
         let _ = writeln!(text, "unknown = \"{}\"", unknown.of(direction));
     }
+    text.push_str("sites = [\n");
     for site in &plans.sites {
         let rate = site.rates.of(direction);
-        let _ = write!(text, "sites.{} = {{ rate = \"{rate}\"", quoted(&site.name));
+        let _ = write!(text, "  {{ name = {}, rate = \"{rate}\"", quoted(&site.name));
         text.push_str(&place(plans, "parent", site.parent));
-        text.push_str(" }\n");
+        text.push_str(" },\n");
     }
+    text.push_str("]\n");
     text.push_str("customers = [\n");
     for customer in &plans.customers {
         let addresses: Vec<Value> =
             customer.addresses.iter().map(|prefix| prefix.to_string().into()).collect();
         let (most, least) = (customer.plan.of(direction), plans.floor(customer, direction));
         let addresses = Value::from(addresses);
-        let _ = write!(text, "  {{ addresses = {addresses}, at_most = \"{most}\", at_least = \"{least}\"");
+        let _ = write!(
+            text,
+            "  {{ addresses = {addresses}, at_most = \"{most}\", at_least = \"{least}\""
+        );
         text.push_str(&place(plans, "site", customer.site));
         let _ = writeln!(text, " }}, # {}", customer.name.replace(char::is_control, " "));
     }

@@ -105,7 +105,8 @@ impl Compiler<'_> {
             }
             QueuePlan::Plans(_) => {
                 let what = "customers' plans have an HTB and a table of their own on a device";
-                let hint = "write them as plans.toml, and use `deploy plans.toml`; docs/plans.md says how";
+                let hint =
+                    "write them as plans.toml, and use `deploy plans.toml`; docs/plans.md says how";
                 Err(vec![Refusal::of_policy(path, what, Some(hint))])
             }
             QueuePlan::Shaper(_) => {

@@ -14,7 +14,8 @@ use crate::bench::{mbit, p};
 
 /// A customer with this number: 10.0.NUMBER.0/24, a site, a promise and a plan in Mbit/s.
 fn customer(number: u32, site: Option<usize>, at_least: f64, at_most: u64) -> Customer {
-    let rates = RateRange::new(Rate::from_bits_per_sec((at_least * 1e6) as u64), Some(mbit(at_most)));
+    let rates =
+        RateRange::new(Rate::from_bits_per_sec((at_least * 1e6) as u64), Some(mbit(at_most)));
     let network = Address::v4(0x0a00_0000 | number << 8);
     Customer { prefixes: vec![Prefix::new(network, 24).unwrap()], site, rates: rates.unwrap() }
 }
@@ -95,8 +96,11 @@ fn a_site_never_carries_more_than_its_rate() {
 
 #[test]
 fn what_a_site_was_promised_for_idle_customers_goes_to_its_busy_ones() {
-    let customers =
-        vec![customer(0, Some(0), 40.0, 100), customer(1, Some(0), 0.008, 100), customer(2, None, 0.008, 100)];
+    let customers = vec![
+        customer(0, Some(0), 40.0, 100),
+        customer(1, Some(0), 0.008, 100),
+        customer(2, None, 0.008, 100),
+    ];
     let tree = settings(vec![site(None, 100)], customers);
     // The second gets the 40 of the first, and half of what is left.
     close(&got(&tree, 100, 3, &[1, 2]), &[0.0, 70.0, 30.0]);
@@ -104,7 +108,11 @@ fn what_a_site_was_promised_for_idle_customers_goes_to_its_busy_ones() {
 
 #[test]
 fn customers_with_less_than_12_mbit_s_share_as_if_they_had_12() {
-    let customers = vec![customer(0, None, 0.008, 6), customer(1, None, 0.008, 12), customer(2, None, 0.008, 24)];
+    let customers = vec![
+        customer(0, None, 0.008, 6),
+        customer(1, None, 0.008, 12),
+        customer(2, None, 0.008, 24),
+    ];
     close(&got(&settings(vec![], customers), 8, 3, &[0, 1, 2]), &[2.0, 2.0, 4.0]);
 }
 
@@ -143,13 +151,19 @@ fn what_cannot_be_is_refused_by_the_number_of_the_customer_or_site() {
     ] {
         assert_eq!(refused(settings), expected);
     }
-    let _: fn(CustomerTreeSettings) -> Result<CustomerTreeParams, ParamsError> = CustomerTreeParams::new;
+    let _: fn(CustomerTreeSettings) -> Result<CustomerTreeParams, ParamsError> =
+        CustomerTreeParams::new;
 }
 
 /// Trees of up to four sites and eight customers, with promises that fit, and who is busy.
 fn trees() -> impl Strategy<Value = (CustomerTreeSettings, Vec<bool>)> {
     let site = (prop::option::of(0..4usize), 25..60u64);
-    let one = (prop::option::of(0..4usize), prop::sample::select(vec![0.008, 1.0, 3.0]), 5..40u64, any::<bool>());
+    let one = (
+        prop::option::of(0..4usize),
+        prop::sample::select(vec![0.008, 1.0, 3.0]),
+        5..40u64,
+        any::<bool>(),
+    );
     let parts = (prop::collection::vec(site, 1..5), prop::collection::vec(one, 1..9));
     parts.prop_map(|(sites, customers)| {
         let sites: Vec<CustomerSite> = sites
@@ -184,12 +198,14 @@ fn poured(settings: &CustomerTreeSettings, line: f64, busy: &[bool]) -> Vec<f64>
                     behind(site).map(|at| got[at]).sum::<f64>() < mega(settings.sites[site].rate)
                 })
         };
-        let open: Vec<usize> = members.iter().copied().filter(|at| busy[*at] && fits(at, got)).collect();
+        let open: Vec<usize> =
+            members.iter().copied().filter(|at| busy[*at] && fits(at, got)).collect();
         if open.is_empty() || members.iter().map(|at| got[*at]).sum::<f64>() >= budget {
             return;
         }
         for at in open {
-            got[at] += STEP * mega(settings.customers[at].rates.at_most().unwrap()).max(12.0) / 12.0;
+            got[at] +=
+                STEP * mega(settings.customers[at].rates.at_most().unwrap()).max(12.0) / 12.0;
         }
     };
     for at in (0..busy.len()).filter(|at| busy[*at]) {

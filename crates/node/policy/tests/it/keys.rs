@@ -160,6 +160,21 @@ per = "source""#,
         "[RateRange { at_least: Rate(3000000), at_most: Some(Rate(5000000)) }, RateRange { at_least: Rate(4000000), at_most: None }] [dscp EF]→0 []→1",
     ),
     (
+        "plans",
+        r#"by = "source"
+rate = "90 Mbit/s"
+unknown = "3 Mbit/s"
+sites = [{ name = "tower", rate = "40 Mbit/s" }, { name = "hut", rate = "20 Mbit/s", parent = "tower" }]
+customers = [
+  { addresses = ["10.0.0.1", "2001:db8::/48"], at_most = "9 Mbit/s", at_least = "2 Mbit/s", site = "hut" },
+  { addresses = "10.1.0.0/16", at_most = "7 Mbit/s" },
+]
+queue = { fifo = { limit = "9 pkt" } }"#,
+        "Source 90 Mbit/s unknown 3 Mbit/s sites 40 Mbit/s behind None, 20 Mbit/s behind Some(0); \
+         customers 10.0.0.1/32 2001:db8::/48 2 Mbit/s..9 Mbit/s at Some(1), \
+         10.1.0.0/16 8 kbit/s..7 Mbit/s at None; fifo",
+    ),
+    (
         "drr",
         r#"classes = [
   { match = { dscp = "EF" }, quantum = "3 KB", queue.fifo = { limit = "9 pkt" } },

@@ -8,6 +8,7 @@ use shortflow_elements::meter::{ColorMode, TokenBucketParams};
 use shortflow_elements::queue::{
     AggregateShaperParams, BandOf, CoDelParams, FlowQueueSettings, WfqParams,
 };
+use shortflow_elements::scheduler::CustomerTreeSettings;
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits};
 use shortflow_elements::{Color, Per};
 use shortflow_packet::Dscp;
@@ -230,6 +231,27 @@ fn wfq(plan: &WfqParams) -> String {
     format!("{limit:?} {full:?} {classes} {} else {otherwise}", rules(plan.classifier()))
 }
 
+fn customers(plan: &shortflow_policy::schemes::queues::plans::Plan) -> String {
+    let CustomerTreeSettings { side, rate, sites, customers, unknown } = plan.params().settings();
+    let most = |rate: &Option<Rate>| rate.map_or("-".to_owned(), |rate| rate.to_string());
+    let sites = sites.iter().map(|site| format!("{} behind {:?}", site.rate, site.parent));
+    let customers = customers.iter().map(|customer| {
+        let prefixes = customer.prefixes.iter();
+        let prefixes = prefixes.map(|prefix| format!("{}/{}", prefix.network(), prefix.length()));
+        let (prefixes, rates) = (prefixes.collect::<Vec<_>>().join(" "), customer.rates);
+        let (least, most) = (rates.at_least(), most(&rates.at_most()));
+        format!("{prefixes} {least}..{most} at {:?}", customer.site)
+    });
+    format!(
+        "{side:?} {} unknown {} sites {}; customers {}; {}",
+        most(rate),
+        most(unknown),
+        sites.collect::<Vec<_>>().join(", "),
+        customers.collect::<Vec<_>>().join(", "),
+        plan.queue().scheme()
+    )
+}
+
 fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
     let read = match plan {
         QueuePlan::Fifo(plan) => plan.limit().to_string(),
@@ -243,6 +265,7 @@ fn queue(plan: &QueuePlan, lines: &mut Vec<String>) {
         QueuePlan::Wrr(plan) => turns(plan),
         QueuePlan::Drr(plan) => turns(plan),
         QueuePlan::Htb(plan) => turns(plan),
+        QueuePlan::Plans(plan) => customers(plan),
         QueuePlan::SharedPriority(plan) => {
             let bands = match plan.band_of() {
                 BandOf::CodePoint(bands) => format!("AF11 in {}", bands.get(Dscp::AF11)),

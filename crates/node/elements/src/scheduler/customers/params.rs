@@ -125,7 +125,9 @@ impl CustomerTreeParams {
         let too_much = |promised: u64, rate: Rate| {
             let promised = Rate::from_bits_per_sec(promised);
             (promised > rate).then(|| {
-                format!("its customers are promised {promised} together, which is above its rate {rate}")
+                format!(
+                    "its customers are promised {promised} together, which is above its rate {rate}"
+                )
             })
         };
         if let Some(why) = rate.and_then(|rate| too_much(all, rate)) {

@@ -13,9 +13,8 @@ pub(super) struct Prefixes {
 impl Prefixes {
     /// Gives `prefix` to `owner`. Returns the owner that it already has.
     pub(super) fn insert(&mut self, prefix: Prefix, owner: u32) -> Option<u32> {
-        let same = |other: &Prefix| {
-            (other.is_v4(), other.length()) == (prefix.is_v4(), prefix.length())
-        };
+        let same =
+            |other: &Prefix| (other.is_v4(), other.length()) == (prefix.is_v4(), prefix.length());
         let at = self.lengths.iter().position(|(other, _)| same(other)).unwrap_or_else(|| {
             let at = self.lengths.partition_point(|(other, _)| other.length() > prefix.length());
             self.lengths.insert(at, (prefix, FxHashMap::default()));

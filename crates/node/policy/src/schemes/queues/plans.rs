@@ -10,7 +10,6 @@ use shortflow_elements::scheduler::{
     RateRange,
 };
 use shortflow_packet::Prefix;
-use shortflow_text::Named;
 use shortflow_units::Rate;
 
 use crate::check::Checker;
@@ -33,9 +32,9 @@ pub(crate) struct Keys {
     /// Default: what customers leave.
     #[schemars(extend("x-range" = "above zero"))]
     unknown: Option<Rate>,
-    /// Places whose rate the customers behind them share, by name, up to six deep.
+    /// Places whose rate the customers behind them share, up to six deep.
     #[serde(default)]
-    sites: Named<SiteKeys>,
+    sites: Vec<SiteKeys>,
     /// The customers.
     #[schemars(extend("x-range" = "at least one"))]
     customers: Vec<CustomerKeys>,
@@ -59,6 +58,9 @@ enum By {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "PlanSite")]
 struct SiteKeys {
+    /// What customers and other sites call it.
+    #[schemars(extend("x-range" = "each name once"))]
+    name: String,
     /// The rate that the site can carry.
     #[schemars(extend("x-range" = "above zero"))]
     rate: Rate,
@@ -117,8 +119,8 @@ impl Keys {
         path: &str,
         numbers: &HashMap<&str, usize>,
     ) -> Vec<CustomerSite> {
-        let each = self.sites.iter().map(|(name, site)| {
-            let path = format!("{path}.sites.{name}.parent");
+        let each = self.sites.iter().enumerate().map(|(at, site)| {
+            let path = format!("{path}.sites.{at}.parent");
             let parent = known(checker, &path, numbers, site.parent.as_deref());
             CustomerSite { parent, rate: site.rate }
         });
@@ -167,8 +169,10 @@ impl QueueScheme for Keys {
     const EXAMPLE: &'static str = r#"[roles.core.queue.plans]
 by = "destination"
 queue.fq-codel = {}
-sites.tower = { rate = "100 Mbit/s" }
-sites.sector-1 = { rate = "40 Mbit/s", parent = "tower" }
+sites = [
+  { name = "tower", rate = "100 Mbit/s" },
+  { name = "sector-1", rate = "40 Mbit/s", parent = "tower" },
+]
 customers = [
   { addresses = "10.1.0.0/24", at_most = "25 Mbit/s", at_least = "5 Mbit/s", site = "sector-1" },
   { addresses = ["10.2.0.1", "2001:db8:2::/48"], at_most = "50 Mbit/s", site = "tower" },
@@ -176,8 +180,14 @@ customers = [
 "#;
 
     fn check(&self, checker: &mut Checker<'_>, path: &str) -> Option<Plan> {
-        let names = self.sites.iter().enumerate().map(|(number, (name, _))| (name, number));
-        let numbers: HashMap<&str, usize> = names.collect();
+        let mut numbers: HashMap<&str, usize> = HashMap::new();
+        for (number, site) in self.sites.iter().enumerate() {
+            if numbers.insert(&site.name, number).is_some() {
+                let message = format!("two sites are called `{}`", site.name);
+                let path = format!("{path}.sites.{number}.name");
+                checker.document.mistake(&path, message, "rename one of them");
+            }
+        }
         let sites = self.sites(checker, path, &numbers);
         let customers = self.customers.iter().enumerate().map(|(at, customer)| {
             Keys::customer(checker, &format!("{path}.customers.{at}"), &numbers, customer)
