@@ -113,7 +113,7 @@ fn scenario(console: &Console, args: &Scenario) -> Result<(), Failure> {
         )));
     };
     for name in &found.without_address {
-        let what = format!("{name} is left out, since no host can have one of its addresses");
+        let what = format!("{name} is not in the scenario: no host can have one of its addresses");
         console.warning(&what, "draw others with another --seed");
     }
     let policy = shortflow_policy::text_of_plans(&plans);
