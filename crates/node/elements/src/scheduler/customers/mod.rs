@@ -60,6 +60,8 @@ const LINE: usize = 0;
 const LEAST_WEIGHT: u64 = 12_000_000;
 /// That of unknown addresses: they come after customers.
 const UNKNOWN_WEIGHT: u64 = 1;
+/// So many queues get room for all packets in advance.
+const RESERVED_LEAVES: usize = 64;
 /// The part of the line that unknown addresses get at any time: one in so many.
 const UNKNOWN_PART: u64 = 100;
 
@@ -106,10 +108,19 @@ impl CustomerTree {
             let rate = Rate::from_bits_per_sec(promised);
             nodes[at].promise = (promised > 0).then(|| Credit::new(rate, saved(rate)));
         }
+        nodes.iter_mut().for_each(Node::reserve);
         let mut changes = Ranking::new();
         changes.reserve(leaves.len() + nodes.len());
         let held = Backlog::default();
-        CustomerTree { params, leaves, nodes, changes, held, sending: None, path: Vec::new() }
+        CustomerTree {
+            params,
+            leaves,
+            nodes,
+            changes,
+            held,
+            sending: None,
+            path: Vec::with_capacity(CustomerTreeParams::MAX_DEPTH + 1),
+        }
     }
 
     /// The customer of a packet; unknown addresses have the last leaf.
@@ -291,6 +302,13 @@ impl QueueDiscipline for CustomerTree {
         let rate = self.params.settings().rate.map_or(rate, |own| own.min(rate));
         self.queues().for_each(|queue| queue.set_rate(now, rate));
         self.update_all(now);
+    }
+
+    /// With many customers their queues grow as packets come: room for all packets in each would be too much.
+    fn reserve(&mut self, packets: usize, flows: usize) {
+        if self.leaves.len() <= RESERVED_LEAVES {
+            self.queues().for_each(|queue| queue.reserve(packets, flows));
+        }
     }
 
     fn listens(&self) -> bool {

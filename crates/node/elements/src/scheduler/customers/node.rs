@@ -96,6 +96,14 @@ impl Node {
         self.children.len() as u32 - 1
     }
 
+    /// Reserves memory for all children.
+    pub(super) fn reserve(&mut self) {
+        let children = self.children.len();
+        self.ready.reserve(children);
+        self.due.reserve(children);
+        self.waiting.reserve(children);
+    }
+
     pub(super) fn child(&self, number: u32) -> Behind {
         self.children[number as usize].behind
     }
