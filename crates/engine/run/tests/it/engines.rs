@@ -19,7 +19,7 @@ duration = "10 s"
 replicas = 3
 hosts = { client = {}, server = {} }
 links.line = { between = ["client", "server"], rate = "10 Mbit/s", delay = "5 ms" }
-workloads.file.bulk = { from = "server", to = "client" }
+workloads.file.bulk = { from = "server", to = "client", flows = "$x" }
 [parameters]
 x = 1
 [sweep]
