@@ -1,16 +1,20 @@
 //! Customers behind a tree of sites.
 
+use std::ops::Range;
+
 use proptest::prelude::*;
-use shortflow_elements::queue::{Fifo, FifoParams};
+use shortflow_elements::queue::{
+    CoDelParams, EcnMode, Fifo, FifoParams, FlowQueueSettings, FqCodel, FqCodelParams,
+};
 use shortflow_elements::scheduler::{
     Customer, CustomerSide, CustomerSite, CustomerTree, CustomerTreeParams, CustomerTreeSettings,
     RateRange,
 };
 use shortflow_elements::{Drops, ParamsError, QueueDiscipline};
 use shortflow_packet::{Address, Packet, Prefix};
-use shortflow_units::{Duration, Instant, Length, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Length, Rate};
 
-use crate::bench::{mbit, p};
+use crate::bench::{mbit, ms, p, rng};
 
 /// A customer with this number: 10.0.NUMBER.0/24, a site, a promise and a plan in Mbit/s.
 fn customer(number: u32, site: Option<usize>, at_least: f64, at_most: u64) -> Customer {
@@ -155,12 +159,34 @@ fn what_cannot_be_is_refused_by_the_number_of_the_customer_or_site() {
         CustomerTreeParams::new;
 }
 
-/// Trees of up to four sites and eight customers, with promises that fit, and who is busy.
-fn trees() -> impl Strategy<Value = (CustomerTreeSettings, Vec<bool>)> {
-    let site = (prop::option::of(0..4usize), 25..60u64);
+#[test]
+fn a_site_whose_customers_all_wait_is_not_ready_before_the_first_of_them() {
+    // The second customer waits longer than the site of the first.
+    let customers = vec![customer(0, Some(1), 0.008, 40), customer(1, Some(0), 0.008, 1)];
+    let mut tree = tree(settings(vec![site(None, 12), site(Some(0), 6)], customers), 50);
+    let mut drops = Drops::default();
+    (0..12).for_each(|number| tree.enqueue(ms(10), packet_to(number % 2), &mut drops));
+    while tree.ready_at().is_some_and(|at| at <= ms(10)) {
+        assert!(tree.dequeue(ms(10), &mut drops).is_some());
+    }
+    let first = tree.ready_at().unwrap();
+    let late = first + Duration::from_micros(500);
+    tree.enqueue(late, packet_to(1), &mut drops);
+    assert_eq!(tree.ready_at(), Some(first));
+    assert!(tree.dequeue(first - Duration::from_micros(500), &mut drops).is_none());
+    assert_eq!(tree.ready_at(), Some(first));
+    assert!(tree.dequeue(first, &mut drops).is_some());
+}
+
+/// Trees of up to four sites with these rates and eight customers with one of these promises, and who is busy.
+fn trees(
+    rates: Range<u64>,
+    promises: &[f64],
+) -> impl Strategy<Value = (CustomerTreeSettings, Vec<bool>)> {
+    let site = (prop::option::of(0..4usize), rates);
     let one = (
         prop::option::of(0..4usize),
-        prop::sample::select(vec![0.008, 1.0, 3.0]),
+        prop::sample::select(promises.to_vec()),
         5..40u64,
         any::<bool>(),
     );
@@ -220,10 +246,78 @@ fn poured(settings: &CustomerTreeSettings, line: f64, busy: &[bool]) -> Vec<f64>
     got
 }
 
+#[test]
+fn customers_behind_a_full_site_in_a_site_take_nothing_from_their_neighbours() {
+    let customers = vec![
+        customer(0, Some(1), 0.008, 25),
+        customer(1, Some(1), 0.008, 50),
+        customer(2, Some(0), 0.008, 40),
+        customer(3, None, 0.008, 100),
+    ];
+    let tree = settings(vec![site(None, 60), site(Some(0), 30)], customers);
+    close(&got(&tree, 100, 4, &[0, 1, 2, 3]), &[10.0, 20.0, 20.0, 50.0]);
+}
+
+#[test]
+fn a_promise_beside_a_small_plan_does_not_count_against_the_share_of_its_site() {
+    let customers = vec![
+        customer(0, Some(0), 40.0, 50),
+        customer(1, Some(0), 0.008, 50),
+        customer(2, None, 0.008, 100),
+    ];
+    let tree = settings(vec![site(None, 80)], customers);
+    close(&got(&tree, 100, 3, &[0, 1, 2]), &[50.0, 16.67, 33.33]);
+    close(&got(&tree, 100, 3, &[1, 2]), &[0.0, 50.0, 50.0]);
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    /// As a router does it: it takes packets whenever it looks, and sends each when it was due, which may be up to 2 ms ago.
     #[test]
-    fn shares_are_weighted_max_min_fair(drawn in trees(), line in 25..90u64) {
+    fn whenever_it_is_asked_it_gives_a_packet_or_says_a_later_time(
+        drawn in trees(3..20, &[0.008, 0.2]),
+        arrivals in prop::collection::vec((prop::collection::vec(0..8usize, 0..12), 0..3_000u64), 50..100),
+    ) {
+        let codel = CoDelParams::new(Duration::from_micros(500), Duration::from_millis(4), Bytes(700));
+        let flows = FlowQueueSettings {
+            limit: Length::Packets(20),
+            queues: 4,
+            quantum: Bytes(700),
+            codel: codel.unwrap(),
+            ecn: EcnMode::Drop,
+        };
+        let queue = |_| Box::new(FqCodel::new(FqCodelParams::new(flows.clone()).unwrap(), rng())) as Box<_>;
+        let (settings, _) = drawn;
+        let mut tree = CustomerTree::new(CustomerTreeParams::new(settings).unwrap(), mbit(50), queue);
+        let (mut drops, mut now, mut free_at, mut held) = (Drops::default(), ms(10), ms(0), 0);
+        for (customers, gap) in arrivals {
+            now += Duration::from_micros(gap);
+            for customer in customers {
+                tree.enqueue(now, packet_to(customer), &mut drops);
+                held += 1;
+            }
+            let mut last = None;
+            while let Some(due) = tree.ready_at().map(|at| at.max(free_at)).filter(|due| *due <= now) {
+                let at = due.max(now - Duration::from_millis(2));
+                let (before, given) = (tree.backlog(), tree.dequeue(at, &mut drops));
+                if let Some(queued) = &given {
+                    free_at = at + mbit(50).time_for(queued.packet.bytes());
+                    tree.departed(free_at);
+                    held -= 1;
+                }
+                let is_news = tree.backlog() != before || Some(at) > last;
+                prop_assert!(is_news, "asked at {at}, with {before:?}: nothing");
+                last = Some(at);
+            }
+            held -= drops.drain().count() as u64;
+            prop_assert_eq!(tree.backlog().packets, held);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+    #[test]
+    fn shares_are_weighted_max_min_fair(drawn in trees(25..60, &[0.008, 1.0, 3.0]), line in 25..90u64) {
         let (settings, busy) = drawn;
         prop_assume!(busy.contains(&true));
         let expected = poured(&settings, line as f64, &busy);

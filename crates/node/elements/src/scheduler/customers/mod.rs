@@ -7,7 +7,7 @@ mod prefixes;
 use shortflow_packet::{Packet, SenderUpdate};
 use shortflow_units::{Instant, Rate};
 
-use self::node::{Behind, Node, Place, State, change};
+use self::node::{Behind, Node, Place, State, Tag, change, cost};
 use self::params::saved;
 pub use self::params::{
     Customer, CustomerSide, CustomerSite, CustomerTreeParams, CustomerTreeSettings,
@@ -28,8 +28,13 @@ use crate::{Backlog, Drops, QueueDiscipline, Queued};
 ///
 /// Each customer has a queue of its own. It never gets more than `at_most`, and no site more than its rate. Promises come
 /// first: a customer gets `at_least` when it needs it. What a site was promised for its idle customers goes to its busy
-/// ones. The rest is shared by start-time fair queueing in proportion to `at_most`, where customers with less than
-/// 12 Mbit/s count as 12, as on a device: there each turn is at least a frame. So shares are weighted max–min fair.
+/// ones. The rest is shared in proportion to `at_most`, where customers with less than 12 Mbit/s count as 12, as on a
+/// device: there each turn is at least a frame. So shares are weighted max–min fair.
+///
+/// The rest is shared by start-time fair queueing among all customers (Goyal, Vin & Cheng 1996). A site that is full holds
+/// its customers back, so their tags would fall behind. Each site counts its tags from an offset of its own, which moves
+/// up when the site may send again: so it gains nothing for later, and its customers keep their order. What the promise of
+/// a site pays moves the offset down, and so does not count against the site's share of the rest.
 ///
 /// O(d · log n) for n customers behind d sites, and a look-up of the address for each length of a prefix that occurs.
 pub struct CustomerTree {
@@ -40,6 +45,10 @@ pub struct CustomerTree {
     nodes: Vec<Node>,
     /// When something of a customer or a site changes by itself: leaves, then nodes.
     changes: Ranking<(Instant, u32)>,
+    /// The start tag of the last packet that the line has paid, as the line counts.
+    virtual_time: Tag,
+    /// The largest finish tag so far. The virtual time jumps to it when no packet waits.
+    greatest: Tag,
     held: Backlog,
     /// The customer whose packet is on the line.
     sending: Option<usize>,
@@ -52,6 +61,8 @@ struct Leaf {
     place: Place,
     weight: u64,
     promise: Credit,
+    /// The finish tag of its last packet, as its node counts.
+    finish: Tag,
 }
 
 /// The line, among the nodes.
@@ -97,7 +108,8 @@ impl CustomerTree {
             let number = nodes[node].add(Behind::Leaf(at));
             let promise = Credit::new(rates.at_least(), saved(rates.at_least()));
             let queue = limited(queue(at), rates.at_most());
-            leaves.push(Leaf { queue, place: Place { node, number }, weight, promise });
+            let place = Place { node, number };
+            leaves.push(Leaf { queue, place, weight, promise, finish: Tag::MIN });
             for node in up(&nodes, node) {
                 promised[node] += rates.at_least().bits_per_sec();
             }
@@ -117,6 +129,8 @@ impl CustomerTree {
             leaves,
             nodes,
             changes,
+            virtual_time: 0,
+            greatest: 0,
             held,
             sending: None,
             path: Vec::with_capacity(CustomerTreeParams::MAX_DEPTH + 1),
@@ -134,16 +148,31 @@ impl CustomerTree {
         owner.map_or(self.leaves.len() - 1, |owner| owner as usize)
     }
 
+    /// What is added to the tags of a node to get those of the line.
+    fn offset(&self, node: usize) -> Tag {
+        up(&self.nodes, node).map(|at| self.nodes[at].offset).sum()
+    }
+
     /// Brings a customer up to date at `now`, and all sites in front of it.
     fn update_leaf(&mut self, now: Instant, at: usize) {
+        let Place { node, number } = self.leaves[at].place;
+        let virtual_time = self.virtual_time - self.offset(node);
         let leaf = &self.leaves[at];
-        let ready_at = leaf.queue.ready_at();
-        let (is_ready, since) = (is_by(ready_at, now), leaf.promise.free_at());
-        let due = (is_ready && since <= now).then_some((0, since));
-        let next = if is_ready { Some(since).filter(|at| *at > now) } else { ready_at };
+        let since = leaf.promise.free_at();
+        let (state, next) = match leaf.queue.ready_at() {
+            None => (State::Idle, None),
+            Some(ready_at) if ready_at > now => (State::Waits(ready_at), Some(ready_at)),
+            Some(_) => {
+                let due = (since <= now).then_some((0, since));
+                let tag = leaf.finish.max(virtual_time);
+                // A packet that waits for its turn keeps its tag.
+                let tag = self.nodes[node].tag(number).unwrap_or(tag);
+                let state = State::Ready { tag, due, weight: leaf.weight };
+                (state, Some(since).filter(|at| *at > now))
+            }
+        };
         change(&mut self.changes, at as u32, next.map(|next| (next, at as u32)));
-        let Place { node, number } = leaf.place;
-        self.nodes[node].set(now, number, State { ready_at, due, weight: leaf.weight });
+        self.nodes[node].set(number, state);
         self.update_node(now, node);
     }
 
@@ -151,15 +180,20 @@ impl CustomerTree {
     fn update_node(&mut self, now: Instant, from: usize) {
         let mut at = from;
         while let Some(Place { node, number }) = self.nodes[at].place {
-            let state = self.nodes[at].state(now);
-            let since = self.nodes[at].promise.as_ref().map(Credit::free_at);
-            let next = match is_by(state.ready_at, now) {
-                true => since.filter(|at| *at > now),
-                false => state.ready_at,
-            };
             let name = (self.leaves.len() + at) as u32;
+            let next = self.nodes[at].changes_at(now);
             change(&mut self.changes, name, next.map(|next| (next, name)));
-            self.nodes[node].set(now, number, state);
+            let mut state = self.nodes[at].state(now);
+            if let State::Ready { tag, .. } = &mut state
+                && !self.nodes[node].is_ready(number)
+            {
+                let behind = self.virtual_time - self.offset(node) - *tag;
+                if behind > 0 {
+                    self.nodes[at].offset += behind;
+                    *tag += behind;
+                }
+            }
+            self.nodes[node].set(number, state);
             at = node;
         }
     }
@@ -199,16 +233,27 @@ impl CustomerTree {
     }
 
     /// Charges `packet` of a customer, which leaves at `now` on the path.
-    fn charge(&mut self, now: Instant, leaf: usize, payer: usize, packet: &Packet) {
+    fn charge(&mut self, now: Instant, at: usize, payer: usize, packet: &Packet) {
         let size = packet.bytes();
+        let leaf = &mut self.leaves[at];
+        let Place { node, number } = leaf.place;
+        let start = self.nodes[node].tag(number).unwrap_or(leaf.finish);
         if payer == self.path.len() {
-            self.leaves[leaf].promise.pay(now, size);
-        }
-        for (depth, (node, number)) in self.path.iter().enumerate() {
-            let node = &mut self.nodes[*node];
-            if depth >= payer {
-                node.take_turn(*number, packet.size);
+            leaf.promise.pay(now, size);
+            leaf.finish = start;
+        } else {
+            leaf.finish = start + cost(packet.size, leaf.weight);
+            let (finish, offset) = (leaf.finish, self.offset(node));
+            if payer == LINE {
+                self.virtual_time = self.virtual_time.max(start + offset);
+            } else {
+                let payer = &mut self.nodes[self.path[payer].0];
+                payer.offset -= cost(packet.size, payer.weight());
             }
+            self.greatest = self.greatest.max(finish + offset);
+        }
+        for (depth, (node, _)) in self.path.iter().enumerate() {
+            let node = &mut self.nodes[*node];
             if depth <= payer
                 && let Some(promise) = &mut node.promise
             {
@@ -218,6 +263,7 @@ impl CustomerTree {
                 limit.pay(now, size);
             }
         }
+        self.nodes[node].set(number, State::Idle);
     }
 
     fn update_all(&mut self, now: Instant) {
@@ -254,6 +300,9 @@ fn is_by(at: Option<Instant>, now: Instant) -> bool {
 impl QueueDiscipline for CustomerTree {
     fn enqueue(&mut self, now: Instant, packet: Packet, drops: &mut Drops) {
         let leaf = self.customer(&packet);
+        if self.held.packets == 0 {
+            self.virtual_time = self.greatest;
+        }
         let before = self.leaves[leaf].queue.backlog();
         self.leaves[leaf].queue.enqueue(now, packet, drops);
         self.recount(leaf, before);
@@ -284,7 +333,19 @@ impl QueueDiscipline for CustomerTree {
     }
 
     fn ready_at(&self) -> Option<Instant> {
-        self.nodes[LINE].ready_at()
+        let (mut node, mut at) = (LINE, Instant::START);
+        loop {
+            at = at.max(self.nodes[node].free_at());
+            let Some(number) = self.nodes[node].first_ready() else {
+                return self.nodes[node].ready_at().map(|ready_at| ready_at.max(at));
+            };
+            match self.nodes[node].child(number) {
+                Behind::Node(next) => node = next,
+                Behind::Leaf(leaf) => {
+                    return self.leaves[leaf].queue.ready_at().map(|own| own.max(at));
+                }
+            }
+        }
     }
 
     fn backlog(&self) -> Backlog {

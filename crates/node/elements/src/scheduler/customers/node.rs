@@ -6,8 +6,16 @@ use super::params::saved;
 use crate::meter::credit::Credit;
 use crate::queue::Ranking;
 
-/// What a byte costs at a weight of one, in units of tags.
-const BYTE: u128 = 8 << 40;
+/// A tag of start-time fair queueing: bytes divided by a weight.
+pub(super) type Tag = i128;
+
+/// What a byte costs at a weight of one.
+const BYTE: Tag = 8 << 40;
+
+/// What `size` bytes cost at a weight.
+pub(super) fn cost(size: u32, weight: u64) -> Tag {
+    Tag::from(size) * BYTE / Tag::from(weight.max(1))
+}
 
 /// The place of a customer or a site: the node in front of it, and its number there.
 #[derive(Debug, Clone, Copy)]
@@ -31,25 +39,23 @@ type Due = (u8, Instant, u32);
 
 /// What a child of a node can do.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct State {
-    /// When its next packet may leave; `None` if it has no packet.
-    pub(super) ready_at: Option<Instant>,
-    /// A promise that it can claim: how far it is above customers, and since when.
-    pub(super) due: Option<(u8, Instant)>,
-    /// How much of what is left it gets, beside others.
-    pub(super) weight: u64,
+pub(super) enum State {
+    /// It has no packet.
+    Idle,
+    /// Its next packet may leave then, and not before.
+    Waits(Instant),
+    /// A packet may leave now.
+    Ready {
+        /// The start tag of the packet, as the node counts.
+        tag: Tag,
+        /// A promise that it can claim: how far it is above customers, and since when.
+        due: Option<(u8, Instant)>,
+        /// How much of what is left it gets, beside others.
+        weight: u64,
+    },
 }
 
-struct Child {
-    behind: Behind,
-    /// The finish tag of its last packet.
-    finish: u128,
-    /// Its weight while it is ready.
-    weight: u64,
-}
-
-/// A site, or the line, with the children behind it. Shares what is left in proportion to weights, by start-time fair
-/// queueing (Goyal, Vin & Cheng 1996). The weight of a site is that of all customers behind it that are ready.
+/// A site, or the line, with the children behind it.
 pub(super) struct Node {
     /// `None` for the line.
     pub(super) place: Option<Place>,
@@ -59,16 +65,17 @@ pub(super) struct Node {
     pub(super) limit: Option<Credit>,
     /// What is promised to all customers behind it together; `None` for the line.
     pub(super) promise: Option<Credit>,
-    children: Vec<Child>,
+    /// What is added to its tags to get those of the node in front of it.
+    pub(super) offset: Tag,
+    children: Vec<Behind>,
+    /// The weight of each child while it is ready.
+    weights: Vec<u64>,
     /// Children with a packet that may leave now, by its start tag.
-    ready: Ranking<(u128, u32)>,
+    ready: Ranking<(Tag, u32)>,
     /// Those of them that can claim a promise.
     due: Ranking<Due>,
     /// Children with packets that may leave later, by when.
     waiting: Ranking<(Instant, u32)>,
-    virtual_time: u128,
-    /// The largest finish tag so far. The virtual time jumps to it when no child has packets.
-    greatest: u128,
     /// The sum over ready children.
     weight: u64,
 }
@@ -80,19 +87,20 @@ impl Node {
             level: 1,
             limit: limit.map(|rate| Credit::new(rate, saved(rate))),
             promise: None,
+            offset: 0,
             children: Vec::new(),
+            weights: Vec::new(),
             ready: Ranking::new(),
             due: Ranking::new(),
             waiting: Ranking::new(),
-            virtual_time: 0,
-            greatest: 0,
             weight: 0,
         }
     }
 
     /// Adds a child and returns its number.
     pub(super) fn add(&mut self, behind: Behind) -> u32 {
-        self.children.push(Child { behind, finish: 0, weight: 0 });
+        self.children.push(behind);
+        self.weights.push(0);
         self.children.len() as u32 - 1
     }
 
@@ -105,7 +113,22 @@ impl Node {
     }
 
     pub(super) fn child(&self, number: u32) -> Behind {
-        self.children[number as usize].behind
+        self.children[number as usize]
+    }
+
+    /// The sum of the weights of all customers behind it that are ready.
+    pub(super) fn weight(&self) -> u64 {
+        self.weight
+    }
+
+    /// Whether a child has this number among those that are ready.
+    pub(super) fn is_ready(&self, number: u32) -> bool {
+        self.ready.contains(number)
+    }
+
+    /// The start tag of a child that is ready.
+    pub(super) fn tag(&self, number: u32) -> Option<Tag> {
+        self.ready.key(number).map(|(tag, _)| tag)
     }
 
     /// The child whose promise is to be kept next.
@@ -132,51 +155,38 @@ impl Node {
         inside.map(|at| at.max(self.free_at()))
     }
 
-    /// What it can do at `now`, as the child of another node.
+    /// What it can do at `now`, as the child of the node in front of it.
     pub(super) fn state(&self, now: Instant) -> State {
+        let (Some(((tag, _), _)), true) = (self.ready.first(), self.free_at() <= now) else {
+            return self.ready_at().map_or(State::Idle, State::Waits);
+        };
         let own = || {
             let since = self.promise.as_ref()?.free_at();
             (since <= now).then_some((self.level, since))
         };
         let claims = self.due.first().map(|((level, since, _), _)| (level, since)).or_else(own);
-        let due = claims.filter(|_| self.ready.first().is_some());
-        State { ready_at: self.ready_at(), due, weight: self.weight }
+        State::Ready { tag: tag + self.offset, due: claims, weight: self.weight }
     }
 
-    /// Sets the state of a child at `now`.
-    pub(super) fn set(&mut self, now: Instant, number: u32, state: State) {
-        let is_idle = self.ready.first().is_none() && self.waiting.first().is_none();
-        let is_ready = state.ready_at.is_some_and(|at| at <= now);
-        let child = &mut self.children[number as usize];
-        let weight = if is_ready { state.weight } else { 0 };
-        self.weight = self.weight - child.weight + weight;
-        child.weight = weight;
-        match (is_ready, self.ready.contains(number)) {
-            (true, false) => {
-                if is_idle {
-                    self.virtual_time = self.greatest;
-                }
-                self.ready.set(number, (child.finish.max(self.virtual_time), number));
-            }
-            (false, true) => self.ready.remove(number),
-            _ => {}
-        }
-        let waits = state.ready_at.filter(|_| !is_ready).map(|at| (at, number));
-        change(&mut self.waiting, number, waits);
-        let due = state.due.filter(|_| is_ready).map(|(level, since)| (level, since, number));
-        change(&mut self.due, number, due);
+    /// When the state of a node that has not changed otherwise changes by itself.
+    pub(super) fn changes_at(&self, now: Instant) -> Option<Instant> {
+        self.ready.first()?;
+        let since = self.promise.as_ref().map(Credit::free_at);
+        [Some(self.free_at()), since].into_iter().flatten().filter(|at| *at > now).min()
     }
 
-    /// Counts `size` bytes of a child, which leave, against its turn.
-    pub(super) fn take_turn(&mut self, number: u32, size: u32) {
-        let child = &mut self.children[number as usize];
-        let start = self.ready.key(number).map_or(self.virtual_time, |(start, _)| start);
-        self.virtual_time = self.virtual_time.max(start);
-        child.finish = start + u128::from(size) * BYTE / u128::from(child.weight.max(1));
-        self.greatest = self.greatest.max(child.finish);
-        if self.ready.contains(number) {
-            self.ready.set(number, (child.finish.max(self.virtual_time), number));
-        }
+    /// Sets the state of a child.
+    pub(super) fn set(&mut self, number: u32, state: State) {
+        let (tag, due, weight, waits) = match state {
+            State::Idle => (None, None, 0, None),
+            State::Waits(at) => (None, None, 0, Some(at)),
+            State::Ready { tag, due, weight } => (Some(tag), due, weight, None),
+        };
+        let before = std::mem::replace(&mut self.weights[number as usize], weight);
+        self.weight = self.weight - before + weight;
+        change(&mut self.ready, number, tag.map(|tag| (tag, number)));
+        change(&mut self.due, number, due.map(|(level, since)| (level, since, number)));
+        change(&mut self.waiting, number, waits.map(|at| (at, number)));
     }
 }
 
