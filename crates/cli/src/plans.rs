@@ -139,6 +139,10 @@ fn write_all(folder: &Path, texts: &[(&str, &str)], force: bool) -> Result<(), F
     let failed = |error: &std::io::Error| {
         Failure::Machine(format!("cannot write to {}: {}", folder.display(), reason(error)))
     };
+    if folder.is_file() {
+        let what = format!("{} is a file\nname a folder with --into", folder.display());
+        return Err(Failure::Input(what));
+    }
     let dir = Dir::create(folder).map_err(|error| failed(&error))?;
     for (name, _) in texts.iter().rev() {
         refuse_taken(folder, &dir, name, force)?;

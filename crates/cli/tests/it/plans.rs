@@ -217,6 +217,28 @@ fn a_scenario_of_busy_customers_gives_them_what_is_predicted() {
 }
 
 #[test]
+fn a_scenario_has_a_usable_address_for_each_customer_whatever_its_prefixes() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = "name,addresses,down,up,site\n\
+                 all,0.0.0.0/0,25 Mbit/s,5 Mbit/s,\n\
+                 all6,::/0,25 Mbit/s,5 Mbit/s,\n\
+                 other,192.0.2.1,25 Mbit/s,5 Mbit/s,\n\
+                 first,1.0.0.0/25,25 Mbit/s,5 Mbit/s,tower\n\
+                 six,2001:db8:5::/64,25 Mbit/s,5 Mbit/s,tower\n";
+    std::fs::write(folder.path().join("plans.toml"), PLANS).unwrap();
+    std::fs::write(folder.path().join("customers.csv"), table).unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let ended =
+        run(&["plans", "scenario", &path("plans.toml"), "--busy", "1", "--into", &path("out")]);
+    assert!(ended.out.contains("5 of 5 customers are busy"), "{}", ended.err);
+    let ended = run(&["check", &path("out/scenario.toml")]);
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
+    let text = std::fs::read_to_string(path("out/scenario.toml")).unwrap();
+    let addresses = ["c1 = { address = \"1.0.0.128\" }", "c5 = { address = \"2001:db8:5::1\" }"];
+    assert!(addresses.iter().all(|one| text.contains(one)), "{text}");
+}
+
+#[test]
 fn a_scenario_of_too_many_customers_is_refused_with_the_part_that_is_possible() {
     let folder = tempfile::tempdir().unwrap();
     let rows =

@@ -13,7 +13,7 @@ const OTHER_ROUTERS: usize = 2;
 
 /// The hosts of a scenario.
 pub(crate) struct Hosts {
-    /// An address of each version that no customer has.
+    /// An address of each version.
     pub(crate) internet: Vec<IpAddr>,
     /// The busy customers, each with its address.
     pub(crate) of_customers: Vec<(usize, IpAddr)>,
@@ -30,11 +30,6 @@ impl Hosts {
         sites.sort_unstable();
         sites.dedup();
         let owned = Owned::new(plans);
-        let free = |text: &&str| {
-            let address: IpAddr = text.parse().expect("a constant is an address");
-            (owned.owner(address).is_none()).then_some(address)
-        };
-        let internet = [INTERNET_V4.iter().find_map(free), INTERNET_V6.iter().find_map(free)];
         // A scenario gives its routers the addresses behind those of its hosts, from 10.0.0.1.
         let hosts = busy.len() + 1;
         let first = u128::from(0x0a00_0001u32) + hosts as u128;
@@ -51,6 +46,10 @@ impl Hosts {
                 None => without.push(*at),
             }
         }
+        // Plans look at the customer's address alone, so the internet may have any that no host has.
+        let is_free = |address: &IpAddr| of_customers.iter().all(|(_, other)| other != address);
+        let free = |text: &&str| text.parse().ok().filter(is_free);
+        let internet = [INTERNET_V4.iter().find_map(free), INTERNET_V6.iter().find_map(free)];
         Hosts { internet: internet.into_iter().flatten().collect(), of_customers, without, sites }
     }
 }
@@ -69,13 +68,6 @@ impl Owned {
         Owned(all)
     }
 
-    /// The customer of an address: that of its longest prefix.
-    fn owner(&self, address: IpAddr) -> Option<usize> {
-        let host = Prefix::host(address);
-        let all = self.0.iter().filter(|(prefix, _)| prefix.contains(host));
-        all.max_by_key(|(prefix, _)| prefix.length()).map(|(_, at)| *at)
-    }
-
     /// The first address of a prefix that is this customer's, for a host. Skips each longer prefix of another.
     fn first(
         &self,
@@ -85,10 +77,14 @@ impl Owned {
     ) -> Option<IpAddr> {
         let mut next = prefix.first_host();
         // Each step passes a prefix or a taken address.
-        for _ in 0..=self.0.len() + MAX_TAKEN {
+        for _ in 0..=self.0.len() + SPECIAL.len() + MAX_TAKEN {
             let address = next.filter(|address| prefix.contains(Prefix::host(*address)))?;
             if is_taken(address) {
                 next = Prefix::host(address).after();
+                continue;
+            }
+            if let Some(special) = special(address) {
+                next = special.after();
                 continue;
             }
             let host = Prefix::host(address);
@@ -101,6 +97,24 @@ impl Owned {
         }
         None
     }
+}
+
+/// Addresses that no host can have in a scenario: of this network, loopback, link-local, multicast and reserved ones (RFC 6890,
+/// RFC 4291).
+const SPECIAL: [&str; 8] = [
+    "0.0.0.0/8",
+    "127.0.0.0/8",
+    "169.254.0.0/16",
+    "224.0.0.0/4",
+    "240.0.0.0/4",
+    "::/8",
+    "fe80::/10",
+    "ff00::/8",
+];
+
+fn special(address: IpAddr) -> Option<Prefix> {
+    let all = SPECIAL.iter().map(|text| text.parse().expect("a constant is a prefix"));
+    all.into_iter().find(|prefix: &Prefix| prefix.contains(Prefix::host(address)))
 }
 
 /// More taken addresses in a row than there can be: one for each router.

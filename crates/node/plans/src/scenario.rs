@@ -1,6 +1,7 @@
 //! The text of a scenario with busy customers.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use shortflow_units::{Probability, Rate};
 
@@ -102,20 +103,24 @@ impl Plans {
         }
     }
 
-    /// The traffic of the customers of each site, and of those directly behind the line.
+    /// The traffic of the customers of each site, and of those directly behind the line. A workload has one version of IP.
     fn workloads(&self, text: &mut String, hosts: &Hosts) {
         let places = std::iter::once(None).chain((0..self.sites.len()).map(Some));
-        for place in places {
-            let of_place = hosts.of_customers.iter().map(|(at, _)| *at);
-            let of_place = of_place.filter(|at| self.customers[*at].site == place);
-            let names: Vec<String> = of_place.map(|at| format!("\"c{}\"", at + 1)).collect();
+        let groups = places.flat_map(|place| [(place, true), (place, false)]);
+        for (place, is_ipv4) in groups {
+            let is_of = |(at, address): &&(usize, IpAddr)| {
+                self.customers[*at].site == place && address.is_ipv4() == is_ipv4
+            };
+            let of_group = hosts.of_customers.iter().filter(is_of);
+            let names: Vec<String> = of_group.map(|(at, _)| format!("\"c{}\"", at + 1)).collect();
             if names.is_empty() {
                 continue;
             }
             let site = place.map_or("line", |site| self.sites[site].name.as_str());
+            let name = if is_ipv4 { site.to_owned() } else { format!("{site}-ipv6") };
             let downloads = (DOWNLOADS * names.len()).to_string();
             let written = WORKLOADS
-                .replace("SITE", site)
+                .replace("GROUP", &name)
                 .replace("CUSTOMERS", &names.join(", "))
                 .replace("DOWNLOADS", &downloads)
                 .replace("UPLOADS", &names.len().to_string());
@@ -155,7 +160,10 @@ const TIMES: &str = "\
 replicas = 4
 duration = \"40 s\"
 warm_up = \"10 s\"
-drain = \"10 s\"";
+drain = \"10 s\"
+
+[parameters]
+start = \"8 s\"  # the time in which customers begin";
 
 const BINDS: &str = "
 [[bind]]
@@ -173,19 +181,19 @@ ports = [\"provider->line-end\", \"provider->internet\"]
 ";
 
 const WORKLOADS: &str = "
-[workloads.downloads-SITE.bulk]
+[workloads.downloads-GROUP.bulk]
 from = \"internet\"
 to = [CUSTOMERS]
 flows = DOWNLOADS
-start_window = \"5 s\"
+start_window = \"$start\"
 
-[workloads.uploads-SITE.bulk]
+[workloads.uploads-GROUP.bulk]
 from = [CUSTOMERS]
 to = \"internet\"
 flows = UPLOADS
-start_window = \"5 s\"
+start_window = \"$start\"
 
-[workloads.pages-SITE.web]
+[workloads.pages-GROUP.web]
 client = [CUSTOMERS]
 server = \"internet\"
 port = 443
@@ -195,16 +203,16 @@ page.index.constant = \"30 KB\"
 page.objects.pareto = { min = 4, shape = 1.5, max = 60 }
 page.object.pareto = { min = \"8 KB\", shape = 1.3, max = \"1 MB\" }
 think.exponential.mean = \"8 s\"
-start_window = \"8 s\"
+start_window = \"$start\"
 
-[workloads.calls-down-SITE.cbr]
+[workloads.calls-down-GROUP.cbr]
 from = \"internet\"
 to = [CUSTOMERS]
 rate = \"80 kbit/s\"
 packet = \"200 B\"
 dscp = \"EF\"
 
-[workloads.calls-up-SITE.cbr]
+[workloads.calls-up-GROUP.cbr]
 from = [CUSTOMERS]
 to = \"internet\"
 rate = \"80 kbit/s\"

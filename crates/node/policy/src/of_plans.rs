@@ -51,9 +51,8 @@ fn are_plans(path: &Path, text: &str) -> bool {
 /// The text of a policy with these plans, as in [`PolicyText`].
 pub fn text_of_plans(plans: &Plans) -> String {
     let mut text = String::new();
-    let (customers, sites) = (plans.customers.len(), plans.sites.len());
     let _ = writeln!(text, "name = {}", quoted(&plans.name));
-    let _ = writeln!(text, "description = \"Plans of {customers} customers behind {sites} sites\"");
+    let _ = writeln!(text, "description = {}", quoted(&plans.summary()));
     Direction::ALL.into_iter().for_each(|direction| role(&mut text, plans, direction));
     text
 }

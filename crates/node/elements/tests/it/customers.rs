@@ -285,7 +285,7 @@ proptest! {
             codel: codel.unwrap(),
             ecn: EcnMode::Drop,
         };
-        let queue = |_| Box::new(FqCodel::new(FqCodelParams::new(flows.clone()).unwrap(), rng())) as Box<_>;
+        let queue = |_| Box::new(FqCodel::new(FqCodelParams::new(flows).unwrap(), rng())) as Box<_>;
         let (settings, _) = drawn;
         let mut tree = CustomerTree::new(CustomerTreeParams::new(settings).unwrap(), mbit(50), queue);
         let (mut drops, mut now, mut free_at, mut held) = (Drops::default(), ms(10), ms(0), 0);
