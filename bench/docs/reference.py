@@ -16,6 +16,7 @@ def pages(shortflow: Path) -> dict[str, str]:
         "commands.md": commands.page(shortflow),
         "policy-keys.md": schema_keys.page(shortflow, "policy"),
         "scenario-keys.md": schema_keys.page(shortflow, "scenario"),
+        "plans-keys.md": schema_keys.page(shortflow, "plans"),
         "fleet-keys.md": other.fleet_page(),
         "results.md": results.page(),
         "metrics.md": metrics.page(),

@@ -1,4 +1,4 @@
-"""docs/reference/scenario-keys.md and policy-keys.md: every key of a file format, from its JSON Schema."""
+"""docs/reference/scenario-keys.md, policy-keys.md and plans-keys.md: every key of a file format, from its JSON Schema."""
 
 import json
 import subprocess
@@ -13,7 +13,11 @@ ABOUT = {
     "scenario": "All keys of a scenario, from its JSON Schema (`shortflow schema scenario`). [Writing files](../writing-files.md) explains them.",
     "policy": "All keys of a policy, from its JSON Schema (`shortflow schema policy`). [Markers and queues](../elements.md) "
               "describes each scheme with an example.",
+    "plans": "All keys of plans of customers, from their JSON Schema (`shortflow schema plans`). [Plans](../plans.md) shows them in use, and the "
+             "columns of the table of customers.",
 }  # fmt: skip
+TITLE = {"scenario": "Keys of a scenario", "policy": "Keys of a policy", "plans": "Keys of plans"}
+WITH_PARAMETERS = ["scenario", "policy"]
 
 
 def page(shortflow: Path, what: str) -> str:
@@ -22,8 +26,9 @@ def page(shortflow: Path, what: str) -> str:
     if ended.returncode != 0:
         raise Failed(f"`shortflow schema {what}` failed: {ended.stderr}")
     schema = Schema(json.loads(ended.stdout))
-    lines = generated(f"Keys of a {what}", ABOUT[what])
-    lines += ["A value that begins with `$` stands for a parameter, one that begins with `=` for an expression of parameters.", ""]
+    lines = generated(TITLE[what], ABOUT[what])
+    if what in WITH_PARAMETERS:
+        lines += ["A value that begins with `$` stands for a parameter, one that begins with `=` for an expression of parameters.", ""]
     for title, about, body in schema.tables():
         lines += [f"## {title}", "", *([about, ""] if about else []), *table(["key", "value", "meaning"], body), ""]
     lines += ["## Values", "", *table(["name", "value", "meaning"], schema.values())]

@@ -609,6 +609,8 @@ pub(crate) enum Format {
     Policy,
     /// Topology, workloads, and the nodes that play roles.
     Scenario,
+    /// Customers, their plans and their sites.
+    Plans,
 }
 
 /// `completions`.

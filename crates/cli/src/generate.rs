@@ -20,6 +20,7 @@ pub(crate) fn schema(console: &Console, args: &Schema) -> Result<(), Failure> {
     let schema = match args.format {
         Format::Policy => shortflow_policy::schema(),
         Format::Scenario => shortflow_scenario::schema(),
+        Format::Plans => shortflow_plans::schema(),
     };
     console.print_json(&schema.into())
 }

@@ -34,7 +34,7 @@ fn judged(files: &[(&str, PathBuf)]) -> Option<Vec<Result<(), String>>> {
         return None;
     }
     let folder = tempfile::tempdir().unwrap();
-    for format in ["policy", "scenario"] {
+    for format in ["policy", "scenario", "plans"] {
         fs::write(folder.path().join(format), run(&["schema", format]).out).unwrap();
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/schemas.py");
@@ -83,6 +83,27 @@ fn the_schemas_take_every_policy_and_scenario_of_the_repository() {
     for ((format, path), answer) in files.iter().zip(answers) {
         assert_eq!(answer, Ok(()), "{} as a {format}", path.display());
     }
+}
+
+#[test]
+fn the_schema_of_plans_takes_them_and_refuses_keys_and_values_that_they_do_not_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        ("plans", path)
+    };
+    let customer = "[[customer]]\nname = \"A\"\naddresses = [\"192.0.2.1\"]\ndown = \"5 Mbit/s\"\n";
+    let good = format!("{}\n{customer}up = \"1 Mbit/s\"\nsite = \"tower\"\n", crate::plans::PLANS);
+    let files = [
+        write("good.toml", &good),
+        write("key.toml", &good.replace("site = ", "sight = ")),
+        write("rate.toml", &good.replace("\"1 Mbit/s\"", "true")),
+        write("lacking.toml", &good.replace("up = \"1 Mbit/s\"\n", "")),
+    ];
+    let Some(answers) = judged(&files) else { return };
+    assert_eq!(answers[0], Ok(()));
+    assert!(answers[1..].iter().all(Result::is_err), "{answers:?}");
 }
 
 /// The golden text lists the mistakes that only `check` finds, most of which lie between two keys;

@@ -31,7 +31,7 @@ mod summary;
 
 pub use file::KEYS;
 pub use forecast::{Expected, Parts};
-pub use load::{from_text, load_from};
+pub use load::{from_text, load_from, schema};
 pub use model::{Customer, CustomerQueue, Direction, Plans, Rates, Site};
 pub use prefix::{Prefix, PrefixError};
 pub use scenario::{BusyScenario, WITHOUT_PLANS};

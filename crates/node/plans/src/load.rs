@@ -64,6 +64,11 @@ pub fn from_text(
     check(Draft { title, document: &document, file, queue, customers: written }, findings)
 }
 
+/// The JSON Schema of files of plans.
+pub fn schema() -> schemars::Schema {
+    shortflow_text::schema::<PlansFile>()
+}
+
 /// The customers of the table that the plans name.
 fn of_table(
     read: &dyn Fn(&Path) -> io::Result<String>,
