@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use libbpf_rs::{Link, MapCore, Object, ObjectBuilder, OpenMapMut};
+use libbpf_rs::{Link, MapCore, Object};
 
-use crate::Error;
 use crate::error::Program;
+use crate::{Error, built};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/growth.bpf.o"));
@@ -51,11 +51,9 @@ impl AggregateFair {
     }
 
     fn load() -> Result<AggregateFair, Error> {
-        libbpf_rs::set_print(None);
-        let opened = ObjectBuilder::default().open_memory(BUILT);
-        let mut opened = opened.map_err(Program::Growth.at("opening it"))?;
-        let mut control = opened.maps_mut().find(|map| map.name() == BUILT_AS);
-        let value = control.as_mut().and_then(OpenMapMut::initial_value_mut);
+        let mut opened = built::open(BUILT, Program::Growth)?;
+        let mut control = built::open_map(&mut opened, BUILT_AS);
+        let value = control.initial_value_mut();
         let name = &mut value.expect("the control is in what was built")[NAME..][..NAME_BYTES];
         name.fill(0);
         let chosen = AggregateFair::name().as_bytes();

@@ -2,10 +2,10 @@
 
 use std::os::fd::AsRawFd;
 
-use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object, ObjectBuilder, OpenMapMut};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, Object};
 
-use crate::Error;
 use crate::error::Program;
+use crate::{Error, built};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/inline.bpf.o"));
@@ -79,18 +79,14 @@ impl InlineProgram {
     }
 
     fn load_form(settings: &InlineSettings, form: Form) -> Result<InlineProgram, Error> {
-        libbpf_rs::set_print(None);
-        let opened = ObjectBuilder::default().open_memory(BUILT);
-        let mut opened = opened.map_err(Program::Inline.at("opening it"))?;
+        let mut opened = built::open(BUILT, Program::Inline)?;
         for mut program in opened.progs_mut() {
             let is_wanted = program.name() == form.name();
             program.set_autoload(is_wanted);
         }
         let bytes = settings.bytes();
-        let mut data =
-            opened.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata"));
-        let value = data.as_mut().and_then(OpenMapMut::initial_value_mut);
-        let value = value.expect("the settings are in what was built");
+        let mut constants = built::constants(&mut opened);
+        let value = constants.initial_value_mut().expect("the settings are in what was built");
         value[..bytes.len()].copy_from_slice(&bytes);
         let object = opened.load().map_err(Program::Inline.at("loading it"))?;
         Ok(InlineProgram { object, form, link: None })
@@ -101,8 +97,7 @@ impl InlineProgram {
     /// # Errors
     /// If the kernel refuses the socket.
     pub fn listen(&self, queue: u32, socket: &impl AsRawFd) -> Result<(), Error> {
-        let sockets = self.object.maps().find(|map| map.name() == "sockets");
-        let sockets = sockets.expect("the map is in what was built");
+        let sockets = built::map(&self.object, "sockets");
         let fd = socket.as_raw_fd().cast_unsigned();
         let done = sockets.update(&queue.to_ne_bytes(), &fd.to_ne_bytes(), MapFlags::ANY);
         done.map_err(Program::Inline.at("adding a socket"))
@@ -113,10 +108,7 @@ impl InlineProgram {
     /// # Errors
     /// If the kernel cannot, or another program is there.
     pub fn attach(&mut self, device: u32) -> Result<(), Error> {
-        let name = self.form.name();
-        let mut programs = self.object.progs_mut();
-        let program = programs.find(|program| program.name() == name);
-        let program = program.expect("the program is in what was built");
+        let program = built::program(&self.object, self.form.name());
         let link = program.attach_xdp(device.cast_signed());
         let refused = |error: libbpf_rs::Error| match error.kind() {
             ErrorKind::AlreadyExists => Error::XdpInUse,
@@ -129,8 +121,7 @@ impl InlineProgram {
 
     /// Says that the router is alive at this time, in nanoseconds of the monotonic clock.
     pub fn is_alive(&self, at: u64) {
-        let alive = self.object.maps().find(|map| map.name() == "alive");
-        let alive = alive.expect("the map is in what was built");
+        let alive = built::map(&self.object, "alive");
         // If the kernel refuses this, the frames go to the bridge.
         let _ = alive.update(&0u32.to_ne_bytes(), &at.to_ne_bytes(), MapFlags::ANY);
     }
@@ -138,8 +129,7 @@ impl InlineProgram {
     /// The frames that were handed over; that went to the bridge for what they are; because they were too long; because the
     /// router was silent; and because no socket listens at their queue.
     pub fn frames(&self) -> [u64; 5] {
-        let frames = self.object.maps().find(|map| map.name() == "frames");
-        let frames = frames.expect("the map is in what was built");
+        let frames = built::map(&self.object, "frames");
         [0u32, 1, 2, 3, 4].map(|counter| {
             let by_cpu = frames.lookup_percpu(&counter.to_ne_bytes(), MapFlags::ANY);
             let by_cpu = by_cpu.ok().flatten().unwrap_or_default();

@@ -21,6 +21,8 @@
 #![cfg(target_os = "linux")]
 
 #[cfg(feature = "ebpf")]
+mod built;
+#[cfg(feature = "ebpf")]
 mod cgroup;
 pub mod early;
 pub mod edge;

@@ -3,10 +3,10 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use libbpf_rs::{ObjectBuilder, TC_EGRESS, TcHook};
+use libbpf_rs::{TC_EGRESS, TcHook};
 
 use crate::error::Program;
-use crate::{Error, Link};
+use crate::{Error, Link, built};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sender.bpf.o"));
@@ -35,10 +35,7 @@ impl SenderProgram {
         if !Path::new(TYPES).exists() {
             return Err(Error::NoTypes(Program::Sender));
         }
-        // What libbpf has to say is in its errors; it prints the rest on its own account.
-        libbpf_rs::set_print(None);
-        let opened = ObjectBuilder::default().open_memory(BUILT);
-        let loaded = opened.and_then(libbpf_rs::OpenObject::load);
+        let loaded = built::open(BUILT, Program::Sender)?.load();
         loaded.map(SenderProgram).map_err(Program::Sender.at("loading it"))
     }
 
@@ -48,8 +45,7 @@ impl SenderProgram {
     /// # Errors
     /// When the kernel has no place for programs at devices.
     pub fn attach(&self, device: u32, link: Link) -> Result<(), Error> {
-        let program = self.0.progs().find(|program| program.name() == name(link));
-        let program = program.expect("the program is in what was built");
+        let program = built::program(&self.0, name(link));
         let mut hook = TcHook::new(program.as_fd());
         hook.ifindex(device.cast_signed()).attach_point(TC_EGRESS).handle(1).priority(1);
         hook.create().map_err(Program::Sender.at("adding clsact to the device"))?;

@@ -1,13 +1,11 @@
 //! The program for early drops: loads it and tries it on packets.
 
-use std::ffi::OsStr;
-
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput, ProgramMut};
 use shortflow_elements::meter::POWERS;
 
 use super::{Arrival, EarlyCounter, EarlyPlan, MAX_LEVELS, MAX_WAITING, layout};
-use crate::Error;
 use crate::error::Program;
+use crate::{Error, built};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/early.bpf.o"));
@@ -52,25 +50,18 @@ impl EarlyProgram {
     }
 
     fn loaded(plan: &EarlyPlan, is_tried: bool) -> Result<EarlyProgram, Error> {
-        libbpf_rs::set_print(None);
-        let opened = ObjectBuilder::default().open_memory(BUILT);
-        let mut opened = opened.map_err(Program::Early.at("opening it"))?;
+        let mut opened = built::open(BUILT, Program::Early)?;
         let flags = [u32::from(plan.has_header), is_tried.into()].into_iter();
         let settings = flags.flat_map(u32::to_ne_bytes);
         let settings: Vec<u8> =
             settings.chain(POWERS.into_iter().flat_map(u64::to_ne_bytes)).collect();
-        for mut map in opened.maps_mut() {
-            let name = map.name().to_owned();
-            if name.to_string_lossy().ends_with(".rodata") {
-                map.set_initial_value(&settings).map_err(Program::Early.at("setting it up"))?;
-            }
-            // Up to the last queue that counts levels; each has its place by its number.
-            if name == OsStr::new("marks") {
-                let last = plan.queues.iter().rposition(|queue| queue.counts_levels);
-                let entries = last.map_or(1, |last| (last as u32 + 1) * (MAX_WAITING as u32 + 1));
-                map.set_max_entries(entries).map_err(Program::Early.at("making its tables"))?;
-            }
-        }
+        let mut constants = built::constants(&mut opened);
+        constants.set_initial_value(&settings).map_err(Program::Early.at("setting it up"))?;
+        // Up to the last queue that counts levels; each has its place by its number.
+        let last = plan.queues.iter().rposition(|queue| queue.counts_levels);
+        let entries = last.map_or(1, |last| (last as u32 + 1) * (MAX_WAITING as u32 + 1));
+        let sized = built::open_map(&mut opened, "marks").set_max_entries(entries);
+        sized.map_err(Program::Early.at("making its tables"))?;
         let object = opened.load().map_err(Program::Early.at("loading it"))?;
         let program = EarlyProgram { object };
         let queues = program.map("queues")?;
@@ -85,14 +76,11 @@ impl EarlyProgram {
     }
 
     pub(super) fn program(&self) -> ProgramMut<'_> {
-        let program = self.object.progs_mut().find(|program| program.name() == NAME);
-        program.expect("the program is in what was built")
+        built::program(&self.object, NAME)
     }
 
     fn map(&self, name: &str) -> Result<MapHandle, Error> {
-        let map = self.object.maps().find(|map| map.name() == name);
-        let map = map.expect("the map is in what was built");
-        MapHandle::try_from(&map).map_err(Program::Early.at("finding its maps"))
+        built::handle(&self.object, name, Program::Early)
     }
 
     /// Shows it a packet, writes the result to `out`, and returns whether the packet passes.

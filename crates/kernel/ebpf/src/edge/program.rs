@@ -3,9 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 
-use libbpf_rs::{
-    MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject, ProgramInput, ProgramMut,
-};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, OpenObject, ProgramInput, ProgramMut};
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 use shortflow_elements::meter::POWERS;
@@ -13,7 +11,7 @@ use shortflow_elements::meter::POWERS;
 use super::{EdgeCounter, EdgePlan, EdgeTable, EdgeTimes, MAX_ECHOED, Trial, layout, times};
 use crate::error::Program;
 use crate::option::{OBJECTS, SocketOption};
-use crate::{Error, Link};
+use crate::{Error, Link, built};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/edge.bpf.o"));
@@ -87,9 +85,7 @@ impl EdgeProgram {
         is_tried: bool,
         option: Option<&SocketOption>,
     ) -> Result<EdgeProgram, Error> {
-        libbpf_rs::set_print(None);
-        let mut opened =
-            ObjectBuilder::default().open_memory(BUILT).map_err(Program::Edge.at("opening it"))?;
+        let mut opened = built::open(BUILT, Program::Edge)?;
         let link: u32 = match link {
             Link::None => 0,
             Link::Ethernet => 1,
@@ -106,15 +102,12 @@ impl EdgeProgram {
         for (name, wanted) in
             [("tables", plan.tables), ("aggregates", plan.aggregates), ("received", received)]
         {
-            let map = opened.maps_mut().find(|map| map.name() == name);
-            let mut map = map.expect("the map is in what was built");
-            let sized = map.set_max_entries(wanted.max(1) as u32);
+            let sized = built::open_map(&mut opened, name).set_max_entries(wanted.max(1) as u32);
             sized.map_err(Program::Edge.at("making its tables"))?;
         }
         if let Some(option) = option {
-            let map = opened.maps_mut().find(|map| map.name() == OBJECTS);
-            let mut map = map.expect("the map is in what was built");
-            map.reuse_fd(option.objects()).map_err(Program::Edge.at("making its tables"))?;
+            let reused = built::open_map(&mut opened, OBJECTS).reuse_fd(option.objects());
+            reused.map_err(Program::Edge.at("making its tables"))?;
         }
         let echo = opened.progs_mut().find(|program| program.name() == ECHO);
         echo.expect("it is in what was built").set_autoload(plan.echoes);
@@ -151,14 +144,11 @@ impl EdgeProgram {
     }
 
     pub(super) fn named(&self, name: &str) -> ProgramMut<'_> {
-        let program = self.object.progs_mut().find(|program| program.name() == name);
-        program.expect("the program is in what was built")
+        built::program(&self.object, name)
     }
 
     pub(super) fn map(&self, name: &str) -> Result<MapHandle, Error> {
-        let map = self.object.maps().find(|map| map.name() == name);
-        let map = map.expect("the map is in what was built");
-        MapHandle::try_from(&map).map_err(Program::Edge.at("finding its maps"))
+        built::handle(&self.object, name, Program::Edge)
     }
 
     /// Runs it on a packet, writes the result to `out`, and returns whether the packet passes.
@@ -266,14 +256,13 @@ fn sums(each: &[[u64; 4]]) -> [u64; 4] {
 
 /// The maps of the program, and how long a value of each is.
 pub(super) fn layouts() -> Result<Vec<(OsString, u32)>, Error> {
-    let opened =
-        ObjectBuilder::default().open_memory(BUILT).map_err(Program::Edge.at("opening it"))?;
+    let opened = built::open(BUILT, Program::Edge)?;
     let maps = opened.maps().filter(|map| !is_constants(map.name()));
     Ok(maps.map(|map| (map.name().to_owned(), map.value_size())).collect())
 }
 
 fn is_constants(name: &OsStr) -> bool {
-    name.to_string_lossy().ends_with(".rodata")
+    name.to_string_lossy().ends_with(built::CONSTANTS)
 }
 
 /// Sets the constants of the program.

@@ -5,10 +5,11 @@ use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
-use libbpf_rs::{MapCore, MapHandle, ObjectBuilder, Program as Loaded};
+use libbpf_rs::{MapCore, MapHandle, Program as Loaded};
 use libbpf_sys::{BPF_CGROUP_GETSOCKOPT, BPF_CGROUP_SETSOCKOPT};
 
 use crate::Error;
+use crate::built;
 use crate::cgroup::{self, programs_at};
 use crate::edge::EDGE;
 use crate::error::Program;
@@ -57,13 +58,9 @@ impl SocketOption {
     /// # Errors
     /// When the machine lacks something.
     pub fn attach(cgroup: BorrowedFd<'_>) -> Result<SocketOption, Error> {
-        libbpf_rs::set_print(None);
-        let opened = ObjectBuilder::default().open_memory(BUILT);
-        let object = opened.and_then(|opened| opened.load());
+        let object = built::open(BUILT, Program::Option)?.load();
         let object = object.map_err(Program::Option.at("loading it"))?;
-        let objects = object.maps().find(|map| map.name() == OBJECTS);
-        let objects = MapHandle::try_from(&objects.expect("the map is in what was built"))
-            .map_err(Program::Option.at("finding its maps"))?;
+        let objects = built::handle(&object, OBJECTS, Program::Option)?;
         let mut option = SocketOption { ids: [0; 2], objects };
         for ((name, event), own) in PROGRAMS.into_iter().zip(&mut option.ids) {
             if let Some(other) = ours(cgroup, event, name)? {
@@ -110,10 +107,8 @@ fn is_named(found: &OsStr, name: &str) -> bool {
 
 /// The bytes that are kept of a connection.
 fn layout() -> Result<u32, Error> {
-    let opened = ObjectBuilder::default().open_memory(BUILT);
-    let opened = opened.map_err(Program::Option.at("opening it"))?;
-    let map = opened.maps().find(|map| map.name() == OsStr::new(OBJECTS));
-    Ok(map.expect("the map is in what was built").value_size())
+    let mut opened = built::open(BUILT, Program::Option)?;
+    Ok(built::open_map(&mut opened, OBJECTS).value_size())
 }
 
 /// The number of the program of this name at an event of a cgroup.

@@ -1,10 +1,10 @@
 //! The program for plans: loads it, writes its table, and tries it on packets.
 
-use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ObjectBuilder, ProgramInput, ProgramMut};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, Object, ProgramInput, ProgramMut};
 
 use super::{PlansAddress, PlansCount, PlansCounts, PlansPrefix, PlansSettings};
 use crate::error::Program;
-use crate::{Error, Link};
+use crate::{Error, Link, built};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plans.bpf.o"));
@@ -29,9 +29,7 @@ impl PlansProgram {
     /// # Errors
     /// When the machine lacks something.
     pub fn load(settings: &PlansSettings) -> Result<PlansProgram, Error> {
-        libbpf_rs::set_print(None);
-        let opened = ObjectBuilder::default().open_memory(BUILT);
-        let mut opened = opened.map_err(Program::Plans.at("opening it"))?;
+        let mut opened = built::open(BUILT, Program::Plans)?;
         let PlansSettings { link, address, root, unknown } = *settings;
         let words = [
             u32::from(link == Link::Ethernet),
@@ -40,23 +38,18 @@ impl PlansProgram {
             u32::from(root) << 16 | u32::from(unknown),
         ];
         let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
-        let mut data =
-            opened.maps_mut().find(|map| map.name().to_string_lossy().ends_with(".rodata"));
-        let data = data.as_mut().expect("the settings are in what was built");
-        data.set_initial_value(&bytes).map_err(Program::Plans.at("setting it up"))?;
+        let mut constants = built::constants(&mut opened);
+        constants.set_initial_value(&bytes).map_err(Program::Plans.at("setting it up"))?;
         let object = opened.load().map_err(Program::Plans.at("loading it"))?;
         Ok(PlansProgram { object, root })
     }
 
     pub(super) fn program(&self) -> ProgramMut<'_> {
-        let program = self.object.progs_mut().find(|program| program.name() == NAME);
-        program.expect("the program is in what was built")
+        built::program(&self.object, NAME)
     }
 
     fn map(&self, name: &str) -> Result<MapHandle, Error> {
-        let map = self.object.maps().find(|map| map.name() == name);
-        let map = map.expect("the map is in what was built");
-        MapHandle::try_from(&map).map_err(Program::Plans.at("finding its maps"))
+        built::handle(&self.object, name, Program::Plans)
     }
 
     /// Gives the packets of a prefix to a class.

@@ -7,13 +7,14 @@ use std::path::Path;
 
 use libbpf_rs::query::MapInfoIter;
 use libbpf_rs::{
-    Iter, IterOpts, MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, OpenMapMut,
-    OpenObject, Program as Loaded,
+    Iter, IterOpts, MapCore, MapFlags, MapHandle, MapType, Object, OpenMapMut, OpenObject,
+    Program as Loaded,
 };
 
 use super::layout::name_bytes;
 use super::{TcpFilter, TcpHook, TcpParts, TcpSettings, TcpState, TcpWalk};
 use crate::Error;
+use crate::built;
 use crate::cgroup;
 use crate::error::Program;
 
@@ -253,9 +254,7 @@ impl TcpProfile {
     fn walk(&self, program: &str) -> Result<TcpWalk, Error> {
         let object = self.load_only(program)?;
         let mut walked = Vec::new();
-        let program = object.progs_mut().find(|one| one.name() == program);
-        let program = program.expect("the program is in what was built");
-        let link = program.attach_iter_with_opts(IterOpts::None);
+        let link = built::program(&object, program).attach_iter_with_opts(IterOpts::None);
         let link = link.map_err(Program::Profile.at("attaching its walk"))?;
         let mut walk = Iter::new(&link).map_err(Program::Profile.at("starting its walk"))?;
         walk.read_to_end(&mut walked)
@@ -282,15 +281,13 @@ impl TcpProfile {
 }
 
 fn open(name: &str, filter: &TcpFilter) -> Result<OpenObject, Error> {
-    libbpf_rs::set_print(None);
-    let opened = ObjectBuilder::default().open_memory(BUILT);
-    let mut opened = opened.map_err(Program::Profile.at("opening it"))?;
+    let mut opened = built::open(BUILT, Program::Profile)?;
     let usual = fs::read_to_string(USUAL).unwrap_or_default();
     let usual = if usual.trim().is_empty() { "reno" } else { usual.trim() };
     let packed = filter.packed(namespace(), name, usual);
-    let mut constants = opened.maps_mut().find(|map| map.name().to_string_lossy() == FILTER);
-    let constants = constants.as_mut().and_then(OpenMapMut::initial_value_mut);
-    constants.expect("the filter is in what was built")[..packed.len()].copy_from_slice(&packed);
+    let mut constants = built::open_map(&mut opened, FILTER);
+    constants.initial_value_mut().expect("the filter is in what was built")[..packed.len()]
+        .copy_from_slice(&packed);
     Ok(opened)
 }
 
@@ -321,7 +318,5 @@ fn named_hook(hook: TcpHook) -> (&'static str, u32) {
 }
 
 fn handle(object: &Object, name: &str) -> Result<MapHandle, Error> {
-    let map = object.maps().find(|map| map.name() == name);
-    let map = map.expect("the map is in what was built");
-    MapHandle::try_from(&map).map_err(Program::Profile.at("keeping its maps"))
+    built::handle(object, name, Program::Profile)
 }

@@ -6,12 +6,12 @@ use std::ffi::OsStr;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::Struct;
 use libbpf_rs::query::{ProgInfoIter, ProgInfoQueryOptions};
-use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenMapMut};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle, Object};
 
 use super::layout::{self, FLOW_QUEUES, FLOWS, MACHINE, PLACES, PLAN, RANKED};
 use super::{QdiscCounts, QdiscPlan, Sizes, fnv};
-use crate::Error;
 use crate::error::{Program, is_out_of_files};
+use crate::{Error, built};
 
 /// The program, as clang has built it.
 static BUILT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/qdisc.bpf.o"));
@@ -86,9 +86,7 @@ impl QdiscProgram {
         plan: &QdiscPlan,
         texts: [&str; 2],
     ) -> Result<QdiscProgram, Error> {
-        libbpf_rs::set_print(None);
-        let opened = ObjectBuilder::default().open_memory(BUILT);
-        let mut opened = opened.map_err(Program::Qdisc.at("opening it"))?;
+        let mut opened = built::open(BUILT, Program::Qdisc)?;
         let Sizes { places, flows, ranked, flow_queues } = plan.sizes;
         for (name, entries) in [
             ("slots", places),
@@ -97,12 +95,11 @@ impl QdiscProgram {
             ("ranked", ranked),
             ("flow_queues", flow_queues),
         ] {
-            let mut map = opened.maps_mut().find(|map| map.name() == name);
-            let map = map.as_mut().expect("the map is in what was built");
-            map.set_max_entries(entries).map_err(Program::Qdisc.at("setting it up"))?;
+            let sized = built::open_map(&mut opened, name).set_max_entries(entries);
+            sized.map_err(Program::Qdisc.at("setting it up"))?;
         }
-        let mut discipline = opened.maps_mut().find(|map| map.name() == BUILT_AS);
-        let value = discipline.as_mut().and_then(OpenMapMut::initial_value_mut);
+        let mut discipline = built::open_map(&mut opened, BUILT_AS);
+        let value = discipline.initial_value_mut();
         let name = &mut value.expect("the discipline is in what was built")[KIND..][..KIND_BYTES];
         name.fill(0);
         name[..kind.len()].copy_from_slice(kind.as_bytes());
