@@ -30,6 +30,9 @@ const MAX_SILENCE: Duration = Duration::from_millis(8);
 /// How soon a device that has no room is tried again.
 const RETRY: Duration = Duration::from_micros(100);
 
+/// How often in a row a queue may be asked for a packet that is due and give none, as one that drops does.
+const MAX_IN_VAIN: u32 = 1000;
+
 /// The priority of the thread, if it may have one (sched(7): SCHED_FIFO).
 const PRIORITY: libc::c_int = 50;
 
@@ -269,7 +272,7 @@ impl Side {
     /// Sends what is due. Returns when more is.
     fn send(&mut self, socket: &mut Socket, now: Instant) -> Instant {
         let frames = &mut self.frames;
-        let mut next = Instant::NEVER;
+        let (mut next, mut in_vain) = (Instant::NEVER, 0);
         loop {
             match self.direction.next_at() {
                 Some(at) if at <= now => {}
@@ -292,6 +295,14 @@ impl Side {
                 self.counters.packets += 1;
                 self.counters.bytes += u64::from(packet.size);
                 socket.push(frames.give_back(&packet));
+                in_vain = 0;
+                continue;
+            }
+            // A queue that says it is ready and gives nothing, time and again, may not hold up the router.
+            in_vain += 1;
+            if in_vain > MAX_IN_VAIN {
+                next = now + RETRY;
+                break;
             }
         }
         socket.flush();
