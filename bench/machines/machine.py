@@ -42,12 +42,13 @@ def missing_tools() -> list[str]:
 
 def boot(kernel: Kernel, initramfs: Path, log: Path, how: list[str], *, memory: int = 1024, append: str = "", patience: float) -> Iterator[str]:
     """The lines of the console until the guest prints END. The machine ends with this generator, or after `patience` seconds."""
-    command = ["qemu-system-x86_64", *how, "-cpu", "max", "-m", str(memory), "-nographic", "-no-reboot", "-nic", "none",
+    # `timeout` stands above QEMU, so that neither is left behind, however this program ends.
+    command = ["timeout", "--kill-after=5", str(patience),
+               "qemu-system-x86_64", *how, "-cpu", "max", "-m", str(memory), "-nographic", "-no-reboot", "-nic", "none",
                "-kernel", str(kernel.image), "-initrd", str(initramfs),
                "-append", f"console=ttyS0 quiet panic=-1 no_timer_check {append}".strip()]  # fmt: skip
     with log.open("w") as copy:
         machine = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, errors="replace")
-        killer = subprocess.Popen(["sh", "-c", f"sleep {patience}; kill {machine.pid}"], stdout=subprocess.DEVNULL)
         try:
             for line in machine.stdout:
                 copy.write(line)
@@ -57,10 +58,8 @@ def boot(kernel: Kernel, initramfs: Path, log: Path, how: list[str], *, memory: 
                 yield line.rstrip()
             raise Lacking(f"the machine with Linux {kernel.version} stopped early; its console is in {log}")
         finally:
-            machine.kill()
+            machine.terminate()
             machine.wait()
-            killer.kill()
-            killer.wait()
 
 
 def pack(kernel: Kernel, out: Path, init: Path, fill: Callable[[Path], None]) -> None:
