@@ -116,11 +116,11 @@ def main() -> int:
                 parts.append(f"## {title}\n\n{lesson}\n\n```sh\nshortflow advise {words}\n```\n\n```text\n{told}\n```\n\n")
         rows.append(f"| {title} | {' | '.join(row)} |\n")
     heads = " | ".join(what for what, _ in CHANGES)
-    table = f"""## How much it hangs on what is assumed
+    table = f"""## How the advice depends on the assumptions
 
-What is advised where half or twice of it holds, each time searched anew. *Load* is changed by a line of twice or half the rate; * is
-where no policy keeps what calls and their like need. What changes from one column to the next may be chance where two policies are
-about as good.
+Each column halves or doubles one assumption, and searches again. *Load* changes by a line of twice or half the rate. An asterisk means that
+no policy keeps the limits of calls, meetings and games. Where two policies are about as good, a difference between columns may be
+chance.
 
 | | {heads} |
 |---|{"---|" * len(CHANGES)}
