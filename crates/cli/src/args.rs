@@ -90,7 +90,7 @@ pub(crate) enum Command {
     /// a confidence interval. Ctrl-C ends the run and keeps complete replicas.
     #[command(after_help = SIMULATE)]
     Simulate(Simulate),
-    /// Compute a scenario with closed forms, in milliseconds: means and the models behind them
+    /// Compute a scenario with closed forms: means and the models behind them; takes milliseconds
     ///
     /// The table is that of `simulate`, with means only, and percentiles where a model has a distribution.
     /// Workloads and sizes without a closed form, or outside a model's range, are reported as such; nothing is
@@ -125,7 +125,9 @@ pub(crate) enum Command {
     ///
     /// Files that you have changed are kept: the command then writes nothing and names the first of them.
     Init(Init),
-    /// Import plans of customers from the tables of another tool.
+    /// Import plans of customers, predict what they get, and write scenarios with them.
+    ///
+    /// `check`, `deploy` and `reload` take plans, too.
     #[command(after_help = plans_args::PLANS)]
     Plans(plans_args::Plans),
     /// Reproduce a published study, and show which of its claims hold.

@@ -39,7 +39,7 @@ fn plans_are_recognised_and_checked_with_the_oversubscription_of_each_site() {
     let what = "ok — plans \"Village\": 2 customers with 3 addresses and prefixes, 1 site\n";
     assert!(ended.out.contains(what), "{}", ended.out);
     // 25 + 50 Mbit/s behind 40.
-    assert!(ended.out.contains("down 75 Mbit/s of 40 Mbit/s (1.9×)"), "{}", ended.out);
+    assert!(ended.out.contains("down 75 Mbit/s of 40 Mbit/s (1.88×)"), "{}", ended.out);
     assert!(ended.err.contains("`B` cannot reach 50 Mbit/s down"), "{}", ended.err);
     let ended = run(&["check", "--json", &plans]);
     let found: serde_json::Value = serde_json::from_str(&ended.out).unwrap();

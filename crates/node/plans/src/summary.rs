@@ -93,7 +93,7 @@ impl Plans {
         for place in &places {
             let [down, up] = &place.loads;
             let of = |load: &Load| {
-                format!("{} of {} ({:.1}×)", load.plans, load.rate, load.oversubscription())
+                format!("{} of {} ({:.2}×)", load.plans, load.rate, load.oversubscription())
             };
             text += &format!(
                 "  {:width$}  {:>5} customers  down {}  up {}\n",

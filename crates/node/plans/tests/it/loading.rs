@@ -41,9 +41,9 @@ site = \"tower\"
     // By hand: 50 + 25 of 1000 Mbit/s, 75 of 400, 25 of 200.
     let loads = plans.describe_loads();
     let lines: Vec<&str> = loads.lines().collect();
-    assert!(lines[0].contains("75 Mbit/s of 1 Gbit/s (0.1×)"), "{loads}");
-    assert!(lines[1].contains("75 Mbit/s of 400 Mbit/s (0.2×)"), "{loads}");
-    assert!(lines[2].contains("25 Mbit/s of 200 Mbit/s (0.1×)"), "{loads}");
+    assert!(lines[0].contains("75 Mbit/s of 1 Gbit/s (0.07×)"), "{loads}");
+    assert!(lines[1].contains("75 Mbit/s of 400 Mbit/s (0.19×)"), "{loads}");
+    assert!(lines[2].contains("25 Mbit/s of 200 Mbit/s (0.12×)"), "{loads}");
 }
 
 #[test]
