@@ -203,7 +203,7 @@ fn a_scenario_of_busy_customers_gives_them_what_is_predicted() {
             let one = all.iter().find(|one| one["name"] == name);
             one.unwrap()["goodput"]["mean"].as_f64().unwrap() / 1e6
         };
-        (of("downloads-tower"), of("uploads-tower"))
+        (of("downloads-at-tower"), of("uploads-at-tower"))
     };
     // Of 40 Mbit/s down, without headers, pages and calls; and 5 up for each customer.
     let (down, up) = goodput(&path("policy.toml"));
@@ -224,13 +224,19 @@ fn a_scenario_has_a_usable_address_for_each_customer_whatever_its_prefixes() {
                  all6,::/0,25 Mbit/s,5 Mbit/s,\n\
                  other,192.0.2.1,25 Mbit/s,5 Mbit/s,\n\
                  first,1.0.0.0/25,25 Mbit/s,5 Mbit/s,tower\n\
-                 six,2001:db8:5::/64,25 Mbit/s,5 Mbit/s,tower\n";
-    std::fs::write(folder.path().join("plans.toml"), PLANS).unwrap();
+                 six,2001:db8:5::/64,25 Mbit/s,5 Mbit/s,tower\n\
+                 odd,198.51.100.7,25 Mbit/s,5 Mbit/s,CUSTOMERS\n\
+                 both,198.51.100.8,25 Mbit/s,5 Mbit/s,tower-ipv6\n\
+                 seen,198.51.100.9,25 Mbit/s,5 Mbit/s,line\n";
+    // Names that a writer of texts could mix up with its own.
+    let rates = "down = \"40 Mbit/s\"\nup = \"10 Mbit/s\"\n";
+    let sites = ["CUSTOMERS", "tower-ipv6", "line"].map(|name| format!("[sites.{name}]\n{rates}"));
+    std::fs::write(folder.path().join("plans.toml"), PLANS.to_owned() + &sites.concat()).unwrap();
     std::fs::write(folder.path().join("customers.csv"), table).unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
     let ended =
         run(&["plans", "scenario", &path("plans.toml"), "--busy", "1", "--into", &path("out")]);
-    assert!(ended.out.contains("5 of 5 customers are busy"), "{}", ended.err);
+    assert!(ended.out.contains("8 of 8 customers are busy"), "{}", ended.err);
     let ended = run(&["check", &path("out/scenario.toml")]);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     let text = std::fs::read_to_string(path("out/scenario.toml")).unwrap();

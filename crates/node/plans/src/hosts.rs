@@ -17,7 +17,7 @@ pub(crate) struct Hosts {
     pub(crate) internet: Vec<IpAddr>,
     /// The busy customers, each with its address.
     pub(crate) of_customers: Vec<(usize, IpAddr)>,
-    /// Busy customers for which there is none.
+    /// Busy customers whose addresses no host can have.
     pub(crate) without: Vec<usize>,
     /// The sites that have busy customers, and those in front of them, in order.
     pub(crate) sites: Vec<usize>,

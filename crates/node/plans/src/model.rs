@@ -125,6 +125,19 @@ impl Plans {
     /// as many new ones before the old ones go.
     pub const MAX_CLASSES: usize = 30_000;
 
+    /// Packets that wait for a customer at most, with a queue for each flow.
+    pub const QUEUE_PACKETS: u32 = 1000;
+    /// Queues of flows of each customer. On a device each takes 68 bytes, also without packets.
+    pub const FLOW_QUEUES: u32 = 64;
+    /// What a FIFO holds at least, in bytes: a piece of 64 KB that a device will segment, with the headers of its segments, and
+    /// frames. A smaller one would drop each such piece.
+    const MIN_FIFO: u64 = 72_000;
+
+    /// What the FIFO of a customer with this plan holds, in bytes: what the plan sends in 100 ms, and at least a large piece.
+    pub fn fifo_bytes(plan: Rate) -> u64 {
+        (plan.bits_per_sec() / 8 / 10).max(Plans::MIN_FIFO)
+    }
+
     /// What a customer gets even if all others send.
     pub fn floor(&self, customer: &Customer, direction: Direction) -> Rate {
         customer

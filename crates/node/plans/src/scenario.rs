@@ -116,15 +116,9 @@ impl Plans {
             if names.is_empty() {
                 continue;
             }
-            let site = place.map_or("line", |site| self.sites[site].name.as_str());
-            let name = if is_ipv4 { site.to_owned() } else { format!("{site}-ipv6") };
-            let downloads = (DOWNLOADS * names.len()).to_string();
-            let written = WORKLOADS
-                .replace("GROUP", &name)
-                .replace("CUSTOMERS", &names.join(", "))
-                .replace("DOWNLOADS", &downloads)
-                .replace("UPLOADS", &names.len().to_string());
-            text.push_str(&written);
+            let version = if is_ipv4 { "" } else { "-ipv6" };
+            let of = place.map_or(String::new(), |site| format!("-at-{}", self.sites[site].name));
+            text.push_str(&traffic(&format!("{version}{of}"), &names));
         }
     }
 }
@@ -180,42 +174,49 @@ to = \"internet\"
 ports = [\"provider->line-end\", \"provider->internet\"]
 ";
 
-const WORKLOADS: &str = "
-[workloads.downloads-GROUP.bulk]
-from = \"internet\"
-to = [CUSTOMERS]
-flows = DOWNLOADS
-start_window = \"$start\"
+/// The workloads of some customers. Their names end in `group`.
+fn traffic(group: &str, customers: &[String]) -> String {
+    let (downloads, uploads) = (DOWNLOADS * customers.len(), customers.len());
+    let customers = customers.join(", ");
+    format!(
+        r#"
+[workloads.downloads{group}.bulk]
+from = "internet"
+to = [{customers}]
+flows = {downloads}
+start_window = "$start"
 
-[workloads.uploads-GROUP.bulk]
-from = [CUSTOMERS]
-to = \"internet\"
-flows = UPLOADS
-start_window = \"$start\"
+[workloads.uploads{group}.bulk]
+from = [{customers}]
+to = "internet"
+flows = {uploads}
+start_window = "$start"
 
-[workloads.pages-GROUP.web]
-client = [CUSTOMERS]
-server = \"internet\"
+[workloads.pages{group}.web]
+client = [{customers}]
+server = "internet"
 port = 443
-http = \"1.1\"
-request.constant = \"500 B\"
-page.index.constant = \"30 KB\"
-page.objects.pareto = { min = 4, shape = 1.5, max = 60 }
-page.object.pareto = { min = \"8 KB\", shape = 1.3, max = \"1 MB\" }
-think.exponential.mean = \"8 s\"
-start_window = \"$start\"
+http = "1.1"
+request.constant = "500 B"
+page.index.constant = "30 KB"
+page.objects.pareto = {{ min = 4, shape = 1.5, max = 60 }}
+page.object.pareto = {{ min = "8 KB", shape = 1.3, max = "1 MB" }}
+think.exponential.mean = "8 s"
+start_window = "$start"
 
-[workloads.calls-down-GROUP.cbr]
-from = \"internet\"
-to = [CUSTOMERS]
-rate = \"80 kbit/s\"
-packet = \"200 B\"
-dscp = \"EF\"
+[workloads.calls-down{group}.cbr]
+from = "internet"
+to = [{customers}]
+rate = "80 kbit/s"
+packet = "200 B"
+dscp = "EF"
 
-[workloads.calls-up-GROUP.cbr]
-from = [CUSTOMERS]
-to = \"internet\"
-rate = \"80 kbit/s\"
-packet = \"200 B\"
-dscp = \"EF\"
-";
+[workloads.calls-up{group}.cbr]
+from = [{customers}]
+to = "internet"
+rate = "80 kbit/s"
+packet = "200 B"
+dscp = "EF"
+"#
+    )
+}

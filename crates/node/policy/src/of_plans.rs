@@ -63,12 +63,15 @@ fn role(text: &mut String, plans: &Plans, direction: Direction) {
         Direction::Down => "destination",
         Direction::Up => "source",
     };
-    // As on a device: 64 queues of flows for each customer, and FIFOs of 72 KB or more.
     let queue = match plans.queue {
-        CustomerQueue::FqCodel => "fq-codel = { limit = \"1000 pkt\", queues = 64 }".to_owned(),
+        CustomerQueue::FqCodel => {
+            let (limit, queues) = (Plans::QUEUE_PACKETS, Plans::FLOW_QUEUES);
+            format!("fq-codel = {{ limit = \"{limit} pkt\", queues = {queues} }}")
+        }
         CustomerQueue::Fifo => {
-            let rates = plans.customers.iter().map(|one| one.plan.of(direction).bits_per_sec());
-            let limit = (rates.max().unwrap_or(0) / 80).max(72_000);
+            // One limit for all: that of the largest plan.
+            let largest = plans.customers.iter().map(|one| one.plan.of(direction)).max();
+            let limit = Plans::fifo_bytes(largest.unwrap_or_default());
             format!("fifo = {{ limit = \"{limit} B\" }}")
         }
     };

@@ -6,7 +6,7 @@ use crate::scenario;
 
 /// Queues that serve several classes, each in a role of its own. AF11, or the flow of the light host, has a
 /// half of the line or more.
-const ROLES: [(&str, &str); 9] = [
+const ROLES: [(&str, &str); 10] = [
     (
         "wfq",
         r#"limit = "30 pkt"
@@ -25,6 +25,15 @@ const ROLES: [(&str, &str); 9] = [
             { match = { dscp = "AF11" }, at_least = "500 kbit/s", queue.fifo = { limit = "30 pkt" } },
             { at_least = "500 kbit/s", queue.fifo = { limit = "30 pkt" } },
         ]"#,
+    ),
+    (
+        "plans",
+        r#"by = "source"
+        customers = [
+            { addresses = "10.0.0.1", at_most = "4 Mbit/s" },
+            { addresses = "10.0.0.2", at_most = "4 Mbit/s" },
+        ]
+        queue.fifo = { limit = "30 pkt" }"#,
     ),
     (
         "wrr",

@@ -34,7 +34,7 @@ fn beside_a_flood(policy: &str, light: &str, flood: &str) -> [u64; 3] {
 
 /// Every queue that serves several classes, with AF21 or the light host's flow as a class that has three
 /// quarters of the line, half of it, or all.
-const QUEUES: [(&str, &str); 14] = [
+const QUEUES: [(&str, &str); 15] = [
     (
         "wfq",
         r#"queue.wfq = { limit = "100 pkt", classes = [{ match = { dscp = "AF21" }, weight = 3 }, { weight = 1 }] }"#,
@@ -54,6 +54,10 @@ const QUEUES: [(&str, &str); 14] = [
     (
         "htb",
         r#"queue.htb.classes = [{ match = { dscp = "AF21" }, at_least = "3 Mbit/s", queue.fifo = { limit = "50 pkt" } }, { at_least = "1 Mbit/s", queue.fifo = { limit = "50 pkt" } }]"#,
+    ),
+    (
+        "plans",
+        r#"queue.plans = { by = "source", customers = [{ addresses = "10.0.0.1", at_most = "40 Mbit/s" }, { addresses = "10.0.0.2", at_most = "40 Mbit/s" }], queue = { fifo = { limit = "50 pkt" } } }"#,
     ),
     (
         "wrr",

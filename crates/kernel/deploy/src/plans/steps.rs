@@ -15,14 +15,10 @@ pub(crate) const SIGNATURE: u64 = 0x5e50;
 const FRAME: u64 = Plans::FRAME;
 /// The least burst, in bytes: two frames.
 const MIN_BURST: u64 = 2 * FRAME;
-/// Queues of flows of each customer: each takes 68 bytes, also without packets.
-const FLOWS: u32 = 64;
-/// The most packets that wait for a customer, and their memory.
-const LIMIT: u32 = 1000;
+const FLOWS: u32 = Plans::FLOW_QUEUES;
+const LIMIT: u32 = Plans::QUEUE_PACKETS;
+/// The most memory of packets that wait for a customer.
 const MEMORY: &str = "4Mb";
-/// What a FIFO holds at least, in bytes: a piece of 64 KB that a device will segment, with the headers of its segments, and frames. A
-/// smaller one would drop each such piece.
-const MIN_FIFO: u64 = 72_000;
 
 /// All steps to classes on a device without.
 pub(crate) fn install(device: &str, classes: &[Class], of: CustomerQueue) -> Vec<Step> {
@@ -71,8 +67,7 @@ fn queue(verb: &str, device: &str, class: &Class, of: CustomerQueue) -> String {
     )
 }
 
-/// A queue for a rate. FQ-CoDel's target is no less than the time of one and a half frames (RFC 8290 §5.2.1); a FIFO holds what the
-/// plan sends in 100 ms.
+/// A queue for a rate. FQ-CoDel's target is no less than the time of one and a half frames (RFC 8290 §5.2.1).
 fn settings(rate: Rate, of: CustomerQueue) -> String {
     match of {
         CustomerQueue::FqCodel => {
@@ -85,7 +80,7 @@ fn settings(rate: Rate, of: CustomerQueue) -> String {
             )
         }
         CustomerQueue::Fifo => {
-            format!("bfifo limit {}", (rate.bits_per_sec() / 8 / 10).max(MIN_FIFO))
+            format!("bfifo limit {}", Plans::fifo_bytes(rate))
         }
     }
 }

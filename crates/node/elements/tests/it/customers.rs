@@ -231,7 +231,7 @@ fn poured(settings: &CustomerTreeSettings, line: f64, busy: &[bool]) -> Vec<f64>
         }
         for at in open {
             got[at] +=
-                STEP * mega(settings.customers[at].rates.at_most().unwrap()).max(12.0) / 12.0;
+                STEP * mega(settings.customers[at].rates.at_most().unwrap()).max(12.112) / 12.112;
         }
     };
     for at in (0..busy.len()).filter(|at| busy[*at]) {

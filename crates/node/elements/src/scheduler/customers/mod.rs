@@ -28,8 +28,8 @@ use crate::{Backlog, Drops, QueueDiscipline, Queued};
 ///
 /// Each customer has a queue of its own. It never gets more than `at_most`, and no site more than its rate. Promises come
 /// first: a customer gets `at_least` when it needs it. What a site was promised for its idle customers goes to its busy
-/// ones. The rest is shared in proportion to `at_most`, where customers with less than 12 Mbit/s count as 12, as on a
-/// device: there each turn is at least a frame. So shares are weighted max–min fair.
+/// ones. The rest is shared in proportion to `at_most`, where customers with less than 12 Mbit/s count as 12, and
+/// with more than 1.6 Gbit/s as 1.6: on a device a turn is a frame to 200 KB. So shares are weighted max–min fair.
 ///
 /// The rest is shared by start-time fair queueing among all customers (Goyal, Vin & Cheng 1996). A site that is full holds
 /// its customers back, so their tags would fall behind. Each site counts its tags from an offset of its own, which moves
@@ -67,8 +67,10 @@ struct Leaf {
 
 /// The line, among the nodes.
 const LINE: usize = 0;
-/// Customers with less count as this, in bit/s.
-const LEAST_WEIGHT: u64 = 12_000_000;
+/// Customers with less count as this, in bit/s: a frame of 1514 bytes in a millisecond.
+const LEAST_WEIGHT: u64 = 1514 * 8 * 1000;
+/// Customers with more count as this: 200 KB in a millisecond, the longest turn that HTB takes without a warning.
+const GREATEST_WEIGHT: u64 = 200_000 * 8 * 1000;
 /// That of unknown addresses: they come after customers.
 const UNKNOWN_WEIGHT: u64 = 1;
 /// So many queues get room for all packets in advance.
@@ -98,7 +100,7 @@ impl CustomerTree {
         let unknown = RateRange::new(least, settings.unknown).expect("at most the limit");
         let customers = settings.customers.iter().map(|one| {
             let most = one.rates.at_most().unwrap_or(rate);
-            let weight = most.bits_per_sec().max(LEAST_WEIGHT);
+            let weight = most.bits_per_sec().clamp(LEAST_WEIGHT, GREATEST_WEIGHT);
             (one.rates, one.site.map_or(LINE, |site| site + 1), weight)
         });
         let unknown = std::iter::once((unknown, LINE, UNKNOWN_WEIGHT));

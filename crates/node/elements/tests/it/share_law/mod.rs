@@ -316,6 +316,7 @@ law! {
     wfq_of_flows: shared(Shares::Equal, queues::wfq_of_flows);
     drr: own(Shares::Weights, queues::drr);
     fair_shares: own(Shares::Weights, queues::fair_shares);
+    customers: own(Shares::Weights, queues::customers);
     wrr: own(Shares::WeightsInPackets, queues::wrr);
     strict_priority: own(Shares::First, queues::strict_priority);
     shared_priority_by_code_point: shared(Shares::First, queues::shared_priority);

@@ -10,11 +10,12 @@ use shortflow_elements::queue::{
     Weight, Wfq, WfqClass, WfqParams, WhenFull,
 };
 use shortflow_elements::scheduler::{
-    ConnectionRule, DeficitRoundRobin, FairShares, RateRange, SourceLimits, SourceParams,
-    SourceScheduler, StrictPriority, WeightedRoundRobin,
+    ConnectionRule, Customer, CustomerSide, CustomerTree, CustomerTreeParams, CustomerTreeSettings,
+    DeficitRoundRobin, FairShares, RateRange, SourceLimits, SourceParams, SourceScheduler,
+    StrictPriority, WeightedRoundRobin,
 };
 use shortflow_elements::sharing::{AggregateProfile, ConnectionLimits, Depths, Sharing};
-use shortflow_packet::Dscp;
+use shortflow_packet::{Address, Dscp, Prefix};
 use shortflow_units::{Bytes, Duration, Length, Rate, Rng};
 
 use super::{CLASSES, LARGEST, Setup};
@@ -83,6 +84,25 @@ pub(super) fn fair_shares(setup: &Setup, limit: Length) -> Box<dyn QueueDiscipli
     let rates = |weight: &u32| RateRange::new(mbit(u64::from(*weight)), None).unwrap();
     let children = setup.weights.iter().map(|weight| (rates(weight), fifo(limit))).collect();
     Box::new(FairShares::new(classifier(), children, 2).unwrap())
+}
+
+/// Each class is a customer, by its host, with a plan above the line.
+pub(super) fn customers(setup: &Setup, limit: Length) -> Box<dyn QueueDiscipline> {
+    let customer = |(class, weight): (usize, &u32)| Customer {
+        prefixes: vec![Prefix::host(Address::v4(0x0a00_0101 + class as u32))],
+        site: None,
+        rates: RateRange::new(Rate::from_bits_per_sec(1), Some(mbit(20 * u64::from(*weight))))
+            .unwrap(),
+    };
+    let settings = CustomerTreeSettings {
+        side: CustomerSide::Source,
+        rate: None,
+        sites: Vec::new(),
+        customers: setup.weights.iter().enumerate().map(customer).collect(),
+        unknown: None,
+    };
+    let params = CustomerTreeParams::new(settings).unwrap();
+    Box::new(CustomerTree::new(params, mbit(10), |_| fifo(limit)))
 }
 
 pub(super) fn wrr(setup: &Setup, limit: Length) -> Box<dyn QueueDiscipline> {

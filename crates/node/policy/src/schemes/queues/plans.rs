@@ -76,7 +76,7 @@ struct CustomerKeys {
     /// Addresses and prefixes; the longest prefix counts.
     addresses: ListOf<AddressesKey>,
     /// The plan: the rate that the customer never exceeds. What is left is shared in proportion to it; less than 12 Mbit/s counts
-    /// as 12.
+    /// as 12, and more than 1.6 Gbit/s as 1.6.
     #[schemars(extend("x-range" = "above zero"))]
     at_most: Rate,
     /// The rate that the customer gets even if all others send.
