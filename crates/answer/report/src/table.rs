@@ -1,6 +1,7 @@
 //! Tables, and how they are set in a terminal and in Markdown.
 
 use shortflow_measure::tables::{self as data, Cell, Label, Scale};
+use shortflow_measure::{Estimate, Grade};
 
 use crate::format;
 
@@ -122,6 +123,7 @@ impl Table {
 fn set(cell: &Cell, scale: Scale) -> String {
     match cell {
         Cell::Figure(share) if scale == Scale::Percent => format::share(&Some(*share)),
+        Cell::Figure(added) if scale == Scale::Grade => grade(added),
         Cell::Figure(figure) => format::estimate(&Some(*figure), scale.factor()),
         Cell::Count(count) => format::count(*count),
         Cell::Gain(gain) => format::gain_cell(&Some(*gain)),
@@ -139,10 +141,19 @@ fn set(cell: &Cell, scale: Scale) -> String {
     }
 }
 
+/// The grade of an added delay: the range of those within its interval, or the best of those that a bound allows.
+fn grade(added: &Estimate) -> String {
+    let of = |seconds: Option<f64>| seconds.map(Grade::from_added);
+    let grade = Grade::from_added(added.mean);
+    match (of(added.low), of(added.high)) {
+        _ if added.at_least && grade != Grade::F => format!("{grade} or worse"),
+        (Some(low), Some(high)) if low != high => format!("{grade} ({low} to {high})"),
+        _ => grade.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use shortflow_measure::Estimate;
-
     use super::*;
 
     #[test]
@@ -164,6 +175,21 @@ mod tests {
              11 pkt         9  1000\n"
         );
         assert!(table.text(true).starts_with("\x1b[1mweb, in ms\x1b[0m\n"));
+    }
+
+    #[test]
+    fn an_added_delay_is_set_as_its_grade_with_those_that_its_interval_leaves_open() {
+        let of = |ms: f64, half: Option<f64>, at_least| {
+            let (mean, half) = (ms / 1e3, half.map(|half| half / 1e3));
+            let (low, high) = (half.map(|half| mean - half), half.map(|half| mean + half));
+            let added = Estimate { mean, low, high, n: 3, at_least, at_most: false };
+            set(&Cell::Figure(added), Scale::Grade)
+        };
+        assert_eq!(of(12.0, None, false), "A");
+        assert_eq!(of(12.0, Some(4.0), false), "A");
+        assert_eq!(of(58.0, Some(4.0), false), "B (B to C)");
+        assert_eq!(of(58.0, None, true), "B or worse");
+        assert_eq!(of(580.0, None, true), "F");
     }
 
     #[test]

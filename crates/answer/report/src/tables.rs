@@ -19,7 +19,7 @@ pub fn tables(view: &View<'_>) -> Vec<Table> {
         .iter()
         .chain(&all.datagrams)
         .chain(&all.jitter)
-        .chain(&all.calls)
+        .chain(&all.under_load)
         .chain(&all.streams);
     times.chain(flows).chain(&all.loss).chain([&all.ports]).map(Table::set).collect()
 }
@@ -35,7 +35,8 @@ pub fn text(view: &View<'_>, ansi: bool, columns: usize) -> String {
     parts.extend(warnings_text(view, ansi).map(prose));
     let times =
         all.times_on_screen.iter().chain(&all.over_limits_on_screen).chain(&all.traffic_on_screen);
-    let flows = all.throughput.iter().chain(&all.datagrams).chain(&all.jitter).chain(&all.calls);
+    let flows =
+        all.throughput.iter().chain(&all.datagrams).chain(&all.jitter).chain(&all.under_load);
     let more = all.streams.iter().chain(&all.loss).filter(|_| set.sweep.is_none());
     let mut tables: Vec<data::Table> = times.chain(flows).chain(more).cloned().collect();
     say_notes_once(&mut tables);

@@ -50,6 +50,8 @@ pub struct WorkloadPlan {
     /// The reply bits that it requests per second on average, over the measured time; `None` if that depends on its
     /// throughput.
     pub offered: Option<f64>,
+    /// The mean seconds that its datagrams take over their idle path, one way; `None` over TCP.
+    pub idle_delay: Option<f64>,
     /// The end of its connections to which its data goes; requests go the other way.
     pub data_to: End,
 }

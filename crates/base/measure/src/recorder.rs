@@ -37,6 +37,7 @@ pub struct Recorder {
 /// The totals of one workload's datagrams.
 #[derive(Debug, Clone, Default)]
 struct DatagramTracker {
+    idle_delay: Option<f64>,
     delay: Moments,
     delays: Survival,
     jitter: Moments,
@@ -66,7 +67,7 @@ impl Recorder {
             classes: plan.workloads.iter().map(bounds).collect(),
             data_to: plan.workloads.iter().map(|workload| workload.data_to).collect(),
             sink: transfers,
-            datagrams: vec![DatagramTracker::default(); plan.workloads.len()],
+            datagrams: plan.workloads.iter().map(DatagramTracker::new).collect(),
             last_delays: Vec::new(),
             streams: plan
                 .streams
@@ -299,6 +300,7 @@ impl Recorder {
                     dropped: tracker.dropped,
                     delivered: tracker.delay.n(),
                     delay: tracker.delay.mean(),
+                    idle_delay: tracker.idle_delay,
                     percentiles: DelayPercentiles::from_survival(&tracker.delays),
                     delay_deviation: tracker.delay.deviation(),
                     delay_max: tracker.delay.max(),
@@ -315,6 +317,12 @@ impl Recorder {
             sink.finish()?;
         }
         Ok(self.replica)
+    }
+}
+
+impl DatagramTracker {
+    fn new(plan: &WorkloadPlan) -> Self {
+        DatagramTracker { idle_delay: plan.idle_delay, ..DatagramTracker::default() }
     }
 }
 

@@ -477,6 +477,9 @@ pub struct DatagramResult {
     pub delivered: u64,
     /// Mean one-way delay.
     pub delay: Option<f64>,
+    /// What the path takes when it carries nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_delay: Option<f64>,
     /// Percentiles of the delay.
     #[serde(flatten)]
     pub percentiles: DelayPercentiles,
@@ -497,6 +500,12 @@ impl DatagramResult {
     pub fn loss(&self) -> Option<f64> {
         let known = self.dropped + self.delivered;
         (known > 0).then(|| self.dropped as f64 / known as f64)
+    }
+
+    /// What load adds to the mean delay, in seconds, without what rounding makes of it.
+    pub(crate) fn added_delay(&self) -> Option<f64> {
+        const PARTS: f64 = 1e12;
+        Some(((self.delay? - self.idle_delay?) * PARTS).round() / PARTS)
     }
 
     /// The rating of a call over these datagrams.

@@ -246,6 +246,9 @@ pub struct DatagramSummary {
     pub sent: u64,
     /// Mean one-way delay.
     pub delay: Option<Estimate>,
+    /// What load adds to the mean delay: the rest is that of the idle path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_delay: Option<Estimate>,
     /// Percentiles of the delay.
     #[serde(flatten)]
     pub percentiles: DelaySummary,
@@ -502,6 +505,7 @@ fn datagrams(replicas: &[DatagramResult]) -> Option<DatagramSummary> {
     (!replicas.is_empty()).then(|| DatagramSummary {
         sent: replicas.iter().map(|d| d.sent).sum(),
         delay: Estimate::over(replicas, |d| d.delay),
+        added_delay: Estimate::over(replicas, DatagramResult::added_delay),
         percentiles: DelaySummary::over(replicas, |d| &d.percentiles),
         delay_deviation: Estimate::over(replicas, |d| d.delay_deviation),
         jitter: Estimate::over(replicas, |d| d.jitter),

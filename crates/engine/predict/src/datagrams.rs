@@ -65,6 +65,7 @@ pub(crate) fn delay_and_loss(
     Ok(DatagramSummary {
         sent: sent.round() as u64,
         delay,
+        added_delay: None,
         percentiles: percentiles(network, source, sizes, ages).unwrap_or_default(),
         delay_deviation: None,
         jitter: None,

@@ -142,7 +142,8 @@ impl Predicted {
 
 fn predict(scenario: &Scenario) -> Predicted {
     let readings = service_orders::all(scenario);
-    let (network, summary, lacking) = service_orders::combined(scenario, readings);
+    let (network, mut summary, lacking) = service_orders::combined(scenario, readings);
+    summary::add_idle_delays(scenario, &mut summary);
     let warnings = notes::rests_on(scenario, &network, &summary, &lacking);
     let whole: Vec<_> = lacking.iter().filter(|lacks| lacks.class.is_none()).collect();
     let no_mean = (whole.len() == scenario.workloads.len()).then(|| {

@@ -70,6 +70,17 @@ pub(crate) fn summarize(scenario: &Scenario, network: &Network) -> (Summary, Vec
     (summary, lacking)
 }
 
+/// Adds what load adds to the mean delays: what is not of the idle path.
+pub(crate) fn add_idle_delays(scenario: &Scenario, summary: &mut Summary) {
+    for (index, found) in summary.workloads.iter_mut().take(scenario.workloads.len()).enumerate() {
+        let idle = scenario.idle_delay(index);
+        if let (Some(datagrams), Some(idle)) = (&mut found.datagrams, idle) {
+            let added = |delay: Estimate| Estimate { mean: (delay.mean - idle).max(0.0), ..delay };
+            datagrams.added_delay = datagrams.delay.map(added);
+        }
+    }
+}
+
 /// Whom to tell of sizes without a closed form, and why there is none.
 type Telling<'t> = &'t mut dyn FnMut(Option<&str>, &dyn std::fmt::Display);
 
@@ -166,6 +177,7 @@ pub(crate) fn bounds(scenario: &Scenario, network: &Network, index: usize) -> Wo
             found.datagrams = Some(DatagramSummary {
                 sent: (per_second * seconds).round() as u64,
                 delay: Some(Estimate::at_least(lower_bound::delay(network, source, sizes))),
+                added_delay: None,
                 percentiles: DelaySummary {
                     delay_median: at_least,
                     delay_p95: at_least,

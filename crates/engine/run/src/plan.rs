@@ -23,6 +23,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
             item: traffic.item(row.part),
             size_classes: if has_classes { size_classes.clone() } else { Vec::new() },
             offered: (row.part == Part::Whole).then(|| offered(scenario, traffic)).flatten(),
+            idle_delay: scenario.idle_delay(row.workload),
             // The first node of a pair opens the connections.
             data_to: match traffic.sender() {
                 PairEnd::First => End::Server,

@@ -41,6 +41,7 @@ mod file;
 mod file_kind;
 mod files;
 mod frequency;
+mod idle;
 mod load;
 mod loads;
 mod loss;

@@ -56,6 +56,7 @@ impl Measure {
             | Measure::LongFlowRate
             | Measure::ThroughputVariation
             | Measure::IdleSamples
+            | Measure::DelayAdded
             | Measure::DelayDeviation
             | Measure::Jitter
             | Measure::JitterMedian

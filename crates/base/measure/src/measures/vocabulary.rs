@@ -342,6 +342,16 @@ measures! {
         one: |r, w| exact(delays(r, w)?.delay),
         all: |s, w| figure(summed_datagrams(s, w)?.delay),
     }
+    DelayAdded {
+        name: "delay-added",
+        column: "added",
+        unit: Seconds,
+        better: Lower,
+        meaning: "Mean delay of datagrams minus that of the idle path. The bufferbloat grade of public speed tests \
+             (DSLReports) follows from it: A+ below 5 ms, A below 30, B below 60, C below 200, D below 400, else F.",
+        one: |r, w| exact(workload_of(r, w)?.datagrams.as_ref()?.added_delay()),
+        all: |s, w| figure(summed(s, w)?.datagrams.as_ref()?.added_delay),
+    }
     DelayMedian {
         name: "delay-median",
         column: "median",

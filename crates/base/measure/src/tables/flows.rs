@@ -84,13 +84,21 @@ pub(super) fn jitter(set: &RunSet<'_>) -> Option<Table> {
     by_workload(set, &all(set), title, columns, has)
 }
 
-/// The quality of calls over datagrams.
-pub(super) fn calls(set: &RunSet<'_>) -> Option<Table> {
-    let title = "Datagrams: quality of a call over them (ITU-T G.107, G.711)".to_owned();
-    let columns =
-        [Measure::RFactor, Measure::OpinionScore].map(Column::for_measure).into_iter().collect();
-    let has = |w: &WorkloadSummary| w.datagrams.as_ref().is_some_and(|d| d.call.mos.is_some());
-    by_workload(set, &all(set), title, columns, has)
+/// What load does to datagrams: the delay that it adds, as a figure and as a grade, and the quality of calls over them.
+pub(super) fn under_load(set: &RunSet<'_>) -> Option<Table> {
+    let title = "Datagrams under load: added mean delay, bufferbloat grade, call quality (ITU-T G.107, G.711)";
+    let added = Column::for_measure(Measure::DelayAdded);
+    let columns = vec![
+        added.clone().with_unit(),
+        added.in_scale(Scale::Grade).called("grade"),
+        Column::for_measure(Measure::RFactor),
+        Column::for_measure(Measure::OpinionScore),
+    ];
+    let has = |w: &WorkloadSummary| {
+        let found = w.datagrams.as_ref();
+        found.is_some_and(|d| d.added_delay.is_some() || d.call.mos.is_some())
+    };
+    by_workload(set, &all(set), title.to_owned(), columns, has)
 }
 
 /// A table with a group of rows for each workload; `None` if no case `has` such values.

@@ -114,13 +114,15 @@ pub enum Scale {
     Megabits,
     /// Megabits per second in Gbit/s.
     Gigabits,
+    /// Added delays as the bufferbloat grades that they are.
+    Grade,
 }
 
 impl Scale {
     /// The name of its unit; empty if it has none.
     pub const fn name(self) -> &'static str {
         match self {
-            Scale::Plain => "",
+            Scale::Plain | Scale::Grade => "",
             Scale::Percent => "%",
             Scale::Milliseconds => "ms",
             Scale::Seconds => "s",
@@ -134,7 +136,11 @@ impl Scale {
     /// By what a figure in the unit of its measure is multiplied.
     pub const fn factor(self) -> f64 {
         match self {
-            Scale::Plain | Scale::Seconds | Scale::Packets | Scale::Megabits => 1.0,
+            Scale::Plain
+            | Scale::Seconds
+            | Scale::Packets
+            | Scale::Megabits
+            | Scale::Grade => 1.0,
             Scale::Percent => 100.0,
             Scale::Milliseconds | Scale::Kilobits => 1e3,
             Scale::Gigabits => 1e-3,
@@ -217,8 +223,8 @@ pub struct Tables {
     pub datagrams: Option<Table>,
     /// Jitter of datagrams.
     pub jitter: Option<Table>,
-    /// Quality of calls over datagrams.
-    pub calls: Option<Table>,
+    /// The delay that load adds to datagrams, and the quality of calls over them.
+    pub under_load: Option<Table>,
     /// Delay and loss of each stream of datagrams.
     pub streams: Vec<Table>,
     /// Loss by code point.
@@ -254,7 +260,7 @@ impl Tables {
             throughput: flows::throughput(set),
             datagrams: flows::datagrams(set),
             jitter: flows::jitter(set),
-            calls: flows::calls(set),
+            under_load: flows::under_load(set),
             streams: flows::streams(set),
             loss: ports::loss(set),
             ports: ports::ports(set),

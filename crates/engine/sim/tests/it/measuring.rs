@@ -230,3 +230,33 @@ fn the_first_sample_after_the_warm_up_covers_a_whole_interval() {
     let after = replica.series.iter().find(|sample| sample.at.as_secs_f64() == 20.0).unwrap();
     assert!((after.utilisation - 0.5).abs() < 0.01, "{}", after.utilisation);
 }
+
+#[test]
+fn what_load_adds_to_the_delay_of_datagrams_is_what_they_wait_and_nothing_on_an_idle_path() {
+    let stream = |arrivals: &str| {
+        let text = format!(
+            r#"
+            duration = "50 s"
+            hosts = {{ a = {{}}, b = {{}} }}
+            routers.r = {{}}
+            links.near = {{ between = ["a", "r"], rate = "1 Gbit/s", delay = "3 ms" }}
+            links.line = {{ between = ["r", "b"], rate = "1 Mbit/s", delay = "7 ms", link_layer = "pppoe-llcsnap" }}
+            measure.ports = ["r->b"]
+            workloads.calls.{arrivals}
+            "#
+        );
+        let outcome = run(&scenario(&text));
+        let found = workload(&outcome.replica, "calls").datagrams.clone().unwrap();
+        (found, port(&outcome.replica, "r->b").mean_wait)
+    };
+    let (alone, _) = stream(r#"cbr = { from = "a", to = "b", rate = "80 kbit/s", packet = "200 B" }"#);
+    // 200 bytes take 1.6 µs over the first link. On the line they and 40 more are in five cells of 53 bytes, and one more.
+    let by_hand = 0.010 + 1.6e-6 + 6.0 * 53.0 * 8.0 / 1e6;
+    assert!((alone.idle_delay.unwrap() - by_hand).abs() < 1e-9, "{alone:?}");
+    assert_eq!(alone.delay, alone.idle_delay);
+
+    let poisson = r#"poisson = { from = "a", to = "b", load = "400 kbit/s", size.constant = "200 B" }"#;
+    let (busy, wait) = stream(poisson);
+    let added = busy.delay.unwrap() - busy.idle_delay.unwrap();
+    assert!(wait > 0.001 && (added / wait - 1.0).abs() < 0.01, "{added} s added, {wait} s waited");
+}
