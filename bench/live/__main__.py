@@ -37,8 +37,8 @@ POLICIES = {
     "Least attained": ROOT / "policies" / "stf.toml",
     "Shared priority": ROOT / "policies" / "shared-priority.toml",
 }
-# The kernel has no queue for these, so that they run inline only.
-ONLY_INLINE = {"Fair Marker, RED", "SIMA", "Least attained", "Shared priority"}
+# Only a BPF queueing discipline does these, which the kernel of the table lacks: they run inline only.
+ONLY_INLINE = {"Least attained", "Shared priority"}
 SIZES = {"2 KB": 2000, "8 KB": 8000, "30 KB": 30_000, "100 KB": 100_000}
 FIGURES = [*(f"pages of {size}" for size in SIZES), "all pages", "calls", "calls lost"]
 

@@ -13,9 +13,15 @@ pub(crate) fn network(args: &Advise) -> Result<Network, Failure> {
     let asks = args.up.is_none() || args.down.is_none();
     let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if asks && !can_ask {
-        let what = "missing --up or --down: the rates of the line\nas in `shortflow advise --up '10 Mbit/s' --down \
-             '50 Mbit/s' --users 4 --uses web,voice,backup`";
-        return Err(Failure::Input(what.to_owned()));
+        let missing = match (args.up, args.down) {
+            (None, None) => "--up and --down: the rates of the line",
+            (None, Some(_)) => "--up: the line's rate towards the provider",
+            _ => "--down: the line's rate from the provider",
+        };
+        return Err(Failure::Input(format!(
+            "missing {missing}\nas in `shortflow advise --up '10 Mbit/s' --down '50 Mbit/s' --users 4 --uses \
+             web,voice,backup`"
+        )));
     }
     let rate = |given: Option<Rate>, question: &str| match given {
         Some(rate) => Ok(rate),

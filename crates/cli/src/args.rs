@@ -144,13 +144,13 @@ pub(crate) enum Command {
     ///
     /// Settings are changed in place where that suffices. Otherwise new classes are built next to the old ones and
     /// take over in one step; the old ones are removed when their last packet has left.
-    #[command(after_help = deploy_args::DEPLOY)]
+    #[command(after_help = deploy_args::RELOAD)]
     Reload(deploy_args::Reload),
     /// Show what is deployed, and what each class has sent, dropped and marked.
-    #[command(after_help = deploy_args::DEPLOY)]
+    #[command(after_help = deploy_args::STATUS)]
     Status(deploy_args::Status),
     /// Remove the policy from a device and restore the previous state.
-    #[command(after_help = deploy_args::DEPLOY)]
+    #[command(after_help = deploy_args::UNDEPLOY)]
     Undeploy(deploy_args::Undeploy),
     /// Route packets between two devices of this machine through a policy, in user space.
     ///

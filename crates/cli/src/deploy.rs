@@ -639,9 +639,9 @@ mod on_linux {
         };
         match refusals.iter().all(|refusal| refusal.of_machine) {
             true => {
-                let nearest = if is_nearest { "" } else { ", --nearest may find a way" };
+                let nearest = if is_nearest { "" } else { "; --nearest may find a replacement" };
                 Failure::Machine(format!(
-                    "{what}\n`shortflow doctor` shows what this kernel has{nearest}; `shortflow inline` has every queue, on any kernel"
+                    "{what}\n`shortflow inline` runs every queue on any kernel{nearest}; `shortflow doctor` shows what this kernel has"
                 ))
             }
             false => Failure::Input(what),
@@ -679,12 +679,9 @@ mod on_linux {
                 Failure::Machine(message) => message,
                 other => panic!("{other:?}"),
             };
-            assert!(
-                message(false).contains("has, --nearest may find a way; "),
-                "{}",
-                message(false)
-            );
-            assert!(message(true).contains("shows what this kernel has; `shortflow inline`"));
+            let advised = "; --nearest may find a replacement; ";
+            assert!(message(false).contains(advised), "{}", message(false));
+            assert!(!message(true).contains("--nearest"), "{}", message(true));
         }
     }
 }

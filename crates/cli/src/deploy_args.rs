@@ -18,11 +18,29 @@ Examples:
   sudo shortflow deploy policies/fq-codel.toml --dev eth0 --rate '38 Mbit/s' --link-layer pppoe-ptm
   sudo shortflow deploy policies/fq-codel.toml --dev eth0 --up '9.5 Mbit/s' --down '47 Mbit/s'
   sudo shortflow deploy policies/dstf.toml --role edge,core --dev eth0 --rate '95 Mbit/s'
-  shortflow status --watch
-  sudo shortflow reload policies/strict-priority.toml --dev eth0
-  sudo shortflow undeploy --dev eth0
   sudo shortflow deploy policies/aggregate.toml --tcp --local-port 443
   sudo shortflow deploy plans.toml --down eth1 --up eth0
+
+See what it does with `shortflow status`, change it with `reload`, and remove it with `undeploy`.";
+
+pub(crate) const RELOAD: &str = "\
+Examples:
+  sudo shortflow reload policies/strict-priority.toml --dev eth0
+  sudo shortflow reload policies/strict-priority.toml --dev eth0 --rate '50 Mbit/s'
+  sudo shortflow reload policies/aggregate.toml --tcp --set parameters.rate='20 Mbit/s'
+  sudo shortflow reload plans.toml";
+
+pub(crate) const STATUS: &str = "\
+Examples:
+  shortflow status
+  sudo shortflow status --dev eth0        # as root also what the marker did
+  shortflow status --watch
+  shortflow status --json";
+
+pub(crate) const UNDEPLOY: &str = "\
+Examples:
+  sudo shortflow undeploy --dev eth0
+  sudo shortflow undeploy --dev eth0 --ingress
   sudo shortflow undeploy --tcp";
 
 /// A policy is at a device or in TCP.
@@ -112,9 +130,10 @@ impl Deploy {
         if !self.dev.is_empty() || self.tcp.tcp {
             return Ok(());
         }
-        let missing = "--dev DEVICE or --tcp: the device's name is empty";
-        let help = "`shortflow deploy --help` shows examples";
-        Err(Failure::Input(format!("missing {missing}\n{help}")))
+        let what = "missing --dev: the device on which to deploy\n\
+                    name one, as in `--dev eth0` (`ip link` lists them), or write `--tcp` for the connections of this host\n\
+                    `shortflow deploy --help` shows examples";
+        Err(Failure::Input(what.to_owned()))
     }
 
     /// The rates of what the device sends and of what it receives, where they are given.

@@ -56,9 +56,9 @@ mod on_linux {
         };
         let [first, second] = &args.between[..] else {
             let what = format!(
-                "--between has {} device{}\nname two: --between eth1,eth2",
-                args.between.len(),
-                if args.between.len() == 1 { "" } else { "s" }
+                "--between names {}, and must name two devices: those between which packets pass\n\
+                 separate them by a comma, as in `--between eth1,eth2`; `ip link` lists them",
+                args.between.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
             );
             return Err(Failure::Input(what));
         };

@@ -30,7 +30,7 @@ pub(crate) enum PlansCommand {
     Import(Import),
     /// Compute what part of their plans busy customers get, behind the line and each site.
     ///
-    /// Busy customers could send more than they get, and are drawn at random. They share as the deployed tree does: promises
+    /// Busy customers could send more than they get, and are drawn at random. They share as the deployed tree does: guarantees
     /// first, the rest in proportion to plans.
     Predict(Predict),
     /// Write a scenario in which a part of all customers is busy, and policies with and without their plans.

@@ -16,7 +16,7 @@ pub(crate) fn refuse(error: Error) -> ! {
     // Arguments need not be text.
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
-    if let Some(message) = below_zero(&error, &words) {
+    if let Some(message) = below_zero(&error, &words).or_else(|| out_of_range(&error)) {
         let _ = writeln!(io::stderr(), "{message}");
         std::process::exit(error.exit_code());
     }
@@ -48,6 +48,15 @@ fn below_zero(error: &Error, words: &[String]) -> Option<String> {
     let option = words[..at].last().filter(|word| word.starts_with('-'))?;
     let value = &words[at];
     Some(format!("error: {option} {value}: negative values are not allowed"))
+}
+
+/// The error for a number outside its range, in words instead of clap's `0 is not in 1..=1000`.
+fn out_of_range(error: &Error) -> Option<String> {
+    let text = error.to_string();
+    let (before, found) = text.lines().next()?.rsplit_once(": ")?;
+    let (_, range) = found.split_once(" is not in ")?;
+    let (from, to) = range.split_once("..=")?;
+    Some(format!("{before}: write a whole number from {from} to {to}"))
 }
 
 /// An error of options that do not go together, with the reason where the two names alone do not tell it.

@@ -122,7 +122,8 @@ impl Advice<'_> {
         }
         format!(
             "The line is overloaded: {:.0} % of its rate is offered. Queues only choose who waits; times of flows grow \
-             with the length of the run, so compare them with care.\n",
+             with the length of the run, so compare them with care. Packets that still wait when a run ends count neither as \
+             lost nor as delivered.\n",
             100.0 * share
         )
     }

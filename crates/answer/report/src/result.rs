@@ -57,9 +57,15 @@ fn without_times(set: &RunSet<'_>) -> String {
         |workload: &WorkloadSummary| workload.completed + workload.open + workload.failed > 0;
     let sends =
         |workload: &WorkloadSummary| workload.datagrams.is_some() || workload.fairness.is_some();
+    let classes = all().flat_map(|workload| &workload.classes);
+    let means: Vec<Estimate> = classes.filter_map(|class| class.mean).collect();
     match all().any(opened) || set.runs.is_empty() {
         true => "No transfer completed.".into(),
-        false if all().any(sends) => "See the tables.".into(),
+        // Only a prediction has times of transfers that no run began.
+        false if !means.is_empty() && means.iter().all(Estimate::is_bound) => {
+            "No mean time has a closed form here. The tables have bounds (≥, ≤); the warnings say why.".into()
+        }
+        false if all().any(sends) || !means.is_empty() => "See the tables.".into(),
         false => "No transfer began after the warm-up, so nothing was measured.".into(),
     }
 }
@@ -168,9 +174,14 @@ fn among_names(run: &Run, workload: &Workload<'_>, key: &str) -> Option<String> 
     let means: Vec<(usize, Estimate)> = means.collect();
     let by_mean = |a: &&(usize, Estimate), b: &&(usize, Estimate)| a.1.mean.total_cmp(&b.1.mean);
     let (min, max) = (means.iter().min_by(by_mean)?, means.iter().max_by(by_mean)?);
+    let item = item.singular();
+    if means.iter().all(|(_, mean)| mean.at_least) {
+        let (at, mean) = min;
+        let (mean, at) = (format::mean_time(mean), point_label(run, *at));
+        return Some(format!("Over {key}, the mean {item} of {name} took {mean} (at {at})."));
+    }
     Some(format!(
-        "Over {key}, the mean {} of {name} took between {} (at {}) and {} (at {}).",
-        item.singular(),
+        "Over {key}, the mean {item} of {name} took between {} (at {}) and {} (at {}).",
         format::mean_time(&min.1),
         point_label(run, min.0),
         format::mean_time(&max.1),

@@ -164,7 +164,9 @@ fn instead_of_missing(path: &Path, given: Given) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let shipped: Vec<&'static str> = shipped_for(given).collect();
     let of = |stem: &str| shipped.iter().copied().find(|path| shipped::stem(path) == stem);
-    let scheme = what_a_scheme_is(&stem).filter(|_| !matches!(given, Given::Scenario { .. }));
+    // Files of plans are called like the scheme that they become.
+    let may_be_scheme = !matches!(given, Given::Scenario { .. }) && !path.ends_with("plans.toml");
+    let scheme = what_a_scheme_is(&stem).filter(|_| may_be_scheme);
     let near = || nearest(&stem, shipped.iter().map(|path| shipped::stem(path))).and_then(of);
     match of(&stem).or_else(|| if scheme.is_some() { None } else { near() }) {
         Some(found) if Path::new(found).is_file() => format!("did you mean {found}?"),

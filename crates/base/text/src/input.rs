@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
 /// Reads files that a user names. It keeps the contents, so that a pipe, which can be read only once, can be
 /// read again by name. Only regular files and pipes are read, because a device may never end.
@@ -32,10 +33,18 @@ impl InputFiles {
         } else {
             shortflow_files::read_input(path, max)?
         };
-        let text = String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData)?;
+        let text = String::from_utf8(bytes).map_err(|error| not_utf8(&error))?;
         self.texts.borrow_mut().insert(path.to_owned(), text.clone());
         Ok(text)
     }
+}
+
+/// Where a text is not UTF-8, and what to do about it.
+fn not_utf8(error: &FromUtf8Error) -> io::Error {
+    let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+    let line = 1 + text.iter().filter(|byte| **byte == b'\n').count();
+    let what = format!("line {line} is not UTF-8: save the file as UTF-8 text (spreadsheets: \"CSV UTF-8\")");
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 /// Whether `path` means standard input.
@@ -77,6 +86,18 @@ mod tests {
         assert_eq!(InputFiles::default().read(&path, 9).unwrap(), "name = 1\n");
         let refused = InputFiles::default().read(&path, 8).unwrap_err().to_string();
         assert_eq!(refused, "it has 9 bytes, and at most 8 bytes are read");
+    }
+
+    #[test]
+    fn a_file_in_another_encoding_is_refused_with_the_line_and_what_to_do() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("customers.csv");
+        fs::write(&path, b"customer,down\nM\xfcller,10\n").unwrap();
+        let refused = InputFiles::default().read(&path, 100).unwrap_err().to_string();
+        assert_eq!(
+            refused,
+            "line 2 is not UTF-8: save the file as UTF-8 text (spreadsheets: \"CSV UTF-8\")"
+        );
     }
 
     #[test]

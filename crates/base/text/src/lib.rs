@@ -24,7 +24,8 @@
 //! ```
 //!
 //! # What this crate does not know
-//! The meaning of keys: the crate contains no key of a scenario or a policy, and no unit. Its callers bring
+//! The meaning of keys: the crate contains no key of a scenario or a policy, but for what users of other programs may
+//! write instead, and no unit. Its callers bring
 //! the types and the checks. It runs nothing and writes no file.
 
 mod columns;
@@ -32,6 +33,7 @@ mod control_chars;
 mod de;
 mod diagnostic;
 mod document;
+mod elsewhere;
 mod expression;
 mod faults;
 mod input;

@@ -5,6 +5,8 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
+use super::elsewhere::here;
+
 /// A table with user-defined names, in the order of the text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named<T>(pub Vec<(String, T)>);
@@ -75,9 +77,21 @@ impl<T: schemars::JsonSchema> schemars::JsonSchema for Named<T> {
 pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let simple = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let wanted = simple(text);
+    let names: Vec<&'a str> = names.into_iter().collect();
+    let known = here(&wanted).and_then(|here| names.iter().find(|name| **name == here).copied());
+    let alike = || nearest_spelling(&wanted, &names, simple);
+    known.or_else(alike)
+}
+
+/// The name that is spelt most like `wanted`, if one is.
+fn nearest_spelling<'a>(
+    wanted: &str,
+    names: &[&'a str],
+    simple: impl Fn(&str) -> String,
+) -> Option<&'a str> {
     names
-        .into_iter()
-        .map(|name| (likeness(&wanted, &simple(name)), name))
+        .iter()
+        .map(|name| (likeness(wanted, &simple(name)), *name))
         .filter(|(likeness, _)| *likeness > 0.8)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)
@@ -124,5 +138,12 @@ mod tests {
         assert_eq!(nearest("warm-up", ["warm_up", "workloads"]), Some("warm_up"));
         assert_eq!(nearest("xyz", ["warm_up", "workloads"]), None);
         assert_eq!(nearest("pei", ["fifo", "pie", "red"]), Some("pie"));
+    }
+
+    #[test]
+    fn a_name_of_other_programs_finds_what_it_is_called_here_where_that_is_allowed() {
+        assert_eq!(nearest("cake", ["drr", "host-fair"]), Some("host-fair"));
+        assert_eq!(nearest("drop-tail", ["fifo", "pie"]), Some("fifo"));
+        assert_eq!(nearest("cake", ["warm_up", "workloads"]), None);
     }
 }

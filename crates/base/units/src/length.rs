@@ -31,7 +31,8 @@ fn or_packets(error: ParseQuantityError) -> ParseQuantityError {
     let expected = "a queue length";
     match error {
         ParseQuantityError::NoUnit { units, found, .. } => {
-            ParseQuantityError::NoUnit { expected, units: format!("pkt, {units}"), found }
+            let (example, units) = ("200 pkt", format!("pkt, {units}"));
+            ParseQuantityError::NoUnit { expected, example, units, found }
         }
         ParseQuantityError::UnknownUnit { units, unit, meant, found, .. } => {
             let is_packets = ["p", "packet", "packets", "pkts"].contains(&unit.as_str());

@@ -20,6 +20,8 @@ pub enum ParseQuantityError {
     NoUnit {
         /// The kind of quantity that was expected.
         expected: &'static str,
+        /// An example of a valid text.
+        example: &'static str,
         /// The units of this kind.
         units: String,
         /// The text that was found.
@@ -69,8 +71,10 @@ impl ParseQuantityError {
             ParseQuantityError::UnknownUnit { meant: Some(meant), expected, units, .. } => {
                 Some(format!("write \"{meant}\"; units of {expected}: {units}"))
             }
-            ParseQuantityError::NoUnit { expected, units, .. }
-            | ParseQuantityError::UnknownUnit { expected, units, .. } => {
+            ParseQuantityError::NoUnit { expected, example, units, .. } => {
+                Some(format!("add one, as in \"{example}\"; units of {expected}: {units}"))
+            }
+            ParseQuantityError::UnknownUnit { expected, units, .. } => {
                 Some(format!("units of {expected}: {units}"))
             }
             ParseQuantityError::OutOfRange { expected, allowed, .. } => {
@@ -112,6 +116,7 @@ impl QuantityKind {
         if unit.is_empty() && number != 0.0 {
             return Err(ParseQuantityError::NoUnit {
                 expected: self.name,
+                example: self.example,
                 units: self.unit_names(),
                 found: text.to_owned(),
             });

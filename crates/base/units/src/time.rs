@@ -236,7 +236,7 @@ mod tests {
         let error = "20".parse::<Duration>().unwrap_err();
         assert_eq!(
             error.to_string(),
-            "\"20\" has no unit; units of a duration: ns, us, µs, ms, s, min, h"
+            "\"20\" has no unit; add one, as in \"20 ms\"; units of a duration: ns, us, µs, ms, s, min, h"
         );
     }
 

@@ -168,7 +168,7 @@ fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
             "unknown use `vioce`\n  did you mean `voice`?",
         ),
         ([&line[..], &["--link", "pppo"]].concat(), "unknown link `pppo`\n  did you mean `pppoe`?"),
-        ([&line[..], &["--users", "0"]].concat(), "0 is not in 1..=1000"),
+        ([&line[..], &["--users", "0"]].concat(), "write a whole number from 1 to 1000"),
         ([&line[..], &["--from", "nowhere.csv"]].concat(), "cannot read nowhere.csv"),
         (
             vec!["--up", "1 kbit/s", "--down", "8 Mbit/s"],

@@ -193,6 +193,7 @@ fn cautions_of_long_flows(network: &Network) -> Vec<(IsOf<'_>, &'static str)> {
         (Box::new(move |source| competes_from_afar(network, source)), AT_DISTANCES),
         (Box::new(move |source| takes_turns(network, source)), IN_TURN_WITH),
         (Box::new(move |source| network.is_slow_to_recover(source.workload)), SLOW_TO_RECOVER),
+        (Box::new(move |source| network.is_measured_briefly(source.workload)), MEASURED_BRIEFLY),
     ]
 }
 
@@ -342,6 +343,9 @@ const IN_TURN_WITH: &str = "while transfers of others take turns with long flows
     back slowly afterwards. Their goodput may be up to a quarter lower, most so with one or two of them.";
 const SLOW_TO_RECOVER: &str = "slow start overflows a buffer on their way, and their windows take longer to grow back than the warm-up. \
     Until then their goodput is lower; to measure it afterwards, lengthen `warm_up`.";
+const MEASURED_BRIEFLY: &str = "a full buffer on their way takes more than a twentieth of the measured time to drain. Data behind \
+    a lost packet waits for that long at the receiver, so the goodput of such a run may be up to half lower, or a quarter \
+    higher. For a closer figure, lengthen `duration` or make the buffer smaller.";
 const BANDS: &str = "Bands in priority order: M/G/1 with non-preemptive priorities (Cobham; Guo et \
     al. 2005, eq. 1).";
 const WEIGHTS: &str = "Classes with weights: only values that are nearly the same in every order \

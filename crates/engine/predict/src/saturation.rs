@@ -147,6 +147,10 @@ fn regrowth(kept: f64, window: f64, trip: f64) -> f64 {
     }
 }
 
+/// The part of the measured time in which a full buffer drains, up to which goodput is close to its mean. Of 30 settings (two
+/// lines in turn, 100 to 1000 packets), it was up to 7 % off at 0.041, 20 % at 0.068, and 57 % at 0.14.
+const MAX_DRAIN: f64 = 0.05;
+
 /// The messages of others that may come while a long flow grows back what a cut took. With one burst in a hundred that finds
 /// the buffer full, there is a further cut in each such time.
 const MAX_MEANWHILE: f64 = 100.0;
@@ -202,6 +206,18 @@ impl Network {
                 is_plain && !is_filled && burst > queue.room(bundle.packet)
             });
             overflows && regrowth(bundle.kept, window, trip) > self.before[source]
+        })
+    }
+
+    /// Whether a full buffer on the way of a source's long flows takes so large a part of the measured time to drain that it
+    /// shows what single losses hold up at the receiver.
+    pub(crate) fn is_measured_briefly(&self, source: usize) -> bool {
+        self.bundles.iter().filter(|bundle| bundle.source == source).any(|bundle| {
+            let line = &self.lines[bundle.bottleneck];
+            let (band, _) = self.last(self.hop(bundle, bundle.bottleneck));
+            let is_full = self.met[bundle.bottleneck][band].is_least;
+            let room = line.bands()[band].room(bundle.packet);
+            is_full && room * line.time(bundle.packet) > MAX_DRAIN * self.measured
         })
     }
 

@@ -6,17 +6,32 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParamsError {
     parameter: &'static str,
+    item: Option<usize>,
     message: String,
 }
 
 impl ParamsError {
     pub(crate) fn new(parameter: &'static str, message: impl Into<String>) -> Self {
-        ParamsError { parameter, message: message.into() }
+        ParamsError { parameter, item: None, message: message.into() }
+    }
+
+    /// An error in one item of a list, counted from zero.
+    pub(crate) fn of_item(
+        parameter: &'static str,
+        item: usize,
+        message: impl Into<String>,
+    ) -> Self {
+        ParamsError { item: Some(item), ..ParamsError::new(parameter, message) }
     }
 
     /// The name of the parameter, for example `max_threshold`.
     pub fn parameter(&self) -> &'static str {
         self.parameter
+    }
+
+    /// The item of the parameter, counted from zero, where it is a list and one item is wrong.
+    pub fn item(&self) -> Option<usize> {
+        self.item
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn check(draft: Draft<'_>, mut findings: Findings) -> Result<Plans, D
         warnings: Diagnostics::default(),
     };
     if is_sound_tree {
-        promises(document, &plans, &written, &mut findings);
+        guarantees(document, &plans, &written, &mut findings);
         unreachable(document, &plans, &written, &mut findings);
     }
     let classes = plans.sites.len() + plans.customers.len();
@@ -249,15 +249,15 @@ fn addresses(customers: &[Customer], written: &[Written], findings: &mut Finding
     }
 }
 
-/// Refuses sites and lines that cannot carry what is promised behind them.
-fn promises(document: &Document, plans: &Plans, written: &[Written], findings: &mut Findings) {
+/// Refuses sites and lines that cannot carry what is guaranteed behind them.
+fn guarantees(document: &Document, plans: &Plans, written: &[Written], findings: &mut Findings) {
     for direction in Direction::ALL {
         let way = direction.name();
-        let mut refuse = |what: &str, spot: &Spot, promised: u64, rate: Rate| {
-            if promised > rate.bits_per_sec() {
-                let promised = Rate::from_bits_per_sec(promised);
+        let mut refuse = |what: &str, spot: &Spot, guaranteed: u64, rate: Rate| {
+            if guaranteed > rate.bits_per_sec() {
+                let guaranteed = Rate::from_bits_per_sec(guaranteed);
                 let message = format!(
-                    "customers of {what} get at least {promised} {way} together, above its rate of {rate}"
+                    "customers of {what} get at least {guaranteed} {way} together, above its rate of {rate}"
                 );
                 let help = format!(
                     "lower `at_least`, or raise the rate; without `at_least` a customer counts as {}",
@@ -267,9 +267,9 @@ fn promises(document: &Document, plans: &Plans, written: &[Written], findings: &
             }
         };
         let sums = plans.sums(|customer| plans.floor(customer, direction));
-        for (site, promised) in plans.sites.iter().zip(sums) {
+        for (site, guaranteed) in plans.sites.iter().zip(sums) {
             let spot = document.spot(&format!("sites.{}.{way}", site.name));
-            refuse(&format!("site `{}`", site.name), &spot, promised, site.rates.of(direction));
+            refuse(&format!("site `{}`", site.name), &spot, guaranteed, site.rates.of(direction));
         }
         let all = plans.customers.iter().map(|one| plans.floor(one, direction).bits_per_sec());
         let spot = document.spot(&format!("line.{way}"));

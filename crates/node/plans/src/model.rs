@@ -66,7 +66,7 @@ pub struct Customer {
     pub addresses: Vec<Prefix>,
     /// The plan: the most that it gets.
     pub plan: Rates,
-    /// What it gets even if all others send, where that is promised.
+    /// What it gets even if all others send, where that is guaranteed.
     pub at_least: Option<Rates>,
     /// The site, an index of [`Plans::sites`]; `None` for one that is directly behind the line.
     pub site: Option<usize>,
@@ -117,7 +117,7 @@ pub struct Plans {
 impl Plans {
     /// The least rate that can be written: with less, a queue could not keep delays short.
     pub const MIN_RATE: Rate = Rate::from_bits_per_sec(64_000);
-    /// What each customer gets even without a promise, so that its connections stay open.
+    /// What each customer gets even without a guarantee, so that its connections stay open.
     pub const MIN_SHARE: Rate = Rate::from_bits_per_sec(8_000);
     /// How deep sites may be nested: the kernel's tree has 8 levels, of which the line and the customers take two.
     pub const MAX_DEPTH: usize = 6;

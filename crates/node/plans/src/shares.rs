@@ -1,6 +1,6 @@
 //! What busy customers get of sites and the line: weighted max–min fairness over the tree, as HTB shares.
 //!
-//! Each busy customer gets at least its promise. What a site was promised for its idle customers goes to its busy ones, from the
+//! Each busy customer gets at least its guarantee. What a site was guaranteed for its idle customers goes to its busy ones, from the
 //! innermost site outwards; the line gives the rest. All who may still get more get it in proportion to their
 //! quantum, until their plan, one of their sites or the line is full (water filling, Bertsekas & Gallager 1992, section 6.5.2).
 

@@ -224,7 +224,8 @@ impl Checker<'_> {
                 let message = KEYS
                     .iter()
                     .fold(error.to_string(), |message, (name, key)| message.replace(name, key));
-                self.document.mistake(&format!("{path}.{key}"), message, "");
+                let item = error.item().map_or(String::new(), |item| format!(".{item}"));
+                self.document.mistake(&format!("{path}.{key}{item}"), message, "");
             })
             .ok()
     }

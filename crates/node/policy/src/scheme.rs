@@ -78,8 +78,8 @@ pub(crate) trait QueueScheme: DeserializeOwned + JsonSchema {
         None
     }
 
-    /// The rate that its classes together get at least. `None` if it promises none.
-    fn promised(plan: &Self::Plan) -> Option<Rate> {
+    /// The rate that its classes together get at least. `None` if it guarantees none.
+    fn guaranteed(plan: &Self::Plan) -> Option<Rate> {
         let _ = plan;
         None
     }
@@ -267,10 +267,10 @@ macro_rules! register_queues {
                 match self { $(QueuePlan::$Scheme(plan) => $module::Keys::shaped_to(plan)),+ }
             }
 
-            /// The rate that its classes together get at least. `None` if it promises none.
-            pub fn promised(&self) -> Option<shortflow_units::Rate> {
+            /// The rate that its classes together get at least. `None` if it guarantees none.
+            pub fn guaranteed(&self) -> Option<shortflow_units::Rate> {
                 use crate::scheme::QueueScheme;
-                match self { $(QueuePlan::$Scheme(plan) => $module::Keys::promised(plan)),+ }
+                match self { $(QueuePlan::$Scheme(plan) => $module::Keys::guaranteed(plan)),+ }
             }
 
             /// The queues inside it, in order. Most queues have none.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, Visitor};
+use shortflow_units::Rate;
 
 /// How often something happens, per second; above zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +27,9 @@ impl<'de> Deserialize<'de> for Frequency {
                     Some(frequency) if (1e-9..=1e9).contains(&frequency) => {
                         Ok(Frequency(frequency))
                     }
+                    _ if text.parse::<Rate>().is_ok() => Err(E::custom(format!(
+                        "{text:?} is in bits; `rate` counts how often, as in \"67.7 /s\": for bits use `load`"
+                    ))),
                     _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
                 }
             }

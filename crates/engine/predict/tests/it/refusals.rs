@@ -186,6 +186,28 @@ fn long_flows_whose_slow_start_overflows_a_buffer_come_with_a_warning_unless_the
 }
 
 #[test]
+fn long_flows_at_a_buffer_that_drains_slowly_come_with_a_warning_unless_the_run_is_longer() {
+    let warned = |queue: &str, duration: &str| {
+        let text = format!(
+            r#"
+            duration = "{duration}"
+            warm_up = "10 s"
+            hosts = {{ user = {{}}, server = {{}} }}
+            routers.r = {{}}
+            links.server = {{ between = ["server", "r"], rate = "1 Gbit/s", delay = "1 ms" }}
+            links.line = {{ between = ["r", "user"], rate = "800 kbit/s", delay = "20 ms", queue = "{queue}" }}
+            workloads.long.bulk = {{ from = "server", to = "user", flows = 2 }}
+            "#
+        );
+        let (_, said) = predicted(&[("line.toml", &text)]);
+        said.iter().any(|one| one.starts_with("`long`: a full buffer on their way"))
+    };
+    // Simulated: 459 kbit/s in 120 s and 743 in 600 s, where 772 are predicted. The buffer drains in 15 s.
+    assert!(warned("1000 pkt", "120 s"));
+    assert!(!warned("1000 pkt", "600 s") && !warned("100 pkt", "120 s"));
+}
+
+#[test]
 fn long_flows_in_turn_with_transfers_come_with_a_warning() {
     let warned = |transfers: &str| {
         let text = format!(

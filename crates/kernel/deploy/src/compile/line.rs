@@ -41,7 +41,8 @@ pub(super) fn compile(
     let link_layer = compiler.link_layer(&path, own.map(|own| own.link_layer()));
     let mut line = Line { leaves: Vec::new(), priority: 0 };
     let choice = if let QueuePlan::Htb(classes) = queue {
-        compiler.guaranteed(classes, queue.promised(), rate, &path, &mut line)?
+        refuse_beyond(queue.guaranteed(), rate, &path)?;
+        compiler.guaranteed(classes, &path, &mut line)?
     } else if priorities(queue) > MAX_PRIORITIES {
         let waiting = compiler.discipline(queue, &path)?;
         line.add("all", None, FRAME, waiting)
@@ -267,17 +268,9 @@ impl Compiler<'_> {
     fn guaranteed(
         &mut self,
         classes: &Turns<RateRange>,
-        promised: Option<Rate>,
-        rate: Rate,
         path: &str,
         line: &mut Line,
     ) -> Compiled<Choice<usize>> {
-        if let Some(promised) = promised.filter(|promised| *promised > rate) {
-            let what =
-                format!("its classes are promised {promised} together, but the line has {rate}");
-            let hint = "lower `at_least` of some classes, or raise --rate";
-            return Err(vec![Refusal::of_policy(path, &what, Some(hint))]);
-        }
         for (index, (rates, _)) in classes.classes().iter().enumerate() {
             self.refuse_slow(&format!("{path}.classes.{index}"), rates.at_least())?;
         }
@@ -371,4 +364,14 @@ pub(super) fn by_code_point(bands: usize, band_of: impl Fn(Dscp) -> usize) -> (C
     let named = (0..bands).filter(|band| *band != rest);
     let rule = |band| (MultiField { dscps: Some(of(band)), ..MultiField::default() }, band);
     (Classifier::new(named.map(rule).collect()), rest)
+}
+
+/// Refuses guaranteed rates that exceed the line's together.
+pub(super) fn refuse_beyond(guaranteed: Option<Rate>, rate: Rate, path: &str) -> Compiled<()> {
+    let Some(guaranteed) = guaranteed.filter(|guaranteed| *guaranteed > rate) else {
+        return Ok(());
+    };
+    let what = format!("its classes are guaranteed {guaranteed} together, but the line has {rate}");
+    let hint = "lower `at_least` of some classes, or raise --rate";
+    Err(vec![Refusal::of_policy(path, &what, Some(hint))])
 }

@@ -35,6 +35,7 @@ pub(super) fn compile(
     let rate = compiler.rate(own, &role.name)?;
     let burst = compiler.burst(&path, rate, own.map(ShaperParams::burst));
     let link_layer = compiler.own_layer(&path, own.map(ShaperParams::link_layer));
+    super::line::refuse_beyond(queue.guaranteed(), rate, &path)?;
     let Queues { schedule, classifier, otherwise } = queues(queue, rate, &path)?;
     let refused = |why: String| vec![Refusal::of_policy(&path, &why, None)];
     let shaper = ShaperParams::new(rate, burst).map_err(|error| refused(error.to_string()))?;

@@ -14,7 +14,7 @@ pub enum RolesError {
     /// Several roles do something, and none of them is named.
     #[error(
         "several roles of policy {policy:?} have an effect: {}\nname those for this device: \
-            --role {}", quoted(.acting), .example.join(",")
+            --role {}{}", quoted(.acting), .example.join(","), place_of(.within_tcp)
     )]
     Several {
         /// The name of the policy.
@@ -23,6 +23,8 @@ pub enum RolesError {
         acting: Vec<String>,
         /// Those that one device can play.
         example: Vec<String>,
+        /// Those whose place is the TCP of a sending host.
+        within_tcp: Vec<String>,
     },
     /// The policy has no role of this name.
     #[error("policy {policy:?} has no role `{name}`\nits roles are {}", quoted(.roles))]
@@ -97,15 +99,30 @@ fn only_role(policy: &Policy) -> Result<Vec<&Role>, RolesError> {
             let both: Vec<&Role> = marks.into_iter().chain(queues).copied().collect();
             let example = if both.is_empty() { vec![possible[0]] } else { both };
             let names = |roles: &[&Role]| roles.iter().map(|role| role.name.clone()).collect();
-            let (acting, example) = (names(several), names(&example));
-            Err(RolesError::Several { policy: name, acting, example })
+            let within_tcp: Vec<&Role> =
+                several.iter().filter(|role| is_within_tcp(role)).copied().collect();
+            let [acting, example, within_tcp] = [several, &example, &within_tcp].map(names);
+            Err(RolesError::Several { policy: name, acting, example, within_tcp })
         }
     }
 }
 
 /// Whether a role's queue is one of the sending host's, before its TCP or within it.
 fn is_of_host(role: &Role) -> bool {
-    matches!(role.queue, Some(QueuePlan::AggregateShaper(_) | QueuePlan::SourceScheduler(_)))
+    is_within_tcp(role) || matches!(role.queue, Some(QueuePlan::SourceScheduler(_)))
+}
+
+/// Whether a role's queue goes into the TCP of a host, and not onto a device.
+fn is_within_tcp(role: &Role) -> bool {
+    matches!(role.queue, Some(QueuePlan::AggregateShaper(_)))
+}
+
+/// A line on the roles that no device plays, if there are any.
+fn place_of(within_tcp: &[String]) -> String {
+    match within_tcp {
+        [] => String::new(),
+        roles => format!("\n{} belongs in the TCP of the sending host: `--tcp` instead of `--dev`", quoted(roles)),
+    }
 }
 
 /// Names between backquotes, separated by commas.

@@ -54,7 +54,7 @@ pub(crate) fn classes(plans: &Plans, direction: Direction, before: &[Class]) -> 
     let mut numbers = Numbers::new(before);
     let line = plans.line.of(direction);
     let floors = plans.sums(|customer| plans.floor(customer, direction));
-    let promised: u64 =
+    let guaranteed: u64 =
         plans.customers.iter().map(|one| plans.floor(one, direction).bits_per_sec()).sum();
     let class = |minor, parent, kind, floor, ceiling| Class {
         minor,
@@ -68,7 +68,7 @@ pub(crate) fn classes(plans: &Plans, direction: Direction, before: &[Class]) -> 
     let most = plans.unknown.map_or(line, |rates| rates.of(direction)).min(line);
     let mut all = vec![
         class(LINE, 0, Kind::Line, line, line),
-        class(UNKNOWN, LINE, Kind::Unknown, floor_of_unknown(line, promised).min(most), most),
+        class(UNKNOWN, LINE, Kind::Unknown, floor_of_unknown(line, guaranteed).min(most), most),
     ];
     let mut of_site = BTreeMap::new();
     for site in outermost_first(plans) {
@@ -97,9 +97,9 @@ pub(crate) fn classes(plans: &Plans, direction: Direction, before: &[Class]) -> 
 }
 
 /// What unknown addresses get even if all customers send: a hundredth of the line, so that routing protocols go on, as far as
-/// promises leave it.
-fn floor_of_unknown(line: Rate, promised: u64) -> Rate {
-    let rest = line.bits_per_sec().saturating_sub(promised);
+/// guarantees leave it.
+fn floor_of_unknown(line: Rate, guaranteed: u64) -> Rate {
+    let rest = line.bits_per_sec().saturating_sub(guaranteed);
     Rate::from_bits_per_sec((line.bits_per_sec() / 100).min(rest)).max(Plans::MIN_SHARE)
 }
 

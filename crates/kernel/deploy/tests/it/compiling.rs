@@ -215,9 +215,9 @@ fn htb_guarantees_each_class_its_rate_and_shares_the_rest_in_proportion() {
     assert!(rest.contains("prio 0 quantum 1514"), "{rest}");
 
     let refused = |policy| compiled(&policy, &settings(&[], false)).unwrap_err()[0].to_string();
-    let promised = refused(classes("9 Mbit/s", fifo));
-    let says = "its classes are promised 11 Mbit/s together, but the line has 10 Mbit/s";
-    assert!(promised.contains(says), "{promised}");
+    let guaranteed = refused(classes("9 Mbit/s", fifo));
+    let says = "its classes are guaranteed 11 Mbit/s together, but the line has 10 Mbit/s";
+    assert!(guaranteed.contains(says), "{guaranteed}");
     let inside = refused(classes(
         "6 Mbit/s",
         &format!("htb.classes = [{{ at_least = \"1 Mbit/s\", queue.{fifo} }}]"),

@@ -16,7 +16,7 @@ use shortflow_units::{Bytes, Duration, Instant, Length, Rate};
 
 use crate::bench::{mbit, ms, p, rng};
 
-/// A customer with this number: 10.0.NUMBER.0/24, a site, a promise and a plan in Mbit/s.
+/// A customer with this number: 10.0.NUMBER.0/24, a site, a guarantee and a plan in Mbit/s.
 fn customer(number: u32, site: Option<usize>, at_least: f64, at_most: u64) -> Customer {
     let rates =
         RateRange::new(Rate::from_bits_per_sec((at_least * 1e6) as u64), Some(mbit(at_most)));
@@ -82,10 +82,10 @@ fn close(got: &[f64], expected: &[f64]) {
 }
 
 #[test]
-fn promises_come_first_and_the_rest_is_shared_in_proportion_to_plans() {
+fn guarantees_come_first_and_the_rest_is_shared_in_proportion_to_plans() {
     let customers = vec![customer(0, None, 10.0, 20), customer(1, None, 0.008, 40)];
     let tree = settings(vec![], customers);
-    // 10 are promised to the first. Of 20 it gets a third, so 16.7; the second gets 13.3.
+    // 10 are guaranteed to the first. Of 20 it gets a third, so 16.7; the second gets 13.3.
     close(&got(&tree, 30, 2, &[0, 1]), &[16.67, 13.33]);
     close(&got(&tree, 30, 2, &[0]), &[20.0, 0.0]);
 }
@@ -99,7 +99,7 @@ fn a_site_never_carries_more_than_its_rate() {
 }
 
 #[test]
-fn what_a_site_was_promised_for_idle_customers_goes_to_its_busy_ones() {
+fn what_a_site_was_guaranteed_for_idle_customers_goes_to_its_busy_ones() {
     let customers = vec![
         customer(0, Some(0), 40.0, 100),
         customer(1, Some(0), 0.008, 100),
@@ -143,10 +143,10 @@ fn what_cannot_be_is_refused_by_the_number_of_the_customer_or_site() {
         (settings(vec![], ok()), "customer 1: its site does not exist"),
         (settings(circle, ok()), "site 1: sites stand in a circle, or more than 6 deep"),
         (settings(vec![site(Some(7), 5)], ok()), "site 1: its parent does not exist"),
-        (settings(vec![site(None, 0)], ok()), "rate must be above zero; found 0 bit/s"),
+        (settings(vec![site(None, 0)], ok()), "site 1: rate must be above zero; found 0 bit/s"),
         (
             settings(vec![site(None, 5)], vec![customer(0, Some(0), 6.0, 8)]),
-            "site 1: its customers are promised 6 Mbit/s together, which is above its rate 5 Mbit/s",
+            "site 1: its customers are guaranteed 6 Mbit/s together, which is above its rate 5 Mbit/s",
         ),
         (
             settings(vec![site(None, 5)], [ok(), ok()].concat()),
@@ -178,15 +178,15 @@ fn a_site_whose_customers_all_wait_is_not_ready_before_the_first_of_them() {
     assert!(tree.dequeue(first, &mut drops).is_some());
 }
 
-/// Trees of up to four sites with these rates and eight customers with one of these promises, and who is busy.
+/// Trees of up to four sites with these rates and eight customers with one of these guarantees, and who is busy.
 fn trees(
     rates: Range<u64>,
-    promises: &[f64],
+    guarantees: &[f64],
 ) -> impl Strategy<Value = (CustomerTreeSettings, Vec<bool>)> {
     let site = (prop::option::of(0..4usize), rates);
     let one = (
         prop::option::of(0..4usize),
-        prop::sample::select(promises.to_vec()),
+        prop::sample::select(guarantees.to_vec()),
         5..40u64,
         any::<bool>(),
     );
@@ -239,8 +239,8 @@ fn poured(settings: &CustomerTreeSettings, line: f64, busy: &[bool]) -> Vec<f64>
     }
     // Innermost sites first: a parent stands before its sites.
     for site in (0..settings.sites.len()).rev() {
-        let promised = behind(site).map(|at| mega(settings.customers[at].rates.at_least())).sum();
-        pour(&mut got, &behind(site).collect::<Vec<_>>(), promised);
+        let guaranteed = behind(site).map(|at| mega(settings.customers[at].rates.at_least())).sum();
+        pour(&mut got, &behind(site).collect::<Vec<_>>(), guaranteed);
     }
     pour(&mut got, &(0..busy.len()).collect::<Vec<_>>(), line);
     got
@@ -259,7 +259,7 @@ fn customers_behind_a_full_site_in_a_site_take_nothing_from_their_neighbours() {
 }
 
 #[test]
-fn a_promise_beside_a_small_plan_does_not_count_against_the_share_of_its_site() {
+fn a_guarantee_beside_a_small_plan_does_not_count_against_the_share_of_its_site() {
     let customers = vec![
         customer(0, Some(0), 40.0, 50),
         customer(1, Some(0), 0.008, 50),

@@ -56,7 +56,7 @@ pub fn import(tables: Tables) -> Result<Imported, Diagnostics> {
     let devices = Arc::new(tables.devices);
     let circuits = circuits::read(&devices, &tree, &mut findings);
     let line = written::line(tables.line, &tree, &devices, &mut findings);
-    let circuits = written::without_broken_promises(circuits, &tree, line, &mut findings);
+    let circuits = written::without_impossible_guarantees(circuits, &tree, line, &mut findings);
     let warnings = findings.checked()?;
     let (plans, customers) = (written::plans(&tree, line), written::customers(&circuits, &tree));
     Ok(Imported { plans, customers, warnings })

@@ -39,7 +39,7 @@ pub(super) fn line(
 }
 
 /// The same customers, without guaranteed rates where a site cannot carry their sum.
-pub(super) fn without_broken_promises(
+pub(super) fn without_impossible_guarantees(
     mut circuits: Vec<Circuit>,
     tree: &Tree,
     line: Rates,
@@ -69,15 +69,15 @@ pub(super) fn without_broken_promises(
         let behind = |circuit: &Circuit| {
             site == tree.nodes.len() || tree.path(circuit.site).any(|one| one == site)
         };
-        let promised: Vec<&mut Circuit> =
+        let guaranteed: Vec<&mut Circuit> =
             circuits.iter_mut().filter(|one| behind(one) && one.at_least.is_some()).collect();
-        let Some(first) = promised.first() else { continue };
+        let Some(first) = guaranteed.first() else { continue };
         let what = format!(
             "the guaranteed rates of {} customers of `{title}` are above its rate together",
-            promised.len()
+            guaranteed.len()
         );
         findings.warning(&first.spot, what, "they are not taken over");
-        promised.into_iter().for_each(|circuit| circuit.at_least = None);
+        guaranteed.into_iter().for_each(|circuit| circuit.at_least = None);
     }
     circuits
 }

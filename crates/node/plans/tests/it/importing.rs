@@ -109,8 +109,8 @@ fn guaranteed_rates_that_a_site_cannot_carry_are_left_out_with_a_warning() {
     assert!(
         warnings(&imported).contains("rates of 4 customers of `AP/1` are above its rate together")
     );
-    let promised: Vec<bool> = plans.customers.iter().map(|one| one.at_least.is_some()).collect();
-    assert_eq!(promised, [false, false, false, false, true]);
+    let guaranteed: Vec<bool> = plans.customers.iter().map(|one| one.at_least.is_some()).collect();
+    assert_eq!(guaranteed, [false, false, false, false, true]);
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn seven_nested_sites_are_one_too_many() {
 }
 
 #[test]
-fn promises_above_a_plan_or_above_a_sites_rate_are_refused() {
+fn guarantees_above_a_plan_or_above_a_sites_rate_are_refused() {
     let found = refused("A,192.0.2.1,25 Mbit/s,5 Mbit/s,26 Mbit/s,,\n");
     assert!(found.contains("gets at least 26 Mbit/s down, above its plan of 25 Mbit/s"), "{found}");
     // 3 × 70 Mbit/s behind a sector of 200; the tower carries 400.

@@ -44,7 +44,7 @@ fn a_full_site_leaves_the_rest_of_the_one_in_front_to_others() {
 }
 
 #[test]
-fn promises_come_first_and_those_of_idle_customers_go_to_their_site() {
+fn guarantees_come_first_and_those_of_idle_customers_go_to_their_site() {
     let plans = with(
         "A,192.0.2.1,200 Mbit/s,50 Mbit/s,150 Mbit/s,40 Mbit/s,sector\n\
          B,192.0.2.2,200 Mbit/s,50 Mbit/s,,,sector\n\
@@ -63,13 +63,13 @@ fn nothing_is_overdrawn_and_nobody_can_get_more() {
     let sites = ["", "tower", "sector"];
     let row = |at: u32| {
         let plan = 1 + at * at * 7 % 300;
-        let promise = if at.is_multiple_of(5) {
+        let guarantee = if at.is_multiple_of(5) {
             format!("{} kbit/s,100 kbit/s", 100 * plan)
         } else {
             ",".into()
         };
         let (site, host) = (sites[at as usize % 3], at + 1);
-        format!("C{at},198.51.100.{host},{plan} Mbit/s,1 Mbit/s,{promise},{site}\n")
+        format!("C{at},198.51.100.{host},{plan} Mbit/s,1 Mbit/s,{guarantee},{site}\n")
     };
     let plans = with(&(0..40).map(row).collect::<String>()).unwrap();
     for pattern in 1..60u64 {

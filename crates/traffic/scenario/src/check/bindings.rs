@@ -114,7 +114,7 @@ fn warn_of_rates(
     }
 }
 
-/// Why the rates of a queue do not fit a link, and what to do: a shaper without effect, or promises that cannot be kept.
+/// Why the rates of a queue do not fit a link, and what to do: a shaper without effect, or guarantees that cannot be kept.
 fn ill_fitting(
     queue: &QueuePlan,
     role: &str,
@@ -128,27 +128,27 @@ fn ill_fitting(
         (message, "set its rate a little below that of the bottleneck")
     });
     idle.or_else(|| {
-        let (scheme, promised, available) = overpromised(queue, rate)?;
+        let (scheme, guaranteed, available) = beyond_the_rate(queue, rate)?;
         let message = format!(
-            "the classes of `{scheme}` in the role `{role}` are promised {promised} together, but there \
+            "the classes of `{scheme}` in the role `{role}` are guaranteed {guaranteed} together, but there \
              is {available}; they share it in proportion to these rates"
         );
         Some((message, "lower `at_least` of some classes"))
     })
 }
 
-/// The queue whose classes are promised more than there is, with both rates. A class of `htb` has what it is promised itself.
-fn overpromised(queue: &QueuePlan, rate: Rate) -> Option<(String, Rate, Rate)> {
+/// The queue whose classes are guaranteed more than there is, with both rates. A class of `htb` has what it is guaranteed itself.
+fn beyond_the_rate(queue: &QueuePlan, rate: Rate) -> Option<(String, Rate, Rate)> {
     let available = queue.shaped_to().map_or(rate, |shaped_to| shaped_to.min(rate));
-    if let Some(promised) = queue.promised().filter(|promised| *promised > available) {
-        return Some((queue.scheme(), promised, available));
+    if let Some(guaranteed) = queue.guaranteed().filter(|guaranteed| *guaranteed > available) {
+        return Some((queue.scheme(), guaranteed, available));
     }
     match queue {
         QueuePlan::Htb(classes) => {
             let mut each = classes.classes().iter();
-            each.find_map(|(rates, inner)| overpromised(inner, rates.at_least()))
+            each.find_map(|(rates, inner)| beyond_the_rate(inner, rates.at_least()))
         }
-        _ => queue.inner().into_iter().find_map(|inner| overpromised(inner, available)),
+        _ => queue.inner().into_iter().find_map(|inner| beyond_the_rate(inner, available)),
     }
 }
 

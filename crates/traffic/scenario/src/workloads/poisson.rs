@@ -83,7 +83,7 @@ impl WorkloadKeys for Keys {
             }
         };
         if rate > MAX_PER_SECOND {
-            checker.too_often(&format!("{path}.load"), rate);
+            checker.too_often(&format!("{path}.{}", self.load_key()), rate);
             return None;
         }
         let (start, stop) = span?;

@@ -145,20 +145,20 @@ warning: the shaper of the role `core` has no effect: its rate 10 Mbit/s is not 
 }
 
 #[test]
-fn classes_that_are_promised_more_than_their_line_has_are_warned_of() {
+fn classes_that_are_guaranteed_more_than_their_line_has_are_warned_of() {
     let class = |rate: &str| format!("{{ at_least = \"{rate}\", queue.fifo.limit = \"9 pkt\" }}");
     let ef = class("6 Mbit/s").replacen('{', "{ match.dscp = \"EF\",", 1);
     let htb = |rate: &str| format!("htb.classes = [{ef}, {}]", class(rate));
-    let promised = |queue: String| warnings(&format!("[roles.core]\nqueue.{queue}\n"));
-    assert_eq!(promised(htb("4 Mbit/s")), "");
-    let line = promised(htb("5 Mbit/s"));
-    let says = "the classes of `htb` in the role `core` are promised 11 Mbit/s together, but there is 10 Mbit/s;";
+    let guaranteed = |queue: String| warnings(&format!("[roles.core]\nqueue.{queue}\n"));
+    assert_eq!(guaranteed(htb("4 Mbit/s")), "");
+    let line = guaranteed(htb("5 Mbit/s"));
+    let says = "the classes of `htb` in the role `core` are guaranteed 11 Mbit/s together, but there is 10 Mbit/s;";
     assert!(line.contains(says), "{line}");
-    let shaped = promised(format!("shaper = {{ rate = \"9 Mbit/s\", queue.{} }}", htb("4 Mbit/s")));
-    assert!(shaped.contains("are promised 10 Mbit/s together, but there is 9 Mbit/s;"), "{shaped}");
+    let shaped = guaranteed(format!("shaper = {{ rate = \"9 Mbit/s\", queue.{} }}", htb("4 Mbit/s")));
+    assert!(shaped.contains("are guaranteed 10 Mbit/s together, but there is 9 Mbit/s;"), "{shaped}");
     let of_class = format!("{{ at_least = \"3 Mbit/s\", queue.{} }}", htb("4 Mbit/s"));
-    let nested = promised(format!("htb.classes = [{of_class}]"));
-    assert!(nested.contains("are promised 10 Mbit/s together, but there is 3 Mbit/s;"), "{nested}");
+    let nested = guaranteed(format!("htb.classes = [{of_class}]"));
+    assert!(nested.contains("are guaranteed 10 Mbit/s together, but there is 3 Mbit/s;"), "{nested}");
 }
 
 #[test]

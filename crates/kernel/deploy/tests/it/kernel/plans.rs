@@ -173,7 +173,7 @@ fn two_customers_share_the_rate_of_their_site() {
 }
 
 #[test]
-fn what_is_promised_is_kept_while_others_send() {
+fn a_guaranteed_rate_is_kept_while_others_send() {
     on_a_bench(|bench| {
         add_addresses(bench, &[11, 12, 13]);
         let least = format!("{AT_TOWER}\nat_least = {{ down = \"7 Mbit/s\", up = \"7 Mbit/s\" }}");
@@ -197,12 +197,12 @@ fn what_is_promised_is_kept_while_others_send() {
 fn what_busy_customers_get_is_predicted() {
     on_a_bench(|bench| {
         add_addresses(bench, &[11, 12, 13]);
-        let promised =
+        let guaranteed =
             format!("{AT_TOWER}\nat_least = {{ down = \"3 Mbit/s\", up = \"3 Mbit/s\" }}");
         // The site holds A and B; all three could have 45 Mbit/s of the line's 50, and C has what its plan allows.
         let all = plans(&[
             customer("A", 11, "20 Mbit/s", AT_TOWER),
-            customer("B", 12, "5 Mbit/s", &promised),
+            customer("B", 12, "5 Mbit/s", &guaranteed),
             customer("C", 13, "16 Mbit/s", ""),
         ]);
         if deploy(&all).is_none() {
@@ -258,7 +258,7 @@ fn a_change_of_one_customer_loses_nothing_of_another() {
             commands.push((done.commands, done.prefixes));
             std::thread::sleep(Duration::from_millis(100));
         }
-        // A rate; another place with a queue, the old class, and what the site promises; a rate that changes the queue; another
+        // A rate; another place with a queue, the old class, and what the site guarantees; a rate that changes the queue; another
         // place. CoDel's target follows slow rates, and a FIFO's limit fast ones.
         assert_eq!(commands, [(1, 0), (4, 1), (2, 0), (4, 1)]);
         stop.store(true, Ordering::Relaxed);

@@ -27,13 +27,13 @@ use crate::{Backlog, Drops, QueueDiscipline, Queued};
 /// ```
 ///
 /// Each customer has a queue of its own. It never gets more than `at_most`, and no site more than its rate. Promises come
-/// first: a customer gets `at_least` when it needs it. What a site was promised for its idle customers goes to its busy
+/// first: a customer gets `at_least` when it needs it. What a site was guaranteed for its idle customers goes to its busy
 /// ones. The rest is shared in proportion to `at_most`, where customers with less than 12 Mbit/s count as 12, and
 /// with more than 1.6 Gbit/s as 1.6: on a device a turn is a frame to 200 KB. So shares are weighted max–min fair.
 ///
 /// The rest is shared by start-time fair queueing among all customers (Goyal, Vin & Cheng 1996). A site that is full holds
 /// its customers back, so their tags would fall behind. Each site counts its tags from an offset of its own, which moves
-/// up when the site may send again: so it gains nothing for later, and its customers keep their order. What the promise of
+/// up when the site may send again: so it gains nothing for later, and its customers keep their order. What the guarantee of
 /// a site pays moves the offset down, and so does not count against the site's share of the rest.
 ///
 /// O(d · log n) for n customers behind d sites, and a look-up of the address for each length of a prefix that occurs.
@@ -60,7 +60,7 @@ struct Leaf {
     queue: Box<dyn QueueDiscipline>,
     place: Place,
     weight: u64,
-    promise: Credit,
+    guarantee: Credit,
     /// The finish tag of its last packet, as its node counts.
     finish: Tag,
 }
@@ -104,23 +104,23 @@ impl CustomerTree {
             (one.rates, one.site.map_or(LINE, |site| site + 1), weight)
         });
         let unknown = std::iter::once((unknown, LINE, UNKNOWN_WEIGHT));
-        let mut promised = vec![0; nodes.len()];
+        let mut guaranteed = vec![0; nodes.len()];
         let mut leaves = Vec::with_capacity(settings.customers.len() + 1);
         for (at, (rates, node, weight)) in customers.chain(unknown).enumerate() {
             let number = nodes[node].add(Behind::Leaf(at));
-            let promise = Credit::new(rates.at_least(), saved(rates.at_least()));
+            let guarantee = Credit::new(rates.at_least(), saved(rates.at_least()));
             let queue = limited(queue(at), rates.at_most());
             let place = Place { node, number };
-            leaves.push(Leaf { queue, place, weight, promise, finish: Tag::MIN });
+            leaves.push(Leaf { queue, place, weight, guarantee, finish: Tag::MIN });
             for node in up(&nodes, node) {
-                promised[node] += rates.at_least().bits_per_sec();
+                guaranteed[node] += rates.at_least().bits_per_sec();
             }
         }
-        for (at, promised) in promised.into_iter().enumerate().skip(1) {
+        for (at, guaranteed) in guaranteed.into_iter().enumerate().skip(1) {
             let depth = up(&nodes, at).count();
             nodes[at].level = (CustomerTreeParams::MAX_DEPTH + 2 - depth) as u8;
-            let rate = Rate::from_bits_per_sec(promised);
-            nodes[at].promise = (promised > 0).then(|| Credit::new(rate, saved(rate)));
+            let rate = Rate::from_bits_per_sec(guaranteed);
+            nodes[at].guarantee = (guaranteed > 0).then(|| Credit::new(rate, saved(rate)));
         }
         nodes.iter_mut().for_each(Node::reserve);
         let mut changes = Ranking::new();
@@ -160,7 +160,7 @@ impl CustomerTree {
         let Place { node, number } = self.leaves[at].place;
         let virtual_time = self.virtual_time - self.offset(node);
         let leaf = &self.leaves[at];
-        let since = leaf.promise.free_at();
+        let since = leaf.guarantee.free_at();
         let (state, next) = match leaf.queue.ready_at() {
             None => (State::Idle, None),
             Some(ready_at) if ready_at > now => (State::Waits(ready_at), Some(ready_at)),
@@ -213,7 +213,7 @@ impl CustomerTree {
     }
 
     /// Chooses the customer that sends next: sets the path to it, and returns its number and where on the path the node
-    /// is that pays; the length of the path if the customer's own promise pays.
+    /// is that pays; the length of the path if the customer's own guarantee pays.
     fn choose(&mut self) -> Option<(usize, usize)> {
         self.path.clear();
         let (mut node, mut payer) = (LINE, None);
@@ -241,7 +241,7 @@ impl CustomerTree {
         let Place { node, number } = leaf.place;
         let start = self.nodes[node].tag(number).unwrap_or(leaf.finish);
         if payer == self.path.len() {
-            leaf.promise.pay(now, size);
+            leaf.guarantee.pay(now, size);
             leaf.finish = start;
         } else {
             leaf.finish = start + cost(packet.size, leaf.weight);
@@ -257,9 +257,9 @@ impl CustomerTree {
         for (depth, (node, _)) in self.path.iter().enumerate() {
             let node = &mut self.nodes[*node];
             if depth <= payer
-                && let Some(promise) = &mut node.promise
+                && let Some(guarantee) = &mut node.guarantee
             {
-                promise.pay(now, size);
+                guarantee.pay(now, size);
             }
             if let Some(limit) = &mut node.limit {
                 limit.pay(now, size);

@@ -33,7 +33,7 @@ pub(super) enum Behind {
     Node(usize),
 }
 
-/// A promise that is not kept yet, the first first: of customers before those of sites, and of a site before those of the
+/// A guarantee that is not kept yet, the first first: of customers before those of sites, and of a site before those of the
 /// site in front of it; then by the time since when it is due.
 type Due = (u8, Instant, u32);
 
@@ -48,7 +48,7 @@ pub(super) enum State {
     Ready {
         /// The start tag of the packet, as the node counts.
         tag: Tag,
-        /// A promise that it can claim: how far it is above customers, and since when.
+        /// A guarantee that it can claim: how far it is above customers, and since when.
         due: Option<(u8, Instant)>,
         /// How much of what is left it gets, beside others.
         weight: u64,
@@ -63,8 +63,8 @@ pub(super) struct Node {
     pub(super) level: u8,
     /// What it may send; `None` for a line without a rate of its own.
     pub(super) limit: Option<Credit>,
-    /// What is promised to all customers behind it together; `None` for the line.
-    pub(super) promise: Option<Credit>,
+    /// What is guaranteed to all customers behind it together; `None` for the line.
+    pub(super) guarantee: Option<Credit>,
     /// What is added to its tags to get those of the node in front of it.
     pub(super) offset: Tag,
     children: Vec<Behind>,
@@ -72,7 +72,7 @@ pub(super) struct Node {
     weights: Vec<u64>,
     /// Children with a packet that may leave now, by its start tag.
     ready: Ranking<(Tag, u32)>,
-    /// Those of them that can claim a promise.
+    /// Those of them that can claim a guarantee.
     due: Ranking<Due>,
     /// Children with packets that may leave later, by when.
     waiting: Ranking<(Instant, u32)>,
@@ -86,7 +86,7 @@ impl Node {
             place,
             level: 1,
             limit: limit.map(|rate| Credit::new(rate, saved(rate))),
-            promise: None,
+            guarantee: None,
             offset: 0,
             children: Vec::new(),
             weights: Vec::new(),
@@ -131,7 +131,7 @@ impl Node {
         self.ready.key(number).map(|(tag, _)| tag)
     }
 
-    /// The child whose promise is to be kept next.
+    /// The child whose guarantee is to be kept next.
     pub(super) fn first_due(&self) -> Option<u32> {
         self.due.first().map(|(_, number)| number)
     }
@@ -161,7 +161,7 @@ impl Node {
             return self.ready_at().map_or(State::Idle, State::Waits);
         };
         let own = || {
-            let since = self.promise.as_ref()?.free_at();
+            let since = self.guarantee.as_ref()?.free_at();
             (since <= now).then_some((self.level, since))
         };
         let claims = self.due.first().map(|((level, since, _), _)| (level, since)).or_else(own);
@@ -171,7 +171,7 @@ impl Node {
     /// When the state of a node that has not changed otherwise changes by itself.
     pub(super) fn changes_at(&self, now: Instant) -> Option<Instant> {
         self.ready.first()?;
-        let since = self.promise.as_ref().map(Credit::free_at);
+        let since = self.guarantee.as_ref().map(Credit::free_at);
         [Some(self.free_at()), since].into_iter().flatten().filter(|at| *at > now).min()
     }
 

@@ -76,8 +76,11 @@ impl CustomerTreeParams {
             return Err(ParamsError::new("customers", "there is no customer; list at least one"));
         }
         for (at, site) in sites.iter().enumerate() {
-            let refuse = |why| Err(ParamsError::new("sites", format!("site {}: {why}", at + 1)));
-            above_zero("rate", site.rate)?;
+            let refuse =
+                |why| Err(ParamsError::of_item("sites", at, format!("site {}: {why}", at + 1)));
+            if site.rate.is_zero() {
+                return refuse("rate must be above zero; found 0 bit/s".to_owned());
+            }
             let path = std::iter::successors(Some(at), |at| sites.get(*at)?.parent);
             let path: Vec<usize> = path.take(Self::MAX_DEPTH + 1).collect();
             if path.iter().any(|at| *at >= sites.len()) {
@@ -90,8 +93,9 @@ impl CustomerTreeParams {
         }
         let mut prefixes = Prefixes::default();
         for (at, customer) in customers.iter().enumerate() {
-            let refuse =
-                |why| Err(ParamsError::new("customers", format!("customer {}: {why}", at + 1)));
+            let refuse = |why| {
+                Err(ParamsError::of_item("customers", at, format!("customer {}: {why}", at + 1)))
+            };
             if customer.site.is_some_and(|site| site >= sites.len()) {
                 return refuse("its site does not exist".to_owned());
             }
@@ -110,32 +114,34 @@ impl CustomerTreeParams {
         Ok(CustomerTreeParams { settings, prefixes })
     }
 
-    /// Refuses promises that a site or the line cannot keep.
+    /// Refuses guarantees that a site or the line cannot keep.
     fn fits(settings: &CustomerTreeSettings) -> Result<(), ParamsError> {
         let CustomerTreeSettings { side: _, rate, sites, customers, unknown: _ } = settings;
-        let mut promised = vec![0u64; sites.len()];
+        let mut guaranteed = vec![0u64; sites.len()];
         let mut all = 0u64;
         for customer in customers {
             let at_least = customer.rates.at_least().bits_per_sec();
             all = all.saturating_add(at_least);
             for site in std::iter::successors(customer.site, |site| sites[*site].parent) {
-                promised[site] = promised[site].saturating_add(at_least);
+                guaranteed[site] = guaranteed[site].saturating_add(at_least);
             }
         }
-        let too_much = |promised: u64, rate: Rate| {
-            let promised = Rate::from_bits_per_sec(promised);
-            (promised > rate).then(|| {
+        let too_much = |guaranteed: u64, rate: Rate| {
+            let guaranteed = Rate::from_bits_per_sec(guaranteed);
+            (guaranteed > rate).then(|| {
                 format!(
-                    "its customers are promised {promised} together, which is above its rate {rate}"
+                    "its customers are guaranteed {guaranteed} together, which is above its rate {rate}"
                 )
             })
         };
         if let Some(why) = rate.and_then(|rate| too_much(all, rate)) {
             return Err(ParamsError::new("rate", format!("the line: {why}")));
         }
-        let mut each = promised.into_iter().zip(sites).enumerate();
+        let mut each = guaranteed.into_iter().zip(sites).enumerate();
         match each.find_map(|(at, (all, site))| Some((at, too_much(all, site.rate)?))) {
-            Some((at, why)) => Err(ParamsError::new("sites", format!("site {}: {why}", at + 1))),
+            Some((at, why)) => {
+                Err(ParamsError::of_item("sites", at, format!("site {}: {why}", at + 1)))
+            }
             None => Ok(()),
         }
     }

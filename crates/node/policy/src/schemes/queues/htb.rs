@@ -72,7 +72,7 @@ queue.fq-codel = {}
         Box::new(shares.expect("a checked policy has rates above zero"))
     }
 
-    fn promised(plan: &Plan) -> Option<Rate> {
+    fn guaranteed(plan: &Plan) -> Option<Rate> {
         let rates = plan.classes().iter().map(|(rates, _)| rates.at_least().bits_per_sec());
         Some(Rate::from_bits_per_sec(rates.fold(0, u64::saturating_add)))
     }

@@ -17,7 +17,7 @@ use crate::keys::{AddressesKey, ListOf};
 use crate::scheme::{Port, QueueScheme};
 use crate::schemes::queues::{QueueKeys, QueuePlan};
 
-/// Customers behind a tree of sites, each with a plan, a promise and a queue of its own. What is left is shared in proportion
+/// Customers behind a tree of sites, each with a plan, a guaranteed rate and a queue of its own. What is left is shared in proportion
 /// to plans.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -221,7 +221,7 @@ customers = [
         plan.params.settings().rate
     }
 
-    fn promised(plan: &Plan) -> Option<Rate> {
+    fn guaranteed(plan: &Plan) -> Option<Rate> {
         let customers = plan.params.settings().customers.iter();
         let rates = customers.map(|one| one.rates.at_least().bits_per_sec());
         Some(Rate::from_bits_per_sec(rates.fold(0, u64::saturating_add)))
