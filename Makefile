@@ -150,7 +150,7 @@ judge-predict: build ## Judge predictions of random scenarios of every kind, in 
 validate-rehearse: build ## Compare the simulator with this kernel's TCP; write that chapter of docs/validation
 	$(PYTHON) -B bench/agreement
 
-validate-live: build ## Compare deployed policies with predictions, simulations and rehearsals; write that table of docs/deploy.md (needs root)
+validate-live: build ## Compare deployed policies with predictions, simulations and rehearsals; write the tables of docs/deploy-results.md (needs root)
 	unshare -n $(PYTHON) -B bench/live
 	unshare -n $(PYTHON) -B bench/live/split.py
 

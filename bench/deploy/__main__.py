@@ -142,7 +142,7 @@ def main() -> int:
         for at, device, address in [([], "sf0", HERE), (within, "sf1", THERE)]:
             run(*at, "ip", "addr", "add", f"{address}/24", "dev", device)
             run(*at, "ip", "link", "set", device, "up")
-        # One packet is one packet: see docs/deploy.md.
+        # One packet is one packet: see docs/deploy-in-the-kernel.md.
         if not args.large:
             run("ip", "link", "set", "sf0", "gso_max_segs", "1")
         servers = subprocess.Popen([*within, sys.executable, "-B", str(pathlib.Path(__file__).parent), "--serve"])

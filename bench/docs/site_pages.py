@@ -107,7 +107,8 @@ def to_file(page: Path, match: re.Match[str]) -> str:
 
 
 def validation() -> list[str]:
-    return ["docs/validation.md", *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs/validation").glob("*.md"))),
+    return ["docs/validation.md", "docs/deploy-results.md", "docs/live.md",
+            *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs/validation").glob("*.md"))),
             *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "bench/peers").rglob("*.md"))),
             *(str(path.relative_to(ROOT)) for path in sorted((ROOT / "crates").glob("**/tests/README.md")))]  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Compares a policy on a live line with its prediction, simulation and rehearsal, and writes a table of docs/deploy.md.
+"""Compares a policy on a live line with its prediction, simulation and rehearsal, and writes a table of docs/deploy-results.md.
 
     unshare -n python3 -B bench/live [--shortflow PATH] [--replicas 3] [--resume]
 

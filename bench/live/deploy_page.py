@@ -1,4 +1,4 @@
-"""The part of docs/deploy.md that a comparison writes."""
+"""The part of docs/deploy-results.md that a comparison writes."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ from pathlib import Path
 from hosts import Failed, foreign_devices
 from shared import ROOT
 
-PAGE = ROOT / "docs" / "deploy.md"
+PAGE = ROOT / "docs" / "deploy-results.md"
 
 
 def parser(prog: str, about: str, policies: Iterable[str]) -> argparse.ArgumentParser:

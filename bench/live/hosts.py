@@ -44,7 +44,7 @@ def host(address: str, end: str, more: Sequence[str] = (), *, bridged: bool = Fa
         within = ["nsenter", "-t", str(holder.pid), "-n"]
         run("ip", "link", "add", end, "type", "veth", "peer", "name", "net", "netns", holder.pid)
         gateway = address.rsplit(".", 1)[0] + ".1"
-        # One packet is one packet: see docs/deploy.md.
+        # One packet is one packet: see docs/deploy-in-the-kernel.md.
         for at, device, own in [([], end, [] if bridged else [gateway]), (within, "net", [address, *more])]:
             for one in own:
                 run(*at, "ip", "addr", "add", f"{one}/24", "dev", device)

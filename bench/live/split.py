@@ -1,4 +1,4 @@
-"""Measures what cutting a page into n connections gains through a deployed line and in simulation; writes the table in docs/deploy.md.
+"""Measures what cutting a page into n connections gains, deployed and simulated; writes the table in docs/deploy-results.md.
 
     unshare -n python3 -B bench/live/split.py [--shortflow PATH] [--replicas 3]
 

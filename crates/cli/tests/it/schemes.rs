@@ -172,7 +172,7 @@ fn page() -> String {
          small network, at the place of the example's role. `BLESS=1 cargo test -p shortflow-cli --features ebpf schemes` \
          updates it.\n\n\
          `predict` says yes if pages of 20 KB and a call have a closed form at half load. `deploy` says yes if a kernel with \
-         every queue of Linux, with [BPF qdiscs](deploy.md#queues-in-a-program) and with eBPF does the same as the simulator's element; `shortflow doctor POLICY` shows what \
+         every queue of Linux, with [BPF qdiscs](deploy-in-the-kernel.md#queues-in-a-program) and with eBPF does the same as the simulator's element; `shortflow doctor POLICY` shows what \
          your kernel supports. [`inline`](inline.md) runs the simulator's elements between two devices of any kernel, with every \
          key that `simulate` uses; it says no if only the sending host knows what a scheme asks.\n\n\
          | scheme | kind | simulate | predict | rehearse | deploy | inline |\n|---|---|---|---|---|---|---|\n{table}\n\
