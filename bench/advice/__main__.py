@@ -42,7 +42,7 @@ NETWORKS = [
     ("A ship on a satellite",
      ["--up", "2 Mbit/s", "--down", "10 Mbit/s", "--users", "25", "--uses", "web,voice,shell", "--link", "satellite"],
      "Half a second of round trip lets slow start fill the provider's buffer before the gateway's queue is noticed: what comes "
-     "in waits where nobody can help it."),
+     "in waits where nobody can help it. Calls come before pages here: the slowest pages pay, as the line *Cost* says."),
 ]
 
 

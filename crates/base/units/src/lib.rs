@@ -29,6 +29,7 @@ mod link_layer;
 mod probability;
 mod quantity;
 mod rate;
+mod rate_schedule;
 mod rng;
 mod time;
 
@@ -38,5 +39,6 @@ pub use link_layer::{Framing, LinkLayer, ParseLinkLayerError, Preset, SignedByte
 pub use probability::Probability;
 pub use quantity::ParseQuantityError;
 pub use rate::{Rate, Remainder, Transmission};
+pub use rate_schedule::{RateSchedule, RateScheduleError};
 pub use rng::Rng;
 pub use time::{Duration, Instant};

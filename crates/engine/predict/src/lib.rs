@@ -87,7 +87,7 @@ mod without_effect;
 
 use shortflow_measure::{Summary, Warning, WorkloadSummary};
 use shortflow_run::{Engine, Error, Measured, Observers, Outcome, Refusal, Task};
-use shortflow_scenario::Scenario;
+use shortflow_scenario::{Link, Scenario};
 
 pub use prediction_cache::PredictionCache;
 pub use scenario_keys::SCENARIO_KEYS_WITHOUT_EFFECT;
@@ -106,9 +106,19 @@ impl Engine for Prediction {
         concat!("predict ", env!("CARGO_PKG_VERSION"))
     }
 
-    /// What has no closed form has bounds, with the reason.
-    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
-        Ok(())
+    /// What has no closed form has bounds, with the reason. Rates that change have neither.
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        let changes = |link: &&Link| {
+            [&link.forward, &link.back].into_iter().any(|line| line.rate_over_time.is_some())
+        };
+        match scenario.links.iter().find(changes) {
+            Some(link) => Err(Refusal(format!(
+                "closed forms need lines of a constant rate, and that of `links.{}` changes (`rate_over_time`)\n\
+                 use `shortflow simulate`",
+                link.name
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {

@@ -61,7 +61,8 @@ impl Line {
         (from, to, line): (NodeId, NodeId, &Described),
         reading: usize,
     ) -> Line {
-        let Described { rate, delay, limit, link_layer, loss } = line;
+        // Rates that change are refused before.
+        let Described { rate, rate_over_time: _, delay, limit, link_layer, loss } = line;
         let (link_loss, loses_in_bursts) = match loss {
             Some(LossParams::Bernoulli(each)) => (each.loss.get(Dscp::BEST_EFFORT).value(), false),
             Some(LossParams::GilbertElliott(both)) => (mean_loss(both), true),

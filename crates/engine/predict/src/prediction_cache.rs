@@ -59,8 +59,8 @@ impl Engine for PredictionCache {
         Prediction.identity()
     }
 
-    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
-        Ok(())
+    fn check(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        Prediction.check(scenario)
     }
 
     fn run(&self, task: &Task<'_>, observers: Observers<'_>) -> Result<Outcome, Error> {

@@ -21,6 +21,7 @@ use crate::network::ends::{FarEnd, NearEnd};
 use crate::network::index::{PortId, Ports};
 use crate::network::key::{NodeKey, Transport};
 use crate::network::layout::{Colors, Hop, Network, Roles};
+use crate::network::line::Line as Wire;
 use crate::network::port::Port;
 use crate::network::routes::Routes;
 use crate::record::counters::{CodePoints, Counters};
@@ -122,13 +123,14 @@ fn hop(
     let egress = role_at(scenario, from, Direction::To(to));
     let is_reported = scenario.measure.ports.contains(&(from, to));
     let counters = Counters::new(is_reported.then_some(code_points));
-    let Line { rate, delay, limit, link_layer, loss } = line;
+    let Line { rate, rate_over_time, delay, limit, link_layer, loss } = line;
+    let wire = Wire::new(*rate, *delay, *link_layer).with_schedule(rate_over_time.clone());
     let port = if let Some(gate) = egress.and_then(|role| role.gate(site)) {
-        Port::gated(gate, *rate, *delay, *link_layer, counters)
+        Port::gated(gate, wire, counters)
     } else if let Some(queue) = egress.and_then(|role| role.queue(site)) {
-        Port::with_queue(queue, *rate, *delay, *link_layer, counters)
+        Port::with_queue(queue, wire, counters)
     } else {
-        Port::plain(*rate, *delay, *link_layer, *limit, counters)
+        Port::plain(wire, *limit, counters)
     };
     let loss = loss
         .as_ref()

@@ -50,6 +50,7 @@ mod memory;
 mod model;
 mod offered;
 mod policy_parameters;
+mod rate_over_time;
 mod summary;
 mod sweep;
 mod unreachable;

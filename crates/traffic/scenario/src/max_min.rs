@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Direction, NodeId, Scenario};
+use crate::model::{Direction, Line, NodeId, Scenario};
 
 impl Scenario {
     /// The max–min fair rate in bit/s of an endless flow between each pair of sender and receiver, over all
@@ -34,7 +34,8 @@ impl Scenario {
     /// The rate of the port from a node to its neighbour, in bit/s.
     fn capacity(&self, from: NodeId, to: NodeId) -> f64 {
         let lines = self.links.iter().flat_map(|link| {
-            [(link.a, link.b, link.forward.rate), (link.b, link.a, link.back.rate)]
+            let mean = |line: &Line| line.mean_rate(self.duration);
+            [(link.a, link.b, mean(&link.forward)), (link.b, link.a, mean(&link.back))]
         });
         let line = lines.filter(|&(a, b, _)| (a, b) == (from, to)).map(|(.., rate)| rate).next();
         let bound = |binding: &&crate::Binding| {

@@ -6,7 +6,7 @@ use shortflow_elements::dropper::LossParams;
 use shortflow_policy::{Policy, WithoutEffect};
 use shortflow_tcp::Config;
 use shortflow_text::{WrittenKey, WrittenKeys};
-use shortflow_units::{Bytes, Duration, Length, LinkLayer, Rate};
+use shortflow_units::{Bytes, Duration, Instant, Length, LinkLayer, Rate, RateSchedule};
 
 use crate::addresses::{Addresses, IpVersion};
 use crate::workloads::WorkloadKind;
@@ -105,6 +105,8 @@ pub struct Link {
 pub struct Line {
     /// Rate, above zero.
     pub rate: Rate,
+    /// The rate over time, where it changes.
+    pub rate_over_time: Option<Arc<RateSchedule>>,
     /// Propagation delay.
     pub delay: Duration,
     /// The limit of the port's drop-tail queue, if no role has a queue there.
@@ -113,6 +115,14 @@ pub struct Line {
     pub link_layer: LinkLayer,
     /// Packet loss; `None` for a link without loss.
     pub loss: Option<LossParams>,
+}
+
+impl Line {
+    /// The mean rate of a run of this duration.
+    pub fn mean_rate(&self, duration: Duration) -> Rate {
+        let mean = |schedule: &Arc<RateSchedule>| schedule.mean(Instant::START, duration);
+        self.rate_over_time.as_ref().map_or(self.rate, mean)
+    }
 }
 
 /// A role that is bound to a port.

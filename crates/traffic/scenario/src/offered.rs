@@ -25,7 +25,7 @@ pub struct LineLoad {
     pub from: NodeId,
     /// The node at the other end.
     pub to: NodeId,
-    /// The rate of the link in bit/s.
+    /// The rate of the link in bit/s, on average over the run.
     pub rate: f64,
     /// Bits per second of each workload that sends here, by index.
     pub workloads: BTreeMap<usize, f64>,
@@ -77,8 +77,8 @@ impl Scenario {
             let line =
                 |from, to, rate: f64| LineLoad { from, to, rate, workloads: BTreeMap::new() };
             [
-                line(link.a, link.b, link.forward.rate.bytes_per_sec() * 8.0),
-                line(link.b, link.a, link.back.rate.bytes_per_sec() * 8.0),
+                line(link.a, link.b, link.forward.mean_rate(self.duration).bytes_per_sec() * 8.0),
+                line(link.b, link.a, link.back.mean_rate(self.duration).bytes_per_sec() * 8.0),
             ]
         });
         lines.collect()

@@ -1,6 +1,10 @@
 //! The line of a port: serialised transmissions, then propagation.
 
-use shortflow_units::{Bytes, Duration, Instant, LinkLayer, Rate, Remainder, Transmission};
+use std::sync::Arc;
+
+use shortflow_units::{
+    Bytes, Duration, Instant, LinkLayer, Rate, RateSchedule, Remainder, Transmission,
+};
 
 /// Transmits packets.
 #[derive(Debug)]
@@ -12,8 +16,10 @@ pub(crate) struct Line {
     rate: Transmission,
     /// Converts a packet's bytes into bytes on the wire.
     link_layer: LinkLayer,
-    /// The link layer adds nothing: packets have the same size on the wire.
-    is_raw: bool,
+    /// The rate over time, where it changes.
+    schedule: Option<Arc<RateSchedule>>,
+    /// The rate is constant, and the link layer adds nothing: packets have the same size on the wire.
+    is_plain: bool,
     /// Transmission time since counting began, including transmissions that are booked.
     busy: Duration,
 }
@@ -30,8 +36,14 @@ pub(crate) struct Planned {
 impl Line {
     pub(crate) fn new(rate: Rate, delay: Duration, link_layer: LinkLayer) -> Self {
         let rate = Transmission::at(rate);
-        let is_raw = link_layer == LinkLayer::RAW;
-        Line { free_at: Instant::START, delay, rate, link_layer, is_raw, busy: Duration::ZERO }
+        let is_plain = link_layer == LinkLayer::RAW;
+        let (free_at, busy) = (Instant::START, Duration::ZERO);
+        Line { free_at, delay, rate, link_layer, schedule: None, is_plain, busy }
+    }
+
+    /// The same line with a rate that changes.
+    pub(crate) fn with_schedule(self, schedule: Option<Arc<RateSchedule>>) -> Self {
+        Line { is_plain: self.is_plain && schedule.is_none(), schedule, ..self }
     }
 
     /// Sends `size` bytes at `starts`, when the line is free. Returns their arrival time at the far end.
@@ -46,15 +58,20 @@ impl Line {
     pub(crate) fn plan(&self, starts: Instant, size: u32) -> Planned {
         let before = if starts > self.free_at { Remainder::NONE } else { self.rate.remainder() };
         // A packet without headers may have no bytes, but takes one on the wire.
-        let is_own_size = self.is_raw && size > 0;
-        let size = if is_own_size { size } else { self.wire_size(size) };
-        let (time, remainder) = self.rate.time_after(before, size);
+        let (time, remainder) = match self.is_plain && size > 0 {
+            true => self.rate.time_after(before, size),
+            false => self.time_on_wire(starts, before, size),
+        };
         Planned { time, ends: starts + time, remainder }
     }
 
     #[inline(never)]
-    fn wire_size(&self, size: u32) -> u32 {
-        self.link_layer.wire_size(Bytes(size.into())).0 as u32
+    fn time_on_wire(&self, starts: Instant, before: Remainder, size: u32) -> (Duration, Remainder) {
+        let size = self.link_layer.wire_size(Bytes(size.into())).0 as u32;
+        match &self.schedule {
+            Some(schedule) => (schedule.finish(starts, size).since(starts), Remainder::NONE),
+            None => self.rate.time_after(before, size),
+        }
     }
 
     /// Executes the last planned transmission. Returns the arrival time at the far end.

@@ -16,7 +16,7 @@ use shortflow_elements::{
     Arrival, Backlog, DropReason, Drops, Gate, OutputGate, QueueDiscipline, Queued, Verdict,
 };
 use shortflow_packet::{Ecn, Packet, SenderUpdate};
-use shortflow_units::{Duration, Instant, Length, LinkLayer, Rate};
+use shortflow_units::{Duration, Instant, Length};
 
 use crate::network::line::Line;
 use crate::network::pool::{Parcel, Pool};
@@ -121,39 +121,22 @@ impl Served {
 
 impl Port {
     /// A port with a drop-tail FIFO of `limit`.
-    pub(crate) fn plain(
-        rate: Rate,
-        delay: Duration,
-        link_layer: LinkLayer,
-        limit: Length,
-        counters: Counters,
-    ) -> Self {
-        let line = Line::new(rate, delay, link_layer);
+    pub(crate) fn plain(line: Line, limit: Length, counters: Counters) -> Self {
         Port::new(Buffer::Plain(limit), line, counters)
     }
 
     /// A port with a FIFO behind `gate`.
-    pub(crate) fn gated(
-        gate: AnyGate,
-        rate: Rate,
-        delay: Duration,
-        link_layer: LinkLayer,
-        counters: Counters,
-    ) -> Self {
-        let line = Line::new(rate, delay, link_layer);
+    pub(crate) fn gated(gate: AnyGate, line: Line, counters: Counters) -> Self {
         Port::new(Buffer::Gated(gate), line, counters)
     }
 
     /// A port with a policy's queue.
     pub(crate) fn with_queue(
         queue: Box<dyn QueueDiscipline>,
-        rate: Rate,
-        delay: Duration,
-        link_layer: LinkLayer,
+        line: Line,
         counters: Counters,
     ) -> Self {
-        let served = Served::new(queue);
-        Port::new(Buffer::Policy(served), Line::new(rate, delay, link_layer), counters)
+        Port::new(Buffer::Policy(Served::new(queue)), line, counters)
     }
 
     fn new(buffer: Buffer, line: Line, counters: Counters) -> Self {

@@ -42,7 +42,7 @@ pub(crate) fn check(
 ) -> Result<Scenario, Diagnostics> {
     let name = document.title(file.name.clone(), stem);
     frame(document, &file);
-    let topology = Topology::check(document, &file);
+    let topology = Topology::check(document, &file, &files);
     let addresses = addresses::check(document, &file, &topology);
     // Names and paths are checked only if the topology is valid.
     document.checked()?;

@@ -9,8 +9,10 @@ use shortflow_units::{Bytes, Length, LinkLayer, Rate};
 
 use super::members::members;
 use crate::file::{LinkFile, OneOrList, PerLink, ScenarioFile};
+use crate::files::Files;
 use crate::loss;
 use crate::model::{Line, Link, Node, NodeId, NodeKind};
+use crate::rate_over_time::{self, Steps};
 
 /// The nodes and links of a scenario, with indices.
 pub(super) struct Topology {
@@ -25,7 +27,11 @@ pub(super) struct Topology {
 }
 
 impl Topology {
-    pub(super) fn check(document: &mut Document, file: &ScenarioFile) -> Topology {
+    pub(super) fn check(
+        document: &mut Document,
+        file: &ScenarioFile,
+        files: &Files<'_>,
+    ) -> Topology {
         let mut topology = Topology {
             nodes: Vec::new(),
             links: Vec::new(),
@@ -38,7 +44,7 @@ impl Topology {
         let routers = file.routers.iter().map(|(name, group)| (name, group.count));
         topology.add_nodes(document, "routers", NodeKind::Router, routers);
         for (name, link) in file.links.iter() {
-            topology.add_links(document, name, link);
+            topology.add_links(document, files, name, link);
         }
         topology.find_islands();
         // Both ends of an invalid link seem to have no link, which is no further mistake.
@@ -225,7 +231,13 @@ impl Topology {
 
 /// Adds links.
 impl Topology {
-    fn add_links(&mut self, document: &mut Document, name: &str, file: &LinkFile) {
+    fn add_links(
+        &mut self,
+        document: &mut Document,
+        files: &Files<'_>,
+        name: &str,
+        file: &LinkFile,
+    ) {
         let path = format!("links.{name}");
         if !is_name(name) {
             document.mistake_in_key(&path, format!("`{name}` is not a valid name"), NAME_RULE);
@@ -233,7 +245,7 @@ impl Topology {
         let [first, second] = &file.between;
         let first = self.find(document, &format!("{path}.between.0"), first);
         let second = self.find(document, &format!("{path}.between.1"), second);
-        let lines = Lines::check(document, &path, file);
+        let lines = Lines::check(document, files, &path, file);
         let (Some(first), Some(second), Some(lines)) = (first, second, lines) else { return };
         let Some(pairs) = pair_up(&first, &second) else {
             let message = format!("cannot pair {} nodes with {}", first.len(), second.len());
@@ -272,7 +284,8 @@ impl Topology {
 
 /// Whether the smallest packet can leave and arrive in the same nanosecond. Such packets would have no order.
 fn takes_no_time(line: &Line) -> bool {
-    line.delay.is_zero() && line.rate.bits_per_sec() > fastest_without_delay(line).bits_per_sec()
+    let max = line.rate_over_time.as_ref().map_or(line.rate, |schedule| schedule.max());
+    line.delay.is_zero() && max.bits_per_sec() > fastest_without_delay(line).bits_per_sec()
 }
 
 /// The rate at which the smallest packet takes one nanosecond.
@@ -338,10 +351,16 @@ struct Lines<'f> {
     limit: PerLink<Length>,
     link_layer: LinkLayer,
     loss: [Option<LossParams>; 2],
+    rates: [Option<Steps>; 2],
 }
 
 impl<'f> Lines<'f> {
-    fn check(document: &mut Document, path: &str, file: &'f LinkFile) -> Option<Lines<'f>> {
+    fn check(
+        document: &mut Document,
+        files: &Files<'_>,
+        path: &str,
+        file: &'f LinkFile,
+    ) -> Option<Lines<'f>> {
         let default = PerLink::Both(Length::Packets(DEFAULT_LIMIT));
         let limit = file.queue.clone().unwrap_or(default);
         let mut fine = true;
@@ -383,7 +402,14 @@ impl<'f> Lines<'f> {
             Some(loss) => loss::both_ways(document, &format!("{path}.loss"), loss)?,
             None => [None, None],
         };
-        fine.then_some(Lines { file, limit, link_layer, loss })
+        let rates = match &file.rate_over_time {
+            Some(rates) => {
+                let path = format!("{path}.rate_over_time");
+                rate_over_time::both_ways(document, files, &path, rates)?
+            }
+            None => [None, None],
+        };
+        fine.then_some(Lines { file, limit, link_layer, loss, rates })
     }
 
     /// Whether each list has a length that divides the number of links.
@@ -419,8 +445,10 @@ impl<'f> Lines<'f> {
     }
 
     fn line(&self, index: usize, way: Way) -> Line {
+        let rate = self.file.rate.get(index, way);
         Line {
-            rate: self.file.rate.get(index, way),
+            rate,
+            rate_over_time: self.rates[way as usize].as_ref().map(|steps| steps.schedule(rate)),
             delay: self.file.delay.get(index, way),
             limit: self.limit.get(index, way),
             link_layer: self.link_layer,

@@ -8,6 +8,7 @@ use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visi
 use shortflow_units::{Bytes, Duration, Length, LinkLayer, Rate};
 
 use crate::loss::LossFile;
+use crate::rate_over_time::RateOverTimeFile;
 
 /// Duplex links between two nodes or groups: one to one if the groups have the same size, in blocks if one
 /// size is a multiple of the other.
@@ -18,6 +19,8 @@ pub(crate) struct LinkFile {
     pub(crate) between: [String; 2],
     /// Rate. A list repeats over the links of a group, a whole number of times.
     pub(crate) rate: PerLink<Rate>,
+    /// How the rate changes over time, from `rate` on. Default: not at all.
+    pub(crate) rate_over_time: Option<RateOverTimeFile>,
     /// Propagation delay. A list repeats over the links of a group, a whole number of times.
     pub(crate) delay: PerLink<Duration>,
     /// Limit of a port's drop-tail queue, if no role has a queue there. Default: 1000 pkt.
