@@ -75,8 +75,9 @@ pub(crate) fn add_idle_delays(scenario: &Scenario, summary: &mut Summary) {
     for (index, found) in summary.workloads.iter_mut().take(scenario.workloads.len()).enumerate() {
         let idle = scenario.idle_delay(index);
         if let (Some(datagrams), Some(idle)) = (&mut found.datagrams, idle) {
+            let mean = datagrams.delay.filter(|delay| !delay.is_bound());
             let added = |delay: Estimate| Estimate { mean: (delay.mean - idle).max(0.0), ..delay };
-            datagrams.added_delay = datagrams.delay.map(added);
+            datagrams.added_delay = mean.map(added);
         }
     }
 }
