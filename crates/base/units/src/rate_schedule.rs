@@ -7,7 +7,7 @@ use crate::time::{Duration, Instant};
 ///
 /// ```
 /// use shortflow_units::{Duration, Instant, Rate, RateSchedule};
-/// let step = |seconds, mbit| (Duration::from_secs(seconds), Rate::from_bits_per_sec(mbit * 1_000_000));
+/// let step = |seconds, mbit: u64| (Duration::from_secs(seconds), Rate::from_bits_per_sec(mbit * 1_000_000));
 /// let fade = RateSchedule::new(vec![step(0, 8), step(1, 0), step(2, 4)], None)?;
 /// // Half a millisecond before the rate is zero, and half a packet after it: 500 bytes at 8 Mbit/s, 500 at 4.
 /// let begins = Instant::from_nanos(999_500_000);

@@ -9,11 +9,12 @@ use std::path::Path;
 
 use shortflow_deploy::{Kernel, Kind, Owners, Refusal, Settings, compile, compile_edge};
 use shortflow_inline::Plan;
+use shortflow_measure::Warning;
 use shortflow_policy::explain::{SchemeKind, schemes};
 use shortflow_policy::{Policy, from_text};
 use shortflow_predict::Prediction;
 use shortflow_rehearse::Rehearsal;
-use shortflow_run::Engine;
+use shortflow_run::{Engine, Task, run_tasks};
 use shortflow_scenario::{Overrides, Scenario, load};
 use shortflow_sim::Simulator;
 use shortflow_units::{LinkLayer, Rate};
@@ -91,14 +92,22 @@ fn by_engine(engine: &dyn Engine, scenario: &Scenario) -> Answer {
     engine.check(scenario).map_err(|refusal| refusal.0)
 }
 
-/// What has a closed form for one workload at least is carried. One that waits for another's is no reason.
+/// What has a closed form for all workloads is carried. That one waits for another's is no reason of its own.
 fn predicted(scenario: &Scenario) -> Answer {
-    Prediction.answers(scenario).map_err(|refusal| {
-        let reasons = refusal.0.lines().filter_map(|line| line.strip_prefix("no closed form for "));
-        let reasons = reasons.filter_map(|line| line.split_once(": ").map(|(_, why)| why));
-        let own = reasons.filter(|why| !why.ends_with("which has no closed form itself"));
-        own.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
-    })
+    Prediction.check(scenario).map_err(|refusal| refusal.0)?;
+    let task = Task { scenario, replica: 0 };
+    let outcome = run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0);
+    let outcome = outcome.expect("a prediction ends");
+    let lacks = |warning: &Warning| -> Option<String> {
+        let (_, why) = warning.message.strip_prefix("No closed form for ")?.split_once(": ")?;
+        let why = why.trim_end_matches('.');
+        (!why.ends_with("which has no closed form itself")).then(|| why.to_owned())
+    };
+    let reasons: BTreeSet<String> = outcome.warnings.iter().filter_map(lacks).collect();
+    match reasons.is_empty() {
+        true => Ok(()),
+        false => Err(reasons.into_iter().collect::<Vec<_>>().join("; ")),
+    }
 }
 
 /// On a kernel that has everything.
@@ -171,7 +180,7 @@ fn page() -> String {
          This page is generated. Each engine was asked to run the example of each scheme ([descriptions](elements.md)) in a \
          small network, at the place of the example's role. `BLESS=1 cargo test -p shortflow-cli --features ebpf schemes` \
          updates it.\n\n\
-         `predict` says yes if pages of 20 KB and a call have a closed form at half load. `deploy` says yes if a kernel with \
+         `predict` says yes if pages of 20 KB and a call both have a closed form at half load. `deploy` says yes if a kernel with \
          every queue of Linux, with [BPF qdiscs](deploy-in-the-kernel.md#queues-in-a-program) and with eBPF does the same as the simulator's element; `shortflow doctor POLICY` shows what \
          your kernel supports. [`inline`](inline.md) runs the simulator's elements between two devices of any kernel, with every \
          key that `simulate` uses; it says no if only the sending host knows what a scheme asks.\n\n\

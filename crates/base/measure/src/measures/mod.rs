@@ -179,6 +179,7 @@ mod tests {
                 name: "all".into(),
                 size_classes: vec![SizeClass { label: "small".into(), max_bytes: 1000 }],
                 offered: Some(2e6),
+                idle_delay: Some(1e-4),
                 ..Default::default()
             }],
             streams: vec![],

@@ -124,6 +124,8 @@ fn loaded(policy: &str, scenario: &str, set: &[Setting]) -> Result<Loaded, Strin
             "time_s,client,page,index_bytes,object_bytes\n1.5,0,,9000,40000\n1.6,0,,9000,20000\n",
         ),
         ("two.csv", "time_s,client,page,index_bytes,object_bytes\n2.5,1,,9000,\n"),
+        ("rates.csv", "time_s,rate_kbps\n0,2000\n3,300\n"),
+        ("fade.csv", "time_s,rate_kbps\n0,2000\n4,200\n"),
     ];
     from_texts(&texts, &overrides).map_err(|mistakes| mistakes.to_string())
 }

@@ -18,6 +18,7 @@ mod memory;
 mod ports;
 mod queueing;
 mod random_loss;
+mod rate_over_time;
 mod schedulers;
 mod sessions;
 mod shaping;
