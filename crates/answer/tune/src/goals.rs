@@ -44,8 +44,9 @@ const STATISTICS: [(&str, &str); 4] =
 const DISTRIBUTIONS: [&str; 3] = ["completion", "delay", "jitter"];
 
 /// What limits may be of, where it is one figure.
-const FIGURES: [Measure; 6] = [
+const FIGURES: [Measure; 7] = [
     Measure::DataGoodput,
+    Measure::DelayAdded,
     Measure::DatagramLoss,
     Measure::PacketLoss,
     Measure::Fairness,

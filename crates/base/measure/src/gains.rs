@@ -62,8 +62,9 @@ const OF_TRANSFERS: [Measure; 4] = [
 ];
 
 /// The measures of everything else that are compared.
-const OF_WORKLOADS: [Measure; 17] = [
+const OF_WORKLOADS: [Measure; 18] = [
     Measure::Delay,
+    Measure::DelayAdded,
     Measure::DelayMedian,
     Measure::DelayP95,
     Measure::DelayP99,

@@ -25,6 +25,7 @@
 //!     end: Instant::START + Duration::from_secs(100),
 //!     drain: Duration::ZERO,
 //!     series_interval: None,
+//!     idle_delays: vec![],
 //! };
 //! let replica = |millis| {
 //!     let mut recorder = Recorder::new(&plan, None);

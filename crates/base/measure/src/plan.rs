@@ -13,6 +13,8 @@ pub struct Plan {
     /// The streams of datagrams of all workloads, by index; `None` for a stream that is reported only within its
     /// workload.
     pub streams: Vec<Option<StreamPlan>>,
+    /// The seconds that a datagram of mean size takes over its idle path, of each of these streams.
+    pub idle_delays: Vec<f64>,
     /// The completion times for which it is counted how many transfers took longer.
     pub limits: Vec<Duration>,
     /// The ports, by index, named like `"r1->r2"`.
@@ -50,8 +52,6 @@ pub struct WorkloadPlan {
     /// The reply bits that it requests per second on average, over the measured time; `None` if that depends on its
     /// throughput.
     pub offered: Option<f64>,
-    /// The mean seconds that its datagrams take over their idle path, one way; `None` over TCP.
-    pub idle_delay: Option<f64>,
     /// The end of its connections to which its data goes; requests go the other way.
     pub data_to: End,
 }

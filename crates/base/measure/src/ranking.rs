@@ -382,6 +382,7 @@ mod tests {
             end,
             drain: Duration::ZERO,
             series_interval: None,
+            idle_delays: vec![],
         };
         let mut recorder = Recorder::new(&plan, None);
         let now = Instant::START + Duration::from_secs(1);

@@ -27,6 +27,8 @@ pub struct Recorder {
     data_to: Vec<End>,
     sink: Option<TransferSink>,
     datagrams: Vec<DatagramTracker>,
+    /// What a datagram takes over its idle path, by stream.
+    idle_delays: Vec<f64>,
     /// The delay of the datagram before, by stream.
     last_delays: Vec<Option<Duration>>,
     /// The streams that are reported on their own, by index.
@@ -37,7 +39,7 @@ pub struct Recorder {
 /// The totals of one workload's datagrams.
 #[derive(Debug, Clone, Default)]
 struct DatagramTracker {
-    idle_delay: Option<f64>,
+    idle_delay: Moments,
     delay: Moments,
     delays: Survival,
     jitter: Moments,
@@ -67,7 +69,8 @@ impl Recorder {
             classes: plan.workloads.iter().map(bounds).collect(),
             data_to: plan.workloads.iter().map(|workload| workload.data_to).collect(),
             sink: transfers,
-            datagrams: plan.workloads.iter().map(DatagramTracker::new).collect(),
+            datagrams: vec![DatagramTracker::default(); plan.workloads.len()],
+            idle_delays: plan.idle_delays.clone(),
             last_delays: Vec::new(),
             streams: plan
                 .streams
@@ -238,6 +241,7 @@ impl Recorder {
         let delay = time.as_secs_f64();
         tracker.delay.add(delay);
         tracker.delays.complete(time);
+        self.idle_delays.get(stream as usize).inspect(|idle| tracker.idle_delay.add(**idle));
         if let Some(Some(tracker)) = self.streams.get_mut(stream as usize) {
             tracker.delay.add(delay);
             tracker.delays.complete(time);
@@ -300,7 +304,7 @@ impl Recorder {
                     dropped: tracker.dropped,
                     delivered: tracker.delay.n(),
                     delay: tracker.delay.mean(),
-                    idle_delay: tracker.idle_delay,
+                    idle_delay: tracker.idle_delay.mean(),
                     percentiles: DelayPercentiles::from_survival(&tracker.delays),
                     delay_deviation: tracker.delay.deviation(),
                     delay_max: tracker.delay.max(),
@@ -317,12 +321,6 @@ impl Recorder {
             sink.finish()?;
         }
         Ok(self.replica)
-    }
-}
-
-impl DatagramTracker {
-    fn new(plan: &WorkloadPlan) -> Self {
-        DatagramTracker { idle_delay: plan.idle_delay, ..DatagramTracker::default() }
     }
 }
 

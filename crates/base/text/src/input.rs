@@ -43,7 +43,9 @@ impl InputFiles {
 fn not_utf8(error: &FromUtf8Error) -> io::Error {
     let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
     let line = 1 + text.iter().filter(|byte| **byte == b'\n').count();
-    let what = format!("line {line} is not UTF-8: save the file as UTF-8 text (spreadsheets: \"CSV UTF-8\")");
+    let what = format!(
+        "line {line} is not UTF-8: save the file as UTF-8 text (spreadsheets: \"CSV UTF-8\")"
+    );
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 

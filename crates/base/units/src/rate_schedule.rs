@@ -139,7 +139,9 @@ mod tests {
     use crate::rng::Rng;
 
     fn schedule(steps: &[(u64, u64)], period: Option<u64>) -> RateSchedule {
-        let steps = steps.iter().map(|(ms, rate)| (Duration::from_millis(*ms), Rate::from_bits_per_sec(*rate)));
+        let steps = steps
+            .iter()
+            .map(|(ms, rate)| (Duration::from_millis(*ms), Rate::from_bits_per_sec(*rate)));
         RateSchedule::new(steps.collect(), period.map(Duration::from_millis)).unwrap()
     }
 
@@ -179,16 +181,23 @@ mod tests {
     fn the_mean_is_that_of_whole_and_of_broken_periods() {
         let found = schedule(&[(0, 1000), (10, 3000)], Some(20));
         let mean = |from: u64, length: u64| {
-            found.mean(Instant::from_nanos(from * 1_000_000), Duration::from_millis(length)).bits_per_sec()
+            found
+                .mean(Instant::from_nanos(from * 1_000_000), Duration::from_millis(length))
+                .bits_per_sec()
         };
-        assert_eq!([mean(0, 20), mean(0, 10), mean(30, 10), mean(15, 20)], [2000, 1000, 3000, 2000]);
+        assert_eq!(
+            [mean(0, 20), mean(0, 10), mean(30, 10), mean(15, 20)],
+            [2000, 1000, 3000, 2000]
+        );
         assert_eq!(found.max(), Rate::from_bits_per_sec(3000));
     }
 
     #[test]
     fn steps_that_are_no_schedule_are_refused() {
         let refused = |steps: &[(u64, u64)], period: Option<u64>| {
-            let steps = steps.iter().map(|(ms, rate)| (Duration::from_millis(*ms), Rate::from_bits_per_sec(*rate)));
+            let steps = steps
+                .iter()
+                .map(|(ms, rate)| (Duration::from_millis(*ms), Rate::from_bits_per_sec(*rate)));
             RateSchedule::new(steps.collect(), period.map(Duration::from_millis)).unwrap_err()
         };
         assert_eq!(refused(&[], None), RateScheduleError::NoStart);

@@ -92,22 +92,31 @@ fn by_engine(engine: &dyn Engine, scenario: &Scenario) -> Answer {
     engine.check(scenario).map_err(|refusal| refusal.0)
 }
 
-/// What has a closed form for all workloads is carried. That one waits for another's is no reason of its own.
+/// What has a closed form for one workload at least is carried. One that waits for another's is no reason.
 fn predicted(scenario: &Scenario) -> Answer {
-    Prediction.check(scenario).map_err(|refusal| refusal.0)?;
+    Prediction.answers(scenario).map_err(|refusal| {
+        let reasons = refusal.0.lines().filter_map(|line| line.strip_prefix("no closed form for "));
+        let reasons = reasons.filter_map(|line| line.split_once(": ").map(|(_, why)| why));
+        own_reasons(reasons)
+    })
+}
+
+/// Why a workload has no closed form, where another one has.
+fn missing_in_part(scenario: &Scenario) -> Option<String> {
     let task = Task { scenario, replica: 0 };
     let outcome = run_tasks(&Prediction, &[task], 1, &false.into(), &()).remove(0);
     let outcome = outcome.expect("a prediction ends");
-    let lacks = |warning: &Warning| -> Option<String> {
+    let lacks = outcome.warnings.iter().filter_map(|warning| {
         let (_, why) = warning.message.strip_prefix("No closed form for ")?.split_once(": ")?;
-        let why = why.trim_end_matches('.');
-        (!why.ends_with("which has no closed form itself")).then(|| why.to_owned())
-    };
-    let reasons: BTreeSet<String> = outcome.warnings.iter().filter_map(lacks).collect();
-    match reasons.is_empty() {
-        true => Ok(()),
-        false => Err(reasons.into_iter().collect::<Vec<_>>().join("; ")),
-    }
+        Some(why.trim_end_matches('.'))
+    });
+    Some(own_reasons(lacks)).filter(|reasons| !reasons.is_empty())
+}
+
+/// Reasons, but those of workloads that wait for another's closed form.
+fn own_reasons<'r>(reasons: impl Iterator<Item = &'r str>) -> String {
+    let own = reasons.filter(|why| !why.ends_with("which has no closed form itself"));
+    own.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join("; ")
 }
 
 /// On a kernel that has everything.
@@ -164,8 +173,17 @@ fn page() -> String {
         let (name, kind) = (&scheme.name, scheme.kind.name());
         let _ = write!(table, "| `{name}` | {kind} |");
         for (engine, answer) in &answers(&policy, &scenario) {
-            let _ = write!(table, " {} |", if answer.is_ok() { "yes" } else { "no" });
-            if let Err(why) = answer {
+            let part = match (*engine, answer) {
+                ("predict", Ok(())) => missing_in_part(&scenario),
+                _ => None,
+            };
+            let said = match (answer, &part) {
+                (Err(_), _) => "no",
+                (Ok(()), Some(_)) => "partly",
+                (Ok(()), None) => "yes",
+            };
+            let _ = write!(table, " {said} |");
+            if let Some(why) = answer.as_ref().err().or(part.as_ref()) {
                 let _ = writeln!(
                     reasons,
                     "- `{name}` ({kind}), {engine}: {}.",
@@ -180,7 +198,7 @@ fn page() -> String {
          This page is generated. Each engine was asked to run the example of each scheme ([descriptions](elements.md)) in a \
          small network, at the place of the example's role. `BLESS=1 cargo test -p shortflow-cli --features ebpf schemes` \
          updates it.\n\n\
-         `predict` says yes if pages of 20 KB and a call both have a closed form at half load. `deploy` says yes if a kernel with \
+         `predict` says yes if pages of 20 KB and a call have closed forms at half load, and partly if one of them has. `deploy` says yes if a kernel with \
          every queue of Linux, with [BPF qdiscs](deploy-in-the-kernel.md#queues-in-a-program) and with eBPF does the same as the simulator's element; `shortflow doctor POLICY` shows what \
          your kernel supports. [`inline`](inline.md) runs the simulator's elements between two devices of any kernel, with every \
          key that `simulate` uses; it says no if only the sending host knows what a scheme asks.\n\n\

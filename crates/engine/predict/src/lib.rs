@@ -178,6 +178,7 @@ impl Prediction {
     /// # Errors
     /// No workload has a closed form.
     pub fn answers(&self, scenario: &Scenario) -> Result<(), Refusal> {
+        self.check(scenario)?;
         predict(scenario).no_mean.map_or(Ok(()), Err)
     }
 }

@@ -23,7 +23,6 @@ pub fn plan(scenario: &Scenario) -> Plan {
             item: traffic.item(row.part),
             size_classes: if has_classes { size_classes.clone() } else { Vec::new() },
             offered: (row.part == Part::Whole).then(|| offered(scenario, traffic)).flatten(),
-            idle_delay: scenario.idle_delay(row.workload),
             // The first node of a pair opens the connections.
             data_to: match traffic.sender() {
                 PairEnd::First => End::Server,
@@ -37,6 +36,7 @@ pub fn plan(scenario: &Scenario) -> Plan {
     Plan {
         workloads: scenario.result_rows().into_iter().map(row).collect(),
         streams: stream_plans(scenario),
+        idle_delays: scenario.idle_delays(),
         limits: scenario.measure.limits.clone(),
         ports: reported.map(|&(from, to)| port_name(scenario, from, to)).collect(),
         code_points: names,

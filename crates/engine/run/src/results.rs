@@ -102,7 +102,11 @@ pub(crate) fn gather(
     let kept = complete.kept(&failed);
     let interruption = match (kept.iter().map(Vec::len).sum(), complete.expected(&failed)) {
         (kept, all) if kept == all => None,
-        (0, _) if failed.is_empty() => return Err(failure.unwrap_or(Error::Interrupted)),
+        // Nothing runs where an engine refuses a scenario: the reason is the result.
+        (0, _) => {
+            let of_point = failed.into_values().next().map(PointFailure::error);
+            return Err(failure.or(of_point).unwrap_or(Error::Interrupted));
+        }
         (kept, all) => Some(Interruption { kept, all }),
     };
     let runs = cases.iter().enumerate().map(|(at, case)| {

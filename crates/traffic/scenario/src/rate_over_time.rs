@@ -1,11 +1,13 @@
 //! Rates of links that change over time: steps in the scenario, or a trace in a file.
 
+use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use shortflow_text::Document;
-use shortflow_units::{Duration, Rate, RateSchedule};
+use shortflow_units::{Duration, Rate, RateSchedule, RateScheduleError};
 
 use crate::files::Files;
 
@@ -49,6 +51,23 @@ pub(crate) struct RateStepFile {
     pub(crate) at: Duration,
     /// The rate from then on. While it is zero, packets wait.
     pub(crate) rate: Rate,
+}
+
+/// Reads the table of a link. Other forms have words of their own, since they are likely guesses.
+pub(crate) fn table<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RateOverTimeFile>, D::Error> {
+    struct Table;
+    impl<'de> Visitor<'de> for Table {
+        type Value = RateOverTimeFile;
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a table: { steps = [...] } or { trace = \"FILE\" }")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RateOverTimeFile, A::Error> {
+            RateOverTimeFile::deserialize(de::value::MapAccessDeserializer::new(map))
+        }
+    }
+    deserializer.deserialize_any(Table).map(Some)
 }
 
 /// Rates over time, before the first of which a link has its own `rate`.
@@ -127,6 +146,11 @@ fn one_way(
         }
     };
     let steps: Vec<(Duration, Rate)> = steps;
+    if steps.is_empty() {
+        let help = "write at least one, as in `{ at = \"10 s\", rate = \"2 Mbit/s\" }`";
+        document.mistake(&format!("{path}.{key}"), "there is no rate", help);
+        return None;
+    }
     let repeat = file.repeat.or(ends);
     let is_complete = steps.first().is_some_and(|(at, _)| at.is_zero());
     // Of the link's own rate it only counts that it is above zero.
@@ -136,6 +160,13 @@ fn one_way(
         Ok(schedule) => {
             let shared = is_complete.then(|| Arc::new(schedule));
             Some(Steps { steps, repeat, shared })
+        }
+        // Of steps, the link's own rate is none.
+        Err(RateScheduleError::Unordered(at)) => {
+            let at = if is_complete { at } else { at - 1 };
+            let message = RateScheduleError::Unordered(at).to_string();
+            document.mistake(&format!("{path}.{key}.{at}"), message, "");
+            None
         }
         Err(error) => {
             document.mistake(&format!("{path}.{key}"), error.to_string(), "");
@@ -148,6 +179,10 @@ fn one_way(
 type Trace = (Vec<(Duration, Rate)>, Option<Duration>);
 
 fn traced(document: &mut Document, files: &Files<'_>, path: &str, name: &str) -> Option<Trace> {
+    if name.is_empty() {
+        document.mistake(path, "the name of the trace is empty", "name a file");
+        return None;
+    }
     let (file, text) = match files.read(name) {
         Ok(found) => found,
         Err(reason) => {
@@ -218,27 +253,48 @@ fn mahimahi(lines: &[(usize, &str)]) -> Result<Trace, (usize, String)> {
 
 /// A time and a rate in each line after the head.
 fn csv(head: &str, lines: &[(usize, &str)]) -> Result<Vec<(Duration, Rate)>, (usize, String)> {
-    let columns: Vec<&str> = head.split(',').map(str::trim).collect();
-    let place = |name: &str| columns.iter().position(|column| *column == name);
-    let units = [("rate_bps", 1.0), ("rate_kbps", 1e3), ("rate_mbps", 1e6)];
-    let rate = units.iter().find_map(|(name, unit)| Some((place(name)?, *unit)));
-    let (Some(time), Some((rate, unit))) = (place("time_s"), rate) else {
-        return Err((lines[0].0, format!("the first line names the columns; found \"{head}\"")));
+    let of_head = |what: String| (lines[0].0, what);
+    let comma = [',', ';', '\t'].into_iter().find(|comma| head.contains(*comma)).unwrap_or(',');
+    let split = |line: &str| -> Vec<String> {
+        line.split(comma).map(|field| field.trim().trim_matches('"').to_owned()).collect()
     };
-    lines[1..]
-        .iter()
-        .map(|(line, text)| {
-            let fields: Vec<&str> = text.split(',').map(str::trim).collect();
-            let number = |at: usize, what: &str, max: f64| {
-                let field = fields.get(at).copied().unwrap_or_default();
-                let number = field.parse::<f64>().ok().filter(|found| (0.0..=max).contains(found));
-                number.ok_or_else(|| (*line, format!("\"{field}\" is not {what} from 0 to {max}")))
-            };
-            let seconds = number(time, "a time in seconds", MAX_SECONDS as f64)?;
-            let bits = number(rate, "a rate", MAX_RATE / unit)? * unit;
-            Ok((Duration::from_secs_f64(seconds), Rate::from_bits_per_sec(bits.round() as u64)))
-        })
-        .collect()
+    let columns = split(head);
+    let places = |name: &str| (0..columns.len()).filter(|at| columns[*at] == name).collect();
+    let units = [("rate_bps", 1.0), ("rate_kbps", 1e3), ("rate_mbps", 1e6)];
+    let times: Vec<usize> = places("time_s");
+    let rates = units.iter().flat_map(|(name, unit)| {
+        let found: Vec<usize> = places(name);
+        found.into_iter().map(|at| (at, *unit))
+    });
+    let rates: Vec<(usize, f64)> = rates.collect();
+    let ([time], [(rate, unit)]) = (&times[..], &rates[..]) else {
+        return Err(of_head(format!(
+            "the first line names the columns, one of times and one of rates; found {head}"
+        )));
+    };
+    if lines.len() == 1 {
+        return Err(of_head("there is no rate after the names of the columns".to_owned()));
+    }
+    let mut last = None;
+    let read = |(line, text): &(usize, &str)| {
+        let fields = split(text);
+        if fields.len() != columns.len() {
+            let (found, named) = (fields.len(), columns.len());
+            return Err((*line, format!("{found} fields, where the first line names {named}")));
+        }
+        let number = |field: &str, what: &str, max: f64| {
+            let number = field.parse::<f64>().ok().filter(|found| (0.0..=max).contains(found));
+            number.ok_or_else(|| (*line, format!("\"{field}\" is not {what} from 0 to {max}")))
+        };
+        let seconds = number(&fields[*time], "a time in seconds", MAX_SECONDS as f64)?;
+        if last.is_some_and(|last| seconds <= last) {
+            return Err((*line, format!("{seconds} s is not after the line above")));
+        }
+        last = Some(seconds);
+        let bits = number(&fields[*rate], "a rate", MAX_RATE / unit)? * unit;
+        Ok((Duration::from_secs_f64(seconds), Rate::from_bits_per_sec(bits.round() as u64)))
+    };
+    lines[1..].iter().map(read).collect()
 }
 
 /// The latest change of a trace: a year.
@@ -276,17 +332,35 @@ mod tests {
     fn a_table_of_rates_is_read_in_the_unit_of_its_column() {
         assert_eq!(steps("time_s,rate_mbps\n0,10\n1.5,0.5\n"), [(0, 10_000_000), (1500, 500_000)]);
         assert_eq!(steps("cell, rate_kbps , time_s\nA,250,0\n"), [(0, 250_000)]);
+        assert_eq!(steps("\"time_s\";\"rate_bps\"\r\n0;250\r\n"), [(0, 250)]);
     }
 
     #[test]
     fn what_is_wrong_in_a_trace_is_named_with_its_line() {
         let refused = |text: &str| parse(text).unwrap_err();
         assert_eq!(refused("\n"), (1, "the file is empty".to_owned()));
-        assert_eq!(refused("1\n\nx\n"), (3, "\"x\" is not a whole number of milliseconds".to_owned()));
+        assert_eq!(
+            refused("1\n\nx\n"),
+            (3, "\"x\" is not a whole number of milliseconds".to_owned())
+        );
         assert_eq!(refused("4\n3\n"), (2, "3 ms is before the line above".to_owned()));
         assert_eq!(
             refused("seconds,rate\n0,1\n"),
-            (1, "the first line names the columns; found \"seconds,rate\"".to_owned())
+            (
+                1,
+                "the first line names the columns, one of times and one of rates; found seconds,rate"
+                    .to_owned()
+            )
+        );
+        assert!(refused("time_s,rate_mbps,rate_kbps\n0,1,1000\n").1.contains("one of rates"));
+        assert_eq!(
+            refused("time_s,rate_mbps\n10,2,5\n"),
+            (2, "3 fields, where the first line names 2".to_owned())
+        );
+        assert!(refused("time_s,rate_mbps\n").1.starts_with("there is no rate"));
+        assert_eq!(
+            refused("time_s,rate_bps\n2,1\n2,3\n"),
+            (3, "2 s is not after the line above".to_owned())
         );
         assert_eq!(
             refused("time_s,rate_bps\n0,-1\n"),

@@ -34,6 +34,7 @@ fn plan() -> Plan {
         end: Instant::START + Duration::from_secs_f64(END),
         drain: Duration::ZERO,
         series_interval: None,
+        idle_delays: vec![],
     }
 }
 

@@ -106,6 +106,7 @@ fn plan() -> Plan {
         end: at(120.0),
         drain: Duration::ZERO,
         series_interval: Some(Duration::from_millis(200)),
+        idle_delays: vec![],
     }
 }
 

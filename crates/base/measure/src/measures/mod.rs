@@ -179,10 +179,10 @@ mod tests {
                 name: "all".into(),
                 size_classes: vec![SizeClass { label: "small".into(), max_bytes: 1000 }],
                 offered: Some(2e6),
-                idle_delay: Some(1e-4),
                 ..Default::default()
             }],
             streams: vec![],
+            idle_delays: vec![1e-4],
             limits: vec![secs(2)],
             ports: vec!["r1->r2".into()],
             code_points: vec!["BE".into()],

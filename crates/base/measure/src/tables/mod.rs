@@ -136,11 +136,7 @@ impl Scale {
     /// By what a figure in the unit of its measure is multiplied.
     pub const fn factor(self) -> f64 {
         match self {
-            Scale::Plain
-            | Scale::Seconds
-            | Scale::Packets
-            | Scale::Megabits
-            | Scale::Grade => 1.0,
+            Scale::Plain | Scale::Seconds | Scale::Packets | Scale::Megabits | Scale::Grade => 1.0,
             Scale::Percent => 100.0,
             Scale::Milliseconds | Scale::Kilobits => 1e3,
             Scale::Gigabits => 1e-3,

@@ -33,6 +33,7 @@ fn plan() -> Plan {
         end: at(110.0),
         drain: Duration::ZERO,
         series_interval: None,
+        idle_delays: vec![],
     }
 }
 

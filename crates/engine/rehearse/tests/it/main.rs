@@ -11,6 +11,7 @@ mod growth;
 mod hostile;
 mod many;
 mod passage;
+mod rates;
 mod real;
 mod refusals;
 mod shares;

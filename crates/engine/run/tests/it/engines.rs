@@ -202,6 +202,12 @@ fn nothing_is_run_when_one_scenario_is_refused() {
     let Err(Error::Refused(Refusal(why))) = &outcomes[1] else { panic!("{outcomes:?}") };
     assert_eq!(why, "parameters.x=2 is too much; choose 1");
     assert!(matches!(outcomes[0], Err(Error::Interrupted)));
+    // The reason is the result: nothing is left to be resumed.
+    let engine = Choosy::default();
+    let Err(Error::Refused(Refusal(why))) = conduct(&engine, &AtomicBool::new(false)) else {
+        panic!("the run has no results")
+    };
+    assert_eq!(why, "parameters.x=2 is too much; choose 1");
     assert!(!engine.ran.load(Ordering::SeqCst));
 }
 

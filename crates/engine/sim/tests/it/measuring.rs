@@ -249,13 +249,15 @@ fn what_load_adds_to_the_delay_of_datagrams_is_what_they_wait_and_nothing_on_an_
         let found = workload(&outcome.replica, "calls").datagrams.clone().unwrap();
         (found, port(&outcome.replica, "r->b").mean_wait)
     };
-    let (alone, _) = stream(r#"cbr = { from = "a", to = "b", rate = "80 kbit/s", packet = "200 B" }"#);
+    let (alone, _) =
+        stream(r#"cbr = { from = "a", to = "b", rate = "80 kbit/s", packet = "200 B" }"#);
     // 200 bytes take 1.6 µs over the first link. On the line they and 40 more fill five cells of 53 bytes.
     let by_hand = 0.010 + 1.6e-6 + 5.0 * 53.0 * 8.0 / 1e6;
     assert!((alone.idle_delay.unwrap() - by_hand).abs() < 1e-9, "{alone:?}");
     assert_eq!(alone.delay, alone.idle_delay);
 
-    let poisson = r#"poisson = { from = "a", to = "b", load = "400 kbit/s", size.constant = "200 B" }"#;
+    let poisson =
+        r#"poisson = { from = "a", to = "b", load = "400 kbit/s", size.constant = "200 B" }"#;
     let (busy, wait) = stream(poisson);
     let added = busy.delay.unwrap() - busy.idle_delay.unwrap();
     assert!(wait > 0.001 && (added / wait - 1.0).abs() < 0.01, "{added} s added, {wait} s waited");

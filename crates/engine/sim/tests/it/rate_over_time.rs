@@ -21,8 +21,7 @@ fn delivered(queue: &str, rates: &str) -> u64 {
     workload(&outcome.replica, "flood").datagrams.as_ref().unwrap().delivered
 }
 
-const STEPS: &str =
-    r#"forward = { steps = [{ at = "10 s", rate = "0 bit/s" }, { at = "12 s", rate = "4 Mbit/s" }] }"#;
+const STEPS: &str = r#"forward = { steps = [{ at = "10 s", rate = "0 bit/s" }, { at = "12 s", rate = "4 Mbit/s" }] }"#;
 
 #[test]
 fn a_line_carries_the_sum_of_its_rates_whatever_queue_is_before_it() {

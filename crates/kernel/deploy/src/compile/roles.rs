@@ -121,7 +121,10 @@ fn is_within_tcp(role: &Role) -> bool {
 fn place_of(within_tcp: &[String]) -> String {
     match within_tcp {
         [] => String::new(),
-        roles => format!("\n{} belongs in the TCP of the sending host: `--tcp` instead of `--dev`", quoted(roles)),
+        roles => format!(
+            "\n{} belongs in the TCP of the sending host: `--tcp` instead of `--dev`",
+            quoted(roles)
+        ),
     }
 }
 

@@ -97,12 +97,14 @@ pub(super) fn overloaded(document: &mut Document, scenario: &Scenario) {
     let heaviest = lines.max_by(|(_, one), (_, other)| one.share().total_cmp(&other.share()));
     let Some((at, line)) = heaviest.filter(|(_, line)| line.share() > 1.0) else { return };
     let node = |node: NodeId| &scenario.nodes[node.index()].name;
-    let message = format!(
-        "the load offered from {} to {} is {:.0} % of the link's rate",
-        node(line.from),
-        node(line.to),
-        100.0 * line.share()
-    );
+    let (from, to) = (node(line.from), node(line.to));
+    let message = match line.rate > 0.0 {
+        true => {
+            let percent = 100.0 * line.share();
+            format!("the load offered from {from} to {to} is {percent:.0} % of the link's rate")
+        }
+        false => format!("the link from {from} to {to} has a rate of zero during the whole run"),
+    };
     let help = "while all workloads are active, open transfers accumulate, and times depend on the length of the run; \
                 `shortflow check` shows the load of each link";
     // Each link has two lines.

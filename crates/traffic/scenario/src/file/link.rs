@@ -8,7 +8,7 @@ use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visi
 use shortflow_units::{Bytes, Duration, Length, LinkLayer, Rate};
 
 use crate::loss::LossFile;
-use crate::rate_over_time::RateOverTimeFile;
+use crate::rate_over_time::{self, RateOverTimeFile};
 
 /// Duplex links between two nodes or groups: one to one if the groups have the same size, in blocks if one
 /// size is a multiple of the other.
@@ -20,6 +20,7 @@ pub(crate) struct LinkFile {
     /// Rate. A list repeats over the links of a group, a whole number of times.
     pub(crate) rate: PerLink<Rate>,
     /// How the rate changes over time, from `rate` on. Default: not at all.
+    #[serde(default, deserialize_with = "rate_over_time::table")]
     pub(crate) rate_over_time: Option<RateOverTimeFile>,
     /// Propagation delay. A list repeats over the links of a group, a whole number of times.
     pub(crate) delay: PerLink<Duration>,

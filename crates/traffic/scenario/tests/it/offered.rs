@@ -154,11 +154,18 @@ fn classes_that_are_guaranteed_more_than_their_line_has_are_warned_of() {
     let line = guaranteed(htb("5 Mbit/s"));
     let says = "the classes of `htb` in the role `core` are guaranteed 11 Mbit/s together, but there is 10 Mbit/s;";
     assert!(line.contains(says), "{line}");
-    let shaped = guaranteed(format!("shaper = {{ rate = \"9 Mbit/s\", queue.{} }}", htb("4 Mbit/s")));
-    assert!(shaped.contains("are guaranteed 10 Mbit/s together, but there is 9 Mbit/s;"), "{shaped}");
+    let shaped =
+        guaranteed(format!("shaper = {{ rate = \"9 Mbit/s\", queue.{} }}", htb("4 Mbit/s")));
+    assert!(
+        shaped.contains("are guaranteed 10 Mbit/s together, but there is 9 Mbit/s;"),
+        "{shaped}"
+    );
     let of_class = format!("{{ at_least = \"3 Mbit/s\", queue.{} }}", htb("4 Mbit/s"));
     let nested = guaranteed(format!("htb.classes = [{of_class}]"));
-    assert!(nested.contains("are guaranteed 10 Mbit/s together, but there is 3 Mbit/s;"), "{nested}");
+    assert!(
+        nested.contains("are guaranteed 10 Mbit/s together, but there is 3 Mbit/s;"),
+        "{nested}"
+    );
 }
 
 #[test]
