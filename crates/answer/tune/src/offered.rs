@@ -23,7 +23,7 @@ const ENDING: [Measure; 6] =
 const ENDLESS: [Measure; 2] = [DataGoodput, Fairness];
 
 /// The measures of datagrams. Their throughput is measured as loss, since the network does not decide what is sent.
-const DATAGRAMS: [Measure; 11] = [
+const DATAGRAMS: [Measure; 12] = [
     Delay,
     DelayMedian,
     DelayP95,
@@ -32,6 +32,7 @@ const DATAGRAMS: [Measure; 11] = [
     JitterMedian,
     JitterP95,
     JitterP99,
+    DelayAdded,
     DatagramLoss,
     RFactor,
     OpinionScore,

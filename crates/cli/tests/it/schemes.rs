@@ -9,7 +9,6 @@ use std::path::Path;
 
 use shortflow_deploy::{Kernel, Kind, Owners, Refusal, Settings, compile, compile_edge};
 use shortflow_inline::Plan;
-use shortflow_measure::Warning;
 use shortflow_policy::explain::{SchemeKind, schemes};
 use shortflow_policy::{Policy, from_text};
 use shortflow_predict::Prediction;

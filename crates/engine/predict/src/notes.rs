@@ -328,7 +328,8 @@ fn is_filled(network: &Network, red: bool) -> bool {
 const MEANS: &str = "Predicted from closed forms: means without intervals; percentiles where the \
     model has a distribution.";
 const FLOORS: &str = "Values without a closed form are bounds: times with ≥ are those over idle \
-    lines; goodputs with ≤ are those of the slowest line, shaper or receiver's window on the path.";
+    lines; goodputs with ≤ are those of the slowest line, shaper or receiver's window on the path, with what may wait in \
+    buffers when measuring begins.";
 const POISSON: &str =
     "Datagrams: waits from M/G/1 (Pollaczek and Khinchine), exact only for Poisson packets.";
 const CONSTANT: &str = "streams of constant rate are modelled as Poisson packets. Where little else \

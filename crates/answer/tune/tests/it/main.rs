@@ -1,4 +1,5 @@
 //! What is said to be measured, against what the simulator measures.
 
+mod codel;
 mod offered;
 mod policy_warnings;

@@ -246,7 +246,7 @@ fn what_load_adds_to_the_delay_of_datagrams_is_what_they_wait_and_nothing_on_an_
             "#
         );
         let outcome = run(&scenario(&text));
-        let found = workload(&outcome.replica, "calls").datagrams.clone().unwrap();
+        let found = workload(&outcome.replica, "calls").datagrams.unwrap();
         (found, port(&outcome.replica, "r->b").mean_wait)
     };
     let (alone, _) =
