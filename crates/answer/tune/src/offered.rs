@@ -72,7 +72,7 @@ impl Offered {
     /// These measures as limits name them, each once: distributions with what may be said of them.
     pub(crate) fn as_limits(&self) -> String {
         let listed = |measure: &Measure| match measure.about() {
-            about if about.unit == Unit::Seconds => {
+            about if about.unit == Unit::Seconds && *measure != DelayAdded => {
                 let of = about.name.split('-').next().unwrap_or(about.name);
                 format!("`{of}` (`.mean`, `.median`, `.p95`, `.p99`)")
             }
