@@ -54,15 +54,16 @@ mod on_linux {
             [] => roles.clone(),
             names => roles_of(names)?,
         };
-        let [first, second] = &args.between[..] else {
+        let between: Vec<&str> = args.between.iter().map(|name| name.trim()).collect();
+        let [first, second] = between[..] else {
             let what = format!(
                 "--between names {}, and must name two devices: those between which packets pass\n\
                  separate them by a comma, as in `--between eth1,eth2`; `ip link` lists them",
-                args.between.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                between.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
             );
             return Err(Failure::Input(what));
         };
-        let devices = [first.as_str(), second.as_str()];
+        let devices = [first, second];
         let has_shaper =
             roles.iter().chain(&back).any(|role| matches!(role.queue, Some(QueuePlan::Shaper(_))));
         let rates = rates(args, devices)?;

@@ -136,7 +136,7 @@ impl PointFailure {
     /// From the error of a replica.
     fn new(replica: u32, error: &Error) -> PointFailure {
         let (kind, reason) = match error {
-            Error::Refused(Refusal(why)) => (WarningKind::Failed, why.clone()),
+            Error::Refused(Refusal(why)) => (WarningKind::Failed, why.replace('\n', "; ")),
             error => (WarningKind::Stopped, format!("replica {replica}: {error}")),
         };
         PointFailure { replica, kind, reason }

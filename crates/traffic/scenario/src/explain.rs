@@ -21,7 +21,7 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// All names: congestion controls, models of loss, link layers.
+    /// All names: congestion controls, models of loss, rates over time, link layers.
     pub fn all() -> Vec<Topic> {
         let controls = Algorithm::ALL.iter().map(|algorithm| Topic {
             name: algorithm.name(),
@@ -30,7 +30,7 @@ impl Topic {
             source: "",
             example: format!("[tcp]\ncongestion = \"{}\"\n", algorithm.name()),
         });
-        controls.chain([gilbert_elliott(), link_layer()]).collect()
+        controls.chain([gilbert_elliott(), rate_over_time(), link_layer()]).collect()
     }
 
     /// The full description, for a terminal.
@@ -61,6 +61,22 @@ fn gilbert_elliott() -> Topic {
         source: "Gilbert 1960; Elliott 1963",
         example: "[links.radio]\nbetween = [\"client\", \"server\"]\nrate = \"10 Mbit/s\"\n\
                   delay = \"5 ms\"\nloss.gilbert-elliott = { to_bad = 0.01, to_good = 0.25 }\n"
+            .to_owned(),
+    }
+}
+
+fn rate_over_time() -> Topic {
+    Topic {
+        name: "rate_over_time",
+        kind: "key of links, part",
+        description: "The rate of a link over time, in both directions or in `forward` and `back`. `steps` lists new rates; \
+                      while a rate is zero, packets wait. `trace` names a file instead: CSV with the columns `time_s` and \
+                      `rate_mbps` (or `rate_kbps`, `rate_bps`), or a trace of mahimahi, in which each line is a millisecond \
+                      at which 1504 bytes pass. `repeat` begins again after a time."
+            .to_owned(),
+        source: "Netravali et al. 2015 (mahimahi)",
+        example: "[links.air]\nbetween = [\"mast\", \"phone\"]\nrate = \"20 Mbit/s\"\ndelay = \"15 ms\"\n\
+                  rate_over_time.steps = [{ at = \"10 s\", rate = \"2 Mbit/s\" }, { at = \"15 s\", rate = \"20 Mbit/s\" }]\n"
             .to_owned(),
     }
 }
@@ -107,6 +123,7 @@ mod tests {
         assert!(text("dctcp").contains("RFC 8257"), "{}", text("dctcp"));
         assert!(text("cubic").ends_with("Example:\n  [tcp]\n  congestion = \"cubic\"\n"));
         assert!(text("gilbert-elliott").contains("to_good = 0.25"));
+        assert!(text("rate_over_time").contains("a trace of mahimahi"));
         let message = "\n  pppoe-llcsnap   40 B, ATM cells: ADSL, PPPoE, LLC/SNAP\n";
         assert!(text("link_layer").contains(message), "{}", text("link_layer"));
     }

@@ -119,7 +119,7 @@ impl Compiler<'_> {
         let given = self.settings.rate;
         let rates = [given, own.map(ShaperParams::rate)];
         let Some(rate) = rates.into_iter().flatten().min() else {
-            let what = "the rate of the line is unknown, because the device reports no speed";
+            let what = "the rate of the line is unknown: none is given, and the device is absent or reports no speed";
             let hint = "give a rate a little below that of the bottleneck, such as --rate '95 Mbit/s' for 100 Mbit/s";
             return Err(vec![Refusal::of_policy("--rate", what, Some(hint))]);
         };
