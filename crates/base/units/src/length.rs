@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Bytes;
+use crate::{Bytes, Duration, Rate};
 use crate::quantity::{ParseQuantityError, text_quantity};
 
 /// The size of a queue: packets, or bytes.
@@ -13,6 +13,24 @@ pub enum Length {
     Packets(u64),
     /// A number of bytes.
     Bytes(Bytes),
+}
+
+impl Length {
+    /// How long a queue of this length takes to send at `rate`, with packets of so many bytes.
+    ///
+    /// ```
+    /// use shortflow_units::{Bytes, Length, Rate};
+    /// let rate: Rate = "12 Mbit/s".parse()?;
+    /// assert_eq!(Length::Packets(1000).sending_time(rate, Bytes(1500)).to_string(), "1 s");
+    /// # Ok::<(), shortflow_units::ParseQuantityError>(())
+    /// ```
+    pub fn sending_time(self, rate: Rate, packet: Bytes) -> Duration {
+        let bytes = match self {
+            Length::Packets(packets) => packets.saturating_mul(packet.0),
+            Length::Bytes(bytes) => bytes.0,
+        };
+        Duration::from_secs_f64(bytes as f64 * 8.0 / rate.bits_per_sec() as f64)
+    }
 }
 
 impl FromStr for Length {

@@ -266,7 +266,7 @@ fn not_quoted(name: &str, mistake: Option<&Diagnostic>) -> Diagnostic {
     let place = place
         .map_or(String::new(), |one| format!(" in line {}, column {}", one.line(), one.column()));
     let message = format!(
-        "error{place}; the text is not quoted because the file and its repository have different \
+        "the file has a mistake{place}; the text is not quoted because the file and its repository have different \
             owners, or the file has several hard links"
     );
     let help = "create the file again as the owner of the repository's folder".to_owned();
@@ -370,7 +370,7 @@ mod tests {
         std::fs::remove_file(&policy).unwrap();
         std::fs::hard_link(&secret, &policy).unwrap();
         let found = reported();
-        assert!(found.contains("error in line 1, column 5; the text is not quoted"), "{found}");
+        assert!(found.contains("a mistake in line 1, column 5; the text is not quoted"), "{found}");
         assert!(!found.contains("SECRET") && !found.contains("root"), "{found}");
         std::fs::write(&secret, b"\xffSECRET").unwrap();
         let found = reported();

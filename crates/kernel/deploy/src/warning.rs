@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use shortflow_elements::Aggregate;
 use shortflow_elements::classifier::{AnyOf, MultiField};
 use shortflow_packet::{Address, Prefix};
-use shortflow_policy::{MarkerPlan, Policy, TrafficClass};
-use shortflow_units::{Duration, Rate};
+use shortflow_policy::{MarkerPlan, Policy, QueueLimit, TrafficClass};
+use shortflow_units::{Bytes, Duration, Rate};
 
 use crate::bytecode::Choice;
 use crate::compile::{Settings, compile};
@@ -48,6 +48,7 @@ impl Warning {
         environment: &Environment,
     ) -> Vec<Warning> {
         let pieces = wanted.tree.as_ref().and_then(|tree| of_pieces(tree, device, environment));
+        let buffers = wanted.tree.as_ref().and_then(|tree| of_buffers(policy, tree));
         let wrapped = of_wrapping(wanted, device, environment);
         let translated = of_translation(policy, wanted, device, environment);
         let hosts = of_fair_hosts(wanted, device, environment);
@@ -55,7 +56,7 @@ impl Warning {
         // What it receives it does not give to the provider.
         let marks = wanted.edge.as_ref().filter(|_| !environment.is_received);
         let written = marks.and_then(|_| of_network_control(policy, device));
-        pieces.into_iter().chain(wrapped).chain(translated).chain(written).collect()
+        pieces.into_iter().chain(buffers).chain(wrapped).chain(translated).chain(written).collect()
     }
 }
 
@@ -92,6 +93,30 @@ fn of_pieces(tree: &Tree, device: &str, environment: &Environment) -> Option<War
             "disable it with `ethtool -K {device} tso off gso off`, and `gro off` on the devices \
                 through which packets arrive"
         ),
+    })
+}
+
+/// The time from which on a full buffer is doubtful, as in scenarios; from an hour on it stands for one without a limit.
+const MAX_HELD: Duration = Duration::from_secs(5);
+const UNLIMITED: Duration = Duration::from_secs(3600);
+const FULL_PACKET: Bytes = Bytes(1500);
+
+/// The deepest of the buffers that packets fill before any is dropped, if it holds them for long.
+fn of_buffers(policy: &Policy, tree: &Tree) -> Option<Warning> {
+    let role = policy.role(&tree.role)?;
+    let held = |limit: &QueueLimit| limit.limit.sending_time(tree.rate, FULL_PACKET);
+    let filled = role.limits.iter().filter(|limit| limit.is_tail_drop);
+    let deep = filled.filter(|limit| (MAX_HELD..=UNLIMITED).contains(&held(limit)));
+    let deepest = deep.max_by_key(|limit| held(limit))?;
+    Some(Warning {
+        what: format!(
+            "`{}` = {} holds packets for up to {:.0} s at {}",
+            deepest.key,
+            deepest.limit,
+            held(deepest).as_secs_f64(),
+            tree.rate
+        ),
+        remedy: "set a smaller limit: while it is full, each packet waits that long".to_owned(),
     })
 }
 
@@ -365,6 +390,18 @@ queue.fifo = { limit = "200 pkt" }
             assert_eq!(of("100 Mbit/s", offloads), "");
         }
         assert_eq!(of("1 Mbit/s", Some(false)), "");
+    }
+
+    #[test]
+    fn a_buffer_that_holds_packets_for_long_is_told_with_its_key_and_the_time() {
+        let of = |limit: &str| {
+            let text = format!("[roles.core]\nqueue.fifo.limit = \"{limit}\"\n");
+            warnings_text(&warnings(&text, &[], "10 Mbit/s", KNOWN))
+        };
+        let what = "`roles.core.queue.fifo.limit` = 20000 pkt holds packets for up to 24 s at 10 Mbit/s";
+        assert!(of("20000 pkt").contains(what), "{}", of("20000 pkt"));
+        assert!(of("32 MB").contains("= 32 MB holds packets for up to 26 s"), "{}", of("32 MB"));
+        assert_eq!(of("1000 pkt"), "");
     }
 
     #[test]

@@ -161,7 +161,7 @@ const MAX_HELD: Duration = Duration::from_secs(5);
 const UNLIMITED: Duration = Duration::from_secs(3600);
 
 /// The size of the packets of a limit in packets: a full one of Ethernet.
-const FULL_PACKET: u64 = 1500;
+const FULL_PACKET: Bytes = Bytes(1500);
 
 /// Warns of the buffer that holds packets for longest at the rate of its link, if that is long. Queues that drop or mark before
 /// their limit do not count: packets do not wait as long as the limit allows. Those of profiles send at other rates.
@@ -189,7 +189,7 @@ pub(super) fn deep(document: &mut Document, scenario: &Scenario, queued: &[Strin
     let Some((link, at, to, found)) = deepest.filter(|one| one.3.held() > MAX_HELD) else { return };
     let node = |node: NodeId| &scenario.nodes[node.index()].name;
     let of_full = match found.limit {
-        Length::Packets(_) => format!(" with packets of {FULL_PACKET} B"),
+        Length::Packets(_) => format!(" with packets of {} B", FULL_PACKET.0),
         Length::Bytes(_) => String::new(),
     };
     let message = format!(
@@ -218,11 +218,7 @@ struct Buffer {
 impl Buffer {
     /// How long it takes to send what it holds.
     fn held(&self) -> Duration {
-        let bytes = match self.limit {
-            Length::Packets(packets) => packets.saturating_mul(FULL_PACKET),
-            Length::Bytes(bytes) => bytes.0,
-        };
-        Duration::from_secs_f64(bytes as f64 * 8.0 / self.rate.bits_per_sec() as f64)
+        self.limit.sending_time(self.rate, FULL_PACKET)
     }
 }
 
