@@ -53,7 +53,7 @@ mod on_linux {
         inline_router, link, own_link, owners, quoted, short,
     };
     use shortflow_policy::Policy;
-    use shortflow_text::Override;
+    use shortflow_text::{InputFiles, Override};
 
     use crate::console::Console;
     use crate::deploy_args::{Deploy, RateOrDevice, Reload};
@@ -61,7 +61,6 @@ mod on_linux {
     use crate::doctor::lacking_for_ingress;
     use crate::failure::Failure;
     use crate::reload_options::{KeptOptions, keep, options};
-    use shortflow_shipped as shipped;
     use shortflow_shipped::wrong_file::{self, Given};
 
     impl From<Error> for Failure {
@@ -75,7 +74,7 @@ mod on_linux {
 
     /// `shortflow deploy`.
     pub(crate) fn deploy(console: &Console, args: &Deploy) -> Result<(), Failure> {
-        if deploy_plans::is_plans(&args.policy) {
+        if deploy_plans::is_plans(args) {
             return deploy_plans::deploy(console, args);
         }
         args.check_place()?;
@@ -87,7 +86,7 @@ mod on_linux {
             return Err(one_rate(args, "they are the rates of both directions of a line"));
         }
         let Some([up, down]) = args.directions() else {
-            let policy = read(console, &args.policy, &args.set)?;
+            let policy = read(console, &args.inputs, &args.policy, &args.set)?;
             let place = Place::from_args(args)?;
             let wanted = wanted(&policy, args, &place)?;
             let spot = Spot::new(args, place, way(&args.dev, args.dry_run)?)?;
@@ -95,7 +94,10 @@ mod on_linux {
             change.is_free()?;
             return show_done(console, args, &[change.apply(console, &[])?]);
         };
-        let policies = [read(console, &up.policy, &up.set)?, load(&down.policy, &down.set)?];
+        let policies = [
+            read(console, &up.inputs, &up.policy, &up.set)?,
+            load(&down.inputs, &down.policy, &down.set)?,
+        ];
         let place = Place::from_args(&up)?;
         let places = [place.clone(), place.received(&down.dev)];
         let [sent, received] =
@@ -123,7 +125,7 @@ mod on_linux {
     /// `shortflow reload`.
     pub(crate) fn reload(console: &Console, args: &Reload) -> Result<(), Failure> {
         let Reload { deploy: args, reset } = args;
-        if deploy_plans::is_plans(&args.policy) {
+        if deploy_plans::is_plans(args) {
             return deploy_plans::reload(console, args);
         }
         args.check_place()?;
@@ -355,7 +357,7 @@ mod on_linux {
             let mut args = args.clone();
             let (policy, kept) = match spot.observed.deployed().filter(|_| !reset) {
                 Some(deployed) => keep(console, &mut args, &deployed)?,
-                None => (load(&args.policy, &args.set)?, KeptOptions::default()),
+                None => (load(&args.inputs, &args.policy, &args.set)?, KeptOptions::default()),
             };
             // Of two directions, one says what both have.
             if args.whole.is_none() || !args.ingress {
@@ -545,16 +547,18 @@ mod on_linux {
     /// The policy of a file, with these keys changed.
     pub(crate) fn read(
         console: &Console,
+        inputs: &InputFiles,
         path: &std::path::Path,
         set: &[(String, String)],
     ) -> Result<Policy, Failure> {
-        let policy = load(path, set)?;
+        let policy = load(inputs, path, set)?;
         console.warnings(&policy.warnings);
         Ok(policy)
     }
 
     /// The same, with unread warnings.
     pub(crate) fn load(
+        inputs: &InputFiles,
         path: &std::path::Path,
         set: &[(String, String)],
     ) -> Result<Policy, Failure> {
@@ -565,9 +569,8 @@ mod on_linux {
             origin: "--set".to_owned(),
             cell: None,
         });
-        let inputs = shipped::inputs();
-        wrong_file::refuse(&inputs, path, Given::Policy)?;
-        Ok(shortflow_policy::load_from(&inputs, path, &set.collect::<Vec<_>>())?)
+        wrong_file::refuse(inputs, path, Given::Policy)?;
+        Ok(shortflow_policy::load_from(inputs, path, &set.collect::<Vec<_>>())?)
     }
 
     /// Who owns the connections that have labels.

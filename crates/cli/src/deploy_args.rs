@@ -2,10 +2,12 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::str::FromStr;
 
 use clap::{ArgGroup, Args, ValueEnum, ValueHint};
 use shortflow_deploy::{TcpGrowthRule, parse_network};
+use shortflow_text::InputFiles;
 use shortflow_units::{Bytes, Duration, LinkLayer, ParseQuantityError, Rate, SignedBytes};
 
 use crate::args::key_and_value;
@@ -113,6 +115,9 @@ pub(crate) struct Deploy {
     /// The whole command, where this is one direction of it.
     #[arg(skip)]
     pub(crate) whole: Option<Box<Deploy>>,
+    /// What was read, since a pipe can be read only once.
+    #[arg(skip = Rc::new(shortflow_shipped::inputs()))]
+    pub(crate) inputs: Rc<InputFiles>,
 }
 
 impl Deploy {

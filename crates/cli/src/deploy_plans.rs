@@ -1,6 +1,5 @@
 //! `deploy`, `reload`, `status` and `undeploy` of plans of customers.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,7 +9,6 @@ use shortflow_deploy::{
 };
 use shortflow_plans::{CustomerQueue, Direction, Plans};
 use shortflow_scenario::FileKind;
-use shortflow_shipped as shipped;
 use shortflow_text::Diagnostics;
 
 use crate::console::Console;
@@ -18,8 +16,8 @@ use crate::deploy_args::{Deploy, RateOrDevice};
 use crate::failure::Failure;
 
 /// Whether a file has plans. What cannot be read is reported as a policy.
-pub(crate) fn is_plans(path: &Path) -> bool {
-    matches!(FileKind::detect(&shipped::inputs(), path), Ok(FileKind::Plans))
+pub(crate) fn is_plans(args: &Deploy) -> bool {
+    matches!(FileKind::detect(&args.inputs, &args.policy), Ok(FileKind::Plans))
 }
 
 /// `shortflow deploy` with plans.
@@ -185,7 +183,7 @@ fn devices(args: &Deploy) -> Result<Vec<(Direction, String)>, Failure> {
 }
 
 fn load(console: &Console, args: &Deploy) -> Result<Plans, Failure> {
-    let plans = shortflow_plans::load_from(&shipped::inputs(), &args.policy)?;
+    let plans = shortflow_plans::load_from(&args.inputs, &args.policy)?;
     console.warnings(&plans.warnings);
     Ok(plans)
 }

@@ -78,7 +78,7 @@ pub(crate) fn undeploy(console: &Console, args: &Undeploy) -> Result<(), Failure
 }
 
 fn plan(console: &Console, args: &Deploy) -> Result<(String, TcpPlan), Failure> {
-    let policy = deploy::read(console, &args.policy, &args.set)?;
+    let policy = deploy::read(console, &args.inputs, &args.policy, &args.set)?;
     let role = match &args.role[..] {
         [] => None,
         [role] => Some(role.as_str()),

@@ -23,6 +23,7 @@ mod on_linux {
         Bridge, Change, DirectionReport, Error, Plan, Report, acting_roles, warnings,
     };
     use shortflow_policy::QueuePlan;
+    use shortflow_shipped as shipped;
     use shortflow_units::{Duration, Rate};
 
     use crate::console::Console;
@@ -46,7 +47,7 @@ mod on_linux {
 
     /// `shortflow inline`.
     pub(crate) fn inline(console: &Console, args: &Inline) -> Result<(), Failure> {
-        let policy = read(console, &args.policy, &args.set)?;
+        let policy = read(console, &shipped::inputs(), &args.policy, &args.set)?;
         let refused = |error: &dyn std::error::Error| Failure::Input(error.to_string());
         let roles_of = |names| acting_roles(&policy, names).map_err(|error| refused(&error));
         let roles = roles_of(&args.role)?;

@@ -32,6 +32,7 @@ pub(crate) fn options(args: &Deploy) -> Options {
         nearest,
         dry_run: _,
         json: _,
+        inputs: _,
     } = args;
     Options {
         rate: *rate,
@@ -160,19 +161,19 @@ fn keep_keys(
     let is_given = |key: &str| args.set.iter().any(|(given, _)| given == key);
     let old: Vec<_> = set.iter().filter(|(key, _)| !is_given(key)).cloned().collect();
     if old.is_empty() {
-        return load(&args.policy, &args.set);
+        return load(&args.inputs, &args.policy, &args.set);
     }
     let words = Options { set: old.clone(), ..Options::default() }.words();
     let all = [&old[..], &args.set].concat();
     let is_same = |policy: &Policy| short(&policy.name) == deployed.policy;
-    match load(&args.policy, &all) {
+    match load(&args.inputs, &args.policy, &all) {
         Ok(policy) if is_same(&policy) => {
             args.set = all;
             kept.kept.extend(words);
             Ok(policy)
         }
         with_old => {
-            let policy = load(&args.policy, &args.set)?;
+            let policy = load(&args.inputs, &args.policy, &args.set)?;
             if let Err(why) = with_old
                 && is_same(&policy)
             {

@@ -17,6 +17,7 @@ pub(crate) use on_linux::verify;
 mod on_linux {
     use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs, UdpSocket};
     use std::path::PathBuf;
+    use std::rc::Rc;
     use std::time::Duration;
 
     use shortflow_deploy::{
@@ -132,6 +133,7 @@ mod on_linux {
             set_up: Vec::new(),
             set_down: Vec::new(),
             whole: None,
+            inputs: Rc::new(shortflow_shipped::inputs()),
         }
     }
 

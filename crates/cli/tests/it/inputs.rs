@@ -192,3 +192,17 @@ fn a_role_that_is_bound_nowhere_is_warned_of_by_every_command() {
     let bound = [&["check", "-", "--bind", "edge=east<-shop"][..]].concat();
     assert_eq!(run_with_input(&bound, &unbound).err, "");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_policy_from_a_pipe_is_deployed_also_in_both_directions_of_a_line() {
+    let text = "name = \"piped\"\n[roles.core]\nqueue.fifo.limit = \"50 pkt\"\n";
+    let device = ["--dev", "no-such-dev", "--dry-run"];
+    for rates in [&["--rate", "10 Mbit/s"][..], &["--up", "1 Mbit/s", "--down", "9 Mbit/s"]] {
+        let ended = run_with_input(&[&["deploy", "-"], &device[..], rates].concat(), text);
+        assert_eq!(ended.code, Some(0), "{}", ended.err);
+        let queues = ended.out.matches("pfifo limit 50\n").count();
+        assert_eq!(queues, rates.len() / 2, "{}", ended.out);
+    }
+}
+
