@@ -10,9 +10,9 @@ from paths import Failed
 from tables import generated, table
 
 ABOUT = {
-    "scenario": "All keys of a scenario, from its JSON Schema (`shortflow schema scenario`). [Writing files](../writing-files.md) explains them.",
-    "policy": "All keys of a policy, from its JSON Schema (`shortflow schema policy`). [Markers and queues](../elements.md) "
-              "describes each scheme with an example.",
+    "scenario": "All keys of a scenario, from its JSON Schema (`shortflow schema scenario`). [Writing scenarios](../writing-scenarios.md) explains them.",
+    "policy": "All keys of a policy, from its JSON Schema (`shortflow schema policy`). [Writing policies](../writing-policies.md) "
+              "explains them; [markers and queues](../elements.md) describes each scheme with an example.",
     "plans": "All keys of plans of customers, from their JSON Schema (`shortflow schema plans`). [Plans](../plans.md) shows them in use, and the "
              "columns of the table of customers.",
 }  # fmt: skip

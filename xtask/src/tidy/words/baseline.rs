@@ -15,7 +15,6 @@ pub(super) const PHRASES: &[(&str, usize)] = &[
     ("docs/adr/0025-verdicts-travel-with-the-repository.md", 1),
     ("docs/flow-splitting.md", 2),
     ("docs/tcp-eras.md", 4),
-    ("docs/writing-files.md", 7),
     ("papers/cm05/README.md", 2),
     ("papers/harp05/README.md", 1),
     ("papers/nt02/README.md", 2),
@@ -25,5 +24,4 @@ pub(super) const PHRASES: &[(&str, usize)] = &[
 pub(super) const LONG_SENTENCES: &[(&str, usize)] = &[
     ("docs/tcp-eras.md", 4),
     ("docs/validation/predictions-against-simulations.md", 7),
-    ("docs/writing-files.md", 14),
 ];

@@ -56,7 +56,7 @@ fn every_policy_among_the_examples_and_the_papers_is_sound() {
 
 #[test]
 fn every_policy_in_the_guide_is_sound() {
-    let guide = std::fs::read_to_string(root().join("docs/writing-files.md")).unwrap();
+    let guide = std::fs::read_to_string(root().join("docs/writing-policies.md")).unwrap();
     let blocks = guide.split("```toml\n").skip(1).map(|block| block.split("```").next().unwrap());
     let policies: Vec<&str> = blocks.filter(|block| block.contains("[roles.")).collect();
     assert!(policies.len() >= 6, "only {} policies were found", policies.len());
