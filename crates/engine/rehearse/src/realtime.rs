@@ -2,6 +2,7 @@
 
 use nix::errno::Errno;
 use nix::libc;
+use shortflow_inline::schedule;
 
 /// Which of the threads that want to run goes first.
 #[derive(Debug, Clone, Copy)]
@@ -37,13 +38,4 @@ impl Drop for Preferred {
 /// Where the kernel forbids it.
 pub(crate) fn yield_to_all() -> Result<(), Errno> {
     schedule(libc::SCHED_IDLE, 0)
-}
-
-#[allow(unsafe_code)]
-fn schedule(policy: libc::c_int, priority: libc::c_int) -> Result<(), Errno> {
-    // musl's `sched_setscheduler` only fails. SAFETY: the kernel's `sched_param` is one number, which lives until it returns; 0
-    // is the calling thread.
-    let done =
-        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
-    Errno::result(done).map(|_| ())
 }

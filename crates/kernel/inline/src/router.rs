@@ -16,6 +16,7 @@ use crate::ethtool::{Offloads, receive_queues};
 use crate::frames::{Frames, NotTaken};
 use crate::occupied::{is_free, other_program};
 use crate::plan::Plan;
+use crate::schedule::schedule;
 use crate::socket::{MAX_FRAME, Socket};
 use crate::timer::{Clock, Waiter};
 use crate::watched::{Change, Watched};
@@ -341,15 +342,7 @@ fn queues(device: &str) -> Result<u32, Error> {
     }
 }
 
-#[allow(unsafe_code)]
+/// The thread runs before others; other threads and programs that it starts are as any other.
 fn prefer_this_thread() -> Result<(), Errno> {
-    // The kernel's `sched_param` is this number alone.
-    let priority: libc::c_int = PRIORITY;
-    // Other threads and programs that it starts are as any other.
-    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-    // musl's `sched_setscheduler` only fails. SAFETY: the kernel reads one number, which lives until it returns; 0 is the calling
-    // thread.
-    let done =
-        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) };
-    Errno::result(done).map(|_| ())
+    schedule(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, PRIORITY)
 }
