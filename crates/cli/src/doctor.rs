@@ -25,7 +25,11 @@ pub(crate) fn lacking_for_ingress(kernel: &Kernel) -> Vec<Kind> {
 pub(crate) fn doctor(console: &Console, args: &Doctor) -> Result<(), Failure> {
     let report = examine();
     let Needs { kinds, program, reported } = match &args.policy {
-        Some(path) => needs(&read(console, &shortflow_shipped::inputs(), path, &[])?, &args.role, &report.kernel)?,
+        Some(path) => needs(
+            &read(console, &shortflow_shipped::inputs(), path, &[])?,
+            &args.role,
+            &report.kernel,
+        )?,
         None => Needs { kinds: [Kind::Htb, Kind::Bpf, Kind::Pfifo].into(), ..Needs::default() },
     };
     let kinds: BTreeSet<Kind> = match args.ingress {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Bytes, Duration, Rate};
 use crate::quantity::{ParseQuantityError, text_quantity};
+use crate::{Bytes, Duration, Rate};
 
 /// The size of a queue: packets, or bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -162,7 +162,7 @@ fn a_policy_with_the_rate_of_one_line_is_not_advised_for_another() {
 fn what_is_missing_or_misspelt_is_told_before_anything_is_run() {
     let line = ["--up", "1 Mbit/s", "--down", "8 Mbit/s"];
     for (arguments, message) in [
-        (vec![], "missing --up or --down"),
+        (vec![], "missing --up and --down"),
         (
             [&line[..], &["--uses", "web,vioce"]].concat(),
             "unknown use `vioce`\n  did you mean `voice`?",

@@ -247,7 +247,7 @@ fn what_is_wrong_with_the_input_is_told_with_what_to_do() {
     assert_eq!(ended.code, Some(2));
     assert!(ended.err.contains("unknown device `faraway0`\n  the devices are "), "{}", ended.err);
     for (name, message) in
-        [("", "name is empty"), ("sixteen-letters-", "longer than 15 characters")]
+        [("", "missing --dev: "), ("sixteen-letters-", "longer than 15 characters")]
     {
         let ended = run(&["deploy", STRICT, "--dev", name, "--rate", "1 Gbit/s", "--dry-run"]);
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{name:?}");

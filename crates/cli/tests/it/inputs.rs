@@ -205,4 +205,3 @@ fn a_policy_from_a_pipe_is_deployed_also_in_both_directions_of_a_line() {
         assert_eq!(queues, rates.len() / 2, "{}", ended.out);
     }
 }
-

@@ -398,7 +398,8 @@ queue.fifo = { limit = "200 pkt" }
             let text = format!("[roles.core]\nqueue.fifo.limit = \"{limit}\"\n");
             warnings_text(&warnings(&text, &[], "10 Mbit/s", KNOWN))
         };
-        let what = "`roles.core.queue.fifo.limit` = 20000 pkt holds packets for up to 24 s at 10 Mbit/s";
+        let what =
+            "`roles.core.queue.fifo.limit` = 20000 pkt holds packets for up to 24 s at 10 Mbit/s";
         assert!(of("20000 pkt").contains(what), "{}", of("20000 pkt"));
         assert!(of("32 MB").contains("= 32 MB holds packets for up to 26 s"), "{}", of("32 MB"));
         assert_eq!(of("1000 pkt"), "");

@@ -21,7 +21,5 @@ pub(super) const PHRASES: &[(&str, usize)] = &[
 ];
 
 /// The sentences above the limit that a page still has.
-pub(super) const LONG_SENTENCES: &[(&str, usize)] = &[
-    ("docs/tcp-eras.md", 4),
-    ("docs/validation/predictions-against-simulations.md", 7),
-];
+pub(super) const LONG_SENTENCES: &[(&str, usize)] =
+    &[("docs/tcp-eras.md", 4), ("docs/validation/predictions-against-simulations.md", 7)];
