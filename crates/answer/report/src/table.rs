@@ -141,12 +141,11 @@ fn set(cell: &Cell, scale: Scale) -> String {
     }
 }
 
-/// The grade of an added delay: the range of those within its interval, or the best of those that a bound allows.
+/// The grade of an added delay, and the range of those within its interval.
 fn grade(added: &Estimate) -> String {
     let of = |seconds: Option<f64>| seconds.map(Grade::from_added);
     let grade = Grade::from_added(added.mean);
     match (of(added.low), of(added.high)) {
-        _ if added.at_least && grade != Grade::F => format!("{grade} or worse"),
         (Some(low), Some(high)) if low != high => format!("{grade} ({low} to {high})"),
         _ => grade.to_string(),
     }
@@ -179,17 +178,16 @@ mod tests {
 
     #[test]
     fn an_added_delay_is_set_as_its_grade_with_those_that_its_interval_leaves_open() {
-        let of = |ms: f64, half: Option<f64>, at_least| {
+        let of = |ms: f64, half: Option<f64>| {
             let (mean, half) = (ms / 1e3, half.map(|half| half / 1e3));
             let (low, high) = (half.map(|half| mean - half), half.map(|half| mean + half));
-            let added = Estimate { mean, low, high, n: 3, at_least, at_most: false };
+            let added = Estimate { mean, low, high, n: 3, at_least: false, at_most: false };
             set(&Cell::Figure(added), Scale::Grade)
         };
-        assert_eq!(of(12.0, None, false), "A");
-        assert_eq!(of(12.0, Some(4.0), false), "A");
-        assert_eq!(of(58.0, Some(4.0), false), "B (B to C)");
-        assert_eq!(of(58.0, None, true), "B or worse");
-        assert_eq!(of(580.0, None, true), "F");
+        assert_eq!(of(12.0, None), "A");
+        assert_eq!(of(12.0, Some(4.0)), "A");
+        assert_eq!(of(58.0, Some(4.0)), "B (B to C)");
+        assert_eq!(of(580.0, None), "F");
     }
 
     #[test]

@@ -502,10 +502,11 @@ impl DatagramResult {
         (known > 0).then(|| self.dropped as f64 / known as f64)
     }
 
-    /// What load adds to the mean delay, in seconds, without what rounding makes of it.
+    /// What load adds to the mean delay, in seconds, without what rounding makes of it. Where sizes differ, those that arrived may
+    /// be smaller than the mean size, which adds nothing.
     pub(crate) fn added_delay(&self) -> Option<f64> {
         const PARTS: f64 = 1e12;
-        Some(((self.delay? - self.idle_delay?) * PARTS).round() / PARTS)
+        Some((((self.delay? - self.idle_delay?) * PARTS).round() / PARTS).max(0.0))
     }
 
     /// The rating of a call over these datagrams.

@@ -1,6 +1,6 @@
 //! Names by which other programs and papers know what has another name here.
 
-/// A simple name elsewhere, and the name here: of Linux's queueing disciplines, routers and congestion controls.
+/// A simple name elsewhere, and the name here: of Linux's queueing disciplines, routers and papers.
 const NAMES: [(&str, &str); 17] = [
     ("cake", "host-fair"),
     ("codel", "fq-codel"),

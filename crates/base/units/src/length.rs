@@ -16,20 +16,28 @@ pub enum Length {
 }
 
 impl Length {
-    /// How long a queue of this length takes to send at `rate`, with packets of so many bytes.
+    /// A full packet of Ethernet, by which packets of a length are counted here.
+    pub const FULL_PACKET: Bytes = Bytes(1500);
+
+    /// How long a full queue of this length takes to drain at `rate`, where that is doubtful: more than 5 s. Above an hour the
+    /// length stands for one without a limit.
     ///
     /// ```
-    /// use shortflow_units::{Bytes, Length, Rate};
+    /// use shortflow_units::{Duration, Length, Rate};
     /// let rate: Rate = "12 Mbit/s".parse()?;
-    /// assert_eq!(Length::Packets(1000).sending_time(rate, Bytes(1500)).to_string(), "1 s");
+    /// assert_eq!(Length::Packets(9000).long_drain(rate), Some(Duration::from_secs(9)));
+    /// assert_eq!(Length::Packets(1000).long_drain(rate), None);
     /// # Ok::<(), shortflow_units::ParseQuantityError>(())
     /// ```
-    pub fn sending_time(self, rate: Rate, packet: Bytes) -> Duration {
+    pub fn long_drain(self, rate: Rate) -> Option<Duration> {
+        const DOUBTFUL: Duration = Duration::from_secs(5);
+        const UNLIMITED: Duration = Duration::from_secs(3600);
         let bytes = match self {
-            Length::Packets(packets) => packets.saturating_mul(packet.0),
+            Length::Packets(packets) => packets.saturating_mul(Self::FULL_PACKET.0),
             Length::Bytes(bytes) => bytes.0,
         };
-        Duration::from_secs_f64(bytes as f64 * 8.0 / rate.bits_per_sec() as f64)
+        let time = Duration::from_secs_f64(bytes as f64 * 8.0 / rate.bits_per_sec() as f64);
+        (time > DOUBTFUL && time <= UNLIMITED).then_some(time)
     }
 }
 

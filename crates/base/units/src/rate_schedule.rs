@@ -3,7 +3,8 @@
 use crate::rate::Rate;
 use crate::time::{Duration, Instant};
 
-/// The rate of a transmitter over time: steps, once or again and again. What is sent by when follows from it exactly.
+/// The rate of a transmitter over time: steps, once or again and again. What is sent by when follows from it; a packet ends with
+/// a whole nanosecond, and the next one begins with it.
 ///
 /// ```
 /// use shortflow_units::{Duration, Instant, Rate, RateSchedule};

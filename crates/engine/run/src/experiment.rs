@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use shortflow_measure::results::{Ended, Folder, Kept, Store};
 use shortflow_measure::{RowNames, Run, TcpSample, TcpSink, TransferSink};
@@ -184,6 +184,7 @@ impl Experiment<'_> {
             progress,
             rows,
             limits,
+            has_begun: AtomicBool::new(false),
             begun: OnceLock::new(),
             paused: jobs.iter().map(|_| OnceLock::new()).collect(),
             started: jobs.iter().map(|_| OnceLock::new()).collect(),
@@ -196,6 +197,14 @@ impl Experiment<'_> {
         };
         progress.begins(jobs.len(), 0);
         let outcomes = run_jobs(&jobs, self.threads, stop, &watch);
+        // Nothing begins where an engine refuses a scenario: the reason is the result, and nothing is left to be resumed.
+        let refused = outcomes.iter().find_map(|outcome| match outcome {
+            Err(Error::Refused(why)) => Some(why.clone()),
+            _ => None,
+        });
+        if let Some(why) = refused.filter(|_| !watch.has_begun.load(Ordering::Relaxed)) {
+            return Err(Error::Refused(why));
+        }
         let records = limits.records_errors;
         let ends = outcomes.iter().map(|outcome| End::from_outcome(outcome, records));
         let ends: Vec<End> = ends.collect();
@@ -267,6 +276,8 @@ struct Watch<'w> {
     progress: &'w dyn Progress,
     rows: &'w Rows,
     limits: Limits<'w>,
+    /// Whether a task has begun.
+    has_begun: AtomicBool,
     /// When the first replica began, by the clock of the pause.
     begun: OnceLock<Duration>,
     /// Whether the pause had begun before the replica of each task, at its first task.
@@ -336,6 +347,7 @@ impl Observer for Watch<'_> {
     }
 
     fn check(&self, task: usize) -> Result<(), Error> {
+        self.has_begun.store(true, Ordering::Relaxed);
         if let Some(TimeLimit { most, clock }) = self.limits.pause {
             // The tasks of a replica under all cases stand one after another: all run, or none.
             let first = task - self.places[task].case;

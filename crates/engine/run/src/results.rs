@@ -102,11 +102,7 @@ pub(crate) fn gather(
     let kept = complete.kept(&failed);
     let interruption = match (kept.iter().map(Vec::len).sum(), complete.expected(&failed)) {
         (kept, all) if kept == all => None,
-        // Nothing runs where an engine refuses a scenario: the reason is the result.
-        (0, _) => {
-            let of_point = failed.into_values().next().map(PointFailure::error);
-            return Err(failure.or(of_point).unwrap_or(Error::Interrupted));
-        }
+        (0, _) if failed.is_empty() => return Err(failure.unwrap_or(Error::Interrupted)),
         (kept, all) => Some(Interruption { kept, all }),
     };
     let runs = cases.iter().enumerate().map(|(at, case)| {
@@ -136,7 +132,7 @@ impl PointFailure {
     /// From the error of a replica.
     fn new(replica: u32, error: &Error) -> PointFailure {
         let (kind, reason) = match error {
-            Error::Refused(Refusal(why)) => (WarningKind::Failed, why.replace('\n', "; ")),
+            Error::Refused(Refusal(why)) => (WarningKind::Failed, why.clone()),
             error => (WarningKind::Stopped, format!("replica {replica}: {error}")),
         };
         PointFailure { replica, kind, reason }
@@ -153,7 +149,9 @@ impl PointFailure {
     /// The point without results.
     fn point(&self, settings: Vec<Setting>) -> Point {
         let failed_replica = Some(self.replica);
-        Point { failed_replica, ..Point::failed(settings, self.kind, self.reason.clone()) }
+        // A warning is one line.
+        let reason = self.reason.replace('\n', "; ");
+        Point { failed_replica, ..Point::failed(settings, self.kind, reason) }
     }
 }
 

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use shortflow_elements::Aggregate;
 use shortflow_elements::classifier::{AnyOf, MultiField};
 use shortflow_packet::{Address, Prefix};
-use shortflow_policy::{MarkerPlan, Policy, QueueLimit, TrafficClass};
-use shortflow_units::{Bytes, Duration, Rate};
+use shortflow_policy::{MarkerPlan, Policy, TrafficClass};
+use shortflow_units::{Duration, Length, Rate};
 
 use crate::bytecode::Choice;
 use crate::compile::{Settings, compile};
@@ -96,24 +96,21 @@ fn of_pieces(tree: &Tree, device: &str, environment: &Environment) -> Option<War
     })
 }
 
-/// The time from which on a full buffer is doubtful, as in scenarios; from an hour on it stands for one without a limit.
-const MAX_HELD: Duration = Duration::from_secs(5);
-const UNLIMITED: Duration = Duration::from_secs(3600);
-const FULL_PACKET: Bytes = Bytes(1500);
-
-/// The deepest of the buffers that packets fill before any is dropped, if it holds them for long.
+/// The deepest of the buffers that packets fill before any is dropped, if it holds them for long, as in scenarios.
 fn of_buffers(policy: &Policy, tree: &Tree) -> Option<Warning> {
-    let role = policy.role(&tree.role)?;
-    let held = |limit: &QueueLimit| limit.limit.sending_time(tree.rate, FULL_PACKET);
-    let filled = role.limits.iter().filter(|limit| limit.is_tail_drop);
-    let deep = filled.filter(|limit| (MAX_HELD..=UNLIMITED).contains(&held(limit)));
-    let deepest = deep.max_by_key(|limit| held(limit))?;
+    let filled = policy.role(&tree.role)?.limits.iter().filter(|limit| limit.is_tail_drop);
+    let deep = filled.filter_map(|limit| Some((limit.limit.long_drain(tree.rate)?, limit)));
+    let (time, deepest) = deep.max_by_key(|(time, _)| *time)?;
+    let of_full = match deepest.limit {
+        Length::Packets(_) => format!(" of {} B", Length::FULL_PACKET.0),
+        Length::Bytes(_) => String::new(),
+    };
     Some(Warning {
         what: format!(
-            "`{}` = {} holds packets for up to {:.0} s at {}",
+            "`{}` = {} holds packets{of_full} for up to {:.0} s at {}",
             deepest.key,
             deepest.limit,
-            held(deepest).as_secs_f64(),
+            time.as_secs_f64(),
             tree.rate
         ),
         remedy: "set a smaller limit: while it is full, each packet waits that long".to_owned(),
@@ -398,8 +395,7 @@ queue.fifo = { limit = "200 pkt" }
             let text = format!("[roles.core]\nqueue.fifo.limit = \"{limit}\"\n");
             warnings_text(&warnings(&text, &[], "10 Mbit/s", KNOWN))
         };
-        let what =
-            "`roles.core.queue.fifo.limit` = 20000 pkt holds packets for up to 24 s at 10 Mbit/s";
+        let what = "`roles.core.queue.fifo.limit` = 20000 pkt holds packets of 1500 B for up to 24 s at 10 Mbit/s";
         assert!(of("20000 pkt").contains(what), "{}", of("20000 pkt"));
         assert!(of("32 MB").contains("= 32 MB holds packets for up to 26 s"), "{}", of("32 MB"));
         assert_eq!(of("1000 pkt"), "");

@@ -44,6 +44,6 @@ impl Scenario {
 
 /// The seconds that a packet takes over an idle line, at its highest rate.
 fn idle_time(line: &Line, size: f64) -> f64 {
-    let rate = line.rate_over_time.as_ref().map_or(line.rate, |schedule| schedule.max());
-    line.link_layer.mean_wire_size(size) / rate.bytes_per_sec() + line.delay.as_secs_f64()
+    let bytes = line.link_layer.mean_wire_size(size);
+    bytes / line.max_rate().bytes_per_sec() + line.delay.as_secs_f64()
 }

@@ -118,6 +118,11 @@ pub struct Line {
 }
 
 impl Line {
+    /// The highest rate that it ever has.
+    pub fn max_rate(&self) -> Rate {
+        self.rate_over_time.as_ref().map_or(self.rate, |schedule| schedule.max())
+    }
+
     /// The mean rate of a run of this duration.
     pub fn mean_rate(&self, duration: Duration) -> Rate {
         let mean = |schedule: &Arc<RateSchedule>| schedule.mean(Instant::START, duration);

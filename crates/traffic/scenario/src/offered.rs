@@ -38,9 +38,10 @@ impl LineLoad {
         self.workloads.values().fold(0.0, |sum, bits| sum + bits)
     }
 
-    /// The total divided by the rate of the link. Above 1 the link is overloaded.
+    /// The total divided by the rate of the link. Above 1 the link is overloaded; without a rate any load overloads it.
     pub fn share(&self) -> f64 {
-        self.total() / self.rate
+        let total = self.total();
+        if total > 0.0 { total / self.rate } else { 0.0 }
     }
 }
 

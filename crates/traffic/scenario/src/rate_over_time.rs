@@ -228,6 +228,7 @@ fn mahimahi(lines: &[(usize, &str)]) -> Result<Trace, (usize, String)> {
     };
     for (line, text) in lines {
         let Ok(millisecond) = text.parse::<u64>() else {
+            let text = brief(text);
             return Err((*line, format!("\"{text}\" is not a whole number of milliseconds")));
         };
         let millisecond = millisecond.max(1);
@@ -268,9 +269,8 @@ fn csv(head: &str, lines: &[(usize, &str)]) -> Result<Vec<(Duration, Rate)>, (us
     });
     let rates: Vec<(usize, f64)> = rates.collect();
     let ([time], [(rate, unit)]) = (&times[..], &rates[..]) else {
-        return Err(of_head(format!(
-            "the first line names the columns, one of times and one of rates; found {head}"
-        )));
+        let what = "the first line names the columns, one of times and one of rates";
+        return Err(of_head(format!("{what}; found {}", brief(head))));
     };
     if lines.len() == 1 {
         return Err(of_head("there is no rate after the names of the columns".to_owned()));
@@ -284,7 +284,9 @@ fn csv(head: &str, lines: &[(usize, &str)]) -> Result<Vec<(Duration, Rate)>, (us
         }
         let number = |field: &str, what: &str, max: f64| {
             let number = field.parse::<f64>().ok().filter(|found| (0.0..=max).contains(found));
-            number.ok_or_else(|| (*line, format!("\"{field}\" is not {what} from 0 to {max}")))
+            number.ok_or_else(|| {
+                (*line, format!("\"{}\" is not {what} from 0 to {max}", brief(field)))
+            })
         };
         let seconds = number(&fields[*time], "a time in seconds", MAX_SECONDS as f64)?;
         if last.is_some_and(|last| seconds <= last) {
@@ -295,6 +297,15 @@ fn csv(head: &str, lines: &[(usize, &str)]) -> Result<Vec<(Duration, Rate)>, (us
         Ok((Duration::from_secs_f64(seconds), Rate::from_bits_per_sec(bits.round() as u64)))
     };
     lines[1..].iter().map(read).collect()
+}
+
+/// The start of a text that was found, for a message: a file that is no trace is not printed.
+fn brief(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// The latest change of a trace: a year.
@@ -343,6 +354,8 @@ mod tests {
             refused("1\n\nx\n"),
             (3, "\"x\" is not a whole number of milliseconds".to_owned())
         );
+        let long = format!("1\n{}\n", "x".repeat(100));
+        assert!(refused(&long).1.len() < 100, "{}", refused(&long).1);
         assert_eq!(refused("4\n3\n"), (2, "3 ms is before the line above".to_owned()));
         assert_eq!(
             refused("seconds,rate\n0,1\n"),

@@ -211,6 +211,41 @@ fn nothing_is_run_when_one_scenario_is_refused() {
     assert!(!engine.ran.load(Ordering::SeqCst));
 }
 
+/// Takes too long for its first replica, and is interrupted then.
+struct Slow<'s>(&'s AtomicBool);
+
+impl Engine for Slow<'_> {
+    fn name(&self) -> &'static str {
+        "slow"
+    }
+
+    fn identity(&self) -> &str {
+        "1"
+    }
+
+    fn check(&self, _: &Scenario) -> Result<(), Refusal> {
+        Ok(())
+    }
+
+    fn side_by_side(&self) -> SideBySide {
+        SideBySide::OneAtATime
+    }
+
+    fn run(&self, _: &Task<'_>, _: Observers<'_>) -> Result<Outcome, Error> {
+        self.0.store(true, Ordering::SeqCst);
+        Err(Error::TimeLimit("it took longer than the time limit of 9 s".to_owned()))
+    }
+}
+
+#[test]
+fn a_point_over_its_time_leaves_the_other_points_to_be_resumed() {
+    let stop = AtomicBool::new(false);
+    let results = conduct(&Slow(&stop), &stop).unwrap();
+    assert_eq!(results.interruption.map(|one| one.kept), Some(0));
+    let failed = results.runs[0].points.iter().filter(|point| point.failure.is_some()).count();
+    assert!(failed >= 1, "the first point is marked");
+}
+
 /// Writes down who ran, and lacks something or nothing.
 struct Diary<'d> {
     name: &'static str,

@@ -106,8 +106,9 @@ fn warn_of_rates(
         let Some((queue, link)) = queue.zip(topology.link(*at, neighbour)) else { continue };
         let line = if link.a == *at { &link.forward } else { &link.back };
         let name = |node| &topology.node(node).name;
-        let link = format!("the link `{}->{}`, {}", name(*at), name(neighbour), line.rate);
-        let Some((message, help)) = ill_fitting(queue, role, line.rate, &link) else { continue };
+        let rate = line.max_rate();
+        let link = format!("the link `{}->{}`, {rate}", name(*at), name(neighbour));
+        let Some((message, help)) = ill_fitting(queue, role, rate, &link) else { continue };
         if warned.insert(role) {
             document.warning(path, message, help);
         }

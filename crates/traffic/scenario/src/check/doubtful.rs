@@ -156,13 +156,6 @@ pub(super) fn many_connections(document: &mut Document, scenario: &Scenario) {
     }
 }
 
-/// How long a buffer may hold a packet at the rate of its link before it is doubtful, and beyond what it is meant as unlimited.
-const MAX_HELD: Duration = Duration::from_secs(5);
-const UNLIMITED: Duration = Duration::from_secs(3600);
-
-/// The size of the packets of a limit in packets: a full one of Ethernet.
-const FULL_PACKET: Bytes = Bytes(1500);
-
 /// Warns of the buffer that holds packets for longest at the rate of its link, if that is long. Queues that drop or mark before
 /// their limit do not count: packets do not wait as long as the limit allows. Those of profiles send at other rates.
 /// Of links only those in `queued` count, whose queue the file sets.
@@ -181,22 +174,24 @@ pub(super) fn deep(document: &mut Document, scenario: &Scenario, queued: &[Strin
     };
     let buffers = ports.flat_map(|(link, at, to, line)| {
         let found = buffers(roles.get(&(at, to)).copied(), line).into_iter();
-        found.filter(move |found| is_set(link, found)).map(move |found| (link, at, to, found))
+        let found = found.filter(move |found| is_set(link, found));
+        found.filter_map(move |found| {
+            Some((link, at, to, found.limit.long_drain(found.rate)?, found))
+        })
     });
-    let deepest = buffers
-        .filter(|(_, _, _, found)| found.held() <= UNLIMITED)
-        .min_by_key(|(_, _, _, found)| Reverse(found.held()));
-    let Some((link, at, to, found)) = deepest.filter(|one| one.3.held() > MAX_HELD) else { return };
+    // Of equal ones the first.
+    let deepest = buffers.min_by_key(|(_, _, _, time, _)| Reverse(*time));
+    let Some((link, at, to, time, found)) = deepest else { return };
     let node = |node: NodeId| &scenario.nodes[node.index()].name;
     let of_full = match found.limit {
-        Length::Packets(_) => format!(" with packets of {} B", FULL_PACKET.0),
+        Length::Packets(_) => format!(" with packets of {} B", Length::FULL_PACKET.0),
         Length::Bytes(_) => String::new(),
     };
     let message = format!(
         "the buffer from {} to {} holds up to {:.0} s at {}{of_full}: {} = {}",
         node(at),
         node(to),
-        found.held().as_secs_f64(),
+        time.as_secs_f64(),
         found.rate,
         found.key.as_deref().map_or("`queue`".to_owned(), |key| format!("`{key}`")),
         found.limit,
@@ -213,13 +208,6 @@ struct Buffer {
     key: Option<String>,
     limit: Length,
     rate: Rate,
-}
-
-impl Buffer {
-    /// How long it takes to send what it holds.
-    fn held(&self) -> Duration {
-        self.limit.sending_time(self.rate, FULL_PACKET)
-    }
 }
 
 /// The buffers of a port, with the role whose queue is bound there, if one is.

@@ -284,8 +284,8 @@ impl Topology {
 
 /// Whether the smallest packet can leave and arrive in the same nanosecond. Such packets would have no order.
 fn takes_no_time(line: &Line) -> bool {
-    let max = line.rate_over_time.as_ref().map_or(line.rate, |schedule| schedule.max());
-    line.delay.is_zero() && max.bits_per_sec() > fastest_without_delay(line).bits_per_sec()
+    line.delay.is_zero()
+        && line.max_rate().bits_per_sec() > fastest_without_delay(line).bits_per_sec()
 }
 
 /// The rate at which the smallest packet takes one nanosecond.
@@ -299,7 +299,7 @@ fn refuse_instant(document: &mut Document, path: &str, line: &Line) {
     let message = format!(
         "at {} and without a delay, a packet of {MIN_PACKET} B would arrive in the same \
          nanosecond in which it is sent",
-        line.rate
+        line.max_rate()
     );
     let help = format!(
         "set a delay, such as \"1 us\", or a rate of at most {}",
