@@ -218,7 +218,6 @@ const OPPORTUNITY: u64 = 1504;
 fn mahimahi(lines: &[(usize, &str)]) -> Result<Trace, (usize, String)> {
     let mut steps: Vec<(Duration, Rate)> = Vec::new();
     let (mut at, mut passed) = (1u64, 0u64);
-    let mut last = 1;
     // The rate until a millisecond, from the step before on.
     let close = |at: u64, passed: u64, steps: &mut Vec<(Duration, Rate)>| {
         let rate = Rate::from_bits_per_sec(passed * OPPORTUNITY * 8 * 1000);
@@ -232,7 +231,7 @@ fn mahimahi(lines: &[(usize, &str)]) -> Result<Trace, (usize, String)> {
             return Err((*line, format!("\"{text}\" is not a whole number of milliseconds")));
         };
         let millisecond = millisecond.max(1);
-        if millisecond < last {
+        if millisecond < at {
             return Err((*line, format!("{text} ms is before the line above")));
         }
         if millisecond > MAX_SECONDS * 1000 {
@@ -246,10 +245,9 @@ fn mahimahi(lines: &[(usize, &str)]) -> Result<Trace, (usize, String)> {
             (at, passed) = (millisecond, 0);
         }
         passed += 1;
-        last = millisecond;
     }
     close(at, passed, &mut steps);
-    Ok((steps, Some(Duration::from_millis(last))))
+    Ok((steps, Some(Duration::from_millis(at))))
 }
 
 /// A time and a rate in each line after the head.
